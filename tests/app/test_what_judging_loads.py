@@ -29,7 +29,7 @@ ONLY_FOR = {
         "worker.judge.untrusted",
         "worker.judge.views",
         "worker.judge.sendable",
-        "worker.domain.secrets",
+        "worker.dossier.secrets",
     ),
     "a checkout": ("worker.local.checkout", "worker.local.git", "worker.local.changes", "worker.local.example"),
     "a report of CI": ("worker.local.junit", "xml"),

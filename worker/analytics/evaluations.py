@@ -11,8 +11,8 @@ from worker.analytics.pulls import Pull
 from worker.analytics.windows import EPOCH
 from worker.domain.check.wait_status import Awaited
 from worker.domain.ids import Sha
-from worker.domain.secrets.fields import without_secrets
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.dossier.secrets.fields import without_secrets
 
 
 def evaluations(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from worker.judge.rulings import Ruling
 from worker.rulebook import PromptText
 
 if TYPE_CHECKING:
-    from worker.domain.secrets import Redaction
+    from worker.dossier.secrets import Redaction
 
 ALWAYS: Final = 1.0
 """Above this threshold the model is asked whatever the heuristic tier says: tier `llm`, not `hybrid`."""

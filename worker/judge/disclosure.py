@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.secrets import Redaction, fields
 from worker.domain.verdict.audit import AuditRecord, audit_json, read_audit
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import VERDICT, Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
+from worker.dossier.secrets import Redaction, fields
 from worker.judge.sendable import sendable
 from worker.judge.untrusted import redacted
 

@@ -11,12 +11,12 @@ from typing import Final
 
 from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.ports import Prompt
-from worker.domain.secrets import Redaction
 from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import ClaimVerdict, Coverage
 from worker.dossier.diff.parser import Diff, diff_of
+from worker.dossier.secrets import Redaction
 from worker.judge.coverage import coverage_of
 from worker.judge.form import reply_schema
 from worker.judge.heuristics.change import Change, ChangedFile

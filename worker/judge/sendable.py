@@ -15,11 +15,11 @@ from worker.domain.dossier.dossier import CiCheck, Dossier, UnreadFile, UnreadRe
 from worker.domain.dossier.never_send import is_withheld
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
-from worker.domain.secrets import Redaction, SecretKind, conceal
 from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import ClaimVerdict, EvidencePointer, Finding
 from worker.dossier.diff.parser import Diff, DiffError, FileDiff, Hunk, diff_of
+from worker.dossier.secrets import Redaction, SecretKind, conceal
 
 M = TypeVar("M", bound=Frozen)
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.secrets import conceal
 from worker.domain.value import Value
+from worker.dossier.secrets import conceal
 
 _SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x180B, 0x1810))
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})

@@ -20,8 +20,8 @@ from worker.domain.dossier.dossier import (
     Seed,
 )
 from worker.domain.dossier.lookups import NameLookup
-from worker.domain.secrets import SecretKind
 from worker.dossier.diff.parser import parse_diff
+from worker.dossier.secrets import SecretKind
 from worker.judge.prompt import Material, ask_about
 from worker.judge.validators import read_ci
 from worker.rulebook import load_prompt, load_rubric

@@ -18,9 +18,9 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
-from worker.domain.secrets import Redaction, SecretKind
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, EvidencePointer
 from worker.dossier.diff.parser import parse_diff
+from worker.dossier.secrets import Redaction, SecretKind
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
 from worker.judge.prompt import Material, Question, ask_about

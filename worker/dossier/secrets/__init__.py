@@ -11,7 +11,7 @@ Does not ask anybody whether a secret is real, and knows no values. Invariant: `
 of lines, takes no mark for a secret, and no mark and no `Redaction` holds any character of what it stands for.
 """
 
-from worker.domain.secrets.concealing import Concealed, conceal
-from worker.domain.secrets.redaction import Redaction, SecretKind
+from worker.dossier.secrets.redaction import Redaction, SecretKind
+from worker.dossier.secrets.redactor import Concealed, conceal
 
 __all__ = ["Concealed", "Redaction", "SecretKind", "conceal"]

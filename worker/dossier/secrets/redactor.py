@@ -1,6 +1,6 @@
 """A text with its secrets replaced by marks, and which line held what.
 
-Does not know any secret's shape (`shapes`, `named` and `private_keys` do). Invariant: as many lines as before, and nothing
+Does not know any secret's shape (`patterns`, `named` and `private_keys` do). Invariant: as many lines as before, and nothing
 outside of a span is changed.
 """
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from worker.domain.secrets.named import named_secrets
-from worker.domain.secrets.private_keys import private_keys
-from worker.domain.secrets.redaction import SecretKind
-from worker.domain.secrets.shapes import shaped_secrets
-from worker.domain.secrets.span import Span
 from worker.domain.value import Value
+from worker.dossier.secrets.named import named_secrets
+from worker.dossier.secrets.patterns import shaped_secrets
+from worker.dossier.secrets.private_keys import private_keys
+from worker.dossier.secrets.redaction import SecretKind
+from worker.dossier.secrets.span import Span
 
 
 class Found(NamedTuple):

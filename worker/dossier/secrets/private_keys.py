@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.secrets.redaction import SecretKind
-from worker.domain.secrets.span import Span
+from worker.dossier.secrets.redaction import SecretKind
+from worker.dossier.secrets.span import Span
 
 _BEGINS: Final = pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _ENDS: Final = pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")

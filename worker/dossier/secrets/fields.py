@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from worker.domain.pattern import pattern
-from worker.domain.secrets.concealing import conceal
+from worker.dossier.secrets.redactor import conceal
 
 IDS: Final = frozenset(
     {"eval_id", "parent_eval_id", "carried_from", "head_sha", "fingerprint", "created_at", "judge_cost_usd"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.domain.secrets.fields import IDS, without_secrets
+from worker.dossier.secrets.fields import IDS, without_secrets
 
 TOKEN = "ghp_" + "a1B2" * 9
 SHOWN = "[redacted: github token]"

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
-from worker.domain.secrets.randomness import is_password, is_placeholder, is_random
-from worker.domain.secrets.redaction import SecretKind
-from worker.domain.secrets.span import Span
+from worker.dossier.secrets.entropy import is_password, is_placeholder, is_random
+from worker.dossier.secrets.redaction import SecretKind
+from worker.dossier.secrets.span import Span
 
 
 class Shape(NamedTuple):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.redaction_samples import ALIKE, ALONE, KEYED, NAMED, PLACES, look_alikes, secrets
-from worker.domain.secrets import Redaction, SecretKind, conceal
+from worker.dossier.secrets import Redaction, SecretKind, conceal
 
 RANDOM = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
 PASSWORD = "S3cur" + "3!Pass"

@@ -1,7 +1,7 @@
 """Secrets that only their name gives away: `password = "..."`, `API_TOKEN: ...`, `--secret ...`, `Authorization: Bearer ...`.
 
 Does not take every value of such a name for one: what is a placeholder, a look-up, a name or a sentence stays
-(`randomness`). Invariant: only the value is taken out, never the name; after a value the search goes on behind it, so that
+(`entropy`). Invariant: only the value is taken out, never the name; after a value the search goes on behind it, so that
 no text is looked at more often than its names are long.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.domain.secrets.randomness import is_password, is_random
-from worker.domain.secrets.redaction import SecretKind
-from worker.domain.secrets.span import Span
+from worker.dossier.secrets.entropy import is_password, is_random
+from worker.dossier.secrets.redaction import SecretKind
+from worker.dossier.secrets.span import Span
 
 _NAME: Final = pattern(
     r"(?P<password>pass(?:w(?:or)?d|phrase)|pwd)|(?P<pass>(?<![a-z])pass(?![a-z]))|(?P<token>token|_auth\b)|(?P<secret>secret)"

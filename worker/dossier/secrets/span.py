@@ -5,7 +5,7 @@ Does not hold it. Invariant: a span lies within one line.
 
 from typing import NamedTuple
 
-from worker.domain.secrets.redaction import SecretKind
+from worker.dossier.secrets.redaction import SecretKind
 
 
 class Span(NamedTuple):
