@@ -4,8 +4,8 @@ Does not make any SARIF (`worker.render.sarif` does). Invariant: every signal is
 """
 
 from worker.judge.heuristics.registry import SIGNALS
-from worker.judge.heuristics.signal import Kind
 from worker.render.sarif import Rule
+from worker.signals.signal import Kind
 
 
 def sarif_rules() -> list[Rule]:

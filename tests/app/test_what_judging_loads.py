@@ -46,7 +46,7 @@ ONLY_FOR = {
         "tree_sitter_c_sharp",
         "tree_sitter_php",
         "tree_sitter_kotlin",
-        "worker.judge.heuristics.further",
+        "worker.signals.analysis.languages",
     ),
     "the other doors": ("app.asgi", "app.commands_up", "app.commands_serve", "litestar", "uvicorn"),
     "what our own code does without": ("asyncio", "redis", "httpx", "ssl", "http.client", "structlog", "rq"),

@@ -14,8 +14,8 @@ from bench.made import LANGUAGES, Size, made_dossier
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
 from worker.dossier.diff.parser import diff_of, parse_diff
 from worker.judge.heuristics import consider
-from worker.judge.heuristics.change import Change
 from worker.rulebook import load_rubric
+from worker.signals.analysis.change import Change
 
 RUBRIC = load_rubric()
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from bench.scripted.models import Label, errs, fooled
 from bench.scripted.requests import read, reply
 from bench.scripted.serving import FIRST, Played, played
-from tests.worker.judge.heuristics.made import dossier_of
+from tests.worker.signals.made import dossier_of
 from worker.corpus.rows import Expect, Row
 from worker.corpus.sitting import sit
 from worker.domain.dossier.dossier import Criterion, Dossier

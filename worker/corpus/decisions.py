@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 from worker.corpus.measures import Share
 from worker.corpus.outcomes import Outcome
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Reject
-from worker.judge.heuristics.signal import Kind, Looks, Signal
+from worker.signals.signal import Kind, Looks, Signal
 
 T = TypeVar("T")
 Rows = Sequence[Outcome]

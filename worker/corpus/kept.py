@@ -54,7 +54,9 @@ def plan_of(files: Sequence[Path], bench: Bench, tier: str) -> Plan:
 def _code() -> str:
     """The judge's own source: a changed rule makes another run of it."""
     root = Path(__file__).parent.parent
-    sources = sorted(path for folder in ("dossier", "judge", "domain") for path in (root / folder).rglob("*.py"))
+    sources = sorted(
+        path for folder in ("dossier", "signals", "judge", "domain") for path in (root / folder).rglob("*.py")
+    )
     beside = (root / name for name in ("corpus/sitting.py",))
     return _hash(b"".join(path.read_bytes() for path in [*sources, *beside]))
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.corpus.measures import Share
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.signal import Kind, Looks, Signal
+from worker.signals.signal import Kind, Looks, Signal
 
 FEWEST: Final = 300
 """Clean opportunities that a signal must have had before it may block."""

@@ -23,9 +23,9 @@ from worker.judge.bench import Bench
 from worker.judge.court import docket, judge
 from worker.judge.evaluation import evaluate
 from worker.judge.evidence import Places
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.opportunities import looks_at
-from worker.judge.heuristics.signal import Looks
+from worker.signals.analysis.change import Change
+from worker.signals.signal import Looks
 
 OTHER: Final = "other"
 _TOGETHER: Final = {"javascript": "typescript", "tsx": "typescript"}

@@ -27,7 +27,7 @@ from worker.corpus.ranking import WEAK, Pairs, Ranking, pairs, rankings
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.registry import SIGNALS
-from worker.judge.heuristics.signal import Looks
+from worker.signals.signal import Looks
 
 SLOWEST: Final = 10
 

@@ -9,9 +9,9 @@ from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.dossier.diff.parser import diff_of
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.registry import SIGNALS
-from worker.judge.heuristics.signal import Looks
+from worker.signals.analysis.change import Change
+from worker.signals.signal import Looks
 
 
 def check_case(dossier: Dossier, case: Case, unread: tuple[str, ...] = ()) -> CheckedCase:

@@ -7,8 +7,8 @@ from worker.domain.dossier.case_help import DraftClaim
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.judge.heuristics.acceptance_gap.asking import Wish, wishes_of
 from worker.judge.heuristics.acceptance_gap.shown import Shown, shown_by
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.paths import Role, role_of
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.file_roles import Role, role_of
 
 
 def draft_claims(dossier: Dossier) -> tuple[DraftClaim, ...]:

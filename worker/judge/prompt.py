@@ -19,7 +19,6 @@ from worker.dossier.diff.parser import Diff, diff_of
 from worker.dossier.secrets import Redaction
 from worker.judge.coverage import coverage_of
 from worker.judge.form import reply_schema
-from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.iteration import Chapter, asked_of
 from worker.judge.lengths import MANY_FILES, reply_tokens
 from worker.judge.packing.chapters import Known, Limits, after_the_change, before_the_change
@@ -34,6 +33,7 @@ from worker.judge.suspicions import suspicions_of
 from worker.judge.untrusted import fence_for, shown_path
 from worker.judge.validators import CiReport
 from worker.rulebook import PromptText
+from worker.signals.analysis.change import Change, ChangedFile
 
 SCALES: Final = (1.0, 0.5, 0.25, 0.125)
 """How far the chapters beside the change are shortened, in turn, until they leave room for it."""

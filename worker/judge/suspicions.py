@@ -16,13 +16,13 @@ from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
 from worker.judge.heuristics.acceptance_gap.shortfall import settles
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.paths import Role, role_of
-from worker.judge.heuristics.relatedness import NAME, asked_of, common_stems, stems_of_all
-from worker.judge.heuristics.sounding import sounds_like_a_check
-from worker.judge.heuristics.tests import Test, tests_of
 from worker.judge.rulings import Hearing
 from worker.judge.survival import AROUND
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.file_roles import Role, role_of
+from worker.signals.analysis.relatedness import NAME, asked_of, common_stems, stems_of_all
+from worker.signals.analysis.sounding import sounds_like_a_check
+from worker.signals.analysis.tests import Test, tests_of
 
 MOST: Final = 40
 """Questions of one change."""

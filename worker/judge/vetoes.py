@@ -15,12 +15,12 @@ from worker.judge import words
 from worker.judge.claims import meant
 from worker.judge.denials import denied
 from worker.judge.heuristics.acceptance_gap.shortfall import untested_criteria
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.rulings import Hearing, Ruling, left_to_a_person
 from worker.judge.survival import UNMET, Survival, survival_of
 from worker.judge.suspicions import left_open
 from worker.judge.unwritten import unwritten
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.file_roles import Role, role_of
 
 _TEXT: Final = pattern(
     r"\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|tex)$|(?:^|/)(?:LICENSE|NOTICE|AUTHORS|CHANGELOG)$"

@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.worker.judge.heuristics.made import diff_of, dossier_of
 from tests.worker.judge.verdicts import unjudged
+from tests.worker.signals.made import diff_of, dossier_of
 from worker.corpus.kept import Plan
 from worker.corpus.outcomes import Outcome
 from worker.corpus.rows import Expect
 from worker.corpus.sitting import Traits
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
-from worker.judge.heuristics.signal import Looks
+from worker.signals.signal import Looks
 
 PLAN = Plan(
     tier="heuristic",

@@ -6,7 +6,7 @@ from worker.corpus.decisions import Shares, alarm, decided, false_rejects, is_re
 from worker.corpus.measures import Share
 from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.registry import SIGNALS
-from worker.judge.heuristics.signal import Looks, Signal
+from worker.signals.signal import Looks, Signal
 
 
 def test_decisions_are_shared_out_among_rows_of_one_expectation_and_of_one_kind() -> None:

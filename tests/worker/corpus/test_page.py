@@ -10,7 +10,7 @@ from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.corpus.compare import Said, compare
 from worker.corpus.page import MOST, page, summary
 from worker.corpus.tally import tally
-from worker.judge.heuristics.signal import Looks
+from worker.signals.signal import Looks
 
 AT_TEN = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
 GAP = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"], "kind": "size_matched"}

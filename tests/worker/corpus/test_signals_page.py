@@ -8,8 +8,8 @@ from worker.corpus.measures import Share
 from worker.corpus.signals_page import may_block, measured, measured_line, signals_page
 from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.registry import SIGNALS
-from worker.judge.heuristics.signal import Kind, Looks, Signal
 from worker.rulebook import load_rubric
+from worker.signals.signal import Kind, Looks, Signal
 
 ROOT = Path(__file__).resolve().parents[3]
 BY_NAME = {one.name: one for one in SIGNALS}

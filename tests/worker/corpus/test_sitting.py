@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.corpus.made import BROKEN_DIFF, STUB, change, row
 from tests.worker.judge.courtroom import bench
-from tests.worker.judge.heuristics.made import plain_dossier
+from tests.worker.signals.made import plain_dossier
 from worker.corpus.rows import Row
 from worker.corpus.sitting import OTHER, sit
 from worker.domain.verdict.verdict import SubjectKind

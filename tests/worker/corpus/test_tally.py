@@ -9,7 +9,7 @@ from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.corpus.measures import Share
 from worker.corpus.outcomes import Outcome
 from worker.corpus.tally import SLOWEST, tally
-from worker.judge.heuristics.signal import Looks
+from worker.signals.signal import Looks
 
 WEAK = {"decision": "reject", "label": "weak"}
 

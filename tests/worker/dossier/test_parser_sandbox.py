@@ -13,8 +13,8 @@ import pytest
 
 from worker.dossier.parser_sandbox import Taster, tasting
 from worker.dossier.tree_sitter import TASTER, Grammar
-from worker.judge.heuristics import syntax
-from worker.judge.heuristics.paths import Language
+from worker.signals.analysis import syntax
+from worker.signals.analysis.file_roles import Language
 
 PYTHON = Grammar("tree_sitter_python", "language")
 FEW = 1 << 27

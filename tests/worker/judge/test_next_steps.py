@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.every_fact import EXAMPLES
-from tests.worker.judge.heuristics.made import RUBRIC
 from tests.worker.judge.making import fact
+from tests.worker.signals.every_fact import EXAMPLES
+from tests.worker.signals.made import RUBRIC
 from worker.domain.verdict.verdict import Category, CriterionStatus
 from worker.dossier.diff.parser import parse_diff
 from worker.judge import words
@@ -12,9 +12,9 @@ from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
 from worker.judge.heuristics import consider
 from worker.judge.heuristics.registry import SIGNALS
-from worker.judge.heuristics.signal import Kind, Looks, signal
 from worker.judge.rulings import Hearing, Ruling, reject_on_facts
 from worker.judge.validators import read_ci
+from worker.signals.signal import Kind, Looks, signal
 
 READER: dict[str, tuple[list[str], str, str]] = {
     "empty_diff": (

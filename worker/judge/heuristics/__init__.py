@@ -9,7 +9,7 @@ The score starts at PRIOR, and every signal that fired takes its share once, wit
 `1 - TIES * shortfall` for what no single place shows. A fact settles it at 0.05, a safe change at 0.95. Without either
 the confidence is `0.5 + 0.15 * (1 - product(1 - weight * strength))`: the more was seen, the surer that it is not fine,
 yet never enough to stand alone. What contradicts itself (a strong suspicion against a change that shows everything that
-was listed) takes CONTRADICTED from it. A validator's history that speaks against a green result (`lifecycle.py`) takes
+was listed) takes CONTRADICTED from it. A validator's history that speaks against a green result (`analysis/lifecycle.py`) takes
 DOUBTED from the score, and no change is safe then.
 
 A repository's policy switches a signal off or demotes it to a suspicion; a weight of 0 leaves a suspicion in the findings
@@ -36,11 +36,11 @@ from worker.judge.heuristics.acceptance_gap.shortfall import (
     shortfall,
     untold_tests,
 )
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.unused import definitions_to_look_up
-from worker.judge.heuristics.lifecycle import doubt_of
 from worker.judge.heuristics.registry import NAMES, SIGNALS
 from worker.judge.heuristics.scope_creep.unrelated import unrelatedness
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.lifecycle import doubt_of
 
 FACT_SCORE: Final = 0.05
 FACT_CONFIDENCE: Final = 0.95

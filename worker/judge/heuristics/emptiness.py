@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import Change
+from worker.signals.signal import Kind, Looks, Place, signal
 
 
 @signal(

@@ -6,10 +6,10 @@ Does not look for faults. Invariant: a signal that fires on a change had an oppo
 from collections.abc import Iterator
 from typing import Final
 
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.paths import Language, Role, role_of
-from worker.judge.heuristics.signal import Looks
-from worker.judge.heuristics.tests_pass_but_wrong.configuration import is_ci, is_configuration
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.ci_config import is_ci, is_configuration
+from worker.signals.analysis.file_roles import Language, Role, role_of
+from worker.signals.signal import Looks
 
 _LINE_RULES_ONLY: Final = (".kts", ".scala", ".swift")
 """Code that no grammar of ours reads."""

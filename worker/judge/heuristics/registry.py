@@ -15,7 +15,7 @@ from worker.judge.heuristics import (
     tests_pass_but_wrong,
     weak_test,
 )
-from worker.judge.heuristics.signal import Signal
+from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     emptiness.empty_diff,

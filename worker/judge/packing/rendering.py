@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from worker.domain.value import Value
-from worker.judge.heuristics.change import ChangedFile
-from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.packing.choosing import Choice
 from worker.judge.packing.sheets import Rank, Sheet, label_of
 from worker.judge.packing.surroundings import whole_file, with_functions
 from worker.judge.views import LEFT_OUT, Stretch, numbered, of_hunk
+from worker.signals.analysis.change import ChangedFile
+from worker.signals.analysis.file_roles import Role, role_of
 
 WHOLE: Final = " in the whole file"
 WHOLE_TEST_BYTES: Final = 12_000

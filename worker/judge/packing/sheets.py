@@ -12,10 +12,10 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.diff.parser import Diff, FileDiff
-from worker.judge.heuristics.paths import Role, role_of
 from worker.judge.packing.pieces import Piece, pieces_of
 from worker.judge.packing.toolmade import told_in_a_line
 from worker.judge.untrusted import shown_path
+from worker.signals.analysis.file_roles import Role, role_of
 
 FENCE_BYTES: Final = 60
 """What a fence takes around a text, without its label."""

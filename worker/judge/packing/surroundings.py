@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, LineKind, text_lines
-from worker.judge.heuristics.change import ChangedFile, Source
-from worker.judge.heuristics.functions import Function, functions_of
 from worker.judge.views import Stretch
+from worker.signals.analysis.change import ChangedFile, Source
+from worker.signals.analysis.functions import Function, functions_of
 
 FUNCTION_LINES: Final = 60
 """A longer function is shown by its first line."""

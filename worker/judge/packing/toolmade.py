@@ -14,8 +14,8 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind, FileDiff
-from worker.judge.heuristics.paths import SIGNED_LINES, is_signed_by_a_generator
 from worker.judge.untrusted import shown_path
+from worker.signals.analysis.file_roles import SIGNED_LINES, is_signed_by_a_generator
 
 _NODE: Final = ("package.json", "pnpm-workspace.yaml")
 _MANIFESTS: Final = {

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.judge.heuristics.made import RUBRIC, dossier_of, plain_dossier
+from tests.worker.signals.made import RUBRIC, dossier_of, plain_dossier
 from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict.verdict import Category
@@ -259,7 +259,7 @@ def test_nothing_but_a_diff_error_escapes(path: str, junk: str, diff: str, text:
 
 PROBE = """
 import sys
-from tests.worker.judge.heuristics.made import RUBRIC, dossier_of
+from tests.worker.signals.made import RUBRIC, dossier_of
 from worker.judge.heuristics import consider
 for path in sys.argv[1:]:
     consider(dossier_of({path: "a" + chr(10)}, {path: "todo" + chr(10)}), RUBRIC)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import dossier_of
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import dossier_of
 from worker.judge.heuristics.opportunities import looks_at
-from worker.judge.heuristics.signal import Looks
+from worker.signals.analysis.change import Change
+from worker.signals.signal import Looks
 
 
 def looks(path: str, **more: object) -> set[Looks]:

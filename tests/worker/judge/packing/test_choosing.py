@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.worker.judge.making import dossier, new_file
 from tests.worker.judge.packing.changes import diff_of
 from worker.domain.dossier.dossier import Dossier, HeadFile
-from worker.judge.heuristics.change import Change
 from worker.judge.packing.choosing import choose, is_shown
 from worker.judge.packing.rendering import rendered
 from worker.judge.packing.sheets import FENCE_BYTES, Rank, Sheet, rank_of, sheets_of
+from worker.signals.analysis.change import Change
 
 EVERYTHING = 1 << 40
 PATHS = ("src/parser.py", "src/printer.py", "tests/test_parser.py", "docs/a.md", "data.json", "vendor/x.go", "a.pb.go")

@@ -10,9 +10,9 @@ from tests.worker.judge.making import dossier
 from tests.worker.judge.packing.changes import edit
 from worker.domain.dossier.dossier import HeadFile
 from worker.dossier.diff.parser import LineKind
-from worker.judge.heuristics.change import Change, ChangedFile
 from worker.judge.packing.surroundings import FUNCTION_LINES, whole_file, with_functions
 from worker.judge.views import Stretch, numbered
+from worker.signals.analysis.change import Change, ChangedFile
 
 
 def changed(base: Sequence[str], head: Sequence[str], path: str = "a.py", context: int = 1) -> ChangedFile:

@@ -7,7 +7,7 @@ prose that was taken as one criterion.
 from typing import Final
 
 from worker.judge.heuristics.acceptance_gap import absent
-from worker.judge.heuristics.signal import Signal
+from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     absent.path_not_changed,

@@ -10,9 +10,9 @@ from worker.dossier.claim_pointer import read_pointer
 from worker.judge.heuristics.acceptance_gap.asking import Wish
 from worker.judge.heuristics.acceptance_gap.shortfall import ABSENT, PARTIAL, Lack, gaps, is_at, note_of
 from worker.judge.heuristics.acceptance_gap.shown import Kind, shown_by
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.signal import Kind as Says
-from worker.judge.heuristics.signal import Looks, Place, signal
+from worker.signals.analysis.change import Change
+from worker.signals.signal import Kind as Says
+from worker.signals.signal import Looks, Place, signal
 
 
 def _found(change: Change, lack: Lack, least: float) -> Iterator[Place]:

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.relatedness import NAME, folded, stem, stems_of
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.relatedness import NAME, folded, stem, stems_of
 
 _LONGEST: Final = 1_500
 _MOST_WORDS: Final = 24

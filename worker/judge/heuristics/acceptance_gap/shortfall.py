@@ -15,10 +15,10 @@ from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict
 from worker.dossier.claim_pointer import cited_paths
 from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wish_of, wishes_of
 from worker.judge.heuristics.acceptance_gap.shown import Kind, Shown, Unit, shown_by
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.paths import Role, role_of
-from worker.judge.heuristics.relatedness import NAME, common_stems, folded, stems_of_all, words_of_path
-from worker.judge.heuristics.tests import tests_of
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.file_roles import Role, role_of
+from worker.signals.analysis.relatedness import NAME, common_stems, folded, stems_of_all, words_of_path
+from worker.signals.analysis.tests import tests_of
 
 PARTIAL: Final = 0.45
 ABSENT: Final = 0.9

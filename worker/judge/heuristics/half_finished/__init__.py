@@ -20,7 +20,7 @@ from worker.judge.heuristics.half_finished import (
     unnamed,
     unused,
 )
-from worker.judge.heuristics.signal import Signal
+from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     conflicts.conflict_marker,

@@ -10,10 +10,10 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics import syntax
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.signals.analysis import syntax
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.signal import Kind, Looks, Place, signal
 
 _LONGEST: Final = 300
 _FEWEST: Final = 3

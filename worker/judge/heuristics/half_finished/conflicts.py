@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.paths import Role, role_of
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.file_roles import Role, role_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 _OURS: Final = pattern(r"<{7}( \S.*)?\r?")
 _MIDDLE: Final = pattern(r"={7}\r?")

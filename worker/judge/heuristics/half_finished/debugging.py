@@ -12,12 +12,12 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.functions import functions_of
-from worker.judge.heuristics.overriding import is_declaration
-from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.relatedness import NAME, asked_texts
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.analysis.functions import functions_of
+from worker.signals.analysis.overrides import is_declaration
+from worker.signals.analysis.relatedness import NAME, asked_texts
+from worker.signals.signal import Kind, Looks, Place, signal
 
 _LONGEST: Final = 500
 _MOST: Final = 5

@@ -12,13 +12,24 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.functions import Function, Where
-from worker.judge.heuristics.half_finished.announced import is_a_stage
-from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.commented import is_commented_code
 from worker.judge.heuristics.half_finished.imports import unused_imports
-from worker.judge.heuristics.half_finished.outside import (
+from worker.judge.heuristics.half_finished.stubs import Sure, stubs
+from worker.signals.analysis.announced import is_a_stage
+from worker.signals.analysis.asked import is_asked_for
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.changed_functions import (
+    Written,
+    documentation,
+    exemplary,
+    is_stand_in,
+    new_functions,
+    rewritten,
+    wrapped,
+)
+from worker.signals.analysis.file_roles import FURTHER, Language
+from worker.signals.analysis.functions import Function, Where
+from worker.signals.analysis.outside import (
     has_types_above,
     is_called_as_it_is,
     is_platform,
@@ -26,8 +37,9 @@ from worker.judge.heuristics.half_finished.outside import (
     may_be_an_override,
     may_be_one_of_several,
 )
-from worker.judge.heuristics.half_finished.parameters import parameters, takes_what_it_ignores
-from worker.judge.heuristics.half_finished.purpose import (
+from worker.signals.analysis.overrides import is_a_hook, is_extended, is_open, is_run_by_a_framework
+from worker.signals.analysis.parameters import parameters, takes_what_it_ignores
+from worker.signals.analysis.stubs import (
     asks_the_compiler,
     does_nothing,
     is_asked_for_by_a_framework,
@@ -38,20 +50,8 @@ from worker.judge.heuristics.half_finished.purpose import (
     may_meet_an_interface,
     says_that_it_is_idle,
 )
-from worker.judge.heuristics.half_finished.stubs import Sure, stubs
-from worker.judge.heuristics.half_finished.written import (
-    Written,
-    documentation,
-    exemplary,
-    is_stand_in,
-    new_functions,
-    rewritten,
-    wrapped,
-)
-from worker.judge.heuristics.overriding import is_a_hook, is_extended, is_open, is_run_by_a_framework
-from worker.judge.heuristics.paths import FURTHER, Language
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import text_of
+from worker.signals.analysis.syntax import text_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 
 class _Why(Enum):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import descendants, sought, text_of
+from worker.signals.analysis.change import Change, ChangedFile, Source
+from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.analysis.syntax import descendants, sought, text_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.issue_links import closing_links
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.functions import Function
-from worker.judge.heuristics.half_finished.announced import is_a_stage
-from worker.judge.heuristics.half_finished.asked import is_asked_for
 from worker.judge.heuristics.half_finished.commented import reads_like_code
-from worker.judge.heuristics.half_finished.outside import is_honest_refusal, is_platform
-from worker.judge.heuristics.half_finished.parameters import unused
 from worker.judge.heuristics.half_finished.stubs import STOPS, stubs
-from worker.judge.heuristics.half_finished.written import (
+from worker.signals.analysis.announced import is_a_stage
+from worker.signals.analysis.asked import is_asked_for
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.changed_functions import (
     Written,
     exemplary,
     left_to_subclasses,
     new_functions,
     wrapped,
 )
-from worker.judge.heuristics.paths import Language, Role
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import is_comment, text_of
+from worker.signals.analysis.file_roles import Language, Role
+from worker.signals.analysis.functions import Function
+from worker.signals.analysis.outside import is_honest_refusal, is_platform
+from worker.signals.analysis.parameters import unused
+from worker.signals.analysis.syntax import is_comment, text_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

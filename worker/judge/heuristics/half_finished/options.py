@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.half_finished import mentions
-from worker.judge.heuristics.paths import SCRIPTS, Language, language_of
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import ancestors, find, text_of
+from worker.signals.analysis import references
+from worker.signals.analysis.change import Change, ChangedFile, Source
+from worker.signals.analysis.file_roles import SCRIPTS, Language, language_of
+from worker.signals.analysis.syntax import ancestors, find, text_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -91,7 +91,7 @@ def _new_options(source: Source, file: ChangedFile, change: Change) -> Iterator[
     types = ("attribute_item", "call_expression") if source.language is Language.RUST else _CALLS[source.language]
     for node in find(source.root, source.language, types, rows):
         option = read(node, source.language) if node.start_point.row in rows else None
-        if option is not None and option.spellings.isdisjoint(mentions.removed(change)):
+        if option is not None and option.spellings.isdisjoint(references.removed(change)):
             yield option
 
 
@@ -148,7 +148,7 @@ def _is_unread(option: _Option, change: Change) -> bool:
 
 def _names(text: str) -> list[str]:
     """Every word, and what stands alone in quotes with dashes in it; what two dashes lead in is no name."""
-    return [*mentions.WORD.findall(text), *_DASHED.findall(text)]
+    return [*references.WORD.findall(text), *_DASHED.findall(text)]
 
 
 def _words(change: Change) -> Counter[str]:

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.paths import Role, role_of
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.file_roles import Role, role_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 _WORD: Final = pattern(r"[A-Za-z_$][\w$]{2,}")
 _FEWEST: Final = 2

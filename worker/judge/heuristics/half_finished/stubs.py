@@ -12,25 +12,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.functions import Function, Where
-from worker.judge.heuristics.half_finished.announced import is_a_stage
-from worker.judge.heuristics.half_finished.asked import is_asked_for
-from worker.judge.heuristics.half_finished.outside import (
-    has_types_above,
-    is_called_as_it_is,
-    is_honest_refusal,
-    is_made,
-    is_named_after_a_platform,
-    is_platform,
-    is_private_by_word,
-    is_the_only_refusal,
-    may_be_one_of_several,
-)
-from worker.judge.heuristics.half_finished.parameters import parameters
-from worker.judge.heuristics.half_finished.purpose import is_handed_over, is_kept_for_old_callers
-from worker.judge.heuristics.half_finished.values import is_constant, is_discard
-from worker.judge.heuristics.half_finished.written import (
+from worker.signals.analysis.announced import is_a_stage
+from worker.signals.analysis.asked import is_asked_for
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.changed_functions import (
     Written,
     documentation,
     exemplary,
@@ -41,11 +26,26 @@ from worker.judge.heuristics.half_finished.written import (
     rewritten,
     wrapped,
 )
-from worker.judge.heuristics.overriding import cannot_be_overridden, is_a_hook, is_extended, others_do_their_work
-from worker.judge.heuristics.paths import Language, Role
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import text_of
-from worker.judge.heuristics.tests import tests_of
+from worker.signals.analysis.file_roles import Language, Role
+from worker.signals.analysis.functions import Function, Where
+from worker.signals.analysis.outside import (
+    has_types_above,
+    is_called_as_it_is,
+    is_honest_refusal,
+    is_made,
+    is_named_after_a_platform,
+    is_platform,
+    is_private_by_word,
+    is_the_only_refusal,
+    may_be_one_of_several,
+)
+from worker.signals.analysis.overrides import cannot_be_overridden, is_a_hook, is_extended, others_do_their_work
+from worker.signals.analysis.parameters import parameters
+from worker.signals.analysis.stubs import is_handed_over, is_kept_for_old_callers
+from worker.signals.analysis.syntax import text_of
+from worker.signals.analysis.tests import tests_of
+from worker.signals.analysis.values import is_constant, is_discard
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -486,7 +486,7 @@ def _script(words: str) -> Sure:
 
 def _refused(function: Function, words: str) -> Sure:
     """`throw new NotImplementedException()`, `TODO()`; Ruby's NotImplementedError is the way to say "abstract"."""
-    from worker.judge.heuristics.further.refusals import refusal_in  # noqa: PLC0415 - most changes need none
+    from worker.signals.analysis.languages.refusals import refusal_in  # noqa: PLC0415 - most changes need none
 
     refusal = refusal_in(words, function.source.language)
     if refusal is None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.half_finished import mentions
-from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import sought, text_of
+from worker.signals.analysis import references
+from worker.signals.analysis.change import Change, ChangedFile, Source
+from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.analysis.syntax import sought, text_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -60,10 +60,10 @@ def _new_types(source: Source, file: ChangedFile) -> Iterator["Node"]:
 
 def _is_unnamed(name: str, node: "Node", change: Change) -> bool:
     """Whether only its own text says its name, and no line said it before."""
-    if name in mentions.removed(change):
+    if name in references.removed(change):
         return False
-    own = sum(word == name for word in mentions.WORD.findall(text_of(_outermost(node))))
-    return mentions.words(change)[name] <= own
+    own = sum(word == name for word in references.WORD.findall(text_of(_outermost(node))))
+    return references.words(change)[name] <= own
 
 
 def _outermost(node: "Node") -> "Node":

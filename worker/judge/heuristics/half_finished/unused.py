@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.dossier.lookups import Definition
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.functions import Function, Where, functions_of
-from worker.judge.heuristics.half_finished import mentions
-from worker.judge.heuristics.half_finished.outside import is_named_idle, is_platform, may_be_an_override
-from worker.judge.heuristics.half_finished.parameters import unused
-from worker.judge.heuristics.half_finished.purpose import does_nothing, may_meet_an_interface
 from worker.judge.heuristics.half_finished.stubs import stubs
-from worker.judge.heuristics.half_finished.written import Written, documentation, new_functions
-from worker.judge.heuristics.overriding import is_a_hook, is_extended
-from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import ancestors, is_comment, text_of
+from worker.signals.analysis import references
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.changed_functions import Written, documentation, new_functions
+from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
+from worker.signals.analysis.functions import Function, Where, functions_of
+from worker.signals.analysis.outside import is_named_idle, is_platform, may_be_an_override
+from worker.signals.analysis.overrides import is_a_hook, is_extended
+from worker.signals.analysis.parameters import unused
+from worker.signals.analysis.stubs import does_nothing, may_meet_an_interface
+from worker.signals.analysis.syntax import ancestors, is_comment, text_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -70,7 +70,7 @@ def parameter_unused(change: Change) -> Iterator[Place]:
     False alarms: 101 of 30051 clean changes with production code (0.3 %, at most 0.41 %).
     """
     found = tuple(_not_looked_at(change))
-    mentioned = mentions.beside_calls(change, frozenset(one.function.name for one, _ in found))
+    mentioned = references.beside_calls(change, frozenset(one.function.name for one, _ in found))
     for one, names in found:
         if not _is_handed_on(one.function, mentioned):
             listed = ", ".join(f"`{name}`" for name in names[:3])
@@ -145,7 +145,7 @@ def _find(change: Change) -> Iterator[_Uncalled]:
 
 def _is_called_by_a_built_name(name: str, change: Change) -> bool:
     """Whether a text begins like the name and goes on with a value: `getattr(module, "_cmd_" + command)`."""
-    if not beginnings_of(name).isdisjoint(mentions.beginnings(change)):
+    if not beginnings_of(name).isdisjoint(references.beginnings(change)):
         return True
     return any(_callers_elsewhere(beginning, change) for beginning in beginnings_of(name))
 
@@ -157,7 +157,7 @@ def _has_an_uncalled_sibling(one: Written, change: Change) -> bool:
     return any(
         function.name not in new
         and not beginnings.isdisjoint(beginnings_of(function.name))
-        and mentions.words(change)[function.name] <= _in_itself(function)
+        and references.words(change)[function.name] <= _in_itself(function)
         for function in functions_of(one.function.source)
         if beginnings
     )
@@ -170,8 +170,8 @@ def _unnamed(change: Change) -> tuple[tuple[Written, bool], ...]:
         for one in new_functions(change)
         if _NAME.fullmatch(one.function.name)
         and not _is_called_from_outside(one, change)
-        and one.function.name not in mentions.removed(change)
-        and mentions.words(change)[one.function.name.lstrip("#")] <= _in_itself(one.function)
+        and one.function.name not in references.removed(change)
+        and references.words(change)[one.function.name.lstrip("#")] <= _in_itself(one.function)
     )
 
 
@@ -275,7 +275,7 @@ def _in_itself(function: Function) -> int:
     """How often a function names itself: where it is defined, described, and calls itself."""
     texts = (text_of(function.node), *(text_of(note) for note in function.above if is_comment(note)))
     name = function.name.lstrip("#")
-    count = sum(word == name for text in texts for word in mentions.WORD.findall(text))
+    count = sum(word == name for text in texts for word in references.WORD.findall(text))
     is_outside = function.node.child_by_field_name("name") is None
     return count + is_outside
 

@@ -6,9 +6,9 @@ a line says, `rewording` what of it may change. Does not read titles. Invariant:
 
 from typing import Final
 
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.safe.documents import is_documentation, may_be_rules, obstacle_in
 from worker.judge.heuristics.safe.obstacle import Obstacle
+from worker.signals.analysis.change import Change
 
 SAFE: Final = "only spelling, layout or links of documentation changed"
 

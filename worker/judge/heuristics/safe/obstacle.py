@@ -2,7 +2,7 @@
 
 from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffLine
-from worker.judge.heuristics.change import ChangedFile
+from worker.signals.analysis.change import ChangedFile
 
 
 class Obstacle(Value):

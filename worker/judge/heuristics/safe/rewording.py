@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
-from worker.judge.heuristics.change import ChangedFile
 from worker.judge.heuristics.safe.obstacle import Obstacle, obstacle_at
 from worker.judge.heuristics.safe.sentences import (
     Atom,
@@ -23,6 +22,7 @@ from worker.judge.heuristics.safe.sentences import (
     may_be_kept,
     parts_of,
 )
+from worker.signals.analysis.change import ChangedFile
 
 _NEGATION: Final = (
     r"not|no|nor|never|none|nothing|cannot|must|shall|should|may|always|only|without|unless|except|.*n['’]t"

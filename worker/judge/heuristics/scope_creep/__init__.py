@@ -7,7 +7,7 @@ matter of degree.
 from typing import Final
 
 from worker.judge.heuristics.scope_creep import dependencies, strays, unrelated
-from worker.judge.heuristics.signal import Signal
+from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     unrelated.unrelated_file,

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine, LineKind
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.relatedness import NAME, folded, stems_in
 from worker.judge.heuristics.scope_creep.unrelated import asked_by, first_change, is_code
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.relatedness import NAME, folded, stems_in
+from worker.signals.signal import Kind, Looks, Place, signal
 
 _LONGEST_LINE: Final = 500
 _MANIFESTS: Final = pattern(

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import ChangeKind
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.paths import Language, Role
-from worker.judge.heuristics.relatedness import asked_texts, stem, stems_in
 from worker.judge.heuristics.scope_creep.unrelated import first_change, first_of_several, is_code, is_named
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import is_comment
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.file_roles import Language, Role
+from worker.signals.analysis.relatedness import asked_texts, stem, stems_in
+from worker.signals.analysis.syntax import is_comment
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

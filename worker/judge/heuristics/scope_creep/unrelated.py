@@ -22,11 +22,11 @@ from typing import Final
 
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import ChangeKind
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.paths import Role
-from worker.judge.heuristics.relatedness import NAME, Asked, asked_of, common_stems, subject_of
-from worker.judge.heuristics.scope_creep.ties import Ties, ties_of
-from worker.judge.heuristics.signal import UNMEASURED, Kind, Looks, Place, signal
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.file_roles import Role
+from worker.signals.analysis.relatedness import NAME, Asked, asked_of, common_stems, subject_of
+from worker.signals.analysis.ties import Ties, ties_of
+from worker.signals.signal import UNMEASURED, Kind, Looks, Place, signal
 
 _CONSTANT: Final = -0.4
 _COEFFICIENTS: Final = Ties(

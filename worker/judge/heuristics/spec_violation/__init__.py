@@ -6,8 +6,8 @@ finding quotes the rule with its line, or names what the case cites.
 
 from typing import Final
 
-from worker.judge.heuristics.signal import Signal
 from worker.judge.heuristics.spec_violation import cases, claims, rules
+from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     rules.forbidden_code_added,

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Side
 from worker.dossier.repo_rules.rule import Rule, RuleKind
-from worker.judge.heuristics.signal import Place
+from worker.signals.signal import Place
 
 UNSURE_STRENGTH: Final = 0.6
 

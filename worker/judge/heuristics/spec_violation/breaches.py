@@ -9,7 +9,6 @@ from typing import Final
 
 from worker.dossier.repo_rules.parser import rules_of
 from worker.dossier.repo_rules.rule import Rule, RuleKind
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.spec_violation.added_code import code_breaches
 from worker.judge.heuristics.spec_violation.breach import Breach
 from worker.judge.heuristics.spec_violation.dependencies import dependency_breaches
@@ -21,6 +20,7 @@ from worker.judge.heuristics.spec_violation.missing import (
     untested_breaches,
 )
 from worker.judge.heuristics.spec_violation.touched_paths import path_breaches
+from worker.signals.analysis.change import Change
 
 MOST: Final = 200
 

@@ -14,8 +14,8 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.judge.heuristics.acceptance_gap.shortfall import is_testless
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import Change
+from worker.signals.signal import Kind, Looks, Place, signal
 
 _MOST_CLAIMS: Final = 200
 _LONGEST_BODY: Final = 20_000

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Final
 
 from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk
-from worker.judge.heuristics.change import Change, ChangedFile
+from worker.signals.analysis.change import Change, ChangedFile
 
 _AROUND: Final = 3
 

@@ -10,9 +10,9 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.judge.heuristics.change import Source
-from worker.judge.heuristics.paths import Language
-from worker.judge.heuristics.syntax import is_comment, with_ancestors
+from worker.signals.analysis.change import Source
+from worker.signals.analysis.file_roles import Language
+from worker.signals.analysis.syntax import is_comment, with_ancestors
 
 LONGEST_LINE: Final = 1_000
 _PARTS: Final = pattern(r"\w+|\(\.\.\.\)|\(…\)|\(\)|\.\.\.|…|\s+|[^\w\s]")

@@ -10,9 +10,9 @@ from typing import Final, assert_never
 
 from worker.domain.pattern import pattern
 from worker.dossier.repo_rules.rule import Reach, Scope
-from worker.judge.heuristics.change import ChangedFile
-from worker.judge.heuristics.paths import Language, Role
-from worker.judge.heuristics.syntax import find, text_of
+from worker.signals.analysis.change import ChangedFile
+from worker.signals.analysis.file_roles import Language, Role
+from worker.signals.analysis.syntax import find, text_of
 
 _ENTRIES: Final = pattern(
     r"(?:^|/)(?:_?cli|cmd|bin|scripts?|tools?|hack|examples?|demos?|docs?|bench(?:es|marks?)?|commands?|xtask|ci|\.github|console|notebooks?|play\w*|sandbox|scratch)/"

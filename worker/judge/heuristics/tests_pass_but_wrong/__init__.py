@@ -5,7 +5,6 @@ Does not run tests. Invariant: each signal says what stands in the change, never
 
 from typing import Final
 
-from worker.judge.heuristics.signal import Signal
 from worker.judge.heuristics.tests_pass_but_wrong import (
     ci,
     disabled,
@@ -17,6 +16,7 @@ from worker.judge.heuristics.tests_pass_but_wrong import (
     races,
     strictness,
 )
+from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     environment.branch_on_test_runner,

@@ -6,8 +6,8 @@ Does not follow calls into other functions. Invariant: what a condition guards i
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.change import ChangedFile
-from worker.judge.heuristics.syntax import ancestors
+from worker.signals.analysis.change import ChangedFile
+from worker.signals.analysis.syntax import ancestors
 
 if TYPE_CHECKING:
     from tree_sitter import Node

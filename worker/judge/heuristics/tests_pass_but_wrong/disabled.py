@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.conditional_skips import is_conditional_skip, skipped_suite, unconditional_marks
-from worker.judge.heuristics.declared import is_declared
-from worker.judge.heuristics.material import modifiers
-from worker.judge.heuristics.paths import FURTHER, SCRIPTS, Language
-from worker.judge.heuristics.reverts import is_certain_revert
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.skip_reasons import states_reason
-from worker.judge.heuristics.syntax import ancestors, text_of
-from worker.judge.heuristics.tests import (
+from worker.judge.heuristics.tests_pass_but_wrong.fragments import skipped_in_hunk
+from worker.signals.analysis.change import Change, ChangedFile, Source
+from worker.signals.analysis.conditional_skips import is_conditional_skip, skipped_suite, unconditional_marks
+from worker.signals.analysis.declared import is_declared
+from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
+from worker.signals.analysis.material import modifiers
+from worker.signals.analysis.reverts import is_certain_revert
+from worker.signals.analysis.skip_reasons import states_reason
+from worker.signals.analysis.syntax import ancestors, text_of
+from worker.signals.analysis.tests import (
     Pair,
     Test,
     all_paired,
@@ -27,7 +27,7 @@ from worker.judge.heuristics.tests import (
     may_hold_tests,
     names_a_report,
 )
-from worker.judge.heuristics.tests_pass_but_wrong.fragments import skipped_in_hunk
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,11 +11,11 @@ from typing import Final
 
 from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.functions import functions_of
-from worker.judge.heuristics.paths import SCRIPTS, Language, Role, role_of
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.tests import Test, all_paired
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.file_roles import SCRIPTS, Language, Role, role_of
+from worker.signals.analysis.functions import functions_of
+from worker.signals.analysis.tests import Test, all_paired
+from worker.signals.signal import Kind, Looks, Place, signal
 
 _PATCHES: Final = pattern(
     r"\bpatch(?:\.object)?\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']|\bsetattr\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']\s*,"

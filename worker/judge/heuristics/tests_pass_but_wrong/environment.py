@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.functions import Function, functions_of
-from worker.judge.heuristics.paths import SCRIPTS, Language, Role
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.skip_reasons import is_explained_above
-from worker.judge.heuristics.syntax import consequence_of, is_comment, sought, text_of
+from worker.signals.analysis.change import Change, ChangedFile, Source
+from worker.signals.analysis.file_roles import SCRIPTS, Language, Role
+from worker.signals.analysis.functions import Function, functions_of
+from worker.signals.analysis.skip_reasons import is_explained_above
+from worker.signals.analysis.syntax import consequence_of, is_comment, sought, text_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -7,8 +7,8 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
-from worker.judge.heuristics.change import ChangedFile
-from worker.judge.heuristics.paths import SCRIPTS, Language
+from worker.signals.analysis.change import ChangedFile
+from worker.signals.analysis.file_roles import SCRIPTS, Language
 
 _DEFINES: Final = {
     Language.PYTHON: pattern(r"\s*(?:async\s+)?def (test\w*)\(|\s*class (Test\w*|\w+Tests?)\b"),

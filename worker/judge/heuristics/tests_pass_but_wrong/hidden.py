@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind
-from worker.judge.heuristics.change import ChangedFile
-from worker.judge.heuristics.functions import Function, functions_of
-from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.syntax import text_of
-from worker.judge.heuristics.tests import Test, tests_of
+from worker.signals.analysis.change import ChangedFile
+from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.analysis.functions import Function, functions_of
+from worker.signals.analysis.syntax import text_of
+from worker.signals.analysis.tests import Test, tests_of
 
 _COLLECTED: Final = {
     Language.PYTHON: pattern(r"(^|/)(test_[^/]*|[^/]*_tests?)\.py$"),

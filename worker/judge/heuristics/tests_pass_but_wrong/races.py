@@ -10,10 +10,10 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.paths import Role, role_of
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.tests_pass_but_wrong.configuration import Edit, edits_of, is_comment
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.ci_config import Edit, edits_of, is_comment
+from worker.signals.analysis.file_roles import Role, role_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 _SLEEPS: Final = pattern(
     r"^\s*(?:await\s+)?(?:time\.sleep|asyncio\.sleep|anyio\.sleep|trio\.sleep|sleep|Thread\.sleep|TimeUnit\.\w+\.sleep|time\.Sleep|(?:std::)?thread::sleep|tokio::time::sleep"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.tests_pass_but_wrong.configuration import Edit, configuration_of, edits_of, is_comment
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.ci_config import Edit, configuration_of, edits_of, is_comment
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from worker.dossier.diff.parser import DiffLine

@@ -6,7 +6,6 @@ family is about a test that the change adds or touches, at a line of it.
 
 from typing import Final
 
-from worker.judge.heuristics.signal import Signal
 from worker.judge.heuristics.weak_test import (
     loosened,
     never_runs,
@@ -17,6 +16,7 @@ from worker.judge.heuristics.weak_test import (
     vacuous,
     widened,
 )
+from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     unasserted.test_empty,

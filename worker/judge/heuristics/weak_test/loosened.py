@@ -12,21 +12,21 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import LineKind
-from worker.judge.heuristics.change import Change, ChangedFile, Source
-from worker.judge.heuristics.declared import is_declared
-from worker.judge.heuristics.oracles import Oracle, oracles_of
-from worker.judge.heuristics.paths import Role, role_of
-from worker.judge.heuristics.reverts import is_certain_revert
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.sounding import may_assert
-from worker.judge.heuristics.tests import Pair, all_paired, base_sources, may_hold_tests
-from worker.judge.heuristics.truths import Proof
-from worker.judge.heuristics.weak_test.calls_gone import calls_gone, errors_of
 from worker.judge.heuristics.weak_test.implied import is_implied, may_be_implied
-from worker.judge.heuristics.weak_test.looks import Look
 from worker.judge.heuristics.weak_test.reworded import is_about_changed_text
 from worker.judge.heuristics.weak_test.strength import is_weaker, names_of, words_of
 from worker.judge.heuristics.weak_test.unasserted import unread
+from worker.signals.analysis.assertions import Oracle, oracles_of
+from worker.signals.analysis.calls_gone import calls_gone, errors_of
+from worker.signals.analysis.change import Change, ChangedFile, Source
+from worker.signals.analysis.declared import is_declared
+from worker.signals.analysis.file_roles import Role, role_of
+from worker.signals.analysis.reverts import is_certain_revert
+from worker.signals.analysis.sounding import may_assert
+from worker.signals.analysis.test_pairs import Look
+from worker.signals.analysis.tests import Pair, all_paired, base_sources, may_hold_tests
+from worker.signals.analysis.truths import Proof
+from worker.signals.signal import Kind, Looks, Place, signal
 
 
 class Stand(NamedTuple):

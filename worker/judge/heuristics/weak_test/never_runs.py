@@ -10,17 +10,17 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.conditional_skips import is_one_of_two, skipped_suite, unconditional_marks
-from worker.judge.heuristics.declared import is_declared
-from worker.judge.heuristics.functions import Where
-from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.skip_reasons import states_reason
-from worker.judge.heuristics.syntax import text_of
-from worker.judge.heuristics.tests import Test, base_sources, may_hold_tests, names_a_report, tests_of
-from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
-from worker.judge.heuristics.weak_test.looks import Look, looks
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.conditional_skips import is_one_of_two, skipped_suite, unconditional_marks
+from worker.signals.analysis.declared import is_declared
+from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.analysis.functions import Where
+from worker.signals.analysis.inherited import turns_off_an_inherited_one
+from worker.signals.analysis.skip_reasons import states_reason
+from worker.signals.analysis.syntax import text_of
+from worker.signals.analysis.test_pairs import Look, looks
+from worker.signals.analysis.tests import Test, base_sources, may_hold_tests, names_a_report, tests_of
+from worker.signals.signal import Kind, Looks, Place, signal
 
 _MARKS: Final = {
     Language.PYTHON: pattern(

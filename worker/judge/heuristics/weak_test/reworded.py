@@ -6,10 +6,10 @@ Reads names and literals. Does not run the code: a text that is put together in 
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.functions import functions_of
-from worker.judge.heuristics.oracles import Oracle
-from worker.judge.heuristics.tests import base_sources
+from worker.signals.analysis.assertions import Oracle
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.functions import functions_of
+from worker.signals.analysis.tests import base_sources
 
 _LONGEST: Final = 1_000
 _LITERAL: Final = pattern(r"\"((?:[^\"\\]|\\.){1,300})\"|'((?:[^'\\]|\\.){1,300})'|`([^`]{1,300})`")

@@ -6,8 +6,8 @@ Reads checks as texts. Does not know where they stand. Invariant: one that names
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.oracles import Oracle
-from worker.judge.heuristics.truths import Proof
+from worker.signals.analysis.assertions import Oracle
+from worker.signals.analysis.truths import Proof
 
 
 def is_weaker(new: Oracle, old: Oracle) -> bool:

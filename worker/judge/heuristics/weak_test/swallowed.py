@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.oracles import Oracle, oracles_of
-from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import Sought, is_comment, sought, text_of
-from worker.judge.heuristics.truths import Proof
-from worker.judge.heuristics.weak_test.looks import Body, bodies, is_handed_over
+from worker.signals.analysis.assertions import Oracle, oracles_of
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.analysis.syntax import Sought, is_comment, sought, text_of
+from worker.signals.analysis.test_pairs import Body, bodies, is_handed_over
+from worker.signals.analysis.truths import Proof
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

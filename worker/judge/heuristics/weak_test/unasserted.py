@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.asserting import AFTERWARDS, asserting_names, marks_prove
-from worker.judge.heuristics.change import Change, ChangedFile, Source, is_parsable
-from worker.judge.heuristics.conditional_skips import is_one_of_two
-from worker.judge.heuristics.functions import Function, Where, functions_of
-from worker.judge.heuristics.half_finished.announced import is_announced
-from worker.judge.heuristics.material import modifiers
-from worker.judge.heuristics.oracles import ASKS_THE_COMPILER
-from worker.judge.heuristics.paths import SCRIPTS, Language, Role, language_of, role_of
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.spines import spines
-from worker.judge.heuristics.syntax import Sought, ancestors, is_comment, sought, text_of
-from worker.judge.heuristics.tests import Test, base_sources, tests_of
-from worker.judge.heuristics.truths import Proof
-from worker.judge.heuristics.weak_test.inherited import turns_off_an_inherited_one
-from worker.judge.heuristics.weak_test.looks import (
+from worker.signals.analysis.announced import is_announced
+from worker.signals.analysis.asserting import AFTERWARDS, asserting_names, marks_prove
+from worker.signals.analysis.assertions import ASKS_THE_COMPILER
+from worker.signals.analysis.call_chains import spines
+from worker.signals.analysis.change import Change, ChangedFile, Source, is_parsable
+from worker.signals.analysis.conditional_skips import is_one_of_two
+from worker.signals.analysis.file_roles import SCRIPTS, Language, Role, language_of, role_of
+from worker.signals.analysis.functions import Function, Where, functions_of
+from worker.signals.analysis.inherited import turns_off_an_inherited_one
+from worker.signals.analysis.material import modifiers
+from worker.signals.analysis.syntax import Sought, ancestors, is_comment, sought, text_of
+from worker.signals.analysis.test_pairs import (
     Look,
     is_checked_beside,
     is_within_definition,
     looks,
     proves_by_running,
 )
+from worker.signals.analysis.tests import Test, base_sources, tests_of
+from worker.signals.analysis.truths import Proof
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change, Source
-from worker.judge.heuristics.oracles import EQUAL, ITSELF, Oracle
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.skip_reasons import is_explained_above
-from worker.judge.heuristics.syntax import ancestors, text_of, with_ancestors
-from worker.judge.heuristics.truths import Proof
-from worker.judge.heuristics.weak_test.looks import Body, Look, bodies, looks
+from worker.signals.analysis.assertions import EQUAL, ITSELF, Oracle
+from worker.signals.analysis.change import Change, Source
+from worker.signals.analysis.skip_reasons import is_explained_above
+from worker.signals.analysis.syntax import ancestors, text_of, with_ancestors
+from worker.signals.analysis.test_pairs import Body, Look, bodies, looks
+from worker.signals.analysis.truths import Proof
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

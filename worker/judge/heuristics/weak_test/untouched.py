@@ -9,10 +9,10 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.change import Change
-from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.weak_test.looks import Look, looks
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.analysis.test_pairs import Look, looks
+from worker.signals.signal import Kind, Looks, Place, signal
 
 
 @signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)

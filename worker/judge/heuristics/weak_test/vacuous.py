@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.asserting import marks_prove
-from worker.judge.heuristics.change import Change, ChangedFile
-from worker.judge.heuristics.oracles import EQUAL, ITSELF, NOT_AWAITED, NOT_CALLED, TRUE, Oracle, oracles_of
-from worker.judge.heuristics.paths import SCRIPTS, Language
-from worker.judge.heuristics.signal import Kind, Looks, Place, signal
-from worker.judge.heuristics.syntax import ancestors, outermost, text_of
-from worker.judge.heuristics.tests import holds_what_must_not_run, tests_of
-from worker.judge.heuristics.truths import Proof
-from worker.judge.heuristics.weak_test.looks import (
+from worker.judge.heuristics.weak_test.unasserted import unasserted
+from worker.signals.analysis.asserting import marks_prove
+from worker.signals.analysis.assertions import EQUAL, ITSELF, NOT_AWAITED, NOT_CALLED, TRUE, Oracle, oracles_of
+from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.analysis.syntax import ancestors, outermost, text_of
+from worker.signals.analysis.test_pairs import (
     SMOKE,
     Body,
     Look,
@@ -30,7 +28,9 @@ from worker.judge.heuristics.weak_test.looks import (
     is_handed_over,
     looks,
 )
-from worker.judge.heuristics.weak_test.unasserted import unasserted
+from worker.signals.analysis.tests import holds_what_must_not_run, tests_of
+from worker.signals.analysis.truths import Proof
+from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import dossier_of
+from tests.worker.signals.made import dossier_of
 from worker.judge.heuristics.acceptance_gap import SIGNALS, absent
-from worker.judge.heuristics.change import Change
+from worker.signals.analysis.change import Change
 
 AFTER = {
     "net/upload.py": "def send(payload):\n    return retry(payload, max_tries=3)\n",

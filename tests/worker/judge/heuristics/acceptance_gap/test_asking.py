@@ -4,7 +4,7 @@ import pytest
 
 from worker.domain.dossier.dossier import Criterion
 from worker.judge.heuristics.acceptance_gap.asking import Wish, wish_of
-from worker.judge.heuristics.relatedness import stem
+from worker.signals.analysis.relatedness import stem
 
 
 def wish(text: str) -> Wish:

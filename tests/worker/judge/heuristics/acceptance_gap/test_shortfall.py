@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.heuristics.made import diff_of, dossier_of, plain_dossier
+from tests.worker.signals.made import diff_of, dossier_of, plain_dossier
 from worker.domain.verdict.verdict import CriterionStatus
 from worker.judge.heuristics import sought_in
 from worker.judge.heuristics.acceptance_gap.shortfall import (
@@ -17,7 +17,7 @@ from worker.judge.heuristics.acceptance_gap.shortfall import (
     untold_tests,
 )
 from worker.judge.heuristics.acceptance_gap.shown import shown_by
-from worker.judge.heuristics.change import Change
+from worker.signals.analysis.change import Change
 
 CODE = "def send(payload):\n    return retry(payload, max_tries=3)\n"
 TEST = "def test_send_gives_up_after_the_last_try():\n    assert send(broken) is None\n"

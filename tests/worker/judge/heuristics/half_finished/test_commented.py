@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.signals.made import change_of
 from worker.judge.heuristics.half_finished.commented import commented_out_code, is_commented_code
-from worker.judge.heuristics.paths import Language
+from worker.signals.analysis.file_roles import Language
 
 CODE = {
     "py": ("a.py", "# x = read(path)\n# if x:\n#     return x\n"),

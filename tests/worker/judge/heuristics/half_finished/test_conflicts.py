@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Finding
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.conflicts import conflict_marker
+from worker.signals.analysis.change import Change
 
 TRIO = "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> branch\n"
 

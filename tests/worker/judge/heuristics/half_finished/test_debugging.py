@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of, dossier_of
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import change_of, dossier_of
 from worker.judge.heuristics.half_finished.debugging import debug_output, debugger_left
+from worker.signals.analysis.change import Change
 
 
 def left(path: str, line: str, before: str = "a\n", *, texts: bool = True) -> list[int | None]:

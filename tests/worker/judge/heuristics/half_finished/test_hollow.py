@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.signals.made import change_of
 from worker.judge.heuristics.half_finished.hollow import body_does_nothing, body_empty_suspected
 from worker.judge.heuristics.half_finished.stubs import stub_body
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of, dossier_of
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import change_of, dossier_of
 from worker.judge.heuristics.half_finished.notes import is_marked, unfinished_function, unfinished_todo
+from worker.signals.analysis.change import Change
 
 
 def lines(path: str, after: str, before: str = "a\n") -> list[int | None]:

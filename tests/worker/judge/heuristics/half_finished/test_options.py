@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of, diff_of, plain_dossier
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import change_of, diff_of, plain_dossier
 from worker.judge.heuristics.half_finished.options import option_unread
+from worker.signals.analysis.change import Change
 
 ARGPARSE = """import argparse
 

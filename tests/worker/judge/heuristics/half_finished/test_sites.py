@@ -1,9 +1,9 @@
 """Places that a change left as they were."""
 
-from tests.worker.judge.heuristics.made import change_of, diff_of, plain_dossier
+from tests.worker.signals.made import change_of, diff_of, plain_dossier
 from worker.domain.dossier.dossier import Dossier
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.sites import site_left_out
+from worker.signals.analysis.change import Change
 
 BEFORE = {
     "a.py": "x = old_name(1)\ny = 2\n",

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Category, Finding
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.stubs import stub_body, stub_suspected
+from worker.signals.analysis.change import Change
 
 STUB, SUSPECT = stub_body.name, stub_suspected.name
 

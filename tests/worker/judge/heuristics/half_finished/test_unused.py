@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of, dossier_of, plain_dossier
+from tests.worker.signals.made import change_of, dossier_of, plain_dossier
 from worker.judge.heuristics import sought_in
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.half_finished.unused import (
     function_uncalled,
     function_uncalled_suspected,
     parameter_unused,
 )
+from worker.signals.analysis.change import Change
 
 
 def uncalled(

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from tests.worker.judge.heuristics.made import plain_dossier
+from tests.worker.signals.made import plain_dossier
 from worker.domain.dossier.dossier import Dossier
 
 HERE = Path(__file__).parent

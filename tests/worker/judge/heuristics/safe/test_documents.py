@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of, dossier_of, plain_dossier
+from tests.worker.signals.made import change_of, dossier_of, plain_dossier
 from worker.domain.dossier.dossier import Guidance, Policy
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.safe import is_documentation_only, obstacle_to_accepting
+from worker.signals.analysis.change import Change
 
 MD = """# Widgets
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import change_of
 from worker.judge.heuristics.scope_creep.dependencies import lock_file_alone, unasked_bump
+from worker.signals.analysis.change import Change
 
 CODE = {"src/upload.py": "import requests\nrequests.get(url)\n"}
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of, dossier_of
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import change_of, dossier_of
 from worker.judge.heuristics.scope_creep.strays import foreign_code_edited, scratch_file, stray_file
+from worker.signals.analysis.change import Change
 
 CODE = {"src/upload.py": "retry()\n"}
 

@@ -1,9 +1,9 @@
 """Files that have nothing to do with the rest of their change."""
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Side
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.scope_creep.unrelated import distances, unrelated_file, unrelatedness
+from worker.signals.analysis.change import Change
 
 TITLE = "Add jitter to the backoff of upload retries"
 OWN = {

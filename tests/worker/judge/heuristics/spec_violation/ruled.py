@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from tests.worker.judge.heuristics.made import dossier_of
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import dossier_of
 from worker.judge.heuristics.spec_violation import SIGNALS
+from worker.signals.analysis.change import Change
 
 Found = tuple[str, str | None, int | None]
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import dossier_of
 from tests.worker.judge.heuristics.spec_violation.ruled import found, ruled, signals
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import dossier_of
 from worker.judge.heuristics.spec_violation import SIGNALS
 from worker.judge.heuristics.spec_violation.breaches import breaches
+from worker.signals.analysis.change import Change
 
 FACT, DOUBT = "forbidden_code_added", "rule_perhaps_broken"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import dossier_of
 from tests.worker.judge.heuristics.spec_violation.ruled import found, ruled, signals
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import dossier_of
+from worker.signals.analysis.change import Change
 
 DOUBT = "rule_perhaps_broken"
 LOG = "Every change of behaviour needs an entry in `CHANGELOG.md`."

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import diff_of, plain_dossier
 from tests.worker.judge.heuristics.spec_violation.ruled import found
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import diff_of, plain_dossier
+from worker.signals.analysis.change import Change
 
 LONG = "".join(f"x{n} = {n}\n" for n in range(30))
 SHORT = "def f():\n    pass\n"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import dossier_of
 from tests.worker.judge.heuristics.spec_violation.phrasings import NOTHING, Texts
 from tests.worker.judge.heuristics.spec_violation.ruled import ruled, signals
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import dossier_of
 from worker.judge.heuristics.spec_violation.rules import rule_perhaps_broken
+from worker.signals.analysis.change import Change
 
 FACT, DOUBT = "forbidden_path_touched", "rule_perhaps_broken"
 RULE = "Files in `lib/gen/` are generated, don't change them."

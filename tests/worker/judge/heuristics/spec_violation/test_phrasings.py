@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import dossier_of
 from tests.worker.judge.heuristics.spec_violation.phrasings import (
     BEYOND,
     CODE,
@@ -16,9 +15,10 @@ from tests.worker.judge.heuristics.spec_violation.phrasings import (
     Group,
     Texts,
 )
+from tests.worker.signals.made import dossier_of
 from worker.domain.verdict.verdict import Finding
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.spec_violation import SIGNALS
+from worker.signals.analysis.change import Change
 
 GROUPS = (*CODE, *PATHS, *DUTIES)
 

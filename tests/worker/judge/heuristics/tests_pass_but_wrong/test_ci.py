@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import Texts, change_of, dossier_of
+from tests.worker.signals.made import Texts, change_of, dossier_of
 from worker.domain.verdict.verdict import Side
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.tests_pass_but_wrong import ci
+from worker.signals.analysis.change import Change
 
 ALL = (ci.check_cannot_fail, ci.check_may_not_fail, ci.tests_left_out, ci.check_removed)
 PATH = ".github/workflows/ci.yml"

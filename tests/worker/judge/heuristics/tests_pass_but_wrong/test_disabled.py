@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of, dossier_of
+from tests.worker.signals.made import change_of, dossier_of
 from worker.judge.heuristics import tests_pass_but_wrong, weak_test
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.tests_pass_but_wrong import disabled
+from worker.signals.analysis.change import Change
 
 PY = "def test_a():\n    x = up()\n    assert x == 1\n"
 OFF = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import Texts, change_of
+from tests.worker.signals.made import Texts, change_of
 from worker.judge.heuristics.tests_pass_but_wrong.doubles import double_under_test
 
 CODE: Texts = {

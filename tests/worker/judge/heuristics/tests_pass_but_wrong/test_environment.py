@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import Texts, change_of
-from worker.judge.heuristics.signal import Signal
+from tests.worker.signals.made import Texts, change_of
 from worker.judge.heuristics.tests_pass_but_wrong.environment import (
     asks_for_test_environment,
     branch_on_test_runner,
     nothing_done_in_ci,
 )
+from worker.signals.signal import Signal
 
 ALL = (branch_on_test_runner, nothing_done_in_ci, asks_for_test_environment)
 

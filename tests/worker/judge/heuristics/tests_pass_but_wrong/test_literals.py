@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
-from worker.judge.heuristics.signal import Signal
+from tests.worker.signals.made import change_of
 from worker.judge.heuristics.tests_pass_but_wrong.literals import (
     Held,
     branch_on_test_input,
@@ -11,6 +10,7 @@ from worker.judge.heuristics.tests_pass_but_wrong.literals import (
     expected_value_returned,
     table_of_test_values,
 )
+from worker.signals.signal import Signal
 
 ALL = (expected_value_returned, constant_result, branch_on_test_input, table_of_test_values)
 

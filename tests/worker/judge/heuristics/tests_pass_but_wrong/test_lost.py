@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import Texts, change_of, dossier_of, plain_dossier
+from tests.worker.signals.made import Texts, change_of, dossier_of, plain_dossier
 from worker.domain.verdict.verdict import Side
-from worker.judge.heuristics.change import Change
 from worker.judge.heuristics.tests_pass_but_wrong import lost
+from worker.signals.analysis.change import Change
 
 ALL = (lost.test_deleted_alone, lost.test_deleted, lost.test_hidden)
 KEPT = "def test_kept():\n    assert parse('a') == 1\n\n\n"

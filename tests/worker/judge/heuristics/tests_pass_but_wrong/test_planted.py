@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.worker.judge.courtroom import bench, docket
-from tests.worker.judge.heuristics.made import RUBRIC, change_of, dossier_of
 from tests.worker.judge.making import DIFF, accept, dossier, model_of, new_file, reject
+from tests.worker.signals.made import RUBRIC, change_of, dossier_of
 from worker.judge.court import judge
 from worker.judge.heuristics import consider
 from worker.judge.heuristics.tests_pass_but_wrong.planted import verdict_planted

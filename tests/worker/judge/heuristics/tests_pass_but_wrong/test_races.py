@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
-from worker.judge.heuristics.signal import Signal
+from tests.worker.signals.made import change_of
 from worker.judge.heuristics.tests_pass_but_wrong.races import sleep_added
+from worker.signals.signal import Signal
 
 PY = "def test_a():\n    start()\n    assert up() == 1\n"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Side
 from worker.judge.heuristics.tests_pass_but_wrong.strictness import strictness_off
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from tests.worker.judge.heuristics.made import change_of
+from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Side
 from worker.judge.heuristics.weak_test import SIGNALS
 

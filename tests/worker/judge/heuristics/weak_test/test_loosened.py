@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import change_of
 from tests.worker.judge.heuristics.weak_test.seen import names, seen
+from tests.worker.signals.made import change_of
 from worker.judge.heuristics.weak_test.loosened import assertion_dropped, assertion_removed
 
 STEPS = "    x = run()\n    y = more(x)\n"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import Texts, dossier_of
 from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
-from worker.judge.heuristics.change import Change
+from tests.worker.signals.made import Texts, dossier_of
 from worker.judge.heuristics.weak_test import never_runs
+from worker.signals.analysis.change import Change
 
 CHECK = "    assert run() == 1\n"
 SKIPPED = [

@@ -2,10 +2,10 @@
 
 import pytest
 
-from worker.judge.heuristics.change import Source
-from worker.judge.heuristics.oracles import Oracle, oracles_of
-from worker.judge.heuristics.paths import Language
 from worker.judge.heuristics.weak_test.strength import is_opposite, is_weaker, words_of
+from worker.signals.analysis.assertions import Oracle, oracles_of
+from worker.signals.analysis.change import Source
+from worker.signals.analysis.file_roles import Language
 
 
 def oracle(text: str) -> Oracle:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.made import Texts
 from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+from tests.worker.signals.made import Texts
 
 ALWAYS = {
     "test_a.py": "def test_a():\n    x = run()\n    assert x == x\n",

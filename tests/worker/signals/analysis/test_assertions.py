@@ -1,0 +1,266 @@
+"""What in a test can make it fail, in six languages."""
+
+import pytest
+
+from worker.signals.analysis import tests as code
+from worker.signals.analysis.asserting import AFTERWARDS, asserting_names, marks_prove
+from worker.signals.analysis.assertions import Oracle, oracles_of
+from worker.signals.analysis.change import Source
+from worker.signals.analysis.file_roles import Language
+from worker.signals.analysis.functions import functions_of
+from worker.signals.analysis.syntax import parse
+from worker.signals.analysis.truths import Proof
+
+NOTHING, SUCCESS, PRESENCE, VALUE = Proof.NOTHING, Proof.SUCCESS, Proof.PRESENCE, Proof.VALUE
+AROUND = {
+    Language.GO: "package a\nfunc TestA(t *testing.T) {{\n{}\n}}\n",
+    Language.RUST: "fn a() {{\n{}\n}}\n",
+    Language.JAVA: "class A {{ void a() {{\n{}\n}} }}\n",
+}
+
+
+def oracles(language: Language, text: str) -> list[Oracle]:
+    whole = AROUND.get(language, "{}").format(text)
+    return list(oracles_of(parse(whole, language), language))
+
+
+P, J, T, G, R, V = (
+    Language.PYTHON,
+    Language.JAVASCRIPT,
+    Language.TYPESCRIPT,
+    Language.GO,
+    Language.RUST,
+    Language.JAVA,
+)
+CHECKS = [
+    (G, "if x.y != 1 && x.y == 1 { t.Fatal(x) }", NOTHING, "it is never reached"),
+    (G, "if x == 1 && x != 1 { t.Fatal(x) }", NOTHING, "it is never reached"),
+    (G, "if x != 1 && y == 1 { t.Fatal(x) }", VALUE, ""),
+    (P, "assert True", NOTHING, "always true"),
+    (P, "assert (x, 'message')", NOTHING, "a tuple is always true"),
+    (P, "assert x == x, 'why'", NOTHING, "compared with itself"),
+    (P, "assert x.y == 1", VALUE, ""),
+    (P, "assert x", PRESENCE, ""),
+    (P, "assert ()", VALUE, ""),
+    (P, "mock.assert_called_once", NOTHING, "not called"),
+    (P, "mock.assert_called_once()", VALUE, ""),
+    (P, "self.assertTrue(True)", NOTHING, "always true"),
+    (P, "self.assertEqual(x, x)", NOTHING, "compared with itself"),
+    (P, "self.assertEqual(1, 1)", NOTHING, "a literal compared with itself"),
+    (P, "self.assertEqual(f(x), 2)", VALUE, ""),
+    (P, "self.assertEqual(x)", VALUE, ""),
+    (P, "self.assertIsNotNone(x)", PRESENCE, ""),
+    (P, "self.assertIsNotNone(1)", NOTHING, "always true"),
+    (P, "raise AssertionError", VALUE, ""),
+    (J, "throw new AssertionError()", VALUE, ""),
+    (J, "expect(x).toBe(1)", VALUE, ""),
+    (J, "expect(true).toBe(true)", NOTHING, "always true"),
+    (J, "expect(x).toEqual(x)", NOTHING, "compared with itself"),
+    (J, "expect(x).not.toBe(x)", VALUE, ""),
+    (J, "expect(x === 1 || true).toBe(true)", NOTHING, "always true"),
+    (J, "expect(x.is(1)).toBe(true)", VALUE, ""),
+    (J, "expect(x).toBeInstanceOf(Object)", PRESENCE, ""),
+    (J, "expect(x).toBeDefined()", PRESENCE, ""),
+    (J, "expect(1).toBeDefined()", NOTHING, "always true"),
+    (J, "expect(undefined).toBeDefined()", PRESENCE, ""),
+    (J, "expect(x).not.toBeNull()", PRESENCE, ""),
+    (J, "expect(() => x).not.toThrow()", SUCCESS, ""),
+    (J, "expect(x.y).toBeTruthy()", PRESENCE, ""),
+    (J, "expect(true).toBeTruthy()", NOTHING, "always true"),
+    (J, "expect(is(x)).toBeTruthy()", VALUE, ""),
+    (J, "expect(x).toBeFalsy", NOTHING, "not called"),
+    (J, "expect(x).to.be.true", VALUE, ""),
+    (J, "expect(x)", NOTHING, "nothing is expected of it"),
+    (J, "expect()", NOTHING, "nothing is expected of it"),
+    (J, "const y = expect(x)", VALUE, ""),
+    (J, "expect(x).rejects.toThrow()", NOTHING, "not awaited"),
+    (J, "await expect(x).rejects.toThrow()", VALUE, ""),
+    (J, "assert(true)", NOTHING, "always true"),
+    (J, "assert.ok(x)", PRESENCE, ""),
+    (J, "assert.equal(x, 1)", VALUE, ""),
+    (J, "x.should.equal(1)", VALUE, ""),
+    (T, "// @ts-expect-error no\nf()", VALUE, ""),
+    (G, "assert.Equal(t, 1, x)", VALUE, ""),
+    (G, "assert.Equal(t, x, x)", NOTHING, "compared with itself"),
+    (G, "assert.True(t, true)", NOTHING, "always true"),
+    (G, "assert.True(t, x)", VALUE, ""),
+    (G, "assert.True(t)", VALUE, ""),
+    (G, "require.NoError(t, err)", SUCCESS, ""),
+    (G, "require.NotNil(t, x)", PRESENCE, ""),
+    (G, "if err != nil { t.Fatal(err) }", SUCCESS, ""),
+    (G, "if err := f(); err != nil { t.Fatal(err) }", SUCCESS, ""),
+    (G, "if err == nil { t.Fatal(1) }", VALUE, ""),
+    (G, "if x == nil { t.Error(1) }", PRESENCE, ""),
+    (G, "if got != want { t.Errorf(1) }", VALUE, ""),
+    (G, "if false { t.Error(1) }", NOTHING, "it is never reached"),
+    (G, "if x != 1 && false { t.Error(1) }", NOTHING, "it is never reached"),
+    (G, "t.Fatal(1)", VALUE, ""),
+    (R, "assert_eq!(a, b);", VALUE, ""),
+    (R, "assert_eq!(a, a);", NOTHING, "compared with itself"),
+    (R, "assert!(true);", NOTHING, "always true"),
+    (R, "assert!(x);", VALUE, ""),
+    (R, "assert!(x.is_some());", PRESENCE, ""),
+    (R, "assert!();", VALUE, ""),
+    (R, "assert_ok!(x);", SUCCESS, ""),
+    (R, "assert_some!(x);", PRESENCE, ""),
+    (R, "x.f()?;", SUCCESS, ""),
+    (R, "x.f().unwrap();", SUCCESS, ""),
+    (R, "x.f().unwrap_err();", VALUE, ""),
+    (R, 'panic!("x");', VALUE, ""),
+    (V, "assertThat(x).isEqualTo(1);", VALUE, ""),
+    (V, "assertThat(x).isEqualTo(x);", NOTHING, "compared with itself"),
+    (V, "assertThat(x).isNotNull();", PRESENCE, ""),
+    (V, "assertThat(x).isNotNull().isEqualTo(1);", VALUE, ""),
+    (V, "assertThat(x).hasSize(1).contains(y);", VALUE, ""),
+    (V, "assertThat(x);", NOTHING, "nothing is expected of it"),
+    (V, "assertThat(x, is(1));", VALUE, ""),
+    (V, "assertThat(true).isTrue();", NOTHING, "always true"),
+    (V, "assertThat(x).isTrue();", VALUE, ""),
+    (V, "assertTrue(true);", NOTHING, "always true"),
+    (V, "assertTrue(x);", VALUE, ""),
+    (V, "assertNotNull(x);", PRESENCE, ""),
+    (V, "assertThatThrownBy(() -> x).hasMessage(1);", VALUE, ""),
+    (V, "assertEquals(x, 1);", VALUE, ""),
+    (V, "assertDoesNotThrow(() -> x);", SUCCESS, ""),
+    (V, "assert x == 1;", VALUE, ""),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "proof", "why"), CHECKS, ids=[f"{one[0]}: {one[1]}" for one in CHECKS])
+def test_a_check_proves_what_it_asks(language: Language, text: str, proof: Proof, why: str) -> None:
+    found = [one for one in oracles(language, text) if not one.is_guess]
+    assert [(one.proof, one.why) for one in found] == [(proof, why)]
+
+
+NO_CHECKS = [
+    (P, "x = f()\nprint(x)\nx.y"),
+    (P, "x = check(1)\ny = await verify(1)"),
+    (J, "f(x); x.y; g().toString"),
+    (J, "t.plan(1)"),
+    (G, "x := f()\nr.Body.Close()\nlog.Fatal(1)\nx = g(t)\nx = f().value\nt.Run(name, func(t *testing.T) {})"),
+    (R, "let x = f(); println!(1);"),
+    (G, "assert := assert.New(t)"),
+    (T, "type A = typeof b.c"),
+    (V, "int x = f(); x.then;"),
+    (V, "when(x.y()).thenReturn(1); given(x.y()).willThrow(z);"),
+]
+
+
+@pytest.mark.parametrize(("language", "text"), NO_CHECKS, ids=[one[1] for one in NO_CHECKS])
+def test_what_only_works_is_no_check(language: Language, text: str) -> None:
+    assert [one.text for one in oracles(language, text) if one.text != "log.Fatal(1)"] == []
+
+
+GUESSES = [
+    (P, "check_that(x)"),
+    (P, "with pytest.raises(A):\n    pass"),
+    (P, "raise ValueError"),
+    (T, "type A = Expect<Equal<B, C>>"),
+    (T, "type A = Expect<typeof b>"),
+    (J, "screen.getByText('x')"),
+    (J, "verifyAll()"),
+    (G, 't.Run("x", helper)'),
+    (G, "tester.AssertResponse(x)"),
+    (G, "c.Something(1)"),
+    (G, "s.Require().Something(1)"),
+    (G, "s.assert.Something(1)"),
+    (R, "x.should_be(1).unwrap();"),
+    (V, "verify(x).y();"),
+]
+
+
+@pytest.mark.parametrize(("language", "text"), GUESSES, ids=[one[1] for one in GUESSES])
+def test_what_sounds_like_a_check_is_one_by_its_name(language: Language, text: str) -> None:
+    (found,) = oracles(language, text)
+    assert (found.proof, found.is_guess) == (VALUE, True)
+
+
+HELPERS = """
+def outer(x):
+    middle(x)
+
+def middle(x):
+    inner(x)
+
+def inner(x):
+    assert x == 1
+
+def inert(x):
+    return make(x)
+
+def tearDown(self):
+    assert self.x == 1
+"""
+
+
+def test_what_calls_a_helper_that_asserts_asserts_as_well() -> None:
+    source = Source(HELPERS, 1, whole=True, language=P)
+    assert asserting_names(functions_of(source)) == {"outer", "middle", "inner", AFTERWARDS}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "proves"),
+    [
+        (R, "#[test]\n#[should_panic]\nfn a() {}", True),
+        (R, "#[test]\nfn a() {}", False),
+        (V, "class A { @Test(expected = X.class) public void a() {} }", True),
+        (P, '@pytest.mark.parametrize("expected", [1])\ndef test_a():\n    pass', False),
+        (P, "@check_figures_equal()\ndef test_a():\n    pass", True),
+    ],
+)
+def test_a_mark_may_say_what_is_expected(language: Language, text: str, *, proves: bool) -> None:
+    (test,) = code.tests_of(Source(text, 1, whole=True, language=language))
+    assert marks_prove(test) is proves
+
+
+ROWS = [
+    (Language.GO, "x := f()\nif x != 1 {\n\tt.Error(x)\n}\nassert.Equal(t, x, 1)", {3}, ["if x != 1 { t.Error(x) }"]),
+    (Language.PYTHON, "assert a\nassert b\ncheck(c)\nm.assert_called_once", {1, 2}, ["assert b", "check(c)"]),
+    (Language.PYTHON, "assert a\nm.assert_called_once", {1}, ["m.assert_called_once"]),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "rows", "expected"), ROWS)
+def test_with_rows_at_least_the_checks_that_begin_in_them_are_told(
+    language: Language, text: str, rows: set[int], expected: list[str]
+) -> None:
+    whole = AROUND.get(language, "{}").format(text)
+    found = oracles_of(parse(whole, language), language, frozenset(rows))
+    assert [one.text for one in found if one.node.start_point.row in rows] == expected
+
+
+WORDS = [
+    ("expect(x).to.exist", PRESENCE),
+    ("expect('a').to.exist", NOTHING),
+    ("expect(x).to.be.ok", PRESENCE),
+    ("expect(x).to.not.be.undefined", PRESENCE),
+    ("expect(x).to.not.be.empty", VALUE),
+    ("expect(x === 1).to.be.true", VALUE),
+    ("expect(true).to.be.true", NOTHING),
+    ("expect(x).to.be.empty", VALUE),
+    ("expect(f).to.not.throw()", SUCCESS),
+    ("expect(f).to.throw", NOTHING),
+    ("expect(x).to.deep.equal", NOTHING),
+    ("assert.notStrictEqual(x, null)", PRESENCE),
+    ("assert.match(x, /.*/)", PRESENCE),
+]
+
+
+@pytest.mark.parametrize(("text", "proof"), WORDS)
+def test_a_matcher_without_brackets_proves_what_its_word_says(text: str, proof: Proof) -> None:
+    (found,) = oracles(Language.JAVASCRIPT, text)
+    assert found.proof is proof
+
+
+def test_what_an_assertion_holds_to_be_equal_is_known() -> None:
+    assert [one.pair for one in oracles(Language.PYTHON, "assert x == f(y)")] == [("x", "f(y)")]
+    assert [one.pair for one in oracles(Language.PYTHON, "assert x")] == [None]
+    assert [one.pair for one in oracles(Language.GO, "assert.Equal(t, x, y)")] == [("x", "y")]
+
+
+def test_a_matcher_of_hamcrest_that_lets_all_through_is_known() -> None:
+    assert [one.proof for one in oracles(Language.JAVA, "assertThat(x, is(anything()));")] == [PRESENCE]
+
+
+def test_a_plain_assertion_that_lets_all_through_is_known() -> None:
+    assert [one.proof for one in oracles(Language.PYTHON, "self.assertGreaterEqual(len(x), 0)")] == [NOTHING]

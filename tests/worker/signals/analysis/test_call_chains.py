@@ -1,0 +1,44 @@
+"""Chains of calls, link by link."""
+
+import pytest
+
+from worker.signals.analysis.call_chains import spines
+from worker.signals.analysis.file_roles import Language
+from worker.signals.analysis.syntax import parse
+
+CHAINS = [
+    (Language.PYTHON, "await a.b(x).c(1)", [("a", "b", "c")]),
+    (Language.PYTHON, "self.assertEqual(f(x), 2)", [("self", "assertEqual"), ("f",)]),
+    (Language.JAVASCRIPT, "expect(x).not.toBe(1)", [("expect", "not", "toBe")]),
+    (Language.JAVASCRIPT, "(await f()).g()", [("f", "g"), ("f",)]),
+    (Language.JAVASCRIPT, "expect(y).toBeFalsy", [("expect", "toBeFalsy")]),
+    (Language.TYPESCRIPT, "a.b!.c()", [("a", "b", "c")]),
+    (Language.TYPESCRIPT, "(async () => 1)()", [("async () => 1",)]),
+    (Language.GO, "package a\nfunc f() { require.Equal(t, 1) }", [("require", "Equal")]),
+    (Language.RUST, "fn f() { x.f()?.unwrap(); }", [("x", "f", "?", "unwrap")]),
+    (Language.RUST, "fn f() { insta::assert_snapshot!(x); }", [("assert_snapshot!",)]),
+    (Language.RUST, "fn f() { parse::<T>(x); A::new(); }", [("parse",), ("A", "new")]),
+    (Language.JAVA, "class A { void a() { assertThat(x).isTrue(); } }", [("assertThat", "isTrue")]),
+    (Language.JAVA, "class A { void a() { this.b.c(); } }", [("this", "b", "c")]),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "names"), CHAINS, ids=[text for _, text, _ in CHAINS])
+def test_a_chain_is_read_from_its_root(language: Language, text: str, names: list[tuple[str, ...]]) -> None:
+    assert [spine.names for spine in spines(parse(text, language), language)] == names
+
+
+def test_a_statement_drops_what_its_call_returns() -> None:
+    found = list(spines(parse("await f()\nx = g()\n", Language.PYTHON), Language.PYTHON))
+    assert [(spine.names, spine.is_dropped) for spine in found] == [(("f",), True), (("g",), False)]
+    assert [spine.is_bound for spine in found] == [False, True]
+
+
+def test_comments_are_no_arguments() -> None:
+    (found,) = spines(parse("f(a, // why\n b)", Language.JAVASCRIPT), Language.JAVASCRIPT)
+    assert len(found.links[0].given or []) == 2
+
+
+def test_with_rows_only_chains_that_begin_in_one_of_them_are_read() -> None:
+    root = parse("a(\n  b(1),\n  c(2)\n)\nd(3)\n", Language.PYTHON)
+    assert [spine.names for spine in spines(root, Language.PYTHON, frozenset({0, 2}))] == [("a",), ("c",)]

@@ -1,0 +1,281 @@
+"""Trees: what is found in a part of them, and what is given up."""
+
+import tracemalloc
+from collections.abc import Callable
+from math import inf
+from typing import TYPE_CHECKING
+
+import pytest
+import tree_sitter
+import tree_sitter_python
+
+from worker.signals.analysis.file_roles import Language
+from worker.signals.analysis.syntax import (
+    MOST_KEPT,
+    SOUGHT,
+    Finder,
+    Nodes,
+    Sought,
+    ancestors,
+    comments_in,
+    find,
+    is_refused,
+    outermost,
+    parse,
+    sought,
+    text_of,
+    with_ancestors,
+)
+from worker.signals.analysis.unreadable import DEEPEST, LONGEST_ROW, MOST_WORDS, is_too_deep
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+CALLS = "a(\n  b(1),\n  c(2)\n)\nd(3)\n"
+
+
+def test_only_what_touches_the_rows_is_found() -> None:
+    root = parse(CALLS, Language.PYTHON)
+    found = find(root, Language.PYTHON, ("call",), frozenset({2}))
+    assert [text_of(one.child_by_field_name("function")) for one in found] == ["a", "c"]
+
+
+PARTS = "".join(
+    f"def f{n}(a, b=g(1)):\n    if a:\n        return [h(x) for x in k(b)]\n    l(m(n())); o(1)\n    return p(\n        q()\n    )\n\n\n"
+    for n in range(40)
+)
+"""A tree of many functions."""
+
+
+@pytest.mark.parametrize("text", [PARTS, PARTS.replace("(m(", "(((m((("), PARTS.replace("return [", "return @[")])
+@pytest.mark.parametrize("rows", [None, frozenset({3}), frozenset({9, 12}), frozenset({40, 200}), frozenset({10_000})])
+def test_in_a_small_part_is_found_what_the_whole_has_there(text: str, rows: frozenset[int] | None) -> None:
+    root = parse(text, Language.PYTHON)
+    functions = find(root, Language.PYTHON, ("function_definition",))
+    assert functions
+    everything = find(root, Language.PYTHON, ("call", "identifier"), rows)
+    for function in functions:
+        there = [
+            one for one in everything if function.start_byte <= one.start_byte and one.end_byte <= function.end_byte
+        ]
+        assert find(function, Language.PYTHON, ("call", "identifier"), rows) == there
+
+
+@pytest.mark.parametrize("text", [PARTS, PARTS.replace("(m(", "(((m((("), PARTS.replace("return [", "return @[")])
+@pytest.mark.parametrize("span", [None, (3, 3), (9, 12), (40, 200), (10_000, 10_000)])
+def test_to_walk_and_to_ask_a_query_finds_the_same_nodes_in_the_same_order(
+    text: str, span: tuple[int, int] | None
+) -> None:
+    types = ("call", "identifier", "function_definition")
+    walking, asking = (Finder(Language.PYTHON, types, walked) for walked in (inf, 0))
+    root = parse(text, Language.PYTHON)
+    for node in (root, *walking.find(root, None)):
+        assert walking.find(node, span) == asking.find(node, span)
+
+
+KINDS = ("call",), ("expression_statement",), ("call", "assert_statement"), ("call", "function_definition")
+
+
+@pytest.mark.parametrize(
+    "text", [PARTS, PARTS.replace("(m(", "(((m((("), PARTS.replace("return [", "return @["), CALLS]
+)
+@pytest.mark.parametrize("kinds", [*KINDS, ("call", "list_comprehension"), ("identifier",)])
+@pytest.mark.parametrize("first", [frozenset[Sought](), frozenset({Sought.TESTS}), frozenset(Sought)])
+def test_the_nodes_of_a_tree_are_those_that_are_found_one_type_after_the_other(
+    text: str, kinds: tuple[str, ...], first: frozenset[Sought]
+) -> None:
+    root = parse(text, Language.PYTHON)
+    nodes = Nodes(root, Language.PYTHON, first)
+    assert nodes.find(kinds) == find(root, Language.PYTHON, kinds)
+    for part in find(root, Language.PYTHON, ("function_definition", "block", "expression_statement", "call")):
+        assert nodes.find(kinds, part) == find(part, Language.PYTHON, kinds)
+
+
+def test_among_the_nodes_of_a_tree_are_found_those_that_begin_in_the_rows() -> None:
+    nodes = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    found = nodes.find(("call",), rows=frozenset({1, 2}))
+    assert [text_of(one) for one in found] == ["b(1)", "c(2)"]
+    (whole,) = (one for one in nodes.find(("expression_statement",)) if text_of(one) == "d(3)")
+    assert [text_of(one) for one in nodes.find(("call",), whole, frozenset({0, 4}))] == ["d(3)"]
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_grammar_knows_all_types_that_are_sought(language: Language) -> None:
+    root = parse("a", language)
+    for types in ((one,) for one in SOUGHT[language]):
+        assert Finder(language, types, 0).find(root, None) == Nodes(root, language).find(types)
+
+
+def test_of_a_large_tree_nothing_is_kept() -> None:
+    root = parse("a(b(1))\n" * MOST_KEPT, Language.PYTHON)
+    nodes = Nodes(root, Language.PYTHON)
+    assert len(nodes.find(("call",))) == 2 * MOST_KEPT
+    assert nodes.find(("call",))[0] is not nodes.find(("call",))[0]
+    assert nodes.once(text_of, root) == text_of(root)
+    small = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    assert small.find(("call",))[0] is small.find(("call",))[0]
+
+
+def test_what_was_made_of_a_node_is_made_once() -> None:
+    nodes = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    made: list[str] = []
+
+    def named(node: "Node", mark: str) -> None:
+        made.append(text_of(node.child_by_field_name("function")) + mark)
+
+    for call in (*nodes.find(("call",)), *nodes.find(("call",))):
+        assert nodes.once(named, call, "!") is None
+    assert made == ["a!", "b!", "c!", "d!"]
+
+
+def test_a_type_that_is_sought_only_later_is_found_all_the_same() -> None:
+    nodes = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    assert nodes.find(("call",))
+    sought({Language.PYTHON: ("integer",)}, Sought.TESTS)
+    try:
+        assert [text_of(one) for one in nodes.find(("integer",))] == ["1", "2", "3"]
+    finally:
+        del SOUGHT[Language.PYTHON]["integer"]
+
+
+@pytest.mark.parametrize(
+    "language",
+    [
+        one if one in {Language.PYTHON, Language.RUST, Language.KOTLIN} else pytest.param(one, marks=pytest.mark.slow)
+        for one in Language
+    ],
+)
+def test_what_no_grammar_gets_through_is_no_program(language: Language) -> None:
+    """A table of Markdown in a fragment that begins in a comment: without a bound it takes minutes."""
+    table = ("| - " * 1_000 + "\n") * 10
+    text = {Language.PYTHON: "f(", Language.RUST: "fn f() { a::<"}.get(language, "") + table
+    root = parse(text, language)
+    assert root.has_error
+    if language not in {Language.RUST, Language.KOTLIN}:  # whose grammars get through
+        assert text_of(root) == ")"
+
+
+def test_a_parser_that_was_stopped_parses_the_next_text() -> None:
+    assert is_refused(parse(("| - " * 1_000 + "\n") * 10, Language.GO))
+    assert not parse("package a\n", Language.GO).has_error
+
+
+def test_a_line_of_more_words_than_anybody_reads_is_no_program() -> None:
+    long = " ".join(["x"] * (MOST_WORDS + 1))
+    assert is_refused(parse(long, Language.PYTHON))
+    data = f"x = '{'a1b2' * 10_000}'\n"
+    assert text_of(parse(data, Language.PYTHON)) == data
+
+
+def test_a_text_that_the_parser_asks_for_again_and_again_is_no_program() -> None:
+    """Each bracket too many makes the grammar go back to the beginning of the line: without a bound it takes seconds."""
+    broken = "class A {\n    fun f(x: Int) = g(x" + ")x" * 2_400 + "\n}\n"
+    assert is_refused(parse(broken, Language.KOTLIN))
+    whole = "class A {\n    fun f(x: Int) = g(x)\n}\n"
+    assert text_of(parse(whole, Language.KOTLIN)) == whole
+
+
+def test_a_text_of_many_chunks_is_one_tree() -> None:
+    root = parse("é = 'x'\n" * 40_000, Language.PYTHON)
+    assert (root.has_error, root.child_count) == (False, 40_000)
+
+
+CHAINS: dict[Language, Callable[[int], str]] = {
+    Language.PYTHON: lambda many: "x = a" + ".b" * many,
+    Language.JAVASCRIPT: lambda many: "f(a" + ".Skip()" * many + ");",
+    Language.TYPESCRIPT: lambda many: "f(a" + "!()" * many + ");",
+    Language.TSX: lambda many: "<a>" * many + "</a>" * many,
+    Language.GO: lambda many: "package a\nvar x = " + "-" * many + "1\n",
+    Language.RUST: lambda many: "fn f() { a" + "[0]" * many + "; }",
+    Language.JAVA: lambda many: "class A { int x = " + "1 + " * many + "1; }",
+    Language.RUBY: lambda many: "class A\n" * many + "end\n" * many,
+    Language.CSHARP: lambda many: "class A { bool x = " + "!" * many + "y; }",
+    Language.PHP: lambda many: "$x = $a" + "->b()" * many + ";",
+    Language.KOTLIN: lambda many: "val x = a" + ".b()" * many + "\n",
+}
+"""Deep without a bracket in a bracket, or with few of them."""
+
+
+@pytest.mark.parametrize("language", Language)
+def test_what_nobody_could_walk_through_is_no_program(language: Language) -> None:
+    assert not is_refused(parse(CHAINS[language](20), language))
+    assert is_refused(parse(CHAINS[language](3_000), language))
+
+
+def raw_tree(text: str) -> "Node":
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_python.language())).parse(text.encode()).root_node
+
+
+def deepest_in(root: "Node") -> "Node":
+    node = root
+    while node.named_children:
+        node = node.named_children[-1]
+    return node
+
+
+def depth_of(node: "Node") -> int:
+    return 0 if node.parent is None else 1 + depth_of(node.parent)
+
+
+def test_signs_in_a_row_that_no_grammar_makes_anything_of_are_no_program() -> None:
+    row = "*\n" * LONGEST_ROW
+    for text in (f"{row}*\n", f"a = 1\n{row * 2}b = 2\n", f"def f():\n    g()\n{row}{row}"):
+        assert is_refused(parse(text, Language.PYTHON))
+    for text in (f"{row}", f"{row}a = 1\n{row}", "f(\n" + "a,\n" * 2 * LONGEST_ROW):
+        assert parse(text, Language.PYTHON).has_error
+        assert not is_refused(parse(text, Language.PYTHON)), "it is not one row"
+    assert not parse(f"x = [{',' * 2 * LONGEST_ROW}];", Language.JAVASCRIPT).has_error
+
+
+@pytest.mark.parametrize("many", range(150, 300, 7))
+def test_a_tree_is_too_deep_by_its_deepest_node(many: int) -> None:
+    root = raw_tree("a = 1\n" * many + f"x = {'not ' * many}y\nb = 2\n")
+    depth = many + depth_of(deepest_in(raw_tree("x = y\n")))
+    assert is_too_deep(root) or depth <= DEEPEST
+    assert not is_too_deep(root) or depth > DEEPEST - 50
+
+
+def test_whoever_asks_for_what_is_around_a_node_gets_no_more_than_a_tree_of_ours_is_deep() -> None:
+    node = deepest_in(raw_tree(f"x = {'not ' * 2 * DEEPEST}y\n"))
+    assert len(list(ancestors(node))) == DEEPEST
+    assert len(list(with_ancestors(node))) == DEEPEST + 1
+    steps: list[str] = []
+    outermost(node, lambda around: not steps.append(around.type))
+    assert len(steps) == DEEPEST
+
+
+def test_what_is_around_a_node_is_told_from_the_inside_out_up_to_where_it_is_asked_for() -> None:
+    root = parse("def f():\n    if a:\n        b(c)\n", Language.PYTHON)
+    (call,) = find(root, Language.PYTHON, ("call",))
+    (branch,) = find(root, Language.PYTHON, ("if_statement",))
+    inside = ["expression_statement", "block"]
+    assert [one.type for one in ancestors(call, branch)] == inside
+    assert [one.type for one in ancestors(call)] == [
+        *inside,
+        "if_statement",
+        "block",
+        "function_definition",
+        "module",
+    ]
+    assert [one.type for one in with_ancestors(call, branch)] == ["call", *inside]
+    assert list(with_ancestors(call, call)) == []
+    assert list(with_ancestors(None)) == []
+    assert outermost(call, lambda around: around.type in inside) == branch.child_by_field_name("consequence")
+    assert outermost(call, lambda around: around.type == "module") == call
+
+
+@pytest.mark.parametrize("language", Language)
+def test_every_grammar_names_its_comments(language: Language) -> None:
+    mark = "#" if language in {Language.PYTHON, Language.RUBY} else "//"
+    (comment,) = comments_in(parse(f"{mark} a\n", language), language)
+    assert text_of(comment).strip() == f"{mark} a"
+
+
+def test_a_few_words_of_a_long_file_are_read_without_all_the_rest() -> None:
+    root = parse("x = f(1)\n" * 20_000, Language.PYTHON)
+    first = root.named_children[0]
+    tracemalloc.start()
+    assert text_of(first) == "x = f(1)"
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 20_000

@@ -1,0 +1,70 @@
+"""Dossiers made from texts before and after a change."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.verdict.rubric import Rubric, RubricCriterion
+from worker.domain.verdict.verdict import Category
+from worker.judge.heuristics.registry import NAMES
+from worker.signals.analysis.change import Change, ChangedFile
+
+Texts = Mapping[str, str]
+
+RUBRIC = Rubric(
+    id="made",
+    version="1",
+    criteria=(RubricCriterion(id="correctness", question="Right?", ten="Right."),),
+    categories=dict.fromkeys(Category, "words"),
+    signals=dict.fromkeys(NAMES, 0.4),
+)
+
+
+def diff_of(before: Texts, after: Texts) -> str:
+    """What git would print; every text must end with a newline."""
+    paths = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    return "".join(file_diff(path, before.get(path), after.get(path)) for path in paths)
+
+
+def file_diff(path: str, before: str | None, after: str | None) -> str:
+    mode = "new file mode 100644\n" if before is None else "deleted file mode 100644\n" if after is None else ""
+    old, new = ("/dev/null" if before is None else f"a/{path}"), ("/dev/null" if after is None else f"b/{path}")
+    lines = difflib.unified_diff(_lines(before), _lines(after), old, new)
+    return f"diff --git a/{path} b/{path}\n{mode}index 1111111..2222222{'' if mode else ' 100644'}\n{''.join(lines)}"
+
+
+def _lines(text: str | None) -> list[str]:
+    return [f"{line}\n" for line in (text or "").split("\n")[:-1]]
+
+
+def dossier_of(
+    before: Texts, after: Texts, *, texts: bool = True, title: str = "Change", issue: str | None = None, **more: object
+) -> Dossier:
+    """The dossier of a change; *texts* says whether it carries the head's files."""
+    files = [{"path": path, "text": text} for path, text in after.items()]
+    return plain_dossier(diff_of(before, after), title, issue, **({"files": files} if texts else {}), **more)
+
+
+def plain_dossier(diff: str, title: str = "Change", issue: str | None = None, **more: object) -> Dossier:
+    pull = {
+        "repository": "acme/widgets",
+        "number": 1,
+        "title": title,
+        "body": "",
+        "author": "alice",
+        "base_sha": "a" * 40,
+        "head_sha": "b" * 40,
+    }
+    issues: Sequence[object] = [] if issue is None else [{"number": 7, "title": issue, "body": ""}]
+    return Dossier.model_validate({"pull_request": pull, "diff": diff, "issues": issues, **more})
+
+
+def change_of(
+    before: Texts, after: Texts, *, texts: bool = True, title: str = "Change", issue: str | None = None
+) -> Change:
+    return Change(dossier_of(before, after, texts=texts, title=title, issue=issue))
+
+
+def changed_file(path: str, before: str | None, after: str, *, texts: bool = True) -> ChangedFile:
+    (file,) = change_of({} if before is None else {path: before}, {path: after}, texts=texts).files
+    return file

@@ -1,0 +1,1 @@
+"""Look for defects in a change by static checks that cost nothing."""

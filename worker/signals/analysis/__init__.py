@@ -1,0 +1,1 @@
+"""Tell signals what a change holds: functions, tests, assertions, call chains."""

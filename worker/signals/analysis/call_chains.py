@@ -1,0 +1,179 @@
+"""What is called, link by link: `expect(x).not.toBe(1)` is expect, not, toBe; in all languages alike.
+
+Does not resolve names. Invariant: every call is part of exactly one spine, and all spines of a text together take linear
+time.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
+from worker.signals.analysis.syntax import Nodes, Sought, ancestors, find, is_comment, outermost, sought, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_CALLS: Final = sought(
+    {
+        Language.PYTHON: ("call",),
+        Language.GO: ("call_expression",),
+        Language.RUST: ("call_expression", "macro_invocation"),
+        Language.JAVA: ("method_invocation",),
+        **dict.fromkeys(SCRIPTS, ("call_expression",)),
+    },
+    Sought.TESTS,
+)
+_INNER: Final = ("function", "object", "operand", "value", "path")
+_NAMES: Final = ("attribute", "property", "field", "name")
+_THROUGH: Final = frozenset({"try_expression", "await_expression", "await", "parenthesized_expression"})
+_THROUGH_SCRIPTS: Final = frozenset({"non_null_expression", "generic_function", "index_expression", "subscript"})
+_LINKING: Final = frozenset(
+    {
+        "attribute",
+        "member_expression",
+        "selector_expression",
+        "field_expression",
+        "field_access",
+        "scoped_identifier",
+        "generic_function",
+        "try_expression",
+        "non_null_expression",
+    }
+)
+
+
+class Link(NamedTuple):
+    """One name of a spine, with what it was called with; None where it was not called."""
+
+    name: str
+    given: "list[Node] | None" = None
+
+
+class Spine(NamedTuple):
+    """A whole chain: its outermost node and its links, the root first. `is_awaited` only knows an `await` around it."""
+
+    node: "Node"
+    links: tuple[Link, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(link.name for link in self.links)
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether nobody looks at what it returns: it is a statement of its own."""
+        around = next((one for one in ancestors(self.node) if one.type not in _THROUGH), None)
+        return around is not None and around.type == "expression_statement"
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether what it returns gets a name."""
+        around = next((one for one in ancestors(self.node) if one.type not in _THROUGH | {"expression_list"}), None)
+        return around is not None and around.type in _BINDINGS
+
+
+_BINDINGS: Final = frozenset(
+    {"assignment", "short_var_declaration", "let_declaration", "variable_declarator", "assignment_statement"}
+    | {"property_declaration"}
+)
+
+
+def spines(
+    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: Nodes | None = None
+) -> Iterator[Spine]:
+    """Every chain of calls below *root*, in the order of the text; with *rows*, of those that begin in one of them.
+
+    *nodes*: those of the whole tree, where somebody keeps them.
+    """
+    if language in FURTHER:
+        from worker.signals.analysis.languages.chains import chains  # noqa: PLC0415 - most changes hold no such file
+
+        yield from chains(root, language, rows, nodes)
+        return
+    known: set[tuple[int, int]] = set()
+    types = _CALLS[language]
+    for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
+        is_asked = rows is None or call.start_point.row in rows
+        if is_asked and (call.start_byte, call.end_byte) not in known:
+            # the last call of a chain comes first; to ask each one for its parent would take too long
+            chain = _chain(call) if nodes is None else nodes.once(_chain, call)
+            known.update(chain.calls)
+            yield chain.spine
+
+
+class _Chain(NamedTuple):
+    spine: Spine
+    calls: tuple[tuple[int, int], ...]
+
+
+def _chain(call: "Node") -> _Chain:
+    """The chain of which this is the last call, with where its calls begin and end."""
+    top = _top(call)
+    return _Chain(Spine(top, tuple(reversed(list(_links(top))))), tuple(_calls(call)))
+
+
+def _calls(call: "Node") -> Iterator[tuple[int, int]]:
+    """Where the calls of the chain begin and end."""
+    node: Node | None = call
+    while node is not None:
+        if node.type in _CALLING:
+            yield node.start_byte, node.end_byte
+        node = _field(node, _INNER) or (_only(node) if node.type in _LINKING else None)
+
+
+def _top(call: "Node") -> "Node":
+    """The end of the chain whose last call this is."""
+    return outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
+
+
+_CALLING: Final = frozenset({"call", "call_expression", "method_invocation"})
+
+
+def _links(top: "Node") -> Iterator[Link]:
+    """From the end to the root."""
+    node: Node | None = top
+    given: list[Node] | None = None
+    while node is not None:
+        match node.type:
+            case "call" | "call_expression":
+                given = arguments(node)
+                node = node.child_by_field_name("function")
+            case "method_invocation":
+                yield Link(text_of(node.child_by_field_name("name")), arguments(node))
+                node = node.child_by_field_name("object")
+            case "macro_invocation":
+                yield Link(text_of(node.child_by_field_name("macro")).rpartition("::")[2] + "!", node.named_children)
+                return
+            case "try_expression":
+                yield Link("?", [])
+                node = _only(node)
+            case kind if kind in _THROUGH or kind in _THROUGH_SCRIPTS:
+                node = _only(node)
+            case _:
+                named = _field(node, _NAMES)
+                inner = _field(node, _INNER) if named is not None else None
+                yield Link(text_of(named if inner is not None else node)[:LONGEST], given)
+                given, node = None, inner
+
+
+LONGEST: Final = 200
+"""Of a root that is no name but an expression, this much."""
+
+
+def arguments(call: "Node") -> "list[Node]":
+    given = call.child_by_field_name("arguments")
+    return [] if given is None else [one for one in given.named_children if not is_comment(one)]
+
+
+def _only(node: "Node") -> "Node | None":
+    return next(iter(node.named_children), None)
+
+
+def _field(node: "Node", names: tuple[str, ...]) -> "Node | None":
+    for name in (
+        names if node.named_child_count else ()
+    ):  # a generator takes twice as long, and this is asked of every link
+        found = node.child_by_field_name(name)
+        if found is not None:
+            return found
+    return None

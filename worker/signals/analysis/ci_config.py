@@ -1,0 +1,226 @@
+"""CI and tool configuration as lines: which files they are, which commands run tests, and what a line stands in.
+
+Reads YAML, TOML, ini, Makefiles and scripts alike by indentation, so that a hunk is read as a whole file is. Does not
+expand variables, anchors or includes. Invariant: bounded and linear; a comment is no command.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final, NamedTuple
+
+from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
+from worker.signals.analysis.change import Change, ChangedFile
+
+_CI: Final = pattern(
+    r"(^|/)(\.(github|gitea|forgejo)/(workflows|actions)/.*\.ya?ml|\.gitlab-ci[^/]*\.ya?ml|\.gitlab/.*\.ya?ml|\.circleci/.*\.ya?ml"
+    r"|azure-pipelines[^/]*\.ya?ml|\.azure[^/]*/.*\.ya?ml|\.travis\.ya?ml|[Jj]enkinsfile[^/]*|bitbucket-pipelines\.ya?ml|\.buildkite/.*"
+    r"|\.drone\.ya?ml|\.?appveyor\.ya?ml|\.cirrus\.ya?ml|\.woodpecker[^/]*(/.*)?\.ya?ml|\.semaphore/.*\.ya?ml|cloudbuild\.ya?ml)$",
+    needs=(".yml", ".yaml", "jenkinsfile", ".buildkite"),
+)
+_TOOLS: Final = pattern(
+    r"(^|/)(tox\.ini|noxfile\.py|setup\.cfg|pytest\.ini|pyproject\.toml|package\.json|(GNU)?[Mm]akefile|[^/]+\.mk|[Jj]ustfile|\.justfile"
+    r"|Taskfile[^/]*\.ya?ml|\.coveragerc|\.?codecov\.ya?ml|(jest|vitest|vite|playwright|cypress|karma|wdio|ava|nyc|eslint|stylelint)[\w.-]*\.(config|conf|setup)\.\w+"
+    r"|\.(nycrc|c8rc|mocharc|taprc|eslintrc)[^/]*|pom\.xml|build\.gradle(\.kts)?|nextest\.toml|phpunit[^/]*\.xml[^/]*|\.rspec|Rakefile"
+    r"|\.pre-commit-config\.yaml|\.golangci\.ya?ml|\.?octocov[^/]*\.ya?ml|conftest\.py|tsconfig[\w.-]*\.json|\.?mypy\.ini|\.?ruff\.toml|\.flake8|\.?clippy\.toml|\.cargo/config(\.toml)?|biome\.jsonc?|deno\.jsonc?|pyrightconfig\.json|(scripts?|ci|\.ci|bin|hack|tools|build|tests?)/[^/]*\.(sh|bash|ps1)|[^/]*(test|check|ci)[^/]*\.(sh|bash))$",
+    needs=(
+        ".ini",
+        ".cfg",
+        ".toml",
+        ".json",
+        ".xml",
+        ".yml",
+        ".yaml",
+        ".mk",
+        ".sh",
+        ".bash",
+        ".ps1",
+        ".gradle",
+        ".rspec",
+        ".flake8",
+        "noxfile",
+        "conftest",
+        "makefile",
+        "justfile",
+        "rakefile",
+        "taskfile",
+        "coveragerc",
+        "rc",
+        "config",
+        "conf",
+        "setup",
+    ),
+)
+
+_MATERIAL: Final = pattern(
+    r"(^|/)(fixtures?|__fixtures__|testdata|test-data|examples?|templates?|vendor|node_modules)/"
+)
+"""What tests are run on is no set-up of tests."""
+
+_RUNS_TESTS: Final = pattern(
+    r"(?<![\w./-])(py\.?test|tox|nox|nosetests|gotestsum|jest|vitest|mocha|jasmine|ctest|rspec|phpunit|pest|tap|ava)(?![\w.-]*[=\]@:/]|\.\w)\b"
+    r"|-m (unittest|pytest)\b|\b(manage\.py test|go test|cargo (\+\S{1,20} )?(test|nextest|hack)|dotnet test|bazel(isk)? (test|coverage)|swift test|mix test"
+    r"|cypress run|playwright test|ng test|deno test|bun test|node --test|coverage run|karma start)\b"
+    r"|(?<![\w./])[\w./-]{0,60}nextest[\w.-]{0,40} run\b|\bmvnw?\b.{0,120}\b(test|verify|install|package)\b|\bgradlew?\b.{0,120}\b(\w*[tT]est|check|build)\b"
+    r"|\b(npm|yarn|pnpm|bun|npx|deno task|just|make|rake|task|uv run|poetry run|pdm run|hatch|invoke|inv|composer|lerna|turbo|nx|sbt)\b(?! (install|add|ci|i)\b)"
+    r"[^|;&#\"']{0,80}?[\s:_-](\w*-)?(tests?|check|spec|verify|e2e|unit)(?![\w.]*[/@])"
+    r"|(^|[\s;&])(\.?/|bash |sh )[\w./-]{0,60}(test|check)[\w-]*(\.sh)?(\s|$)|(^|[\s;&])[\w./-]{0,60}\b(run_?)?tests?\.(py|js|mjs|ts|sh)\b"
+)
+_HINT: Final = pattern(
+    r"test|tox|nox|jest|mocha|jasmine|spec|unit|pest|tap|ava|cypress|coverage|karma|mvn|gradle|check|verify|e2e|hack"
+)
+"""Without any of these no line runs tests, and the long pattern need not be tried."""
+
+_RUNS_CHECKS: Final = pattern(
+    r"(?<![\w./-])(ruff|flake8|pylint|mypy|pyright|eslint|tsc|golangci-lint|staticcheck|stylelint|shellcheck|biome|checkstyle|spotless|bandit)(?![\w.-]*[=\]@:/]|\.\w)\b"
+    r"|\b(cargo (clippy|fmt|deny|audit)|go vet|pre-commit run|prettier .{0,40}--check|black .{0,40}--check)\b"
+    r"|\b(npm|yarn|pnpm|bun|make|just|task|rake)\b[^|;&#\"']{0,60}[\s:](lint|typecheck|type-check)\b"
+)
+_INSTALLS: Final = pattern(
+    r"\b(pip3?|npm|yarn|pnpm|bun|brew|apt|apt-get|go|cargo|gem|uv|uv tool|pipx|choco|conda|poetry|apk|dnf|composer)\s+(pip\s+|-\S+\s+)*(install|add|i|get|ci|update|inject)\b"
+    r"|\bactions/|^\s*(echo|printf)\b|\bcache\b"
+)
+_COMMENTED: Final = pattern(r"\s*(#|//|<!--|;|\*|::|@?REM\b)")
+_COMMAND: Final = pattern(
+    r"\s*(?:-\s+)*(?:[\"']?[\w.:/-]{1,40}[\"']?\s*(?:[:=]|\+=)\s+|[\"']?(?:run|script|test|commands?)[\"']?\s*[:=]\s*)?(?:[|>][+-]?\s*$)?(.*)$"
+)
+_LONGEST: Final = 1_000
+
+
+def is_ci(path: str) -> bool:
+    return _CI.search(path) is not None
+
+
+def is_configuration(path: str) -> bool:
+    return is_ci(path) or (_TOOLS.search(path) is not None and _MATERIAL.search(path) is None)
+
+
+def configuration_of(change: Change) -> Iterator[ChangedFile]:
+    """Changed files by which CI and the tools for tests are set up."""
+    return (file for file in change.files if is_configuration(file.path) and not file.diff.is_binary)
+
+
+_MOST_LINES: Final = 5_000
+"""Of one file: who sets up tests in more?"""
+
+
+def added_in(file: ChangedFile) -> Iterator[DiffLine]:
+    return islice(file.diff.added, _MOST_LINES)
+
+
+def removed_in(file: ChangedFile) -> Iterator[DiffLine]:
+    return islice(file.diff.removed, _MOST_LINES)
+
+
+def command_of(text: str) -> str:
+    """The command that stands on this line, without what YAML, JSON or make put around it."""
+    found = _COMMAND.match(text[:_LONGEST].rstrip())
+    command = found[1].strip() if found is not None else ""
+    return command.rstrip(",").strip("'\"@ ")
+
+
+def is_comment(text: str) -> bool:
+    return _COMMENTED.match(text) is not None
+
+
+def runs_tests(text: str) -> bool:
+    """Whether the line has a command that runs tests."""
+    text = text[:_LONGEST]
+    if _HINT.search(text) is None or is_comment(text):
+        return False
+    return _RUNS_TESTS.search(text) is not None and _INSTALLS.search(command_of(text)) is None
+
+
+_NAMED: Final = pattern(r"^\s*(?:-\s+)?(?:name\s*:.*\b[tT]ests?\b|[\w-]*\btests?\b[\w-]*\s*:\s*$)")
+
+
+def speaks_of_tests(text: str) -> bool:
+    """A line that runs tests, or the name of a step or job that does."""
+    return _NAMED.search(text[:_LONGEST]) is not None or runs_tests(text)
+
+
+def runs_checks(text: str) -> bool:
+    """Tests, linters, type checkers."""
+    checks = _RUNS_CHECKS.search(text[:_LONGEST]) is not None and not is_comment(text)
+    return runs_tests(text) or (checks and _INSTALLS.search(command_of(text)) is None)
+
+
+class View(NamedTuple):
+    """Lines of the head that stand together: the whole file, or those of a hunk."""
+
+    first: int
+    lines: tuple[str, ...]
+
+
+def view_of(file: ChangedFile, line: int) -> View:
+    """What is known around this line of the head."""
+    return next(view for view in file.once(views_of) if view.first <= line < view.first + len(view.lines))
+
+
+def views_of(file: ChangedFile) -> tuple[View, ...]:
+    if file.head is not None:
+        return (View(1, tuple(file.head.split("\n"))),)
+    hunks = (one for one in file.diff.hunks if one.head_count)
+    return tuple(View(one.head_start, tuple(_head_texts(one))) for one in hunks)
+
+
+def _head_texts(hunk: Hunk) -> Iterator[str]:
+    return (line.text for line in hunk.lines if line.kind is not LineKind.REMOVED)
+
+
+_FARTHEST: Final = 200
+_INDENT: Final = pattern(r"(\s*)((?:-\s+)*)")
+
+
+def block_at(view: View, line: int) -> range:
+    """The lines of the step, job or mapping that this line is a key of, with the line that names it."""
+    at = line - view.first
+    depth, start, end = _depth(view.lines[at]), at, at + 1
+    while start and at - start < _FARTHEST and not _begins_item(view.lines[start], depth):
+        start -= 1
+        if view.lines[start].strip() and _depth(view.lines[start]) < depth:
+            break
+    while (
+        end < len(view.lines)
+        and end - at < _FARTHEST
+        and (not view.lines[end].strip() or margin_of(view.lines[end]) >= depth)
+    ):
+        end += 1
+    return range(start + view.first, end + view.first)
+
+
+def _begins_item(text: str, depth: int) -> bool:
+    return text.lstrip().startswith("- ") and _depth(text) == depth
+
+
+def _depth(text: str) -> int:
+    """Where the key of the line stands, behind the dash of a list."""
+    found = _INDENT.match(text)
+    return found.end() if found is not None else 0
+
+
+def margin_of(text: str) -> int:
+    return len(text) - len(text.lstrip())
+
+
+class Edit(NamedTuple):
+    """Lines that were changed together."""
+
+    removed: tuple[DiffLine, ...]
+    added: tuple[DiffLine, ...]
+
+
+def edits_of(file: ChangedFile) -> Iterator[Edit]:
+    """The blocks of changed lines without a break."""
+    for hunk in file.diff.hunks:
+        removed: list[DiffLine] = []
+        added: list[DiffLine] = []
+        for line in hunk.lines:
+            if line.kind is LineKind.CONTEXT:
+                if removed or added:
+                    yield Edit(tuple(removed), tuple(added))
+                    removed, added = [], []
+            else:
+                (removed if line.kind is LineKind.REMOVED else added).append(line)
+        if removed or added:
+            yield Edit(tuple(removed), tuple(added))

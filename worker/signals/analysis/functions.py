@@ -1,0 +1,312 @@
+"""Functions of a source, in every language of ours, as the signals need them: where, in what, and what the body does.
+
+Does not decide what is wrong with a body. Invariant: a function that is only declared (no body) is none.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+from worker.signals.analysis.change import Source
+from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
+from worker.signals.analysis.syntax import ancestors, comments_in, is_comment, outermost, sought, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_OF_SCRIPTS: Final = (
+    "function_declaration",
+    "generator_function_declaration",
+    "function_expression",
+    "arrow_function",
+    "method_definition",
+)
+_TYPES: Final = sought(
+    {
+        Language.PYTHON: ("function_definition",),
+        Language.GO: ("function_declaration", "method_declaration"),
+        Language.RUST: ("function_item",),
+        Language.JAVA: ("method_declaration", "constructor_declaration", "compact_constructor_declaration"),
+        **dict.fromkeys(SCRIPTS, _OF_SCRIPTS),
+        Language.RUBY: ("method", "singleton_method"),
+        Language.CSHARP: (
+            "method_declaration",
+            "constructor_declaration",
+            "local_function_statement",
+            "property_declaration",
+        ),
+        Language.PHP: ("function_definition", "method_declaration"),
+        Language.KOTLIN: ("function_declaration",),
+    }
+)
+_FUNCTIONS: Final = frozenset(one for types in _TYPES.values() for one in types)
+
+_CONTAINERS: Final = frozenset(
+    {
+        "class_definition",
+        "class_declaration",
+        "abstract_class_declaration",
+        "class",
+        "interface_declaration",
+        "annotation_type_declaration",
+        "enum_declaration",
+        "record_declaration",
+        "impl_item",
+        "trait_item",
+        "mod_item",
+        "object",
+        "object_creation_expression",
+        "struct_declaration",
+        "trait_declaration",
+        "anonymous_class",
+        "object_declaration",
+        "object_literal",
+        "companion_object",
+        "singleton_class",
+    }
+)
+_BLOCKS: Final = frozenset(
+    {"block", "statement_block", "constructor_body"}
+    | {"body_statement", "block_body", "do_block", "compound_statement", "lambda_literal"}
+)
+_MODIFIERS: Final = frozenset({"modifiers", "accessibility_modifier", "override_modifier"})
+_MODIFIERS_FURTHER: Final = _MODIFIERS | {
+    "modifier",
+    "attribute_list",
+    "visibility_modifier",
+    "abstract_modifier",
+    "static_modifier",
+    "final_modifier",
+}
+_MODIFYING: Final = {
+    **dict.fromkeys((Language.JAVA, Language.TYPESCRIPT, Language.TSX), _MODIFIERS),
+    **dict.fromkeys(FURTHER, _MODIFIERS_FURTHER),
+}
+"""What stands among the children of a function, in the languages whose grammars know any of it."""
+
+
+_TESTING: Final = pattern(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
+
+
+class Where(StrEnum):
+    """What a function stands in."""
+
+    MODULE = "module"
+    FUNCTION = "function"
+    BRANCH = "branch"
+    """An `if`, `try` or `with` at the top: one of several definitions of the same name."""
+    TYPE = "type"
+    UNKNOWN = "unknown"
+    """A fragment does not show what is around an indented function."""
+
+
+class Function(Value):
+    node: "Node"
+    body: "Node"
+    source: Source
+
+    @cached_property
+    def name(self) -> str:
+        named = self.node.child_by_field_name("name")
+        parent = self.node.parent
+        if (
+            named is None
+            and parent is not None
+            and parent.type in {"variable_declarator", "pair", "public_field_definition", "field_definition"}
+        ):
+            named = (
+                parent.child_by_field_name("name")
+                or parent.child_by_field_name("key")
+                or parent.child_by_field_name("property")
+            )
+        return text_of(named).strip("`") or self._title
+
+    @cached_property
+    def _title(self) -> str:
+        """What a callback of `it("...", () => ...)` is called."""
+        call = (
+            self.node.parent.parent if self.node.parent is not None and self.node.parent.type == "arguments" else None
+        )
+        if call is None or not _TESTING.match(text_of(call.child_by_field_name("function"))):
+            return ""
+        title = next(iter(self.node.parent.named_children if self.node.parent else ()), None)
+        return text_of(title).strip("'\"`") if title is not None and "string" in title.type else ""
+
+    @property
+    def is_test_callback(self) -> bool:
+        return bool(self._title)
+
+    @property
+    def first(self) -> int:
+        """The line of the signature, below its decorators and annotations."""
+        named = self.node.child_by_field_name("name")
+        return self.line_of(self.node if named is None else named)
+
+    @property
+    def last(self) -> int:
+        return self.node.end_point.row + self.source.first
+
+    def line_of(self, node: "Node") -> int:
+        return node.start_point.row + self.source.first
+
+    @cached_property
+    def statements(self) -> tuple["Node", ...]:
+        """What the body does: its statements without comments and docstring."""
+        if self.body == self.node:
+            return ()  # a method of Ruby without any
+        if self.body.type not in _BLOCKS:
+            return (self.body,)  # an arrow function that is one expression
+        found = [node for node in self.body.named_children if not is_comment(node) and node.type not in _GIVEN]
+        if len(found) == 1 and found[0].type == "statement_list":
+            found = [node for node in found[0].named_children if not is_comment(node)]
+        return tuple(found[1:] if found and _is_docstring(found[0]) else found)
+
+    @cached_property
+    def docstring(self) -> str:
+        first = next((node for node in self.body.named_children if not is_comment(node)), None)
+        return text_of(first) if first is not None and _is_docstring(first) else ""
+
+    @cached_property
+    def comments(self) -> tuple["Node", ...]:
+        """The comments inside the function."""
+        return tuple(comments_in(self.node, self.source.language))
+
+    @cached_property
+    def remarks(self) -> tuple["Node", ...]:
+        """Its comments but for those among its parameters. In Python a body may begin behind its comments."""
+        given = self.node.child_by_field_name("parameters")
+        start = self.body.start_byte if given is None else given.end_byte
+        return tuple(note for note in self.comments if note.start_byte >= start)
+
+    @cached_property
+    def above(self) -> tuple["Node", ...]:
+        """Comments, attributes and decorators right above it, nearest first."""
+        return tuple(_above(_outermost(self.node)))
+
+    @cached_property
+    def attributes(self) -> str:
+        """Decorators (Python), attributes (Rust) and modifiers (Java, TypeScript), as one text."""
+        parts = [text_of(node) for node in self.above if not is_comment(node)]
+        modifying = _MODIFYING.get(self.source.language)
+        parts += [text_of(node) for node in self.node.children if node.type in modifying] if modifying else []
+        outer = self.node.parent
+        if outer is not None and outer.type == "decorated_definition":
+            parts += [text_of(node) for node in outer.named_children if node.type == "decorator"]
+        if outer is not None and outer.type == "argument_list" and outer.parent is not None:
+            parts.append(text_of(outer.parent.child_by_field_name("method")))  # `private def` of Ruby
+        return " ".join(parts)
+
+    @cached_property
+    def container(self) -> "Node | None":
+        """The class, trait, impl or object around it."""
+        types = _CONTAINERS | {"module"} if self.source.language is Language.RUBY else _CONTAINERS
+        return next((node for node in ancestors(self.node) if node.type in types or node.type in _FUNCTIONS), None)
+
+    @cached_property
+    def type_name(self) -> str:
+        """The type that it is a method of; "" for none, or none that is shown."""
+        receiver = self.node.child_by_field_name("receiver")
+        if receiver is not None:
+            return next(reversed(_WORD.findall(text_of(receiver).partition("[")[0])), "")
+        owner = self.container
+        if owner is None or owner.type in _FUNCTIONS:
+            return ""
+        return text_of(owner.child_by_field_name("name") or owner.child_by_field_name("type")).partition("<")[0]
+
+    @cached_property
+    def where(self) -> Where:
+        outer = self.container
+        if outer is not None:
+            return Where.FUNCTION if outer.type in _FUNCTIONS else Where.TYPE
+        if self.source.language is Language.GO:
+            return Where.MODULE
+        if not self.source.whole and self._is_indented:
+            return Where.UNKNOWN
+        branches = _BRANCHES_OF_RUBY if self.source.language is Language.RUBY else _BRANCHES
+        inside = next((node for node in ancestors(self.node) if node.type in branches), None)
+        return Where.BRANCH if inside is not None else Where.MODULE
+
+    @property
+    def _is_indented(self) -> bool:
+        line = self.source.lines[self.node.start_point.row]
+        return line[:1].isspace()
+
+
+_WORD: Final = pattern(r"\w+")
+_GIVEN: Final = frozenset({"block_parameters", "lambda_parameters"})
+_BRANCHES: Final = frozenset({"if_statement", "try_statement"})
+_BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_block"})
+"""There a block may be the body of a class that is made as the program runs."""
+
+
+def functions_of(source: Source) -> tuple[Function, ...]:
+    """Every function with a body and a name, in the order of the text; those in macros of Rust behind the others."""
+    return source.once(_functions) + source.once(_in_macros)
+
+
+def _in_macros(source: Source) -> tuple[Function, ...]:
+    """Functions that a macro of Rust is given or writes, where they are written out: its tokens are read as a fragment."""
+    if source.language is not Language.RUST or "!" not in source.text:
+        return ()
+    found = list[Function]()
+    for macro in source.nodes.find(_MACROS):
+        text = text_of(macro)
+        if "fn " in text:
+            inside = _UP_TO_ITS_TOKENS.sub(lambda head: _NO_LINE_END.sub(" ", head[0]), text, count=1)[:-1]
+            first = source.first + macro.start_point.row
+            tokens = Source(inside, first, whole=False, language=Language.RUST, is_of_macro=True)
+            readable = (function for function in _functions(tokens) if not function.node.has_error)
+            found += (function for function in readable if not function.name.startswith("$"))
+    return tuple(found)
+
+
+_MACROS: Final = ("macro_invocation", "macro_definition")
+_UP_TO_ITS_TOKENS: Final = pattern(r"[^({\[]*+[({\[]")
+_NO_LINE_END: Final = pattern(r"[^\n]")
+
+
+def _functions(source: Source) -> tuple[Function, ...]:
+    nodes = source.nodes.find(_TYPES[source.language])
+    bodies = ((node, _body_of(node, source.language)) for node in nodes)
+    functions = (Function(node, body, source) for node, body in bodies if body is not None)
+    return tuple(function for function in functions if function.name)
+
+
+def _body_of(node: "Node", language: Language) -> "Node | None":
+    if language not in FURTHER:
+        return node.child_by_field_name("body")
+    from worker.signals.analysis.languages.bodies import body_of  # noqa: PLC0415 - most changes hold no such file
+
+    return body_of(node, language)
+
+
+def _is_docstring(node: "Node") -> bool:
+    return node.type == "expression_statement" and [child.type for child in node.named_children] == ["string"]
+
+
+def _outermost(node: "Node") -> "Node":
+    """The statement that a function is: its decorators, `export` and `const` included."""
+    return outermost(node, lambda around: around.type in _AROUND)
+
+
+_AROUND: Final = frozenset(
+    {"decorated_definition", "export_statement", "variable_declarator", "lexical_declaration", "variable_declaration"}
+)
+
+
+def _above(node: "Node") -> Iterator["Node"]:
+    row = node.start_point.row
+    before = node.prev_named_sibling
+    if before is None and node.parent is not None and node.parent.type == "body_statement":
+        before = node.parent.prev_named_sibling  # what stands above the first method of a class of Ruby
+    while before is not None and (is_comment(before) or before.type in {"attribute_item", "decorator"}):
+        # a Rust doc comment holds its newline and ends on the row below
+        end = before.end_point.row - (before.end_point.column == 0)
+        if end < row - 1:
+            return
+        yield before
+        row, before = before.start_point.row, before.prev_named_sibling

@@ -1,0 +1,347 @@
+"""Syntax trees, by tree-sitter: one grammar per language.
+
+Does not know any signal. Invariant: never raises for any text; a text that is no program gives a tree with
+`has_error`.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import cached_property, lru_cache
+from itertools import chain
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+from worker.domain.pattern import pattern
+from worker.dossier.tree_sitter import Grammar, loaded, parsed, tree_of
+from worker.signals.analysis.file_roles import Language
+from worker.signals.analysis.unreadable import DEEPEST, has_endless_row, is_one_endless_line, is_too_deep
+
+if TYPE_CHECKING:
+    import tree_sitter
+    from tree_sitter import Node
+
+_GRAMMARS: Final = {
+    Language.PYTHON: Grammar("tree_sitter_python", "language"),
+    Language.JAVASCRIPT: Grammar("tree_sitter_javascript", "language"),
+    Language.TYPESCRIPT: Grammar("tree_sitter_typescript", "language_typescript"),
+    Language.TSX: Grammar("tree_sitter_typescript", "language_tsx"),
+    Language.GO: Grammar("tree_sitter_go", "language"),
+    Language.RUST: Grammar("tree_sitter_rust", "language"),
+    Language.JAVA: Grammar("tree_sitter_java", "language"),
+    Language.RUBY: Grammar("tree_sitter_ruby", "language"),
+    Language.CSHARP: Grammar("tree_sitter_c_sharp", "language"),
+    Language.PHP: Grammar("tree_sitter_php", "language_php_only"),  # reads what a hunk shows, without `<?php` before it
+    Language.KOTLIN: Grammar("tree_sitter_kotlin", "language"),
+}
+
+T = TypeVar("T")
+
+COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
+
+
+def _grammar(language: Language) -> "tree_sitter.Language":
+    return loaded(_GRAMMARS[language])
+
+
+class Finder:
+    """Finds the nodes of some types in trees of one language: by walking, until that took as long as compiling a query.
+
+    A query is far faster on every tree. A short-lived process that looks at a few functions need not pay for it.
+    """
+
+    def __init__(self, language: Language, types: tuple[str, ...], walked: float) -> None:
+        """*walked*: how many nodes it walks over before it asks a query."""
+        self._language = language
+        self._types = frozenset(types)
+        self._left = walked
+
+    def find(self, root: "Node", span: "Span | None" = None) -> "list[Node]":
+        parts = list(self.apart(root, span).values())
+        return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
+
+    def apart(self, root: "Node", span: "Span | None" = None) -> "dict[str, list[Node]]":
+        """The nodes of each type that occurs, in the order of the text."""
+        if self._left >= 0:
+            self._left -= root.descendant_count
+        if self._left >= 0:
+            return _found_by_walking(root, self._types, span)
+        return _found_by_query(root, self._query, span)
+
+    @cached_property
+    def _query(self) -> "tree_sitter.Query":
+        import tree_sitter  # noqa: PLC0415 - as above
+
+        return tree_sitter.Query(_grammar(self._language), " ".join(f"({one}) @{one}" for one in sorted(self._types)))
+
+
+@lru_cache(maxsize=256)
+def _finder(language: Language, types: tuple[str, ...]) -> Finder:
+    return Finder(language, types, _WALKED)
+
+
+def find(root: "Node", language: Language, types: tuple[str, ...], rows: frozenset[int] | None = None) -> "list[Node]":
+    """The named nodes of these types, in the order of the text.
+
+    With *rows*, at least those that begin in one of these rows, and none that lies before the first or behind the last.
+    """
+    return _finder(language, types).find(root, (min(rows), max(rows)) if rows else None)
+
+
+_WALKED: Final = 2_000
+"""Nodes: to walk over so many takes about as long as compiling a query."""
+
+Span = tuple[int, int]
+
+
+def _found_by_walking(root: "Node", types: frozenset[str], span: Span | None) -> "dict[str, list[Node]]":
+    cursor, found = root.walk(), defaultdict[str, list["Node"]](list)
+    while True:
+        node = cursor.node
+        if node is not None and node.type in types and node.is_named and (span is None or _touches(node, span)):
+            found[node.type].append(node)
+        if not cursor.goto_first_child():
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return found
+
+
+def _touches(node: "Node", span: Span) -> bool:
+    first, last = span
+    return node.end_point > (first, 0) and node.start_point < (last + 1, 0)
+
+
+def _found_by_query(root: "Node", query: "tree_sitter.Query", span: Span | None) -> "dict[str, list[Node]]":
+    import tree_sitter  # noqa: PLC0415 - as above
+
+    cursor = tree_sitter.QueryCursor(query)
+    if span:
+        cursor.set_point_range((span[0], 0), (span[1] + 1, 0))
+    return {kind: _in_order(nodes) for kind, nodes in cursor.captures(root).items()}
+
+
+def _in_order(nodes: "list[Node]") -> "list[Node]":
+    """Sorted by where they begin, the outer ones first. Two keys that C reads take half as long as one of ours."""
+    nodes.sort(key=_END, reverse=True)
+    nodes.sort(key=_START)
+    return nodes
+
+
+_START: Final[Callable[["Node"], int]] = attrgetter("start_byte")
+_END: Final[Callable[["Node"], int]] = attrgetter("end_byte")
+
+
+class Sought(Enum):
+    """Types of nodes that are looked for in the same files, and so found together."""
+
+    CODE = "code"
+    TESTS = "tests"
+
+
+Types = Mapping[Language, tuple[str, ...]]
+SOUGHT: Final = {language: dict[str, Sought]() for language in Language}
+
+
+def sought(types: Types, where: Sought = Sought.CODE) -> Types:
+    """Say, as a module is loaded, which types it will ask the `Nodes` of a tree for: those sought in all code, for all."""
+    for language, names in types.items():
+        told = dict.fromkeys(names, where)
+        SOUGHT[language] |= told if where is Sought.CODE else told | SOUGHT[language]
+    return types
+
+
+MOST_KEPT: Final = 3_000
+"""Nodes of a tree some of which are kept, at a hundred bytes each, as long as the change is judged: some 300 lines."""
+
+
+class Nodes:
+    """The nodes of one tree, by their types.
+
+    To look for twenty types at once takes hardly longer than to look for one: *first* says which groups are found together
+    when one of them is asked for. What was not said to be sought is looked for each time, and so is a tree of more than
+    MOST_KEPT nodes. A part of the tree is never searched, as it lies between two places of the whole.
+    """
+
+    __slots__ = ("_first", "_groups", "_known", "_language", "_root", "_seen", "_starts", "is_kept")
+
+    def __init__(self, root: "Node", language: Language, first: frozenset[Sought] = frozenset()) -> None:
+        self._root = root
+        self._language = language
+        self._first = first
+        self._groups: frozenset[Sought] = frozenset()
+        self._known: dict[str, Sequence[Node]] = {}
+        self._starts: dict[str, list[int]] = {}
+        self._seen: dict[object, object] = {}
+        self.is_kept = root.descendant_count <= MOST_KEPT
+
+    def find(
+        self, types: tuple[str, ...], within: "Node | None" = None, rows: frozenset[int] | None = None
+    ) -> "list[Node]":
+        """As `find` does below *within*; with *rows*, those that begin between the first and the last of them."""
+        parts: list[list[Node]] = []
+        for kind in types:
+            nodes = self._of(kind) if self.is_kept else None
+            if nodes is None:
+                return find(self._root if within is None else within, self._language, types, rows)
+            parts.append(self._part(kind, nodes, within, rows))
+        return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
+
+    def once(self, look: Callable[..., T], node: "Node", *given: object) -> T:
+        """What the function *look* makes of a node and of what is *given* with it, which is always the same for the node.
+
+        Where no nodes are kept, it is made anew each time.
+        """
+        if not self.is_kept:
+            return look(node, *given)
+        key = look, node.id
+        found = self._seen.get(key, self)
+        if found is self:
+            found = self._seen[key] = look(node, *given)
+        return cast("T", found)
+
+    def _of(self, kind: str) -> "Sequence[Node] | None":
+        known = self._known.get(kind)
+        group = SOUGHT[self._language].get(kind) if known is None else None
+        if group is None or group in self._groups:
+            return known
+        wanted = frozenset({group} | (self._first if group in self._first else frozenset())) - self._groups
+        self._groups |= wanted
+        names = tuple(one for one, where in SOUGHT[self._language].items() if where in wanted)
+        found = _finder(self._language, names).apart(self._root)
+        self._known |= {one: found.get(one, ()) for one in names}
+        return self._known[kind]
+
+    def _part(
+        self, kind: str, nodes: "Sequence[Node]", within: "Node | None", rows: frozenset[int] | None
+    ) -> "list[Node]":
+        start, end = 0, len(nodes)
+        if within is not None and nodes:
+            starts = self._starts.get(kind)
+            if starts is None:
+                starts = self._starts[kind] = list(map(_START, nodes))
+            begin, behind = within.start_byte, within.end_byte
+            start = bisect_left(starts, begin)
+            while start < end and starts[start] == begin and _is_around(nodes[start], within, behind):
+                start += 1
+            end = bisect_left(starts, behind, start)
+        if rows:
+            start = bisect_left(nodes, min(rows), start, end, key=_row)
+            end = bisect_right(nodes, max(rows), start, end, key=_row)
+        return list(nodes[start:end])
+
+
+def _is_around(node: "Node", inner: "Node", end: int) -> bool:
+    """Whether it begins where the other does, which ends at *end*, and holds that and more, or nothing but that."""
+    return node.end_byte > end or (node.end_byte == end and node.descendant_count > inner.descendant_count)
+
+
+def _row(node: "Node") -> int:
+    return node.start_point.row
+
+
+def parse(text: str, language: Language) -> "Node":
+    """The root of the text's tree. Line numbers of nodes count from 0.
+
+    What no grammar gets through in bounded work, and what is too deep to be walked through, is no program: its tree is
+    empty, with an error.
+    """
+    tree = _readable(text.encode("utf-8", "replace"), language) or parsed(_NO_PROGRAM, _GRAMMARS[language])
+    assert tree is not None  # noqa: S101 - a bracket alone is never too much
+    return tree.root_node
+
+
+def is_refused(root: "Node") -> bool:
+    """Whether `parse` gave it up: what its text holds, nobody knows."""
+    return root.has_error and root.end_byte == len(_NO_PROGRAM)
+
+
+_NO_PROGRAM: Final = b")"
+
+
+def _readable(raw: bytes, language: Language) -> "tree_sitter.Tree | None":
+    """The tree, if one is made and can be walked through."""
+    tree = None if is_one_endless_line(raw) else tree_of(raw, _GRAMMARS[language])
+    return None if tree is None or is_too_deep(tree.root_node) or has_endless_row(tree.root_node) else tree
+
+
+def ancestors(node: "Node", until: "Node | None" = None) -> Iterator["Node"]:
+    """From the inside out, without *until* and what is around that.
+
+    At most DEEPEST, which no tree of ours is deeper than: to find them takes the square of their number.
+    """
+    around = node.parent
+    for _ in range(DEEPEST):
+        if around is None or around == until:
+            return
+        yield around
+        around = around.parent
+
+
+def with_ancestors(node: "Node | None", until: "Node | None" = None) -> Iterator["Node"]:
+    """Itself too, where it is not *until*."""
+    if node is not None and node != until:
+        yield node
+        yield from ancestors(node, until)
+
+
+def outermost(node: "Node", goes_on: "Callable[[Node], bool]") -> "Node":
+    """Itself, or the last of its ancestors as long as each goes on what the one inside of it began."""
+    for _ in range(DEEPEST):
+        around = node.parent
+        if around is None or not goes_on(around):
+            break
+        node = around
+    return node
+
+
+def text_of(node: "Node | None") -> str:
+    raw = None if node is None else node.text  # cut out of the tree's text each time that it is asked for
+    return "" if raw is None else raw.decode("utf-8", "replace")
+
+
+def descendants(root: "Node") -> Iterator["Node"]:
+    """Every named node below *root* and itself, in the order of the text. Never deep recursion.
+
+    A node keeps the children that it was asked for: those of a root of our own, nobody keeps.
+    """
+    stack = [root.walk().node or root]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.named_children))
+
+
+def comments_in(root: "Node", language: Language) -> "list[Node]":
+    """Every comment, in the order of the text."""
+    return find(root, language, _comments(language))
+
+
+@lru_cache(maxsize=len(Language))
+def _comments(language: Language) -> tuple[str, ...]:
+    """As the grammar calls them: a query for what it does not know is refused."""
+    grammar = _grammar(language)
+    return tuple(sorted(one for one in COMMENTS if grammar.id_for_node_kind(one, True)))  # noqa: FBT003 - of the library
+
+
+def consequence_of(branch: "Node") -> "Node | None":
+    """What is done where the condition of a branch holds: grammars name it in three ways, or not at all."""
+    named = branch.child_by_field_name("consequence") or branch.child_by_field_name("body")
+    if named is None and branch.type == "if_expression" and branch.named_child_count > 1:
+        return branch.named_children[1]  # Kotlin
+    return named
+
+
+def is_comment(node: "Node") -> bool:
+    return node.type in COMMENTS
+
+
+_STRINGS: Final = pattern(
+    r"string|template|char_literal|text_block|jsx_text|regex|heredoc|nowdoc|^uninterpreted$|^text(?:_interpolation)?$"
+)
+
+
+def begins_in_text(root: "Node", row: int, column: int = 0) -> bool:
+    """Whether what stands there is inside of a string or a comment."""
+    node = root.descendant_for_point_range((row, column), (row, column + 1))
+    return any(is_comment(one) or _STRINGS.search(one.type) for one in with_ancestors(node))

@@ -1,0 +1,124 @@
+"""What a signal is: one pure function from a change to the places where it fires.
+
+Does not know any signal. Invariant: whether a signal states a fact or a suspicion is written at its function, once, and
+every finding of it says the same, but for files in a language of UNMEASURED: there none is a fact.
+
+A signal is written as
+
+    @signal(Category.WEAK_TEST, Kind.FACT, Looks.TESTS, "Remove the skip at {place}.")
+    def test_skipped(change: Change) -> Iterator[Place]:
+        \"\"\"What it sees, in a sentence that docs/signals.md prints.\"\"\"
+
+and is called by its function's name everywhere: in the rubric, in a repository's policy, in findings and reports. Its last
+argument is the next step of a reject: what takes the fact away. A fact has one, a suspicion none.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from itertools import islice
+from typing import Final, NamedTuple
+
+from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
+from worker.signals.analysis.change import Change
+from worker.signals.analysis.file_roles import FURTHER, Language, language_of
+
+UNMEASURED: Final[frozenset[Language]] = FURTHER
+"""Languages in which no fact may reject: their false alarms were not held against enough clean changes. The one place."""
+
+MOST: Final = 20
+"""Findings of one signal in one change: who reads more?"""
+
+
+class Kind(StrEnum):
+    """What follows from a signal: a fact may reject alone, a suspicion lowers the score and goes to the model."""
+
+    FACT = "fact"
+    SUSPICION = "suspicion"
+
+
+class Looks(StrEnum):
+    """What a change must hold for the signal to have an opportunity: the rest of its measured rate."""
+
+    ANYTHING = "anything"
+    PRODUCTION = "production code"
+    TESTS = "tests"
+    CONFIGURATION = "CI or tool configuration"
+    ISSUE = "listed criteria"
+    CASE = "a case"
+    RULES = "a rules file"
+
+
+class Place(NamedTuple):
+    """Where a signal fired, and what stands there. *strength* in (0, 1] scales the signal's weight.
+
+    *instead_of*: the first and the last line that stood there before, in the base. *step*: the next step of this place, where
+    it can be more exact than the signal's own.
+    """
+
+    note: str
+    path: str | None = None
+    line: int | None = None
+    end_line: int | None = None
+    side: Side = Side.HEAD
+    strength: float = 1.0
+    instead_of: tuple[int, int] | None = None
+    step: str = ""
+
+    @property
+    def name(self) -> str:
+        """`path:line`, the path alone, or nothing."""
+        if self.path is None:
+            return ""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+    @property
+    def before(self) -> EvidencePointer | None:
+        if self.path is None or self.instead_of is None:
+            return None
+        first, last = self.instead_of
+        return EvidencePointer(path=self.path, line=first, end_line=last, side=Side.BASE, note="this stood here before")
+
+
+See = Callable[[Change], Iterator[Place]]
+
+
+class Signal(NamedTuple):
+    """One signal: its name, the category of its findings, whether it states facts, what it looks at, and how."""
+
+    name: str
+    category: Category
+    kind: Kind
+    looks_at: Looks
+    see: See
+    step: str = ""
+    """What takes a fact away, with `{place}` where it stands."""
+
+    @property
+    def sees(self) -> str:
+        """What it sees and how often that misfired, as its function's docstring says."""
+        return self.see.__doc__ or ""
+
+    def findings(self, change: Change) -> Iterator[Finding]:
+        """Every place where it fires, as findings that carry the strength as their weight."""
+        for place in islice(self.see(change), MOST):
+            yield Finding(
+                signal=self.name,
+                category=self.category,
+                fact=self.kind is Kind.FACT and (place.path is None or language_of(place.path) not in UNMEASURED),
+                path=place.path,
+                line=place.line,
+                end_line=place.end_line,
+                side=place.side,
+                weight=place.strength,
+                note=place.note,
+                instead_of=place.before,
+                step=(place.step or self.step).replace("{place}", place.name),
+            )
+
+
+def signal(category: Category, kind: Kind, looks_at: Looks, step: str = "") -> Callable[[See], Signal]:
+    """Make a signal of the function below."""
+    if (kind is Kind.FACT) is not bool(step):
+        msg = "a fact says what takes it away, and only a fact does: signal(..., step)"
+        raise TypeError(msg)
+    return lambda see: Signal(see.__name__, category, kind, looks_at, see, step)
