@@ -5,8 +5,8 @@ Reads words, not meaning, so the author has to confirm each place.
 
 from worker.domain.dossier.case_help import DraftClaim
 from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.judge.heuristics.acceptance_gap.asking import Wish, wishes_of
-from worker.judge.heuristics.acceptance_gap.shown import Shown, shown_by
+from worker.signals.acceptance_gap.asking import Wish, wishes_of
+from worker.signals.acceptance_gap.shown import Shown, shown_by
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.file_roles import Role, role_of
 

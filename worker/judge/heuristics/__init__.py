@@ -28,7 +28,10 @@ from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Category, Finding
 from worker.dossier.diff.parser import DiffError
-from worker.judge.heuristics.acceptance_gap.shortfall import (
+from worker.judge.heuristics.half_finished.unused import definitions_to_look_up
+from worker.judge.heuristics.registry import NAMES, SIGNALS
+from worker.judge.heuristics.scope_creep.unrelated import unrelatedness
+from worker.signals.acceptance_gap.shortfall import (
     in_doubt,
     note_of,
     paths_to_look_up,
@@ -36,9 +39,6 @@ from worker.judge.heuristics.acceptance_gap.shortfall import (
     shortfall,
     untold_tests,
 )
-from worker.judge.heuristics.half_finished.unused import definitions_to_look_up
-from worker.judge.heuristics.registry import NAMES, SIGNALS
-from worker.judge.heuristics.scope_creep.unrelated import unrelatedness
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.lifecycle import doubt_of
 

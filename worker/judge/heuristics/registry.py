@@ -6,19 +6,13 @@ know exactly these.
 
 from typing import Final
 
-from worker.judge.heuristics import (
-    acceptance_gap,
-    emptiness,
-    half_finished,
-    scope_creep,
-    spec_violation,
-    tests_pass_but_wrong,
-    weak_test,
-)
+from worker.judge.heuristics import half_finished, scope_creep, spec_violation, tests_pass_but_wrong, weak_test
+from worker.signals import acceptance_gap
+from worker.signals.acceptance_gap import empty_diff
 from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
-    emptiness.empty_diff,
+    empty_diff.empty_diff,
     *spec_violation.SIGNALS,
     *acceptance_gap.SIGNALS,
     *half_finished.SIGNALS,

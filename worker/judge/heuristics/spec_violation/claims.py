@@ -13,7 +13,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.acceptance_gap.shortfall import is_testless
+from worker.signals.acceptance_gap.shortfall import is_testless
 from worker.signals.analysis.change import Change
 from worker.signals.signal import Kind, Looks, Place, signal
 

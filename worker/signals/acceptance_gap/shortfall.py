@@ -13,8 +13,8 @@ from worker.domain.dossier.lookups import stands_at
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict
 from worker.dossier.claim_pointer import cited_paths
-from worker.judge.heuristics.acceptance_gap.asking import Name, Wish, wish_of, wishes_of
-from worker.judge.heuristics.acceptance_gap.shown import Kind, Shown, Unit, shown_by
+from worker.signals.acceptance_gap.asking import Name, Wish, wish_of, wishes_of
+from worker.signals.acceptance_gap.shown import Kind, Shown, Unit, shown_by
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.file_roles import Role, role_of
 from worker.signals.analysis.relatedness import NAME, common_stems, folded, stems_of_all, words_of_path

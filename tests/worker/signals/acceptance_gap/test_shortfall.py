@@ -7,7 +7,7 @@ import pytest
 from tests.worker.signals.made import diff_of, dossier_of, plain_dossier
 from worker.domain.verdict.verdict import CriterionStatus
 from worker.judge.heuristics import sought_in
-from worker.judge.heuristics.acceptance_gap.shortfall import (
+from worker.signals.acceptance_gap.shortfall import (
     gaps,
     in_doubt,
     note_of,
@@ -16,7 +16,7 @@ from worker.judge.heuristics.acceptance_gap.shortfall import (
     shortfall,
     untold_tests,
 )
-from worker.judge.heuristics.acceptance_gap.shown import shown_by
+from worker.signals.acceptance_gap.shown import shown_by
 from worker.signals.analysis.change import Change
 
 CODE = "def send(payload):\n    return retry(payload, max_tries=3)\n"

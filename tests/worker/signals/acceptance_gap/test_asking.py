@@ -3,7 +3,7 @@
 import pytest
 
 from worker.domain.dossier.dossier import Criterion
-from worker.judge.heuristics.acceptance_gap.asking import Wish, wish_of
+from worker.signals.acceptance_gap.asking import Wish, wish_of
 from worker.signals.analysis.relatedness import stem
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import EvidencePointer
 from worker.dossier.diff.parser import DiffLine, LineKind
-from worker.judge.heuristics.acceptance_gap.asking import NUMBER, Wish, wishes_of
+from worker.signals.acceptance_gap.asking import NUMBER, Wish, wishes_of
 from worker.signals.analysis.change import Change, ChangedFile
 from worker.signals.analysis.file_roles import Language, Role
 from worker.signals.analysis.relatedness import NAME, defined_in, folded, stems_of_all, words_of_path

@@ -6,13 +6,13 @@ prose that was taken as one criterion.
 
 from typing import Final
 
-from worker.judge.heuristics.acceptance_gap import absent
+from worker.signals.acceptance_gap import criteria_not_met
 from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
-    absent.path_not_changed,
-    absent.name_not_found,
-    absent.test_not_found,
-    absent.docs_not_changed,
-    absent.claim_shows_nothing,
+    criteria_not_met.path_not_changed,
+    criteria_not_met.name_not_found,
+    criteria_not_met.test_not_found,
+    criteria_not_met.docs_not_changed,
+    criteria_not_met.claim_shows_nothing,
 )

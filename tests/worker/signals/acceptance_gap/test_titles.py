@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.judge.heuristics.spec_violation.titles import Strings
+from worker.signals.acceptance_gap.titles import Strings
 
 TEXT = """
 describe('keys', () => {

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import dossier_of
-from worker.judge.heuristics.acceptance_gap import SIGNALS, absent
+from worker.signals.acceptance_gap import SIGNALS, criteria_not_met
 from worker.signals.analysis.change import Change
 
 AFTER = {
@@ -41,7 +41,7 @@ def test_what_is_there_and_what_is_only_put_in_other_words_is_not(text: str) -> 
 
 
 def claimed(text: str, claim: str, criterion: str = "AC1: it") -> list[str]:
-    return [finding.note for finding in absent.claim_shows_nothing.findings(change(text, claim, criterion))]
+    return [finding.note for finding in criteria_not_met.claim_shows_nothing.findings(change(text, claim, criterion))]
 
 
 def test_a_claim_that_points_at_a_file_without_any_of_it_is_suspected() -> None:
@@ -77,4 +77,6 @@ def test_a_word_beside_the_changed_lines_does_not_carry_a_claim() -> None:
         criteria=[{"id": "AC1", "text": "Compress thumbnails"}],
         case={"summary": "s", "ac_coverage": [claim]},
     )
-    assert [one.signal for one in absent.claim_shows_nothing.findings(Change(dossier))] == ["claim_shows_nothing"]
+    assert [one.signal for one in criteria_not_met.claim_shows_nothing.findings(Change(dossier))] == [
+        "claim_shows_nothing"
+    ]

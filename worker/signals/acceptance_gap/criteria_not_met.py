@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from worker.domain.verdict.verdict import Category
 from worker.dossier.claim_pointer import read_pointer
-from worker.judge.heuristics.acceptance_gap.asking import Wish
-from worker.judge.heuristics.acceptance_gap.shortfall import ABSENT, PARTIAL, Lack, gaps, is_at, note_of
-from worker.judge.heuristics.acceptance_gap.shown import Kind, shown_by
+from worker.signals.acceptance_gap.asking import Wish
+from worker.signals.acceptance_gap.shortfall import ABSENT, PARTIAL, Lack, gaps, is_at, note_of
+from worker.signals.acceptance_gap.shown import Kind, shown_by
 from worker.signals.analysis.change import Change
 from worker.signals.signal import Kind as Says
 from worker.signals.signal import Looks, Place, signal
