@@ -25,7 +25,7 @@ HOSTILE = {
     "worker.dossier.repo_rules.parser._END": f"a{SPACES}x",
     "worker.judge.contradictions._ITEM": BLANK,
     "worker.signals.analysis.languages.tests._PHP_TAG": BLANK,
-    "worker.judge.heuristics.half_finished.commented._PROSE": "a" * 160_000,
+    "worker.signals.half_finished.commented_out_code._PROSE": "a" * 160_000,
     "worker.signals.analysis.overrides._TESTS": "#[cfg(test" * 4_000,
     "worker.judge.heuristics.spec_violation.citations._INHERITS": BLANK,
     "worker.judge.heuristics.spec_violation.missing._BOUND": BLANK,

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.half_finished.hollow import body_does_nothing
-from worker.judge.heuristics.half_finished.notes import unfinished_function
-from worker.judge.heuristics.half_finished.stubs import stub_body
+from worker.signals.half_finished.empty_body import body_does_nothing
+from worker.signals.half_finished.stub_body import stub_body
+from worker.signals.half_finished.unfinished_todo import unfinished_function
 
 WORK = "def send(path):\n    text = read(path)\n    return post(text)\n"
 STUB = "\n\ndef retry_later(path):\n    raise NotImplementedError\n"

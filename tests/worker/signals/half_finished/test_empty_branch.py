@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.half_finished.branches import branch_empty
+from worker.signals.half_finished.empty_branch import branch_empty
 
 
 def lines(path: str, after: str, before: str | None = None, *, texts: bool = True) -> list[int | None]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.half_finished.stubs import STOPS, is_unwritten
 from worker.signals.analysis.change import Change, ChangedFile, Source
 from worker.signals.analysis.file_roles import SCRIPTS, Language
 from worker.signals.analysis.syntax import descendants, is_comment, sought, text_of
+from worker.signals.half_finished.stub_body import STOPS, is_unwritten
 from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:

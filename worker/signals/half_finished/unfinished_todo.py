@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.issue_links import closing_links
-from worker.judge.heuristics.half_finished.commented import reads_like_code
-from worker.judge.heuristics.half_finished.stubs import STOPS, stubs
 from worker.signals.analysis.announced import is_a_stage
 from worker.signals.analysis.asked import is_asked_for
 from worker.signals.analysis.change import Change, ChangedFile
@@ -30,6 +28,8 @@ from worker.signals.analysis.functions import Function
 from worker.signals.analysis.outside import is_honest_refusal, is_platform
 from worker.signals.analysis.parameters import unused
 from worker.signals.analysis.syntax import is_comment, text_of
+from worker.signals.half_finished.commented_out_code import reads_like_code
+from worker.signals.half_finished.stub_body import STOPS, stubs
 from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:

@@ -12,9 +12,6 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.half_finished.commented import is_commented_code
-from worker.judge.heuristics.half_finished.imports import unused_imports
-from worker.judge.heuristics.half_finished.stubs import Sure, stubs
 from worker.signals.analysis.announced import is_a_stage
 from worker.signals.analysis.asked import is_asked_for
 from worker.signals.analysis.change import Change
@@ -51,6 +48,9 @@ from worker.signals.analysis.stubs import (
     says_that_it_is_idle,
 )
 from worker.signals.analysis.syntax import text_of
+from worker.signals.half_finished.commented_out_code import is_commented_code
+from worker.signals.half_finished.stub_body import Sure, stubs
+from worker.signals.half_finished.unused_import import unused_imports
 from worker.signals.signal import Kind, Looks, Place, signal
 
 

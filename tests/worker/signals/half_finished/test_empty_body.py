@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.half_finished.hollow import body_does_nothing, body_empty_suspected
-from worker.judge.heuristics.half_finished.stubs import stub_body
+from worker.signals.half_finished.empty_body import body_does_nothing, body_empty_suspected
+from worker.signals.half_finished.stub_body import stub_body
 
 
 def found(path: str, code: str, before: str | None = None, *, texts: bool = True, issue: str | None = None) -> str:

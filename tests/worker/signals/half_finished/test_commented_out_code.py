@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.half_finished.commented import commented_out_code, is_commented_code
 from worker.signals.analysis.file_roles import Language
+from worker.signals.half_finished.commented_out_code import commented_out_code, is_commented_code
 
 CODE = {
     "py": ("a.py", "# x = read(path)\n# if x:\n#     return x\n"),

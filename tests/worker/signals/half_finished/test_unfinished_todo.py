@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
-from worker.judge.heuristics.half_finished.notes import is_marked, unfinished_function, unfinished_todo
 from worker.signals.analysis.change import Change
+from worker.signals.half_finished.unfinished_todo import is_marked, unfinished_function, unfinished_todo
 
 
 def lines(path: str, after: str, before: str = "a\n") -> list[int | None]:

@@ -4,8 +4,8 @@ import pytest
 
 from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Category, Finding
-from worker.judge.heuristics.half_finished.stubs import stub_body, stub_suspected
 from worker.signals.analysis.change import Change
+from worker.signals.half_finished.stub_body import stub_body, stub_suspected
 
 STUB, SUSPECT = stub_body.name, stub_suspected.name
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import change_of, diff_of, plain_dossier
-from worker.judge.heuristics.half_finished.options import option_unread
 from worker.signals.analysis.change import Change
+from worker.signals.half_finished.unused_option import option_unread
 
 ARGPARSE = """import argparse
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Finding
-from worker.judge.heuristics.half_finished.conflicts import conflict_marker
 from worker.signals.analysis.change import Change
+from worker.signals.half_finished.conflict_marker import conflict_marker
 
 TRIO = "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> branch\n"
 

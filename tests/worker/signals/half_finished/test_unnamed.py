@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.half_finished.unnamed import type_unused
+from worker.signals.half_finished.unnamed import type_unused
 
 TYPES = {
     "py": ("src/a.py", "class Store:\n    def get(self):\n        return Store\n"),

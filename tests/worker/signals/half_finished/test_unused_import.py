@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.half_finished.imports import import_unused
+from worker.signals.half_finished.unused_import import import_unused
 
 
 def found(path: str, code: str, before: str | None = None, *, texts: bool = True) -> list[tuple[str, int | None]]:

@@ -2,8 +2,8 @@
 
 from tests.worker.signals.made import change_of, diff_of, plain_dossier
 from worker.domain.dossier.dossier import Dossier
-from worker.judge.heuristics.half_finished.sites import site_left_out
 from worker.signals.analysis.change import Change
+from worker.signals.half_finished.missed_replacement import site_left_out
 
 BEFORE = {
     "a.py": "x = old_name(1)\ny = 2\n",

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
-from worker.judge.heuristics.half_finished.debugging import debug_output, debugger_left
 from worker.signals.analysis.change import Change
+from worker.signals.half_finished.debug_leftovers import debug_output, debugger_left
 
 
 def left(path: str, line: str, before: str = "a\n", *, texts: bool = True) -> list[int | None]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.dossier.lookups import Definition
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.half_finished.stubs import stubs
 from worker.signals.analysis import references
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.changed_functions import Written, documentation, new_functions
@@ -23,6 +22,7 @@ from worker.signals.analysis.overrides import is_a_hook, is_extended
 from worker.signals.analysis.parameters import unused
 from worker.signals.analysis.stubs import does_nothing, may_meet_an_interface
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
+from worker.signals.half_finished.stub_body import stubs
 from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:
