@@ -19,12 +19,12 @@ from worker.domain.verdict.verdict import (
     EvidencePointer,
 )
 from worker.judge import words
-from worker.judge.heuristics.scope_creep.unrelated import stands_apart
 from worker.judge.rulings import Hearing
 from worker.judge.unwritten import names_a_rule
 from worker.signals.acceptance_gap.shortfall import is_spoken_of
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.relatedness import NAME, common_stems, stems_of_all
+from worker.signals.scope_creep.unrelated_file import stands_apart
 
 UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 TEXTS: Final = (".md", ".rst", ".txt", ".adoc")

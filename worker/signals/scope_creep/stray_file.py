@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import ChangeKind
-from worker.judge.heuristics.scope_creep.unrelated import first_change, first_of_several, is_code, is_named
 from worker.signals.analysis.change import Change, ChangedFile
 from worker.signals.analysis.file_roles import Language, Role
 from worker.signals.analysis.relatedness import asked_texts, stem, stems_in
 from worker.signals.analysis.syntax import is_comment
+from worker.signals.scope_creep.unrelated_file import first_change, first_of_several, is_code, is_named
 from worker.signals.signal import Kind, Looks, Place, signal
 
 if TYPE_CHECKING:

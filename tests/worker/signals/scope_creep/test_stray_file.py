@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
-from worker.judge.heuristics.scope_creep.strays import foreign_code_edited, scratch_file, stray_file
 from worker.signals.analysis.change import Change
+from worker.signals.scope_creep.stray_file import foreign_code_edited, scratch_file, stray_file
 
 CODE = {"src/upload.py": "retry()\n"}
 

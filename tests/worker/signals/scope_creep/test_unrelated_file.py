@@ -2,8 +2,8 @@
 
 from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Side
-from worker.judge.heuristics.scope_creep.unrelated import distances, unrelated_file, unrelatedness
 from worker.signals.analysis.change import Change
+from worker.signals.scope_creep.unrelated_file import distances, unrelated_file, unrelatedness
 
 TITLE = "Add jitter to the backoff of upload retries"
 OWN = {

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.scope_creep.dependencies import lock_file_alone, unasked_bump
 from worker.signals.analysis.change import Change
+from worker.signals.scope_creep.unrequested_bump import lock_file_alone, unasked_bump
 
 CODE = {"src/upload.py": "import requests\nrequests.get(url)\n"}
 

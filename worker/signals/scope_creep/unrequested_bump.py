@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine, LineKind
-from worker.judge.heuristics.scope_creep.unrelated import asked_by, first_change, is_code
 from worker.signals.analysis.change import Change, ChangedFile
 from worker.signals.analysis.relatedness import NAME, folded, stems_in
+from worker.signals.scope_creep.unrelated_file import asked_by, first_change, is_code
 from worker.signals.signal import Kind, Looks, Place, signal
 
 _LONGEST_LINE: Final = 500

@@ -6,14 +6,14 @@ matter of degree.
 
 from typing import Final
 
-from worker.judge.heuristics.scope_creep import dependencies, strays, unrelated
+from worker.signals.scope_creep import stray_file, unrelated_file, unrequested_bump
 from worker.signals.signal import Signal
 
 SIGNALS: Final[tuple[Signal, ...]] = (
-    unrelated.unrelated_file,
-    dependencies.unasked_bump,
-    dependencies.lock_file_alone,
-    strays.scratch_file,
-    strays.stray_file,
-    strays.foreign_code_edited,
+    unrelated_file.unrelated_file,
+    unrequested_bump.unasked_bump,
+    unrequested_bump.lock_file_alone,
+    stray_file.scratch_file,
+    stray_file.stray_file,
+    stray_file.foreign_code_edited,
 )
