@@ -36,8 +36,8 @@ HOSTILE = {
     "worker.judge.heuristics.tests_pass_but_wrong.strictness._DEMANDS": f"filterwarnings ={SPACES}x",
     "worker.judge.heuristics.tests_pass_but_wrong.strictness._OF_RULE": f"rule:{SPACES}x",
     "worker.signals.analysis.inherited._TESTS_ABOVE": "Aa" * 40_000,
-    "worker.judge.heuristics.weak_test.swallowed._PYTHON_ALL": f"except{SPACES}x",
-    "worker.judge.heuristics.weak_test.unreached._ENDS": f"if 1{SPACES}x",
+    "worker.signals.weak_test.failure_swallowed._PYTHON_ALL": f"except{SPACES}x",
+    "worker.signals.weak_test.unreachable_assertion._ENDS": f"if 1{SPACES}x",
 }
 """A text for each pattern that was found to be tried anew, or to be gone back in, from each place of it."""
 

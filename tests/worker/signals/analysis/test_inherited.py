@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import names, seen_new
+from tests.worker.signals.weak_test.seen import names, seen_new
 
 ACCOUNTED_FOR = [
     ("test_a.py", "@pytest.mark.skip(\n    reason='broken, see #71',\n)\ndef test_a():\n    assert run() == 1\n"),

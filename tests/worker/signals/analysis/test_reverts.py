@@ -4,8 +4,8 @@ import pytest
 
 from tests.worker.signals.made import Texts, dossier_of
 from worker.judge.heuristics.tests_pass_but_wrong import SIGNALS as WRONG
-from worker.judge.heuristics.weak_test import SIGNALS as WEAK
 from worker.signals.analysis.change import Change
+from worker.signals.weak_test import SIGNALS as WEAK
 
 SHA = "c" * 40
 KEPT = "def test_kept():\n    shape = draw('a')\n    assert shape == 1\n    assert shape.unit == 'cm'\n\n\n"

@@ -1,7 +1,7 @@
 """What the signals about tests look at, made once for all of them."""
 
-from tests.worker.judge.heuristics.weak_test.seen import seen_new
 from tests.worker.signals.made import change_of
+from tests.worker.signals.weak_test.seen import seen_new
 from worker.signals.analysis.test_pairs import bodies
 
 

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
-from worker.judge.heuristics import tests_pass_but_wrong, weak_test
+from worker.judge.heuristics import tests_pass_but_wrong
 from worker.judge.heuristics.tests_pass_but_wrong import disabled
+from worker.signals import weak_test
 from worker.signals.analysis.change import Change
 
 PY = "def test_a():\n    x = up()\n    assert x == 1\n"

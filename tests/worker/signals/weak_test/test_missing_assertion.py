@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
 from tests.worker.signals.made import dossier_of
-from worker.judge.heuristics.weak_test import SIGNALS
+from tests.worker.signals.weak_test.seen import names, seen, seen_new
 from worker.signals.analysis.change import Change
+from worker.signals.weak_test import SIGNALS
 
 GO = "package a\n\nfunc TestA(t *testing.T) {{\n{}}}\n"
 JAVA = "class ATest {{\n  @Test void a() {{\n{}  }}\n}}\n"

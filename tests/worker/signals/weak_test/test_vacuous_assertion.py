@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import seen
+from tests.worker.signals.weak_test.seen import seen
 
 TESTS = {
     "test_a.py": "def test_a():\n    use()\n    x = run()\n    {gone}\n    {kept}\n    done(x)\n",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+from tests.worker.signals.weak_test.seen import names, seen, seen_new
 
 LEFT = [
     ("test_a.py", "def test_a():\n    x = run()\n    return\n    assert x == 1\n", 3),

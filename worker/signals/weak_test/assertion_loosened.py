@@ -12,10 +12,6 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import LineKind
-from worker.judge.heuristics.weak_test.implied import is_implied, may_be_implied
-from worker.judge.heuristics.weak_test.reworded import is_about_changed_text
-from worker.judge.heuristics.weak_test.strength import is_weaker, names_of, words_of
-from worker.judge.heuristics.weak_test.unasserted import unread
 from worker.signals.analysis.assertions import Oracle, oracles_of
 from worker.signals.analysis.calls_gone import calls_gone, errors_of
 from worker.signals.analysis.change import Change, ChangedFile, Source
@@ -27,6 +23,10 @@ from worker.signals.analysis.test_pairs import Look
 from worker.signals.analysis.tests import Pair, all_paired, base_sources, may_hold_tests
 from worker.signals.analysis.truths import Proof
 from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.weak_test.missing_assertion import unread
+from worker.signals.weak_test.reworded import is_about_changed_text
+from worker.signals.weak_test.strength import is_weaker, names_of, words_of
+from worker.signals.weak_test.vacuous_assertion import is_implied, may_be_implied
 
 
 class Stand(NamedTuple):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import names, seen
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.weak_test.loosened import assertion_dropped, assertion_removed
+from tests.worker.signals.weak_test.seen import names, seen
+from worker.signals.weak_test.assertion_loosened import assertion_dropped, assertion_removed
 
 STEPS = "    x = run()\n    y = more(x)\n"
 BEFORE = f"def test_a():\n{STEPS}    assert x.a == 1\n    assert y.b == 2\n    assert x.c == 3\n"

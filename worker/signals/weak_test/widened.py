@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.weak_test.loosened import blocks_of, losses, replaced
-from worker.judge.heuristics.weak_test.strength import is_opposite, words_of
 from worker.signals.analysis.assertions import Oracle
 from worker.signals.analysis.change import Change, ChangedFile
 from worker.signals.analysis.file_roles import Role, role_of
 from worker.signals.analysis.truths import Proof
 from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.weak_test.assertion_loosened import blocks_of, losses, replaced
+from worker.signals.weak_test.strength import is_opposite, words_of
 
 if TYPE_CHECKING:
     from worker.dossier.diff.parser import DiffLine

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import names, seen
+from tests.worker.signals.weak_test.seen import names, seen
 
 CODE = "def total_price(basket):\n    return sum(basket.prices)\n"
 OTHER = "def test_colour():\n    assert paint(red) == 'crimson'\n"

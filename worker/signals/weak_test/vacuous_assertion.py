@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.judge.heuristics.weak_test.strength import words_of
 from worker.signals.analysis.assertions import Oracle, oracles_of
 from worker.signals.analysis.tests import Test
 from worker.signals.analysis.truths import Proof, is_literal
+from worker.signals.weak_test.strength import words_of
 
 
 def is_implied(gone: Oracle, base: Test, head: Test) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import names, seen
+from tests.worker.signals.weak_test.seen import names, seen
 
 PY = "def test_a():\n    x = run(1)\n    {}\n"
 TS = "it('a', () => {{\n  const x = run(1)\n  {}\n}})\n"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
 from tests.worker.signals.made import Texts
+from tests.worker.signals.weak_test.seen import names, seen, seen_new
 
 ALWAYS = {
     "test_a.py": "def test_a():\n    x = run()\n    assert x == x\n",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import names, seen, seen_new
+from tests.worker.signals.weak_test.seen import names, seen, seen_new
 
 PY = "def test_a():\n    try:\n        assert run() == 1\n    {}\n        {}\n"
 JS = "it('a', () => {{\n  try {{\n    expect(run()).toBe(1)\n  }} catch (e) {{ {} }}\n}})\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.weak_test.seen import seen
+from tests.worker.signals.weak_test.seen import seen
 
 DISPLAY = """impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

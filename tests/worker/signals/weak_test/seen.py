@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Side
-from worker.judge.heuristics.weak_test import SIGNALS
+from worker.signals.weak_test import SIGNALS
 
 Seen = tuple[str, int | None]
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import may_match, pattern
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.weak_test.unasserted import unasserted
 from worker.signals.analysis.asserting import marks_prove
 from worker.signals.analysis.assertions import EQUAL, ITSELF, NOT_AWAITED, NOT_CALLED, TRUE, Oracle, oracles_of
 from worker.signals.analysis.change import Change, ChangedFile
@@ -31,6 +30,7 @@ from worker.signals.analysis.test_pairs import (
 from worker.signals.analysis.tests import holds_what_must_not_run, tests_of
 from worker.signals.analysis.truths import Proof
 from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.weak_test.missing_assertion import unasserted
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -2,10 +2,10 @@
 
 import pytest
 
-from worker.judge.heuristics.weak_test.strength import is_opposite, is_weaker, words_of
 from worker.signals.analysis.assertions import Oracle, oracles_of
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import Language
+from worker.signals.weak_test.strength import is_opposite, is_weaker, words_of
 
 
 def oracle(text: str) -> Oracle:
