@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import Texts, dossier_of
-from worker.judge.heuristics.tests_pass_but_wrong import SIGNALS as WRONG
 from worker.signals.analysis.change import Change
+from worker.signals.tests_pass_but_wrong import SIGNALS as WRONG
 from worker.signals.weak_test import SIGNALS as WEAK
 
 SHA = "c" * 40

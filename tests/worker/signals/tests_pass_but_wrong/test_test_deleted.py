@@ -4,10 +4,10 @@ import pytest
 
 from tests.worker.signals.made import Texts, change_of, dossier_of, plain_dossier
 from worker.domain.verdict.verdict import Side
-from worker.judge.heuristics.tests_pass_but_wrong import lost
 from worker.signals.analysis.change import Change
+from worker.signals.tests_pass_but_wrong import test_deleted
 
-ALL = (lost.test_deleted_alone, lost.test_deleted, lost.test_hidden)
+ALL = (test_deleted.test_deleted_alone, test_deleted.test_deleted, test_deleted.test_hidden)
 KEPT = "def test_kept():\n    assert parse('a') == 1\n\n\n"
 GONE = "def test_gone():\n    size = render('b')\n    assert size == 2\n"
 
@@ -59,11 +59,11 @@ DELETIONS = {
 def test_a_test_that_is_deleted_alone_is_suspected_by_name(path: str, kept: str, gone: str, *, texts: bool) -> None:
     after = kept + ("}\n" if path.endswith("java") else "")
     change = change_of({path: kept + gone}, {path: after}, texts=texts)
-    (found,) = lost.test_deleted_alone.findings(change)
+    (found,) = test_deleted.test_deleted_alone.findings(change)
     assert not found.fact
     assert found.side is Side.BASE
     assert found.line is not None
-    assert not list(lost.test_deleted.findings(change))
+    assert not list(test_deleted.test_deleted.findings(change))
 
 
 def test_a_test_whose_code_was_touched_is_suspected_only() -> None:
@@ -230,7 +230,7 @@ def test_a_test_that_the_title_names_is_only_suspected() -> None:
     path, before, after = HIDDEN["commented"][:3]
     before, after = (text.replace("test_gone", "test_vercel_pool") for text in (before, after))
     facts = [
-        len(list(lost.test_hidden.findings(change_of({path: before}, {path: after}, title=title))))
+        len(list(test_deleted.test_hidden.findings(change_of({path: before}, {path: after}, title=title))))
         for title in ("Skip vercel and fix the pool", "Fix the pool")
     ]
     assert facts == [0, 1]
@@ -243,7 +243,7 @@ def test_a_test_that_the_title_names_is_only_suspected() -> None:
 )
 def test_a_test_that_is_commented_out_is_called_so(path: str, before: str, after: str) -> None:
     above = KEPT if path.endswith(".py") else "\n\n\n\n"
-    (found,) = lost.test_hidden.findings(change_of({path: above + before}, {path: above + after}))
+    (found,) = test_deleted.test_hidden.findings(change_of({path: above + before}, {path: above + after}))
     assert found.note.endswith(" is commented out")
     assert found.step.startswith("Take the comment marks away from the test at ")
 
@@ -309,7 +309,7 @@ def renamed(old: str, new: str, text: str = GONE) -> Change:
 
 
 def test_a_file_of_tests_that_leaves_collection_is_a_fact() -> None:
-    found = lost.test_hidden.findings(renamed("tests/test_a.py", "tests/a_disabled.py"))
+    found = test_deleted.test_hidden.findings(renamed("tests/test_a.py", "tests/a_disabled.py"))
     assert [(one.path, one.line) for one in found] == [("tests/a_disabled.py", 1)]
 
 
@@ -329,7 +329,7 @@ def test_a_file_of_tests_that_leaves_collection_is_a_fact() -> None:
     ],
 )
 def test_any_other_renaming_is_left_alone(old: str, new: str, text: str) -> None:
-    assert not list(lost.test_hidden.findings(renamed(old, new, text)))
+    assert not list(test_deleted.test_hidden.findings(renamed(old, new, text)))
 
 
 @pytest.mark.parametrize(
@@ -392,10 +392,10 @@ CODE = "def render(x):\n    return 1\n"
 @pytest.mark.parametrize("texts", [True, False])
 def test_a_whole_file_of_tests_that_is_deleted_alone_is_suspected_as_one(*, texts: bool) -> None:
     change = change_of({"tests/test_a.py": KEPT + GONE, "b.py": "x = 1\n"}, {"b.py": "x = 2\n"}, texts=texts)
-    (found,) = lost.test_deleted_alone.findings(change)
+    (found,) = test_deleted.test_deleted_alone.findings(change)
     assert (found.fact, found.path, found.line, found.side) == (False, "tests/test_a.py", 1, Side.BASE)
     assert found.note == "this file with its 2 tests was deleted, although nothing that it names was changed"
-    assert not list(lost.test_deleted.findings(change))
+    assert not list(test_deleted.test_deleted.findings(change))
 
 
 FILE = {"tests/test_a.py": KEPT + GONE}
@@ -458,6 +458,6 @@ def test_a_title_that_says_so_leaves_a_suspicion(title: str) -> None:
 def test_a_title_beside_an_issue_that_asks_for_something_else_says_nothing() -> None:
     before, after = {"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT}
     asked = dossier_of(before, after, title="Remove a flaky test", issue="Add a flag")
-    assert [one.signal for one in lost.test_deleted_alone.findings(Change(asked))] == ["test_deleted_alone"]
+    assert [one.signal for one in test_deleted.test_deleted_alone.findings(Change(asked))] == ["test_deleted_alone"]
     wanted = dossier_of(before, after, title="Fix it", issue="Remove the flaky test")
-    assert not list(lost.test_deleted_alone.findings(Change(wanted)))
+    assert not list(test_deleted.test_deleted_alone.findings(Change(wanted)))

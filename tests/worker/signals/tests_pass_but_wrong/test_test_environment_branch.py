@@ -3,12 +3,12 @@
 import pytest
 
 from tests.worker.signals.made import Texts, change_of
-from worker.judge.heuristics.tests_pass_but_wrong.environment import (
+from worker.signals.signal import Signal
+from worker.signals.tests_pass_but_wrong.test_environment_branch import (
     asks_for_test_environment,
     branch_on_test_runner,
     nothing_done_in_ci,
 )
-from worker.signals.signal import Signal
 
 ALL = (branch_on_test_runner, nothing_done_in_ci, asks_for_test_environment)
 

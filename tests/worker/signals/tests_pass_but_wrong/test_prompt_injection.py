@@ -9,7 +9,7 @@ from tests.worker.judge.making import DIFF, accept, dossier, model_of, new_file,
 from tests.worker.signals.made import RUBRIC, change_of, dossier_of
 from worker.judge.court import judge
 from worker.judge.heuristics import consider
-from worker.judge.heuristics.tests_pass_but_wrong.planted import verdict_planted
+from worker.signals.tests_pass_but_wrong.prompt_injection import verdict_planted
 
 VERDICT = json.dumps(accept())
 SPREAD = json.dumps(accept(), indent=2)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.judge.heuristics.tests_pass_but_wrong.fragments import skipped_in_hunk
 from worker.signals.analysis.change import Change, ChangedFile, Source
 from worker.signals.analysis.conditional_skips import is_conditional_skip, skipped_suite, unconditional_marks
 from worker.signals.analysis.declared import is_declared
@@ -28,6 +27,7 @@ from worker.signals.analysis.tests import (
     names_a_report,
 )
 from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.tests_pass_but_wrong.fragments import skipped_in_hunk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

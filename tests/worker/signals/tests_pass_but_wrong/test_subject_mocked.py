@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import Texts, change_of
-from worker.judge.heuristics.tests_pass_but_wrong.doubles import double_under_test
+from worker.signals.tests_pass_but_wrong.subject_mocked import double_under_test
 
 CODE: Texts = {
     "src/a.py": "def render(x):\n    return x + 1\n",

@@ -3,10 +3,9 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
-from worker.judge.heuristics import tests_pass_but_wrong
-from worker.judge.heuristics.tests_pass_but_wrong import disabled
-from worker.signals import weak_test
+from worker.signals import tests_pass_but_wrong, weak_test
 from worker.signals.analysis.change import Change
+from worker.signals.tests_pass_but_wrong import test_disabled
 
 PY = "def test_a():\n    x = up()\n    assert x == 1\n"
 OFF = {
@@ -112,7 +111,7 @@ def test_a_skip_under_a_condition_is_nothing_at_all(path: str, before: str, afte
 
 def lines(path: str, before: str, after: str, *, texts: bool = True) -> list[int | None]:
     change = change_of({path: before}, {path: after}, texts=texts)
-    return [finding.line for finding in disabled.test_disabled.findings(change)]
+    return [finding.line for finding in test_disabled.test_disabled.findings(change)]
 
 
 @pytest.mark.parametrize(("path", "before", "after", "line"), OFF.values(), ids=OFF.keys())
@@ -122,7 +121,7 @@ def test_switching_off_a_test_that_ran_is_a_fact(path: str, before: str, after: 
 
 def test_what_is_switched_off_is_named() -> None:
     path, before, after, _ = OFF["go"]
-    (found,) = disabled.test_disabled.findings(change_of({path: before}, {path: after}))
+    (found,) = test_disabled.test_disabled.findings(change_of({path: before}, {path: after}))
     assert found.fact
     assert found.note == "the test `TestA`, which ran before, is switched off"
 
@@ -219,7 +218,7 @@ def test_the_section_of_a_hunk_is_the_line_above_it() -> None:
     before = f"package a\n\nfunc TestA(t *testing.T) {{\n{top}{REST['go']}}}\n"
     after = before.replace("// 4\n", '// 4\n\tt.Skip("x")\n')
     change = change_of({"a_test.go": before}, {"a_test.go": after}, texts=False)
-    assert not list(disabled.test_disabled.findings(change))
+    assert not list(test_disabled.test_disabled.findings(change))
 
 
 @pytest.mark.parametrize(
@@ -258,13 +257,13 @@ ONLY = {
 def test_a_mark_that_leaves_no_other_test_out_is_no_fact(others: str) -> None:
     before, after = "it('a', () => {\n  up()\n})\n", "it.only('a', () => {\n  up()\n})\n"
     assert not list(
-        disabled.test_only.findings(change_of({"a.test.ts": before + others}, {"a.test.ts": after + others}))
+        test_disabled.test_only.findings(change_of({"a.test.ts": before + others}, {"a.test.ts": after + others}))
     )
 
 
 @pytest.mark.parametrize(("path", "before", "after"), ONLY.values(), ids=ONLY.keys())
 def test_leaving_only_one_test_to_run_is_a_fact(path: str, before: str, after: str) -> None:
-    (found,) = disabled.test_only.findings(change_of({path: before}, {path: after}))
+    (found,) = test_disabled.test_only.findings(change_of({path: before}, {path: after}))
     assert found.fact
     assert found.line == 1
 
@@ -282,7 +281,7 @@ def test_leaving_only_one_test_to_run_is_a_fact(path: str, before: str, after: s
     ],
 )
 def test_what_narrows_no_run_is_left_alone(path: str, before: str, after: str) -> None:
-    assert not list(disabled.test_only.findings(change_of({path: before + OTHER}, {path: after + OTHER})))
+    assert not list(test_disabled.test_only.findings(change_of({path: before + OTHER}, {path: after + OTHER})))
 
 
 def test_an_endless_line_is_no_skip() -> None:
@@ -298,7 +297,7 @@ def test_a_file_that_can_not_be_parsed_proves_nothing() -> None:
 def test_another_test_in_the_place_of_an_old_one_did_not_run_before() -> None:
     before = "it('keeps', () => {\n  expect(a()).toBe(1)\n})\n\nit('allows one', () => {\n  expect(b(1)).toBe(1)\n})\n"
     after = "it('keeps', () => {\n  expect(a()).toBe(1)\n})\n\nxit('denies all', () => {\n  const c = d()\n  expect(c).toEqual([])\n})\n"
-    assert list(disabled.test_disabled.findings(change_of({"a.test.js": before}, {"a.test.js": after}))) == []
+    assert list(test_disabled.test_disabled.findings(change_of({"a.test.js": before}, {"a.test.js": after}))) == []
 
 
 FORESEEN = {
@@ -326,8 +325,8 @@ def test_a_skip_that_was_foreseen_or_says_where_it_is_looked_after_is_only_suspe
     before: str, after: str, line: int
 ) -> None:
     change = change_of({"tests/test_a.py": before}, {"tests/test_a.py": after})
-    assert not list(disabled.test_disabled.findings(change))
-    assert [one.line for one in disabled.test_disabled_explained.findings(change)] == [line]
+    assert not list(test_disabled.test_disabled.findings(change))
+    assert [one.line for one in test_disabled.test_disabled_explained.findings(change)] == [line]
 
 
 @pytest.mark.parametrize(
@@ -342,22 +341,22 @@ def test_a_skip_that_was_foreseen_or_says_where_it_is_looked_after_is_only_suspe
 )
 def test_a_word_of_its_author_explains_no_skip(after: str) -> None:
     change = change_of({"tests/test_a.py": PY}, {"tests/test_a.py": after})
-    assert not list(disabled.test_disabled_explained.findings(change))
-    assert list(disabled.test_disabled.findings(change))
+    assert not list(test_disabled.test_disabled_explained.findings(change))
+    assert list(test_disabled.test_disabled.findings(change))
 
 
 def test_a_test_that_was_off_before_under_another_name_is_none() -> None:
     body = "  expect(await run()).toBe(200);\n});\n"
     before = "it.skip('reads a body', async () => {\n" + body
     change = change_of({"a.test.ts": before}, {"a.test.ts": before.replace("a body", "a JSON body")})
-    assert not list(disabled.test_disabled.findings(change))
+    assert not list(test_disabled.test_disabled.findings(change))
 
 
 def test_a_skip_beside_a_mark_of_deprecation_is_only_suspected() -> None:
     before = "class ATest {\n  @Test void a() {\n    assertEquals(1, run());\n  }\n}\n"
     change = change_of({"ATest.java": before}, {"ATest.java": "@Deprecated\n@Disabled\n" + before})
-    assert not list(disabled.test_disabled.findings(change))
-    assert [one.line for one in disabled.test_disabled_explained.findings(change)] == [2]
+    assert not list(test_disabled.test_disabled.findings(change))
+    assert [one.line for one in test_disabled.test_disabled_explained.findings(change)] == [2]
 
 
 @pytest.mark.parametrize(
@@ -376,8 +375,8 @@ def test_a_skip_that_an_issue_asks_for_is_only_suspected(asked: str, *, is_fact:
     issue = {"number": 7, "title": title, "body": body}
     skipped = "@pytest.mark.skip(reason='old')\n" + PY
     change = Change(dossier_of({"tests/test_a.py": PY}, {"tests/test_a.py": skipped}, issues=[issue]))
-    assert bool(list(disabled.test_disabled.findings(change))) is is_fact
-    assert bool(list(disabled.test_disabled_explained.findings(change))) is not is_fact
+    assert bool(list(test_disabled.test_disabled.findings(change))) is is_fact
+    assert bool(list(test_disabled.test_disabled_explained.findings(change))) is not is_fact
 
 
 @pytest.mark.parametrize("above", ["// see https://example.org/7\n#[cfg(any())]\n", "// slow\n#[ignore]\n"])
@@ -385,22 +384,22 @@ def test_a_link_above_an_attribute_of_rust_explains_it_and_what_is_ignored_anoth
     before = "#[test]\nfn works() {\n    assert!(up());\n}\n"
     after = above + before
     change = change_of({"src/a.rs": before}, {"src/a.rs": after})
-    assert [one.line for one in disabled.test_disabled_explained.findings(change)] == [2]
+    assert [one.line for one in test_disabled.test_disabled_explained.findings(change)] == [2]
 
 
 def test_a_skip_that_the_title_announces_is_suspected() -> None:
     dossier = dossier_of(
         {"tests/test_a.py": PY}, {"tests/test_a.py": f"@pytest.mark.skip\n{PY}"}, title="Skip test_a for now"
     )
-    assert not list(disabled.test_disabled.findings(Change(dossier)))
-    assert [one.line for one in disabled.test_disabled_explained.findings(Change(dossier))] == [1]
+    assert not list(test_disabled.test_disabled.findings(Change(dossier)))
+    assert [one.line for one in test_disabled.test_disabled_explained.findings(Change(dossier))] == [1]
 
 
 @pytest.mark.parametrize(("title", "is_fact"), [("Disable the fastpath for reads", False), ("Disable the path", True)])
 def test_a_skip_of_what_the_title_switches_off_is_suspected(title: str, *, is_fact: bool) -> None:
     before = PY.replace("test_a", "test_fastpath_of_path")
     dossier = dossier_of({"tests/test_a.py": before}, {"tests/test_a.py": f"@pytest.mark.skip\n{before}"}, title=title)
-    assert bool(list(disabled.test_disabled.findings(Change(dossier)))) is is_fact
+    assert bool(list(test_disabled.test_disabled.findings(Change(dossier)))) is is_fact
 
 
 def test_a_set_up_method_of_a_class_that_spring_starts_is_no_test() -> None:
@@ -423,5 +422,5 @@ LEFT = "describe('a', () => {\n  it.only('b', () => {\n    up()\n  })\n\n  it('c
     ],
 )
 def test_a_mark_beside_tests_that_must_not_run_is_what_is_tested(sibling: str, *, is_told: bool) -> None:
-    found = list(disabled.test_only.findings(change_of({}, {"a.test.ts": LEFT % sibling})))
+    found = list(test_disabled.test_only.findings(change_of({}, {"a.test.ts": LEFT % sibling})))
     assert bool(found) is is_told

@@ -4,10 +4,15 @@ import pytest
 
 from tests.worker.signals.made import Texts, change_of, dossier_of
 from worker.domain.verdict.verdict import Side
-from worker.judge.heuristics.tests_pass_but_wrong import ci
 from worker.signals.analysis.change import Change
+from worker.signals.tests_pass_but_wrong import ci_weakened
 
-ALL = (ci.check_cannot_fail, ci.check_may_not_fail, ci.tests_left_out, ci.check_removed)
+ALL = (
+    ci_weakened.check_cannot_fail,
+    ci_weakened.check_may_not_fail,
+    ci_weakened.tests_left_out,
+    ci_weakened.check_removed,
+)
 PATH = ".github/workflows/ci.yml"
 FLOW = """name: ci
 on:
@@ -76,7 +81,7 @@ def test_a_job_is_known_by_its_steps(new: str) -> None:
 def test_the_fact_shows_its_line() -> None:
     long = f"npm test -- {'x' * 80}"
     change = change_of({PATH: FLOW.replace("npm test", long)}, {PATH: FLOW.replace("npm test", f"{long} || true")})
-    (found,) = ci.check_cannot_fail.findings(change)
+    (found,) = ci_weakened.check_cannot_fail.findings(change)
     assert found.fact
     assert found.note.endswith("...`")
 
@@ -205,7 +210,7 @@ def test_flags_of_other_things_are_left_alone(path: str, before: str, after: str
 
 def test_a_test_command_that_ci_lost_is_suspected_at_its_old_line() -> None:
     change = change_of({PATH: FLOW}, {PATH: FLOW.replace("      - name: Test\n        run: npm test\n", "")})
-    (found,) = ci.check_removed.findings(change)
+    (found,) = ci_weakened.check_removed.findings(change)
     assert (found.line, found.side, found.fact) == (13, Side.BASE, False)
 
 
@@ -213,7 +218,7 @@ def test_each_step_that_ci_lost_is_one_place() -> None:
     more = "      - name: Slow tests\n        run: ./go\n"
     before = FLOW.replace("      - run: make html\n", f"      - run: make html\n{more}")
     after = FLOW.replace("      - name: Test\n        run: npm test\n", "")
-    found = ci.check_removed.findings(
+    found = ci_weakened.check_removed.findings(
         change_of({PATH: before, ".travis.yml": "script: tox\n"}, {PATH: after, ".travis.yml": "a: b\n"})
     )
     assert [(one.path, one.line) for one in found] == [(PATH, 13), (PATH, 22), (".travis.yml", 1)]
@@ -237,7 +242,7 @@ def test_the_same_command_at_another_place_makes_up_for_one_of_two(*, texts: boo
     before = FLOW.replace("run: npm ci\n", "run: npm ci\n      - run: pytest\n")
     after = FLOW.replace("        run: npm test\n", "").replace("make html\n", "make html\n      - run: npm test\n")
     change = change_of({PATH: before}, {PATH: after}, texts=texts)
-    assert [one.note for one in ci.check_removed.findings(change)] == ["CI had `- run: pytest`"]
+    assert [one.note for one in ci_weakened.check_removed.findings(change)] == ["CI had `- run: pytest`"]
 
 
 LINTED = "\n      - name: Lint\n        run: npx eslint .\n"
@@ -285,7 +290,7 @@ def test_a_file_that_was_made_to_keep_us_busy_is_looked_at_in_part() -> None:
     job = "  a{0}:\n    steps:\n      - run: npm test\n{1}"
     before = "jobs:\n" + "".join(job.format(number, "") for number in range(150))
     after = "jobs:\n" + "".join(job.format(number, "    continue-on-error: true\n") for number in range(150))
-    places = [*ci.check_cannot_fail.see(change_of({PATH: before}, {PATH: after}))]
+    places = [*ci_weakened.check_cannot_fail.see(change_of({PATH: before}, {PATH: after}))]
     assert len(places) == 100
 
 
@@ -294,7 +299,7 @@ IDLE = "  all:\n    runs-on: ubuntu-latest\n    steps:\n      - run: exit 0\n"
 BESIDE = "  e2e:\n    needs: test\n    steps:\n" + IDLE
 STEP = "      - run: exit 0\n"
 LATE = "      - run: exit 0\n" * 61
-CANNOT = ci.check_cannot_fail.name
+CANNOT = ci_weakened.check_cannot_fail.name
 
 
 @pytest.mark.parametrize(("job", "told"), [(WAITS, 0), (IDLE, 1), (BESIDE, 1), (STEP, 1), (WAITS + LATE, 7)])
@@ -446,7 +451,7 @@ def test_ci_that_the_title_switches_off_is_suspected() -> None:
     asked = dossier_of(
         {PATH: FLOW}, {PATH: FLOW.replace("npm test", "true")}, title="ci: disable it", issue="Add a flag"
     )
-    assert [one.signal for one in ci.check_cannot_fail.findings(Change(asked))] == ["check_cannot_fail"]
+    assert [one.signal for one in ci_weakened.check_cannot_fail.findings(Change(asked))] == ["check_cannot_fail"]
 
 
 HOOK = "def pytest_collection_modifyitems(config, items):\n"

@@ -16,13 +16,13 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import LineKind
-from worker.judge.heuristics.tests_pass_but_wrong.environment import BRANCHES
 from worker.signals.analysis.change import Change, ChangedFile, Source
 from worker.signals.analysis.file_roles import SCRIPTS, Language, Role, role_of
 from worker.signals.analysis.functions import Function, functions_of
 from worker.signals.analysis.overrides import is_a_hook, is_declaration, is_extended
 from worker.signals.analysis.syntax import consequence_of, descendants, is_comment, text_of
 from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.tests_pass_but_wrong.test_environment_branch import BRANCHES
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import ChangeKind, DiffLine, LineKind
-from worker.judge.heuristics.tests_pass_but_wrong.disabled import ran_before
-from worker.judge.heuristics.tests_pass_but_wrong.hidden import OPENS, left_collection, stands_in_comment, still_there
 from worker.signals.analysis.change import Change, ChangedFile
 from worker.signals.analysis.declared import is_declared
 from worker.signals.analysis.file_roles import SCRIPTS, Language, Role, role_of
@@ -22,6 +20,8 @@ from worker.signals.analysis.skip_reasons import is_explained_above
 from worker.signals.analysis.syntax import text_of
 from worker.signals.analysis.tests import Test, all_paired, base_sources, may_hold_tests, tests_of
 from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.tests_pass_but_wrong.hidden import OPENS, left_collection, stands_in_comment, still_there
+from worker.signals.tests_pass_but_wrong.test_disabled import ran_before
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)

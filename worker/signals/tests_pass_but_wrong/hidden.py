@@ -1,6 +1,6 @@
 """Where a test that no runner finds any more still stands: under another name, in a comment, in a file nobody collects.
 
-Does not say that it is wrong (`lost.py`). Invariant: what other tests call became a part of them, and is not hidden.
+Does not say that it is wrong (`test_deleted.py`). Invariant: what other tests call became a part of them, and is not hidden.
 """
 
 from collections import Counter

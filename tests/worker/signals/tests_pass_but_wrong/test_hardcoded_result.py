@@ -3,14 +3,14 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.tests_pass_but_wrong.literals import (
+from worker.signals.signal import Signal
+from worker.signals.tests_pass_but_wrong.hardcoded_result import (
     Held,
     branch_on_test_input,
     constant_result,
     expected_value_returned,
     table_of_test_values,
 )
-from worker.signals.signal import Signal
 
 ALL = (expected_value_returned, constant_result, branch_on_test_input, table_of_test_values)
 

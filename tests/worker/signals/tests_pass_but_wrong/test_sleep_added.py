@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.judge.heuristics.tests_pass_but_wrong.races import sleep_added
 from worker.signals.signal import Signal
+from worker.signals.tests_pass_but_wrong.sleep_added import sleep_added
 
 PY = "def test_a():\n    start()\n    assert up() == 1\n"
 

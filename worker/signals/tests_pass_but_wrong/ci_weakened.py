@@ -11,7 +11,6 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import DiffLine
-from worker.judge.heuristics.tests_pass_but_wrong.collection import emptied_in
 from worker.signals.analysis.change import Change, ChangedFile
 from worker.signals.analysis.ci_config import (
     Edit,
@@ -32,6 +31,7 @@ from worker.signals.analysis.ci_config import (
 )
 from worker.signals.analysis.declared import is_ci_declared
 from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.tests_pass_but_wrong.collection import emptied_in
 
 _MASK: Final = pattern(
     r"(?<!\s)\s*+(\|\||;)\s*+(?:/(?:usr/)?bin/)?(?:true|:|\(?\s*exit (?:/b )?0\s*\)?|return 0|echo\b.*|printf\b.*|ver\s*>\s*nul)\s*+;?\s*+\)?$"

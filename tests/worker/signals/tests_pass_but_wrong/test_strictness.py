@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Side
-from worker.judge.heuristics.tests_pass_but_wrong.strictness import strictness_off
+from worker.signals.tests_pass_but_wrong.strictness import strictness_off
 
 WORKFLOW = ".github/workflows/ci.yml"
 OFF = [
