@@ -6,8 +6,7 @@ know exactly these.
 
 from typing import Final
 
-from worker.judge.heuristics import spec_violation
-from worker.signals import acceptance_gap, half_finished, scope_creep, tests_pass_but_wrong, weak_test
+from worker.signals import acceptance_gap, half_finished, scope_creep, spec_violation, tests_pass_but_wrong, weak_test
 from worker.signals.acceptance_gap import empty_diff
 from worker.signals.signal import Signal
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.spec_violation.phrasings import (
+from tests.worker.signals.made import dossier_of
+from tests.worker.signals.spec_violation.phrasings import (
     BEYOND,
     CODE,
     DUTIES,
@@ -15,10 +16,9 @@ from tests.worker.judge.heuristics.spec_violation.phrasings import (
     Group,
     Texts,
 )
-from tests.worker.signals.made import dossier_of
 from worker.domain.verdict.verdict import Finding
-from worker.judge.heuristics.spec_violation import SIGNALS
 from worker.signals.analysis.change import Change
+from worker.signals.spec_violation import SIGNALS
 
 GROUPS = (*CODE, *PATHS, *DUTIES)
 

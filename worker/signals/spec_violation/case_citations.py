@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.spec_violation.citations import What, Wrong, wrong_citations
 from worker.signals.analysis.change import Change
 from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.spec_violation.citations import What, Wrong, wrong_citations
 
 
 def _sure(change: Change, what: What) -> Iterator[Place]:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from tests.worker.signals.made import dossier_of
-from worker.judge.heuristics.spec_violation import SIGNALS
 from worker.signals.analysis.change import Change
+from worker.signals.spec_violation import SIGNALS
 
 Found = tuple[str, str | None, int | None]
 

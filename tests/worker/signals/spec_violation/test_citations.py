@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.judge.heuristics.spec_violation.ruled import found, signals
 from tests.worker.signals.made import diff_of, dossier_of, plain_dossier
-from worker.judge.heuristics.spec_violation.citations import wrong_citations
+from tests.worker.signals.spec_violation.ruled import found, signals
 from worker.signals.analysis.change import Change
+from worker.signals.spec_violation.citations import wrong_citations
 
 FILE, LINE, NAME, DOUBT = "cited_file_missing", "cited_line_missing", "cited_name_missing", "citation_doubtful"
 PYTHON = "class TestA(Base):\n    def test_b(self):\n        assert a\n\n\ndef test_c():\n    assert c\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.spec_violation.ruled import found, ruled, signals
+from tests.worker.signals.spec_violation.ruled import found, ruled, signals
 
 FACT, DOUBT = "forbidden_code_added", "rule_perhaps_broken"
 RULE = "Do not add new dependencies."

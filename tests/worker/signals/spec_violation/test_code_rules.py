@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.spec_violation.ruled import found, ruled, signals
 from tests.worker.signals.made import dossier_of
-from worker.judge.heuristics.spec_violation import SIGNALS
-from worker.judge.heuristics.spec_violation.breaches import breaches
+from tests.worker.signals.spec_violation.ruled import found, ruled, signals
 from worker.signals.analysis.change import Change
+from worker.signals.spec_violation import SIGNALS
+from worker.signals.spec_violation.breaches import breaches
 
 FACT, DOUBT = "forbidden_code_added", "rule_perhaps_broken"
 

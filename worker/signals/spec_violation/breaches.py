@@ -9,18 +9,18 @@ from typing import Final
 
 from worker.dossier.repo_rules.parser import rules_of
 from worker.dossier.repo_rules.rule import Rule, RuleKind
-from worker.judge.heuristics.spec_violation.added_code import code_breaches
-from worker.judge.heuristics.spec_violation.breach import Breach
-from worker.judge.heuristics.spec_violation.dependencies import dependency_breaches
-from worker.judge.heuristics.spec_violation.missing import (
+from worker.signals.analysis.change import Change
+from worker.signals.spec_violation.added_code import code_breaches
+from worker.signals.spec_violation.dependencies import dependency_breaches
+from worker.signals.spec_violation.forbidden_path import path_breaches
+from worker.signals.spec_violation.missing import (
     changelog_breaches,
     docstring_breaches,
     licence_breaches,
     name_breaches,
     untested_breaches,
 )
-from worker.judge.heuristics.spec_violation.touched_paths import path_breaches
-from worker.signals.analysis.change import Change
+from worker.signals.spec_violation.violation import Breach
 
 MOST: Final = 200
 

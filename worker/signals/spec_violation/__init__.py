@@ -6,18 +6,18 @@ finding quotes the rule with its line, or names what the case cites.
 
 from typing import Final
 
-from worker.judge.heuristics.spec_violation import cases, claims, rules
 from worker.signals.signal import Signal
+from worker.signals.spec_violation import case_citations, claims, repo_rules
 
 SIGNALS: Final[tuple[Signal, ...]] = (
-    rules.forbidden_code_added,
-    rules.forbidden_path_touched,
-    rules.changelog_entry_missing,
-    rules.docstring_missing,
-    rules.rule_perhaps_broken,
-    cases.cited_file_missing,
-    cases.cited_line_missing,
-    cases.cited_name_missing,
-    cases.citation_doubtful,
+    repo_rules.forbidden_code_added,
+    repo_rules.forbidden_path_touched,
+    repo_rules.changelog_entry_missing,
+    repo_rules.docstring_missing,
+    repo_rules.rule_perhaps_broken,
+    case_citations.cited_file_missing,
+    case_citations.cited_line_missing,
+    case_citations.cited_name_missing,
+    case_citations.citation_doubtful,
     claims.claimed_change_missing,
 )

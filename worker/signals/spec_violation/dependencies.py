@@ -12,10 +12,10 @@ from typing import Any, Final, cast
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind
 from worker.dossier.repo_rules.rule import Rule
-from worker.judge.heuristics.spec_violation.breach import Breach
-from worker.judge.heuristics.spec_violation.generated import MANIFESTS
-from worker.judge.heuristics.spec_violation.scopes import covers_path
 from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.spec_violation.generated import MANIFESTS
+from worker.signals.spec_violation.scopes import covers_path
+from worker.signals.spec_violation.violation import Breach
 
 
 def dependency_breaches(rule: Rule, change: Change) -> Iterator[Breach]:

@@ -15,10 +15,10 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 from worker.dossier.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
 from worker.dossier.diff.parser import ChangeKind, text_lines
-from worker.judge.heuristics.spec_violation.ends import lengths, shown_whole
 from worker.signals.acceptance_gap.titles import Strings, strings_of
 from worker.signals.analysis.change import Change, ChangedFile
 from worker.signals.analysis.file_roles import Language, Role, language_of, role_of
+from worker.signals.spec_violation.ends import lengths, shown_whole
 
 _MOST_CLAIMS: Final = 200
 _LONGEST: Final = 500

@@ -11,9 +11,9 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind
-from worker.judge.heuristics.spec_violation.scopes import matches
 from worker.signals.analysis.change import Change, ChangedFile
 from worker.signals.analysis.file_roles import Role, is_signed_by_a_generator, role_of
+from worker.signals.spec_violation.scopes import matches
 
 LOCKS: Final = pattern(
     r"(?:^|/)(?:[\w.-]*\.lock|[\w-]*-lock\.(?:json|ya?ml)|pnpm-lock\.yaml|npm-shrinkwrap\.json|go\.sum|bun\.lockb?|gradle\.lockfile|Package\.resolved)$"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.spec_violation.ruled import found, ruled, signals
 from tests.worker.signals.made import dossier_of
+from tests.worker.signals.spec_violation.ruled import found, ruled, signals
 from worker.signals.analysis.change import Change
 
 DOUBT = "rule_perhaps_broken"

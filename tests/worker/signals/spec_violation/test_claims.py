@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.spec_violation.ruled import found
 from tests.worker.signals.made import diff_of, plain_dossier
-from worker.judge.heuristics.spec_violation.claims import claimed_change_missing
+from tests.worker.signals.spec_violation.ruled import found
 from worker.signals.analysis.change import Change
+from worker.signals.spec_violation.claims import claimed_change_missing
 
 MISSING = "claimed_change_missing"
 TEXT = "import os\n\n\ndef load(path):\n    return read(path)\n" + "x = 1\n" * 20 + "last = load(a, b)\n"

@@ -12,11 +12,11 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffLine, Hunk
 from worker.dossier.repo_rules.rule import Reach, Rule
-from worker.judge.heuristics.spec_violation.breach import Breach
-from worker.judge.heuristics.spec_violation.forbidden_code import LONGEST_LINE, Hunted, hunted, stands_in_code
-from worker.judge.heuristics.spec_violation.scopes import Covers, covers_file, is_in_inline_tests, is_program
 from worker.signals.analysis.change import Change, ChangedFile, Source
 from worker.signals.analysis.file_roles import SCRIPTS, Language, Role
+from worker.signals.spec_violation.forbidden_code import LONGEST_LINE, Hunted, hunted, stands_in_code
+from worker.signals.spec_violation.scopes import Covers, covers_file, is_in_inline_tests, is_program
+from worker.signals.spec_violation.violation import Breach
 
 
 class _Ban(Value):

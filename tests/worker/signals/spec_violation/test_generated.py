@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.spec_violation.phrasings import NOTHING, Texts
-from tests.worker.judge.heuristics.spec_violation.ruled import ruled, signals
 from tests.worker.signals.made import dossier_of
-from worker.judge.heuristics.spec_violation.rules import rule_perhaps_broken
+from tests.worker.signals.spec_violation.phrasings import NOTHING, Texts
+from tests.worker.signals.spec_violation.ruled import ruled, signals
 from worker.signals.analysis.change import Change
+from worker.signals.spec_violation.repo_rules import rule_perhaps_broken
 
 FACT, DOUBT = "forbidden_path_touched", "rule_perhaps_broken"
 RULE = "Files in `lib/gen/` are generated, don't change them."

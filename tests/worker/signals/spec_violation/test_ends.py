@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.spec_violation.ruled import found
 from tests.worker.signals.made import diff_of, plain_dossier
+from tests.worker.signals.spec_violation.ruled import found
 from worker.signals.analysis.change import Change
 
 LONG = "".join(f"x{n} = {n}\n" for n in range(30))

@@ -12,10 +12,10 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Side
 from worker.dossier.diff.parser import ChangeKind, FileDiff
 from worker.dossier.repo_rules.rule import Rule, RuleKind, Touch
-from worker.judge.heuristics.spec_violation.breach import Breach
-from worker.judge.heuristics.spec_violation.generated import CODE_FILES, GENERATED, LOCKS, By, written_by
-from worker.judge.heuristics.spec_violation.scopes import covers_path, matches, matches_at_root
 from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.spec_violation.generated import CODE_FILES, GENERATED, LOCKS, By, written_by
+from worker.signals.spec_violation.scopes import covers_path, matches, matches_at_root
+from worker.signals.spec_violation.violation import Breach
 
 
 def path_breaches(rule: Rule, change: Change) -> Iterator[Breach]:

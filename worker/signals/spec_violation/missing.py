@@ -12,12 +12,12 @@ from typing import Final, NamedTuple, assert_never
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind, DiffLine
 from worker.dossier.repo_rules.rule import Asked, Rule
-from worker.judge.heuristics.spec_violation.breach import Breach
-from worker.judge.heuristics.spec_violation.scopes import covers_path, is_in_inline_tests, matches
 from worker.signals.analysis.change import Change, ChangedFile, Source
 from worker.signals.analysis.file_roles import SCRIPTS, Language, Role
 from worker.signals.analysis.functions import Function, Where, functions_of
 from worker.signals.analysis.syntax import begins_in_text, find, text_of
+from worker.signals.spec_violation.scopes import covers_path, is_in_inline_tests, matches
+from worker.signals.spec_violation.violation import Breach
 
 _LOGS: Final = pattern(
     r"(?:^|/)(?:\.?change[-_]?logs?|changes|\.?changesets?|history|news|newsfragments|release[-_]?notes?|releases|whats[-_]?new)(?:[-_.][\w.-]*|\.d)?(?:/|$)",

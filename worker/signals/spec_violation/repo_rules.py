@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from worker.domain.verdict.verdict import Category
 from worker.dossier.repo_rules.rule import RuleKind
-from worker.judge.heuristics.spec_violation.breaches import breaches
 from worker.signals.analysis.change import Change
 from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.spec_violation.breaches import breaches
 
 
 def _sure(change: Change, *kinds: RuleKind) -> Iterator[Place]:

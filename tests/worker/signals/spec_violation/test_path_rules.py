@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.spec_violation.ruled import found, ruled, signals
 from tests.worker.signals.made import plain_dossier
+from tests.worker.signals.spec_violation.ruled import found, ruled, signals
 from worker.domain.verdict.verdict import Side
-from worker.judge.heuristics.spec_violation.breaches import breaches
-from worker.judge.heuristics.spec_violation.scopes import matches
 from worker.signals.analysis.change import Change
+from worker.signals.spec_violation.breaches import breaches
+from worker.signals.spec_violation.scopes import matches
 
 FACT, DOUBT = "forbidden_path_touched", "rule_perhaps_broken"
 CODE = {"src/a.py": "a\n"}
