@@ -136,7 +136,7 @@ class _Opinion:
             return self._said(FACT_SCORE, FACT_CONFIDENCE, _named(facts, "a fact"))
         if self._findings or self._in_doubt or self._doubt is not None:
             return self._unsure()
-        from worker.judge.heuristics.safe import (  # noqa: PLC0415 - with a finding nobody needs it
+        from worker.signals.safe_change import (  # noqa: PLC0415 - with a finding nobody needs it
             SAFE,
             is_documentation_only,
             obstacle_to_accepting,

@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
-from worker.judge.heuristics.safe.obstacle import Obstacle, obstacle_at
-from worker.judge.heuristics.safe.sentences import (
+from worker.signals.analysis.change import ChangedFile
+from worker.signals.safe_change.obstacle import Obstacle, obstacle_at
+from worker.signals.safe_change.sentences import (
     Atom,
     Kind,
     Syntax,
@@ -22,7 +23,6 @@ from worker.judge.heuristics.safe.sentences import (
     may_be_kept,
     parts_of,
 )
-from worker.signals.analysis.change import ChangedFile
 
 _NEGATION: Final = (
     r"not|no|nor|never|none|nothing|cannot|must|shall|should|may|always|only|without|unless|except|.*n['’]t"

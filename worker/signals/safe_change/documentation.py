@@ -11,11 +11,11 @@ from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind
 from worker.dossier.repo_rules.files import is_rules_file
-from worker.judge.heuristics.safe import blocks
-from worker.judge.heuristics.safe.obstacle import Obstacle, obstacle_at
-from worker.judge.heuristics.safe.rewording import obstacles_to_rewording, words_of
-from worker.judge.heuristics.safe.sentences import Syntax
 from worker.signals.analysis.change import ChangedFile
+from worker.signals.safe_change import blocks
+from worker.signals.safe_change.obstacle import Obstacle, obstacle_at
+from worker.signals.safe_change.rewording import obstacles_to_rewording, words_of
+from worker.signals.safe_change.sentences import Syntax
 
 _DOCUMENT: Final = pattern(
     r"(?P<folders>(?:[A-Za-z0-9][\w.-]*/)*)(?P<stem>[A-Za-z0-9][A-Za-z0-9_-]*)\.(?P<ending>md|markdown|rst|txt)"

@@ -1,14 +1,14 @@
 """What code may accept alone: changes of documentation that keep its words and mend their spelling, layout or links.
 
-An allow-list: `documents` says which files are documentation, `blocks` which of their lines are prose, `sentences` what
+An allow-list: `documentation` says which files are documentation, `blocks` which of their lines are prose, `sentences` what
 a line says, `rewording` what of it may change. Does not read titles. Invariant: what is not on a list is not accepted alone.
 """
 
 from typing import Final
 
-from worker.judge.heuristics.safe.documents import is_documentation, may_be_rules, obstacle_in
-from worker.judge.heuristics.safe.obstacle import Obstacle
 from worker.signals.analysis.change import Change
+from worker.signals.safe_change.documentation import is_documentation, may_be_rules, obstacle_in
+from worker.signals.safe_change.obstacle import Obstacle
 
 SAFE: Final = "only spelling, layout or links of documentation changed"
 

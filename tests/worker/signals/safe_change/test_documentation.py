@@ -4,8 +4,8 @@ import pytest
 
 from tests.worker.signals.made import change_of, dossier_of, plain_dossier
 from worker.domain.dossier.dossier import Guidance, Policy
-from worker.judge.heuristics.safe import is_documentation_only, obstacle_to_accepting
 from worker.signals.analysis.change import Change
+from worker.signals.safe_change import is_documentation_only, obstacle_to_accepting
 
 MD = """# Widgets
 

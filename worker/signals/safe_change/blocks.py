@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.dossier.markdown import blocks
-from worker.judge.heuristics.safe.sentences import Syntax
+from worker.signals.safe_change.sentences import Syntax
 
 _LONE_RETURN: Final = pattern(r"\r(?!\n)")
 _TEMPLATE: Final = pattern(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.worker.judge.heuristics.safe.attempts import attempts, dossiers
 from tests.worker.signals.made import RUBRIC
+from tests.worker.signals.safe_change.attempts import attempts, dossiers
 from worker.judge.heuristics import consider
 
 OWN = "attempts.jsonl"
