@@ -1,6 +1,6 @@
 """`assay bench`: judges recorded dossiers by the hundred, and reports how right that was.
 
-Does not judge or count itself (`worker.corpus` does). Invariant: a run that was stopped is taken up where it stopped,
+Does not judge or count itself (`worker.evaluation.bench` does). Invariant: a run that was stopped is taken up where it stopped,
 and no report mixes two rubrics, tiers, files or versions of the judge.
 """
 
@@ -16,19 +16,19 @@ from typing import Final
 from app.commands_judge import require_key
 from app.exits import Answer, Exit
 from app.progress import counted
-from worker.corpus.compare import Comparison, compare, read_earlier
-from worker.corpus.figures import figures
-from worker.corpus.kept import Plan, plan_of, prepare
-from worker.corpus.outcomes import Outcome, read_outcomes
-from worker.corpus.page import page, summary
-from worker.corpus.plots import draw
-from worker.corpus.purse import MONEY, Money
-from worker.corpus.rows import Known, read_lines, survey
-from worker.corpus.running import HaltedError, Opening, RowFailedError, run
-from worker.corpus.tally import Report, tally
-from worker.corpus.tiers import Tiers, tiers
 from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
+from worker.evaluation.bench.compare import Comparison, compare, read_earlier
+from worker.evaluation.bench.expectations import Outcome, read_outcomes
+from worker.evaluation.bench.figures import figures
+from worker.evaluation.bench.plots import draw
+from worker.evaluation.bench.report import page, summary
+from worker.evaluation.bench.rows import Known, read_lines, survey
+from worker.evaluation.bench.run_budget import MONEY, Money
+from worker.evaluation.bench.run_folder import Plan, plan_of, prepare
+from worker.evaluation.bench.runner import HaltedError, Opening, RowFailedError, run
+from worker.evaluation.bench.statistics import Report, tally
+from worker.evaluation.bench.tiers import Tiers, tiers
 from worker.settings import Settings, from_environment
 
 ZERO: Final = "zero"
@@ -70,7 +70,7 @@ def bench(arguments: argparse.Namespace) -> Answer:
 
 def _record(settings: Settings, outcomes: Sequence[Outcome]) -> None:
     """Tell of the verdicts where Redis is; of none: find out before anything is judged whether it is there."""
-    from worker.corpus.recording import record
+    from worker.evaluation.bench.recording import record
     from worker.store.connection import open_store
 
     with open_store(settings) as store:
@@ -103,7 +103,7 @@ def _foretell(files: Sequence[Path], total: int, opening: Opening) -> None:
     model, money = opening.settings.model, opening.money
     if model is None or money is None:
         return
-    from worker.corpus.forecast import forecast, told
+    from worker.evaluation.bench.cost import forecast, told
 
     with tasting(), opening.bench() as judges:
         raws = (raw for path in files for raw in read_lines(path))

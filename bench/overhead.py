@@ -27,13 +27,13 @@ from bench.scripted.models import Label  # noqa: E402 - found from any working d
 from bench.scripted.requests import Json  # noqa: E402 - as above
 from bench.scripted.serving import Played, played  # noqa: E402 - as above
 from bench.scripted_judges import chosen, settings_for  # noqa: E402 - as above
-from worker.corpus.rows import read_row  # noqa: E402 - as above
-from worker.corpus.sitting import request_of  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above
 from worker.domain.verdict.budget import Caps  # noqa: E402 - as above
 from worker.dossier.assemble import complete  # noqa: E402 - as above
 from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
+from worker.evaluation.bench.judge_row import request_of  # noqa: E402 - as above
+from worker.evaluation.bench.rows import read_row  # noqa: E402 - as above
 from worker.judge.bench import Bench  # noqa: E402 - as above
 from worker.judge.court import docket, judge  # noqa: E402 - as above
 from worker.seats import Payer, open_bench  # noqa: E402 - as above

@@ -15,10 +15,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from worker.corpus.measures import Share  # noqa: E402 - found from any working directory
-from worker.corpus.outcomes import Outcome, read_outcomes  # noqa: E402 - as above
-from worker.corpus.rows import survey  # noqa: E402 - as above
 from worker.domain.verdict.verdict import Category  # noqa: E402 - as above
+from worker.evaluation.bench.expectations import Outcome, read_outcomes  # noqa: E402 - as above
+from worker.evaluation.bench.measures import Share  # noqa: E402 - found from any working directory
+from worker.evaluation.bench.rows import survey  # noqa: E402 - as above
 
 Hits = Sequence[frozenset[str]]
 """Of each row the signals that hit it."""

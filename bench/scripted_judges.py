@@ -27,14 +27,14 @@ sys.path.insert(0, str(ROOT))
 
 from bench.scripted.models import MODELS, Label, errs  # noqa: E402 - found from any working directory
 from bench.scripted.serving import FIRST, Played, played  # noqa: E402 - as above
-from worker.corpus.measures import Share  # noqa: E402 - as above
-from worker.corpus.rows import Raw, Row, read_lines, read_row  # noqa: E402 - as above
-from worker.corpus.sitting import sit  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above
 from worker.domain.verdict.opinion import HeuristicOpinion  # noqa: E402 - as above
 from worker.domain.verdict.rubric import Rubric  # noqa: E402 - as above
 from worker.domain.verdict.verdict import Abstain, Accept, Reject  # noqa: E402 - as above
+from worker.evaluation.bench.judge_row import sit  # noqa: E402 - as above
+from worker.evaluation.bench.measures import Share  # noqa: E402 - as above
+from worker.evaluation.bench.rows import Raw, Row, read_lines, read_row  # noqa: E402 - as above
 from worker.judge import court  # noqa: E402 - as above
 from worker.judge.bench import Bench  # noqa: E402 - as above
 from worker.seats import open_bench  # noqa: E402 - as above

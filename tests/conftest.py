@@ -28,7 +28,7 @@ SDK = (
     "test_delegate.py",
     "test_metis.py",
     "test_seats.py",
-    "corpus/test_forecast.py",
+    "evaluation/bench/test_cost.py",
     "judge/test_reply.py",
 )
 """Who in tests/worker loads the model's SDK, which takes more than a second."""

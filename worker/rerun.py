@@ -10,11 +10,11 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from worker.corpus.forecast import SAMPLE, Forecast, Weighing, reckoned
 from worker.crowd import done
 from worker.domain.anew import Said
 from worker.domain.value import Value, replace
 from worker.evaluate import Desk, Ended, Order, Terms, asking, open_terms
+from worker.evaluation.bench.cost import SAMPLE, Forecast, Weighing, reckoned
 from worker.judge.court import hear
 from worker.judge.replay import docket_beside
 from worker.settings import Settings

@@ -3,10 +3,10 @@
 from typing import Any
 
 from bench.recall import Step, finders, steps, suspects
-from tests.worker.corpus.made import WEAK_TEST, finding, judged
+from tests.worker.evaluation.bench.made import WEAK_TEST, finding, judged
 from tests.worker.judge.verdicts import rejected, unjudged
-from worker.corpus.measures import Share
-from worker.corpus.outcomes import Outcome
+from worker.evaluation.bench.expectations import Outcome
+from worker.evaluation.bench.measures import Share
 
 AT_TEN: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
 

@@ -11,10 +11,10 @@ from bench.scripted.models import Label, errs, fooled
 from bench.scripted.requests import read, reply
 from bench.scripted.serving import FIRST, Played, played
 from tests.worker.signals.made import dossier_of
-from worker.corpus.rows import Expect, Row
-from worker.corpus.sitting import sit
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
+from worker.evaluation.bench.judge_row import sit
+from worker.evaluation.bench.rows import Expect, Row
 from worker.seats import open_bench
 from worker.settings import ModelAccess, Settings
 from worker.system_clock import SystemClock

@@ -15,11 +15,11 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from tests.app.assay_command import ASSAY, assay, environment
-from tests.worker.corpus.made import DONE, STUB, row, written
+from tests.worker.evaluation.bench.made import DONE, STUB, row, written
 from tests.world.anthropic import Anthropic, Held
 from tests.world.replies import cannot_tell
-from worker.corpus.forecast import forecast
-from worker.corpus.rows import read_lines
+from worker.evaluation.bench.cost import forecast
+from worker.evaluation.bench.rows import read_lines
 from worker.seats import open_bench
 from worker.settings import read_settings
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from tests.worker.corpus.made import DONE, STUB, change
+from tests.worker.evaluation.bench.made import DONE, STUB, change
 from tests.worker.store.played import wish
 from worker.domain.anew import Wanted
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier

@@ -12,7 +12,7 @@ from app.cli import main
 from app.commands_doctor import doctor
 from app.exits import Exit
 from tests.worker.anew.recorded import dossier, judged
-from tests.worker.corpus.made import STUB
+from tests.worker.evaluation.bench.made import STUB
 from tests.worker.store.played import KEY, pull, wish
 from tests.world.redis import Redis
 from worker.board import Silent

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
 from tests.worker.anew.recorded import ASKED, judged, order, rubric, surveyor, terms
-from tests.worker.corpus.made import DONE, STUB
+from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.world.anthropic import MODEL, Anthropic, Asked
 from worker.domain import keys
 from worker.domain.anew import said_of

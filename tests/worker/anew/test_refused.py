@@ -11,7 +11,7 @@ import pytest
 from app.arguments import parser
 from app.commands_doctor import doctor
 from tests.worker.anew.recorded import dossier, rubric
-from tests.worker.corpus.made import STUB
+from tests.worker.evaluation.bench.made import STUB
 from tests.worker.store.played import KEY, wish
 from tests.world.redis import Redis
 from worker.board import Silent

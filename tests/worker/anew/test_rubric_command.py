@@ -12,7 +12,7 @@ from pytest_httpserver import HTTPServer
 from app.cli import main
 from app.exits import Exit
 from tests.worker.anew.recorded import ASKED, DEFAULT, judged, order, rubric, terms
-from tests.worker.corpus.made import DONE, STUB
+from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.store.played import KEY
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis

@@ -12,7 +12,7 @@ from pytest_httpserver import HTTPServer
 from app.cli import main
 from tests.app.assay_command import ASSAY
 from tests.worker.anew.recorded import ASKED, EVER, ROOT, judged, order, rubric, surveyor, terms
-from tests.worker.corpus.made import DONE, STUB
+from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.processes.crowd import Working
 from tests.worker.processes.scripted_court import World
 from tests.worker.store.played import KEY, becomes, wish

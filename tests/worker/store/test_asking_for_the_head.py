@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from tests.worker.anew.recorded import dossier
-from tests.worker.corpus.made import STUB
+from tests.worker.evaluation.bench.made import STUB
 from tests.worker.store.played import NEWER, becomes_due, wish
 from worker.board import Look, Silent
 from worker.domain import keys

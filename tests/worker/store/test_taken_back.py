@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worker.anew.recorded import dossier
-from tests.worker.corpus.made import DONE, STUB
+from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.render.samples import abstained
 from tests.worker.store.played import wish
 from worker.board import Silent

@@ -1,0 +1,79 @@
+"""Judged rows, bench files and plans for the corpus' tests.
+
+Does not judge. Invariant: a row is good or bad by what its test says, never by chance.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.worker.judge.verdicts import unjudged
+from tests.worker.signals.made import diff_of, dossier_of
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
+from worker.evaluation.bench.expectations import Outcome
+from worker.evaluation.bench.judge_row import Traits
+from worker.evaluation.bench.rows import Expect
+from worker.evaluation.bench.run_folder import Plan
+from worker.signals.signal import Looks
+
+PLAN = Plan(
+    tier="heuristic",
+    rubric="sha256:r",
+    prompt="1",
+    judges="threshold=0 model=None",
+    assay="0.1.0",
+    code="sha256:c",
+    files=(("rows.jsonl", "sha256:f"),),
+)
+GOOD: dict[str, Any] = {"decision": "accept"}
+MERGED: dict[str, Any] = {"outcome": "merged"}
+WEAK_TEST: dict[str, Any] = {"decision": "reject", "category": "weak_test"}
+
+
+def finding(signal: str = "test_without_assertion", category: str = "weak_test", **changes: Any) -> dict[str, Any]:
+    return {"signal": signal, "category": category, "fact": False, "path": "tests/test_a.py", "line": 10, **changes}
+
+
+def traits(name: str = "a", **changes: Any) -> Traits:
+    fields: dict[str, Any] = {
+        "id": name,
+        "file": "rows.jsonl",
+        "repository": "acme/widgets",
+        "language": "python",
+        "whole_files": True,
+        "bytes": 1000,
+        "lines": 10,
+        "ms": 5.0,
+        "looks": (Looks.ANYTHING, Looks.TESTS),
+    }
+    return Traits.model_validate({**fields, **changes})
+
+
+def judged(
+    verdict: Accept | Reject | Abstain, expect: Mapping[str, Any] | None = None, name: str = "a", **more: Any
+) -> Outcome:
+    return Outcome(Expect.model_validate(expect or {}), traits(name, **more), verdict)
+
+
+def scored(score: float, *, good: bool, name: str, **more: Any) -> Outcome:
+    return judged(unjudged(score=score), GOOD if good else WEAK_TEST, name, **more)
+
+
+STUB = "def load(path):\n    raise NotImplementedError\n"
+DONE = "def load(path):\n    return open(path).read()\n"
+BROKEN_DIFF = diff_of({}, {"a.py": DONE}).replace("@@ -0,0 +1,2 @@", "@@ -0,0 +1,9 @@")
+
+
+def change(text: str = DONE, **more: Any) -> Dossier:
+    return dossier_of({}, {"load.py": text}, **more)
+
+
+def row(name: str, text: str = DONE, **more: Any) -> dict[str, Any]:
+    return {"id": name, "dossier": change(text).model_dump(mode="json", exclude_unset=True), **more}
+
+
+def written(path: Path, *rows: object) -> Path:
+    path.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in rows), encoding="utf-8")
+    return path

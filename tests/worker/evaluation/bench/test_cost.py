@@ -1,0 +1,60 @@
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from tests.worker.evaluation.bench import made
+from tests.worker.evaluation.bench.made import row
+from worker.domain.value import replace
+from worker.evaluation.bench.cost import SAMPLE, Forecast, forecast, told
+from worker.evaluation.bench.rows import read_lines
+from worker.seats import open_bench
+from worker.settings import ModelAccess, Settings
+
+NOWHERE = ModelAccess(
+    api_key=SecretStr("k"), base_url="http://127.0.0.1:9", name="claude-haiku-5-5", timeout_s=1, attempts=1,
+    retry_delay_s=0, max_output_tokens=4000,
+)  # fmt: skip
+
+
+def foretold(tmp_path: Path, rows: int, **access: str) -> Forecast:
+    path = made.written(tmp_path / "rows.jsonl", *(row(f"r{number}") for number in range(rows)))
+    settings = Settings(data_dir=tmp_path, model=replace(NOWHERE, **access))
+    with open_bench(settings, "hybrid") as bench:
+        return forecast(read_lines(path), rows, bench, replace(NOWHERE, **access))
+
+
+def test_questions_are_weighed_and_nobody_is_asked(tmp_path: Path) -> None:
+    known = foretold(tmp_path, 3)
+    assert (known.rows, known.sampled, known.asked) == (3, 3, 3)
+    assert known.expected_usd is not None
+    assert known.most_usd is not None
+    assert Decimal(0) < known.expected_usd < known.most_usd
+
+
+def test_of_many_rows_some_are_weighed_for_all(tmp_path: Path) -> None:
+    few, many = foretold(tmp_path, 2), foretold(tmp_path, SAMPLE + 2)
+    assert (many.sampled, many.asked) == (SAMPLE // 2 + 1, SAMPLE + 2)
+    assert few.expected_usd is not None
+    assert many.expected_usd == few.expected_usd * (SAMPLE + 2) / 2
+
+
+def test_without_a_price_nothing_is_promised(tmp_path: Path) -> None:
+    known = foretold(tmp_path, 1, name="nobody-knows")
+    assert known.expected_usd is None
+    assert "not known" in told(known, Decimal(1), Decimal(0))
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("5", "need the model: about $1.50, at the very most $6.00. The limit is $5, $0.2500 of it spent."),
+        ("5", "About 4 of 9 dossiers (judged by 3 of them) need"),
+        ("1", "It will stop at the limit before it is done."),
+    ],
+)  # fmt: skip
+def test_the_forecast_says_whether_the_limit_is_enough(limit: str, said: str) -> None:
+    known = Forecast(rows=9, sampled=3, asked=4, expected_usd=Decimal("1.5"), most_usd=Decimal(6))
+    assert said in told(known, Decimal(limit), Decimal("0.25"))
+    assert told(known, Decimal(limit), Decimal("0.25")).endswith("done.") is (limit == "1")

@@ -1,0 +1,148 @@
+"""report.md, word for word on a small made corpus."""
+
+import re
+from pathlib import Path
+
+from inline_snapshot import snapshot
+
+from tests.worker.evaluation.bench.made import GOOD, PLAN, WEAK_TEST, finding, judged
+from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from worker.evaluation.bench.compare import Said, compare
+from worker.evaluation.bench.report import MOST, page, summary
+from worker.evaluation.bench.statistics import tally
+from worker.signals.signal import Looks
+
+AT_TEN = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
+GAP = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"], "kind": "size_matched"}
+BROKEN = "It says: <b>@team</b> | `a` | [x](http://evil.example) " + "z" * 300
+CORPUS = [
+    judged(accepted(), {**GOOD, "why": "safe"}, "safe-1", lines=2, ms=1.5),
+    judged(unjudged(score=0.6), {**GOOD, "why": "clean"}, "clean-1", language="go", repository="acme/tools"),
+    judged(rejected(concern=BROKEN), {**GOOD, "why": "clean"}, "clean|2", whole_files=False, ms=80.0, bytes=12_345),
+    judged(
+        rejected(findings=[finding()]), {**AT_TEN, "pair": "clean-1", "difficulty": "easy", "variant": "skip"}, "seed-1"
+    ),
+    judged(unjudged(score=0.4, findings=[finding(line=99)]), {**AT_TEN, "difficulty": "hard"}, "seed-2"),
+    judged(unjudged(score=0.5, criteria=[{"id": "AC1", "status": "missing"}]), GAP, "seed-3", repository="acme/tools"),
+    judged(
+        unjudged(score=0.3, signals={"evaluate_score": 0.25}),
+        {"outcome": "not_merged"},
+        "agent-1",
+        file="agents.jsonl",
+        pointers=2,
+        pointers_wrong=["upload.py:99"],
+    ),
+    judged(unjudged(score=0.7), {"outcome": "merged"}, "agent-2", file="agents.jsonl", pointers=3),
+]
+EARLIER = {
+    "safe-1": Said(decision="abstain", abstain_reason="unproven", score=0.55),
+    "clean-1": Said(decision="abstain", abstain_reason="judge_unavailable", score=0.55),
+    "seed-1": Said(decision="reject", category="weak_test", score=0.137),
+    "seed-2": Said(decision="reject", category="weak_test", score=0.1),
+    "agent-1": Said(decision="accept", score=0.9),
+    "gone": Said(decision="accept", score=0.9),
+}
+PLOTS = {"What was decided": "decisions.svg", "Calibration of the score": "calibration.svg"}
+
+
+def without_signals(text: str) -> str:
+    """The table of all signals grows with the code: of it only what fired here."""
+    return re.sub(r"^\| `(?!test_without_assertion).*\| (?:fact|suspicion) \|.*\n", "", text, flags=re.MULTILINE)
+
+
+def test_a_report_reads_like_this() -> None:
+    text = without_signals(page(tally(CORPUS), PLAN, PLOTS, None))
+    assert text == (Path(__file__).parent / "report.md").read_text(encoding="utf-8")
+
+
+def test_a_comparison_comes_first_and_reads_like_this() -> None:
+    text = page(tally(CORPUS), PLAN, PLOTS, compare(CORPUS, EARLIER))
+    compared = text[text.index("## Compared") : text.index("![What was decided]")]
+    assert compared == snapshot("""\
+## Compared with the earlier run
+
+Both hold 5 dossiers; 3 only this one, 1 only the earlier one.
+
+|  | before | now |
+|---|---|---|
+| good changes rejected | 0.0 % (0 of 2; 0.0 to 65.8 %) | 0.0 % (0 of 2; 0.0 to 65.8 %) |
+| defects rejected | 100.0 % (2 of 2; 34.2 to 100.0 %) | 50.0 % (1 of 2; 9.5 to 90.5 %) |
+| area under the curve, rows.jsonl | 1.00 (0.63 to 1.00) | 1.00 (0.63 to 1.00) |
+
+Decided differently: 3; 2 better and 1 worse, by what was expected.
+
+| dossier | expected | before | now |  | concern now |
+|---|---|---|---|---|---|
+| `safe-1` | accept: safe | abstain unproven | accept | better | It was looked at. |
+| `seed-2` | reject: weak_test | reject weak_test | abstain judge_unavailable | worse | It was looked at. |
+| `agent-1` | not merged | accept | abstain judge_unavailable | better | It was looked at. |
+
+Decided alike with another score: 1; 1 nearer to what was expected, 0 farther.
+
+| dossier | expected | score before | now |  |
+|---|---|---|---|---|
+| `clean-1` | accept: clean | 0.550 | 0.600 | better |
+
+| signal | new on good changes | gone from them | new on others | gone from them |
+|---|---|---|---|---|
+| `test_without_assertion` | 0 | 0 | 2 | 0 |
+
+""")
+
+
+def test_two_runs_that_say_the_same_are_said_to() -> None:
+    same = {"safe-1": Said(decision="accept", score=0.937)}
+    text = page(tally(CORPUS[:1]), PLAN, {}, compare(CORPUS[:1], same))
+    compared = text[text.index("## Compared") : text.index("There are no plots")]
+    assert compared == snapshot("""\
+## Compared with the earlier run
+
+Both hold 1 dossier; 0 only this one, 0 only the earlier one.
+
+|  | before | now |
+|---|---|---|
+| good changes rejected | 0.0 % (0 of 1; 0.0 to 79.3 %) | 0.0 % (0 of 1; 0.0 to 79.3 %) |
+| defects rejected | none there | none there |
+
+Decided differently: 0; 0 better and 0 worse, by what was expected.
+
+Decided alike with another score: 0; 0 nearer to what was expected, 0 farther.
+
+""")
+
+
+def test_the_terminal_is_told_the_chief_figures() -> None:
+    assert summary(tally(CORPUS), "out/report.md") == snapshot("""\
+8 dossiers judged, 5.0 ms each at the median.
+Good changes rejected: 25.0 % (1 of 4; 4.6 to 69.9 %).
+acceptance_gap: rejected 0.0 % (0 of 1; 0.0 to 79.3 %), found 0.0 % (0 of 1; 0.0 to 79.3 %).
+weak_test: rejected 50.0 % (1 of 2; 9.5 to 90.5 %), found 50.0 % (1 of 2; 9.5 to 90.5 %).
+all defects: rejected 33.3 % (1 of 3; 6.1 to 79.2 %), found 33.3 % (1 of 3; 6.1 to 79.2 %).
+Report: out/report.md
+""")
+
+
+def test_the_terminal_is_told_how_many_met_criteria_are_called_unmet_where_some_are_listed() -> None:
+    states = [{"id": "AC1", "status": "missing"}, {"id": "AC2", "status": "unverifiable"}]
+    listed = judged(unjudged(criteria=states), GOOD, looks=(Looks.ISSUE,))
+    text = summary(tally([listed]), "r")
+    assert "\nListed criteria of good changes that are called missing or partly met: 50.0 % (1 of 2; " in text
+
+
+def test_a_corpus_of_one_unknown_row_says_what_it_can_not() -> None:
+    text = without_signals(page(tally([judged(unjudged())]), PLAN, {}, None))
+    assert text == (Path(__file__).parent / "report_of_one.md").read_text(encoding="utf-8")
+    assert summary(tally([judged(unjudged())]), "r") == "1 dossier judged, 5.0 ms each at the median.\nReport: r\n"
+
+
+def test_a_table_that_is_cut_says_how_many_are_left_out() -> None:
+    rows = [judged(rejected(), GOOD, f"r{one}") for one in range(MOST + 3)]
+    text = page(tally(rows), PLAN, {}, None)
+    wrong = text[text.index("## Decided against") :]
+    assert wrong.count("| `r") - wrong[wrong.index("## Categories") :].count("| `r") == MOST
+    assert "\n3 more are in report.json.\n" in wrong
+
+
+def test_an_unknown_price_is_said() -> None:
+    costly = judged(unjudged(judge_kind="hybrid", judge_model="m", judge_cost_usd=None))
+    assert "Cost of models: unknown." in page(tally([costly]), PLAN, {}, None)

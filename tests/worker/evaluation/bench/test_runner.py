@@ -1,0 +1,155 @@
+"""Rows judged by real processes: in order, taken up again, and never left behind."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from decimal import Decimal
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from tests.worker.evaluation.bench import made
+from tests.worker.evaluation.bench.made import STUB, row
+from tests.worker.judge.courtroom import bench
+from worker.domain.value import replace
+from worker.evaluation.bench.rows import read_lines
+from worker.evaluation.bench.run_budget import MONEY, Money
+from worker.evaluation.bench.run_folder import TRAITS, VERDICTS, lines_of, pages
+from worker.evaluation.bench.runner import Halt, HaltedError, Opening, RowFailedError, lines, run, written
+from worker.settings import ModelAccess, Settings
+
+ROWS = 12
+NOBODY = ModelAccess(
+    api_key=SecretStr("k"), base_url="http://127.0.0.1:9", name="claude-haiku-5-5", timeout_s=5, attempts=1,
+    retry_delay_s=0, max_output_tokens=4000,
+)  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    first = made.written(tmp_path / "a.jsonl", *(row(f"a{one}", STUB) for one in range(ROWS - 4)))
+    return [first, made.written(tmp_path / "b.jsonl", *(row(f"b{one}") for one in range(4)))]
+
+
+@pytest.fixture
+def opening(tmp_path: Path) -> Opening:
+    return Opening(Settings(data_dir=tmp_path / "state"), "heuristic", None)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder
+
+
+IDS = [*(f"a{one}" for one in range(ROWS - 4)), *(f"b{one}" for one in range(4))]
+
+
+def ids(folder: Path, name: str = VERDICTS) -> list[str]:
+    return [json.loads(line)["id"] for line in (folder / name).read_bytes().splitlines()]
+
+
+def test_rows_are_written_in_the_order_of_the_files_whoever_is_done_first(
+    files: list[Path], out: Path, opening: Opening
+) -> None:
+    assert list(run(files, out, opening, 2)) == list(range(ROWS + 1))
+    assert ids(out) == ids(out, TRAITS) == IDS
+    decisions = [line["verdict"]["decision"] for _, line in lines_of(out / VERDICTS)]  # type: ignore[index] - a row of ours
+    assert decisions == ["reject"] * (ROWS - 4) + ["abstain"] * 4
+    assert not active_children()
+
+
+def test_a_run_that_is_broken_off_is_taken_up_where_it_stopped(files: list[Path], out: Path, opening: Opening) -> None:
+    stopped = run(files, out, opening, 1)
+    while next(stopped) < 3:
+        pass
+    stopped.close()
+    assert not active_children()
+    before = (out / VERDICTS).read_bytes()
+    assert ids(out) == IDS[:3]
+    going_on = run(files, out, opening, 2)
+    assert next(going_on) == 3
+    list(going_on)
+    assert ids(out) == ids(out, TRAITS) == IDS
+    assert (out / VERDICTS).read_bytes().startswith(before), "what was judged is not judged again"
+
+
+def test_a_finished_run_judges_nothing_again(files: list[Path], out: Path, opening: Opening) -> None:
+    list(run(files, out, opening, 1))
+    before = (out / VERDICTS).read_bytes()
+    assert list(run(files, out, opening, 2)) == [ROWS]
+    assert (out / VERDICTS).read_bytes() == before
+
+
+def test_what_a_killed_process_was_at_is_judged_by_another(files: list[Path], out: Path, opening: Opening) -> None:
+    going = run(files, out, opening, 1)
+    while next(going) < 2:
+        pass
+    (child,) = active_children()
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGKILL)
+    list(going)
+    assert ids(out) == ids(out, TRAITS) == IDS
+    assert not active_children()
+
+
+def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(out: Path, opening: Opening, tmp_path: Path) -> None:
+    path = made.written(tmp_path / "rows.jsonl", row("fine"), "{}", row("later"))
+    with pytest.raises(RowFailedError) as raised:
+        list(run([path], out, opening, 1))
+    assert raised.value.place == f"{path}:2"
+    assert "InputError" in raised.value.__notes__[0]
+    assert ids(out) == ["fine"]
+
+
+def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
+    (raw,) = read_lines(made.written(tmp_path / "rows.jsonl", row("ä", STUB)))
+    told = lines(raw, bench(threshold=0.0))
+    assert not isinstance(told, Halt)
+    verdict, traits = told
+    assert list(json.loads(verdict)) == ["id", "verdict"]
+    assert (json.loads(verdict)["id"], json.loads(traits)["id"]) == ("ä", "ä")
+    assert verdict.endswith(b"\n")
+    assert b"\n" not in verdict[:-1] + traits[:-1]
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("0", "The limit is reached. Give a larger --max-usd"),
+        pytest.param("1", "the connection failed", marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_whose_model_can_not_be_asked_halts_and_keeps_what_needed_none(
+    out: Path, opening: Opening, tmp_path: Path, limit: str, said: str
+) -> None:
+    path = made.written(tmp_path / "rows.jsonl", row("fact", STUB), row("open"), row("later", STUB))
+    settings = replace(opening.settings, model=NOBODY)
+    paid = Opening(settings, "hybrid", None, Money(out / MONEY, Decimal(limit)))
+    with pytest.raises(HaltedError, match=said):
+        list(run([path], out, paid, 1))
+    assert ids(out) == ids(out, TRAITS) == ["fact"]
+    assert not active_children()
+    with paid.bench() as judges:
+        told = lines(list(read_lines(path))[1], judges)
+    assert isinstance(told, Halt)
+    assert said in told.reason
+
+
+def test_what_was_judged_when_a_run_is_stopped_is_written_as_far_as_no_row_is_missing(out: Path) -> None:
+    def answers() -> Iterator[tuple[int, tuple[bytes, bytes]]]:
+        for number in (7, 6, 9, 5):
+            yield number, (b"%d\n" % number, b"%d\n" % -number)
+
+    with pages(out) as book:
+        for one in range(5):
+            book.add(b"%d\n" % one, b"%d\n" % -one)
+        going = written(book, 5, answers())
+        assert next(going) == 6
+        going.close()
+    assert [line for _, line in lines_of(out / VERDICTS)] == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert [line for _, line in lines_of(out / TRAITS)] == [0, -1, -2, -3, -4, -5, -6, -7]

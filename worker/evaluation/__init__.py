@@ -1,0 +1,1 @@
+"""Judge many recorded dossiers and compare the verdicts."""

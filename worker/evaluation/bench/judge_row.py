@@ -1,0 +1,127 @@
+"""One row judged: its verdict, and what the report needs to know of its dossier.
+
+Does not read files and keeps no ledger. Invariant: a dossier is judged exactly as `assay judge --dossier` would, but
+for the subject's kind and the row's `evaluate` block, which only adds signals.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.ids import DeliveryId
+from worker.domain.model import Frozen
+from worker.domain.ports import Clock
+from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, Subject, SubjectKind
+from worker.dossier.assemble import complete
+from worker.dossier.diff.parser import DiffError
+from worker.evaluation.bench.opportunities import looks_at
+from worker.evaluation.bench.rows import Row
+from worker.judge.bench import Bench
+from worker.judge.court import docket, judge
+from worker.judge.evaluation import evaluate
+from worker.judge.evidence import Places
+from worker.signals.analysis.change import Change
+from worker.signals.signal import Looks
+
+OTHER: Final = "other"
+_TOGETHER: Final = {"javascript": "typescript", "tsx": "typescript"}
+"""Languages that are reported as one."""
+
+
+class Traits(Frozen):
+    """What the report counts a row by. `bytes` and `lines` are the diff's size; `ms` what judging it took."""
+
+    id: str
+    file: str
+    repository: str
+    language: str
+    whole_files: bool
+    bytes: int
+    lines: int
+    ms: float
+    looks: tuple[Looks, ...] = ()
+    pointers: int = 0
+    pointers_wrong: tuple[str, ...] = ()
+
+
+def sit(row: Row, file: str, bench: Bench, clock: Clock) -> tuple[Accept | Reject | Abstain, Traits]:
+    """Judge one row. Raises nothing but for a bug."""
+    dossier = complete(row.dossier)
+    request = request_of(dossier, clock)
+    started = time.perf_counter()
+    verdict = judge(dossier, docket(request, dossier, bench, clock), bench)
+    spent = (time.perf_counter() - started) * 1000
+    verdict = verdict.model_copy(update={"subject": _benchmarked(verdict.subject)})
+    if row.evaluate is not None:
+        result = evaluate(verdict.score, row.evaluate, dossier.case.summary if dossier.case else None)
+        verdict = verdict.model_copy(update={"signals": {**verdict.signals, **result.signals}})
+    return verdict, _traits(row.id, file, dossier, verdict, spent)
+
+
+def request_of(dossier: Dossier, clock: Clock) -> JudgeRequest:
+    pull = dossier.pull_request
+    return JudgeRequest(
+        pull=PullRef.model_validate({"installation_id": LAPTOP, "repository_id": 0, "number": pull.number}),
+        repository=pull.repository,
+        head_sha=None,
+        trigger=Trigger.LOCAL,
+        delivery_id=DeliveryId("bench"),
+        requested_at=clock.now(),
+    )
+
+
+def _benchmarked(subject: Subject) -> Subject:
+    return subject.model_copy(update={"kind": SubjectKind.BENCHMARK})
+
+
+def _traits(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Abstain, ms: float) -> Traits:
+    with suppress(DiffError):
+        return _readable(row, file, dossier, verdict, ms)
+    return _readable(row, file, dossier.model_copy(update={"diff": ""}), verdict, ms)
+
+
+def _readable(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Abstain, ms: float) -> Traits:
+    change, places, shown = Change(dossier), Places(dossier), tuple(_pointers(verdict))
+    return Traits(
+        id=row,
+        file=file,
+        repository=dossier.pull_request.repository,
+        language=_language(change),
+        whole_files=dossier.files is not None,
+        bytes=len(dossier.diff.encode(errors="surrogatepass")),
+        lines=sum(len(one.diff.added) + len(one.diff.removed) for one in change.files),
+        ms=round(ms, 3),
+        looks=tuple(sorted(looks_at(change))),
+        pointers=len(shown),
+        pointers_wrong=tuple(one.place for one in shown if not _stands(one, places)),
+    )
+
+
+def _language(change: Change) -> str:
+    """The language of most changed lines of code."""
+    counts: Counter[str] = Counter()
+    for file in change.files:
+        if file.language is not None:
+            name = file.language.value
+            counts[_TOGETHER.get(name, name)] += len(file.diff.added) + len(file.diff.removed)
+    return counts.most_common(1)[0][0] if counts else OTHER
+
+
+def _pointers(verdict: Accept | Reject | Abstain) -> Iterator[EvidencePointer]:
+    """Every place that the verdict names, its findings' too."""
+    yield from verdict.evidence
+    yield from (place for one in verdict.criteria for place in one.evidence)
+    for found in verdict.findings:
+        if found.path is not None:
+            yield EvidencePointer(path=found.path, line=found.line, end_line=found.end_line, side=found.side)
+
+
+def _stands(pointer: EvidencePointer, places: Places) -> bool:
+    """Whether the place exists and, where the line is quoted, reads so; of what was redacted, what was sent of it."""
+    found = places.check(pointer)
+    reads = isinstance(found, EvidencePointer) and pointer.quote in {None, found.quote}
+    return reads or places.again(pointer) == pointer

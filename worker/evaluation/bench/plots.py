@@ -1,0 +1,208 @@
+"""The pictures of a report, as SVG files.
+
+Does not count. matplotlib is an extra (`assay[bench]`): without it a report has its tables alone. Invariant: the same
+figures give the same bytes; what has no figures is not drawn.
+"""
+
+# numpy leaves parts of matplotlib's types open:
+# pyright: reportUnknownMemberType=false
+
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from worker.evaluation.bench.measures import Point, Share
+from worker.evaluation.bench.statistics import Report
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.typing import RcKeyType
+
+BLUE, ORANGE, GREEN, GREY, INK = "#0072b2", "#e69f00", "#009e73", "#c8c8c8", "#333333"
+"""Okabe and Ito's: told apart by colour-blind people, and by their lightness in print."""
+
+STYLE: Final["dict[RcKeyType, Any]"] = {
+    "svg.hashsalt": "assay",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": "#e3e3e3",
+    "legend.frameon": False,
+}
+WIDTH, HEAD, ROW = 7.6, 1.3, 0.22
+"""In inches: a picture of rows grows with them."""
+
+
+class Plot(NamedTuple):
+    """A picture: its file, how many rows it has if it has rows, how it is filled, and whether there is anything in it."""
+
+    file: str
+    rows: int | None
+    fill: "Callable[[Report, Axes], None]"
+    is_there: bool
+
+
+def draw(report: Report, folder: Path) -> dict[str, str]:
+    """Draw what there are figures for; file names by title. Empty where matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        return {}
+    import matplotlib as mpl  # noqa: PLC0415 - an extra, and half a second
+
+    mpl.use("svg")
+    with mpl.rc_context(STYLE):
+        return {title: _saved(folder, title, report, one) for title, one in plots_of(report).items() if one.is_there}
+
+
+def plots_of(report: Report) -> dict[str, Plot]:
+    groups = report.decided["expected"]
+    defects = [one for one in report.categories.values() if one.recall.of or one.precision.of]
+    measured = [one for one in report.alarms.values() if one.clean.of]
+    return {
+        "What was decided": Plot("decisions.svg", len(groups), _decisions, bool(groups)),
+        "Precision and recall by category": Plot("categories.svg", 2 * len(defects), _categories, bool(defects)),
+        "ROC curve of the score, and of the size alone": Plot("roc.svg", None, _roc, bool(report.rankings)),
+        "Calibration of the score": Plot("calibration.svg", None, _calibration, bool(report.calibration)),
+        "False alarms by signal": Plot("signals.svg", len(measured), _signals, bool(measured)),
+    }
+
+
+def _saved(folder: Path, title: str, report: Report, plot: Plot) -> str:
+    figure_of(title, report, plot).savefig(folder / plot.file, metadata={"Date": None})
+    return plot.file
+
+
+def figure_of(title: str, report: Report, plot: Plot) -> "Figure":
+    """One picture, not saved yet."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - as above
+
+    height = 5.0 if plot.rows is None else HEAD + ROW * plot.rows
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.add_subplot()
+    plot.fill(report, axes)
+    axes.set_title(title, pad=16)
+    return figure
+
+
+def _decisions(report: Report, axes: "Axes") -> None:
+    names = [f"{name} ({one.rows})" for name, one in report.decided["expected"].items()]
+    left = [0.0] * len(names)
+    for label, colour in (("accepted", GREEN), ("rejected", ORANGE), ("abstained", GREY)):
+        shares = [100 * getattr(one, label).rate for one in report.decided["expected"].values()]
+        axes.barh(names, shares, left=left, height=0.7, label=label, color=colour)
+        left = [a + b for a, b in zip(left, shares, strict=True)]
+    _percent(axes, "% of the dossiers", 100)
+    _rows(axes, len(names))
+    _legend_below(axes)
+
+
+def _categories(report: Report, axes: "Axes") -> None:
+    held = {name: one for name, one in report.categories.items() if one.recall.of or one.precision.of}
+    for shift, label, colour, shares in (
+        (-0.17, "rejects that were right", BLUE, [one.precision for one in held.values()]),
+        (0.17, "defects rejected", ORANGE, [one.recall for one in held.values()]),
+    ):
+        _intervals(axes, [row + shift for row in range(len(held))], shares, colour, label)
+    axes.set_yticks(range(len(held)), list(held))
+    _percent(axes, "%, with 95 % intervals", 100)
+    _rows(axes, len(held))
+    _legend_below(axes)
+
+
+def _intervals(axes: "Axes", rows: Sequence[float], shares: Sequence[Share], colour: str, label: str | None) -> None:
+    """A point with its interval in each row whose share is one of something."""
+    held = [(row, one) for row, one in zip(rows, shares, strict=True) if one.of]
+    at = [row for row, _ in held]
+    axes.hlines(
+        at,
+        [100 * one.low for _, one in held],
+        [100 * one.high for _, one in held],
+        color=colour,
+        linewidth=2,
+        alpha=0.5,
+    )
+    axes.plot([100 * one.rate for _, one in held], at, "o", color=colour, markersize=4, label=label, clip_on=False)
+
+
+def _roc(report: Report, axes: "Axes") -> None:
+    colours = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", "#d55e00", INK)
+    for number, (name, one) in enumerate(report.rankings.items()):
+        colour = colours[number % len(colours)]
+        axes.plot(*_steps(one.curve), color=colour, linewidth=1.6, label=f"{name}: {one.ours.value:.2f}")
+        axes.plot(
+            *_steps(one.size_curve), color=colour, linewidth=1, linestyle=":", label=f"its size: {one.size.value:.2f}"
+        )
+    axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", label="chance, or a constant: 0.50")
+    axes.set_xlabel("share of the bad changes at or above the score")
+    axes.set_ylabel("share of the good changes at or above the score")
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), fontsize=8)
+
+
+def _steps(points: Sequence[Point]) -> tuple[list[float], list[float]]:
+    return [one.x for one in points], [one.y for one in points]
+
+
+def _calibration(report: Report, axes: "Axes") -> None:
+    axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", label="calibrated")
+    means = [one.mean for one in report.calibration]
+    axes.vlines(
+        means,
+        [one.good.low for one in report.calibration],
+        [one.good.high for one in report.calibration],
+        color=BLUE,
+        linewidth=2,
+        alpha=0.5,
+        label="95 % interval",
+    )
+    axes.plot(
+        means,
+        [one.good.rate for one in report.calibration],
+        "o-",
+        color=BLUE,
+        linewidth=1,
+        label="score",
+        clip_on=False,
+    )
+    for one in report.calibration:
+        centre = (one.low + one.high) / 2
+        axes.text(centre, 1.01, f"{one.good.of}", ha="center", va="bottom", fontsize=7, color=INK)
+    axes.set_xticks([tenth / 10 for tenth in range(11)])
+    axes.set_xlabel("score (numbers at the top: how many dossiers)")
+    axes.set_ylabel("share that was good")
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
+
+
+def _signals(report: Report, axes: "Axes") -> None:
+    held = {name: one for name, one in report.alarms.items() if one.clean.of}
+    rows = range(len(held))
+    for kind, colour in (("fact", ORANGE), ("suspicion", BLUE)):
+        mine = [(row, one.clean) for row, one in zip(rows, held.values(), strict=True) if one.kind == kind]
+        _intervals(axes, [row for row, _ in mine], [share for _, share in mine], colour, kind)
+    axes.set_yticks(list(rows), [f"{name}  {one.clean.hits} of {one.clean.of}" for name, one in held.items()])
+    axes.tick_params(axis="y", labelsize=7)
+    _percent(axes, "% of the good changes that hold what it looks at, with 95 % intervals", None)
+    _rows(axes, len(held))
+    _legend_below(axes)
+
+
+def _percent(axes: "Axes", label: str, most: float | None) -> None:
+    axes.set_xlim(0, most)
+    axes.set_xlabel(label)
+    axes.grid(visible=False, axis="y")
+
+
+def _rows(axes: "Axes", rows: int) -> None:
+    """The first row at the top."""
+    axes.set_ylim(rows - 0.4, -0.6)
+
+
+def _legend_below(axes: "Axes") -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    axes.figure.legend(handles, labels, loc="outside lower center", ncols=3)

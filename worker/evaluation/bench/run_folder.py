@@ -1,0 +1,168 @@
+"""The folder of a run: what it depends on, and the two files that grow with it.
+
+Does not judge. Invariant: what stands in the folder was judged by one rubric, tier and code over one set of files, in
+the order of the files; whatever stopped a run, the first *n* lines of both files are its first *n* rows; no two
+processes write at once.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from pydantic import ValidationError
+
+from worker.domain.model import Frozen
+from worker.errors import InputError
+from worker.judge.bench import Bench
+
+VERDICTS: Final = "verdicts.jsonl"
+TRAITS: Final = "traits.jsonl"
+RUN: Final = "run.json"
+
+
+class Plan(Frozen):
+    """What a run depends on: kept in its folder, and compared before the run goes on."""
+
+    tier: str
+    rubric: str
+    prompt: str
+    judges: str
+    assay: str
+    code: str
+    files: tuple[tuple[str, str], ...]
+
+
+def plan_of(files: Sequence[Path], bench: Bench, tier: str) -> Plan:
+    """What this run would depend on. Raises InputError for a file that can't be read."""
+    return Plan(
+        tier=tier,
+        rubric=_hash(bench.rubric.model_dump_json().encode()),
+        prompt=bench.prompt.version,
+        judges=bench.judges,
+        assay=version("assay"),
+        code=_code(),
+        files=tuple((path.name, _hash_of(path)) for path in files),
+    )
+
+
+def _code() -> str:
+    """The judge's own source: a changed rule makes another run of it."""
+    root = Path(__file__).parent.parent.parent
+    sources = sorted(
+        path for folder in ("dossier", "signals", "judge", "domain") for path in (root / folder).rglob("*.py")
+    )
+    beside = (root / name for name in ("evaluation/bench/judge_row.py",))
+    return _hash(b"".join(path.read_bytes() for path in [*sources, *beside]))
+
+
+def _hash(raw: bytes) -> str:
+    return f"sha256:{hashlib.sha256(raw).hexdigest()}"
+
+
+def _hash_of(path: Path) -> str:
+    try:
+        with path.open("rb") as opened:
+            return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"
+    except OSError as error:
+        raise InputError(
+            f"{path} can't be read: {error.strerror}. Expected JSON lines, packed with gzip or not."
+        ) from error
+
+
+def prepare(folder: Path, plan: Plan) -> None:
+    """Make the folder ready for this run. Raises InputError where it holds another one, or can't be written."""
+    kept = folder / RUN
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not kept.exists() and not (folder / VERDICTS).exists():
+            _written_at_once(kept, f"{plan.model_dump_json(indent=1)}\n")
+    except OSError as error:
+        raise InputError(f"--out {folder} can't be written: {error.strerror}.") from error
+    before = _read(kept)
+    other = [name for name, now in plan if before is None or getattr(before, name) != now]
+    if other:
+        what = "that nobody can tell" if before is None else f"with another {' and '.join(other)}"
+        raise InputError(
+            f"{folder} holds a run {what}. Give another folder with --out (and this one with --against, to compare "
+            f"them), or delete it."
+        )
+
+
+def _written_at_once(path: Path, text: str) -> None:
+    beside = path.with_suffix(".new")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+def _read(kept: Path) -> Plan | None:
+    try:
+        return Plan.model_validate_json(kept.read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+class Pages(NamedTuple):
+    """The verdicts and the traits, open to be written on."""
+
+    verdicts: BinaryIO
+    traits: BinaryIO
+
+    def add(self, verdict: bytes, traits: bytes) -> None:
+        """One row. What is written survives this process."""
+        for file, line in ((self.verdicts, verdict), (self.traits, traits)):
+            file.write(line)
+            file.flush()
+
+    def mend(self) -> int:
+        """Cut off what was half written; how many rows both files hold."""
+        ends = [list(_ends(file)) for file in self]
+        rows = min(map(len, ends)) - 1
+        for file, at in zip(self, ends, strict=True):
+            file.truncate(at[rows])
+            file.seek(at[rows])
+        return rows
+
+
+def _ends(file: BinaryIO) -> Iterator[int]:
+    """Where each whole line ends, after 0."""
+    file.seek(0)
+    at = 0
+    yield at
+    for line in file:
+        if line.endswith(b"\n"):
+            at += len(line)
+            yield at
+
+
+@contextmanager
+def pages(folder: Path) -> Generator[Pages]:
+    """Open the files of a prepared folder. Raises InputError while another process has them open."""
+    with _opened(folder / VERDICTS) as verdicts, _opened(folder / TRAITS) as traits:
+        try:
+            fcntl.flock(verdicts, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"Another `assay bench` is writing to {folder}. Wait for it, or stop it.") from error
+        yield Pages(verdicts, traits)
+
+
+def _opened(path: Path) -> BinaryIO:
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, object]]:
+    """The JSON lines of a file of ours, with their numbers. Raises InputError."""
+    number = 0
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                yield number, json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{path}:{number} is no line of a finished run: {error}.") from error
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}. Expected the --out folder of a run.") from error
