@@ -37,12 +37,12 @@ from bench.mining.listed import as_criteria, listed_items  # noqa: E402 - as abo
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.ids import Sha  # noqa: E402 - as above
 from worker.dossier.assemble import complete  # noqa: E402 - as above
-from worker.judge.heuristics import sought_in  # noqa: E402 - as above
 from worker.local.changes import changes_between, diff_between, texts_of  # noqa: E402 - as above
 from worker.local.checkout import repository_name  # noqa: E402 - as above
 from worker.local.git import GitFailedError, Repository, open_repository  # noqa: E402 - as above
 from worker.local.guidance import guidance_at  # noqa: E402 - as above
 from worker.local.lookups import looked_up_at  # noqa: E402 - as above
+from worker.signals.heuristic_opinion import sought_in  # noqa: E402 - as above
 
 FILE_BYTES: Final = 200 * 1024
 DOSSIER_BYTES: Final = 600 * 1024

@@ -29,11 +29,11 @@ from worker.dossier.assemble import complete  # noqa: E402 - as above
 from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
 from worker.judge.claims import check_claims  # noqa: E402 - as above
 from worker.judge.evidence import Places  # noqa: E402 - as above
-from worker.judge.heuristics import consider  # noqa: E402 - as above
 from worker.judge.prompt import Material, Question, ask_about  # noqa: E402 - as above
 from worker.judge.sendable import sendable  # noqa: E402 - as above
 from worker.judge.validators import read_ci  # noqa: E402 - as above
 from worker.rulebook import load_prompt, load_rubric  # noqa: E402 - as above
+from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
 
 GOAL_ALIKE, GOAL_FENCES = 0.01, 0.03
 A_PART: Final = 12

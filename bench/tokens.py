@@ -32,7 +32,6 @@ from worker.dossier.assemble import complete  # noqa: E402 - as above
 from worker.dossier.diff.parser import DiffError, diff_of  # noqa: E402 - as above
 from worker.judge.claims import check_claims  # noqa: E402 - as above
 from worker.judge.evidence import Places  # noqa: E402 - as above
-from worker.judge.heuristics import consider  # noqa: E402 - as above
 from worker.judge.prompt import Material, Question, ask_about  # noqa: E402 - as above
 from worker.judge.room import PROMPT_TOKENS, Room  # noqa: E402 - as above
 from worker.judge.validators import read_ci  # noqa: E402 - as above
@@ -41,6 +40,7 @@ from worker.llm.size import size_of  # noqa: E402 - as above
 from worker.llm.thinking import most_output  # noqa: E402 - as above
 from worker.rulebook import load_prompt, load_rubric  # noqa: E402 - as above
 from worker.settings import ModelAccess  # noqa: E402 - as above
+from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
 
 MODEL = "claude-haiku-5-5"
 ACCESS = ModelAccess(SecretStr("x"), None, MODEL, 120, 3, 1, 8000)

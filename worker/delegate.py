@@ -22,9 +22,9 @@ from worker.domain.judgement import (
 )
 from worker.domain.value import replace
 from worker.errors import InputError, LeaseLost, Unavailable
-from worker.judge.heuristics.registry import SIGNALS
 from worker.local.recorded import RecordedSource
 from worker.settings import Settings, from_environment
+from worker.signals.registry import SIGNALS
 from worker.store.connection import Store, open_store
 from worker.store.pulls import AlreadyJudged
 from worker.system_clock import SystemClock

@@ -39,11 +39,11 @@ from worker.judge.bench import Bench, Docket
 from worker.judge.carry import carried
 from worker.judge.court import content_of, docket, hear
 from worker.judge.escalation import Skipped
-from worker.judge.heuristics import sought_in
 from worker.judge.trail import carried_over
 from worker.outage import Outages
 from worker.record import Keepers, record
 from worker.scope import observed, scope_of, shown
+from worker.signals.heuristic_opinion import sought_in
 
 DOUBTFUL: Final = frozenset({"deleted", "head commit deleted"})
 """What may be told of one thing that GitHub does not find, or not yet, though the pull request is there."""

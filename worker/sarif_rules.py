@@ -3,8 +3,8 @@
 Does not make any SARIF (`worker.render.sarif` does). Invariant: every signal is one rule, by its own name.
 """
 
-from worker.judge.heuristics.registry import SIGNALS
 from worker.render.sarif import Rule
+from worker.signals.registry import SIGNALS
 from worker.signals.signal import Kind
 
 

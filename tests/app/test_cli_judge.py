@@ -11,8 +11,8 @@ import pytest
 from tests.app.assay_command import ASSAY, assay, environment, refused
 from tests.worker.local.laptop import Laptop
 from worker.domain.verdict.verdict import VERDICT
-from worker.judge.heuristics.registry import NAMES
 from worker.local.example import Example, make_example
+from worker.signals.registry import NAMES
 
 NEVER = ("githubkit", "anthropic", "litestar", "rq", "structlog", "uvicorn", "redis", "cryptography.x509")
 

@@ -12,7 +12,7 @@ import pytest
 from bench.prove_facts import CHECKS, main, prove
 from bench.proving.answer import Claim, Outcome, claim_of
 from bench.proving.shown import Matter, numbered
-from worker.judge.heuristics.registry import SIGNALS
+from worker.signals.registry import SIGNALS
 from worker.signals.signal import Kind
 
 ROOT = Path(__file__).resolve().parent.parent.parent

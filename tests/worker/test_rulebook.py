@@ -9,8 +9,8 @@ from inline_snapshot import snapshot
 
 from worker.domain.verdict.verdict import Category
 from worker.errors import InputError
-from worker.judge.heuristics.registry import NAMES
 from worker.rulebook import is_judged_by, load_prompt, load_pull_request_rubric, load_rubric, read_rubric
+from worker.signals.registry import NAMES
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "rubrics"
 RUBRIC, WEIGHTS = FOLDER / "default.yml", FOLDER / "pull_request.yml"

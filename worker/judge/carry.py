@@ -22,7 +22,7 @@ from worker.domain.verdict.verdict import (
 from worker.dossier.diff.parser import DiffError
 from worker.judge.bench import Bench, Docket
 from worker.judge.evidence import Places
-from worker.judge.heuristics import consider
+from worker.signals.heuristic_opinion import consider
 
 
 def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject | None:

@@ -9,8 +9,8 @@ from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.dossier.diff.parser import diff_of
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
-from worker.judge.heuristics.registry import SIGNALS
 from worker.signals.analysis.change import Change
+from worker.signals.registry import SIGNALS
 from worker.signals.signal import Looks
 
 

@@ -26,7 +26,6 @@ from worker.judge.convergence import converge, unsettled
 from worker.judge.coverage import coverage_of
 from worker.judge.escalation import AcceptAsSafe, AskModel, Matter, Pause, Route, Skipped, Stop, route
 from worker.judge.evidence import Places
-from worker.judge.heuristics import consider
 from worker.judge.rulings import (
     Hearing,
     Ruling,
@@ -38,6 +37,7 @@ from worker.judge.scoring import composite
 from worker.judge.standing import Standing, round_in, standing_of
 from worker.judge.trail import written
 from worker.judge.validators import read_ci
+from worker.signals.heuristic_opinion import consider
 
 NOTHING_READ = "no changed file could be read"
 

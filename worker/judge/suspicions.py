@@ -1,6 +1,6 @@
 """What code suspects, as numbered questions, and which of them an accept leaves without an answer.
 
-Does not suspect anything itself (`worker.judge.heuristics` does). Invariant: an answer counts only with a place that could settle the
+Does not suspect anything itself (`worker.signals` does). Invariant: an answer counts only with a place that could settle the
 question: another line than the suspected one, that is about the same thing, and of the kind that its signal needs. An import
 settles none.
 """

@@ -10,10 +10,10 @@ from worker.dossier.diff.parser import parse_diff
 from worker.judge import words
 from worker.judge.claims import check_claims
 from worker.judge.evidence import Places
-from worker.judge.heuristics import consider
-from worker.judge.heuristics.registry import SIGNALS
 from worker.judge.rulings import Hearing, Ruling, reject_on_facts
 from worker.judge.validators import read_ci
+from worker.signals.heuristic_opinion import consider
+from worker.signals.registry import SIGNALS
 from worker.signals.signal import Kind, Looks, signal
 
 READER: dict[str, tuple[list[str], str, str]] = {

@@ -7,11 +7,11 @@ from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import CiState, Dossier
 from worker.domain.verdict.verdict import Category
 from worker.dossier.assemble import complete
-from worker.judge.heuristics import consider
 from worker.local.checkout import CheckoutSource, Inputs
 from worker.local.example import Example, make_example
 from worker.local.junit import read_junit
 from worker.rulebook import load_rubric
+from worker.signals.heuristic_opinion import consider
 
 
 def judged(example: Example) -> Dossier:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.rubric import Rubric, RubricCriterion
 from worker.domain.verdict.verdict import Category
-from worker.judge.heuristics.registry import NAMES
 from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.registry import NAMES
 
 Texts = Mapping[str, str]
 

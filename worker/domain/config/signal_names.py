@@ -1,6 +1,6 @@
 """The names of all signals, for what is read without a judge: a repository's configuration and its schema.
 
-Does not know what they look at (`worker.judge.heuristics.registry` does). Invariant: these are exactly the registry's names,
+Does not know what they look at (`worker.signals.registry` does). Invariant: these are exactly the registry's names,
 which a test holds, and those of signals that are no more.
 """
 

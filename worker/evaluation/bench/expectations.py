@@ -12,7 +12,7 @@ from worker.errors import InputError
 from worker.evaluation.bench.judge_row import Traits
 from worker.evaluation.bench.rows import Expect, Known, Where
 from worker.evaluation.bench.run_folder import TRAITS, VERDICTS, lines_of
-from worker.judge.heuristics import CRITERIA_IN_DOUBT
+from worker.signals.heuristic_opinion import CRITERIA_IN_DOUBT
 
 NEAR: Final = 3
 """Lines between a defect and a finding that still names it."""

@@ -26,7 +26,7 @@ from worker.evaluation.bench.decisions import (
 from worker.evaluation.bench.expectations import UNMET, Outcome
 from worker.evaluation.bench.measures import Bin, Share, calibration
 from worker.evaluation.bench.ranking import WEAK, Pairs, Ranking, pairs, rankings
-from worker.judge.heuristics.registry import SIGNALS
+from worker.signals.registry import SIGNALS
 from worker.signals.signal import Looks
 
 SLOWEST: Final = 10

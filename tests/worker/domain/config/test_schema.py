@@ -12,7 +12,7 @@ from worker.domain.config.config import LONGEST_WAIT_S, Authors, Handling, Repos
 from worker.domain.config.schema import ConfigKeys, seconds, to_config, to_keys
 from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.dossier.dossier import Policy
-from worker.judge.heuristics.registry import NAMES
+from worker.signals.registry import NAMES
 
 
 def test_the_signals_that_a_file_may_name_are_the_judges() -> None:

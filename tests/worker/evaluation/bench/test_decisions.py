@@ -14,7 +14,7 @@ from worker.evaluation.bench.decisions import (
     without,
 )
 from worker.evaluation.bench.measures import Share
-from worker.judge.heuristics.registry import SIGNALS
+from worker.signals.registry import SIGNALS
 from worker.signals.signal import Looks, Signal
 
 

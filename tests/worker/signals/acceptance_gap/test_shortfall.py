@@ -6,7 +6,6 @@ import pytest
 
 from tests.worker.signals.made import diff_of, dossier_of, plain_dossier
 from worker.domain.verdict.verdict import CriterionStatus
-from worker.judge.heuristics import sought_in
 from worker.signals.acceptance_gap.shortfall import (
     gaps,
     in_doubt,
@@ -18,6 +17,7 @@ from worker.signals.acceptance_gap.shortfall import (
 )
 from worker.signals.acceptance_gap.shown import shown_by
 from worker.signals.analysis.change import Change
+from worker.signals.heuristic_opinion import sought_in
 
 CODE = "def send(payload):\n    return retry(payload, max_tries=3)\n"
 TEST = "def test_send_gives_up_after_the_last_try():\n    assert send(broken) is None\n"

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of, plain_dossier
-from worker.judge.heuristics import sought_in
 from worker.signals.analysis.change import Change
 from worker.signals.half_finished.uncalled_function import (
     function_uncalled,
     function_uncalled_suspected,
     parameter_unused,
 )
+from worker.signals.heuristic_opinion import sought_in
 
 
 def uncalled(

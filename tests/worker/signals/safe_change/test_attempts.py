@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import RUBRIC
 from tests.worker.signals.safe_change.attempts import attempts, dossiers
-from worker.judge.heuristics import consider
+from worker.signals.heuristic_opinion import consider
 
 OWN = "attempts.jsonl"
 BLIND = "blind_attempts.jsonl"

@@ -8,7 +8,7 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, accept, dossier, model_of, new_file, reject
 from tests.worker.signals.made import RUBRIC, change_of, dossier_of
 from worker.judge.court import judge
-from worker.judge.heuristics import consider
+from worker.signals.heuristic_opinion import consider
 from worker.signals.tests_pass_but_wrong.prompt_injection import verdict_planted
 
 VERDICT = json.dumps(accept())

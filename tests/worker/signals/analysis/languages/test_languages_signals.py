@@ -3,9 +3,9 @@
 import pytest
 
 from tests.worker.signals.made import RUBRIC, change_of, dossier_of
-from worker.judge.heuristics import consider
-from worker.judge.heuristics.registry import SIGNALS
 from worker.signals.analysis.file_roles import FURTHER, language_of
+from worker.signals.heuristic_opinion import consider
+from worker.signals.registry import SIGNALS
 
 BASE = {
     "rb": "class Cart\n  def count\n    rows.size\n  end\nend\n",

@@ -28,7 +28,6 @@ from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Category, Finding
 from worker.dossier.diff.parser import DiffError
-from worker.judge.heuristics.registry import NAMES, SIGNALS
 from worker.signals.acceptance_gap.shortfall import (
     in_doubt,
     note_of,
@@ -40,6 +39,7 @@ from worker.signals.acceptance_gap.shortfall import (
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.lifecycle import doubt_of
 from worker.signals.half_finished.uncalled_function import definitions_to_look_up
+from worker.signals.registry import NAMES, SIGNALS
 from worker.signals.scope_creep.unrelated_file import unrelatedness
 
 FACT_SCORE: Final = 0.05

@@ -17,9 +17,9 @@ from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffError
-from worker.judge.heuristics import CRITERIA_IN_DOUBT, FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
-from worker.judge.heuristics.registry import NAMES, SIGNALS
 from worker.rulebook import load_rubric
+from worker.signals.heuristic_opinion import CRITERIA_IN_DOUBT, FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
+from worker.signals.registry import NAMES, SIGNALS
 
 STUB = "def load(path):\n    raise NotImplementedError\n"
 SKIPPED = "@pytest.mark.skip\ndef test_a():\n    assert up()\n"
@@ -260,7 +260,7 @@ def test_nothing_but_a_diff_error_escapes(path: str, junk: str, diff: str, text:
 PROBE = """
 import sys
 from tests.worker.signals.made import RUBRIC, dossier_of
-from worker.judge.heuristics import consider
+from worker.signals.heuristic_opinion import consider
 for path in sys.argv[1:]:
     consider(dossier_of({path: "a" + chr(10)}, {path: "todo" + chr(10)}), RUBRIC)
 print(*sorted(name for name in sys.modules if name.startswith("tree_sitter")))
@@ -268,7 +268,7 @@ print(*sorted(name for name in sys.modules if name.startswith("tree_sitter")))
 
 
 def modules(*paths: str) -> set[str]:
-    root = Path(__file__).resolve().parents[4]
+    root = Path(__file__).resolve().parents[3]
     run = subprocess.run([sys.executable, "-c", PROBE, *paths], cwd=root, capture_output=True, text=True, check=True)
     return {name.partition(".")[0] for name in run.stdout.split()}
 
