@@ -15,8 +15,8 @@ from worker.dossier.case import CaseError, read_block, read_case_file
 from worker.dossier.case_fence import case_fence
 from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
-from worker.judge.case_check import check_case
-from worker.judge.case_draft import draft_claims
+from worker.judge.checks.case_check import check_case
+from worker.judge.checks.case_draft import draft_claims
 from worker.render.case import checked, draft, unreadable
 from worker.system_clock import SystemClock
 

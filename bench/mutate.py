@@ -98,7 +98,7 @@ MUTATIONS = (
     ),
     Mutation(
         "judge: pointers are not held against the change",
-        "worker/judge/evidence.py",
+        "worker/judge/checks/evidence.py",
         "        if missing is not None:",
         "        if missing is not None and missing < 0:",
         "test_the_model.py",

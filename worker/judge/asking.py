@@ -17,10 +17,10 @@ from worker.dossier.diff.parser import diff_of
 from worker.judge import words
 from worker.judge.bench import Bench, Docket, Seat, Sitting
 from worker.judge.calibration import first_scores, progress
-from worker.judge.claims import claimed_ids
+from worker.judge.checks.claims import claimed_ids
+from worker.judge.checks.coverage import coverage_of, misses_unread
+from worker.judge.checks.evidence import Places
 from worker.judge.convergence import refusal_of
-from worker.judge.coverage import coverage_of, misses_unread
-from worker.judge.evidence import Places
 from worker.judge.form import Asked
 from worker.judge.iteration import correction
 from worker.judge.lengths import MANY_FILES

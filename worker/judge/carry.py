@@ -21,7 +21,7 @@ from worker.domain.verdict.verdict import (
 )
 from worker.dossier.diff.parser import DiffError
 from worker.judge.bench import Bench, Docket
-from worker.judge.evidence import Places
+from worker.judge.checks.evidence import Places
 from worker.signals.heuristic_opinion import consider
 
 

@@ -21,11 +21,12 @@ from worker.domain.verdict.verdict import KINDS, Abstain, AbstainReason, Accept,
 from worker.dossier.diff.parser import Diff, DiffError, diff_of
 from worker.judge import words
 from worker.judge.bench import ALWAYS, Bench, Docket, Sitting, Spent, Voice
-from worker.judge.claims import check_claims
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.coverage import coverage_of
+from worker.judge.checks.evidence import Places
 from worker.judge.convergence import converge, unsettled
-from worker.judge.coverage import coverage_of
 from worker.judge.escalation import AcceptAsSafe, AskModel, Matter, Pause, Route, Skipped, Stop, route
-from worker.judge.evidence import Places
 from worker.judge.rulings import (
     Hearing,
     Ruling,
@@ -36,7 +37,6 @@ from worker.judge.rulings import (
 from worker.judge.scoring import composite
 from worker.judge.standing import Standing, round_in, standing_of
 from worker.judge.trail import written
-from worker.judge.validators import read_ci
 from worker.signals.heuristic_opinion import consider
 
 NOTHING_READ = "no changed file could be read"

@@ -13,7 +13,7 @@ from worker.domain.dossier.dossier import CiState
 from worker.domain.value import Value
 from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict.verdict import AbstainReason
-from worker.judge.validators import CiReport
+from worker.judge.checks.ci_status import CiReport
 
 
 class Skipped(StrEnum):

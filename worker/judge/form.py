@@ -16,7 +16,7 @@ from worker.domain.value import Value
 from worker.domain.verdict.opinion import Breakdown, Leaning
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Category, ConditionState, CriterionStatus, Side
-from worker.judge.evidence import Places
+from worker.judge.checks.evidence import Places
 
 Tidy = Annotated[str, StringConstraints(strip_whitespace=True)]
 

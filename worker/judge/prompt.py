@@ -17,7 +17,9 @@ from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import ClaimVerdict, Coverage
 from worker.dossier.diff.parser import Diff, diff_of
 from worker.dossier.secrets import Redaction
-from worker.judge.coverage import coverage_of
+from worker.judge.checks.ci_status import CiReport
+from worker.judge.checks.coverage import coverage_of
+from worker.judge.checks.suspicions import suspicions_of
 from worker.judge.form import reply_schema
 from worker.judge.iteration import Chapter, asked_of
 from worker.judge.lengths import MANY_FILES, reply_tokens
@@ -29,9 +31,7 @@ from worker.judge.packing.sheets import Sheet, sheets_of
 from worker.judge.room import ROOM, Room
 from worker.judge.sendable import sendable
 from worker.judge.standing import Standing
-from worker.judge.suspicions import suspicions_of
 from worker.judge.untrusted import fence_for, shown_path
-from worker.judge.validators import CiReport
 from worker.rulebook import PromptText
 from worker.signals.analysis.change import Change, ChangedFile
 

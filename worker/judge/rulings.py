@@ -29,10 +29,10 @@ from worker.domain.verdict.verdict import (
 )
 from worker.dossier.diff.parser import ChangeKind, Diff, FileDiff
 from worker.judge import words
-from worker.judge.claims import claimed_ids
+from worker.judge.checks.ci_status import CiReport, first_failure
+from worker.judge.checks.claims import claimed_ids
+from worker.judge.checks.evidence import Places
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Skipped, Stop
-from worker.judge.evidence import Places
-from worker.judge.validators import CiReport, first_failure
 
 FACT_SCORE: Final = 0.1
 """No verdict that rests on a fact scores higher."""

@@ -27,7 +27,7 @@ from worker.domain.verdict.verdict import (
 )
 from worker.dossier.diff.parser import Diff
 from worker.judge.bench import Docket
-from worker.judge.evidence import Places
+from worker.judge.checks.evidence import Places
 from worker.judge.rulings import Hearing, Ruling
 from worker.judge.since import Since, lines_since
 

@@ -18,8 +18,8 @@ from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Abstain, Accept, Coverage, Finding, Reject
 from worker.errors import BudgetReached
 from worker.judge.bench import Bench, Sitting
+from worker.judge.checks.ci_status import CiReport
 from worker.judge.rulings import Hearing, Ruling
-from worker.judge.validators import CiReport
 
 USABLE: Final = "usable"
 NO_REPLY: Final = "none came"

@@ -12,12 +12,12 @@ from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, CriterionVerdict
 from worker.judge import words
-from worker.judge.claims import meant
-from worker.judge.denials import denied
+from worker.judge.checks.claims import meant
+from worker.judge.checks.missing_names import denied
+from worker.judge.checks.missing_rules import unwritten
+from worker.judge.checks.survival import UNMET, Survival, survival_of
+from worker.judge.checks.suspicions import left_open
 from worker.judge.rulings import Hearing, Ruling, left_to_a_person
-from worker.judge.survival import UNMET, Survival, survival_of
-from worker.judge.suspicions import left_open
-from worker.judge.unwritten import unwritten
 from worker.signals.acceptance_gap.shortfall import untested_criteria
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.file_roles import Role, role_of

@@ -21,8 +21,8 @@ from worker.domain.verdict.verdict import (
     EvidencePointer,
     Finding,
 )
+from worker.judge.checks.ci_status import CiReport
 from worker.judge.escalation import Pause, Skipped
-from worker.judge.validators import CiReport
 
 NAMED: Final = 10
 """How many names a sentence lists."""

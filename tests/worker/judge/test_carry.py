@@ -31,8 +31,8 @@ from worker.domain.verdict.verdict import (
     Tokens,
 )
 from worker.judge.carry import carried
+from worker.judge.checks.evidence import Places
 from worker.judge.court import judge
-from worker.judge.evidence import Places
 
 THEN = docket(eval_id=EvalId("0192-then"))
 NOW = docket(eval_id=EvalId("0193-now"))

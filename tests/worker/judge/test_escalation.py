@@ -9,6 +9,7 @@ from tests.worker.judge.making import accept, fact, model_of, opinion
 from worker.domain.dossier.dossier import CiState
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import AbstainReason
+from worker.judge.checks.ci_status import CiReport
 from worker.judge.escalation import (
     RULES,
     AcceptAsSafe,
@@ -26,7 +27,6 @@ from worker.judge.escalation import (
     stop_without_issue,
     stop_without_model,
 )
-from worker.judge.validators import CiReport
 
 UNSURE = opinion()
 FACT = opinion(fact())

@@ -22,13 +22,13 @@ from tests.worker.judge.making import (
 from worker.domain.dossier.dossier import Commit, HeadFile
 from worker.domain.ports import Prompt
 from worker.dossier.diff.parser import parse_diff
-from worker.judge.claims import check_claims
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
 from worker.judge.court import hear
-from worker.judge.evidence import Places
 from worker.judge.form import reply_schema
 from worker.judge.prompt import Material, ask_about, system_part
 from worker.judge.untrusted import visible
-from worker.judge.validators import read_ci
 from worker.rulebook import load_prompt, load_rubric
 
 RUBRIC, TEXT = load_rubric(), load_prompt()

@@ -8,7 +8,7 @@ from worker.domain.value import replace
 from worker.domain.verdict.opinion import ModelOpinion
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
-from worker.judge.evidence import Places
+from worker.judge.checks.evidence import Places
 from worker.judge.form import Asked, reply_schema
 from worker.judge.lengths import LONGER
 from worker.judge.llm import Answered, Consultation, ReplyInvalid, Unreachable, consult

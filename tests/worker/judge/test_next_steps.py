@@ -8,10 +8,10 @@ from tests.worker.signals.made import RUBRIC
 from worker.domain.verdict.verdict import Category, CriterionStatus
 from worker.dossier.diff.parser import parse_diff
 from worker.judge import words
-from worker.judge.claims import check_claims
-from worker.judge.evidence import Places
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
 from worker.judge.rulings import Hearing, Ruling, reject_on_facts
-from worker.judge.validators import read_ci
 from worker.signals.heuristic_opinion import consider
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import Kind, Looks, signal

@@ -26,12 +26,12 @@ from worker.domain.dossier.dossier import (
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import Coverage
 from worker.dossier.diff.parser import parse_diff
-from worker.judge.claims import check_claims
-from worker.judge.evidence import Places
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
 from worker.judge.form import reply_schema
 from worker.judge.prompt import Material, Question, ask_about, system_part
 from worker.judge.room import Room
-from worker.judge.validators import read_ci
 from worker.llm.size import size_of
 from worker.rulebook import load_prompt, load_rubric
 

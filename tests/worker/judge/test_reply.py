@@ -13,7 +13,7 @@ from worker.domain.ports import Reply, StopReason
 from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Side
-from worker.judge.evidence import Places
+from worker.judge.checks.evidence import Places
 from worker.judge.form import Asked, ReplyDocument, reply_schema
 from worker.judge.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.rulebook import load_rubric

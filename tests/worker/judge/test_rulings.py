@@ -17,13 +17,13 @@ from worker.domain.verdict.verdict import (
 )
 from worker.dossier.diff.parser import parse_diff
 from worker.judge import words
-from worker.judge.claims import check_claims
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Stop
-from worker.judge.evidence import Places
 from worker.judge.form import Asked
 from worker.judge.reply import read_reply
 from worker.judge.rulings import EVIDENCE, Hearing, Ruling, changed_places, without_model
-from worker.judge.validators import read_ci
 from worker.rulebook import load_rubric
 
 FULL = Coverage()

@@ -21,11 +21,11 @@ from worker.domain.dossier.dossier import (
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, EvidencePointer
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.secrets import Redaction, SecretKind
-from worker.judge.claims import check_claims
-from worker.judge.evidence import Places
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
 from worker.judge.prompt import Material, Question, ask_about
 from worker.judge.sendable import WITHHELD_LINE, Sendable, sendable
-from worker.judge.validators import read_ci
 from worker.rulebook import load_prompt, load_rubric
 
 TOKEN = "gh" + "p_" + "q7Rk2Zp9XvTn4Lw8sYd3Hc6MaB1cD5eF0gJ2"

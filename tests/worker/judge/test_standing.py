@@ -9,10 +9,10 @@ from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.verdict.ledger import LedgerEntry, changed_lines
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.dossier.diff.parser import diff_of
-from worker.judge.evidence import Places
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.evidence import Places
 from worker.judge.rulings import Hearing
 from worker.judge.standing import Raised, Standing, standing_of
-from worker.judge.validators import read_ci
 
 HASHES = changed_lines(diff_of(dossier().diff))
 FACT = {"signal": "stub_body", "category": "weak_test", "fact": True, "path": "upload.py", "line": 2}

@@ -21,9 +21,9 @@ from worker.dossier.diff.parser import DiffError
 from worker.evaluation.bench.opportunities import looks_at
 from worker.evaluation.bench.rows import Row
 from worker.judge.bench import Bench
+from worker.judge.checks.evidence import Places
 from worker.judge.court import docket, judge
 from worker.judge.evaluation import evaluate
-from worker.judge.evidence import Places
 from worker.signals.analysis.change import Change
 from worker.signals.signal import Looks
 

@@ -12,11 +12,11 @@ from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry, in_prompt
 from worker.domain.verdict.verdict import Abstain, Accept, ClaimVerdict, Reject
 from worker.judge.calibration import calibration
+from worker.judge.checks.ci_status import CiReport
+from worker.judge.checks.suspicions import Suspicion
 from worker.judge.iteration import Chapter, chapters
 from worker.judge.standing import Standing
-from worker.judge.suspicions import Suspicion
 from worker.judge.untrusted import cut, shown_path, visible
-from worker.judge.validators import CiReport
 
 LEAST: Final = 200
 """However many there are, so much is shown of each issue, criterion, rules file and round."""

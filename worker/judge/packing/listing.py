@@ -10,7 +10,7 @@ from typing import Final
 from worker.domain.dossier.dossier import Dossier, UnreadReason
 from worker.domain.value import Value
 from worker.dossier.diff.parser import Diff, FileDiff
-from worker.judge.coverage import is_told
+from worker.judge.checks.coverage import is_told
 from worker.judge.packing.choosing import Choice, is_shown
 from worker.judge.packing.sheets import Sheet
 from worker.judge.packing.toolmade import told_in_a_line

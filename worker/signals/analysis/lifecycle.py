@@ -1,6 +1,6 @@
 """What the validators' history says beside their result.
 
-Does not decide on failed validators (`worker.judge.validators` does). Invariant: only what is known counts; a check
+Does not decide on failed validators (`worker.judge.checks.ci_status` does). Invariant: only what is known counts; a check
 whose attempts nobody told passed at the first.
 """
 

@@ -6,7 +6,7 @@ import pytest
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import EvidencePointer, Side
-from worker.judge.evidence import Places
+from worker.judge.checks.evidence import Places
 from worker.judge.views import NO_NEWLINE
 
 DIFF = """\

@@ -9,8 +9,8 @@ from tests.worker.judge.making import accept, dossier, model_of, place, reject
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Guidance, UnreadFile, UnreadReason
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import AbstainReason, Category, EvidencePointer
+from worker.judge.checks.missing_rules import SHOWN, unwritten
 from worker.judge.court import judge
-from worker.judge.unwritten import SHOWN, unwritten
 
 RULES = Guidance(
     path="AGENTS.md",

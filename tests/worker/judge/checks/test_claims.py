@@ -7,8 +7,8 @@ from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
 from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.diff.parser import parse_diff
-from worker.judge.claims import check_claims, claimed_ids
-from worker.judge.evidence import Places
+from worker.judge.checks.claims import check_claims, claimed_ids
+from worker.judge.checks.evidence import Places
 
 GONE = "diff --git a/old.py b/old.py\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n"
 

@@ -7,8 +7,8 @@ from worker.domain.dossier.case import Case
 from worker.domain.dossier.case_help import CheckedCase
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.dossier.diff.parser import diff_of
-from worker.judge.claims import check_claims
-from worker.judge.evidence import Places
+from worker.judge.checks.claims import check_claims
+from worker.judge.checks.evidence import Places
 from worker.signals.analysis.change import Change
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import Looks

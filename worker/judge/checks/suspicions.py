@@ -15,8 +15,8 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
+from worker.judge.checks.survival import AROUND
 from worker.judge.rulings import Hearing
-from worker.judge.survival import AROUND
 from worker.signals.acceptance_gap.shortfall import settles
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.file_roles import Role, role_of

@@ -16,7 +16,7 @@ from worker.domain.value import Value
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.claim_pointer import ClaimPointer, read_pointer
 from worker.dossier.diff.parser import ChangeKind, Diff, text_lines
-from worker.judge.evidence import Places
+from worker.judge.checks.evidence import Places
 
 _WORD: Final = pattern(r"[^\W\d]\w*")
 _WORD_OR_NUMBER: Final = pattern(r"\w+")

@@ -22,11 +22,11 @@ from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion, SettledAnswer
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, CriterionStatus, EvidencePointer, Reject, Side
 from worker.dossier.diff.parser import diff_of
+from worker.judge.checks.ci_status import read_ci
+from worker.judge.checks.evidence import Places
+from worker.judge.checks.suspicions import left_open
 from worker.judge.court import hear, judge
-from worker.judge.evidence import Places
 from worker.judge.rulings import Hearing
-from worker.judge.suspicions import left_open
-from worker.judge.validators import read_ci
 
 CODE = ("def send(payload):", "    print(payload)", "    retry = post(payload)", "    return retry", "", "LIMIT = 3")
 TESTS = ("def test_send():", "    assert send(1) == 2", "def test_busy():", "    assert retry(send, fails) == 3")

@@ -19,8 +19,8 @@ from worker.domain.verdict.verdict import (
     EvidencePointer,
 )
 from worker.judge import words
+from worker.judge.checks.missing_rules import names_a_rule
 from worker.judge.rulings import Hearing
-from worker.judge.unwritten import names_a_rule
 from worker.signals.acceptance_gap.shortfall import is_spoken_of
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.relatedness import NAME, common_stems, stems_of_all

@@ -1,0 +1,1 @@
+"""Verify by code what a case and a model claim."""
