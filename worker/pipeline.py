@@ -36,9 +36,9 @@ from worker.dossier.assemble import complete
 from worker.dossier.eligibility import Judge
 from worker.errors import Forbidden, Gone, RubricRefused, Unavailable
 from worker.judge.bench import Bench, Docket
-from worker.judge.carry import carried
 from worker.judge.court import content_of, docket, hear
 from worker.judge.escalation import Skipped
+from worker.judge.rounds.carry_over import carried
 from worker.judge.trail import carried_over
 from worker.outage import Outages
 from worker.record import Keepers, record

@@ -13,12 +13,12 @@ from typing import Final
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.fingerprint import of_change
 from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry, changed_lines
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
 from worker.dossier.diff.parser import DiffError, diff_of
+from worker.judge.rounds.fingerprint import of_change
 
 
 class Published(Value):

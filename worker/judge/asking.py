@@ -16,11 +16,9 @@ from worker.domain.verdict.verdict import AbstainReason, Coverage, EvidencePoint
 from worker.dossier.diff.parser import diff_of
 from worker.judge import words
 from worker.judge.bench import Bench, Docket, Seat, Sitting
-from worker.judge.calibration import first_scores, progress
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.coverage import coverage_of, misses_unread
 from worker.judge.checks.evidence import Places
-from worker.judge.convergence import refusal_of
 from worker.judge.form import Asked
 from worker.judge.iteration import correction
 from worker.judge.lengths import MANY_FILES
@@ -28,8 +26,10 @@ from worker.judge.llm import Answered, Read, ReplyInvalid, Throttled, Unreachabl
 from worker.judge.prompt import Material, Question, ask_about
 from worker.judge.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.judge.room import Room
+from worker.judge.rounds.calibration import first_scores, progress
+from worker.judge.rounds.convergence import refusal_of
+from worker.judge.rounds.previous_rounds import standing_of
 from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts, too_large
-from worker.judge.standing import standing_of
 from worker.judge.throttling import nearly_used_up, throttled
 from worker.judge.trail import after_reading
 from worker.judge.untrusted import shown_path

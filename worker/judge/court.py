@@ -8,7 +8,6 @@ import hashlib
 
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.dossier.never_send import is_withheld
-from worker.domain.fingerprint import fingerprint
 from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import LAPTOP, JudgeRequest
@@ -25,8 +24,10 @@ from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.coverage import coverage_of
 from worker.judge.checks.evidence import Places
-from worker.judge.convergence import converge, unsettled
 from worker.judge.escalation import AcceptAsSafe, AskModel, Matter, Pause, Route, Skipped, Stop, route
+from worker.judge.rounds.convergence import converge, unsettled
+from worker.judge.rounds.fingerprint import fingerprint
+from worker.judge.rounds.previous_rounds import Standing, round_in, standing_of
 from worker.judge.rulings import (
     Hearing,
     Ruling,
@@ -35,7 +36,6 @@ from worker.judge.rulings import (
     without_model,
 )
 from worker.judge.scoring import composite
-from worker.judge.standing import Standing, round_in, standing_of
 from worker.judge.trail import written
 from worker.signals.heuristic_opinion import consider
 

@@ -11,9 +11,9 @@ from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry, conditions_of
 from worker.domain.verdict.verdict import Category, ClosingCondition, Reject
 from worker.judge import words
-from worker.judge.convergence import Refusal, still_open
-from worker.judge.since import Since
-from worker.judge.standing import Standing, rejects_of, surface_of
+from worker.judge.rounds.changed_lines import Since
+from worker.judge.rounds.convergence import Refusal, still_open
+from worker.judge.rounds.previous_rounds import Standing, rejects_of, surface_of
 from worker.judge.untrusted import shown_path
 
 MOST: Final = 60

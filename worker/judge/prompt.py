@@ -29,8 +29,8 @@ from worker.judge.packing.listing import Changed, listing, most_bytes
 from worker.judge.packing.rendering import Text, rendered
 from worker.judge.packing.sheets import Sheet, sheets_of
 from worker.judge.room import ROOM, Room
+from worker.judge.rounds.previous_rounds import Standing
 from worker.judge.sendable import sendable
-from worker.judge.standing import Standing
 from worker.judge.untrusted import fence_for, shown_path
 from worker.rulebook import PromptText
 from worker.signals.analysis.change import Change, ChangedFile

@@ -6,7 +6,7 @@ from inline_snapshot import snapshot
 
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import accept, criteria, model_of, place, reject, scores
-from tests.worker.judge.rounds import MADE, History
+from tests.worker.judge.rounds.rounds import MADE, History
 
 MET = criteria("met", "met", at=[place("upload.py", 3)])
 FIRST = reject(criteria=MET, evidence=[place("upload.py", 3)], scores=scores(2), next_step="Retry it on 503.")

@@ -25,8 +25,8 @@ from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import Category, Score
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.carry import carried
 from worker.judge.court import hear
+from worker.judge.rounds.carry_over import carried
 from worker.judge.rulings import Ruling
 from worker.judge.trail import after_reading, carried_over, first_difference
 

@@ -11,11 +11,11 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry, in_prompt
 from worker.domain.verdict.verdict import Abstain, Accept, ClaimVerdict, Reject
-from worker.judge.calibration import calibration
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.suspicions import Suspicion
 from worker.judge.iteration import Chapter, chapters
-from worker.judge.standing import Standing
+from worker.judge.rounds.calibration import calibration
+from worker.judge.rounds.previous_rounds import Standing
 from worker.judge.untrusted import cut, shown_path, visible
 
 LEAST: Final = 200

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.fingerprint import fingerprint
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.rubric import Rubric, RubricCriterion
 from worker.domain.verdict.verdict import Category
+from worker.judge.rounds.fingerprint import fingerprint
 
 DIFF = """\
 diff --git a/up.py b/up.py

@@ -11,8 +11,8 @@ from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.dossier.diff.parser import diff_of
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places
+from worker.judge.rounds.previous_rounds import Raised, Standing, standing_of
 from worker.judge.rulings import Hearing
-from worker.judge.standing import Raised, Standing, standing_of
 
 HASHES = changed_lines(diff_of(dossier().diff))
 FACT = {"signal": "stub_body", "category": "weak_test", "fact": True, "path": "upload.py", "line": 2}

@@ -1,6 +1,6 @@
 """Where the earlier rounds left a pull request, seen from the content that is judged now.
 
-Does not decide what follows (`worker.judge.convergence` does). Invariant: reads the ledger and the present change, and
+Does not decide what follows (`worker.judge.rounds.convergence` does). Invariant: reads the ledger and the present change, and
 nothing of a verdict that is still to come.
 """
 
@@ -28,8 +28,8 @@ from worker.domain.verdict.verdict import (
 from worker.dossier.diff.parser import Diff
 from worker.judge.bench import Docket
 from worker.judge.checks.evidence import Places
+from worker.judge.rounds.changed_lines import Since, lines_since
 from worker.judge.rulings import Hearing, Ruling
-from worker.judge.since import Since, lines_since
 
 UNMET = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 

@@ -1,6 +1,6 @@
 """Which lines of a change are new since it was judged the last time, by their hashes.
 
-Does not decide what may be said of them (`worker.judge.convergence` does). Invariant: a line that only moved, within its
+Does not decide what may be said of them (`worker.judge.rounds.convergence` does). Invariant: a line that only moved, within its
 file or to another, is not new, and neither is any line of a rebase; of lines alike, those in the old order are the old ones.
 """
 

@@ -4,7 +4,7 @@ from tests.worker.judge.making import new_file
 from worker.domain.verdict.ledger import changed_lines
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.dossier.diff.parser import diff_of
-from worker.judge.since import Since, lines_since
+from worker.judge.rounds.changed_lines import Since, lines_since
 
 
 def since(before: str, now: str) -> Since:

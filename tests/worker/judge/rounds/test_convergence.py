@@ -18,7 +18,7 @@ from tests.worker.judge.making import (
     reject,
     scores,
 )
-from tests.worker.judge.rounds import History, Verdict
+from tests.worker.judge.rounds.rounds import History, Verdict
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import changed_lines

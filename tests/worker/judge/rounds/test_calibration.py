@@ -6,10 +6,10 @@ from tests.worker.judge.verdicts import rejected
 from worker.domain.dossier.dossier import Dossier, Seed
 from worker.domain.ids import EvalId
 from worker.domain.verdict.verdict import JudgeKind, Reject, Score
-from worker.judge.calibration import calibration, first_scores, progress
 from worker.judge.court import judge
+from worker.judge.rounds.calibration import calibration, first_scores, progress
+from worker.judge.rounds.previous_rounds import Standing
 from worker.judge.scoring import moved
-from worker.judge.standing import Standing
 
 
 def scored(*numbers: int, why: str = "It was looked at.") -> tuple[Score, ...]:

@@ -10,8 +10,8 @@ from typing import Final
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Score
 from worker.judge.iteration import Chapter
+from worker.judge.rounds.previous_rounds import Standing
 from worker.judge.scoring import moved
-from worker.judge.standing import Standing
 from worker.judge.untrusted import cut
 
 REASONING_BYTES: Final = 300

@@ -22,9 +22,9 @@ from worker.domain.verdict.verdict import (
     Reject,
 )
 from worker.judge import words
+from worker.judge.rounds.changed_lines import Since
+from worker.judge.rounds.previous_rounds import UNMET, Raised, Standing, seen, surface_of
 from worker.judge.rulings import Hearing, Ruling, closing_conditions, left_to_a_person
-from worker.judge.since import Since
-from worker.judge.standing import UNMET, Raised, Standing, seen, surface_of
 
 Answers = tuple[ConditionAnswer, ...]
 

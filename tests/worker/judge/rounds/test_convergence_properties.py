@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import reply, scores
-from tests.worker.judge.rounds import History, Tree, Verdict
+from tests.worker.judge.rounds.rounds import History, Tree, Verdict
 from worker.domain.ports import Prompt, Reply
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry

@@ -30,9 +30,9 @@ from worker.domain.verdict.verdict import (
     Reject,
     Tokens,
 )
-from worker.judge.carry import carried
 from worker.judge.checks.evidence import Places
 from worker.judge.court import judge
+from worker.judge.rounds.carry_over import carried
 
 THEN = docket(eval_id=EvalId("0192-then"))
 NOW = docket(eval_id=EvalId("0193-now"))

@@ -1,0 +1,1 @@
+"""Relate a judging to the earlier rounds of its pull request."""
