@@ -105,7 +105,7 @@ MUTATIONS = (
     ),
     Mutation(
         "judge: no second question after an unusable reply",
-        "worker/judge/llm.py",
+        "worker/judge/llm/client.py",
         "for _ in range(2):",
         "for _ in range(1):",
         "test_the_model.py",

@@ -30,8 +30,8 @@ from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
 from worker.judge.checks.ci_status import read_ci  # noqa: E402 - as above
 from worker.judge.checks.claims import check_claims  # noqa: E402 - as above
 from worker.judge.checks.evidence import Places  # noqa: E402 - as above
-from worker.judge.prompt import Material, Question, ask_about  # noqa: E402 - as above
-from worker.judge.sendable import sendable  # noqa: E402 - as above
+from worker.judge.llm.prompt import Material, Question, ask_about  # noqa: E402 - as above
+from worker.judge.llm.redact import sendable  # noqa: E402 - as above
 from worker.rulebook import load_prompt, load_rubric  # noqa: E402 - as above
 from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
 

@@ -33,8 +33,8 @@ from worker.dossier.diff.parser import DiffError, diff_of  # noqa: E402 - as abo
 from worker.judge.checks.ci_status import read_ci  # noqa: E402 - as above
 from worker.judge.checks.claims import check_claims  # noqa: E402 - as above
 from worker.judge.checks.evidence import Places  # noqa: E402 - as above
-from worker.judge.prompt import Material, Question, ask_about  # noqa: E402 - as above
-from worker.judge.room import PROMPT_TOKENS, Room  # noqa: E402 - as above
+from worker.judge.llm.prompt import Material, Question, ask_about  # noqa: E402 - as above
+from worker.judge.llm.prompt_budget import PROMPT_TOKENS, Room  # noqa: E402 - as above
 from worker.llm.prices import Billed, cost_of, worst_case  # noqa: E402 - as above
 from worker.llm.size import size_of  # noqa: E402 - as above
 from worker.llm.thinking import most_output  # noqa: E402 - as above

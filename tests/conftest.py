@@ -29,7 +29,7 @@ SDK = (
     "test_metis.py",
     "test_seats.py",
     "evaluation/bench/test_cost.py",
-    "judge/test_reply.py",
+    "judge/llm/test_reply.py",
 )
 """Who in tests/worker loads the model's SDK, which takes more than a second."""
 LOADING = (STORIES, *(HERE / "worker" / name for name in SDK))

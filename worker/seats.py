@@ -17,7 +17,7 @@ from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.events import EvalTrigger
 from worker.judge.bench import Bench
 from worker.judge.escalation import Pause
-from worker.judge.room import Room, room_of
+from worker.judge.llm.prompt_budget import Room, room_of
 from worker.record import Keepers, Telling
 from worker.rulebook import load_prompt, load_rubric
 from worker.settings import Settings
@@ -137,6 +137,6 @@ def telling_of(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS) -> Te
     """What is told of verdicts: their words, too, where the operator asks for it."""
     if not settings.has_event_words:
         return Telling(trigger)
-    from worker.judge.untrusted import redacted
+    from worker.judge.llm.fencing import redacted
 
     return Telling(trigger, redacted)

@@ -29,7 +29,7 @@ from worker.github.checks import output, state_of
 from worker.judge.bench import Bench, Docket
 from worker.judge.court import content_of
 from worker.judge.escalation import Pause, Skipped
-from worker.judge.room import Room
+from worker.judge.llm.prompt_budget import Room
 from worker.pipeline import settle
 from worker.record import entry
 from worker.render.check import check_content

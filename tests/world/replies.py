@@ -1,6 +1,6 @@
 """What the scripted model says: replies of the schema that the judge asks for.
 
-Does not decide anything. Invariant: a reply built here fits `worker.judge.reply`, and its scores are on the
+Does not decide anything. Invariant: a reply built here fits `worker.judge.llm.reply`, and its scores are on the
 side of its decision.
 """
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.world.changes import RETRY, RETRY_AT, STUB, STUB_LINES
 from tests.world.replies import accept, cannot_tell, reject
-from worker.judge.form import ReplyDocument
+from worker.judge.llm.reply_schema import ReplyDocument
 
 
 @pytest.mark.parametrize(

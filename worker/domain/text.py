@@ -1,6 +1,6 @@
 """A terminal's colours and movements (ANSI escape sequences), taken out of what programs printed.
 
-Does not make text safe to show (`worker.judge.untrusted` does). Invariant: linear in the text.
+Does not make text safe to show (`worker.judge.llm.fencing` does). Invariant: linear in the text.
 """
 
 from typing import Final

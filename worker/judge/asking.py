@@ -19,20 +19,20 @@ from worker.judge.bench import Bench, Docket, Seat, Sitting
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.coverage import coverage_of, misses_unread
 from worker.judge.checks.evidence import Places
-from worker.judge.form import Asked
-from worker.judge.iteration import correction
-from worker.judge.lengths import MANY_FILES
-from worker.judge.llm import Answered, Read, ReplyInvalid, Throttled, Unreachable, consult
-from worker.judge.prompt import Material, Question, ask_about
-from worker.judge.reply import Attempt, ReplyError, ReplyFault, read_reply
-from worker.judge.room import Room
+from worker.judge.llm.client import Answered, Read, ReplyInvalid, Throttled, Unreachable, consult
+from worker.judge.llm.fencing import shown_path
+from worker.judge.llm.history import correction
+from worker.judge.llm.prompt import Material, Question, ask_about
+from worker.judge.llm.prompt_budget import Room
+from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
+from worker.judge.llm.reply_limits import MANY_FILES
+from worker.judge.llm.reply_schema import Asked
 from worker.judge.rounds.calibration import first_scores, progress
 from worker.judge.rounds.convergence import refusal_of
 from worker.judge.rounds.previous_rounds import standing_of
 from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts, too_large
 from worker.judge.throttling import nearly_used_up, throttled
 from worker.judge.trail import after_reading
-from worker.judge.untrusted import shown_path
 from worker.judge.vetoes import question_of, vetoed
 
 

@@ -21,7 +21,7 @@ from worker.domain.verdict.opinion import ConditionAnswer
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
 from worker.judge.escalation import Pause, Skipped
-from worker.judge.room import Room
+from worker.judge.llm.prompt_budget import Room
 from worker.judge.rulings import Ruling
 from worker.rulebook import PromptText
 

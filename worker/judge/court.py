@@ -172,8 +172,8 @@ def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> 
     if coverage.unread and not (coverage.read or coverage.partly or is_about_ci or hearing.opinion.facts):
         return Sitting(too_large(hearing, coverage), coverage, NOTHING_READ)  # no judge could do better
     if isinstance(chosen, AskModel) and bench.model is not None:
+        from worker.judge.llm.time_limit import in_time  # noqa: PLC0415 - as above
         from worker.judge.opinions import hear_opinions  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
-        from worker.judge.patience import in_time  # noqa: PLC0415 - as above
 
         timed = in_time(bench, docket.monotonic_ms)
         return hear_opinions(hearing, docket, timed, timed.model or bench.model, chosen.reason)

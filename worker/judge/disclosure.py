@@ -14,8 +14,8 @@ from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import VERDICT, Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
 from worker.dossier.secrets import Redaction, fields
-from worker.judge.sendable import sendable
-from worker.judge.untrusted import redacted
+from worker.judge.llm.fencing import redacted
+from worker.judge.llm.redact import sendable
 
 _NOBODY: Final = HeuristicOpinion(score=0.5, confidence=0.0, reason="nobody was asked")
 

@@ -19,7 +19,7 @@ from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Bench, Docket
 from worker.judge.court import content_of, hear
 from worker.judge.escalation import Pause
-from worker.judge.room import Room
+from worker.judge.llm.prompt_budget import Room
 from worker.judge.trail import first_difference
 from worker.rulebook import PromptText
 

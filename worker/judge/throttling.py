@@ -16,7 +16,7 @@ from worker.judge import words
 from worker.judge.bench import Sitting
 from worker.judge.checks.coverage import coverage_of
 from worker.judge.escalation import AcceptAsSafe
-from worker.judge.llm import Throttled
+from worker.judge.llm.client import Throttled
 from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts, without_model
 
 SKIPPED: Final = "budget"

@@ -26,9 +26,9 @@ from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
 from worker.judge.court import hear
-from worker.judge.form import reply_schema
-from worker.judge.prompt import Material, ask_about, system_part
-from worker.judge.untrusted import visible
+from worker.judge.llm.fencing import visible
+from worker.judge.llm.prompt import Material, ask_about, system_part
+from worker.judge.llm.reply_schema import reply_schema
 from worker.rulebook import load_prompt, load_rubric
 
 RUBRIC, TEXT = load_rubric(), load_prompt()

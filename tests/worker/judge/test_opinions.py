@@ -27,8 +27,8 @@ from worker.domain.verdict.verdict import VERDICT, AbstainReason, Category
 from worker.errors import BudgetReached, Unavailable
 from worker.judge.bench import Bench
 from worker.judge.court import content_of, hear
+from worker.judge.llm.prompt_budget import Room
 from worker.judge.replay import replay
-from worker.judge.room import Room
 from worker.rulebook import load_prompt, load_rubric
 
 OUTAGE = Unavailable("The model", "status 529")

@@ -23,7 +23,7 @@ from worker.domain.dossier.lookups import NameLookup
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.secrets import SecretKind
 from worker.judge.checks.ci_status import read_ci
-from worker.judge.prompt import Material, ask_about
+from worker.judge.llm.prompt import Material, ask_about
 from worker.rulebook import load_prompt, load_rubric
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/privacy.md").read_text(encoding="utf-8")

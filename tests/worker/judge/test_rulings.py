@@ -21,8 +21,8 @@ from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Stop
-from worker.judge.form import Asked
-from worker.judge.reply import read_reply
+from worker.judge.llm.reply import read_reply
+from worker.judge.llm.reply_schema import Asked
 from worker.judge.rulings import EVIDENCE, Hearing, Ruling, changed_places, without_model
 from worker.rulebook import load_rubric
 

@@ -225,8 +225,8 @@ def reads_as(text: str, quote: str) -> bool:
 
     Of a long line its beginning is enough, and what hides in a line is quoted as it was shown.
     """
-    from worker.judge.untrusted import visible  # noqa: PLC0415 - only what a model quotes was shown to one
-    from worker.judge.views import NO_NEWLINE  # noqa: PLC0415 - as above
+    from worker.judge.llm.fencing import visible  # noqa: PLC0415 - only what a model quotes was shown to one
+    from worker.judge.llm.line_numbers import NO_NEWLINE  # noqa: PLC0415 - as above
 
     reals = (_folded(text), _folded(visible(text)))
     quote = quote.strip().removesuffix(NO_NEWLINE.strip()).strip()

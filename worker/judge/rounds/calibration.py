@@ -9,10 +9,10 @@ from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Score
-from worker.judge.iteration import Chapter
+from worker.judge.llm.fencing import cut
+from worker.judge.llm.history import Chapter
 from worker.judge.rounds.previous_rounds import Standing
 from worker.judge.scoring import moved
-from worker.judge.untrusted import cut
 
 REASONING_BYTES: Final = 300
 

@@ -7,7 +7,7 @@ import pytest
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.judge.checks.evidence import Places
-from worker.judge.views import NO_NEWLINE
+from worker.judge.llm.line_numbers import NO_NEWLINE
 
 DIFF = """\
 diff --git a/src/up.py b/src/up.py

@@ -20,7 +20,7 @@ from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Guidance, HeadFile
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, CriterionStatus, Reject
 from worker.judge.court import hear, judge
-from worker.judge.reply import ReplyFault
+from worker.judge.llm.reply import ReplyFault
 
 VAGUE = "This must not be merged."
 AT_CODE, AT_TEST = place("upload.py", 3), place("tests/test_upload.py", 6)

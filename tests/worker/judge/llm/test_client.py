@@ -1,0 +1,116 @@
+"""The model is asked, corrected once, and then given up; all it cost is counted."""
+
+from decimal import Decimal
+
+from tests.worker.judge.making import ScriptedModel, accept, dossier, model_of, reject, reply
+from worker.domain.ports import Prompt, Reply, StopReason
+from worker.domain.value import replace
+from worker.domain.verdict.opinion import ModelOpinion
+from worker.domain.verdict.verdict import Tokens
+from worker.errors import Unavailable
+from worker.judge.checks.evidence import Places
+from worker.judge.llm.client import Answered, Consultation, ReplyInvalid, Unreachable, consult
+from worker.judge.llm.reply import ReplyError, ReplyFault, read_reply
+from worker.judge.llm.reply_limits import LONGER
+from worker.judge.llm.reply_schema import Asked, reply_schema
+from worker.rulebook import load_rubric
+
+DOSSIER = dossier()
+ASKED = Asked(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER))
+PROMPT = Prompt("system", ("question",), reply_schema(), "sha256:1")
+WRONG = accept(category="weak_test")
+OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")
+
+
+def read(said: Reply) -> ModelOpinion | ReplyError:
+    return read_reply(said, ASKED)
+
+
+def asked_of(model: ScriptedModel) -> Consultation:
+    return consult(model, PROMPT, read)
+
+
+def test_a_good_reply_is_asked_for_once() -> None:
+    model = model_of(accept())
+    found = asked_of(model)
+    assert isinstance(found, Answered)
+    assert model.asked == [PROMPT]
+    assert (found.spent.cost_usd, found.spent.replies) == (Decimal("0.001"), 1)
+
+
+def test_an_unusable_reply_is_corrected_once_naming_the_error() -> None:
+    model = model_of(WRONG, reject())
+    found = asked_of(model)
+    assert isinstance(found, Answered)
+    assert found.opinion.category == "weak_test"
+    question, said, correction = model.asked[1].turns
+    assert (question, said) == ("question", reply(WRONG).text)
+    assert '1. An accept has no category, found "weak_test": use null, or reject.' in correction
+    assert (model.asked[1].system, model.asked[1].schema) == (PROMPT.system, PROMPT.schema)
+
+
+def test_a_second_unusable_reply_is_the_last() -> None:
+    model = model_of(WRONG, "I accept.", accept())
+    found = asked_of(model)
+    assert isinstance(found, ReplyInvalid)
+    assert [one.fault for one in found.errors] == [ReplyFault.CONTRADICTION, ReplyFault.NOT_JSON]
+    assert len(model.asked) == 2
+
+
+def test_tokens_and_costs_of_all_replies_are_summed() -> None:
+    found = asked_of(model_of(WRONG, accept()))
+    assert found.spent.tokens == Tokens(input=2_000, output=200, cache_read=20, cache_write=2)
+    assert found.spent.cost_usd == Decimal("0.002")
+
+
+def test_one_unknown_price_makes_the_sum_unknown() -> None:
+    assert asked_of(model_of(reply(WRONG, cost_usd=None), accept())).spent.cost_usd is None
+    assert asked_of(model_of(WRONG, reply(accept(), cost_usd=None))).spent.cost_usd is None
+
+
+def test_an_outage_is_no_reply_and_costs_nothing() -> None:
+    found = asked_of(model_of(OUTAGE))
+    assert isinstance(found, Unreachable)
+    assert (found.reason, found.spent.cost_usd) == ("status 529 (overloaded_error)", Decimal(0))
+
+
+def test_an_outage_at_the_correction_still_counts_the_first_reply() -> None:
+    found = asked_of(model_of(WRONG, OUTAGE))
+    assert isinstance(found, Unreachable)
+    assert (found.spent.replies, found.spent.cost_usd) == (1, Decimal("0.001"))
+
+
+def test_an_answer_that_was_cut_off_may_be_longer_the_second_time_and_no_other_may() -> None:
+    prompt = replace(PROMPT, reply_tokens=700)
+    for first, allowed in ((reply("{", stop=StopReason.TRUNCATED), 700 * LONGER), (WRONG, 700)):
+        model = model_of(first, accept())
+        assert isinstance(consult(model, prompt, read), Answered)
+        assert [one.reply_tokens for one in model.asked] == [700, allowed]
+    model = model_of(reply("{", stop=StopReason.TRUNCATED), accept())
+    assert isinstance(asked_of(model), Answered)
+    assert [one.reply_tokens for one in model.asked] == [None, None]
+
+
+def test_a_refusal_is_asked_once_more_and_silence_is_named() -> None:
+    model = model_of(reply("", stop=StopReason.REFUSED), accept())
+    assert isinstance(asked_of(model), Answered)
+    assert model.asked[1].turns[1] == "(no text)"
+
+
+def test_a_question_that_does_not_fit_is_not_asked_again() -> None:
+    model = model_of(reply("", stop=StopReason.CONTEXT_EXCEEDED), accept())
+    found = asked_of(model)
+    assert isinstance(found, ReplyInvalid)
+    assert len(model.asked) == 1
+
+
+def test_a_long_reply_is_echoed_in_part() -> None:
+    model = model_of("x" * 100_000, accept())
+    asked_of(model)
+    assert len(model.asked[1].turns[1]) < 17_000
+
+
+def test_what_a_problem_quotes_of_the_change_is_made_visible() -> None:
+    model = model_of(accept(concern="ok", evidence=[{"path": "a\u202e\nb.py", "line": 1}]), accept())
+    asked_of(model)
+    assert "a\\u202e b.py" in model.asked[1].turns[2]

@@ -1,0 +1,132 @@
+"""Text of others is redacted, escaped and fenced, and keeps its lines."""
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from worker.judge.llm.fencing import cut, fence_for, redacted, shown_path, visible
+
+BODY = "MIIEowIBAAKCAQEA0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/"
+
+# put together here, so that no scanner takes this file for a leak
+SECRETS = {
+    "github token": ["gh" + "p_" + "a1" * 18, "gh" + "s_" + "B2" * 18, "github" + "_pat_" + "11AA" * 10],
+    "anthropic key": ["sk-" + "ant-api03-" + "x_-9" * 8],
+    "aws key": ["AK" + "IA" + "0123456789ABCDEF", "AS" + "IA" + "0123456789ABCDEF"],
+    "slack token": ["xo" + "xb-" + "1234567890-abc"],
+    "jwt": ["ey" + "JhbGciOiJI.ey" + "JzdWIiOiIx.c2lnbmF0dXJl"],
+}
+
+
+@pytest.mark.parametrize(("name", "secret"), [(name, one) for name, some in SECRETS.items() for one in some])
+def test_what_looks_like_a_secret_is_not_shown(name: str, secret: str) -> None:
+    assert redacted(f'token = "{secret}"\nnext') == f'token = "[redacted: {name}]"\nnext'
+
+
+@pytest.mark.parametrize(
+    "text", ["ghp_short", "sk-anthem", "AKIAexample", "eyJ.eyJ.x", "xoxo-kisses", "-----BEGIN CERTIFICATE-----"]
+)
+def test_what_only_begins_like_a_secret_is_left(text: str) -> None:
+    assert redacted(text) == text
+
+
+def test_a_private_key_loses_its_body_and_keeps_its_lines() -> None:
+    text = f"a = 1\n-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY[:20]}\n-----END RSA PRIVATE KEY-----\n{BODY}\n"
+    clean = redacted(text)
+    assert clean.count("\n") == text.count("\n")
+    assert clean.split("\n")[2:4] == ["[redacted: private key]"] * 2
+    assert clean.split("\n")[5] == BODY
+
+
+def test_a_private_key_on_one_line_is_redacted() -> None:
+    text = f'KEY = "-----BEGIN PRIVATE KEY-----\\n{BODY}\\n-----END PRIVATE KEY-----"\nx = "{BODY}"'
+    assert redacted(text).split("\n")[0].count(BODY[:20]) == 0
+    assert redacted(text).split("\n")[1] == f'x = "{BODY}"'
+
+
+def test_of_a_private_key_whose_beginning_is_not_shown_the_body_is_redacted() -> None:
+    text = f"x = 1\n{BODY}\n{BODY}\n-----END EC PRIVATE KEY-----"
+    assert redacted(text) == "x = 1\n[redacted: private key]\n[redacted: private key]\n-----END EC PRIVATE KEY-----"
+
+
+def test_the_beginning_of_a_key_redacts_no_whole_file() -> None:
+    code = "\n".join(f"assertRaisesRegexExactly{number}()" for number in range(9))
+    assert redacted(f"-----BEGIN PRIVATE KEY-----\n{code}") == f"-----BEGIN PRIVATE KEY-----\n{code}"
+    assert redacted("-----END PRIVATE KEY-----") == "-----END PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("hidden", "shown"),
+    [
+        ("a\u202eb", "a\\u202eb"),
+        ("a\u2066b\u2069", "a\\u2066b\\u2069"),
+        ("a\u200bb", "a\\u200bb"),
+        ("\ufeffa", "\\ufeffa"),
+        ("a\u00adb", "a\\xadb"),
+        ("a\x1b[31mb", "a\\x1b[31mb"),
+        ("a\rb", "a\\rb"),
+        ("a\x00b\x7f", "a\\x00b\\x7f"),
+        ("a\u2028b", "a\\u2028b"),
+        ("a\x85b", "a\\x85b"),
+        ("a\U000e0041b", "a\\U000e0041b"),
+        ("a\ufe0fb", "a\\ufe0fb"),
+        ("a\U000e0100b", "a\\U000e0100b"),
+        ("a\u3164b", "a\\u3164b"),
+        ("a\ud800b", "a\\ud800b"),
+        ("a\ue000b", "a\\ue000b"),
+    ],
+    ids=range(16),
+)
+def test_what_hides_reorders_or_moves_text_is_shown_as_an_escape(hidden: str, shown: str) -> None:
+    assert visible(hidden) == shown
+
+
+@pytest.mark.parametrize("text", ["plain\ttext\n", "naïve Straße", "日本語", "русский", "🙂", "العربية", "e\u0301"])
+def test_readable_text_of_any_language_is_left(text: str) -> None:
+    assert visible(text) == text
+
+
+@given(st.text())
+def test_no_step_changes_the_number_of_lines(text: str) -> None:
+    assert visible(text).count("\n") == text.count("\n")
+    assert redacted(text).count("\n") == text.count("\n")
+
+
+@given(st.lists(st.sampled_from([BODY, "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "x = 1", ""])))
+def test_no_key_changes_the_number_of_lines(lines: list[str]) -> None:
+    assert len(redacted("\n".join(lines)).split("\n")) == max(1, len(lines))
+
+
+def test_a_path_is_shown_on_one_line() -> None:
+    assert shown_path("a\nb\tc\u202e.py") == "a\\nb\\tc\\u202e.py"
+    assert shown_path("gh" + "p_" + "a1" * 18 + ".txt") == "[redacted: github token].txt"
+
+
+def test_a_text_that_fits_is_not_cut() -> None:
+    assert cut("äöü", 6) == "äöü"
+
+
+def test_a_cut_ends_with_a_whole_line_and_says_how_much_is_left_out() -> None:
+    assert cut("first\nsecond\nthird", 9) == "first\n[cut here: 13 more bytes are not shown]"
+    assert cut("äöü", 3) == "ä\n[cut here: 4 more bytes are not shown]"
+
+
+def test_a_fence_is_new_for_each_request_and_the_same_for_the_same() -> None:
+    words = [
+        fence_for(seed, texts).word for seed, texts in (("e1", ["a"]), ("e1", ["a"]), ("e2", ["a"]), ("e1", ["b"]))
+    ]
+    assert words[0] == words[1]
+    assert len(set(words)) == 3
+
+
+@given(st.text(string.printable), st.lists(st.text(string.printable)))
+def test_no_text_contains_the_word_of_its_fence(seed: str, texts: list[str]) -> None:
+    word = fence_for(seed, texts).word
+    assert not any(word in text for text in texts)
+
+
+def test_a_fenced_text_stands_between_two_marks_with_the_word() -> None:
+    fence = fence_for("seed", ["x"])
+    assert fence.around("case", "x") == f"[[{fence.word} begin: case]]\nx\n[[{fence.word} end]]"

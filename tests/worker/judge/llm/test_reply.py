@@ -1,0 +1,527 @@
+"""A reply becomes an opinion, or sentences that the model can act on."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.worker.judge.making import accept, cannot_tell, criteria, dossier, place, reject, reply, scores
+from worker.domain.ports import Reply, StopReason
+from worker.domain.value import replace
+from worker.domain.verdict.opinion import Leaning, ModelOpinion
+from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Side
+from worker.judge.checks.evidence import Places
+from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
+from worker.judge.llm.reply_schema import Asked, ReplyDocument, reply_schema
+from worker.rulebook import load_rubric
+
+DOSSIER = dossier()
+ASKED = Asked(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER), frozenset({"AC1"}))
+
+
+def read(said: dict[str, Any] | str, asked: Asked = ASKED, **changes: Any) -> ModelOpinion | ReplyError:
+    return read_reply(reply(said, **changes), asked)
+
+
+def error(said: dict[str, Any] | str, asked: Asked = ASKED, **changes: Any) -> ReplyError:
+    found = read(said, asked, **changes)
+    assert isinstance(found, ReplyError)
+    return found
+
+
+def opinion(said: dict[str, Any], asked: Asked = ASKED) -> ModelOpinion:
+    found = read(said, asked)
+    assert isinstance(found, ModelOpinion), found
+    return found
+
+
+def test_an_accept_is_read_with_the_lines_as_they_stand_in_the_files() -> None:
+    made = opinion(accept())
+    assert (made.decision, made.category, made.next_step) == (Leaning.ACCEPT, None, None)
+    assert made.criteria[0].evidence[0].quote == "    for attempt in range(3):"
+    assert [(one.id, one.claimed) for one in made.criteria] == [("AC1", True), ("AC2", False)]
+    assert (made.score, made.confidence) == (0.778, 0.9)
+
+
+def test_a_reject_is_read_with_its_category_and_its_one_next_step() -> None:
+    made = opinion(reject())
+    assert (made.decision, made.category) == (Leaning.REJECT, Category.WEAK_TEST)
+    assert made.next_step == "Assert the number of attempts."
+    assert made.evidence[0].place == "tests/test_upload.py:6"
+    assert made.score < 0.5
+
+
+def test_not_being_able_to_tell_is_an_answer() -> None:
+    made = opinion(cannot_tell())
+    assert (made.decision, made.criteria[1].status) == (Leaning.CANNOT_TELL, CriterionStatus.UNVERIFIABLE)
+
+
+def test_criteria_and_scores_stand_in_the_order_in_which_they_were_asked() -> None:
+    said = accept()
+    made = opinion({**said, "criteria": said["criteria"][::-1], "scores": said["scores"][::-1]})
+    assert [one.id for one in made.criteria] == ["AC1", "AC2"]
+    assert [one.criterion for one in made.scores] == [one.id for one in load_rubric().criteria]
+
+
+def test_white_space_is_tidied_and_an_empty_word_is_none() -> None:
+    made = opinion(accept(concern="  It retries. \n", category="", next_step=" "))
+    assert (made.concern, made.category, made.next_step) == ("It retries.", None, None)
+
+
+def test_fields_of_a_place_that_have_an_obvious_value_may_be_left_out() -> None:
+    made = opinion(accept(evidence=[{"path": "upload.py", "line": 2, "quote": "for attempt in range(3):"}]))
+    assert made.evidence == (EvidencePointer(path="upload.py", line=2, quote="    for attempt in range(3):"),)
+
+
+def test_a_removed_line_is_cited_on_the_base_side() -> None:
+    made = opinion(accept(evidence=[place(line=2, side="base")]))
+    assert (made.evidence[0].side, made.evidence[0].quote) == (Side.BASE, "    return post(data)")
+
+
+def test_a_path_that_was_shown_escaped_is_the_real_one() -> None:
+    asked = Asked(ASKED.criteria, ASKED.rubric, ASKED.places, paths={"upl\\u200boad.py": "upload.py"})
+    there = {**place(), "path": "upl\\u200boad.py"}
+    assert opinion(accept(evidence=[there]), asked).evidence[0].path == "upload.py"
+
+
+def test_a_file_without_lines_is_cited_as_a_whole() -> None:
+    asked = Asked(ASKED.criteria, ASKED.rubric, ASKED.places, bare=frozenset({"upload.py"}))
+    assert opinion(accept(evidence=[place(line=None)]), asked).evidence[0].line is None
+
+
+@pytest.mark.parametrize(
+    ("stop", "fault", "words"),
+    [
+        (StopReason.REFUSED, ReplyFault.REFUSED, "You declined to answer (cyber)."),
+        (StopReason.TRUNCATED, ReplyFault.TRUNCATED, "cut off at the length limit"),
+        (StopReason.CONTEXT_EXCEEDED, ReplyFault.TOO_LONG, "did not fit"),
+    ],
+)
+def test_a_reply_that_stopped_early_is_none_even_if_it_reads_whole(
+    stop: StopReason, fault: ReplyFault, words: str
+) -> None:
+    found = error(accept(), stop=stop, stop_detail="cyber")
+    assert found.fault is fault
+    assert words in found.problems[0]
+
+
+def test_a_refusal_without_a_detail_is_named_all_the_same() -> None:
+    assert error("", stop=StopReason.REFUSED).problems[0].startswith("You declined to answer. ")
+
+
+@pytest.mark.parametrize("stop", [StopReason.END, StopReason.OTHER])
+def test_silence_is_no_answer(stop: StopReason) -> None:
+    assert error(" \n", stop=stop).fault is ReplyFault.EMPTY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I accept.",
+        '```json\n{"decision": "accept"}\n```',
+        json.dumps(accept()) + json.dumps(accept()),
+        json.dumps(accept())[:-5],
+        '{"decision": "reject", "decision": "accept"}',
+        "[" * 100_000,
+    ],
+    ids=["prose", "fenced", "two", "cut", "doubled", "deep"],
+)
+def test_what_is_not_one_json_object_is_refused(text: str) -> None:
+    found = error(text)
+    assert found.fault is ReplyFault.NOT_JSON
+    assert found.problems[0].startswith("Your answer is not one JSON object")
+
+
+def test_a_verdict_inside_of_prose_is_never_searched_for() -> None:
+    assert error("The answer is:\n" + json.dumps(accept())).fault is ReplyFault.NOT_JSON
+
+
+def without(field: str) -> dict[str, Any]:
+    return {key: value for key, value in accept().items() if key != field}
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (without("concern"), "concern: Field required."),
+        (accept(verdict="accept"), "verdict: unknown field."),
+        (accept(decision="approve"), "decision: Input should be 'accept', 'reject' or 'cannot_tell'."),
+        (reject(category="bad_style"), "category: Input should be "),
+        (accept(criteria=[{"id": "AC1", "status": "done", "evidence": []}]), "criteria.0.status: Input should be "),
+        (accept(scores=[{**scores(8)[0], "score": 7.5}]), "scores.0.score: Input should be a valid integer."),
+        (accept(evidence=[place(line="2")]), "evidence.0.line: Input should be a valid integer."),
+        (accept(confidence="high"), "confidence: Input should be a valid number."),
+        (accept(evidence={}), "evidence: Input should be a valid array."),
+        ("[]", "the answer: Input should be an object."),
+        ('"accept"', "the answer: Input should be an object."),
+    ],
+    ids=range(11),
+)
+def test_a_wrong_field_is_named_by_its_path(said: dict[str, Any] | str, problem: str) -> None:
+    found = error(said)
+    assert found.fault is ReplyFault.SCHEMA
+    assert found.problems[0].startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (accept(confidence=1.5), "confidence: expected a number from 0 to 1, found 1.5."),
+        (accept(scores=scores(8, 8, 8, 11)), "scores, fit: expected an integer from 1 to 10, found 11."),
+        (accept(scores=scores(0)), "scores, solves_the_issue: expected an integer from 1 to 10, found 0."),
+        (accept(concern=" "), "concern: expected one to three sentences, found none."),
+        (
+            accept(scores=[{**one, "reasoning": ""} for one in scores(8)]),
+            "scores, solves_the_issue: the reasoning is empty.",
+        ),
+        (accept(criteria=criteria("met")), 'criteria: expected one entry for each of "AC1", "AC2", found "AC1".'),
+        (
+            accept(criteria=criteria("met", "met", "met")),
+            'criteria: expected one entry for each of "AC1", "AC2", found "AC1", "AC2", "AC3".',
+        ),
+        (accept(criteria=[*criteria("met"), *criteria("met")]), "criteria: expected one entry for each of"),
+        (accept(scores=scores(8)[:1]), "scores: expected one entry for each of"),
+        (accept(category="weak_test"), 'An accept has no category, found "weak_test"'),
+        (accept(next_step="Test it."), "An accept has no next_step"),
+        (accept(criteria=criteria("met", "partial")), "An accept needs every criterion met, AC2 is partial"),
+        (accept(criteria=criteria("met", "unverifiable")), "An accept needs every criterion met, AC2 is unverifiable"),
+        (
+            accept(criteria=criteria("met", "met", at=[])),
+            "An accept needs evidence for every criterion: point at the line that meets AC1",
+        ),
+        (
+            accept(scores=scores(9, 9, 9, 3)),
+            "The scores contradict the accept: (2 × lowest + mean) / 3 is 4.50, expected at least 5.5.",
+        ),
+        (reject(category=None), "A reject needs its category."),
+        (reject(next_step=None), "A reject needs its next_step"),
+        (reject(criteria=criteria("met", "met"), evidence=[]), "A reject needs evidence"),
+        (reject(criteria=criteria("met", "unverifiable"), evidence=[]), "A reject needs evidence"),
+        (
+            reject(scores=scores(8)),
+            "The scores contradict the reject: (2 × lowest + mean) / 3 is 8.00, expected below 5.5.",
+        ),
+        (cannot_tell(category="weak_test"), 'Only a reject has a category, found "weak_test"'),
+    ],
+    ids=range(21),
+)
+def test_a_contradiction_is_named_and_never_repaired(said: dict[str, Any], problem: str) -> None:
+    found = error(said)
+    assert found.fault is ReplyFault.CONTRADICTION
+    assert found.problems[0].startswith(problem)
+
+
+def test_an_accept_without_criteria_needs_evidence_of_its_own() -> None:
+    asked = Asked((), ASKED.rubric, ASKED.places)
+    assert error(accept(criteria=[]), asked).problems[0].startswith("An accept needs evidence: point at")
+    assert opinion(accept(criteria=[], evidence=[place()]), asked).decision is Leaning.ACCEPT
+
+
+def test_an_unmet_criterion_carries_a_reject_without_a_place() -> None:
+    assert opinion(reject(evidence=[])).evidence == ()
+
+
+def test_several_problems_are_named_at_once() -> None:
+    found = error(accept(category="weak_test", next_step="x", confidence=7))
+    assert len(found.problems) == 3
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        (place(line=10), "`upload.py` has 9 lines at the head commit, line 10 does not exist."),
+        (place(end_line=99), "`upload.py` has 9 lines at the head commit, line 99 does not exist."),
+        (place("uplod.py"), "`uplod.py` is neither changed by the diff nor among the files you were given."),
+        (place(line=0), "`upload.py`: line 0 does not exist, lines are counted from 1."),
+        (place(line=-3), "`upload.py`: line -3 does not exist, lines are counted from 1."),
+        (place(line=5, end_line=4), "`upload.py`: end_line 4 needs a line that is not after it."),
+        (place(line=None), "`upload.py`: which line?"),
+        (place(""), "A place in the evidence has an empty path."),
+        (place(line=9, side="base"), "`upload.py` has 4 lines at the base commit, line 9 does not exist."),
+    ],
+    ids=range(9),
+)
+def test_a_place_that_does_not_exist_is_named(where: dict[str, Any], problem: str) -> None:
+    for said in (accept(evidence=[where]), accept(criteria=criteria("met", "met", at=[where]))):
+        found = error(said)
+        assert found.fault is ReplyFault.POINTER
+        assert found.problems[0].startswith(problem)
+
+
+def test_the_same_wrong_place_is_named_once() -> None:
+    assert len(error(accept(evidence=[place(line=10)] * 3)).problems) == 1
+
+
+# --- the last attempt: what is wrong is left out --------------------------------------------------
+
+GONE = place(line=99, quote="never written")
+MISREAD = place(line=3, quote="reply = get(data)")
+
+
+def last(said: dict[str, Any], asked: Asked = ASKED) -> ModelOpinion | ReplyError:
+    return read_reply(reply(said), asked, Attempt.LAST)
+
+
+def left(said: dict[str, Any], asked: Asked = ASKED) -> ModelOpinion:
+    found = last(said, asked)
+    assert isinstance(found, ModelOpinion), found
+    return found
+
+
+@pytest.mark.parametrize("wrong", [GONE, MISREAD], ids=["no such line", "another line"])
+def test_at_last_a_wrong_place_is_left_out_and_the_rest_stands(wrong: dict[str, Any]) -> None:
+    assert error(reject(evidence=[wrong, place()])).fault is ReplyFault.POINTER
+    made = left(reject(evidence=[wrong, place()]))
+    assert [one.place for one in made.evidence] == ["upload.py:2"]
+    assert len(made.dropped) == 1
+    assert made.decision is Leaning.REJECT
+
+
+def test_a_misquoted_line_is_told_with_what_it_reads_and_where_such_a_line_stands() -> None:
+    elsewhere = place(line=3, quote="return reply")
+    assert error(accept(evidence=[MISREAD])).problems == (
+        (
+            "Line 3 of `upload.py` reads `reply = post(data)`, not `reply = get(data)`. "
+            "No line that you were given reads `reply = get(data)`."
+        ),
+    )
+    assert (
+        error(accept(evidence=[elsewhere]))
+        .problems[0]
+        .endswith("Line 5 of `upload.py` (side head) reads `return reply`.")
+    )
+
+
+@pytest.mark.parametrize("quote", ["", "  "])
+def test_a_line_that_is_not_quoted_is_asked_for(quote: str) -> None:
+    found = error(accept(evidence=[place(quote=quote)]))
+    assert found == ReplyError(ReplyFault.POINTER, ("Line 2 of `upload.py` is not quoted.",))
+
+
+@pytest.mark.parametrize("at", [[GONE], [MISREAD], [GONE, MISREAD]], ids=["gone", "misread", "both"])
+def test_an_accept_without_evidence_for_each_met_criterion_is_none(at: list[dict[str, Any]]) -> None:
+    found = last(accept(criteria=[*criteria("met"), {"id": "AC2", "status": "met", "evidence": at}]))
+    assert isinstance(found, ReplyError)
+    assert found.fault is ReplyFault.POINTER
+    assert found.problems[0].startswith("An accept needs every criterion met, AC2 is unverifiable")
+
+
+def test_an_accept_whose_criteria_are_still_shown_stands_without_its_other_places() -> None:
+    made = left(accept(evidence=[GONE]))
+    assert (made.decision, made.evidence) == (Leaning.ACCEPT, ())
+    assert made.dropped[0].startswith("`upload.py` has 9 lines")
+
+
+def test_an_accept_of_no_criteria_without_any_place_is_none() -> None:
+    asked = Asked((), ASKED.rubric, ASKED.places)
+    found = last(accept(criteria=[], evidence=[GONE]), asked)
+    assert isinstance(found, ReplyError)
+    assert found.problems[0].startswith("An accept needs evidence")
+
+
+@pytest.mark.parametrize("category", [one for one in Category if one is not Category.ACCEPTANCE_GAP])
+def test_a_reject_that_pointed_at_nothing_real_is_none(category: Category) -> None:
+    found = last(reject(category=category.value, evidence=[GONE, MISREAD]))
+    assert isinstance(found, ReplyError)
+    assert found.problems[0] == "The reject is left without evidence: no place exists that it points at."
+
+
+def test_a_gap_stands_on_its_unmet_criterion_and_on_nothing_else() -> None:
+    said = {"category": "acceptance_gap", "evidence": [GONE]}
+    assert left(reject(**said)).criteria[1].status is CriterionStatus.MISSING
+    missed = {"id": "AC2", "status": "missing", "evidence": [GONE]}
+    assert left(reject(**said, criteria=[*criteria("met"), missed])).criteria[1].status is CriterionStatus.MISSING
+    for status in ("met", "partial"):
+        gone = {"id": "AC2", "status": status, "evidence": [GONE]}
+        found = last(reject(**said, criteria=[*criteria("met"), gone]))
+        assert isinstance(found, ReplyError)
+        assert found.problems[0].startswith("A reject needs evidence")
+
+
+def test_a_criterion_whose_places_are_all_wrong_is_open_and_says_why() -> None:
+    made = left(reject(criteria=[*criteria("met"), {"id": "AC2", "status": "partial", "evidence": [MISREAD]}]))
+    assert [(one.status, one.note) for one in made.criteria] == [
+        (CriterionStatus.MET, ""),
+        (CriterionStatus.UNVERIFIABLE, "the place that was named for it does not exist"),
+    ]
+
+
+def test_a_condition_keeps_its_state_without_the_wrong_place() -> None:
+    asked = Asked(ASKED.criteria, ASKED.rubric, ASKED.places, conditions=("c1",))
+    made = left(reject(conditions=[{"id": "c1", "state": "open", "evidence": [GONE, place()]}]), asked)
+    assert [one.place for one in made.conditions[0].evidence] == ["upload.py:2"]
+
+
+@pytest.mark.parametrize("attempt", list(Attempt))
+def test_what_is_left_is_not_corrected_in_any_other_way(attempt: Attempt) -> None:
+    for said in (accept(category="weak_test"), accept(scores=scores(1)), reject(next_step=None)):
+        found = read_reply(reply(said), ASKED, attempt)
+        assert isinstance(found, ReplyError)
+        assert found.fault is ReplyFault.CONTRADICTION
+
+
+# --- Simmer: failures beyond a score, and the one step --------------------------------------------
+
+
+def broken(**changes: Any) -> dict[str, Any]:
+    step = "Make upload.py return what post() returned."
+    return reject(
+        **{"breakdown": "complete_failure", "scores": scores(1), "evidence": [place()], "next_step": step, **changes}
+    )
+
+
+@pytest.mark.parametrize("breakdown", ["complete_failure", "contract_violation"])
+def test_a_complete_failure_is_a_reject_that_scores_one_everywhere(breakdown: str) -> None:
+    made = opinion(broken(breakdown=breakdown))
+    assert (made.breakdown, made.score, {one.score for one in made.scores}) == (breakdown, 0.0, {1})
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        (broken(scores=scores(1, 1, 2, 1)), "A complete_failure scores 1 on every criterion"),
+        (broken(decision="accept", category=None, next_step=None, scores=scores(8), criteria=criteria("met", "met")),
+         "A complete_failure is a reject, found accept"),
+        (broken(decision="cannot_tell", category=None), "A complete_failure is a reject, found cannot_tell"),
+        (broken(next_step="Add a few more logs."), "The next_step of a complete_failure aims at its cause"),
+        (broken(breakdown="infrastructure"), "What the infrastructure did says nothing about the change, found reject"),
+        (cannot_tell(breakdown="infrastructure"), "A suspected failure of the infrastructure needs its next_step"),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_a_breakdown_and_the_rest_of_the_reply_go_together(said: dict[str, Any], problem: str) -> None:
+    found = error(said)
+    assert found.fault is ReplyFault.CONTRADICTION
+    assert any(one.startswith(problem) for one in found.problems), found.problems
+
+
+@pytest.mark.parametrize("step", ["Let `upload` return.", "AC2: write it.", "In upload.py, return."])
+def test_a_step_aims_by_the_name_of_a_file_or_of_an_unmet_criterion(step: str) -> None:
+    assert opinion(broken(next_step=step)).next_step == step
+
+
+@pytest.mark.parametrize("given", [[], scores(5)], ids=["none", "all"])
+def test_a_suspected_run_is_repeated_and_not_scored(given: list[dict[str, Any]]) -> None:
+    made = opinion(cannot_tell(breakdown="infrastructure", next_step="Run e2e again.", scores=given))
+    assert (made.scores, made.score, made.next_step) == ((), 0.5, "Run e2e again.")
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["- Do this\n- Do that", "1. Do this. 2. Do that.", "Do this:\n1) a\n2) b", "First (1) do this, (2) do that."],
+)
+def test_a_list_is_not_one_next_step(step: str) -> None:
+    assert error(reject(next_step=step)).problems[0].startswith("next_step: expected the one step that helps most")
+
+
+@pytest.mark.parametrize("step", ["- Do this.", "Retry 3 times, as in v1. Then log it.", "Set LIMIT to 10."])
+def test_one_step_may_hold_figures(step: str) -> None:
+    assert opinion(reject(next_step=step)).next_step == step
+
+
+def test_every_score_names_one_improvement() -> None:
+    bare = [{**one, "improvement": " "} for one in scores(8)]
+    assert error(accept(scores=bare)).problems[0].startswith("scores, solves_the_issue: the improvement is empty")
+
+
+# --- the schema -----------------------------------------------------------------------------------
+
+
+def objects(schema: Mapping[str, object]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+
+    def collect(one: dict[str, Any]) -> dict[str, Any]:
+        if one.get("type") == "object":
+            found.append(one)
+        return one
+
+    json.loads(json.dumps(schema), object_hook=collect)
+    return found
+
+
+# --- closing conditions ---------------------------------------------------------------------------
+
+TWO_OPEN = replace(ASKED, conditions=("c1", "c4"))
+
+
+def answered(*states: str, **changes: Any) -> list[dict[str, Any]]:
+    return [
+        {"id": name, "state": state, "evidence": [], **changes}
+        for name, state in zip(("c1", "c4"), states, strict=True)
+    ]
+
+
+def test_each_open_condition_is_answered_with_the_place_that_shows_it() -> None:
+    made = opinion(reject(conditions=answered("open", "resolved", evidence=[place()])), TWO_OPEN)
+    assert [(one.id, one.state, one.evidence[0].quote) for one in made.conditions] == [
+        ("c1", "open", "    for attempt in range(3):"),
+        ("c4", "resolved", "    for attempt in range(3):"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "said", [[], answered("open", "open")[:1], [*answered("open", "open"), *answered("open", "open")]]
+)
+def test_a_condition_left_out_or_answered_twice_is_named(said: list[dict[str, Any]]) -> None:
+    found = error(reject(conditions=said), TWO_OPEN)
+    assert found.problems[0].startswith('conditions: expected one entry for each of "c1", "c4", found ')
+
+
+def test_nobody_answers_for_conditions_that_were_not_given() -> None:
+    assert error(reject(conditions=answered("open", "open"))).problems[0].startswith("conditions: expected one entry")
+
+
+def test_an_accept_leaves_no_condition_open() -> None:
+    found = error(accept(conditions=answered("resolved", "open")), TWO_OPEN)
+    assert found.problems == ("An accept needs every closing condition resolved, c4 is open: reject, or correct it.",)
+    assert opinion(accept(conditions=answered("resolved", "resolved")), TWO_OPEN).decision is Leaning.ACCEPT
+
+
+def test_a_place_that_does_not_exist_is_named_in_a_condition_too() -> None:
+    wrong = answered("open", "resolved", evidence=[place("upload.py", 99)])
+    assert error(reject(conditions=wrong), TWO_OPEN).fault is ReplyFault.POINTER
+
+
+def test_the_schema_closes_every_object_and_requires_every_field() -> None:
+    found = objects(reply_schema())
+    assert len(found) == 6
+    for one in found:
+        assert one["additionalProperties"] is False
+        assert one["required"] == list(one["properties"])
+
+
+def test_the_schema_lets_the_model_look_before_it_decides() -> None:
+    fields = list(ReplyDocument.model_fields)
+    assert fields.index("criteria") < fields.index("scores") < fields.index("decision")
+
+
+def test_the_schema_is_in_the_form_that_the_api_takes() -> None:
+    """The SDK moves what the API does not take into descriptions; there is nothing to move."""
+    import anthropic  # noqa: PLC0415 - takes a second, and each process of a run collects this module
+
+    assert "description" not in json.dumps(anthropic.transform_schema(dict(reply_schema())))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 50) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+FIELD = st.sampled_from(sorted(accept()))
+
+
+@given(st.sampled_from([accept(), reject(), cannot_tell()]), FIELD, JSON)
+def test_no_reply_is_read_wrong_or_crashes(said: dict[str, Any], field: str, value: object) -> None:
+    found = read({**said, field: value})
+    if isinstance(found, ModelOpinion) and found.decision is Leaning.ACCEPT:
+        assert found.category is None
+        assert found.score >= 0.5
+        assert all(one.status is CriterionStatus.MET and one.evidence for one in found.criteria)
+
+
+@given(st.text())
+def test_no_text_crashes_the_reader(text: str) -> None:
+    assert isinstance(read_reply(Reply(text, StopReason.END, "", reply("").tokens, None, None), ASKED), ReplyError)

@@ -1,0 +1,152 @@
+"""The prompt says how long each field may be, and a reply that keeps to that fits what is reserved for it."""
+
+import json
+from typing import Any
+
+from tests.worker.judge.courtroom import bench, docket
+from tests.worker.judge.making import DIFF, ScriptedModel, accept, dossier, model_of, new_file, reject
+from tests.worker.judge.making import place as place_of
+from worker.domain.verdict.verdict import Accept, Reject, Verdict
+from worker.judge.court import judge
+from worker.judge.llm.reply_limits import (
+    BYTES_A_TOKEN,
+    CONCERN_WORDS,
+    IMPROVEMENT_WORDS,
+    MANY_FILES,
+    NOTE_WORDS,
+    PLACES,
+    QUOTE_CHARACTERS,
+    REASONING_WORDS,
+    SIDE_WORDS,
+    STEP_WORDS,
+    reply_tokens,
+)
+from worker.judge.llm.reply_schema import reply_schema
+from worker.render.check import check_content
+from worker.rulebook import load_prompt, load_rubric
+
+RUBRIC = [one.id for one in load_rubric().criteria]
+PATH = "worker/judge/heuristics/words.py"
+GOAL = 700
+UNSUPPORTED = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "pattern", "format"}
+
+
+def words(count: int) -> str:
+    return " ".join(["words"] * count)
+
+
+def place() -> dict[str, Any]:
+    quote = "    return retry".ljust(QUOTE_CHARACTERS, ".")
+    return {"path": PATH, "line": 4_711, "end_line": 4_713, "side": "head", "quote": quote, "note": words(NOTE_WORDS)}
+
+
+def said(criteria: int, conditions: int, questions: int = 0, *, is_wide: bool = False) -> str:
+    side = words(SIDE_WORDS) if is_wide else ""
+    score = {"score": 10, "reasoning": words(REASONING_WORDS), "improvement": words(IMPROVEMENT_WORDS)}
+    reply = {
+        "criteria": [{"id": f"AC{one}", "status": "missing", "evidence": [place()]} for one in range(criteria)],
+        "conditions": [{"id": f"c{one}", "state": "open", "evidence": [place()]} for one in range(conditions)],
+        "settled": [
+            {"id": f"q{one}", "why": words(REASONING_WORDS), "evidence": [place()]} for one in range(questions)
+        ],
+        "breakdown": "contract_violation",
+        "scores": [{"criterion": one, **score} for one in RUBRIC],
+        "what_works": side,
+        "what_does_not": side,
+        "concern": words(CONCERN_WORDS),
+        "evidence": [place()] * PLACES,
+        "decision": "reject",
+        "category": "tests_pass_but_wrong",
+        "next_step": words(STEP_WORDS),
+        "confidence": 0.85,
+    }
+    assert set(reply) == set(json.loads(json.dumps(reply_schema()["properties"])))
+    return json.dumps(reply, separators=(",", ":"))
+
+
+def allowed(criteria: int, conditions: int, *paths: str, questions: int = 0) -> int:
+    names = [f"AC{one}" for one in range(criteria)]
+    asked = [f"c{one}" for one in range(conditions)]
+    return reply_tokens(names, asked, RUBRIC, [PATH, *paths], [f"q{one}" for one in range(questions)])
+
+
+def test_a_reply_that_keeps_to_the_lengths_fits() -> None:
+    many = [f"{one}.py" for one in range(MANY_FILES)]
+    assert len(said(1, 0, 7)) / BYTES_A_TOKEN <= allowed(1, 0, questions=7)
+    for criteria, conditions in ((0, 0), (1, 0), (3, 2), (12, 5)):
+        assert len(said(criteria, conditions)) / BYTES_A_TOKEN <= allowed(criteria, conditions)
+        assert len(said(criteria, conditions, is_wide=True)) / BYTES_A_TOKEN <= allowed(criteria, conditions, *many)
+
+
+def test_what_is_reserved_for_one_criterion_is_the_goal() -> None:
+    assert allowed(1, 0) <= GOAL < allowed(2, 0) < allowed(2, 1)
+    assert allowed(1, 0, "p" * 100) > allowed(1, 0)
+    assert reply_tokens([], [], RUBRIC, []) > 0
+
+
+def test_the_prompt_states_every_length() -> None:
+    text = load_prompt().text
+    for stated in (
+        f"`concern` has {CONCERN_WORDS} words",
+        f"`next_step` {STEP_WORDS}",
+        f"each `reasoning` and each `why` {REASONING_WORDS}",
+        f"each `improvement` {IMPROVEMENT_WORDS}",
+        f"each `note` {NOTE_WORDS}",
+        f"`what_works` and `what_does_not` {SIDE_WORDS} each",
+        f"a `quote` has {QUOTE_CHARACTERS} characters",
+        f"of one that is longer than {QUOTE_CHARACTERS} characters, the first {QUOTE_CHARACTERS}",
+    ):
+        assert stated in text
+    assert PLACES == 2
+    assert "two in `evidence`" in text
+
+
+def test_the_schema_says_nothing_that_the_service_does_not_take() -> None:
+    assert not [word for word in UNSUPPORTED if f'"{word}"' in json.dumps(reply_schema())]
+
+
+WIDE = DIFF + "".join(new_file(f"part{one}.py", f"VALUE = {one}") for one in range(MANY_FILES - 2))
+SIDES = {"what_works": "The retry itself.", "what_does_not": "No caller reads the last reply."}
+OBJECTION = reject(evidence=[place_of("upload.py", 2)])
+
+
+def judged(diff: str, *replies: dict[str, Any]) -> tuple[ScriptedModel, Verdict]:
+    model = model_of(*replies)
+    return model, judge(dossier(diff=diff), docket(), bench(model, threshold=2.0))
+
+
+def test_a_change_over_many_files_is_asked_for_one_direction_and_what_it_builds_on() -> None:
+    model, verdict = judged(WIDE, {**OBJECTION, **SIDES})
+    ending = model.asked[0].turns[0].rpartition("# Now judge")[2]
+    assert f"This change is over {MANY_FILES} files." in ending
+    assert "one strategic direction" in ending
+    assert {**SIDES}.items() <= verdict.signals.items()
+    assert (model.asked[0].reply_tokens or 0) > allowed(2, 0)
+    summary = check_content(verdict, dossier(diff=WIDE)).summary
+    told = ("**What works:** The retry itself.", "**What does not:** No caller reads the last reply.", "**Next step:**")
+    assert [summary.find(one) for one in told] == sorted(summary.find(one) for one in told)
+    assert all(one in summary for one in told)
+
+
+def test_what_is_built_on_is_asked_for_again_once_and_then_done_without() -> None:
+    model, verdict = judged(WIDE, OBJECTION, OBJECTION)
+    correction = model.asked[1].turns[2]
+    assert "1. what_works: this change is over many files" in correction
+    assert "2. what_does_not: this change is over many files" in correction
+    assert isinstance(verdict, Reject)
+    assert not SIDES.keys() & verdict.signals.keys()
+
+
+def test_an_accept_of_many_files_needs_no_direction() -> None:
+    model, verdict = judged(WIDE, {**accept(), **SIDES})
+    assert len(model.asked) == 1
+    assert isinstance(verdict, Accept)
+    assert not SIDES.keys() & verdict.signals.keys()
+
+
+def test_of_a_small_change_no_direction_is_asked_for_or_shown() -> None:
+    model, verdict = judged(DIFF, {**OBJECTION, **SIDES})
+    assert len(model.asked) == 1
+    assert "strategic direction" not in model.asked[0].turns[0]
+    assert isinstance(verdict, Reject)
+    assert not SIDES.keys() & verdict.signals.keys()

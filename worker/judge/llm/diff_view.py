@@ -1,0 +1,96 @@
+"""A change laid out for reading: of each file what it takes to show it, and how soon it is shown.
+
+Does not choose what fits. Invariant: the rank and the size of a file depend on the file, on what is suspected of it and on
+which paths changed, never on the order of anything.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from enum import IntEnum
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+from worker.dossier.diff.parser import Diff, FileDiff
+from worker.judge.llm.fencing import shown_path
+from worker.judge.llm.pieces import Piece, pieces_of
+from worker.judge.llm.toolmade import told_in_a_line
+from worker.signals.analysis.file_roles import Role, role_of
+
+FENCE_BYTES: Final = 60
+"""What a fence takes around a text, without its label."""
+
+NOTE_BYTES: Final = 80
+"""What it takes to say that a file is shown in part."""
+
+_DATA: Final = pattern(
+    r"(?:\.(?:md|mdx|rst|txt|adoc|json|ya?ml|toml|cfg|ini|csv|tsv|svg|xml|snap|lock|sum|html?|ipynb|po)|(?:^|[./-])lock(?:\.\w+)?)$",
+    re.IGNORECASE,
+)
+
+
+class Rank(IntEnum):
+    """What is shown first. Tests are what the validators ran; a suspicion wants its place looked at."""
+
+    TESTS_AND_SUSPECTS = 0
+    CODE = 1
+    DATA = 2
+    FOREIGN = 3
+
+
+class Sheet(Value):
+    """One file of a diff. `position`: where it stands there; `is_all`: whether `pieces` are the whole change.
+
+    `summary`: what is said instead of showing it.
+    """
+
+    position: int
+    file: FileDiff
+    rank: Rank
+    pieces: tuple[Piece, ...]
+    is_all: bool = True
+    summary: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes to show all of it."""
+        return overhead_of(self.file.path) + sum(piece.size for piece in self.pieces)
+
+
+def label_of(path: str) -> str:
+    return f'diff of "{shown_path(path)}"'
+
+
+def overhead_of(path: str) -> int:
+    return len(label_of(path).encode()) + FENCE_BYTES
+
+
+def sheets_of(diff: Diff, suspected: Collection[str], withheld: Collection[str], most: int) -> tuple[Sheet, ...]:
+    """Every file whose lines can be shown or summed up, the most urgent first; of none more than *most* bytes are looked at."""
+    return tuple(sorted(_sheets(diff, suspected, withheld, most), key=_urgency))
+
+
+def _sheets(diff: Diff, suspected: Collection[str], withheld: Collection[str], most: int) -> Iterator[Sheet]:
+    paths = frozenset(file.path for file in diff.files)
+    for position, file in enumerate(diff.files):
+        if file.path in withheld or not file.hunks:
+            continue
+        is_suspect = file.path in suspected
+        summary = None if is_suspect else told_in_a_line(file, paths)
+        pieces, is_all = ((), True) if summary else pieces_of(file.hunks, most)
+        yield Sheet(
+            position, file, Rank.TESTS_AND_SUSPECTS if is_suspect else rank_of(file.path), pieces, is_all, summary
+        )
+
+
+def rank_of(path: str) -> Rank:
+    role = role_of(path)
+    if role is Role.FOREIGN:
+        return Rank.FOREIGN
+    if _DATA.search(path):
+        return Rank.DATA
+    return Rank.TESTS_AND_SUSPECTS if role is Role.TEST else Rank.CODE
+
+
+def _urgency(sheet: Sheet) -> tuple[int, bool, int, str, int]:
+    return sheet.rank, not sheet.is_all, sheet.size, sheet.file.path, sheet.position

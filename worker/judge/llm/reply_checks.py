@@ -1,0 +1,189 @@
+"""What a reply may not say at once: each rule names what it finds in a sentence that the model can act on.
+
+Does not read JSON and looks no place up. Invariant: repairs nothing; the rules are tried in the order of RULES, and a reply
+that breaks none answers exactly what was asked.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.domain.verdict.opinion import Breakdown, Leaning
+from worker.domain.verdict.verdict import ConditionState, CriterionStatus, Score
+from worker.judge.llm.reply_schema import Asked, ReplyDocument
+from worker.judge.scoring import LEAST, LINE, MOST, is_on_the_accepting_side, strength
+
+Rule = Callable[[ReplyDocument, Asked], Iterator[str]]
+
+UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
+BROKEN: Final = frozenset({Breakdown.COMPLETE_FAILURE, Breakdown.CONTRACT_VIOLATION})
+"""Nothing of it is worth a score."""
+
+_ITEM: Final = pattern(r"(?:^|\n)[^\S\n]*(?:[-*\u2022]|\(?\d{1,2}[.)])\s|(?<=\s)\(?\d[.)]\s(?=\S)")
+_WORD: Final = pattern(r"\w+")
+
+
+def contradictions(document: ReplyDocument, asked: Asked) -> Iterator[str]:
+    for rule in RULES:
+        yield from rule(document, asked)
+
+
+def scores_of(document: ReplyDocument) -> tuple[Score, ...]:
+    """The scores that are in range; the others are a problem of their own. A suspected run is not scored."""
+    if document.breakdown is Breakdown.INFRASTRUCTURE:
+        return ()
+    return tuple(
+        Score(criterion=one.criterion, score=one.score, reasoning=one.reasoning, improvement=one.improvement)
+        for one in document.scores
+        if LEAST <= one.score <= MOST
+    )
+
+
+def _out_of_range(document: ReplyDocument, _: Asked) -> Iterator[str]:
+    if not 0 <= document.confidence <= 1:
+        yield f"confidence: expected a number from 0 to 1, found {document.confidence:g}."
+    for one in document.scores:
+        if not LEAST <= one.score <= MOST:
+            yield f"scores, {one.criterion}: expected an integer from 1 to 10, found {one.score}."
+
+
+def _left_empty(document: ReplyDocument, _: Asked) -> Iterator[str]:
+    if not document.concern:
+        yield "concern: expected one to three sentences, found none."
+    for one in document.scores:
+        if not one.reasoning:
+            yield f"scores, {one.criterion}: the reasoning is empty."
+        if not one.improvement:
+            yield f"scores, {one.criterion}: the improvement is empty; name one, however small."
+
+
+def _not_what_was_asked(document: ReplyDocument, asked: Asked) -> Iterator[str]:
+    pairs = [
+        ("criteria", [one.id for one in asked.criteria], [one.id for one in document.criteria]),
+        ("conditions", list(asked.conditions), [one.id for one in document.conditions]),
+    ]
+    if document.breakdown is not Breakdown.INFRASTRUCTURE:
+        rubric = [one.id for one in asked.rubric.criteria]
+        pairs.append(("scores", rubric, [one.criterion for one in document.scores]))
+    for field, expected, found in pairs:
+        if Counter(expected) != Counter(found):
+            yield f"{field}: expected one entry for each of {_listed(expected)}, found {_listed(found)}."
+
+
+def _listed(ids: list[str]) -> str:
+    return ", ".join(f'"{one}"' for one in ids[:50]) or "nothing"
+
+
+def accept_with_reservations(document: ReplyDocument, _: Asked) -> Iterator[str]:
+    """An accept says that all is done, and shows it."""
+    if document.decision is not Leaning.ACCEPT:
+        return
+    if document.category is not None:
+        yield f'An accept has no category, found "{document.category}": use null, or reject.'
+    if document.next_step is not None:
+        yield "An accept has no next_step: use null, or reject if it has to be done first."
+    for one in document.criteria:
+        if one.status is not CriterionStatus.MET:
+            yield f"An accept needs every criterion met, {one.id} is {one.status}: reject, say cannot_tell, or correct it."
+        elif not one.evidence:
+            yield f"An accept needs evidence for every criterion: point at the line that meets {one.id}."
+    for one in document.conditions:
+        if one.state is ConditionState.OPEN:
+            yield f"An accept needs every closing condition resolved, {one.id} is open: reject, or correct it."
+    if not document.criteria and not document.evidence:
+        yield "An accept needs evidence: point at the lines that convinced you."
+
+
+def reject_without_grounds(document: ReplyDocument, _: Asked) -> Iterator[str]:
+    """A reject names what it is, where, and the one thing to do."""
+    if document.decision is not Leaning.REJECT:
+        return
+    if document.category is None:
+        yield "A reject needs its category."
+    if document.next_step is None:
+        yield "A reject needs its next_step: the one concrete change that would turn it into an accept."
+    if not document.evidence and not any(one.status in UNMET for one in document.criteria):
+        yield "A reject needs evidence: point at the place that has to change, or at a criterion that is not met."
+
+
+def without_direction(document: ReplyDocument, asked: Asked) -> Iterator[str]:
+    """A reject of a change over many files says what to build on. Asked for once: a direction can do without."""
+    if asked.is_wide and document.decision is Leaning.REJECT:
+        for name in ("what_works", "what_does_not"):
+            if not getattr(document, name):
+                yield f"{name}: this change is over many files: name what its author can build on, and what has to move."
+
+
+def _category_without_reject(document: ReplyDocument, _: Asked) -> Iterator[str]:
+    if document.decision is Leaning.CANNOT_TELL and document.category is not None:
+        yield f'Only a reject has a category, found "{document.category}": use null, or reject.'
+
+
+def _more_than_one_step(document: ReplyDocument, _: Asked) -> Iterator[str]:
+    found = len(_ITEM.findall(document.next_step or ""))
+    if found > 1:
+        yield f"next_step: expected the one step that helps most, found a list of {found}; say it as one direction."
+
+
+def _score_on_the_wrong_side(document: ReplyDocument, _: Asked) -> Iterator[str]:
+    scores = scores_of(document)
+    if not scores or document.decision is Leaning.CANNOT_TELL:
+        return
+    accepting = is_on_the_accepting_side(scores)
+    if accepting is (document.decision is Leaning.ACCEPT):
+        return
+    found = f"(2 × lowest + mean) / 3 is {strength(scores):.2f}"
+    if accepting:
+        yield f"The scores contradict the reject: {found}, expected below {LINE}. Score what the failure touches 3 or lower."
+    else:
+        yield f"The scores contradict the accept: {found}, expected at least {LINE}. Reject, or correct the scores."
+
+
+def _broken_and_still_scored(document: ReplyDocument, _: Asked) -> Iterator[str]:
+    """Simmer: a complete failure is no low score among others, and its remedy no small improvement."""
+    if document.breakdown not in BROKEN:
+        return
+    what = document.breakdown
+    if document.decision is not Leaning.REJECT:
+        yield f"A {what} is a reject, found {document.decision}: reject, or say breakdown none."
+    if any(one.score != LEAST for one in scores_of(document)):
+        yield f"A {what} scores 1 on every criterion: correct the scores, or say breakdown none."
+    if document.next_step and not _aims(document):
+        yield f"The next_step of a {what} aims at its cause: name the file or the criterion that it is about."
+
+
+def _aims(document: ReplyDocument) -> bool:
+    """Whether the next step names a place or a criterion that stands against it."""
+    said = frozenset(_WORD.findall((document.next_step or "").casefold()))
+    unmet = (one for one in document.criteria if one.status in UNMET)
+    names = [*(place.path for place in document.evidence), *(one.id for one in unmet)]
+    return any(frozenset(_WORD.findall(_base(name))) <= said for name in names)
+
+
+def _base(name: str) -> str:
+    """`src/retry.py` is meant by `retry`, too."""
+    return name.rpartition("/")[2].partition(".")[0].casefold()
+
+
+def _suspected_and_still_decided(document: ReplyDocument, _: Asked) -> Iterator[str]:
+    if document.breakdown is not Breakdown.INFRASTRUCTURE:
+        return
+    if document.decision is not Leaning.CANNOT_TELL:
+        yield f"What the infrastructure did says nothing about the change, found {document.decision}: say cannot_tell."
+    if document.next_step is None:
+        yield "A suspected failure of the infrastructure needs its next_step: say which run to repeat."
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    _out_of_range,
+    _left_empty,
+    _not_what_was_asked,
+    accept_with_reservations,
+    reject_without_grounds,
+    _category_without_reject,
+    _more_than_one_step,
+    _score_on_the_wrong_side,
+    _broken_and_still_scored,
+    _suspected_and_still_decided,
+)

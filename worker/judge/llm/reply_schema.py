@@ -1,0 +1,135 @@
+"""The form of a reply: what the model writes, field by field, and the JSON Schema that asks for it.
+
+Does not read a reply (`worker.judge.llm.reply` does). Invariant: the schema is made from the types, closes every object and
+requires every field, and its fields stand in the order in which the model shall think.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Final, cast
+
+from pydantic import BeforeValidator, ConfigDict, StringConstraints
+
+from worker.domain.dossier.dossier import Criterion
+from worker.domain.model import Frozen
+from worker.domain.value import Value
+from worker.domain.verdict.opinion import Breakdown, Leaning
+from worker.domain.verdict.rubric import Rubric
+from worker.domain.verdict.verdict import Category, ConditionState, CriterionStatus, Side
+from worker.judge.checks.evidence import Places
+
+Tidy = Annotated[str, StringConstraints(strip_whitespace=True)]
+
+
+def _none_if_blank(value: object) -> object:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+class Asked(Value):
+    """What the model was asked: the reply has to answer this, and nothing else.
+
+    `paths` are the real paths of those that were shown escaped; `bare` the changed files without a line to point at.
+    `is_wide`: the change is over so many files that it takes one direction, and what of it works and what does not.
+    """
+
+    criteria: tuple[Criterion, ...]
+    rubric: Rubric
+    places: Places
+    claimed: frozenset[str] = frozenset()
+    paths: Mapping[str, str] | None = None
+    bare: frozenset[str] = frozenset()
+    conditions: tuple[str, ...] = ()
+    is_wide: bool = False
+
+
+class Wire(Frozen):
+    """Part of a reply. Built at first use: most verdicts need no model, and then none of these."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class PlaceReply(Wire):
+    """What the model writes of a place; `EvidencePointer` is what is left when it exists and reads as quoted."""
+
+    path: str
+    line: int | None = None
+    end_line: int | None = None
+    side: Side = Side.HEAD
+    quote: str = ""
+    note: Tidy = ""
+
+
+class CriterionReply(Wire):
+    id: Tidy
+    status: CriterionStatus
+    evidence: tuple[PlaceReply, ...] = ()
+
+
+class ConditionReply(Wire):
+    id: Tidy
+    state: ConditionState
+    evidence: tuple[PlaceReply, ...] = ()
+
+
+class SettledReply(Wire):
+    """An answer to a question of code: why it is no defect, and the line that shows it."""
+
+    id: Tidy
+    why: Tidy
+    evidence: tuple[PlaceReply, ...] = ()
+
+
+class ScoreReply(Wire):
+    """The reasoning stands first: it is written first."""
+
+    criterion: Tidy
+    reasoning: Tidy
+    score: int
+    improvement: Tidy
+
+
+class ReplyDocument(Wire):
+    """The whole reply, in the order in which the model shall think: look, score, then decide."""
+
+    criteria: tuple[CriterionReply, ...]
+    conditions: tuple[ConditionReply, ...] = ()
+    settled: tuple[SettledReply, ...] = ()
+    breakdown: Breakdown = Breakdown.NONE
+    scores: tuple[ScoreReply, ...]
+    what_works: Tidy = ""
+    what_does_not: Tidy = ""
+    concern: Tidy
+    evidence: tuple[PlaceReply, ...]
+    decision: Leaning
+    category: Annotated[Category | None, BeforeValidator(_none_if_blank)]
+    next_step: Annotated[Tidy | None, BeforeValidator(_none_if_blank)]
+    confidence: float
+
+
+Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+
+
+def _plain(schema: Json) -> Json:
+    """A JSON Schema with every field required, and without titles, defaults and our docstrings."""
+    if isinstance(schema, list):
+        return [_plain(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {key: _named(one) if key in _NAMES else _plain(one) for key, one in schema.items() if key not in _TALK}
+    fields = plain.get("properties")
+    return {**plain, "required": list(fields)} if isinstance(fields, dict) else plain
+
+
+def _named(fields: Json) -> Json:
+    """What maps names to schemas: a field may well be called "title"."""
+    return {name: _plain(one) for name, one in fields.items()} if isinstance(fields, dict) else fields
+
+
+_NAMES: Final = frozenset({"properties", "$defs"})
+_TALK: Final = frozenset({"title", "description", "default"})
+
+
+@cache
+def reply_schema() -> Mapping[str, object]:
+    """What the model has to answer in: every field required, `additionalProperties` false everywhere."""
+    return cast("Mapping[str, object]", _plain(ReplyDocument.model_json_schema(mode="serialization")))
