@@ -80,7 +80,7 @@ def replay(arguments: argparse.Namespace) -> Answer:
     if arguments.ask or arguments.model or arguments.rubric:
         return _anew(arguments)
     from worker.judge.replay import replay as made_again
-    from worker.rulebook import load_prompt, load_rubric
+    from worker.judge.rubric import load_prompt, load_rubric
 
     with open_store(from_environment()) as store:
         entry, dossier, audit = _whole(store, _judged(store, EvalId(arguments.eval_id)))

@@ -27,10 +27,10 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, moment_ms, window
 from worker.errors import InputError
 from worker.evaluate import Terms, asking, terms_of, weighing_terms
+from worker.judge.rubric import is_judged_by, load_rubric
 from worker.render.evaluate import Change, Evaluated, Foreseen, evaluated, foreseen
 from worker.rerun import Run, forecast, has_workers, order_of
 from worker.reweigh import WEIGHED, load_weights
-from worker.rulebook import is_judged_by, load_rubric
 from worker.settings import Settings, from_environment, missing
 from worker.store.connection import Store, attached, open_store
 from worker.survey import Surveyor

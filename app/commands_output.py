@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, cast
 
 from app.exits import Answer, Exit
-from worker.domain.judgement import Criteria, Ruling, criteria_from
 from worker.errors import InputError
+from worker.judge.task_judgement import Criteria, Ruling, criteria_from
 
 BATCH: Final = ".jsonl"
 OTHERS: Final = ("base", "head", "issue", "case", "body", "junit", "save_dossier", "tier", "format")

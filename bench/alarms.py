@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from worker.evaluation.bench.measures import Share  # noqa: E402 - found from any working directory
 from worker.evaluation.bench.signals_report import may_block, measured_line, signals_page  # noqa: E402 - as above
-from worker.rulebook import load_rubric  # noqa: E402 - as above
+from worker.judge.rubric import load_rubric  # noqa: E402 - as above
 from worker.signals.registry import SIGNALS  # noqa: E402 - as above
 from worker.signals.signal import Kind, Looks, Signal  # noqa: E402 - as above
 

@@ -35,7 +35,7 @@ from worker.domain.verdict.verdict import Finding  # noqa: E402 - as above
 from worker.dossier.assemble import complete  # noqa: E402 - as above
 from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
 from worker.garbage import look_seldom  # noqa: E402 - as above
-from worker.rulebook import load_rubric  # noqa: E402 - as above
+from worker.judge.rubric import load_rubric  # noqa: E402 - as above
 from worker.signals.analysis import syntax  # noqa: E402 - as above
 from worker.signals.analysis.change import Change, Remembering  # noqa: E402 - as above
 from worker.signals.analysis.file_roles import Language  # noqa: E402 - as above

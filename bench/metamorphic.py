@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from bench.rows import read  # noqa: E402 - found from any working directory
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.dossier.assemble import complete  # noqa: E402 - as above
-from worker.rulebook import load_rubric  # noqa: E402 - as above
+from worker.judge.rubric import load_rubric  # noqa: E402 - as above
 from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
 
 Raw = dict[str, Any]

@@ -112,9 +112,9 @@ MUTATIONS = (
     ),
     Mutation(
         "judge: an outage is a reject",
-        "worker/judge/asking.py",
-        "return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, words.judge_unavailable(reason))",
-        "return replace(abstain(hearing, AbstainReason.UNPROVEN, words.judge_unavailable(reason)), signals={})",
+        "worker/judge/model_judge.py",
+        "return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))",
+        "return replace(abstain(hearing, AbstainReason.UNPROVEN, texts.judge_unavailable(reason)), signals={})",
         "test_the_model.py",
     ),
     Mutation(
@@ -175,7 +175,7 @@ MUTATIONS = (
     ),
     Mutation(
         "court: at a cap no fact counts",
-        "worker/judge/throttling.py",
+        "worker/judge/budget_rulings.py",
         "    if opinion.facts:",
         "    if opinion.facts and not reached:",
         "test_money.py",

@@ -34,8 +34,8 @@ from worker.dossier.assemble import complete  # noqa: E402 - as above
 from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
 from worker.evaluation.bench.judge_row import request_of  # noqa: E402 - as above
 from worker.evaluation.bench.rows import read_row  # noqa: E402 - as above
-from worker.judge.bench import Bench  # noqa: E402 - as above
-from worker.judge.court import docket, judge  # noqa: E402 - as above
+from worker.judge.context import Bench  # noqa: E402 - as above
+from worker.judge.judge import docket, judge  # noqa: E402 - as above
 from worker.seats import Payer, open_bench  # noqa: E402 - as above
 from worker.store.connection import open_store  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above

@@ -32,7 +32,7 @@ from worker.judge.checks.claims import check_claims  # noqa: E402 - as above
 from worker.judge.checks.evidence import Places  # noqa: E402 - as above
 from worker.judge.llm.prompt import Material, Question, ask_about  # noqa: E402 - as above
 from worker.judge.llm.redact import sendable  # noqa: E402 - as above
-from worker.rulebook import load_prompt, load_rubric  # noqa: E402 - as above
+from worker.judge.rubric import load_prompt, load_rubric  # noqa: E402 - as above
 from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
 
 GOAL_ALIKE, GOAL_FENCES = 0.01, 0.03

@@ -35,8 +35,8 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject  # noqa: E402 
 from worker.evaluation.bench.judge_row import sit  # noqa: E402 - as above
 from worker.evaluation.bench.measures import Share  # noqa: E402 - as above
 from worker.evaluation.bench.rows import Raw, Row, read_lines, read_row  # noqa: E402 - as above
-from worker.judge import court  # noqa: E402 - as above
-from worker.judge.bench import Bench  # noqa: E402 - as above
+from worker.judge import judge  # noqa: E402 - as above
+from worker.judge.context import Bench  # noqa: E402 - as above
 from worker.seats import open_bench  # noqa: E402 - as above
 from worker.settings import ModelAccess, Settings, from_environment  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
@@ -93,7 +93,7 @@ def main() -> int:
 @contextmanager
 def considering_once() -> Generator[None]:
     """Code looks at a row once for all models: it is half of the time, and always the same."""
-    look = court.consider
+    look = judge.consider
     last: tuple[Dossier, HeuristicOpinion] | None = None
 
     def remembered(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
@@ -102,9 +102,9 @@ def considering_once() -> Generator[None]:
             last = dossier, look(dossier, rubric)
         return last[1]
 
-    court.consider = remembered
+    judge.consider = remembered
     yield
-    court.consider = look
+    judge.consider = look
 
 
 def kept(path: Path | None) -> dict[tuple[str, str], Judged]:

@@ -35,10 +35,10 @@ from worker.judge.checks.claims import check_claims  # noqa: E402 - as above
 from worker.judge.checks.evidence import Places  # noqa: E402 - as above
 from worker.judge.llm.prompt import Material, Question, ask_about  # noqa: E402 - as above
 from worker.judge.llm.prompt_budget import PROMPT_TOKENS, Room  # noqa: E402 - as above
+from worker.judge.rubric import load_prompt, load_rubric  # noqa: E402 - as above
 from worker.llm.prices import Billed, cost_of, worst_case  # noqa: E402 - as above
 from worker.llm.size import size_of  # noqa: E402 - as above
 from worker.llm.thinking import most_output  # noqa: E402 - as above
-from worker.rulebook import load_prompt, load_rubric  # noqa: E402 - as above
 from worker.settings import ModelAccess  # noqa: E402 - as above
 from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
 

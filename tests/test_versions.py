@@ -6,7 +6,7 @@ import pytest
 
 from worker.domain.verdict.law import digest_of
 from worker.domain.verdict.rubric import Versioned
-from worker.rulebook import shipped_rubrics
+from worker.judge.rubric import shipped_rubrics
 
 RELEASED = {
     "default 1": "f8cd03781a26a631fb55dc40543868933996bdb23fd9c8c6869158f70f2eb150",

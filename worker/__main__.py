@@ -22,11 +22,11 @@ from worker import dispatch
 from worker.crew import Crew, Hand
 from worker.errors import InputError, Unavailable
 from worker.jobs import SCENE, Scene, horse_killed
+from worker.judge.rubric import shipped_rubrics
 from worker.judge_worker import EvaluateWorker, JudgeWorker
 from worker.lifeline import die_with_parent
 from worker.logs import log_json
 from worker.queue import evaluate_queue, judge_queue, outside_queue, rq_connection
-from worker.rulebook import shipped_rubrics
 from worker.seats import open_bench
 from worker.settings import Settings, from_environment
 from worker.store.connection import Role, Store, attached, await_redis, open_store

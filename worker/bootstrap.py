@@ -21,9 +21,9 @@ from worker.domain.ports import CheckPublisher, Clock, Comments, Desk, Fence, Le
 from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import Happening
 from worker.domain.value import Value, replace
+from worker.judge.rubric import load_ci_check_rubric
 from worker.outage import Outages
 from worker.pipeline import CiPatience, Deps, Outcome, judge_pull_request
-from worker.rulebook import load_ci_check_rubric
 from worker.seats import Payer, keepers_of, open_bench
 from worker.settings import Settings, Timing
 from worker.store.connection import Store
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from worker.store.outcomes import Due
 
 OF_JOBS: Final = (
-    "worker.ci_checks",
+    "worker.judge.ci_checks",
     "worker.dossier.config",
     "worker.domain.verdict.aftermath",
     "worker.dossier.criteria",
@@ -199,8 +199,8 @@ class Court(Value):
 
     def conclude(self, due: "Due") -> None:
         """Record the verdict on a pull request as a whole. May be called again."""
+        from worker.judge.rubric import load_pull_request_rubric
         from worker.outcomes import Concluding
-        from worker.rulebook import load_pull_request_rubric
 
         rubric = load_pull_request_rubric()
         Concluding(self.store.ledger, self.store.outcomes, rubric, self.clock).conclude(due)

@@ -17,9 +17,9 @@ from worker.domain.verdict.events import EvalTrigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
+from worker.judge.rubric import load_rubric
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
 from worker.record import Shelves, record_beside
-from worker.rulebook import load_rubric
 from worker.seats import Payer, keepers_of, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store
@@ -86,7 +86,7 @@ def judge_anew(
 
     Raises LeaseLost where that was forgotten, RubricRefused for a rubric that was edited and kept its version.
     """
-    from worker.judge.court import hear
+    from worker.judge.judge import hear
     from worker.judge.replay import docket_beside
 
     store.rubrics.admit(load_rubric())

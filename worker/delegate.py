@@ -10,7 +10,9 @@ from typing import Final
 
 from worker.command_line import judge_locally
 from worker.domain.dossier.dossier import Criterion
-from worker.domain.judgement import (
+from worker.domain.value import replace
+from worker.errors import InputError, LeaseLost, Unavailable
+from worker.judge.task_judgement import (
     Criteria,
     Judgement,
     criteria_from,
@@ -20,8 +22,6 @@ from worker.domain.judgement import (
     nothing_there,
     out_of_reach,
 )
-from worker.domain.value import replace
-from worker.errors import InputError, LeaseLost, Unavailable
 from worker.local.recorded import RecordedSource
 from worker.settings import Settings, from_environment
 from worker.signals.registry import SIGNALS

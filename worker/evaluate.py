@@ -33,13 +33,13 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.rubric import Versioned
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
-from worker.judge.bench import Bench
-from worker.judge.court import hear
+from worker.judge.context import Bench
+from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.outcomes import beside, told_whole
 from worker.record import Shelves, record_beside
 from worker.reweigh import Weighing, load_weights
-from worker.rulebook import load_prompt, load_rubric
 from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store

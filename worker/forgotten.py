@@ -8,10 +8,10 @@ check runs.
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, InstallationId, Sha
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
+from worker.judge.merge_group import Published
 
 MOST_ASKED: Final = 1_000
 """Ten requests. The others come with the next look."""

@@ -23,7 +23,7 @@ from worker.github.checks import GitHubChecks
 from worker.github.groups import GitHubGroups, group_external_id
 from worker.github.source import looking
 from worker.group_judge import GroupJudge, Tried
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
 from worker.merge_group import GroupClerk, Terms
 from worker.pipeline import CiPatience, Deps, assemble
 from worker.publish import CheckDesk, no_lease

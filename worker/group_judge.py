@@ -9,7 +9,6 @@ from typing import Protocol
 
 from worker.domain.check.merge_group import MergeGroup, Refusal, pull_of
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.group_answer import Accepted, Member, answered, newest, standing
 from worker.domain.ids import Sha, eval_id_after
 from worker.domain.ports import Clock, Ledger
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
@@ -17,8 +16,9 @@ from worker.domain.value import Value
 from worker.domain.verdict.audit import Heard
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
-from worker.judge.bench import Bench, Docket
-from worker.judge.court import content_of, hear
+from worker.judge.context import Bench, Docket
+from worker.judge.judge import content_of, hear
+from worker.judge.merge_group import Accepted, Member, answered, newest, standing
 from worker.merge_group import AT_ONCE, GroupSource, Screen, Tip, Unsettled, Waiting, judged_content
 from worker.record import Shelves, Telling, record_beside
 from worker.render.group import Place

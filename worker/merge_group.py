@@ -13,7 +13,14 @@ from typing import Final, Protocol, assert_never
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
 from worker.domain.dossier.dossier import Dossier, PullRequest
-from worker.domain.group_answer import (
+from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha, eval_id_after
+from worker.domain.ports import Clock, Fence, Ledger
+from worker.domain.request.judge_request import PullRef
+from worker.domain.value import Value
+from worker.domain.verdict.events import EvalTrigger
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.errors import AssayError, Gone, Unavailable, not_found_yet
+from worker.judge.merge_group import (
     Accepted,
     Member,
     Passes,
@@ -28,13 +35,6 @@ from worker.domain.group_answer import (
     newest,
     standing,
 )
-from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha, eval_id_after
-from worker.domain.ports import Clock, Fence, Ledger
-from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value
-from worker.domain.verdict.events import EvalTrigger
-from worker.domain.verdict.ledger import LedgerEntry
-from worker.errors import AssayError, Gone, Unavailable, not_found_yet
 from worker.outcomes import beside, told_whole
 from worker.publish import no_lease
 from worker.render import group as texts

@@ -8,7 +8,6 @@ whole counts is what was told, whoever told it when.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Protocol, assert_never
 
-from worker.aggregate import next_eval_id, pull_request_verdict, submissions_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.ports import Clock, Ledger
@@ -21,6 +20,7 @@ from worker.domain.verdict.ledger import LedgerEntry, line_hash
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject
 from worker.dossier.diff.parser import DiffError, LineKind, diff_of
+from worker.judge.outcome_scores import next_eval_id, pull_request_verdict, submissions_of
 
 TELLING: Final = 8
 """Characters besides white space from which on a line is not to be found just anywhere."""

@@ -35,11 +35,11 @@ from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.dossier.assemble import complete
 from worker.dossier.eligibility import Judge
 from worker.errors import Forbidden, Gone, RubricRefused, Unavailable
-from worker.judge.bench import Bench, Docket
-from worker.judge.court import content_of, docket, hear
+from worker.judge.context import Bench, Docket
 from worker.judge.escalation import Skipped
+from worker.judge.judge import content_of, docket, hear
 from worker.judge.rounds.carry_over import carried
-from worker.judge.trail import carried_over
+from worker.judge.trace import carried_over
 from worker.outage import Outages
 from worker.record import Keepers, record
 from worker.scope import observed, scope_of, shown

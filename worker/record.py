@@ -129,9 +129,9 @@ def _closes(dossier: Dossier) -> tuple[tuple[str, int], ...]:
 
 def _on_ci_checks(made: LedgerEntry, ci: Ci, telling: Telling) -> Iterator[Written]:
     """Each check of this head beside the verdict on it. They were made from the same dossier: none is kept for them."""
-    from worker.ci_checks import ci_check_verdicts  # noqa: PLC0415 - a laptop needs none of it
+    from worker.judge.ci_checks import ci_check_verdicts  # noqa: PLC0415 - a laptop needs none of it
+    from worker.judge.rubric import load_ci_check_rubric  # noqa: PLC0415
     from worker.outcomes import beside, told_whole  # noqa: PLC0415
-    from worker.rulebook import load_ci_check_rubric  # noqa: PLC0415
 
     for one in ci_check_verdicts(made.verdict, ci.checks, load_ci_check_rubric()):
         child = beside(made, one.verdict)

@@ -15,7 +15,7 @@ from worker.domain.anew import Said
 from worker.domain.value import Value, replace
 from worker.evaluate import Desk, Ended, Order, Terms, asking, open_terms
 from worker.evaluation.bench.cost import SAMPLE, Forecast, Weighing, reckoned
-from worker.judge.court import hear
+from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
 from worker.settings import Settings
 from worker.store.connection import Store, open_store

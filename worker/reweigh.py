@@ -9,8 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, cast
 
-from worker.aggregate import pull_request_verdict
-from worker.ci_checks import CheckVerdict, ci_check_verdicts
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, eval_id_after
 from worker.domain.value import Value
@@ -20,7 +18,9 @@ from worker.domain.verdict.law import SIGNAL
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind
-from worker.rulebook import load_ci_check_rubric, load_pull_request_rubric
+from worker.judge.ci_checks import CheckVerdict, ci_check_verdicts
+from worker.judge.outcome_scores import pull_request_verdict
+from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 
 WEIGHED: Final = frozenset({SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})
 """About these no model is asked."""

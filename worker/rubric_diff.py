@@ -15,10 +15,10 @@ from worker.domain.verdict.events import EventKind, read_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, SubjectKind
-from worker.judge.bench import Bench
-from worker.judge.court import hear
+from worker.judge.context import Bench
+from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
-from worker.rulebook import load_prompt
+from worker.judge.rubric import load_prompt
 from worker.store.connection import Store
 from worker.survey import before
 from worker.system_clock import SystemClock

@@ -15,11 +15,11 @@ from worker.domain.request.pause import Suspension
 from worker.domain.value import Value, replace
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.events import EvalTrigger
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
 from worker.judge.escalation import Pause
 from worker.judge.llm.prompt_budget import Room, room_of
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.record import Keepers, Telling
-from worker.rulebook import load_prompt, load_rubric
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.switches import Stopped

@@ -18,7 +18,7 @@ from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
 from bench.made import LANGUAGES, Size, made_dossier, made_file  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier, HeadFile  # noqa: E402 - as above
 from worker.dossier.parser_sandbox import tasting  # noqa: E402 - as above
-from worker.rulebook import load_rubric  # noqa: E402 - as above
+from worker.judge.rubric import load_rubric  # noqa: E402 - as above
 from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
 
 RUBRIC: Final = load_rubric()

@@ -13,7 +13,7 @@ from bench.cost import exponent
 from bench.made import LANGUAGES, Size, made_dossier
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
 from worker.dossier.diff.parser import diff_of, parse_diff
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 from worker.signals.analysis.change import Change
 from worker.signals.heuristic_opinion import consider
 

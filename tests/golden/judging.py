@@ -26,14 +26,14 @@ from worker.domain.verdict.verdict import Subject
 from worker.dossier.assemble import complete
 from worker.errors import BudgetReached, Unavailable
 from worker.github.checks import output, state_of
-from worker.judge.bench import Bench, Docket
-from worker.judge.court import content_of
+from worker.judge.context import Bench, Docket
 from worker.judge.escalation import Pause, Skipped
+from worker.judge.judge import content_of
 from worker.judge.llm.prompt_budget import Room
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.pipeline import settle
 from worker.record import entry
 from worker.render.check import check_content
-from worker.rulebook import load_prompt, load_rubric
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in (HERE / "dossiers").glob("*.json"))

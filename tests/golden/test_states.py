@@ -11,10 +11,10 @@ from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import Contest, Override, Reviewed, Said
 from worker.domain.check.shared_head import Sibling
-from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.verdict import Accept
+from worker.judge.merge_group import Passes, Published, Stops, Why
 from worker.render import check, group, standing
 from worker.render.decisions import unjudged, with_people
 from worker.render.siblings import together

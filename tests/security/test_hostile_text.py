@@ -28,7 +28,6 @@ from worker.domain.check.overrides import Contest, Override, Reviewed, Said
 from worker.domain.config.command_permissions import Refusal, Role
 from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
-from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import CommandName
 from worker.domain.request.pause import Suspension
@@ -49,6 +48,7 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.dossier.config_file import configured, read_config
+from worker.judge.merge_group import Passes, Published, Stops, Why
 from worker.render import answers, awaited, configuration, decisions, feedback, group, history, pause
 from worker.render.check import check_content, failed, waiting_for_ci
 from worker.render.columns import Ink, Page

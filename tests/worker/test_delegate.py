@@ -12,10 +12,10 @@ from pytest_httpserver import HTTPServer
 from tests.world.anthropic import Anthropic
 from tests.world.replies import accept, cannot_tell, reject
 from worker.delegate import enriched, judge_output, open_judge
-from worker.domain.judgement import Ruling, criteria_from, dossier_of
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import InputError
+from worker.judge.task_judgement import Ruling, criteria_from, dossier_of
 from worker.local.recorded import RecordedSource
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import open_store

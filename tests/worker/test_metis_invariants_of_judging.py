@@ -22,7 +22,7 @@ from tests.world.redis import Redis
 from tests.world.replies import accept
 from worker.domain.ids import DeliveryId
 from worker.domain.verdict.budget import Caps
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 from worker.settings import ModelAccess
 from worker.store.connection import open_store
 

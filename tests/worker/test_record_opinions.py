@@ -15,7 +15,7 @@ from worker.domain.value import replace
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.events import Begun, EvalTrigger, Event
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.judge.court import content_of, hear
+from worker.judge.judge import content_of, hear
 from worker.pipeline import settle
 from worker.record import Keepers, Shelves, Telling, record, record_beside
 

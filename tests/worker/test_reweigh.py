@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
+from tests.worker.judge.test_outcome_scores import entry, outcomes
 from tests.worker.render.samples import accepted, dossier, rejected
-from tests.worker.test_aggregate import entry, outcomes
-from worker.aggregate import pull_request_verdict
-from worker.ci_checks import ci_check_verdicts
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.verdict.events import subject_id
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, Reject
+from worker.judge.ci_checks import ci_check_verdicts
+from worker.judge.outcome_scores import pull_request_verdict
+from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 from worker.reweigh import Weighing
-from worker.rulebook import load_ci_check_rubric, load_pull_request_rubric
 
 CHECKS, WHOLES = load_ci_check_rubric(), load_pull_request_rubric()
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

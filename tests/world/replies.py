@@ -7,7 +7,7 @@ side of its decision.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 
 GOOD, BAD = 8, 2
 

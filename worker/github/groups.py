@@ -11,7 +11,6 @@ from typing import Final
 from worker.domain.check.check_run import CHECK_NAME, external_id
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.dossier.dossier import Ci, Dossier
-from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import Value
@@ -22,6 +21,7 @@ from worker.github.graph import Member, OurRun, PullGraph
 from worker.github.patches import PatchedDiff
 from worker.github.replies import GraphContext, GraphPull, Runs
 from worker.github.source import READINGS, Looking, PullReading
+from worker.judge.merge_group import Published
 
 PER_PAGE: Final = 100
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker.domain.check.check_run import CHECK_NAME
-from worker.domain.group_answer import Published
 from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import JudgeRequest
 from worker.github.budget import Need
@@ -17,6 +16,7 @@ from worker.github.groups import newest_of
 from worker.github.queries import MEMBER_FIELDS
 from worker.github.replies import GraphReply
 from worker.github.repositories import Answer
+from worker.judge.merge_group import Published
 
 AT_ONCE: Final = 100
 """GitHub counts 12 points for as many, of 5,000 an hour."""

@@ -1,6 +1,6 @@
 """Several opinions on one change, ruled together: what comes out of it, and what it means that one could not be had.
 
-Does not rule (`second` and `lenses` do) and asks nobody. Invariant: what several rule together names whose words stand.
+Does not rule (`second_opinion` and `panel` do) and asks nobody. Invariant: what several rule together names whose words stand.
 """
 
 from enum import StrEnum

@@ -1,6 +1,6 @@
 """Who is asked about a change: one model, or a board of three lenses; and a stronger model after it, if need be.
 
-Asks nobody itself (`worker.judge.asking` does), and rules by the rules of `second` and `lenses`. Imported only when a model is
+Asks nobody itself (`worker.judge.model_judge` does), and rules by the rules of `second_opinion` and `panel`. Imported only when a model is
 asked. Invariant: every opinion is kept as its own, and what all of them cost is counted once, in the verdict they lead to.
 """
 
@@ -11,13 +11,13 @@ from worker.domain.ports import Model
 from worker.domain.value import replace
 from worker.domain.verdict.audit import Stage, Step
 from worker.domain.verdict.verdict import Tokens
-from worker.judge import words
+from worker.judge import texts
 from worker.judge.accord import Accord, Joined, leaning
-from worker.judge.asking import ask
-from worker.judge.bench import Bench, Docket, Seat, Sitting, Spent, Voice
-from worker.judge.lenses import FOCUS, Lens, Seen, rule_of_board
+from worker.judge.context import Bench, Docket, Seat, Sitting, Spent, Voice
+from worker.judge.model_judge import ask
+from worker.judge.panel import FOCUS, Lens, Seen, rule_of_board
 from worker.judge.rulings import Hearing
-from worker.judge.second import rule_of_two, why_again
+from worker.judge.second_opinion import rule_of_two, why_again
 
 
 def hear_opinions(hearing: Hearing, docket: Docket, bench: Bench, model: Model, reason: str) -> Sitting:
@@ -30,7 +30,7 @@ def hear_opinions(hearing: Hearing, docket: Docket, bench: Bench, model: Model, 
     second = ask(hearing, docket, bench, seat, why)
     voices = (*(first.voices or (Voice(Seat("first", model), first),)), Voice(seat, second))
     joined = rule_of_two(first.ruling, second.ruling)
-    return _together((first, second), joined, voices, words.second_asked(first.reason, bench.second.name, why))
+    return _together((first, second), joined, voices, texts.second_asked(first.reason, bench.second.name, why))
 
 
 def _first(hearing: Hearing, docket: Docket, bench: Bench, model: Model, reason: str) -> Sitting:
@@ -41,7 +41,7 @@ def _first(hearing: Hearing, docket: Docket, bench: Bench, model: Model, reason:
     sittings = [ask(hearing, docket, bench, seat, reason) for seat in seats]
     seen = [Seen(lens, sitting.ruling) for lens, sitting in zip(Lens, sittings, strict=True)]
     voices = tuple(Voice(seat, sitting) for seat, sitting in zip(seats, sittings, strict=True))
-    return _together(sittings, rule_of_board(seen), voices, words.board_asked(reason))
+    return _together(sittings, rule_of_board(seen), voices, texts.board_asked(reason))
 
 
 def _together(sittings: Sequence[Sitting], joined: Joined, voices: tuple[Voice, ...], reason: str) -> Sitting:

@@ -16,12 +16,12 @@ from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.bench import Bench, Docket
-from worker.judge.court import content_of, hear
+from worker.judge.context import Bench, Docket
 from worker.judge.escalation import Pause
+from worker.judge.judge import content_of, hear
 from worker.judge.llm.prompt_budget import Room
-from worker.judge.trail import first_difference
-from worker.rulebook import PromptText
+from worker.judge.rubric import PromptText
+from worker.judge.trace import first_difference
 
 DECIDED: Final = (
     "decision", "category", "abstain_reason", "throttled_reason", "evidence", "criteria", "scores", "composite", "score",

@@ -1,6 +1,6 @@
 """What the court holds by code alone.
 
-Does not build the verdict's frame (`worker.judge.court` does) and asks nobody (`worker.judge.asking` does). Invariant:
+Does not build the verdict's frame (`worker.judge.judge` does) and asks nobody (`worker.judge.model_judge` does). Invariant:
 a fact rejects; an accept needs every changed file read.
 """
 
@@ -28,7 +28,7 @@ from worker.domain.verdict.verdict import (
     ThrottledReason,
 )
 from worker.dossier.diff.parser import ChangeKind, Diff, FileDiff
-from worker.judge import words
+from worker.judge import texts as words
 from worker.judge.checks.ci_status import CiReport, first_failure
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.evidence import Places

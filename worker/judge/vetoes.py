@@ -1,6 +1,6 @@
 """What code holds against the model's word: claims, tests for code, names that are there, rules that are not, findings that do not survive.
 
-Asks nobody. Facts and unread files are vetoes, too, and stand where the ruling is made (`worker.judge.asking`). Invariant:
+Asks nobody. Facts and unread files are vetoes, too, and stand where the ruling is made (`worker.judge.model_judge`). Invariant:
 nothing here rejects: what is vetoed is a person's to decide, and the model's opinion stays on record.
 """
 
@@ -11,7 +11,7 @@ from worker.domain.pattern import pattern
 from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, CriterionVerdict
-from worker.judge import words
+from worker.judge import texts
 from worker.judge.checks.claims import meant
 from worker.judge.checks.missing_names import denied
 from worker.judge.checks.missing_rules import unwritten
@@ -50,20 +50,20 @@ def vetoed(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
 
 
 def _untested(criterion: CriterionVerdict) -> CriterionVerdict:
-    return criterion.model_copy(update={"status": CriterionStatus.MISSING, "evidence": (), "note": words.NO_TEST})
+    return criterion.model_copy(update={"status": CriterionStatus.MISSING, "evidence": (), "note": texts.NO_TEST})
 
 
 def _held_reject(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
     if found := denied(opinion, hearing.dossier):
-        said = words.there(found.name, found.path, found.line, is_taken=found.is_taken)
+        said = texts.there(found.name, found.path, found.line, is_taken=found.is_taken)
         return _held_against(ruling, said, "names")
     if rule := unwritten(opinion, hearing.dossier):
-        return _held_against(ruling, words.no_rule(rule), "rules")
+        return _held_against(ruling, texts.no_rule(rule), "rules")
     survival = survival_of(opinion, hearing)
     if survival is None:
         return ruling
     if survival.is_empty:
-        said = words.not_borne_out(opinion.concern, survival.refused)
+        said = texts.not_borne_out(opinion.concern, survival.refused)
         return _held_against(replace(ruling, evidence=()), said, "change")
     unmet = {one.id for one in opinion.criteria if one.status in UNMET}
     return _with_survivors(ruling, survival, unmet - survival.criteria)
@@ -72,13 +72,13 @@ def _held_reject(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Rul
 def _held_accept(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
     against = next(contradicted(hearing), None)
     if against is not None:
-        return _held_against(ruling, words.contradicted(*against), "claims")
+        return _held_against(ruling, texts.contradicted(*against), "claims")
     if bare := shown_by_others_alone(opinion, hearing):
-        return _held_against(ruling, words.shown_by_tests_alone(bare), "evidence")
+        return _held_against(ruling, texts.shown_by_tests_alone(bare), "evidence")
     if untested := untested_of(opinion, hearing):
-        return _held_against(ruling, words.met_without_a_test(untested), "tests")
+        return _held_against(ruling, texts.met_without_a_test(untested), "tests")
     left = left_open(opinion, hearing)
-    return _held_against(ruling, words.suspicions_left([one.finding for one in left]), SUSPICIONS) if left else ruling
+    return _held_against(ruling, texts.suspicions_left([one.finding for one in left]), SUSPICIONS) if left else ruling
 
 
 def _held_against(ruling: Ruling, said: tuple[str, str], why: str) -> Ruling:
@@ -88,7 +88,7 @@ def _held_against(ruling: Ruling, said: tuple[str, str], why: str) -> Ruling:
 def _with_survivors(ruling: Ruling, survival: Survival, refuted: Collection[str]) -> Ruling:
     """The reject without what the change speaks against."""
     criteria = tuple(
-        one.model_copy(update={"status": CriterionStatus.UNVERIFIABLE, "note": words.SPOKEN_OF})
+        one.model_copy(update={"status": CriterionStatus.UNVERIFIABLE, "note": texts.SPOKEN_OF})
         if one.id in refuted
         else one
         for one in ruling.criteria
@@ -117,22 +117,22 @@ def question_of(opinion: ModelOpinion, hearing: Hearing, asked: Collection[str] 
 
 def _question_of_reject(opinion: ModelOpinion, hearing: Hearing) -> str | None:
     if found := denied(opinion, hearing.dossier):
-        return words.look_there(found.name, found.path, found.line, is_taken=found.is_taken)
+        return texts.look_there(found.name, found.path, found.line, is_taken=found.is_taken)
     if rule := unwritten(opinion, hearing.dossier):
-        return words.look_for_rule(rule)
+        return texts.look_for_rule(rule)
     survival = survival_of(opinion, hearing)
-    return words.nothing_survives(survival.refused) if survival and survival.is_empty else None
+    return texts.nothing_survives(survival.refused) if survival and survival.is_empty else None
 
 
 def _question_of_accept(opinion: ModelOpinion, hearing: Hearing, asked: Collection[str]) -> str | None:
     if bare := shown_by_others_alone(opinion, hearing):
-        return words.look_at_code(bare)
+        return texts.look_at_code(bare)
     if hearing.opinion.facts:
         return None
     if untested := untested_of(opinion, hearing):
-        return words.look_for_a_test(untested)
+        return texts.look_for_a_test(untested)
     left = [one.id for one in left_open(opinion, hearing) if one.id in asked]
-    return words.settle(left) if left else None
+    return texts.settle(left) if left else None
 
 
 def untested_of(opinion: ModelOpinion, hearing: Hearing) -> tuple[str, ...]:

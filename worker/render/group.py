@@ -10,10 +10,10 @@ from typing import Final
 from worker.domain.check.check_run import Block, CheckContent, Conclusion, none_coming, pending
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.wait_status import Awaiting, Reason, reason_of
-from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import EvalId, RepositoryName
 from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Accept
+from worker.judge.merge_group import Passes, Published, Stops, Why
 from worker.render.check import BODY_BYTES
 from worker.render.markdown import address, blocks, joined, link, prose
 from worker.render.visible import fit, one_line

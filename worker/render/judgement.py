@@ -3,7 +3,7 @@
 Does not print. Invariant: no character of an output or a criterion can move the cursor, change colours or hide text.
 """
 
-from worker.domain.judgement import Judgement
+from worker.judge.task_judgement import Judgement
 from worker.render.visible import one_line
 
 NOT_KNOWN = "not known"

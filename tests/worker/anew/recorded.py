@@ -18,7 +18,7 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
 from worker.dossier.assemble import complete
 from worker.evaluate import Order, Terms, terms_of
-from worker.judge.court import docket, hear
+from worker.judge.judge import docket, hear
 from worker.record import Keepers, record
 from worker.seats import open_bench
 from worker.settings import Settings

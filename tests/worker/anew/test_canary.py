@@ -19,7 +19,7 @@ from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.evaluate import Desk, Ended, Terms, terms_of
-from worker.rulebook import load_prompt
+from worker.judge.rubric import load_prompt
 from worker.settings import Canary, ModelAccess, Settings
 from worker.store.connection import Store
 from worker.system_clock import SystemClock

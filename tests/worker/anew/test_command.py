@@ -21,7 +21,7 @@ from tests.world.replies import cannot_tell, reject
 from worker.domain import keys
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.system_clock import SystemClock

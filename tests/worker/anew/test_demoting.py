@@ -22,12 +22,12 @@ from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.demotion import Demotion, Tally
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
-from worker.judge.bench import Bench
-from worker.judge.court import consider
+from worker.judge.context import Bench
+from worker.judge.judge import consider
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble, with_demotions
 from worker.record import Keepers
-from worker.rulebook import load_prompt, load_rubric
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.system_clock import SystemClock

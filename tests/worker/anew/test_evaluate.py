@@ -22,8 +22,8 @@ from worker.domain.verdict.events import Event, EventKind, FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError, RubricRefused
 from worker.evaluate import Desk, Ended, Order
+from worker.judge.rubric import load_rubric
 from worker.rerun import order_of
-from worker.rulebook import load_rubric
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store
 from worker.store.wire import blob, items

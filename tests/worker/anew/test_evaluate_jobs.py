@@ -12,7 +12,7 @@ from worker.domain.ids import InstallationId
 from worker.domain.value import replace
 from worker.evaluate_jobs import Errand, performed
 from worker.jobs import SCENE, Scene
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 from worker.settings import Canary, Settings
 from worker.store.connection import Store
 from worker.system_clock import SystemClock

@@ -18,11 +18,11 @@ from worker.board import Silent
 from worker.command_line import judge_locally
 from worker.domain.verdict.rubric import Versioned
 from worker.errors import RubricRefused
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
+from worker.judge.rubric import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, judge_pull_request
 from worker.record import Keepers
-from worker.rulebook import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.pulls import Limits

@@ -24,7 +24,7 @@ from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
 from worker.evaluate import Desk, Ended
-from worker.rulebook import load_prompt, load_rubric, read_rubric
+from worker.judge.rubric import load_prompt, load_rubric, read_rubric
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store
 

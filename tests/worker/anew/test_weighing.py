@@ -22,7 +22,6 @@ from tests.worker.store.watching import judged as accepts
 from tests.world.redis import Redis
 from worker.domain import keys
 from worker.domain.dossier.dossier import CiCheck
-from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import Happened
@@ -33,8 +32,9 @@ from worker.evaluate import weighing_terms
 from worker.evaluate_jobs import Errand, performed
 from worker.github.groups import Head
 from worker.jobs import SCENE, Scene
+from worker.judge.merge_group import Published
+from worker.judge.rubric import load_ci_check_rubric
 from worker.rerun import order_of
-from worker.rulebook import load_ci_check_rubric
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.outcomes import Outcomes

@@ -8,13 +8,13 @@ import pytest
 from tests.worker.github.conftest import INSTALLATION, Opened, Place
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import MergeGroup, pull_of
-from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId
 from worker.errors import Gone, Unavailable
 from worker.github.checks import GitHubCheckRuns, GitHubChecks
 from worker.github.client import AppAccess
 from worker.github.groups import GitHubGroups, Head, group_external_id
 from worker.github.source import looking
+from worker.judge.merge_group import Published
 from worker.publish import no_lease
 from worker.settings import Settings
 

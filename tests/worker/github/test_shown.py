@@ -7,7 +7,6 @@ import pytest
 from tests.worker.github.conftest import INSTALLATION, Drawer, Place
 from tests.worker.github.test_budget import Page
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.group_answer import Published
 from worker.domain.ports import Left
 from worker.domain.request.judge_request import JudgeRequest
 from worker.errors import RateLimited
@@ -15,6 +14,7 @@ from worker.github.budget import LEAST, Need
 from worker.github.checks import GitHubCheckRuns, GitHubChecks
 from worker.github.client import AppAccess, app_access
 from worker.github.shown import GitHubShown
+from worker.judge.merge_group import Published
 from worker.publish import no_lease
 from worker.settings import Settings
 from worker.system_clock import SystemClock

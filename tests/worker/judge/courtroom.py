@@ -8,8 +8,8 @@ from typing import Any
 from tests.worker.judge.making import HEAD, NOW, ScriptedModel
 from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId
 from worker.domain.verdict.verdict import Subject
-from worker.judge.bench import Bench, Docket
-from worker.rulebook import load_prompt, load_rubric
+from worker.judge.context import Bench, Docket
+from worker.judge.rubric import load_prompt, load_rubric
 
 
 def bench(model: ScriptedModel | None = None, threshold: float = 0.7) -> Bench:

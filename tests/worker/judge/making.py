@@ -15,7 +15,7 @@ from worker.domain.ports import Prompt, Reply, StopReason
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, Reject, Tokens
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 
 HEAD, BASE = "a" * 40, "b" * 40
 NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)

@@ -4,8 +4,8 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import accept, dossier, model_of, new_file, reply
 from worker.domain.dossier.dossier import HeadFile, Issue, Policy
 from worker.dossier.diff.parser import diff_of
-from worker.judge.court import hear, judge
 from worker.judge.disclosure import shareable, verdict_without_secrets, without_secrets
+from worker.judge.judge import hear, judge
 
 TOKEN = "ghp_" + "a1B2" * 9
 PATH = f"keys/{TOKEN}.txt"

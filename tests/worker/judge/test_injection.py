@@ -25,11 +25,11 @@ from worker.dossier.diff.parser import parse_diff
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
-from worker.judge.court import hear
+from worker.judge.judge import hear
 from worker.judge.llm.fencing import visible
 from worker.judge.llm.prompt import Material, ask_about, system_part
 from worker.judge.llm.reply_schema import reply_schema
-from worker.rulebook import load_prompt, load_rubric
+from worker.judge.rubric import load_prompt, load_rubric
 
 RUBRIC, TEXT = load_rubric(), load_prompt()
 INNOCENT = "Uploads are retried when the server is busy."

@@ -7,7 +7,7 @@ from tests.worker.signals.every_fact import EXAMPLES
 from tests.worker.signals.made import RUBRIC
 from worker.domain.verdict.verdict import Category, CriterionStatus
 from worker.dossier.diff.parser import parse_diff
-from worker.judge import words
+from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
@@ -202,12 +202,12 @@ def test_no_two_facts_of_one_category_share_their_step_by_chance() -> None:
 
 def test_all_broken_rules_are_named_and_what_is_mended_alike_once() -> None:
     steps = [fact(line=line, step=f"{do} at upload.py:{line}.") for line, do in ((2, "Mend"), (3, "Add"), (5, "Mend"))]
-    assert words.fact_steps(steps) == "Mend at upload.py:2 and upload.py:5. Add at upload.py:3."
-    assert words.fact_steps([*steps, *steps]).endswith('Then see to the 3 other facts under "Evidence".')
-    assert words.fact_steps([*steps, fact()]).endswith('the 1 other fact under "Evidence".')
+    assert texts.fact_steps(steps) == "Mend at upload.py:2 and upload.py:5. Add at upload.py:3."
+    assert texts.fact_steps([*steps, *steps]).endswith('Then see to the 3 other facts under "Evidence".')
+    assert texts.fact_steps([*steps, fact()]).endswith('the 1 other fact under "Evidence".')
     alike = [fact(line=line, step=f"Mend at upload.py:{line}.") for line in (2, 3, 5)]
-    assert words.fact_steps(alike) == "Mend at upload.py:2, upload.py:3 and upload.py:5."
-    assert words.fact_steps([fact(path=None, line=None, step="Push it.")]) == "Push it."
+    assert texts.fact_steps(alike) == "Mend at upload.py:2, upload.py:3 and upload.py:5."
+    assert texts.fact_steps([fact(path=None, line=None, step="Push it.")]) == "Push it."
 
 
 def test_a_fact_without_a_step_and_a_suspicion_with_one_are_no_signal() -> None:

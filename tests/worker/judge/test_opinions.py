@@ -25,11 +25,11 @@ from worker.domain.verdict.audit import Heard, Stage, audit_json, read_audit
 from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.verdict import VERDICT, AbstainReason, Category
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.bench import Bench
-from worker.judge.court import content_of, hear
+from worker.judge.context import Bench
+from worker.judge.judge import content_of, hear
 from worker.judge.llm.prompt_budget import Room
 from worker.judge.replay import replay
-from worker.rulebook import load_prompt, load_rubric
+from worker.judge.rubric import load_prompt, load_rubric
 
 OUTAGE = Unavailable("The model", "status 529")
 OVER = BudgetReached(Level(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decimal("0.02"))

@@ -24,7 +24,7 @@ from worker.dossier.diff.parser import parse_diff
 from worker.dossier.secrets import SecretKind
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.llm.prompt import Material, ask_about
-from worker.rulebook import load_prompt, load_rubric
+from worker.judge.rubric import load_prompt, load_rubric
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/privacy.md").read_text(encoding="utf-8")
 CANARY = "CANARY-TEXT"

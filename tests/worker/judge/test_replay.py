@@ -18,7 +18,7 @@ from tests.worker.judge.making import (
     reject,
     reply,
 )
-from tests.worker.judge.test_court_properties import BENCHES, DOSSIERS, HARD
+from tests.worker.judge.test_judge_properties import BENCHES, DOSSIERS, HARD
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ports import StopReason
@@ -28,11 +28,11 @@ from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import VERDICT
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.bench import Bench
-from worker.judge.court import hear
+from worker.judge.context import Bench
 from worker.judge.escalation import Pause
+from worker.judge.judge import hear
 from worker.judge.replay import docket_beside, replay
-from worker.rulebook import load_prompt, load_rubric
+from worker.judge.rubric import load_prompt, load_rubric
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OVER = BudgetReached(Level(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02"))

@@ -4,7 +4,7 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import dossier, model_of
 from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.verdict.verdict import Abstain, AbstainReason
-from worker.judge.court import judge
+from worker.judge.judge import judge
 
 WANTED = Policy(require_issue=True)
 

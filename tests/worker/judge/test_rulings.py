@@ -16,15 +16,15 @@ from worker.domain.verdict.verdict import (
     Side,
 )
 from worker.dossier.diff.parser import parse_diff
-from worker.judge import words
+from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
 from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Stop
 from worker.judge.llm.reply import read_reply
 from worker.judge.llm.reply_schema import Asked
+from worker.judge.rubric import load_rubric
 from worker.judge.rulings import EVIDENCE, Hearing, Ruling, changed_places, without_model
-from worker.rulebook import load_rubric
 
 FULL = Coverage()
 GONE = "diff --git a/old.md b/old.md\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/old.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
@@ -81,17 +81,17 @@ def test_many_facts_are_named_in_part() -> None:
 
 
 def test_suspicions_are_counted_in_an_unproven_verdict() -> None:
-    assert words.unproven(words.Skipped.TIER, 1)[0].endswith("1 suspicion to look at.")
-    assert words.unproven(words.Skipped.NO_MODEL, 2)[0].endswith("2 suspicions to look at.")
-    outsider = words.unproven(words.Skipped.OUTSIDER, 1)
+    assert texts.unproven(texts.Skipped.TIER, 1)[0].endswith("1 suspicion to look at.")
+    assert texts.unproven(texts.Skipped.NO_MODEL, 2)[0].endswith("2 suspicions to look at.")
+    outsider = texts.unproven(texts.Skipped.OUTSIDER, 1)
     assert outsider[0].endswith("its author has no write access here. 1 suspicion to look at.")
     assert "`/rejudge`" in outsider[1]
 
 
 @pytest.mark.parametrize(
-    "skipped", [words.Skipped.NO_MODEL, words.Skipped.TIER, words.Skipped.OUTSIDER, words.Skipped.WITHHELD]
+    "skipped", [texts.Skipped.NO_MODEL, texts.Skipped.TIER, texts.Skipped.OUTSIDER, texts.Skipped.WITHHELD]
 )
-def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: words.Skipped) -> None:
+def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: texts.Skipped) -> None:
     part = Coverage(read=("a.py",), unread=("big.json",))
     said = without_model(hearing(opinion()), Stop(AbstainReason.UNPROVEN, skipped, "r"), part).concern
     assert said.startswith("No fact was found in what could be read (not read in full: big.json)")
@@ -99,19 +99,19 @@ def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: w
 
 def test_where_nothing_could_be_read_nothing_was_looked_at() -> None:
     assert (
-        words.too_large(["a.bin"], is_nothing_read=True)[0]
+        texts.too_large(["a.bin"], is_nothing_read=True)[0]
         == "Nothing of this change could be read, so nothing was looked at. Not read: a.bin."
     )
-    assert words.too_large(["a.bin"])[0].startswith("Not everything that changed could be read")
+    assert texts.too_large(["a.bin"])[0].startswith("Not everything that changed could be read")
 
 
 def test_on_a_laptop_the_reader_is_the_one_who_sets_the_key() -> None:
-    assert words.unproven(words.Skipped.NO_MODEL, 0, on_laptop=True)[1].startswith(
+    assert texts.unproven(texts.Skipped.NO_MODEL, 0, on_laptop=True)[1].startswith(
         "Set ANTHROPIC_API_KEY to have a model"
     )
-    assert "the operator" in words.unproven(words.Skipped.NO_MODEL, 0)[1]
-    assert "`--tier hybrid`" in words.unproven(words.Skipped.TIER, 0, on_laptop=True)[1]
-    assert "A person reviews it" in words.unproven(words.Skipped.TIER, 0)[1]
+    assert "the operator" in texts.unproven(texts.Skipped.NO_MODEL, 0)[1]
+    assert "`--tier hybrid`" in texts.unproven(texts.Skipped.TIER, 0, on_laptop=True)[1]
+    assert "A person reviews it" in texts.unproven(texts.Skipped.TIER, 0)[1]
 
 
 def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_file() -> None:
@@ -148,4 +148,4 @@ def test_what_a_model_said_to_an_overruled_accept_is_quoted() -> None:
     heard = dossier()
     said = read_reply(reply(accept()), Asked(heard.criteria or (), load_rubric(), Places(heard)))
     assert isinstance(said, ModelOpinion)
-    assert "said accept" in words.overruled("A stub.", said)
+    assert "said accept" in texts.overruled("A stub.", said)

@@ -19,7 +19,7 @@ from tests.worker.judge.making import (
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
-from worker.judge.court import hear, judge
+from worker.judge.judge import hear, judge
 from worker.judge.vetoes import is_test_or_text
 
 ALWAYS = 2.0

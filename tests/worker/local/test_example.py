@@ -7,10 +7,10 @@ from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import CiState, Dossier
 from worker.domain.verdict.verdict import Category
 from worker.dossier.assemble import complete
+from worker.judge.rubric import load_rubric
 from worker.local.checkout import CheckoutSource, Inputs
 from worker.local.example import Example, make_example
 from worker.local.junit import read_junit
-from worker.rulebook import load_rubric
 from worker.signals.heuristic_opinion import consider
 
 

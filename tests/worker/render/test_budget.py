@@ -12,9 +12,9 @@ from worker.domain.ids import EvalId
 from worker.domain.request.pause import Suspension, signals_of
 from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.verdict import AbstainReason, JudgeKind, ThrottledReason, Verdict
+from worker.judge.budget_rulings import nearly_used_up
 from worker.judge.escalation import Pause
-from worker.judge.throttling import nearly_used_up
-from worker.judge.words import budget, cap_in_the_way, dollars, paused
+from worker.judge.texts import budget, cap_in_the_way, dollars, paused
 from worker.render.check import check_content
 from worker.render.columns import Page
 from worker.render.terminal import report

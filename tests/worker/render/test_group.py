@@ -9,10 +9,10 @@ from tests.worker.render.rendered import ACTIVE, shown
 from tests.worker.render.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd
-from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
+from worker.judge.merge_group import Passes, Published, Stops, Why
 from worker.render.check import BODY_BYTES, check_content
 from worker.render.group import (
     STOPS,

@@ -2,8 +2,8 @@ from decimal import Decimal
 
 from inline_snapshot import snapshot
 
-from worker.domain.judgement import CriterionJudgement, Judgement, Ruling, not_asked, out_of_reach
 from worker.domain.verdict.verdict import EvidencePointer
+from worker.judge.task_judgement import CriterionJudgement, Judgement, Ruling, not_asked, out_of_reach
 from worker.render.judgement import told
 
 PLACE = EvidencePointer(path="output.txt", line=1, quote="name,\x1b[31mprice", note="no price")

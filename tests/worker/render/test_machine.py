@@ -16,11 +16,11 @@ from worker.domain.check.merge_group import GroupEnd
 from worker.domain.check.overrides import Override, Reviewed, Said
 from worker.domain.check.shared_head import IN_PROGRESS, Sibling
 from worker.domain.check.wait_status import Awaiting, Reason
-from worker.domain.group_answer import Passes, Published, Stops, Why
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason, Category
+from worker.judge.merge_group import Passes, Published, Stops, Why
 from worker.render import check, decisions, group, siblings, standing
 from worker.render.machine import BLOCK_BYTES, json_block, schema, text_of
 

@@ -17,7 +17,7 @@ from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffError
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 from worker.signals.heuristic_opinion import CRITERIA_IN_DOUBT, FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
 from worker.signals.registry import NAMES, SIGNALS
 

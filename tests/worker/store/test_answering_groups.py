@@ -15,13 +15,13 @@ from tests.worker.store.watching import Standing, judged, told
 from worker.domain import keys
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
-from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, DeliveryId
 from worker.domain.ports import Fence
 from worker.domain.request.judge_request import Trigger
 from worker.domain.waiting import GROUPS
 from worker.errors import FRESH, Gone, Unavailable
 from worker.github.groups import Head
+from worker.judge.merge_group import Published
 from worker.merge_group import ABANDONED, GroupClerk, Terms
 from worker.publish import no_lease
 from worker.store.connection import Store

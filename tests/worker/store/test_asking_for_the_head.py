@@ -17,11 +17,11 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import AssayError, Forbidden, Gone, Outage, Unavailable
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import Author, CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, judge_pull_request
 from worker.record import Keepers
-from worker.rulebook import load_prompt, load_rubric
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits
 from worker.store.wire import text

@@ -14,11 +14,11 @@ from worker.domain.ids import base_mark
 from worker.domain.value import replace
 from worker.dossier.assemble import complete
 from worker.dossier.config import config_of, with_last_good
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble, patience_with, still_running
 from worker.record import Keepers
-from worker.rulebook import load_prompt, load_rubric
 from worker.store.connection import Store
 from worker.store.wire import whole
 from worker.system_clock import SystemClock

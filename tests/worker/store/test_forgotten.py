@@ -7,10 +7,10 @@ import pytest
 from tests.worker.store.played import AT, HEAD, pull, wish
 from tests.worker.store.test_pulls import taken
 from worker.domain import keys
-from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId, InstallationId
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.forgotten import MOST_ASKED, Forgotten
+from worker.judge.merge_group import Published
 from worker.store.connection import Store
 from worker.store.pulls import Finish
 from worker.watch_court import RedisEnds

@@ -16,7 +16,6 @@ from tests.worker.store.watching import Standing, judged, told
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.group_answer import Published
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.verdict.audit import Heard
@@ -24,7 +23,8 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost
 from worker.github.groups import Head
 from worker.group_judge import GroupJudge, Tried
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
+from worker.judge.merge_group import Published
 from worker.record import Shelves, Telling
 from worker.store.connection import Store
 from worker.store.groups import TakenGroup

@@ -32,11 +32,11 @@ from worker.domain.value import replace
 from worker.domain.verdict.audit import AuditRecord, Law, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unavailable, Unreadable
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble
 from worker.record import Keepers
-from worker.rulebook import load_prompt, load_rubric
 from worker.settings import Timing
 from worker.store.checks import OverdueCheck, RedisChecks
 from worker.store.connection import Store, open_store

@@ -23,14 +23,14 @@ from tests.worker.store.watching import (
     wholes,
 )
 from tests.world.redis import Redis
-from worker.aggregate import next_eval_id
 from worker.domain import keys
 from worker.domain.request.pull_request_events import Happened
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept
 from worker.errors import LeaseLost
+from worker.judge.outcome_scores import next_eval_id
+from worker.judge.rubric import load_pull_request_rubric
 from worker.outcomes import Concluding
-from worker.rulebook import load_pull_request_rubric
 from worker.settings import Timing
 from worker.store.connection import Store, open_store
 from worker.store.door import Outcome as Taken

@@ -3,7 +3,7 @@
 import pytest
 
 from worker.errors import RubricRefused
-from worker.rulebook import load_ci_check_rubric, load_pull_request_rubric, load_rubric, shipped_rubrics
+from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric, load_rubric, shipped_rubrics
 from worker.store.connection import Store
 
 EDITED = load_rubric().model_copy(update={"escalation_threshold": 0.123})

@@ -13,11 +13,11 @@ from worker.board import Silent
 from worker.domain.request.judge_request import Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
-from worker.judge.bench import Bench
-from worker.judge.court import content_of
+from worker.judge.context import Bench
+from worker.judge.judge import content_of
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, Judged, decided_by_people
-from worker.rulebook import load_prompt, load_rubric
 from worker.system_clock import SystemClock
 
 

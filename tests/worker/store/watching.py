@@ -15,9 +15,9 @@ from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
+from worker.judge.rubric import load_pull_request_rubric
 from worker.outcomes import Concluding, Follower
 from worker.record import entry
-from worker.rulebook import load_pull_request_rubric
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits
 

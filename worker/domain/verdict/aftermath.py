@@ -1,6 +1,6 @@
 """The two rubrics that no model reads: how the life of a CI check and the outcomes of a pull request are weighed.
 
-Does not read files (`worker.rulebook` does) and does not score (`worker.ci_checks` and `worker.aggregate` do).
+Does not read files (`worker.judge.rubric` does) and does not score (`worker.judge.ci_checks` and `worker.judge.outcome_scores` do).
 Invariant: an unknown field is refused by its path, and what outweighs what is not for a rubric to turn round.
 """
 

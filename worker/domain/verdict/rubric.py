@@ -1,6 +1,6 @@
 """The rubric: what is scored, what 10/10 looks like, and the thresholds.
 
-Does not read files (`worker.rulebook` does). Invariant: an unknown field is refused by its path.
+Does not read files (`worker.judge.rubric` does). Invariant: an unknown field is refused by its path.
 """
 
 from typing import Annotated, Literal

@@ -13,7 +13,7 @@ from worker.domain.value import Value, replace
 from worker.errors import Unavailable
 from worker.evaluation.bench.judge_row import sit
 from worker.evaluation.bench.rows import Raw, read_row
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
 from worker.judge.llm.client import with_room
 from worker.llm.prices import TYPICAL_OUTPUT, worst_case
 from worker.llm.size import size_of

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from worker.domain.model import Frozen
 from worker.errors import InputError
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
 
 VERDICTS: Final = "verdicts.jsonl"
 TRAITS: Final = "traits.jsonl"

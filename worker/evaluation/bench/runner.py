@@ -19,7 +19,7 @@ from worker.evaluation.bench.judge_row import sit
 from worker.evaluation.bench.rows import Raw, read_lines, read_row
 from worker.evaluation.bench.run_budget import ACCOUNT, FilePurse, Money
 from worker.evaluation.bench.run_folder import Pages, pages
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
 from worker.seats import Payer, open_bench
 from worker.settings import Settings
 from worker.system_clock import SystemClock

@@ -18,7 +18,7 @@ from worker.domain.verdict.verdict import (
     CriterionVerdict,
     EvidencePointer,
 )
-from worker.judge import words
+from worker.judge import texts as words
 from worker.judge.checks.missing_rules import names_a_rule
 from worker.judge.rulings import Hearing
 from worker.signals.acceptance_gap.shortfall import is_spoken_of

@@ -12,11 +12,11 @@ from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import Exchange
 from worker.domain.verdict.opinion import ModelOpinion
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.bench import Spent
+from worker.judge.context import Spent
 from worker.judge.llm.fencing import cut, fence_for, fence_of, redacted, visible
 from worker.judge.llm.reply import ReplyError, ReplyFault
 from worker.judge.llm.reply_limits import LONGER
-from worker.judge.trail import exchange, unaffordable, unanswered
+from worker.judge.trace import exchange, unaffordable, unanswered
 
 Read = Callable[[Reply], ModelOpinion | ReplyError]
 

@@ -10,7 +10,7 @@ from typing import Final, assert_never
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry, conditions_of
 from worker.domain.verdict.verdict import Category, ClosingCondition, Reject
-from worker.judge import words
+from worker.judge import texts as words
 from worker.judge.llm.fencing import shown_path
 from worker.judge.rounds.changed_lines import Since
 from worker.judge.rounds.convergence import Refusal, still_open

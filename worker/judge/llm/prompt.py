@@ -32,7 +32,7 @@ from worker.judge.llm.reply_limits import MANY_FILES, reply_tokens
 from worker.judge.llm.reply_schema import reply_schema
 from worker.judge.llm.sections import Known, Limits, after_the_change, before_the_change
 from worker.judge.rounds.previous_rounds import Standing
-from worker.rulebook import PromptText
+from worker.judge.rubric import PromptText
 from worker.signals.analysis.change import Change, ChangedFile
 
 SCALES: Final = (1.0, 0.5, 0.25, 0.125)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from worker.domain.ports import Model, Prompt, Reply
 from worker.domain.value import replace
 from worker.errors import Unavailable
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
 
 
 class InTime:

@@ -20,8 +20,8 @@ from worker.domain.verdict.verdict import (
     Tokens,
 )
 from worker.dossier.diff.parser import DiffError
-from worker.judge.bench import Bench, Docket
 from worker.judge.checks.evidence import Places
+from worker.judge.context import Bench, Docket
 from worker.signals.heuristic_opinion import consider
 
 

@@ -21,7 +21,7 @@ from worker.domain.verdict.verdict import (
     EvidencePointer,
     Reject,
 )
-from worker.judge import words
+from worker.judge import texts
 from worker.judge.rounds.changed_lines import Since
 from worker.judge.rounds.previous_rounds import UNMET, Raised, Standing, seen, surface_of
 from worker.judge.rulings import Hearing, Ruling, closing_conditions, left_to_a_person
@@ -62,7 +62,7 @@ def converge(ruling: Ruling, answers: Answers, hearing: Hearing, standing: Stand
             return _reject(ruling, answers, hearing, replace(standing, conditions=conditions), limit)
         case "accept" if left := still_open(conditions):
             return Held(
-                left_to_a_person(ruling, words.conditions_left(left), ruling.decision),
+                left_to_a_person(ruling, texts.conditions_left(left), ruling.decision),
                 conditions,
                 "conditions are open",
             )
@@ -125,12 +125,12 @@ def _is_its_step(raised: Raised) -> bool:
 
 def _condition_of(criterion: CriterionVerdict, hearing: Hearing) -> str | None:
     """The text under which a criterion is a closing condition."""
-    return next((words.criterion_met(one) for one in hearing.criteria if one.id == criterion.id), None)
+    return next((texts.criterion_met(one) for one in hearing.criteria if one.id == criterion.id), None)
 
 
 def _reject(ruling: Ruling, answers: Answers, hearing: Hearing, standing: Standing, limit: int) -> Held:
     if standing.round > limit:
-        return _refuse(ruling, words.round_limit(limit, ruling.concern), standing, "the round limit is reached")
+        return _refuse(ruling, texts.round_limit(limit, ruling.concern), standing, "the round limit is reached")
     if hearing.opinion.facts:
         return _held_on_facts(ruling, hearing, standing)
     grounds = grounds_of(ruling, answers, hearing, standing)
@@ -138,7 +138,7 @@ def _reject(ruling: Ruling, answers: Answers, hearing: Hearing, standing: Standi
         return _on_conditions_alone(ruling, answers, hearing, standing)
     if repeats(ruling, standing):
         times = len(_earlier(ruling, standing)) + 1
-        return _refuse(ruling, words.repeated(times, ruling.concern), standing, Refusal.REPEATED)
+        return _refuse(ruling, texts.repeated(times, ruling.concern), standing, Refusal.REPEATED)
     carried = replace(ruling, evidence=(*grounds.new, *grounds.known), criteria=_criteria(ruling, grounds, standing))
     with_step = grounds.opens_more and not _is_said_already(carried, standing)
     return Held(carried, _frozen(carried, hearing, standing, with_step=with_step), _dropped(ruling, carried))
@@ -218,7 +218,7 @@ def _criterion(one: CriterionVerdict, grounds: Grounds, standing: Standing) -> C
 
 
 _WORD: Final = pattern(r"\w+")
-_UNSAID: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": words.UNCHANGED_SINCE}
+_UNSAID: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": texts.UNCHANGED_SINCE}
 
 
 def _held_on_facts(ruling: Ruling, hearing: Hearing, standing: Standing) -> Held:
@@ -233,7 +233,7 @@ def _held_on_facts(ruling: Ruling, hearing: Hearing, standing: Standing) -> Held
         if facts:
             carried = replace(carried, criteria=_criteria(ruling, grounds, standing))
         if facts and not known and not any(map(standing.since.part, facts)):
-            carried = replace(carried, concern=words.late_fact(carried.concern))
+            carried = replace(carried, concern=texts.late_fact(carried.concern))
     return Held(carried, _frozen(carried, hearing, standing, with_step=not known))
 
 
@@ -260,8 +260,8 @@ def _taught(ruling: Ruling, standing: Standing) -> Ruling:
     if not earlier or ruling.category is None:
         return ruling
     quote = next((one.quote for one in ruling.evidence if one.quote), None)
-    step = words.fact_step_again(ruling.next_step or "", quote, len(earlier) + 1)
-    return replace(ruling, concern=words.taught(ruling.concern, ruling.category), next_step=step)
+    step = texts.fact_step_again(ruling.next_step or "", quote, len(earlier) + 1)
+    return replace(ruling, concern=texts.taught(ruling.concern, ruling.category), next_step=step)
 
 
 def _on_conditions_alone(ruling: Ruling, answers: Answers, hearing: Hearing, standing: Standing) -> Held:
@@ -271,9 +271,9 @@ def _on_conditions_alone(ruling: Ruling, answers: Answers, hearing: Hearing, sta
         left = still_open(standing.conditions)
         places = tuple(one.place for one in ruling.evidence)
         bare = replace(ruling, evidence=(), criteria=_criteria(ruling, Grounds(), standing))
-        return _refuse(bare, words.nothing_new(left, ruling.concern, places), standing, Refusal.NOT_NEW)
+        return _refuse(bare, texts.nothing_new(left, ruling.concern, places), standing, Refusal.NOT_NEW)
     raised, places = proven
-    concern, next_step = words.still_open(raised.condition, raised.by.round)
+    concern, next_step = texts.still_open(raised.condition, raised.by.round)
     criteria = _criteria(ruling, Grounds(), standing)
     carried = replace(ruling, concern=concern, next_step=next_step, evidence=places, criteria=criteria)
     return Held(replace(carried, category=raised.by.category), standing.conditions, Refusal.NOT_NEW)

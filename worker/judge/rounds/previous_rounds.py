@@ -26,8 +26,8 @@ from worker.domain.verdict.verdict import (
     Reject,
 )
 from worker.dossier.diff.parser import Diff
-from worker.judge.bench import Docket
 from worker.judge.checks.evidence import Places
+from worker.judge.context import Docket
 from worker.judge.rounds.changed_lines import Since, lines_since
 from worker.judge.rulings import Hearing, Ruling
 

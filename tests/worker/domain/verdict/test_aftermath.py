@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from worker.domain.verdict.aftermath import PullRequestRubric
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.rulebook import load_ci_check_rubric, load_pull_request_rubric
+from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
 from worker.signals.registry import NAMES
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from worker.domain.verdict.law import digest_of, law_of, weighing_law_of
-from worker.rulebook import load_ci_check_rubric, load_rubric, read_rubric
+from worker.judge.rubric import load_ci_check_rubric, load_rubric, read_rubric
 
 SHIPPED: Final = Path(__file__).resolve().parents[4] / "rubrics" / "default.yml"
 

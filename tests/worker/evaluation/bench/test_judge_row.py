@@ -8,7 +8,7 @@ from tests.worker.signals.made import plain_dossier
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.bench.judge_row import OTHER, sit
 from worker.evaluation.bench.rows import Row
-from worker.judge.bench import Bench
+from worker.judge.context import Bench
 from worker.system_clock import SystemClock
 
 

@@ -7,7 +7,7 @@ import pytest
 from worker.domain.verdict.verdict import Category
 from worker.evaluation.bench.measures import Share
 from worker.evaluation.bench.signals_report import may_block, measured, measured_line, signals_page
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import Kind, Looks, Signal
 

@@ -11,7 +11,7 @@ from worker.domain.dossier.dossier import HeadFile
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import AbstainReason, Category, CriterionStatus, CriterionVerdict, EvidencePointer
 from worker.judge.checks.missing_names import MOST_CHARACTERS, Denied, denied
-from worker.judge.court import judge
+from worker.judge.judge import judge
 
 UPLOAD = "from net import backoff\n\n\ndef upload(data):\n    return backoff(send(data))\n\n\nclass Sender:\n    async def send(self): ...\n"
 NET = "LIMIT = 3\n\n\ndef backoff(reply):\n    return reply\n\n\ndef jitter():\n    return 0\n"

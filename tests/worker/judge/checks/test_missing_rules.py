@@ -10,7 +10,7 @@ from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Guidance, Unread
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import AbstainReason, Category, EvidencePointer
 from worker.judge.checks.missing_rules import SHOWN, unwritten
-from worker.judge.court import judge
+from worker.judge.judge import judge
 
 RULES = Guidance(
     path="AGENTS.md",

@@ -19,7 +19,7 @@ from tests.worker.judge.making import (
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Guidance, HeadFile
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, CriterionStatus, Reject
-from worker.judge.court import hear, judge
+from worker.judge.judge import hear, judge
 from worker.judge.llm.reply import ReplyFault
 
 VAGUE = "This must not be merged."

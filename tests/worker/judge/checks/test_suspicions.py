@@ -25,7 +25,7 @@ from worker.dossier.diff.parser import diff_of
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places
 from worker.judge.checks.suspicions import left_open
-from worker.judge.court import hear, judge
+from worker.judge.judge import hear, judge
 from worker.judge.rulings import Hearing
 
 CODE = ("def send(payload):", "    print(payload)", "    retry = post(payload)", "    return retry", "", "LIMIT = 3")

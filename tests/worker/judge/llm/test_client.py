@@ -13,7 +13,7 @@ from worker.judge.llm.client import Answered, Consultation, ReplyInvalid, Unreac
 from worker.judge.llm.reply import ReplyError, ReplyFault, read_reply
 from worker.judge.llm.reply_limits import LONGER
 from worker.judge.llm.reply_schema import Asked, reply_schema
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 
 DOSSIER = dossier()
 ASKED = Asked(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER))

@@ -32,8 +32,8 @@ from worker.judge.checks.evidence import Places
 from worker.judge.llm.prompt import Material, Question, ask_about, system_part
 from worker.judge.llm.prompt_budget import Room
 from worker.judge.llm.reply_schema import reply_schema
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.llm.size import size_of
-from worker.rulebook import load_prompt, load_rubric
 
 RUBRIC, TEXT = load_rubric(), load_prompt()
 

@@ -26,7 +26,7 @@ from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
 from worker.judge.llm.prompt import Material, Question, ask_about
 from worker.judge.llm.redact import WITHHELD_LINE, Sendable, sendable
-from worker.rulebook import load_prompt, load_rubric
+from worker.judge.rubric import load_prompt, load_rubric
 
 TOKEN = "gh" + "p_" + "q7Rk2Zp9XvTn4Lw8sYd3Hc6MaB1cD5eF0gJ2"
 DRAWN = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"

@@ -16,7 +16,7 @@ from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePoi
 from worker.judge.checks.evidence import Places
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
 from worker.judge.llm.reply_schema import Asked, ReplyDocument, reply_schema
-from worker.rulebook import load_rubric
+from worker.judge.rubric import load_rubric
 
 DOSSIER = dossier()
 ASKED = Asked(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER), frozenset({"AC1"}))

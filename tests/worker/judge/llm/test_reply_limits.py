@@ -7,7 +7,7 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, ScriptedModel, accept, dossier, model_of, new_file, reject
 from tests.worker.judge.making import place as place_of
 from worker.domain.verdict.verdict import Accept, Reject, Verdict
-from worker.judge.court import judge
+from worker.judge.judge import judge
 from worker.judge.llm.reply_limits import (
     BYTES_A_TOKEN,
     CONCERN_WORDS,
@@ -22,8 +22,8 @@ from worker.judge.llm.reply_limits import (
     reply_tokens,
 )
 from worker.judge.llm.reply_schema import reply_schema
+from worker.judge.rubric import load_prompt, load_rubric
 from worker.render.check import check_content
-from worker.rulebook import load_prompt, load_rubric
 
 RUBRIC = [one.id for one in load_rubric().criteria]
 PATH = "worker/judge/heuristics/words.py"

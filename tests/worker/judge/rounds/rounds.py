@@ -17,8 +17,8 @@ from worker.domain.ids import EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side
 from worker.dossier.diff.parser import diff_of
-from worker.judge.bench import Bench
-from worker.judge.court import content_of
+from worker.judge.context import Bench
+from worker.judge.judge import content_of
 from worker.pipeline import settle
 from worker.record import entry
 

@@ -6,7 +6,7 @@ from tests.worker.judge.verdicts import rejected
 from worker.domain.dossier.dossier import Dossier, Seed
 from worker.domain.ids import EvalId
 from worker.domain.verdict.verdict import JudgeKind, Reject, Score
-from worker.judge.court import judge
+from worker.judge.judge import judge
 from worker.judge.rounds.calibration import calibration, first_scores, progress
 from worker.judge.rounds.previous_rounds import Standing
 from worker.judge.scoring import moved

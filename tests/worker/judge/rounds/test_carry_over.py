@@ -31,7 +31,7 @@ from worker.domain.verdict.verdict import (
     Tokens,
 )
 from worker.judge.checks.evidence import Places
-from worker.judge.court import judge
+from worker.judge.judge import judge
 from worker.judge.rounds.carry_over import carried
 
 THEN = docket(eval_id=EvalId("0192-then"))

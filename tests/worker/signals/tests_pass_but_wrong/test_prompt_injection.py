@@ -7,7 +7,7 @@ import pytest
 from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, accept, dossier, model_of, new_file, reject
 from tests.worker.signals.made import RUBRIC, change_of, dossier_of
-from worker.judge.court import judge
+from worker.judge.judge import judge
 from worker.signals.heuristic_opinion import consider
 from worker.signals.tests_pass_but_wrong.prompt_injection import verdict_planted
 

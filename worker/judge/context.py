@@ -22,8 +22,8 @@ from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
 from worker.judge.escalation import Pause, Skipped
 from worker.judge.llm.prompt_budget import Room
+from worker.judge.rubric import PromptText
 from worker.judge.rulings import Ruling
-from worker.rulebook import PromptText
 
 if TYPE_CHECKING:
     from worker.dossier.secrets import Redaction

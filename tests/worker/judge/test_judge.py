@@ -54,8 +54,8 @@ from worker.domain.verdict.verdict import (
     Tokens,
 )
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.court import content_of, judge
-from worker.judge.court import docket as open_docket
+from worker.judge.judge import content_of, judge
+from worker.judge.judge import docket as open_docket
 
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
 OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.render.samples import abstained, accepted, rejected
-from worker.aggregate import next_eval_id, pull_request_verdict, submissions_of, weigh
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, Strength
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind
-from worker.rulebook import load_pull_request_rubric
+from worker.judge.outcome_scores import next_eval_id, pull_request_verdict, submissions_of, weigh
+from worker.judge.rubric import load_pull_request_rubric
 
 RUBRIC = load_pull_request_rubric()
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.worker.render.samples import accepted, rejected
-from worker.ci_checks import ci_check_verdicts, score_of
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import new_eval_id
 from worker.domain.value import Value
@@ -21,7 +20,8 @@ from worker.domain.verdict.verdict import (
     Reject,
     SubjectKind,
 )
-from worker.rulebook import load_ci_check_rubric
+from worker.judge.ci_checks import ci_check_verdicts, score_of
+from worker.judge.rubric import load_ci_check_rubric
 
 RUBRIC = load_ci_check_rubric()
 

@@ -12,8 +12,8 @@ from worker.domain.value import replace
 from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, ThrottledReason
 from worker.errors import BudgetReached
-from worker.judge.court import content_of, hear, judge
 from worker.judge.escalation import Pause
+from worker.judge.judge import content_of, hear, judge
 
 CENT = Decimal("0.01")
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")

@@ -9,10 +9,10 @@ from inline_snapshot import snapshot
 
 from worker.domain.verdict.verdict import Category
 from worker.errors import InputError
-from worker.rulebook import is_judged_by, load_prompt, load_pull_request_rubric, load_rubric, read_rubric
+from worker.judge.rubric import is_judged_by, load_prompt, load_pull_request_rubric, load_rubric, read_rubric
 from worker.signals.registry import NAMES
 
-FOLDER = Path(__file__).resolve().parent.parent.parent / "rubrics"
+FOLDER = Path(__file__).resolve().parents[3] / "rubrics"
 RUBRIC, WEIGHTS = FOLDER / "default.yml", FOLDER / "pull_request.yml"
 WHOLE = """
 rubric_version: 1

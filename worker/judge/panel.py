@@ -14,7 +14,7 @@ from typing import Final
 
 from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Category
-from worker.judge import words
+from worker.judge import texts
 from worker.judge.accord import Accord, Joined, leaning, was_had
 from worker.judge.rulings import Ruling, left_to_a_person
 
@@ -67,7 +67,7 @@ def rule_of_board(seen: Sequence[Seen]) -> Joined:
     speaker = (rejecting or doubting)[0]
     if len(doubting) == len(seen) and not rejecting:
         return Joined(speaker.ruling, seen.index(speaker), Accord.AGREE)
-    said = words.opinions_differ([(one.lens.value, leaning(one.ruling), one.ruling.concern) for one in seen])
+    said = texts.opinions_differ([(one.lens.value, leaning(one.ruling), one.ruling.concern) for one in seen])
     return Joined(left_to_a_person(speaker.ruling, said, leaning(speaker.ruling)), seen.index(speaker), Accord.DIFFER)
 
 

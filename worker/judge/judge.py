@@ -18,12 +18,12 @@ from worker.domain.verdict.ledger import conditions_of
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
 from worker.dossier.diff.parser import Diff, DiffError, diff_of
-from worker.judge import words
-from worker.judge.bench import ALWAYS, Bench, Docket, Sitting, Spent, Voice
+from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.coverage import coverage_of
 from worker.judge.checks.evidence import Places
+from worker.judge.context import ALWAYS, Bench, Docket, Sitting, Spent, Voice
 from worker.judge.escalation import AcceptAsSafe, AskModel, Matter, Pause, Route, Skipped, Stop, route
 from worker.judge.rounds.convergence import converge, unsettled
 from worker.judge.rounds.fingerprint import fingerprint
@@ -36,7 +36,7 @@ from worker.judge.rulings import (
     without_model,
 )
 from worker.judge.scoring import composite
-from worker.judge.trail import written
+from worker.judge.trace import written
 from worker.signals.heuristic_opinion import consider
 
 NOTHING_READ = "no changed file could be read"
@@ -125,7 +125,7 @@ def _converged(sitting: Sitting, hearing: Hearing, standing: Standing, bench: Be
 def _paused(dossier: Dossier, pause: Pause, suspension: Suspension | None) -> tuple[Hearing, Sitting]:
     """Nothing is looked at, not even by code."""
     hearing = _unread(dossier, "judging is paused")
-    ruling = abstain(hearing, AbstainReason.PAUSED, words.paused(pause, suspension))
+    ruling = abstain(hearing, AbstainReason.PAUSED, texts.paused(pause, suspension))
     known = signals_of(suspension) if suspension else {}
     ruling = replace(ruling, signals={**ruling.signals, "paused_by": pause.value, **known})
     return hearing, _nobody(ruling, hearing)
@@ -152,7 +152,7 @@ def _unread(dossier: Dossier, reason: str) -> Hearing:
 
 
 def _unreadable(hearing: Hearing, problem: str) -> Sitting:
-    return _nobody(abstain(hearing, AbstainReason.TOO_LARGE, words.unreadable(problem)), hearing)
+    return _nobody(abstain(hearing, AbstainReason.TOO_LARGE, texts.unreadable(problem)), hearing)
 
 
 def _nobody(ruling: Ruling, hearing: Hearing) -> Sitting:

@@ -12,9 +12,9 @@ from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.opinion import CERTAIN
 from worker.domain.verdict.verdict import AbstainReason, Coverage, ThrottledReason
 from worker.errors import BudgetReached
-from worker.judge import words
-from worker.judge.bench import Sitting
+from worker.judge import texts
 from worker.judge.checks.coverage import coverage_of
+from worker.judge.context import Sitting
 from worker.judge.escalation import AcceptAsSafe
 from worker.judge.llm.client import Throttled
 from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts, without_model
@@ -42,7 +42,7 @@ def throttled(hearing: Hearing, stopped: Throttled, reason: str) -> Sitting:
             signals={**ruling.signals, "escalation_skipped": SKIPPED},
         ),
         coverage,
-        f"{reason}; {words.cap_in_the_way(stopped.reached.level.cap)}",
+        f"{reason}; {texts.cap_in_the_way(stopped.reached.level.cap)}",
         asked=stopped.spent.is_owed,
         spent=stopped.spent,
         exchanges=stopped.exchanges,
@@ -55,7 +55,7 @@ def _by_code(hearing: Hearing, reached: BudgetReached, coverage: Coverage) -> Ru
         return reject_on_facts(hearing)
     if opinion.safe is not None and opinion.confidence >= CERTAIN:
         return without_model(hearing, AcceptAsSafe(opinion.reason), coverage)
-    return abstain(hearing, AbstainReason.BUDGET, words.budget(reached.level, reached.asked_usd))
+    return abstain(hearing, AbstainReason.BUDGET, texts.budget(reached.level, reached.asked_usd))
 
 
 def nearly_used_up(near: Level | None) -> Signals:
@@ -64,6 +64,6 @@ def nearly_used_up(near: Level | None) -> Signals:
         return {}
     return {
         "budget_cap": near.cap.value if near.cap is Cap.SHARE else REASONS[near.cap].value,
-        "budget_used": words.dollars(near.used_usd),
-        "budget_limit": words.dollars(near.cap_usd),
+        "budget_used": texts.dollars(near.used_usd),
+        "budget_limit": texts.dollars(near.cap_usd),
     }

@@ -24,8 +24,8 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, ConditionState, JudgeKind, Reject
 from worker.errors import Unavailable
-from worker.judge.bench import Bench
-from worker.judge.court import judge
+from worker.judge.context import Bench
+from worker.judge.judge import judge
 
 WORD = st.sampled_from(
     ["retry", "docs", "é", "\u202e", "\x00", " ", "", "AC1", "a" * 300, "[[x end]]", "```", "fix: x"]

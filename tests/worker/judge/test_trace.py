@@ -25,10 +25,10 @@ from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import Category, Score
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.court import hear
+from worker.judge.judge import hear
 from worker.judge.rounds.carry_over import carried
 from worker.judge.rulings import Ruling
-from worker.judge.trail import after_reading, carried_over, first_difference
+from worker.judge.trace import after_reading, carried_over, first_difference
 
 EMPTY = dossier(diff="", files=())
 OVER = BudgetReached(Level(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decimal("0.02"))

@@ -1,7 +1,7 @@
 """The way of a change over the model: it is asked, and its opinion joined with what code knows.
 
 Imported only when a model is asked: nothing here is needed to judge by code alone. Does not build the verdict's frame
-(`worker.judge.court` does). Invariant: a fact rejects whatever the model says; an accept needs every changed file
+(`worker.judge.judge` does). Invariant: a fact rejects whatever the model says; an accept needs every changed file
 read; nothing that went wrong with the model is a reject or a pass.
 """
 
@@ -14,11 +14,12 @@ from worker.domain.verdict.opinion import Breakdown, Leaning, ModelOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import AbstainReason, Coverage, EvidencePointer
 from worker.dossier.diff.parser import diff_of
-from worker.judge import words
-from worker.judge.bench import Bench, Docket, Seat, Sitting
+from worker.judge import texts
+from worker.judge.budget_rulings import nearly_used_up, throttled
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.coverage import coverage_of, misses_unread
 from worker.judge.checks.evidence import Places
+from worker.judge.context import Bench, Docket, Seat, Sitting
 from worker.judge.llm.client import Answered, Read, ReplyInvalid, Throttled, Unreachable, consult
 from worker.judge.llm.fencing import shown_path
 from worker.judge.llm.history import correction
@@ -31,8 +32,7 @@ from worker.judge.rounds.calibration import first_scores, progress
 from worker.judge.rounds.convergence import refusal_of
 from worker.judge.rounds.previous_rounds import standing_of
 from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts, too_large
-from worker.judge.throttling import nearly_used_up, throttled
-from worker.judge.trail import after_reading
+from worker.judge.trace import after_reading
 from worker.judge.vetoes import question_of, vetoed
 
 
@@ -63,7 +63,7 @@ def _too_long(hearing: Hearing, reason: str) -> Sitting:
     coverage = coverage_of(hearing.dossier, hearing.diff, hidden=[file.path for file in hearing.diff.files])
     if hearing.opinion.facts:
         return Sitting(reject_on_facts(hearing), coverage, f"{reason}; the question does not fit any model")
-    ruling = abstain(hearing, AbstainReason.TOO_LARGE, words.too_long())
+    ruling = abstain(hearing, AbstainReason.TOO_LARGE, texts.too_long())
     return Sitting(ruling, coverage, f"{reason}; the question does not fit any model")
 
 
@@ -141,7 +141,7 @@ def _with_model(hearing: Hearing, consultation: Answered | ReplyInvalid | Unreac
         case ReplyInvalid(errors=errors):
             return _not_usable(hearing, errors[-1], coverage)
         case Unreachable(reason=reason):
-            return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, words.judge_unavailable(reason))
+            return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))
         case _:
             assert_never(consultation)
 
@@ -149,8 +149,8 @@ def _with_model(hearing: Hearing, consultation: Answered | ReplyInvalid | Unreac
 def _not_usable(hearing: Hearing, error: ReplyError, coverage: Coverage) -> Ruling:
     """No reply could be used. Where not everything could be read, that is what stands in the way of a better one."""
     if error.fault is ReplyFault.TOO_LONG:
-        return abstain(hearing, AbstainReason.TOO_LARGE, words.too_long())
-    ruling = abstain(hearing, AbstainReason.REPLY_INVALID, words.reply_invalid(error.problems[0]))
+        return abstain(hearing, AbstainReason.TOO_LARGE, texts.too_long())
+    ruling = abstain(hearing, AbstainReason.REPLY_INVALID, texts.reply_invalid(error.problems[0]))
     ruling = ruling if coverage.is_complete else too_large(hearing, coverage)
     return replace(ruling, signals={"parse_failed": True})
 
@@ -163,7 +163,7 @@ def _joined_with_facts(hearing: Hearing, consultation: Answered | ReplyInvalid |
     opinion = consultation.opinion
     agrees = opinion.decision is Leaning.REJECT and opinion.category is ruling.category
     return Ruling(
-        concern=opinion.concern if agrees else words.overruled(ruling.concern, opinion),
+        concern=opinion.concern if agrees else texts.overruled(ruling.concern, opinion),
         next_step=(opinion.next_step if agrees else None) or ruling.next_step,
         score=min(ruling.score, opinion.score),
         confidence=max(ruling.confidence, opinion.confidence) if agrees else ruling.confidence,
@@ -177,7 +177,7 @@ def _joined_with_facts(hearing: Hearing, consultation: Answered | ReplyInvalid |
 
 def _run_again(hearing: Hearing, opinion: ModelOpinion) -> Ruling:
     """What the evidence comes from is suspected: it is to be repeated, and nothing is scored."""
-    ruling = abstain(hearing, AbstainReason.NEEDS_HUMAN, words.run_again(opinion.concern, opinion.next_step))
+    ruling = abstain(hearing, AbstainReason.NEEDS_HUMAN, texts.run_again(opinion.concern, opinion.next_step))
     said = {"model_decision": opinion.decision.value, "breakdown": opinion.breakdown.value}
     return replace(ruling, confidence=opinion.confidence, evidence=opinion.evidence, signals=said)
 
@@ -185,7 +185,7 @@ def _run_again(hearing: Hearing, opinion: ModelOpinion) -> Ruling:
 def _by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:
     match opinion.decision:
         case Leaning.ACCEPT if not coverage.is_complete:
-            unread = words.too_large([*coverage.unread, *coverage.partly])
+            unread = texts.too_large([*coverage.unread, *coverage.partly])
             return _undecided(opinion, AbstainReason.TOO_LARGE, unread)
         case Leaning.ACCEPT:
             return _of_model(opinion, evidence=opinion.evidence or _first_of_each(opinion))
@@ -193,13 +193,13 @@ def _by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:
             not opinion.evidence or misses_unread(f"{opinion.concern}\n{opinion.next_step}", coverage)
         ):
             # what is missed may stand in what was not shown
-            unread = words.too_large([*coverage.unread, *coverage.partly])
+            unread = texts.too_large([*coverage.unread, *coverage.partly])
             return _undecided(opinion, AbstainReason.TOO_LARGE, unread)
         case Leaning.REJECT:
             return _of_model(opinion, evidence=opinion.evidence)
         case Leaning.CANNOT_TELL:
             return _undecided(
-                opinion, AbstainReason.NEEDS_HUMAN, (opinion.concern, words.cannot_tell(opinion.next_step))
+                opinion, AbstainReason.NEEDS_HUMAN, (opinion.concern, texts.cannot_tell(opinion.next_step))
             )
         case _:
             assert_never(opinion.decision)

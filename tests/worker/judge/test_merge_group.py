@@ -9,7 +9,11 @@ import pytest
 from tests.worker.render.samples import HEAD, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.group_answer import (
+from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId
+from worker.domain.verdict.ledger import LedgerEntry, changed_lines
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind, Tokens
+from worker.dossier.diff.parser import diff_of
+from worker.judge.merge_group import (
     Accepted,
     Member,
     Passes,
@@ -23,10 +27,6 @@ from worker.domain.group_answer import (
     newest,
     standing,
 )
-from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId
-from worker.domain.verdict.ledger import LedgerEntry, changed_lines
-from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind, Tokens
-from worker.dossier.diff.parser import diff_of
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 GROUP = "9" * 40

@@ -17,8 +17,8 @@ from worker.domain.verdict.opinion import HeuristicOpinion, Leaning, ModelOpinio
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Abstain, Accept, Coverage, Finding, Reject
 from worker.errors import BudgetReached
-from worker.judge.bench import Bench, Sitting
 from worker.judge.checks.ci_status import CiReport
+from worker.judge.context import Bench, Sitting
 from worker.judge.rulings import Hearing, Ruling
 
 USABLE: Final = "usable"

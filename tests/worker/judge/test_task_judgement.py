@@ -3,13 +3,13 @@ from decimal import Decimal
 import pytest
 
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.judgement import OUTPUT, STATES, Ruling, criteria_from, dossier_of, judgement_of, nothing_there
 from worker.domain.verdict.budget import Cap, Level
 from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict, EvidencePointer, Verdict
 from worker.dossier.criteria import MOST_CRITERIA
 from worker.dossier.diff.parser import diff_of
-from worker.judge import words
+from worker.judge import texts as words
 from worker.judge.escalation import Pause, Skipped
+from worker.judge.task_judgement import OUTPUT, STATES, Ruling, criteria_from, dossier_of, judgement_of, nothing_there
 
 
 @pytest.mark.parametrize(

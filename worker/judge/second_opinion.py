@@ -8,7 +8,7 @@ stands against an accept of the second, and no accept against its reject.
 from typing import Final
 
 from worker.domain.value import replace
-from worker.judge import words
+from worker.judge import texts
 from worker.judge.accord import Accord, Joined, leaning, was_had
 from worker.judge.rulings import Hearing, Ruling, left_to_a_person
 from worker.judge.vetoes import SUSPICIONS
@@ -34,7 +34,7 @@ def rule_of_two(first: Ruling, second: Ruling) -> Joined:
     if {leaning(first), leaning(second)} == {"accept", "reject"}:
         opinions = (("first", leaning(first), first.concern), ("second", leaning(second), second.concern))
         doubtful = replace(second, confidence=min(first.confidence, second.confidence) * HALF)
-        return Joined(left_to_a_person(doubtful, words.opinions_differ(opinions), leaning(doubtful)), 1, Accord.DIFFER)
+        return Joined(left_to_a_person(doubtful, texts.opinions_differ(opinions), leaning(doubtful)), 1, Accord.DIFFER)
     if first.decision == second.decision:
         return _same(first, second)
     decided = 0 if second.decision == "abstain" else 1

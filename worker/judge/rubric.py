@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Frozen)
 FieldPath = tuple[str | int, ...]
 
-PACKAGE: Final = Path(__file__).resolve().parent
+PACKAGE: Final = Path(__file__).resolve().parent.parent
 """Prompts and rubrics stand here in a wheel, and one folder up in a checkout."""
 
 
