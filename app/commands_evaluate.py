@@ -27,8 +27,8 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, moment_ms, window
 from worker.errors import InputError
 from worker.evaluate import Terms, asking, terms_of, weighing_terms
+from worker.evaluation.texts.rejudge import Change, Evaluated, Foreseen, evaluated, foreseen
 from worker.judge.rubric import is_judged_by, load_rubric
-from worker.render.evaluate import Change, Evaluated, Foreseen, evaluated, foreseen
 from worker.rerun import Run, forecast, has_workers, order_of
 from worker.reweigh import WEIGHED, load_weights
 from worker.settings import Settings, from_environment, missing

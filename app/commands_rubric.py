@@ -22,8 +22,8 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import WindowError, window
 from worker.dossier.parser_sandbox import tasting
 from worker.errors import AssayError, InputError, RubricRefused
+from worker.evaluation.texts.rubric import Agreement, Differing, Part, checked, differing, promoted
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.render.rubric import Agreement, Differing, Part, checked, differing, promoted
 from worker.rubric_diff import OnRecord, Rubrics
 from worker.settings import from_environment
 from worker.signals.registry import NAMES

@@ -21,9 +21,9 @@ from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError
-from worker.render.history import history as told
-from worker.render.stats import Stats, overridden, scorecards, would_block
-from worker.render.stats import stats as worded
+from worker.evaluation.texts.history import history as told
+from worker.evaluation.texts.stats import Stats, overridden, scorecards, would_block
+from worker.evaluation.texts.stats import stats as worded
 from worker.settings import from_environment
 from worker.store.connection import Store, open_store
 from worker.store.histories import history as found_history

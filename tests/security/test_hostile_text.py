@@ -16,11 +16,11 @@ import pytest
 from markdown_it.token import Token
 from pydantic import BaseModel
 
+from tests.worker.evaluation.texts.test_stats import shown as evaluated
 from tests.worker.render.rendered import ACTIVE, GITHUB, shown
 from tests.worker.render.samples import HOSTILE, UNREAD, abstained, accepted, dossier, rejected
 from tests.worker.render.test_answers import ask
 from tests.worker.render.test_configuration import editing
-from tests.worker.render.test_stats import shown as evaluated
 from tests.worker.store.test_kept import entry
 from worker.domain.check.branch_protection import Gate, Installed, Requirement
 from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
@@ -48,8 +48,9 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.dossier.config_file import configured, read_config
+from worker.evaluation.texts import history
 from worker.judge.merge_group import Passes, Published, Stops, Why
-from worker.render import answers, awaited, configuration, decisions, feedback, group, history, pause
+from worker.render import answers, awaited, configuration, decisions, feedback, group, pause
 from worker.render.check import check_content, failed, waiting_for_ci
 from worker.render.columns import Ink, Page
 from worker.render.config_check import effective, mistakes

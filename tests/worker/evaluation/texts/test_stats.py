@@ -11,10 +11,10 @@ from worker.analytics.asking import Topic
 from worker.domain.verdict.demotion import Demotion, Tally
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import SubjectKind
+from worker.evaluation.texts.history import history
+from worker.evaluation.texts.stats import Stats, overridden, scorecards, stats, would_block
 from worker.render.charts import bar, sparkline
 from worker.render.columns import Page
-from worker.render.history import history
-from worker.render.stats import Stats, overridden, scorecards, stats, would_block
 
 PAGE, COLOURED = Page(100), Page(100, has_colour=True)
 

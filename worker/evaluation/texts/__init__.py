@@ -1,0 +1,1 @@
+"""Texts about re-evaluation and statistics, pure."""
