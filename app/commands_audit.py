@@ -23,8 +23,18 @@ from worker.domain.verdict.audit import AuditRecord, Replay, Taken, audit_json
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
-from worker.render.audit import Kind, Shown, Stored, beside, forgotten, replayed, reported, shown, without_dossier
-from worker.render.terminal import report as judged_report
+from worker.publishing.texts.audit import (
+    Kind,
+    Shown,
+    Stored,
+    beside,
+    forgotten,
+    replayed,
+    reported,
+    shown,
+    without_dossier,
+)
+from worker.publishing.texts.terminal import report as judged_report
 from worker.settings import from_environment, missing
 from worker.store.connection import Store, open_store
 from worker.store.records import Holdings

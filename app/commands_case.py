@@ -17,7 +17,7 @@ from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
 from worker.judge.checks.case_check import check_case
 from worker.judge.checks.case_draft import draft_claims
-from worker.render.case import checked, draft, unreadable
+from worker.publishing.texts.case import checked, draft, unreadable
 from worker.system_clock import SystemClock
 
 NO_CASE: Final = (

@@ -15,8 +15,8 @@ from worker.domain.config.schema import to_keys
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.dossier.config_file import Configured, Problem, configured
 from worker.errors import InputError
-from worker.render.config_check import effective, mistakes, source
-from worker.render.config_reference import reference, schema
+from worker.publishing.texts.config import effective, mistakes, source
+from worker.publishing.texts.config_reference import reference, schema
 
 
 def config(arguments: argparse.Namespace) -> Answer:

@@ -17,11 +17,11 @@ from worker.domain.ids import InstallationId
 from worker.domain.verdict.budget import week_of
 from worker.errors import AssayError, InputError, SettingError
 from worker.judge.rubric import load_prompt, load_rubric, shipped_rubrics
-from worker.render.doctor import Examined, Health, budget_words, doctor_report, dollars, is_well, week_words
-from worker.render.gate import gate_lines, installation_lines, permission_lines
-from worker.render.pause import Listed
-from worker.render.pause import words as pause_words
-from worker.render.scanning import refused_words
+from worker.publishing.texts.doctor import Examined, Health, budget_words, doctor_report, dollars, is_well, week_words
+from worker.publishing.texts.gate import gate_lines, installation_lines, permission_lines
+from worker.publishing.texts.pause import Listed
+from worker.publishing.texts.pause import words as pause_words
+from worker.publishing.texts.scanning import refused_words
 from worker.settings import Settings, environment, missing, read_settings, unknown_names, unknown_words
 from worker.store.codec import LACKS_KEY, RESTORE
 from worker.store.connection import Store, open_store

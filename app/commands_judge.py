@@ -19,7 +19,7 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject, Verdict
 from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
 from worker.garbage import look_seldom
-from worker.render.terminal import report
+from worker.publishing.texts.terminal import report
 from worker.settings import Settings, from_environment, missing
 from worker.store.connection import open_store
 from worker.system_clock import SystemClock
@@ -75,7 +75,7 @@ def _awaited(settings: Settings) -> AbstractContextManager[None]:
 def _sarif(verdict: Verdict, dossier: Dossier) -> str:
     from importlib.metadata import version
 
-    from worker.render.sarif import sarif
+    from worker.publishing.texts.sarif import sarif
     from worker.sarif_rules import sarif_rules
 
     return sarif(verdict, dossier, sarif_rules(), version("assay"))

@@ -45,7 +45,7 @@ def judge_outputs(arguments: argparse.Namespace) -> Answer:
 
 def _single(output: str, criteria: Criteria, *, is_json: bool) -> Answer:
     from worker.delegate import judge_output
-    from worker.render.judgement import told
+    from worker.publishing.texts.judgement import told
 
     judgement = judge_output(output, criteria)
     text = f"{judgement.model_dump_json(indent=2)}\n" if is_json else told(judgement)

@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import Final
 
-from worker.render.columns import Page
+from worker.publishing.texts.columns import Page
 from worker.settings import environment
 
 WIDTH: Final = 100

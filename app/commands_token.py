@@ -7,7 +7,7 @@ import argparse
 
 from app.exits import Answer, Exit
 from worker.domain.ids import InstallationId
-from worker.render.token import created, listed, name_taken, no_such_name, revoked
+from worker.publishing.texts.token import created, listed, name_taken, no_such_name, revoked
 from worker.settings import from_environment
 from worker.store.connection import open_store
 from worker.system_clock import SystemClock

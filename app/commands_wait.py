@@ -19,7 +19,7 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.domain.pattern import pattern
 from worker.errors import InputError, Unavailable
-from worker.render.awaited import awaited_words
+from worker.publishing.texts.awaited import awaited_words
 from worker.settings import ServerAccess, Settings, from_environment, missing
 
 PLACE: Final = pattern(r"([^/\s@]{1,200}/[^/\s@]{1,200})@([0-9a-fA-F]{40})")

@@ -147,7 +147,7 @@ MUTATIONS = (
     ),
     Mutation(
         "render: an outage passes",
-        "worker/render/check.py",
+        "worker/publishing/texts/check_run.py",
         "            return Conclusion.ACTION_REQUIRED",
         "            return Conclusion.NEUTRAL",
         "test_the_model.py test_ci.py",

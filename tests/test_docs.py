@@ -73,7 +73,7 @@ def test_what_the_page_on_the_case_shows_is_read_as_it_says() -> None:
 def test_no_text_that_people_read_is_about_somebody_or_nobody() -> None:
     """The subject of a sentence is a thing of the domain: an account, a maintainer, the operator, this change."""
     read = [
-        *(ROOT / "worker/render").glob("*.py"),
+        *(ROOT / "worker/publishing/texts").glob("*.py"),
         *(ROOT / "worker/evaluation/texts").glob("*.py"),
         ROOT / "worker/judge/texts.py",
         ROOT / "worker/variables.py",

@@ -19,7 +19,7 @@ from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, Suspension
 from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value, replace
 from worker.errors import Gone, not_found_yet
-from worker.render import answers
+from worker.publishing.texts import comments
 from worker.store.connection import Store
 
 LOG: Final = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class Clerk(Value):
             return
         if ask.misspelt is not None:
             self._react(ask, WHAT)
-            self._say(ask, f"unknown {ask.misspelt}", lambda: answers.unknown(ask))
+            self._say(ask, f"unknown {ask.misspelt}", lambda: comments.unknown(ask))
             return
         role = self.desk.role(ask)
         if refusal(ask.command, Asker(role), reason_of(ask)) is Refusal.ROLE:
@@ -89,7 +89,7 @@ class Clerk(Value):
         LOG.info("refused a command", extra={"command": ask.command, "why": why, "repository": ask.repository})
         self._react(ask, NO)
         if RIGHTS[ask.command].spelled and not is_press(ask):
-            self._say(ask, f"{why} {ask.command}", lambda: answers.refused(ask, why, role, detail))
+            self._say(ask, f"{why} {ask.command}", lambda: comments.refused(ask, why, role, detail))
 
     def _begin(self, ask: Ask, proposal: Proposal, role: Role) -> None:
         """Follow it, unless the same words in the same comment were followed before: it was edited elsewhere."""
@@ -119,7 +119,7 @@ class Clerk(Value):
             case CommandName.RESUME:
                 self._resume(given)
             case CommandName.HELP:
-                self._say(ask, "help", answers.listed)
+                self._say(ask, "help", comments.listed)
             case CommandName.APPROVED | CommandName.CHANGES | CommandName.DISMISSED:  # the last was done before
                 self._review(given, role)
             case _:
@@ -200,14 +200,14 @@ class Clerk(Value):
             repository=ask.repository,
         )
         self.store.switches.pause(ask.pull.installation_id, ask.pull.repository_id, suspension)
-        self._say(ask, f"paused {ask.delivery_id}", lambda: answers.paused(suspension))
+        self._say(ask, f"paused {ask.delivery_id}", lambda: comments.paused(suspension))
         return True
 
     def _resume(self, given: Given) -> None:
         ask = given.ask
         was_paused = self.store.switches.resume(ask.pull.installation_id, ask.pull.repository_id)
         self._judge(given, Trigger.RESUMED, None)
-        self._say(ask, f"resumed {ask.delivery_id}", lambda: answers.resumed(was_paused=was_paused))
+        self._say(ask, f"resumed {ask.delivery_id}", lambda: comments.resumed(was_paused=was_paused))
 
     def _judge(self, given: Given, trigger: Trigger, happened: Happened | None) -> None:
         """Have it judged, and note down what may be an outcome."""

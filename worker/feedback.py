@@ -23,8 +23,8 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
-from worker.render.check import conclusion
-from worker.render.feedback import feedback
+from worker.publishing.texts.check_run import conclusion
+from worker.publishing.texts.feedback import feedback
 
 LOG: Final = logging.getLogger(__name__)
 BEFORE: Final = timedelta(days=1)

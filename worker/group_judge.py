@@ -20,8 +20,8 @@ from worker.judge.context import Bench, Docket
 from worker.judge.judge import content_of, hear
 from worker.judge.merge_group import Accepted, Member, answered, newest, standing
 from worker.merge_group import AT_ONCE, GroupSource, Screen, Tip, Unsettled, Waiting, judged_content
+from worker.publishing.texts.merge_group import Place
 from worker.record import Shelves, Telling, record_beside
-from worker.render.group import Place
 from worker.store.groups import TakenGroup
 
 

@@ -37,9 +37,9 @@ from worker.judge.merge_group import (
 )
 from worker.outcomes import beside, told_whole
 from worker.publish import no_lease
-from worker.render import group as texts
-from worker.render.check import check_content
-from worker.render.words import OVERDUE
+from worker.publishing.texts import merge_group as texts
+from worker.publishing.texts.check_run import check_content
+from worker.publishing.texts.phrases import OVERDUE
 from worker.store.groups import OpenGroup, QueuedGroup
 from worker.traces import told_late
 

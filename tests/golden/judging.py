@@ -32,8 +32,8 @@ from worker.judge.judge import content_of
 from worker.judge.llm.prompt_budget import Room
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.pipeline import settle
+from worker.publishing.texts.check_run import check_content
 from worker.record import entry
-from worker.render.check import check_content
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in (HERE / "dossiers").glob("*.json"))

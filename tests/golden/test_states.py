@@ -15,12 +15,13 @@ from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.verdict import Accept
 from worker.judge.merge_group import Passes, Published, Stops, Why
-from worker.render import check, group, standing
-from worker.render.decisions import unjudged, with_people
-from worker.render.siblings import together
+from worker.publishing.texts import check_run, merge_group
+from worker.publishing.texts import states as standing
+from worker.publishing.texts.overrides import unjudged, with_people
+from worker.publishing.texts.siblings import together
 
 NOW: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
-PLACE: Final = group.Place("https://github.com", "acme/widgets", 12)
+PLACE: Final = merge_group.Place("https://github.com", "acme/widgets", 12)
 PUBLISHED: Final = Published(CheckRunId(5), "neutral", "Skipped: a person's pull request")
 
 
@@ -43,11 +44,11 @@ def test_each_state_of_a_check_run(golden: Golden) -> None:
 
 
 def waiting() -> Iterator[tuple[str, CheckContent]]:
-    yield "judging", check.judging()
+    yield "judging", check_run.judging()
     yield "quiet window", standing.waiting(NOW, 60)
-    yield "waiting for CI", check.waiting_for_ci(("test", "lint"), NOW)
-    yield "rate limit", check.waiting_for_github(NOW)
-    yield "outage of GitHub", check.waiting_out(NOW)
+    yield "waiting for CI", check_run.waiting_for_ci(("test", "lint"), NOW)
+    yield "rate limit", check_run.waiting_for_github(NOW)
+    yield "outage of GitHub", check_run.waiting_out(NOW)
     for trigger in Trigger:
         yield f"judging after {trigger.value}", standing.begun(trigger)
 
@@ -58,19 +59,22 @@ def without_a_verdict() -> Iterator[tuple[str, CheckContent]]:
         yield f"skipped {kind.value}", standing.skipped(kind)
     yield "opened before", standing.old()
     yield "opened before, blocking", standing.old(is_blocking=True)
-    yield "superseded", check.superseded("c" * 40, check.checks_page("https://github.com", "acme/widgets", "c" * 40))
-    yield "created twice", check.doubled()
-    yield "closed", check.closed()
-    yield "failed", check.failed("GitHub does not answer", "a-delivery")
+    yield (
+        "superseded",
+        check_run.superseded("c" * 40, check_run.checks_page("https://github.com", "acme/widgets", "c" * 40)),
+    )
+    yield "created twice", check_run.doubled()
+    yield "closed", check_run.closed()
+    yield "failed", check_run.failed("GitHub does not answer", "a-delivery")
     yield "not judged", unjudged()
 
 
 def after_decisions() -> Iterator[tuple[str, CheckContent]]:
     rejected, doubted = (judged(name) for name in ("model_reject", "model_cannot_tell"))
-    shown = check.check_content(rejected.heard.verdict, rejected.dossier)
-    asked = check.check_content(doubted.heard.verdict, doubted.dossier)
+    shown = check_run.check_content(rejected.heard.verdict, rejected.dossier)
+    asked = check_run.check_content(doubted.heard.verdict, doubted.dossier)
     review = Reviewed(login="alice", at=NOW, is_approved=True, review_id=7)
-    yield "judged again later", check.check_content(doubted.heard.verdict, doubted.dossier, again_at=NOW)
+    yield "judged again later", check_run.check_content(doubted.heard.verdict, doubted.dossier, again_at=NOW)
     yield (
         "overridden",
         with_people(
@@ -84,20 +88,20 @@ def after_decisions() -> Iterator[tuple[str, CheckContent]]:
         ),
     )
     yield "approved by an owner", with_people(asked, Said(review=review), doubted.heard.verdict)
-    yield "held by another pull request", together(check.judging(), (Sibling(13, "failure"),), is_here=True)
+    yield "held by another pull request", together(check_run.judging(), (Sibling(13, "failure"),), is_here=True)
 
 
 def of_groups() -> Iterator[tuple[str, CheckContent]]:
     accepted, rejected = (judged(name).heard.verdict for name in ("model_accept", "model_reject"))
     assert isinstance(accepted, Accept)
-    yield "group, looking", group.looking(PLACE)
-    yield "group, waiting", group.waiting(PLACE, NOW)
-    yield "group, judging", group.judging(PLACE)
-    yield "group, carried", group.carried(PLACE, accepted, PUBLISHED)
-    yield "group, passed", group.passed(PLACE, Passes(Conclusion.NEUTRAL, PUBLISHED))
+    yield "group, looking", merge_group.looking(PLACE)
+    yield "group, waiting", merge_group.waiting(PLACE, NOW)
+    yield "group, judging", merge_group.judging(PLACE)
+    yield "group, carried", merge_group.carried(PLACE, accepted, PUBLISHED)
+    yield "group, passed", merge_group.passed(PLACE, Passes(Conclusion.NEUTRAL, PUBLISHED))
     for why in Why:
         verdict = rejected if why is Why.REJECTED else None
-        yield f"group, stopped: {why.value}", group.stopped(PLACE, Stops(why, PUBLISHED, verdict))
+        yield f"group, stopped: {why.value}", merge_group.stopped(PLACE, Stops(why, PUBLISHED, verdict))
     for end in GroupEnd:
-        yield f"group, ended: {end.value}", group.ended(end)
-    yield "group, failed", group.failed(PLACE, "GitHub does not answer")
+        yield f"group, ended: {end.value}", merge_group.ended(end)
+    yield "group, failed", merge_group.failed(PLACE, "GitHub does not answer")

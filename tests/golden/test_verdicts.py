@@ -16,10 +16,10 @@ from tests.golden.golden import Golden
 from tests.golden.judging import NAMES, Judged, blocks_of, judged, text_of
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.verdict import Category
-from worker.render.columns import Page
-from worker.render.feedback import feedback
-from worker.render.sarif import sarif
-from worker.render.terminal import report
+from worker.publishing.texts.columns import Page
+from worker.publishing.texts.feedback import feedback
+from worker.publishing.texts.sarif import sarif
+from worker.publishing.texts.terminal import report
 
 PROSE: Final = frozenset({
     "case_error", "claim", "concern", "description", "escalation_reason", "improvement", "label", "message", "next_step", "note",

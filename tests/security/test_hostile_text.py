@@ -17,10 +17,10 @@ from markdown_it.token import Token
 from pydantic import BaseModel
 
 from tests.worker.evaluation.texts.test_stats import shown as evaluated
-from tests.worker.render.rendered import ACTIVE, GITHUB, shown
-from tests.worker.render.samples import HOSTILE, UNREAD, abstained, accepted, dossier, rejected
-from tests.worker.render.test_answers import ask
-from tests.worker.render.test_configuration import editing
+from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
+from tests.worker.publishing.texts.samples import HOSTILE, UNREAD, abstained, accepted, dossier, rejected
+from tests.worker.publishing.texts.test_comments import ask
+from tests.worker.publishing.texts.test_configuration import editing
 from tests.worker.store.test_kept import entry
 from worker.domain.check.branch_protection import Gate, Installed, Requirement
 from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
@@ -50,15 +50,16 @@ from worker.domain.verdict.verdict import (
 from worker.dossier.config_file import configured, read_config
 from worker.evaluation.texts import history
 from worker.judge.merge_group import Passes, Published, Stops, Why
-from worker.render import answers, awaited, configuration, decisions, feedback, group, pause
-from worker.render.check import check_content, failed, waiting_for_ci
-from worker.render.columns import Ink, Page
-from worker.render.config_check import effective, mistakes
-from worker.render.config_words import proposals
-from worker.render.doctor import doctor_report
-from worker.render.gate import gate_lines, installation_lines
-from worker.render.terminal import report
-from worker.render.visible import UNSEEN
+from worker.publishing.texts import awaited, configuration, feedback, merge_group, overrides, pause
+from worker.publishing.texts import comments as answers
+from worker.publishing.texts.check_run import check_content, failed, waiting_for_ci
+from worker.publishing.texts.columns import Ink, Page
+from worker.publishing.texts.config import effective, mistakes
+from worker.publishing.texts.config_phrases import proposals
+from worker.publishing.texts.doctor import doctor_report
+from worker.publishing.texts.gate import gate_lines, installation_lines
+from worker.publishing.texts.terminal import report
+from worker.publishing.texts.visible import UNSEEN
 
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 END: Final = "END OF IT"
@@ -186,18 +187,21 @@ def checks(said: str) -> Iterator[CheckContent]:
     yield from (check_content(rejected(), one) for one in configurations(said))
     yield waiting_for_ci([said, said], NOON)
     yield failed(said, said)
-    place, published = group.Place("https://github.com", "acme/widgets", 12), Published(CheckRunId(5), "neutral", said)
+    place, published = (
+        merge_group.Place("https://github.com", "acme/widgets", 12),
+        Published(CheckRunId(5), "neutral", said),
+    )
     accept, reject = poisoned(accepted(), said), poisoned(rejected(), said)
-    yield group.carried(place, accept, published)
-    yield group.passed(place, Passes(Conclusion.NEUTRAL, published))
-    yield from (group.stopped(place, Stops(why, published, reject)) for why in Why)
-    yield group.failed(place, said)
+    yield merge_group.carried(place, accept, published)
+    yield merge_group.passed(place, Passes(Conclusion.NEUTRAL, published))
+    yield from (merge_group.stopped(place, Stops(why, published, reject)) for why in Why)
+    yield merge_group.failed(place, said)
     word: dict[str, Any] = {"login": said, "reason": said, "at": NOON}
     override, contest = Override.model_construct(**word), Contest.model_construct(**word)
     review = Reviewed.model_construct(**word, is_approved=True)
     unproven = abstained(AbstainReason.NEEDS_HUMAN)
     for spoken in (Said(override=override, contest=contest), Said(review=review, contest=contest)):
-        yield decisions.with_people(decisions.unjudged(), spoken, unproven, decisions.Called((said, said)))
+        yield overrides.with_people(overrides.unjudged(), spoken, unproven, overrides.Called((said, said)))
 
 
 def comments(said: str) -> Iterator[str]:

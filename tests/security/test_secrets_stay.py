@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from tests.app.served import SECRET, SHA, ServedDoor, payload
 from tests.conversations.conftest import Open, another_world, anthropic_server, github
-from tests.worker.render.samples import dossier
+from tests.worker.publishing.texts.samples import dossier
 from tests.worker.store.played import AT, HEAD, pull, settings
 from tests.worker.store.test_kept import CANARY_TOKEN, entry, judging, kept
 from tests.world import aof

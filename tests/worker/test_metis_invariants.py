@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from tests.worker.render.samples import abstained, accepted, rejected
+from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, settings, wish
 from tests.world.redis import Redis
 from worker.domain.ids import EvalId

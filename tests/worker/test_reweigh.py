@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.worker.judge.test_outcome_scores import entry, outcomes
-from tests.worker.render.samples import accepted, dossier, rejected
+from tests.worker.publishing.texts.samples import accepted, dossier, rejected
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.verdict.events import subject_id

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.render.samples import dossier, rejected
+from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.worker.store.played import AT, pull
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, ConfigOrigin, ConfigText, Dossier, Policy
@@ -11,7 +11,7 @@ from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigge
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Category
 from worker.dossier.eligibility import Hold, Judge, Skip
-from worker.render.standing import draft, skipped
+from worker.publishing.texts.states import draft, skipped
 from worker.scope import observed, scope_of, shown
 
 NOBODY = Authors(agents=Handling.SKIP)

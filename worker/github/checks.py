@@ -1,6 +1,6 @@
 """Check runs: what the product says on GitHub.
 
-Does not word anything (`worker.render` does) and does not know which check belongs to which head (the registry
+Does not word anything (`worker.publishing.texts` does) and does not know which check belongs to which head (the registry
 does). Invariant: one check run per head and pull request, whatever answers get lost: before one is created it is
 searched for, whoever finds two ends the older one, and an annotation that is there already is not added again. Nothing is
 written unless the fence lets it, which is asked whenever a request is about to be sent.
@@ -19,7 +19,7 @@ from worker.errors import RateLimited, Unavailable
 from worker.github.budget import Need
 from worker.github.client import Access, Api, Call, repeated
 from worker.github.replies import CreatedRun, Reply, Run, Runs
-from worker.render.machine import text_of
+from worker.publishing.texts.json_block import text_of
 
 ANNOTATIONS_PER_REQUEST: Final = 50
 PER_PAGE: Final = 100
@@ -117,7 +117,7 @@ class GitHubCheckRuns:
 
     def _end_older(self, request: JudgeRequest, check: CheckRunId) -> None:
         """Somebody was stopped for so long while he created one that another did: GitHub looks at the newest, and so do we."""
-        from worker.render.check import doubled  # noqa: PLC0415 - hardly anybody needs it
+        from worker.publishing.texts.check_run import doubled  # noqa: PLC0415 - hardly anybody needs it
 
         self.update(request, check, doubled())
 

@@ -1,6 +1,6 @@
 """What has to be so for a repository's merges to wait for our check: read for `assay doctor --repo`.
 
-Does not change anything and has no words for people (`worker.render.gate` does). Invariant: asks with the least token that can
+Does not change anything and has no words for people (`worker.publishing.texts.gate` does). Invariant: asks with the least token that can
 answer, which names the one repository; what GitHub does not tell is None, never a guess.
 """
 

@@ -1,6 +1,6 @@
 """What a verdict says in words where no model worded it: one concern and one next step per case.
 
-Does not render (Markdown and limits are worker.render's). Invariant: a concern says what happened, a next step says
+Does not render (Markdown and limits are worker.publishing.texts's). Invariant: a concern says what happened, a next step says
 what whom should do, and neither blames the author for what nobody judged.
 """
 

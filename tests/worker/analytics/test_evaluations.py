@@ -1,6 +1,6 @@
 """Verdicts as they are shown to whoever may see them."""
 
-from tests.worker.render.samples import HEAD, rejected
+from tests.worker.publishing.texts.samples import HEAD, rejected
 from worker.analytics.evaluations import shown
 from worker.domain.check.wait_status import Awaited, Awaiting
 

@@ -12,7 +12,7 @@ from app.cli import main
 from app.exits import Exit
 from tests.worker.anew.recorded import ROOT, judged, rubric, surveyor, terms
 from tests.worker.evaluation.bench.made import DONE, STUB
-from tests.worker.render.samples import accepted
+from tests.worker.publishing.texts.samples import accepted
 from tests.worker.store.played import AT, HEAD, KEY, pull
 from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
 from tests.worker.store.test_groups import group

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import abstained, accepted
+from tests.worker.publishing.texts.samples import abstained, accepted
 from worker.domain.anew import UNANSWERED
 from worker.domain.differing import Compared, Heard, Law, Side, heard, said_by_both
 from worker.domain.ids import EvalId

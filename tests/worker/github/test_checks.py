@@ -12,7 +12,7 @@ from worker.errors import Forbidden, Gone, LeaseLost, RateLimited, Unavailable
 from worker.github.checks import GitHubCheckRuns, GitHubChecks
 from worker.github.client import AppAccess
 from worker.publish import no_lease
-from worker.render.standing import old
+from worker.publishing.texts.states import old
 from worker.settings import Settings
 
 JUDGING = CheckContent("Judging", "Assay reads the pull request.")

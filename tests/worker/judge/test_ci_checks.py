@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import accepted, rejected
+from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import new_eval_id
 from worker.domain.value import Value

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import HEAD, abstained, accepted, dossier, rejected
+from tests.worker.publishing.texts.samples import HEAD, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId

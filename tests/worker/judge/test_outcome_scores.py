@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.render.samples import abstained, accepted, rejected
+from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, Strength

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
-from tests.worker.render.samples import dossier, rejected
+from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.worker.store.played import pull, settings
 from worker.domain import keys
 from worker.domain.check.author_comment import Letter
@@ -30,8 +30,8 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.publish import CheckDesk, no_lease
+from worker.publishing.texts.check_run import failed
 from worker.queue import JudgeQueue
-from worker.render.check import failed
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.groups import OpenGroup, TakenGroup

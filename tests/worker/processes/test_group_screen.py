@@ -22,7 +22,7 @@ from worker.github.groups import Head
 from worker.group_court import NO_PULL, GroupScreen
 from worker.merge_group import GroupClerk
 from worker.publish import no_lease
-from worker.render.group import Place, looking, waiting
+from worker.publishing.texts.merge_group import Place, looking, waiting
 from worker.store.checks import RedisChecks
 from worker.store.connection import Store
 from worker.store.wire import Argument, Reply, Wire

@@ -29,7 +29,7 @@ from worker.domain.request.judge_request import ARRIVALS, Arrival, JudgeRequest,
 from worker.errors import LeaseLost
 from worker.pipeline import Judged, Overtaken
 from worker.publish import no_lease
-from worker.render.check import judging
+from worker.publishing.texts.check_run import judging
 from worker.settings import Settings, Timing, read_settings
 from worker.store import door
 from worker.store.checks import RedisChecks

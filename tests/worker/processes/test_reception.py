@@ -18,8 +18,8 @@ from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigge
 from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.errors import Gone
 from worker.publish import CheckDesk, no_lease
+from worker.publishing.texts.states import draft
 from worker.reception import MOST_AT_ONCE, Reception
-from worker.render.standing import draft
 from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store

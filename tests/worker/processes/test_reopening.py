@@ -16,9 +16,9 @@ from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigge
 from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.errors import Outage, Unavailable
 from worker.publish import CheckDesk, no_lease
+from worker.publishing.texts.check_run import closed, waiting_for_github
+from worker.publishing.texts.states import draft, skipped
 from worker.reception import Reception, late
-from worker.render.check import closed, waiting_for_github
-from worker.render.standing import draft, skipped
 from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.worker.processes.test_dispatch import dispatching
-from tests.worker.render.samples import abstained, dossier, rejected
+from tests.worker.publishing.texts.samples import abstained, dossier, rejected
 from tests.worker.store.played import NEWER, becomes, comes_again, pull, wish
 from worker.domain import keys
 from worker.domain.request.judge_request import JudgeRequest, Trigger

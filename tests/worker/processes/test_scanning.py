@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import abstained, accepted, dossier, rejected
+from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from worker import scanning

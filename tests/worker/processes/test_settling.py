@@ -14,8 +14,8 @@ from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import Forbidden, Gone
 from worker.publish import CheckDesk, no_lease
-from worker.render.check import closed
-from worker.render.standing import draft, old
+from worker.publishing.texts.check_run import closed
+from worker.publishing.texts.states import draft, old
 from worker.settling import MOST_AT_ONCE, MOST_LOOKS, Settling
 from worker.store.connection import Store
 from worker.store.pulls import Ended, Finish, Limits, Taken

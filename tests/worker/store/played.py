@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pydantic import SecretStr
 
-from tests.worker.render.samples import rejected
+from tests.worker.publishing.texts.samples import rejected
 from worker.domain import keys
 from worker.domain.ids import Fingerprint
 from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef, Trigger

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import accepted, rejected
+from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.store.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.store.test_following import adding
 from tests.worker.store.test_groups import group, runs_out

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.worker.render.samples import dossier
+from tests.worker.publishing.texts.samples import dossier
 from tests.worker.store.played import AT, pull, wish
 from tests.worker.store.test_kept import judging
 from worker.board import Silent

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import accepted, rejected
+from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.store.played import AT, HEAD, NEWER, pull, wish
 from tests.worker.store.watching import (
     MERGE,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import dossier
-from tests.worker.render.samples import accepted, rejected
+from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.store.played import AT, HEAD, pull, wish
 from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
 from tests.worker.store.test_groups import group, runs_out

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.render.samples import dossier, rejected
+from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.worker.store.played import (
     HEAD,
     KEY,

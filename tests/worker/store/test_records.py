@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.worker.render.samples import dossier
+from tests.worker.publishing.texts.samples import dossier
 from tests.worker.store.played import AT, HEAD, command, pull, wish
 from tests.worker.store.test_kept import audit, entry, judging
 from tests.worker.store.test_stream import begun

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.worker.render.samples import accepted, dossier
+from tests.worker.publishing.texts.samples import accepted, dossier
 from tests.worker.store.played import HEAD, NEWER, pull
 from tests.worker.store.watching import judged
 from worker.domain import keys

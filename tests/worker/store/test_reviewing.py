@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import abstained, accepted, dossier, rejected
+from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import AT, pull, wish
 from worker.domain.check.overrides import Contest, Override, Reviewed
 from worker.domain.codeowners import Owner
@@ -22,7 +22,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged
-from worker.render.decisions import Called
+from worker.publishing.texts.overrides import Called
 from worker.reviewing import Owning, People, changed
 from worker.store.connection import Store
 

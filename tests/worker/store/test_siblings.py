@@ -1,6 +1,6 @@
 """What the checks of one commit say. Invariant: nobody who shares a commit goes unseen, and what is wrong stays in the line."""
 
-from tests.worker.render.samples import dossier, rejected
+from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from worker.domain import keys
 from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
@@ -8,8 +8,8 @@ from worker.domain.check.shared_head import IDLE, IN_PROGRESS, Place, Sibling
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.value import replace
 from worker.domain.waiting import COMMITS
-from worker.render.check import check_content, closed, judging, superseded
-from worker.render.standing import draft, old
+from worker.publishing.texts.check_run import check_content, closed, judging, superseded
+from worker.publishing.texts.states import draft, old
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.wire import text, whole

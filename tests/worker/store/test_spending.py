@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.render.samples import dossier
+from tests.worker.publishing.texts.samples import dossier
 from tests.worker.store.played import pull, wish
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.request.judge_request import BY_HAND, JudgeRequest, Trigger

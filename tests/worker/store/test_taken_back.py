@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.anew.recorded import dossier
 from tests.worker.evaluation.bench.made import DONE, STUB
-from tests.worker.render.samples import abstained
+from tests.worker.publishing.texts.samples import abstained
 from tests.worker.store.played import wish
 from worker.board import Silent
 from worker.domain.request.judge_request import Trigger

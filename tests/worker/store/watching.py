@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
-from tests.worker.render.samples import accepted, dossier
+from tests.worker.publishing.texts.samples import accepted, dossier
 from tests.worker.store.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.store.test_kept import audit
 from worker.domain import keys

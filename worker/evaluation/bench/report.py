@@ -15,7 +15,7 @@ from worker.evaluation.bench.run_folder import Plan
 from worker.evaluation.bench.statistics import Report
 from worker.evaluation.bench.tiers import Tiers
 from worker.evaluation.bench.tiers_page import beside_zero
-from worker.render.markdown import code, prose
+from worker.publishing.texts.markdown import code, prose
 
 MOST: Final = 50
 """Rows of a table that is about single dossiers."""

@@ -9,11 +9,11 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from worker.domain.check.overrides import NOTHING, Said
-from worker.render.charts import bar
-from worker.render.columns import Ink, Page, wrapped
-from worker.render.decisions import told
-from worker.render.visible import exact_line, one_line
-from worker.render.words import counted
+from worker.publishing.texts.charts import bar
+from worker.publishing.texts.columns import Ink, Page, wrapped
+from worker.publishing.texts.overrides import told
+from worker.publishing.texts.phrases import counted
+from worker.publishing.texts.visible import exact_line, one_line
 
 INKS: Final = {"accept": Ink.GREEN, "reject": Ink.RED, "abstain": Ink.YELLOW}
 BAR: Final = 10

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from worker.domain.value import Value
-from worker.render.columns import Page, wrapped
-from worker.render.visible import one_line
+from worker.publishing.texts.columns import Page, wrapped
+from worker.publishing.texts.visible import one_line
 
 
 class Change(Value):

@@ -9,8 +9,8 @@ from typing import Final
 from worker.domain.differing import Compared, Side
 from worker.domain.value import Value
 from worker.domain.verdict.rubric import Rubric
-from worker.render.columns import Page, wrapped
-from worker.render.visible import one_line
+from worker.publishing.texts.columns import Page, wrapped
+from worker.publishing.texts.visible import one_line
 
 
 class Part(Value):

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from worker.domain.value import Value
-from worker.render.charts import bar, sparkline
-from worker.render.columns import Ink, Page, columns, wrapped
-from worker.render.visible import one_line
+from worker.publishing.texts.charts import bar, sparkline
+from worker.publishing.texts.columns import Ink, Page, columns, wrapped
+from worker.publishing.texts.visible import one_line
 
 Answer = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.worker.render.samples import abstained, accepted, rejected
+from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.check.overrides import NOTHING, Contest, Override, Reviewed, Said, asks_a_person
 from worker.domain.request.judge_request import ReviewRef
 from worker.domain.verdict.verdict import AbstainReason

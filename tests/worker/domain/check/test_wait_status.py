@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.worker.render.samples import abstained, accepted, rejected
+from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.check.wait_status import PENDING, UNKNOWN, Awaited, Awaiting, Due, SeenPull, awaited, reason_to_wait
 from worker.domain.verdict.verdict import AbstainReason, Verdict
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from worker.domain.value import replace
 from worker.evaluation.texts.rejudge import Change, Evaluated, Foreseen, evaluated, foreseen
-from worker.render.columns import Page
+from worker.publishing.texts.columns import Page
 
 NOTHING = Evaluated(0, 0, 0, 0, 0, 0, {}, (), Decimal(0), 0, "default 2")
 PLANNED = Foreseen(5, 3, 2, 3, Decimal("0.0123"), Decimal("0.2"), has_model=True, law="default 2 and claude-x")

@@ -5,7 +5,7 @@ from worker.domain.ids import EvalId
 from worker.domain.value import replace
 from worker.evaluation.texts.rubric import Agreement, Differing, Part, checked, differing, promoted
 from worker.judge.rubric import load_rubric
-from worker.render.columns import Page
+from worker.publishing.texts.columns import Page
 
 OLD = Side("accept", "accept", 0.9, asks=False)
 NEW = Side("reject weak_test", "reject", 0.1, asks=False, places=("tests/test_a.py:3",), concern="It asserts nothing.")

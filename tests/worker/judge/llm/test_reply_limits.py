@@ -23,7 +23,7 @@ from worker.judge.llm.reply_limits import (
 )
 from worker.judge.llm.reply_schema import reply_schema
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.render.check import check_content
+from worker.publishing.texts.check_run import check_content
 
 RUBRIC = [one.id for one in load_rubric().criteria]
 PATH = "worker/judge/heuristics/words.py"

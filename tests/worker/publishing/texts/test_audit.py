@@ -1,0 +1,354 @@
+"""What is on record of a verdict, as people read it."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.worker.publishing.texts.samples import HOSTILE, STUB, dossier, rejected
+from worker.domain.dossier.case import Case
+from worker.domain.dossier.dossier import Commit, Guidance, HeadFile, PullRequest
+from worker.domain.ids import EvalId
+from worker.domain.verdict.audit import AuditRecord, Exchange, Law, Replay, Said, Stage, Step, Taken
+from worker.domain.verdict.verdict import (
+    Abstain,
+    AbstainReason,
+    Accept,
+    CriterionStatus,
+    CriterionVerdict,
+    EvidencePointer,
+    JudgeKind,
+    Side,
+    SubjectKind,
+    Tokens,
+)
+from worker.publishing.texts.audit import Kind, Shown, Stored, beside, forgotten, replayed, reported, shown
+from worker.publishing.texts.columns import Page
+
+EVAL = EvalId("0199aaaa-0000-7000-8000-000000000001")
+UNTIL = datetime(2026, 12, 20, 20, 5, tzinfo=UTC)
+PAGE = Page(100)
+LAW = Law("default 1", "sha256:0011", "sha256:2233", 0.7, "claude-haiku-5-5", "2026-11")
+STEPS = (
+    Step(Stage.LAW, "rubric default 1 (sha256:0011)", "prompt sha256:2233, threshold 0.7, model claude-haiku-5-5"),
+    Step(Stage.VALIDATORS, "success"),
+    Step(Stage.ROUTE, "the model is asked", "confidence 0.48 < 0.70: nothing settles it " + "and so on " * 12),
+    Step(Stage.VERDICT, "reject", "score 0.10, round 1, 1 closing conditions"),
+)
+WRONG = Said(
+    "{}", "end_turn", "", Tokens(input=812, output=95, cache_read=7, cache_write=3), Decimal("0.00130"), "req_1"
+)
+EXCHANGES = (
+    Exchange(
+        "sha256:4455", "sha256:f", ("Is it done?\n\tx = 1",), WRONG, fault="schema", problems=("score: missing.",)
+    ),
+    Exchange("sha256:4455", "sha256:f", ("Is it done?", "{}", "Again."), failure="status 529 (overloaded_error)"),
+)
+
+
+def record(**changes: object) -> AuditRecord:
+    fields = {"eval_id": EVAL, "law": LAW, "steps": STEPS, **changes}
+    return AuditRecord(**fields)  # pyright: ignore[reportArgumentType] - each is what the field takes
+
+
+def decided(**changes: object) -> Shown:
+    verdict = rejected(
+        judge_kind=JudgeKind.HYBRID,
+        judge_model="claude-haiku-5-5",
+        judge_cost_usd=Decimal("0.0013"),
+        judge_pricing_version="2026-11",
+        tokens=Tokens(input=812, output=95),
+        **changes,
+    )
+    taken = (Taken("github token", "issues[7].body", 2),)
+    return Shown(verdict, record(exchanges=EXCHANGES, redactions=taken), UNTIL)
+
+
+def test_a_verdict_is_shown_with_its_way_its_evidence_and_every_exchange() -> None:
+    assert shown(decided(), PAGE) == snapshot("""\
+Rejected: half finished at upload.py:17
+  `retry` is added and never implemented.
+  Next step: Implement `retry` in upload.py: three tries on 503.
+
+Verdict      0199aaaa-0000-7000-8000-000000000001
+Of           acme/widgets#12, commit aaaaaaaaaaaa, round 1, 2026-11-20 20:05 UTC
+Judged by    code checks and claude-haiku-5-5, 12 ms
+Cost         $0.0013 (prices of 2026-11), tokens: 812 in, 95 out
+Redacted     github token at issues[7].body:2
+Kept         dossier and way until 2026-12-20 20:05 UTC
+
+The way to it
+  law          rubric default 1 (sha256:0011)
+                 prompt sha256:2233, threshold 0.7, model claude-haiku-5-5
+  validators   success
+  route        the model is asked
+                 confidence 0.48 < 0.70: nothing settles it and so on and so on and so on and so on
+                 and so on and so on and so on and so on and so on and so on and so on and so on
+  verdict      reject
+                 score 0.10, round 1, 1 closing conditions
+
+Evidence
+  upload.py:17: found
+    |     raise NotImplementedError
+
+Question (18 bytes, after the system part sha256:4455)
+  | Is it done?
+  | 	x = 1
+
+Reply (req_1, end_turn, 812 in, 95 out, 7 cached, 3 to cache, $0.00130)
+  | {}
+  Not usable, schema: score: missing.
+
+Correction (6 bytes, after the system part sha256:4455)
+  | Again.
+
+No reply
+  status 529 (overloaded_error)
+""")
+
+
+def test_a_verdict_of_code_alone_sent_nothing() -> None:
+    met = CriterionVerdict(
+        id="AC1",
+        status=CriterionStatus.MET,
+        evidence=(
+            STUB,
+            EvidencePointer(path="old.py", line=3, side=Side.BASE, quote="x"),
+            EvidencePointer(path="logo.png"),
+        ),
+    )
+    fields = rejected().model_dump() | {
+        "decision": "accept", "category": None, "next_step": None, "score": 0.9, "criteria": (met,),
+        "parent_eval_id": "0199-parent", "carried_from": "0199-first",
+    }  # fmt: skip
+    assert shown(Shown(Accept.model_validate(fields), record(), UNTIL), PAGE) == snapshot("""\
+Accepted
+  `retry` is added and never implemented.
+
+Verdict      0199aaaa-0000-7000-8000-000000000001
+Anew after   0199-parent
+Carried from 0199-first
+Of           acme/widgets#12, commit aaaaaaaaaaaa, round 1, 2026-11-20 20:05 UTC
+Judged by    code checks alone, 12 ms
+Cost         $0
+Redacted     nothing was sent to a model
+Kept         dossier and way until 2026-12-20 20:05 UTC
+
+The way to it
+  law          rubric default 1 (sha256:0011)
+                 prompt sha256:2233, threshold 0.7, model claude-haiku-5-5
+  validators   success
+  route        the model is asked
+                 confidence 0.48 < 0.70: nothing settles it and so on and so on and so on and so on
+                 and so on and so on and so on and so on and so on and so on and so on and so on
+  verdict      reject
+                 score 0.10, round 1, 1 closing conditions
+
+Evidence
+  upload.py:17: found
+    |     raise NotImplementedError
+  old.py:3 (before the change): found
+    | x
+  logo.png: the file alone
+""")
+
+
+def test_what_is_not_kept_is_said() -> None:
+    fields = rejected().model_dump() | {
+        "decision": "abstain", "category": None, "abstain_reason": AbstainReason.REPLY_INVALID, "evidence": (),
+    }  # fmt: skip
+    assert shown(Shown(Abstain.model_validate(fields), None, None), PAGE) == snapshot("""\
+Not judged: the model's answer could not be used
+  `retry` is added and never implemented.
+  Next step: Implement `retry` in upload.py: three tries on 503.
+
+Verdict      0199aaaa-0000-7000-8000-000000000001
+Of           acme/widgets#12, commit aaaaaaaaaaaa, round 1, 2026-11-20 20:05 UTC
+Judged by    code checks alone, 12 ms
+Cost         $0
+Redacted     unknown: how it came about is not kept
+Kept         this entry of the ledger alone, so that it can be neither replayed nor reported
+             (ASSAY_RETENTION_DAYS)
+""")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"kind": SubjectKind.CI_CHECK},
+            "a verdict on a CI check has no dossier of its own. Code made it beside 0199-p",
+        ),
+        ({"kind": SubjectKind.PULL_REQUEST}, "Code made it of its submissions' verdicts, the last of them 0199-p"),
+        *(
+            ({"kind": kind, "signals": {"law": "l"}}, "code weighed 0199-p anew. That has no dossier")
+            for kind in (SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST)
+        ),
+        (
+            {"signals": {"canary": True}},
+            "a canary's verdict has no dossier of its own. It was judged from that of 0199-p",
+        ),
+    ],
+)
+def test_a_verdict_that_never_had_a_dossier_does_not_say_that_it_was_not_kept(
+    changes: dict[str, Any], said: str
+) -> None:
+    verdict = rejected(parent_eval_id=EvalId("0199-p"), signals=changes.get("signals", {}))
+    kind = changes.get("kind", SubjectKind.SUBMISSION)
+    verdict = verdict.model_copy(update={"subject": verdict.subject.model_copy(update={"kind": kind})})
+    told = " ".join(shown(Shown(verdict, None, None), PAGE).split())
+    assert said in told
+    assert "ASSAY_RETENTION_DAYS" not in told
+    is_code = kind is not SubjectKind.SUBMISSION
+    assert ("Redacted nothing was sent to a model" if is_code else "Redacted unknown") in told
+
+
+def test_a_question_from_which_nothing_had_to_be_taken_says_so() -> None:
+    one = Shown(rejected(evidence=(), criteria=(CriterionVerdict(id="AC1", status=CriterionStatus.MISSING),)),
+                record(exchanges=EXCHANGES[1:]), UNTIL)  # fmt: skip
+    text = shown(one, PAGE)
+    assert "Redacted     nothing\n" in text
+    assert text.startswith("Rejected: half finished\n")
+
+
+def test_a_reply_without_a_price_or_an_id_says_so() -> None:
+    said = Said("", "refusal", "cyber", Tokens(), None, None)
+    text = shown(Shown(rejected(), record(exchanges=(Exchange("s", "f", ("q",), said),)), UNTIL), PAGE)
+    assert "Reply (no request id, refusal cyber, price unknown)" in text
+
+
+def test_what_others_wrote_can_neither_colour_nor_move_anything() -> None:
+    said = Said(HOSTILE, HOSTILE, "", Tokens(), None, HOSTILE)
+    hostile = record(
+        steps=(Step(Stage.REPLY, HOSTILE, HOSTILE),),
+        exchanges=(
+            Exchange("s", "f", (HOSTILE,), said, HOSTILE, (HOSTILE,)),
+            Exchange("s", "f", ("q",), failure=HOSTILE),
+        ),
+        redactions=(Taken("jwt", HOSTILE, 1),),
+    )
+    verdict = rejected(
+        concern=HOSTILE, next_step=HOSTILE, evidence=(EvidencePointer(path=HOSTILE, quote=HOSTILE, line=1),)
+    )
+    parts = (Step(Stage.REPLY, HOSTILE), Step(Stage.REPLY, "b", HOSTILE))
+    for text in (
+        shown(Shown(verdict, hostile, UNTIL), PAGE),
+        replayed(Replay(verdict, verdict, ("score",), parts), PAGE),
+        reported(dossier(), HOSTILE, (Taken("jwt", HOSTILE, 1),), PAGE),
+    ):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+
+
+def test_the_same_decision_is_said_to_come_out_again() -> None:
+    assert replayed(Replay(rejected(), rejected(), (), None), PAGE) == snapshot("""\
+The same decision comes out again.
+  0199aaaa-0000-7000-8000-000000000001: reject, from the recorded dossier and replies.
+""")
+
+
+def test_the_same_decision_on_another_way_names_where_they_part() -> None:
+    parts = (STEPS[0], Step(Stage.LAW, "rubric default 2 (sha256:9)"))
+    assert replayed(Replay(rejected(), rejected(), (), parts), PAGE) == snapshot("""\
+The same decision comes out again.
+  0199aaaa-0000-7000-8000-000000000001: reject, from the recorded dossier and replies.
+  The first stage that differs: law
+    then: law: rubric default 1 (sha256:0011). prompt sha256:2233, threshold 0.7, model
+    claude-haiku-5-5
+    now: law: rubric default 2 (sha256:9).
+""")
+
+
+def test_another_decision_names_the_fields_and_the_first_stage_that_differs() -> None:
+    parts = (None, Step(Stage.CORRECTION, "12 bytes"))
+    abstained = Abstain.model_validate(
+        rejected().model_dump() | {"decision": "abstain", "category": None, "abstain_reason": "reply_invalid"}
+    )
+    assert replayed(Replay(rejected(), abstained, ("decision", "category"), parts), PAGE) == snapshot("""\
+It comes out differently: reject then, abstain now.
+  0199aaaa-0000-7000-8000-000000000001 differs in: decision, category.
+  The first stage that differs: correction
+    then: the way had ended
+    now: correction: 12 bytes.
+""")
+
+
+def test_fields_that_differ_without_another_way_are_said_to() -> None:
+    assert replayed(Replay(rejected(), rejected(score=0.2), ("score",), None), PAGE) == snapshot("""\
+It comes out differently: reject again, and not the same.
+  0199aaaa-0000-7000-8000-000000000001 differs in: score.
+  Every stage went the same way: what differs is in the fields alone.
+""")
+
+
+def test_a_judging_anew_is_told_what_it_is() -> None:
+    assert beside(EVAL) == snapshot(
+        "A new entry beside 0199aaaa-0000-7000-8000-000000000001. It is on record, and decides nothing about the pull request; nothing was posted."
+    )
+
+
+def stored(at: datetime | None = None, **counts: int) -> Stored:
+    return Stored("acme/widgets", {Kind[name]: count for name, count in counts.items()}, at)
+
+
+def test_what_is_stored_is_counted_before_anything_is_deleted() -> None:
+    found = stored(VERDICTS=3, PULLS=1, DOSSIERS=1, AUDITS=2, CHECKS=1, COMMANDS=1, OTHER=0)
+    assert forgotten(found, PAGE) == snapshot("""\
+Stored about acme/widgets: 3 verdicts, 1 pull request's state, 1 dossier, 2 records of how verdicts
+came about, 1 check run's number, 1 comment not answered yet.
+Nothing was deleted. This can't be undone: say --yes to delete it.
+""")
+
+
+def test_what_was_forgotten_is_counted() -> None:
+    assert forgotten(stored(VERDICTS=0), PAGE, stored(VERDICTS=1, OTHER=4)) == snapshot(
+        "Forgotten: 1 verdict, 4 other keys of acme/widgets.\n"
+    )
+
+
+def test_what_was_stored_meanwhile_is_said() -> None:
+    assert forgotten(stored(VERDICTS=1), PAGE, stored(VERDICTS=1)) == snapshot("""\
+Forgotten: 1 verdict of acme/widgets.
+While that was deleted, more was stored: 1 verdict. Stop the App there first, then say it again.
+""")
+
+
+def test_nothing_stored_is_said_with_the_day_of_the_forgetting() -> None:
+    assert forgotten(stored(VERDICTS=0), PAGE) == snapshot("Nothing is stored about acme/widgets.\n")
+    assert forgotten(stored(UNTIL), PAGE) == snapshot(
+        "Nothing is stored about acme/widgets; it was forgotten on 2026-12-20 20:05 UTC.\n"
+    )
+
+
+def test_a_report_names_what_it_holds_and_what_was_taken_out() -> None:
+    pull = PullRequest(
+        repository="acme/widgets", number=12, title="", body="", author="a", base_sha="b" * 40, head_sha="a" * 40,
+        commits=(Commit(sha="a" * 40), Commit(sha="c" * 40)),
+    )  # fmt: skip
+    whole = dossier(
+        pull_request=pull,
+        diff="x" * 1234,
+        files=(HeadFile(path="a.py", text=""),),
+        guidance=(Guidance(path="AGENTS.md", text=""),),
+        case=Case(summary="done"),
+    )
+    assert reported(whole, "report.json", (Taken("jwt", "diff[a.py]", 7),), PAGE) == snapshot("""\
+Written to report.json. It holds, for each of its readers:
+pull_request acme/widgets#12, title, text, 2 commits, names
+diff         1,234 bytes
+issues       1 issue
+criteria     1 text
+files        1 file
+guidance     1 file
+case         whole
+ci           1 check, with the ends of their logs
+redacted     jwt at diff[a.py]:7
+Read it before you share it: what does not look like a secret was not redacted.
+To judge it: assay judge --dossier report.json
+""")
+
+
+def test_a_report_of_little_says_that_nothing_was_taken_out() -> None:
+    assert "redacted     nothing" in reported(dossier(ci=None), "report.json", (), PAGE)

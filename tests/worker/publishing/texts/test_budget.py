@@ -1,0 +1,214 @@
+"""What people read about money: a cap that is near, and one that is reached."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
+from worker.domain.check.check_run import Conclusion
+from worker.domain.ids import EvalId
+from worker.domain.request.pause import Suspension, signals_of
+from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.verdict import AbstainReason, JudgeKind, ThrottledReason, Verdict
+from worker.judge.budget_rulings import nearly_used_up
+from worker.judge.escalation import Pause
+from worker.judge.texts import budget, cap_in_the_way, dollars, paused
+from worker.publishing.texts.check_run import check_content
+from worker.publishing.texts.columns import Page
+from worker.publishing.texts.terminal import report
+
+NEAR = Level(Cap.DAY, Decimal("0.823456789"), Decimal("1.00"))
+
+
+def lines_about_budget(verdict: Verdict) -> list[str]:
+    content = check_content(verdict, dossier())
+    return [line for line in f"{content.summary}\n{content.text}".split("\n") if line.startswith("**Budget")]
+
+
+def test_a_cap_that_is_near_is_a_line_on_the_check_run() -> None:
+    assert lines_about_budget(accepted(signals=dict(nearly_used_up(NEAR)))) == snapshot(
+        [
+            "**Budget:** The budget of today is almost used up: &#36;0.8235 of &#36;1.00. Beyond it no model is asked, and what needs one is not judged."
+        ]
+    )
+    of_pull = Level(Cap.PULL, Decimal("0.08"), Decimal("0.10"))
+    assert lines_about_budget(accepted(signals=dict(nearly_used_up(of_pull)))) == snapshot(
+        [
+            "**Budget:** The budget of this pull request is almost used up: &#36;0.08 of &#36;0.10. Beyond it no model is asked, and what needs one is not judged."
+        ]
+    )
+    of_share = Level(Cap.SHARE, Decimal("0.40"), Decimal("0.50"))
+    [line] = lines_about_budget(accepted(signals=dict(nearly_used_up(of_share))))
+    assert "The budget of this repository's share of today is almost used up: &#36;0.40 of &#36;0.50." in line
+
+
+def test_a_cap_that_is_not_near_is_no_line() -> None:
+    assert nearly_used_up(None) == {}
+    assert lines_about_budget(accepted()) == []
+
+
+def test_a_verdict_that_is_carried_over_says_nothing_of_the_budget_it_was_paid_from() -> None:
+    assert lines_about_budget(accepted(signals=dict(nearly_used_up(NEAR)), carried_from=EvalId("before"))) == []
+
+
+def test_a_cap_that_is_near_is_a_row_on_the_terminal() -> None:
+    text = report(accepted(signals=dict(nearly_used_up(NEAR))), dossier(), Page(width=200))
+    assert [line for line in text.split("\n") if line.startswith("Budget")] == snapshot(
+        [
+            "Budget     The budget of today is almost used up: $0.8235 of $1.00. Beyond it no model is asked, and what needs one is not judged."
+        ]
+    )
+
+
+@pytest.mark.parametrize("cap", Cap)
+def test_every_cap_says_how_full_it_is_and_who_does_what(cap: Cap) -> None:
+    said = budget(Level(cap, Decimal("0.0931"), Decimal("0.10")), Decimal("0.0123456"))
+    assert (
+        said
+        == {
+            Cap.PULL: snapshot(
+                (
+                    "The model was not asked: of the budget of this pull request, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. This change was not judged.",
+                    "The operator raises ASSAY_PR_MAX_USD and a maintainer re-runs this check, or a person reviews the change.",
+                )
+            ),
+            Cap.DAY: snapshot(
+                (
+                    "The model was not asked: of the budget of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. This change was not judged.",
+                    "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_DAY_MAX_USD.",
+                )
+            ),
+            Cap.SHARE: snapshot(
+                (
+                    "The model was not asked: of the budget of this repository's share of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. This change was not judged.",
+                    "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_REPOSITORY_SHARE.",
+                )
+            ),
+            Cap.AUTHOR: snapshot(
+                (
+                    "The model was not asked: of the budget of this author's share of today, $0.0931 of $0.10 is spent or reserved, and this question could cost up to $0.0123. This change was not judged.",
+                    "A maintainer re-runs this check after midnight UTC, or the operator raises ASSAY_AUTHOR_SHARE.",
+                )
+            ),
+        }[cap]
+    )
+    assert cap_in_the_way(cap).startswith("the budget of ")
+
+
+def test_dollars_are_cents_at_least_and_hundredths_of_one_at_most() -> None:
+    told = [dollars(Decimal(one)) for one in ("0", "0.1", "1", "0.012345", "0.00005", "12.34")]
+    assert told == snapshot(["$0.00", "$0.10", "$1.00", "$0.0123", "$0.0001", "$12.34"])
+
+
+@pytest.mark.parametrize("pause", Pause)
+def test_a_pause_says_who_stopped_judging(pause: Pause) -> None:
+    assert (
+        paused(pause)
+        == {
+            Pause.OPERATOR: snapshot(
+                (
+                    "Judging is paused: the operator stopped it. This change was not judged.",
+                    "A person reviews it, or a maintainer re-runs this check once ASSAY_PAUSED is 0 again.",
+                )
+            ),
+            Pause.REPOSITORY: snapshot(
+                (
+                    "Judging is paused in this repository, by `assay pause`. This change was not judged.",
+                    "A person reviews it, or a maintainer re-runs this check once `assay resume` let judging go on.",
+                )
+            ),
+        }[pause]
+    )
+
+
+STORM = Suspension(by="alice", until=datetime(2026, 11, 20, 18, tzinfo=UTC), reason="A storm.")
+
+
+def test_a_pause_that_somebody_explained_says_by_whom_until_when_and_why() -> None:
+    assert [paused(Pause.OPERATOR, STORM), paused(Pause.REPOSITORY, Suspension(by="bob"))] == snapshot(
+        [
+            (
+                "Judging is paused by alice until 2026-11-20 18:00 UTC. Reason: A storm. This change was not judged.",
+                "Assay judges it by itself once the pause ends. Until then a person reviews it.",
+            ),
+            (
+                "Judging is paused in this repository by bob. This change was not judged.",
+                "Assay judges it by itself once `assay resume` ends the pause. Until then a person reviews it.",
+            ),
+        ]
+    )
+    assert paused(Pause.REPOSITORY, Suspension()) == paused(Pause.REPOSITORY)
+
+
+def test_a_check_says_until_when_judging_is_paused_and_nothing_of_its_reason_is_markup() -> None:
+    hostile = STORM.model_copy(update={"reason": "[click](https://evil.example) @acme/everyone <img src=x>"})
+    concern, next_step = paused(Pause.OPERATOR, hostile)
+    told = abstained(AbstainReason.PAUSED, concern=concern, next_step=next_step, signals=signals_of(hostile))
+    content = check_content(told, dossier())
+    assert content.title == "Not judged: judging is paused until 2026-11-20 18:00 UTC"
+    assert content.conclusion == "neutral"
+    assert content.summary == snapshot("""\
+Judging is paused by alice until 2026-11-20 18:00 UTC. Reason: \\[click\\](https:&#8203;//evil.example) @&#8203;acme/everyone &lt;img src=x>. This change was not judged.
+
+**Next step:** Assay judges it by itself once the pause ends. Until then a person reviews it.\
+""")
+
+
+def judged_by(verdict: Verdict) -> str:
+    [line] = [one for one in check_content(verdict, dossier()).text.split("\n") if one.startswith("- Judged by")]
+    return line
+
+
+def test_a_paused_verdict_says_whose_pause_kept_code_checks_too_from_judging() -> None:
+    told = [
+        judged_by(abstained(AbstainReason.PAUSED, signals={"paused_by": one})) for one in ("operator", "repository")
+    ]
+    assert [*told, judged_by(abstained(AbstainReason.PAUSED))] == snapshot(
+        [
+            "- Judged by nothing: judging is paused by the operator in 12 ms, cost $0",
+            "- Judged by nothing: judging is paused in this repository in 12 ms, cost $0",
+            "- Judged by nothing: judging is paused here in 12 ms, cost $0",
+        ]
+    )
+
+
+UNHEARD = {
+    "judge_kind": JudgeKind.HYBRID,
+    "judge_model": "claude-haiku-5-5",
+    "judge_cost_usd": Decimal("0.0046"),
+    "judge_pricing_version": "2026-11",
+    "signals": {"unheard_usd": "0.0046"},
+}
+
+
+def test_what_a_model_may_have_cost_that_nobody_heard_is_told_as_the_most() -> None:
+    away = AbstainReason.JUDGE_UNAVAILABLE
+    told = [judged_by(abstained(away, **UNHEARD)), judged_by(abstained(away)), judged_by(accepted(**UNHEARD))]
+    assert [*told, judged_by(accepted(**UNHEARD, carried_from=EvalId("0193")))] == snapshot(
+        [
+            "- Judged by code checks alone: claude-haiku-5-5 gave no answer in 12 ms, cost at most $0.0046 (prices of 2026-11), $0.0046 of it reserved for questions whose answers never came",
+            "- Judged by code checks alone: the model gave no answer in 12 ms, cost $0",
+            "- Judged by code checks and claude-haiku-5-5 in 5.2 s, cost at most $0.0046 (prices of 2026-11), $0.0046 of it reserved for questions whose answers never came, tokens: 8,123 in, 402 out, 5,120 read from cache",
+            "- Judged by code checks and claude-haiku-5-5 in 5.2 s, cost $0.0046 (prices of 2026-11), tokens: 8,123 in, 402 out, 5,120 read from cache",
+        ]
+    )
+
+
+def test_a_cap_that_is_reached_stands_in_the_title_and_blocks() -> None:
+    titles: list[str] = []
+    for reason in ThrottledReason:
+        content = check_content(abstained(AbstainReason.BUDGET, throttled_reason=reason), dossier())
+        assert content.conclusion is Conclusion.ACTION_REQUIRED
+        titles.append(content.title)
+    assert titles == snapshot(
+        ["Not judged: the budget of this pull request is used up", "Not judged: today's budget is used up"]
+    )
+
+
+def test_what_a_change_over_many_files_is_built_on_stands_above_its_next_step() -> None:
+    sides = {"what_works": "The retry itself.", "what_does_not": "No caller reads the reply."}
+    told = report(rejected(signals=sides), dossier(), Page())
+    places = [told.index(one) for one in ("What works\n  The retry", "What does not\n  No caller", "Next step\n")]
+    assert places == sorted(places)

@@ -1,0 +1,102 @@
+"""What `assay case` prints."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inline_snapshot import snapshot
+
+from worker.domain.dossier.case import Case, CoverageClaim
+from worker.domain.dossier.case_help import CheckedCase, DraftClaim
+from worker.domain.dossier.dossier import Criterion
+from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
+from worker.dossier.case import read_case
+from worker.publishing.texts.case import checked, draft, unreadable
+from worker.publishing.texts.columns import Page
+
+PAGE = Page()
+
+
+def claim(number: int, text: str, places: tuple[str, ...] = (), tests: tuple[str, ...] = ()) -> DraftClaim:
+    return DraftClaim(Criterion(id=f"AC{number}", text=text), places, tests)
+
+
+def test_a_draft_holds_each_criterion_with_its_places() -> None:
+    made = draft(
+        "Retry: on 503",
+        (
+            claim(1, "`upload` tries again", ("upload.py:17", "client.py:3"), ("tests/test_upload.py:8",)),
+            claim(2, "A test\nshows it", ("tests/test_upload.py:8",)),
+            claim(3, f"It gives up {'after a while ' * 20}"),
+        ),
+    )
+    assert made == snapshot("""\
+```assay
+summary: "Retry: on 503 (to be confirmed)"
+ac_coverage:
+  # AC1: `upload` tries again
+  - criterion: AC1
+    addressed_by: "upload.py:17 (to be confirmed)"
+    evidence: "tests/test_upload.py:8 (to be confirmed)"
+    # or client.py:3
+  # AC2: A test shows it
+  - criterion: AC2
+    addressed_by: "tests/test_upload.py:8 (to be confirmed)"
+  # AC3: It gives up after a while after a while after a while after a while after a while after a while after a while after a while after a while after a while afte …
+  #   No added line speaks of it. Name the place that meets it, or say under uncertainties what is missing.
+work_arounds: []
+uncertainties: []
+```
+""")
+
+
+@given(st.text(min_size=1), st.text(min_size=1), st.text(min_size=1))
+def test_every_draft_is_a_case_that_can_be_read(title: str, text: str, place: str) -> None:
+    case = read_case(draft(title, (claim(1, text, (place,), (place,)), claim(2, text))))
+    assert isinstance(case, Case)
+    assert [one.criterion for one in case.ac_coverage] == ["AC1"]
+    assert case.summary.endswith("(to be confirmed)")
+
+
+def test_a_case_that_cant_be_read_is_told_with_its_line() -> None:
+    assert unreadable("case.md", 7, "Case refused: x.", PAGE) == "case.md:7: Case refused: x.\n"
+    assert unreadable("\x1b[31mcase.md", None, "x", PAGE) == snapshot("␛[31mcase.md: x\n")
+
+
+@pytest.mark.parametrize(("is_fact", "word"), [(True, "Rejects"), (False, "Doubted")])
+def test_what_code_says_of_a_case_is_told_claim_by_claim(is_fact: bool, word: str) -> None:  # noqa: FBT001 - a table
+    found = CheckedCase(
+        case=Case(summary="x", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="a.py:3 (to be confirmed)"),)),
+        claims=(
+            ClaimVerdict(claim="AC1 -> a.py:3", status=ClaimStatus.VERIFIED),
+            ClaimVerdict(claim="AC2 -> b.py", status=ClaimStatus.UNSUPPORTED, note="b.py is neither changed nor known"),
+        ),
+        findings=(Finding(signal="cited_file_missing", category=Category.SPEC_VIOLATION, fact=is_fact, note="b.py"),),
+        unread=("issue",),
+        has_criteria=False,
+    )
+    assert checked("case.md", found, PAGE).replace(word, "WORD") == snapshot("""\
+case.md holds a case.
+  there      AC1 -> a.py:3
+  not found  AC2 -> b.py
+             b.py is neither changed nor known
+  WORD (cited_file_missing): b.py
+  Not read: issue. docs/case.md lists the fields.
+  1 still marked "to be confirmed": look at each place, and take the words out.
+  No criterion is known: name the issue with --issue.
+2 to mend.
+""")
+
+
+def test_of_a_case_in_order_there_is_nothing_to_mend() -> None:
+    whole = CheckedCase(
+        case=Case(summary="x"),
+        claims=(ClaimVerdict(claim="AC1 -> a.py:3", status=ClaimStatus.VERIFIED),),
+        findings=(),
+        unread=(),
+        has_criteria=True,
+    )
+    assert checked("case.md", whole, PAGE) == snapshot("""\
+case.md holds a case.
+  there      AC1 -> a.py:3
+Nothing to mend.
+""")

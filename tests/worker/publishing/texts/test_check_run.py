@@ -1,0 +1,752 @@
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
+from tests.worker.publishing.texts.samples import (
+    FAILED_CI,
+    HOSTILE,
+    ISSUE,
+    LATE,
+    STUB,
+    UNREAD,
+    abstained,
+    accepted,
+    dossier,
+    rejected,
+)
+from worker.domain.check.check_run import (
+    CONTEST,
+    HELPFUL,
+    NOT_HELPFUL,
+    REJUDGE,
+    Annotation,
+    AnnotationLevel,
+    Block,
+    CheckContent,
+    Conclusion,
+    none_coming,
+    pending,
+)
+from worker.domain.check.wait_status import Awaiting, Reason
+from worker.domain.dossier.dossier import (
+    AWAITING_APPROVAL,
+    DESCRIPTION,
+    Ci,
+    CiCheck,
+    CiState,
+    Criterion,
+    Guidance,
+    Issue,
+    LateEdit,
+    Policy,
+)
+from worker.domain.ids import EvalId
+from worker.domain.verdict.verdict import (
+    VERDICT,
+    AbstainReason,
+    Category,
+    ClaimStatus,
+    ClaimVerdict,
+    ClosingCondition,
+    Coverage,
+    CriterionStatus,
+    CriterionVerdict,
+    EvidencePointer,
+    Finding,
+    JudgeKind,
+    Score,
+    Side,
+    ThrottledReason,
+    Verdict,
+)
+from worker.publishing.texts.check_run import (
+    annotations,
+    check_content,
+    checks_page,
+    closed,
+    conclusion,
+    doubled,
+    failed,
+    judging,
+    superseded,
+    waiting_for_ci,
+    waiting_for_github,
+    waiting_out,
+)
+from worker.publishing.texts.json_block import text_of
+
+OBSERVED = dossier(policy=Policy(mode="observe"))
+
+
+def human(text: str) -> str:
+    return text.partition("<details>")[0]
+
+
+def test_a_verdict_asks_for_an_opinion_and_what_is_none_does_not() -> None:
+    assert check_content(accepted(), dossier()).buttons == (REJUDGE, HELPFUL, NOT_HELPFUL)
+    assert check_content(rejected(), dossier()).buttons == (REJUDGE, CONTEST, HELPFUL)
+    assert check_content(abstained(AbstainReason.BUDGET), dossier()).buttons == (REJUDGE,)
+    for content in (judging(), closed(), failed("x"), superseded("a" * 40)):
+        assert content.buttons == ()
+
+
+def test_githubs_limits_for_buttons_are_kept() -> None:
+    for button in (REJUDGE, CONTEST, HELPFUL, NOT_HELPFUL):
+        assert max(len(button.label), len(button.identifier)) <= 20
+        assert len(button.description) <= 40
+
+
+def test_what_comes_again_by_itself_says_when() -> None:
+    at = datetime(2026, 11, 21, 17, 5, tzinfo=UTC)
+    verdict = abstained(AbstainReason.JUDGE_UNAVAILABLE)
+    assert check_content(verdict, dossier(), again_at=at).summary.partition("\n\n")[0] == snapshot(
+        "**Assay judges this again by itself at 17:05 UTC** (2026-11-21); a push, a re-run of this check or `/rejudge` does so at once."
+    )
+    assert "by itself" not in check_content(verdict, dossier()).summary
+
+
+def test_a_reject_says_where_it_is_and_what_to_do() -> None:
+    content = check_content(rejected(), dossier())
+    assert content.title == snapshot("Rejected: half finished at upload.py:17")
+    assert content.summary == snapshot("""\
+**Half finished.** `retry` is added and never implemented.
+
+**Next step:** Implement `retry` in upload.py: three tries on 503.
+
+### Evidence
+
+[`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17): The whole body of `retry` is a stub.
+
+```
+    raise NotImplementedError
+```
+
+### What was asked for
+
+- **AC1** not met, though claimed: Uploads are retried three times on 503\
+""")
+    assert human(content.text) == snapshot("""\
+### How it was judged
+
+- Judged by code checks alone in 12 ms, cost $0
+- The model was not asked: a stub in production code is a fact
+- Rubric default, version 1
+- Head commit [`aaaaaaaaaaaa`](https://github.com/acme/widgets/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa), round 1
+- Verdict `0199aaaa-0000-7000-8000-000000000001` of 2026-11-20 20:05 UTC
+
+### What was used
+
+- Issue: [acme/widgets#&#8203;7](https://github.com/acme/widgets/issues/7) Retry uploads on 503, linked by `Closes #7`
+- CI: passed: test (success, required)
+
+### What was read
+
+- 2 files in full: `upload.py`, `tests/test_upload.py`
+
+### What the code checks saw
+
+- fact: stub body at [`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17)
+- suspicion: no assertions at [`tests/test_upload.py:4`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/tests/test_upload.py#L4) (only calls `retry`)
+
+""")
+
+
+def test_an_accept_shows_each_criterion_with_its_place_and_what_it_cost() -> None:
+    content = check_content(accepted(), dossier())
+    assert content.title == snapshot("Accepted: solves what the issue asks for")
+    assert content.summary == snapshot("""\
+Uploads are retried three times on 503, and a test proves it.
+
+### Evidence
+
+[`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17-L20)
+
+```
+    for attempt in range(3):
+```
+
+### What was asked for
+
+- **AC1** met, as claimed: Uploads are retried three times on 503; see [`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17-L20)\
+""")
+    assert human(content.text) == snapshot("""\
+### How it was judged
+
+- Judged by code checks and claude-haiku-5-5 in 5.2 s, cost $0.001742 (prices of 2026-11), tokens: 8,123 in, 402 out, 5,120 read from cache
+- The model was asked: confidence 0.58 &lt; 0.70: no fact and no safe change
+- Rubric default, version 1; prompt `sha256:0123`
+- Head commit [`aaaaaaaaaaaa`](https://github.com/acme/widgets/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa), round 1
+- Verdict `0199aaaa-0000-7000-8000-000000000001` of 2026-11-20 20:05 UTC
+
+### What was used
+
+- Issue: [acme/widgets#&#8203;7](https://github.com/acme/widgets/issues/7) Retry uploads on 503, linked by `Closes #7`
+- CI: passed: test (success, required)
+
+### What was read
+
+- 2 files in full: `upload.py`, `tests/test_upload.py`
+
+""")
+
+
+def test_a_failed_ci_shows_the_report_as_the_feedback() -> None:
+    verdict = abstained(AbstainReason.CI_FAILED, concern="The check `test` failed.", next_step="Make `test` pass.")
+    content = check_content(verdict, dossier(ci=FAILED_CI))
+    assert content.title == snapshot("Not judged: CI failed (test)")
+    assert content.summary == snapshot("""\
+The check `test` failed.
+
+**Next step:** Make `test` pass.
+
+### test: failure
+
+```
+1 failed
+```
+
+```
+E assert 1 == 2
+```\
+""")
+
+
+def everything() -> CheckContent:
+    """The check run of a verdict that carries all that a verdict can carry."""
+    verdict = rejected(
+        evidence=(
+            STUB,
+            EvidencePointer(path="docs/a b.md", line=3, end_line=4, side=Side.BASE),
+            EvidencePointer(path="x"),
+        ),
+        claims=(ClaimVerdict(claim="AC1 -> upload.py:retry", status=ClaimStatus.CONTRADICTED, note="a stub"),),
+        scores=(Score(criterion="correctness", score=2, reasoning="a stub", improvement="implement it"),),
+        closing_conditions=(ClosingCondition(id="c1", text="`retry` retries"),),
+        coverage=Coverage(read=("upload.py",), partly=("big.py",), unread=("logo.png",)),
+        carried_from=EvalId("0199aaaa-0000-7000-8000-000000000000"),
+    )
+    given = dossier(
+        files_unread=UNREAD, case_error='ac_coverage[1].addressed_by: "upload.py" names no symbol.', ci=None,
+        issues=(Issue(number=9, title="Retry", body=""),), guidance=(Guidance(path="AGENTS.md", text="x"),),
+    )  # fmt: skip
+    return check_content(verdict, given, "https://ghe.example")
+
+
+def test_the_summary_shows_everything_that_decides() -> None:
+    content = everything()
+    assert content.summary == snapshot("""\
+**Half finished.** `retry` is added and never implemented.
+
+**Next step:** Implement `retry` in upload.py: three tries on 503.
+
+**The `assay` block could not be read**, so this was judged without the author's case: ac_coverage\\[1\\].addressed_by: "upload.py" names no symbol. Mend it in the description; that uses no round.
+
+### Evidence
+
+[`upload.py:17`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17): The whole body of `retry` is a stub.
+
+```
+    raise NotImplementedError
+```
+
+[`docs/a b.md:3`](https://ghe.example/acme/widgets/blob/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/docs/a%20b.md?plain=1#L3-L4) (before the change)
+
+[`x`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/x)
+
+### What was asked for
+
+- **AC1** not met, though claimed: Uploads are retried three times on 503\
+""")
+
+
+def test_the_text_shows_everything_that_it_rests_on() -> None:
+    content = everything()
+    assert human(content.text) == snapshot("""\
+### What closes this
+
+- [ ] c1: `retry` retries
+
+### How it was judged
+
+- Judged by code checks alone in 12 ms, cost $0
+- The model was not asked: a stub in production code is a fact
+- Rubric default, version 1
+- Head commit [`aaaaaaaaaaaa`](https://ghe.example/acme/widgets/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa), round 1
+- Verdict `0199aaaa-0000-7000-8000-000000000001` of 2026-11-20 20:05 UTC
+- Same content as verdict `0199aaaa-0000-7000-8000-000000000000`, carried over
+
+### What was used
+
+- Issue: [\\#&#8203;9](https://ghe.example/acme/widgets/issues/9) Retry
+- CI: no check has a result on this commit; judged without
+- Rules: `AGENTS.md` of the base branch
+
+### What was read
+
+- 1 file in full: `upload.py`
+- 1 file in part: `big.py`
+- 1 file not at all: `logo.png` (binary)
+
+### What the author claims
+
+- AC1 -> upload.py:retry: contradicted by the change (a stub)
+
+### What the code checks saw
+
+- fact: stub body at [`upload.py:17`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17)
+- suspicion: no assertions at [`tests/test_upload.py:4`](https://ghe.example/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/tests/test_upload.py#L4) (only calls `retry`)
+
+### Scores
+
+- correctness 2/10: a stub **Better with:** implement it
+
+""")
+
+
+def test_on_a_telephone_nothing_is_out_of_sight_beside_the_screen() -> None:
+    """At 375 px a list wraps, and a table of four columns shows one and a half."""
+    content = everything()
+    assert "**AC1**" in content.summary
+    assert "correctness 2/10" in content.text
+    assert [line for line in f"{content.summary}\n{content.text}".splitlines() if line.startswith("|")] == []
+
+
+def test_of_an_accept_a_few_places_are_shown_and_of_prose_how_it_begins() -> None:
+    prose = Criterion(id="AC1", text="Retry uploads\n\n" + "Whoever uploads waits too long. " * 20, inferred=True)
+    content = check_content(accepted(evidence=(STUB,) * 23), dossier(criteria=(prose,)))
+    text = human(content.summary + content.text)
+    assert text.count("blob") == 6 + 1, "each place a link, and one of the criterion's"
+    assert "… and 17 more places, in the verdict below." in text
+    (asked,) = [line for line in text.splitlines() if line.startswith("- **AC1**")]
+    assert asked.startswith("- **AC1** met, as claimed: Retry uploads Whoever uploads waits")
+    assert "…; see " in asked
+
+
+def test_a_finding_of_the_whole_change_names_no_place() -> None:
+    finding = rejected().findings[0].model_copy(update={"path": None, "line": None})
+    assert "- fact: stub body\n" in check_content(rejected(findings=(finding,)), dossier()).text
+
+
+def test_one_that_was_created_twice_says_which_run_counts() -> None:
+    assert doubled() == snapshot(
+        CheckContent(
+            title="Created twice",
+            summary="Two processes created this check at the same time. The newer run holds the verdict.",
+            conclusion=Conclusion.CANCELLED,
+            block=none_coming(Reason.CREATED_TWICE),
+        )
+    )
+
+
+def test_the_states_before_and_beside_a_verdict() -> None:
+    assert judging() == snapshot(
+        CheckContent(
+            title="Judging",
+            summary="Assay reads the change, the issue it answers and the results of the other checks. The verdict appears here.",
+            block=pending(Reason.JUDGING),
+        )
+    )
+    assert waiting_for_ci(("test", "l`int")) == snapshot(
+        CheckContent(
+            title="Waiting for CI: test, l`int",
+            summary="""\
+Assay judges when these checks have finished:
+
+- `test`
+- ``l`int``\
+""",
+            block=pending(Reason.WAITING_FOR_CI),
+        )
+    )
+    assert waiting_for_ci(("test",), datetime(2026, 11, 20, 20, 35, tzinfo=UTC)).summary == snapshot("""\
+Assay judges when these checks have finished, at the latest at 20:35 UTC:
+
+- `test`\
+""")
+    assert superseded("c" * 40) == snapshot(
+        CheckContent(
+            title="Superseded by cccccccccccc",
+            summary="A newer commit was pushed. The verdict is on cccccccccccccccccccccccccccccccccccccccc.",
+            conclusion=Conclusion.CANCELLED,
+            block=Block(Awaiting.SUPERSEDED, "newer_commit", superseded_by="c" * 40),
+        )
+    )
+    assert closed() == snapshot(
+        CheckContent(
+            title="Closed before it was judged",
+            summary="The pull request was closed. Reopen it to have it judged.",
+            conclusion=Conclusion.CANCELLED,
+            block=none_coming(Reason.CLOSED),
+        )
+    )
+    assert failed("GitHub is unavailable: 502 @acme/team") == snapshot(
+        CheckContent(
+            title="Not judged: Assay failed",
+            summary="""\
+This says nothing about the change. What happened: GitHub is unavailable: 502 @&#8203;acme/team
+
+**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell the operator of this Assay.\
+""",
+            conclusion=Conclusion.ACTION_REQUIRED,
+            block=none_coming(Reason.ASSAY_FAILED),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("reason", "title"),
+    [
+        (AbstainReason.CI_FAILED, snapshot("Not judged: CI failed")),
+        (AbstainReason.CI_PENDING, snapshot("Not judged: CI did not finish in time")),
+        (AbstainReason.UNPROVEN, snapshot("Not judged: no fact against it, and no model was asked")),
+        (AbstainReason.JUDGE_UNAVAILABLE, snapshot("Not judged: the judge could not be reached")),
+        (AbstainReason.REPLY_INVALID, snapshot("Not judged: the model's answer could not be used")),
+        (AbstainReason.BUDGET, snapshot("Not judged: the budget is used up")),
+        (AbstainReason.TOO_LARGE, snapshot("Not judged: not everything could be read")),
+        (AbstainReason.NO_CRITERIA, snapshot("Not judged: no linked issue says what is wanted")),
+        (AbstainReason.NEEDS_HUMAN, snapshot("Not judged: a person has to decide")),
+        (AbstainReason.PAUSED, snapshot("Not judged: judging is paused")),
+    ],
+)
+def test_each_reason_to_abstain_has_its_title(reason: AbstainReason, title: str) -> None:
+    assert check_content(abstained(reason), dossier()).title == title
+
+
+def test_a_diff_that_can_not_be_read_is_titled_so() -> None:
+    content = check_content(abstained(AbstainReason.TOO_LARGE), dossier(diff="no diff"))
+    assert content.title == "Not judged: the diff can't be read"
+
+
+def test_ci_that_never_ran_is_not_called_slow() -> None:
+    held = CiCheck(name="tests.yml", status=AWAITING_APPROVAL, conclusion=None)
+    pending = abstained(AbstainReason.CI_PENDING)
+    silenced = check_content(pending, dossier(ci=Ci(state=CiState.MISSING, silenced="[skip ci]")))
+    assert silenced.title == "Not judged: CI did not run"
+    assert '- CI: not run, skipped by the author: the commit message says "\\[skip ci\\]"' in silenced.text
+    assert check_content(pending, dossier(ci=Ci(checks=(held,)))).title == "Not judged: CI did not run"
+    running = CiCheck(name="lint", status="in_progress", conclusion=None)
+    assert (
+        check_content(pending, dossier(ci=Ci(checks=(held, running)))).title == "Not judged: CI did not finish in time"
+    )
+
+
+def test_a_rate_limit_is_told_with_the_time_at_which_judging_goes_on() -> None:
+    assert waiting_for_github(datetime(2026, 11, 20, 23, 59, tzinfo=UTC)) == snapshot(
+        CheckContent(
+            title="Waiting until 23:59 UTC: GitHub's rate limit is reached",
+            summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came at once. Assay judges this commit by itself after 23:59 UTC (2026-11-20). This says nothing about the change.",
+            text="",
+            conclusion=None,
+            annotations=(),
+            buttons=(),
+            is_queued=True,
+            is_watched=True,
+            block=Block(Awaiting.PENDING, "rate_limit", "2026-11-20T23:59:00+00:00"),
+        )
+    )
+
+
+def test_an_outage_of_github_is_told_with_the_time_of_the_next_try_and_a_promise() -> None:
+    told = waiting_out(datetime(2026, 11, 20, 23, 59, tzinfo=UTC))
+    assert (told.title, told.summary) == snapshot(
+        (
+            "Waiting for GitHub: tried again after 23:59 UTC",
+            "GitHub answers Assay with errors, or not at all. This commit is judged as soon as that is over, and a verdict that is on record already is shown then; the next try is after 23:59 UTC (2026-11-20). This says nothing about the change.",
+        )
+    )
+    assert (told.is_queued, told.conclusion) == (True, None)
+
+
+def test_titles_name_what_there_is_to_name() -> None:
+    unmet = (CriterionVerdict(id="AC2", status=CriterionStatus.PARTIAL),)
+    throttled = abstained(AbstainReason.BUDGET, throttled_reason=ThrottledReason.DAILY_CAP)
+    assert check_content(rejected(evidence=(), criteria=unmet), dossier()).title == snapshot(
+        "Rejected: half finished, AC2 is partly met"
+    )
+    unasked = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
+    assert check_content(accepted(), unasked).title == snapshot(
+        "Accepted without criteria: does what its description says"
+    )
+    alone = accepted(judge_kind=JudgeKind.HEURISTIC, judge_model=None, judge_cost_usd=0, judge_pricing_version=None)
+    assert check_content(alone, unasked).title == snapshot(
+        "Accepted without criteria: only spelling, layout or links of documentation changed"
+    )
+    assert check_content(rejected(), unasked).title == snapshot(
+        "Rejected without criteria: half finished at upload.py:17"
+    )
+    assert check_content(abstained(AbstainReason.UNPROVEN), unasked).title == snapshot(
+        "Not judged: no criteria, no fact against it, and no model was asked"
+    )
+    assert check_content(abstained(AbstainReason.PAUSED), unasked).title == snapshot("Not judged: judging is paused")
+    assert check_content(throttled, dossier()).title == snapshot("Not judged: today's budget is used up")
+    assert check_content(rejected(), OBSERVED).title == snapshot("Would have rejected: half finished at upload.py:17")
+    assert check_content(accepted(), OBSERVED).title == snapshot("Would have accepted: solves what the issue asks for")
+
+
+def conclusion_of(verdict: Verdict) -> Conclusion:
+    return conclusion(verdict, dossier())
+
+
+def test_only_an_accept_is_a_success_and_only_a_reject_is_a_failure() -> None:
+    assert conclusion_of(accepted()) is Conclusion.SUCCESS
+    assert conclusion_of(rejected()) is Conclusion.FAILURE
+
+
+@pytest.mark.parametrize("reason", [reason for reason in AbstainReason if reason is not AbstainReason.PAUSED])
+def test_whoever_could_not_judge_blocks(reason: AbstainReason) -> None:
+    assert conclusion_of(abstained(reason)) is Conclusion.ACTION_REQUIRED
+
+
+def test_a_pause_and_an_operator_without_a_model_do_not_block() -> None:
+    assert conclusion_of(abstained(AbstainReason.PAUSED)) is Conclusion.NEUTRAL
+    no_model = {"escalation_skipped": "no_model"}
+    assert conclusion_of(abstained(AbstainReason.UNPROVEN, signals=no_model)) is Conclusion.NEUTRAL
+    assert conclusion_of(abstained(AbstainReason.TOO_LARGE, signals=no_model)) is Conclusion.ACTION_REQUIRED
+
+
+@pytest.mark.parametrize("verdict", [accepted(), rejected(), abstained(AbstainReason.CI_FAILED)])
+def test_who_only_observes_is_neither_passed_nor_blocked(verdict: Verdict) -> None:
+    content = check_content(verdict, OBSERVED)
+    assert content.conclusion is Conclusion.NEUTRAL
+    assert content.summary.startswith("*This repository only observes")
+
+
+def test_a_reject_marks_its_lines_of_the_head_and_no_other() -> None:
+    evidence = (STUB, EvidencePointer(path="upload.py", line=2, side=Side.BASE), EvidencePointer(path="whole.py"))
+    (note,) = annotations(rejected(evidence=evidence), dossier())
+    assert note == snapshot(
+        Annotation(
+            path="upload.py",
+            start_line=17,
+            end_line=17,
+            level=AnnotationLevel.FAILURE,
+            title="Half finished",
+            message="""\
+The whole body of `retry` is a stub.
+
+Next step: Implement `retry` in upload.py: three tries on 503.\
+""",
+        )
+    )
+
+
+def test_what_does_not_block_warns_and_an_accept_marks_nothing() -> None:
+    bare = STUB.model_copy(update={"note": "", "end_line": 19})
+    (observed,) = annotations(rejected(), OBSERVED)
+    (unproven,) = annotations(abstained(AbstainReason.UNPROVEN, evidence=(bare,)), dossier())
+    assert observed.level is AnnotationLevel.WARNING
+    assert unproven == snapshot(
+        Annotation(
+            path="upload.py",
+            start_line=17,
+            end_line=19,
+            level=AnnotationLevel.WARNING,
+            title="Not judged",
+            message="""\
+Nothing was found against this change.
+
+Next step: Have a person review it, or configure a model.\
+""",
+        )
+    )
+    assert annotations(accepted(), dossier()) == ()
+
+
+def told_of(*issues: Issue) -> list[str]:
+    """What a check says of the edits of these issues."""
+    blocks = check_content(rejected(), dossier(issues=issues)).summary.split("\n\n")
+    return [block for block in blocks if "edited" in block or "renamed" in block]
+
+
+def test_an_edit_of_the_issue_that_came_too_late_is_told() -> None:
+    other = LATE.model_copy(update={"by": "alice"})
+    edited = ISSUE.model_copy(update={"late_edits": (LATE, other, LATE)})
+    unsure = ISSUE.model_copy(update={"number": 8, "late_edits": (LateEdit(by="bob", at=LATE.at, used=True),)})
+    assert told_of(ISSUE) == []
+    assert told_of(edited) == snapshot(
+        [
+            "The issue was edited by copilot-swe-agent\\[bot\\] and alice after this pull request was opened; it was judged by the issue as it stood before."
+        ]
+    )
+    assert told_of(unsure) == snapshot(
+        [
+            "The issue was edited by bob after this pull request was opened, and GitHub does not show what stood there before; it was judged by the issue as it stands."
+        ]
+    )
+    assert told_of(ISSUE, edited, unsure) == snapshot(
+        [
+            "The issue acme/widgets#&#8203;7 was edited by copilot-swe-agent\\[bot\\] and alice after this pull request was opened; it was judged by the issue as it stood before.",
+            "The issue acme/widgets#&#8203;8 was edited by bob after this pull request was opened, and GitHub does not show what stood there before; it was judged by the issue as it stands.",
+        ]
+    )
+
+
+def test_a_title_of_the_issue_that_came_too_late_is_told_beside_its_text() -> None:
+    edited = ISSUE.model_copy(update={"late_edits": (LATE,), "late_renames": (LATE,)})
+    unsure = ISSUE.model_copy(update={"number": 8, "late_renames": (LateEdit(by="bob", at=LATE.at, used=True),)})
+    assert told_of(edited) == snapshot(
+        [
+            "The issue was edited by copilot-swe-agent\\[bot\\] after this pull request was opened; it was judged by the issue as it stood before.",
+            "The issue was renamed by copilot-swe-agent\\[bot\\] after this pull request was opened; it was judged by the title that it had before.",
+        ]
+    )
+    assert told_of(unsure) == snapshot(
+        [
+            "The issue was renamed by bob after this pull request was opened, and GitHub does not show what it was called before; it was judged by the title that it has."
+        ]
+    )
+    assert told_of(ISSUE, unsure) == snapshot(
+        [
+            "The issue acme/widgets#&#8203;8 was renamed by bob after this pull request was opened, and GitHub does not show what it was called before; it was judged by the title that it has."
+        ]
+    )
+
+
+def test_a_pull_request_can_not_speak_through_its_check() -> None:
+    pointer = EvidencePointer(path=HOSTILE, line=1, quote=HOSTILE, note=HOSTILE)
+    verdict = rejected(
+        concern=HOSTILE, next_step=HOSTILE, evidence=(pointer,), escalation_reason=HOSTILE,
+        criteria=(CriterionVerdict(id=HOSTILE, status=CriterionStatus.MISSING, evidence=(pointer,), note=HOSTILE),),
+        claims=(ClaimVerdict(claim=HOSTILE, status=ClaimStatus.UNSUPPORTED, note=HOSTILE),),
+        coverage=Coverage(read=(HOSTILE,)),
+    )  # fmt: skip
+    issue = Issue(repository="acme/widgets", number=7, title=HOSTILE, body="", linked_by=HOSTILE)
+    late = (LATE.model_copy(update={"by": HOSTILE}),)
+    issue = issue.model_copy(update={"late_edits": late, "late_renames": late})
+    content = check_content(verdict, dossier(issues=(issue,), case_error=HOSTILE))
+    for text in (content.summary, human(content.text)):
+        page = shown(text)
+        assert set(page.tags) <= {
+            *["p", "strong", "em", "code", "pre", "h3", "ul", "li", "a", "table", "thead", "tbody", "tr", "th", "td"]
+        }
+        assert all(url.startswith("https://github.com/acme/widgets/") for url in page.links)
+        assert not ACTIVE.search(page.plain.replace("Next step:", ""))
+        assert "\x1b" not in text
+    assert "\x1b" not in content.title
+
+
+def verdict_in(text: str) -> dict[str, Any]:
+    block = next(token for token in GITHUB.parse(text) if token.info == "json")
+    return json.loads(block.content)
+
+
+def test_the_text_carries_the_verdict_for_programs() -> None:
+    verdict = rejected(concern="``` `````` \x7f \u202e </details>")
+    content = check_content(verdict, dossier())
+    assert VERDICT.validate_python(verdict_in(content.text), strict=False) == verdict
+    assert content.text.isascii()
+    assert content.text.endswith("\n\n</details>")
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "`", "@", "|", "\n"])
+@pytest.mark.parametrize("times", [10, 60])
+def test_the_largest_verdict_keeps_githubs_limits_and_says_what_is_left_out(letter: str, times: int) -> None:
+    long = "a" + letter * 5_000 + "b"
+    pointer = EvidencePointer(path=long, line=1, quote=long, note=long)
+    unmet = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, note=long, evidence=(pointer,))
+    finding = rejected().findings[0].model_copy(update={"note": long, "path": long})
+    verdict = rejected(
+        concern=long, next_step=long, evidence=(pointer,) * times, criteria=(unmet,) * times,
+        findings=(finding,) * times, coverage=Coverage(read=(long,) * times), escalation_reason=long,
+        signals={"a": long},
+    )  # fmt: skip
+    content = check_content(verdict, dossier())
+    assert len(content.title.encode()) <= 255
+    assert len(content.summary.encode()) <= 65_535
+    assert len(text_of(content).encode()) <= 65_535
+    assert "*Cut here" in content.summary
+    assert "*Cut here" in content.text
+    machine = verdict_in(content.text)
+    assert machine["decision"] == "reject"
+    assert "findings" in machine["cut"]
+    assert all(len(one.message.encode()) <= 65_536 for one in content.annotations)
+    assert len(content.annotations) <= 50
+
+
+def test_the_details_name_the_delivery_that_asked_so_that_the_log_can_be_searched_for_it() -> None:
+    asked = check_content(accepted(), dossier(), delivery_id="72d3162e-cc78-11e3-81ab-4c9367dc0958").text
+    assert "- Delivery `72d3162e-cc78-11e3-81ab-4c9367dc0958`" in human(asked).split("\n")
+    assert "Delivery" not in human(check_content(accepted(), dossier()).text), "on a laptop nothing was delivered"
+    assert failed("GitHub is unavailable", "72d3162e").text == "Delivery `72d3162e`"
+    assert failed("GitHub is unavailable").text == ""
+
+
+MET_DESCRIPTION = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.MET, evidence=(STUB,)),)
+LOOSE = Finding(
+    signal="assertion_removed", category=Category.WEAK_TEST, fact=False, path="tests/test_upload.py", line=4,
+    side=Side.BASE, note="this assertion was removed from a test that stays",
+)  # fmt: skip
+
+
+def test_where_nothing_was_judged_the_summary_says_what_to_look_at() -> None:
+    spoken = CriterionVerdict(
+        id="AC1", status=CriterionStatus.UNVERIFIABLE,
+        evidence=(EvidencePointer(path="upload.py", line=17), EvidencePointer(path="tests/test_upload.py", line=4)),
+    )  # fmt: skip
+    silent = CriterionVerdict(
+        id="AC2", status=CriterionStatus.UNVERIFIABLE, note="not looked at; the name `retry` does not occur"
+    )
+    asked = (Criterion(id="AC1", text="Uploads are tried again"), Criterion(id="AC2", text="`retry` is public"))
+    verdict = abstained(AbstainReason.UNPROVEN, criteria=(spoken, silent), findings=(LOOSE,))
+    content = check_content(verdict, dossier(criteria=asked))
+    assert content.summary == snapshot("""\
+Nothing was found against this change.
+
+**Next step:** Have a person review it, or configure a model.
+
+### What to look at
+
+- [`tests/test_upload.py:4`](https://github.com/acme/widgets/blob/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb/tests/test_upload.py#L4) (before the change): this assertion was removed from a test that stays
+
+### What was asked for
+
+- **AC1** not judged: Uploads are tried again; the change speaks of it at [`upload.py:17`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/upload.py#L17), [`tests/test_upload.py:4`](https://github.com/acme/widgets/blob/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/tests/test_upload.py#L4)
+- **AC2** not judged: `retry` is public (not looked at; the name `retry` does not occur)\
+""")
+    assert "What the code checks saw" not in content.text
+    assert "What to look at" not in check_content(rejected(), dossier()).summary
+
+
+def test_of_a_change_without_criteria_nothing_is_called_one() -> None:
+    unasked = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
+    open_ones = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.UNVERIFIABLE),)
+    content = check_content(abstained(AbstainReason.UNPROVEN, criteria=open_ones), unasked)
+    assert content.summary == snapshot("""\
+Nothing was found against this change.
+
+**Next step:** Have a person review it, or configure a model.
+
+No issue and no list says what is wanted: only facts, the repository's rules and what the description itself claims count.\
+""")
+    assert "AC1" not in content.summary
+    assert "**description** met" in check_content(accepted(criteria=MET_DESCRIPTION), unasked).summary
+
+
+@pytest.mark.parametrize(
+    ("reason", "coverage", "title"),
+    [
+        (AbstainReason.TOO_LARGE, Coverage(unread=("a.bin",)), "Not judged: nothing of it could be read"),
+        (AbstainReason.TOO_LARGE, Coverage(partly=("a.py",)), "Not judged: not everything could be read"),
+        (AbstainReason.UNPROVEN, Coverage(read=("a.py",), unread=("a.bin",)), "Not judged: no fact in what could be read, and no model was asked"),
+    ],
+)  # fmt: skip
+def test_what_was_not_read_is_not_called_free_of_facts(reason: AbstainReason, coverage: Coverage, title: str) -> None:
+    assert check_content(abstained(reason, coverage=coverage), dossier()).title == title
+
+
+def test_what_was_too_large_to_read_blames_no_line() -> None:
+    assert annotations(abstained(AbstainReason.TOO_LARGE, evidence=(STUB,)), dossier()) == ()
+    assert [one.level for one in annotations(abstained(AbstainReason.NEEDS_HUMAN, evidence=(STUB,)), dossier())] == [
+        AnnotationLevel.WARNING
+    ]
+
+
+def test_a_superseded_check_links_the_newer_one() -> None:
+    page = checks_page("https://github.example", "acme/widgets", "c" * 40)
+    assert superseded("c" * 40, page).summary == snapshot(
+        "A newer commit was pushed. The verdict is on [`cccccccccccc`](https://github.example/acme/widgets/commit/cccccccccccccccccccccccccccccccccccccccc/checks)."
+    )

@@ -1,0 +1,89 @@
+"""What `assay config check` prints: a caret under each mistake, or every key with who sets it."""
+
+from inline_snapshot import snapshot
+
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
+from worker.dossier.config_file import configured, read_config
+from worker.publishing.texts.columns import Page
+from worker.publishing.texts.config import effective, mistakes
+
+PAGE = Page(width=90)
+
+
+def told(text: str, page: Page = PAGE) -> str:
+    return mistakes(read_config(text).problems, text, "assay.yml", page)
+
+
+def test_a_caret_stands_under_each_mistake() -> None:
+    assert told('mode: blok\r\nnever_send: ["ünï 漢字", 3]\n') == snapshot(
+        """\
+assay.yml:1:7: `mode`: expected block or observe, found "blok"
+  1 | mode: blok
+    |       ^
+
+assay.yml:2:24: `never_send[1]`: expected a text, found 3
+  2 | never_send: ["ünï 漢字", 3]
+    |                          ^
+
+2 mistakes. What has one sets nothing: the last version without any holds there, and
+nothing is accepted without a model.
+"""
+    )
+
+
+def test_a_mistake_at_the_end_of_the_file_and_one_far_to_the_right_have_no_caret() -> None:
+    assert told("never_send: [") == snapshot(
+        """\
+assay.yml:1:14: expected the node content, but found '<stream end>'
+  1 | never_send: [
+    |              ^
+
+1 mistake. What has one sets nothing: the last version without any holds there, and
+nothing is accepted without a model.
+"""
+    )
+    assert "^" not in told(f"{'#' * 10}\n{' ' * 300}x: 1")
+    assert "|" not in told("ci_wait: 5m\rmode: x"), "a line break that only YAML knows"
+
+
+def test_what_stands_in_a_file_moves_no_cursor() -> None:
+    said = told("mode: 'a\tb'  # \x7f".replace("\x7f", "x"))
+    assert "\t" not in said
+    assert "\x1b" not in said
+    assert "\x1b[1m" in told("mode: x", Page(has_colour=True))
+
+
+def test_every_key_is_told_with_who_sets_it() -> None:
+    names = {ConfigOrigin.REPOSITORY: "own.yml", ConfigOrigin.ORGANISATION: "org.yml"}
+    texts = [
+        ConfigText(origin=ConfigOrigin.REPOSITORY, text="mode: observe\nnever_send: ['.env*']"),
+        ConfigText(origin=ConfigOrigin.ORGANISATION, text="ci_wait: 5m\nmode: block"),
+    ]
+    assert effective(configured(texts), names, PAGE) == snapshot(
+        """\
+own.yml is valid.
+org.yml is valid.
+
+mode           `observe` (own.yml)
+categories     `{}` (default)
+abstains       `{}` (default)
+require_issue  `false` (default)
+accept_alone   `true` (default)
+signals        `{}` (default)
+never_send     `[".env*"]` (own.yml)
+model          not set (default)
+authors        `{"agents": "judge", "people": "observe", "bots": "observe"}` (default)
+ask_model_for  `writers` (default)
+feedback       `{"agents": true, "people": false}` (default)
+review         `{"codeowners": true, "label": null}` (default)
+sarif          `false` (default)
+quiet_window   not set (default)
+ci_wait        `300` (org.yml)
+ci_expect      `[]` (default)
+ci_ignore      `[]` (default)
+"""
+    )
+
+
+def test_without_a_file_the_defaults_are_told() -> None:
+    assert effective(configured([]), {}, PAGE).startswith("There is no file: every default holds.\n\nmode ")

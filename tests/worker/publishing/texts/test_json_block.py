@@ -1,0 +1,318 @@
+"""What a check says to programs. Invariant: there is nothing that a check can say which lacks it, and only a verdict looks like one."""
+
+import inspect
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from inline_snapshot import snapshot
+
+from tests.worker.publishing.texts.rendered import GITHUB
+from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
+from worker.domain.check.check_run import BODY_BYTES, CheckContent, Conclusion
+from worker.domain.check.merge_group import GroupEnd
+from worker.domain.check.overrides import Override, Reviewed, Said
+from worker.domain.check.shared_head import IN_PROGRESS, Sibling
+from worker.domain.check.wait_status import Awaiting, Reason
+from worker.domain.ids import CheckRunId, EvalId
+from worker.domain.request.judge_request import AuthorKind, Trigger
+from worker.domain.value import replace
+from worker.domain.verdict.verdict import AbstainReason, Category
+from worker.judge.merge_group import Passes, Published, Stops, Why
+from worker.publishing.texts import check_run, merge_group, overrides, siblings, states
+from worker.publishing.texts.json_block import BLOCK_BYTES, json_block, schema, text_of
+
+DOCS: Final = Path(__file__).parents[4] / "docs"
+NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
+AT_NOON: Final = "2026-11-20T12:00:00+00:00"
+NEWER: Final = "c" * 40
+PLACE: Final = merge_group.Place("https://github.com", "acme/widgets", 12)
+GREEN: Final = Published(CheckRunId(5), "success", "Accepted: solves what the issue asks for")
+OVERRIDDEN: Final = Said(override=Override(login="alice", reason="A hotfix.", at=NOON))
+APPROVED: Final = Said(review=Reviewed(login="bob", at=NOON, is_approved=True))
+NEEDS_ONE: Final = abstained(AbstainReason.NEEDS_HUMAN)
+ACCEPTED: Final = check_run.check_content(accepted(), dossier())
+
+
+def of(verdict: Any, **more: Any) -> CheckContent:
+    return check_run.check_content(verdict, dossier(), **more)
+
+
+Told = dict[str, Any]
+
+SAID: Final[dict[Callable[..., CheckContent], list[tuple[CheckContent, Told]]]] = {
+    check_run.check_content: [
+        (of(accepted()), {"state": "done", "decision": "accept", "conclusion": "success"}),
+        (of(rejected()), {"state": "done", "decision": "reject", "reason": "half_finished", "conclusion": "failure"}),
+        *((of(abstained(one)), {"state": "done", "decision": "abstain", "reason": one.value}) for one in AbstainReason),
+        (
+            of(abstained(AbstainReason.JUDGE_UNAVAILABLE), again_at=NOON),
+            {"state": "pending", "decision": "abstain", "reason": "judge_unavailable", "until": AT_NOON},
+        ),
+    ],
+    check_run.judging: [(check_run.judging(), {"state": "pending", "reason": "judging"})],
+    check_run.waiting_for_ci: [
+        (check_run.waiting_for_ci(["test"], NOON), {"state": "pending", "reason": "waiting_for_ci", "until": AT_NOON}),
+    ],
+    check_run.waiting_for_github: [
+        (check_run.waiting_for_github(NOON), {"state": "pending", "reason": "rate_limit", "until": AT_NOON}),
+    ],
+    check_run.waiting_out: [(check_run.waiting_out(NOON), {"state": "pending", "reason": "github_outage", "until": AT_NOON})],
+    check_run.superseded: [
+        (check_run.superseded(NEWER), {"state": "superseded", "reason": "newer_commit", "superseded_by": NEWER}),
+    ],
+    check_run.doubled: [(check_run.doubled(), {"state": "none", "reason": "created_twice"})],
+    check_run.closed: [(check_run.closed(), {"state": "none", "reason": "closed"})],
+    check_run.failed: [
+        (check_run.failed("502", "d"), {"state": "none", "reason": "assay_failed", "conclusion": "action_required"}),
+    ],
+    states.waiting: [
+        (states.waiting(NOON, 45), {"state": "pending", "reason": "quiet_window", "until": AT_NOON}),
+    ],
+    states.draft: [(states.draft(), {"state": "none", "reason": "draft"})],
+    states.skipped: [
+        (states.skipped(one), {"state": "none", "reason": "skipped", "conclusion": "skipped"}) for one in AuthorKind
+    ],
+    states.old: [
+        (states.old(), {"state": "none", "reason": "opened_before_assay", "conclusion": "neutral"}),
+        (states.old(is_blocking=True), {"reason": "opened_before_assay", "conclusion": "action_required"}),
+    ],
+    states.begun: [(states.begun(one), {"state": "pending", "reason": "judging"}) for one in Trigger],
+    states.said_why: [
+        (states.said_why(of(rejected()), Trigger.RULES), {"state": "done", "decision": "reject"}),
+    ],
+    overrides.unjudged: [(overrides.unjudged(), {"state": "none", "reason": "not_judged"})],
+    overrides.with_people: [
+        (
+            overrides.with_people(of(rejected()), OVERRIDDEN, rejected()),
+            {"state": "done", "decision": "reject", "overridden_by": "alice", "conclusion": "neutral"},
+        ),
+        (
+            overrides.with_people(of(NEEDS_ONE, again_at=NOON), OVERRIDDEN, NEEDS_ONE),
+            {"state": "done", "decision": "abstain", "overridden_by": "alice", "until": None},
+        ),
+        (
+            overrides.with_people(overrides.unjudged(), OVERRIDDEN, None),
+            {"state": "none", "reason": "overridden", "overridden_by": "alice", "conclusion": "neutral"},
+        ),
+        (
+            overrides.with_people(of(NEEDS_ONE), APPROVED, NEEDS_ONE),
+            {"state": "done", "reason": "needs_human", "reviewed_by": "bob", "conclusion": "neutral"},
+        ),
+    ],
+    siblings.together: [
+        (
+            siblings.together(ACCEPTED, [Sibling(13, IN_PROGRESS)], is_here=True),
+            {"state": "done", "decision": "accept", "held_by": 13, "conclusion": None},
+        ),
+        (
+            siblings.together(states.draft(), [Sibling(13, "failure")], is_here=True),
+            {"state": "none", "reason": "draft", "held_by": 13, "conclusion": "failure"},
+        ),
+    ],
+    merge_group.looking: [(merge_group.looking(PLACE), {"state": "pending", "reason": "judging"})],
+    merge_group.waiting: [
+        (merge_group.waiting(PLACE, NOON), {"state": "pending", "reason": "waiting_for_pull_request", "until": AT_NOON}),
+    ],
+    merge_group.judging: [(merge_group.judging(PLACE), {"state": "pending", "reason": "judging"})],
+    merge_group.carried: [
+        (
+            merge_group.carried(PLACE, accepted(), GREEN),
+            {"state": "done", "decision": "accept", "eval_id": accepted().eval_id, "conclusion": "success"},
+        ),
+    ],
+    merge_group.passed: [
+        (
+            merge_group.passed(PLACE, Passes(Conclusion.NEUTRAL, GREEN)),
+            {"state": "none", "reason": "as_pull_request", "conclusion": "neutral"},
+        ),
+    ],
+    merge_group.stopped: [
+        *(
+            (merge_group.stopped(PLACE, Stops(one)), {"state": "none", "decision": None, "reason": one.value})
+            for one in Why
+            if one is not Why.REJECTED
+        ),
+        (
+            merge_group.stopped(PLACE, Stops(Why.REJECTED, GREEN, rejected())),
+            {"state": "done", "decision": "reject", "reason": "half_finished", "eval_id": rejected().eval_id},
+        ),
+        (merge_group.stopped(PLACE, Stops(Why.REJECTED, GREEN)), {"state": "done", "decision": "reject", "reason": None}),
+    ],
+    merge_group.judged: [
+        (merge_group.judged(PLACE, of(rejected()), EvalId("e")), {"state": "done", "decision": "reject"}),
+    ],
+    merge_group.ended: [(merge_group.ended(one), {"state": "none", "reason": "group_gone"}) for one in GroupEnd],
+    merge_group.failed: [(merge_group.failed(PLACE, "502"), {"state": "none", "reason": "assay_failed"})],
+}  # fmt: skip
+"""Everything that a check can say, by who words it, and what of it a program reads there."""
+
+ALL: Final = [(content, told) for each in SAID.values() for content, told in each]
+
+
+def block_in(content: CheckContent) -> dict[str, Any]:
+    """The last thing in the text, as GitHub would show it."""
+    text = text_of(content)
+    assert text.endswith("\n\n</details>")
+    assert text.count("<details><summary>This check as JSON</summary>") == 1
+    *verdict, block = [token for token in GITHUB.parse(text) if token.info == "json"]
+    assert len(verdict) == text.count("<details><summary>The verdict as JSON</summary>")
+    return json.loads(block.content)
+
+
+def test_all_who_word_a_check_are_asked_here() -> None:
+    found = {
+        one
+        for room in (check_run, overrides, merge_group, siblings, states)
+        for name, one in inspect.getmembers(room, inspect.isfunction)
+        if one.__module__ == room.__name__
+        and not name.startswith("_")
+        and inspect.signature(one).return_annotation is CheckContent
+    }
+    assert found == SAID.keys()
+
+
+def test_whatever_a_check_says_a_program_reads_there() -> None:
+    for content, told in ALL:
+        block = block_in(content)
+        assert {name: block[name] for name in told} == told, content.title
+        assert (block["check_version"], block["why"]) == (1, content.title)
+        assert (block["conclusion"] == "success") == (content.conclusion is Conclusion.SUCCESS)
+        is_shown = "<details><summary>The verdict as JSON</summary>" in content.text
+        assert is_shown <= (block["decision"] is not None)
+
+
+def test_every_reason_is_one_of_a_closed_set_and_every_one_is_given() -> None:
+    given = {block_in(content)["reason"] for content, _ in ALL}
+    assert given <= {None, *Reason, *AbstainReason, *Category}
+    assert given >= {*Reason, *AbstainReason}
+    assert {block_in(content)["state"] for content, _ in ALL} == set(Awaiting)
+
+
+def test_the_published_schema_is_what_the_code_says_and_every_block_fits_it() -> None:
+    again = 'python -c "from worker.publishing.texts.json_block import schema; print(schema(), end=str())" > docs/check.schema.json'
+    assert (DOCS / "check.schema.json").read_text("utf-8") == schema(), again
+    published = json.loads(schema())
+    for content, _ in ALL:
+        block = block_in(content)
+        assert block.keys() == set(published["required"]) == published["properties"].keys()
+        for name, told in published["properties"].items():
+            if "enum" in told:
+                assert block[name] in told["enum"], (content.title, name)
+
+
+def test_every_reason_that_is_no_verdicts_is_explained() -> None:
+    page = (DOCS / "verdict.md").read_text("utf-8")
+    assert [one for one in Reason if f"`{one}`" not in page] == []
+
+
+def test_only_what_is_decided_has_a_decision() -> None:
+    for content, _ in ALL:
+        block = block_in(content)
+        is_decided = block["state"] == "done" or block["reason"] == "judge_unavailable"
+        assert (block["decision"] is not None) == is_decided, content.title
+
+
+def test_what_is_said_of_a_verdict_later_does_not_rewrite_it() -> None:
+    plain = of(rejected())
+    shown = siblings.together(
+        overrides.with_people(plain, OVERRIDDEN, rejected()), [Sibling(13, "failure")], is_here=True
+    )
+    assert shown.text == plain.text
+    assert block_in(plain)["eval_id"] == block_in(shown)["eval_id"] == rejected().eval_id
+
+
+def test_what_nobody_judged_is_told_apart_from_what_was_rejected() -> None:
+    assert text_of(check_run.failed("GitHub is unavailable", "72d3162e")) == snapshot("""\
+Delivery `72d3162e`
+
+<details><summary>This check as JSON</summary>
+
+```json
+{
+  "check_version": 1,
+  "state": "none",
+  "decision": null,
+  "reason": "assay_failed",
+  "why": "Not judged: Assay failed",
+  "until": null,
+  "conclusion": "action_required",
+  "eval_id": null,
+  "superseded_by": null,
+  "overridden_by": null,
+  "reviewed_by": null,
+  "held_by": null
+}
+```
+
+</details>\
+""")
+
+
+def test_a_check_that_waits_says_why_and_until_when() -> None:
+    assert text_of(check_run.waiting_for_ci(["test"], NOON)) == snapshot("""\
+<details><summary>This check as JSON</summary>
+
+```json
+{
+  "check_version": 1,
+  "state": "pending",
+  "decision": null,
+  "reason": "waiting_for_ci",
+  "why": "Waiting for CI: test",
+  "until": "2026-11-20T12:00:00+00:00",
+  "conclusion": null,
+  "eval_id": null,
+  "superseded_by": null,
+  "overridden_by": null,
+  "reviewed_by": null,
+  "held_by": null
+}
+```
+
+</details>\
+""")
+
+
+def test_what_others_wrote_does_not_leave_its_string() -> None:
+    said = Said(override=Override(login=HOSTILE, reason=HOSTILE, at=NOON))
+    content = overrides.with_people(check_run.waiting_for_ci([HOSTILE, "```", "</details>"], NOON), said, None)
+    assert text_of(content).isascii()
+    assert block_in(content)["why"] == content.title
+
+
+def test_the_largest_block_has_room_below_the_largest_verdict() -> None:
+    odd, long = "\U0001f600" * 200, "a" * 70_000
+    said = Said(override=Override(login=odd, reason=odd, at=NOON))
+    for verdict in (rejected(concern=long, next_step=long), rejected(signals={"a": long}), rejected()):
+        shown = siblings.together(
+            overrides.with_people(of(verdict), said, verdict), [Sibling(99_999, "failure")], is_here=True
+        )
+        for content in (shown, replace(shown, title=odd[:63])):
+            assert len(text_of(content).encode()) - len(content.text.encode()) <= BLOCK_BYTES
+            assert len(text_of(content).encode()) <= BODY_BYTES
+            assert block_in(content)["decision"] == "reject"
+
+
+def test_what_an_earlier_version_wrote_says_what_it_said() -> None:
+    assert text_of(CheckContent("Accepted", "It is good.", "{json}", Conclusion.SUCCESS)) == "{json}"
+    earlier = CheckContent("Not judged", "", conclusion=Conclusion.ACTION_REQUIRED)
+    for said in (OVERRIDDEN, APPROVED):
+        assert text_of(overrides.with_people(earlier, said, NEEDS_ONE)) == ""
+    assert text_of(siblings.together(ACCEPTED, [], is_here=True)) == text_of(ACCEPTED)
+    assert text_of(siblings.together(earlier, [Sibling(13, "failure")], is_here=False)) == ""
+
+
+def test_no_block_of_a_verdict_is_larger_than_its_room() -> None:
+    whole = len(json_block(rejected(), 60_000))
+    for limit in range(whole - 1_000, whole + 1_000, 50):
+        assert len(json_block(rejected(), limit).encode()) <= limit
+
+
+def test_a_character_that_not_every_reader_keeps_comes_through_as_it_is() -> None:
+    content = replace(check_run.judging(), title="a\x7fb")
+    said = text_of(content)
+    assert "\x7f" not in said
+    assert "a\\u007fb" in said

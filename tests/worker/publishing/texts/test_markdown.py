@@ -1,0 +1,122 @@
+"""Held against a real Markdown parser with GitHub's extensions that it has, and against GitHub's own rules by regex."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it.token import Token
+
+from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
+from tests.worker.publishing.texts.samples import HOSTILE
+from worker.publishing.texts.markdown import address, blocks, bullets, code, fenced, joined, link, prose, table
+from worker.publishing.texts.visible import exact_line, one_line, visible
+
+TRICKY = st.text(st.sampled_from("ab1 `*_[]()<>!|\\~#@&;:/.$-+=\t\n\x1b\u202eé漢"), max_size=40)
+GAP = "\u200b"
+
+
+def tokens(markdown: str) -> list[Token]:
+    return GITHUB.parse(markdown)
+
+
+def test_hostile_words_format_link_and_ping_nothing() -> None:
+    page = shown(prose(HOSTILE))
+    assert set(page.tags) <= {"p", "code"}
+    assert not ACTIVE.search(page.plain)
+    assert page.all.replace(GAP, "").strip() == one_line(HOSTILE)
+
+
+def test_words_read_as_they_were_written_where_nothing_is_special() -> None:
+    words = "The body of `retry` in upload.py (line 17) is snake_case, 100 % a stub: C# and 3.14 stay."
+    assert prose(words) == words
+
+
+@given(TRICKY)
+def test_any_words_are_one_paragraph_that_shows_just_them(text: str) -> None:
+    page = shown(prose(text))
+    assert set(page.tags) <= {"p", "code"}
+    assert page.all.replace(GAP, "").replace("`", "").split() == one_line(text).replace("`", "").split()
+
+
+@given(TRICKY)
+def test_any_words_ping_nobody(text: str) -> None:
+    assert not ACTIVE.search(shown(prose(text)).plain)
+
+
+def test_dollars_make_no_formula() -> None:
+    assert prose("$x$") == "&#36;x&#36;"
+
+
+@given(TRICKY)
+def test_any_code_is_one_code_span(text: str) -> None:
+    page = shown(f"x {code(text)} y")
+    assert page.tags == ["p", "code"]
+    assert page.plain.split() == ["x", "y"]
+    assert page.all.removeprefix("x ").rstrip("\n").removesuffix(" y").strip() == exact_line(text).strip()
+
+
+@given(TRICKY, TRICKY)
+def test_any_words_and_code_stay_in_their_cell(words: str, path: str) -> None:
+    page = shown(table(("a", "b", "c"), [(prose(words), code(path), "end")]))
+    assert page.tags.count("td") == 3
+    assert set(page.tags) <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
+    assert page.plain.strip().endswith("end")
+
+
+@given(TRICKY)
+def test_any_lines_stay_in_their_fence(text: str) -> None:
+    (block,) = tokens(fenced(text, "text"))
+    assert block.type == "fence"
+    assert block.content == visible(text).replace("\r", "") + "\n"
+
+
+def test_a_fence_is_longer_than_the_longest_run_of_backticks_inside() -> None:
+    assert fenced("```\n````") == "`````\n```\n````\n`````"
+
+
+def test_addresses_are_quoted_and_keep_their_slashes() -> None:
+    assert address("acme/x", "blob", "a (b)/[c] ?#.py") == "acme/x/blob/a%20%28b%29/%5Bc%5D%20%3F%23.py"
+    assert link("`a`", address("b")) == "[`a`](b)"
+
+
+def test_a_long_list_says_how_much_it_left_out() -> None:
+    assert bullets(["a", "b"], 2) == "- a\n- b"
+    assert bullets(["a", "b", "c"], 1) == "- a\n- … and 2 more"
+
+
+PARTS = st.one_of(
+    TRICKY.map(prose),
+    TRICKY.map(code),
+    st.lists(TRICKY, max_size=3).map(lambda lines: fenced("\n\n".join(lines), "text")),
+    st.lists(TRICKY.map(prose), min_size=1, max_size=4).map(bullets),
+    st.lists(st.tuples(TRICKY.map(code), TRICKY.map(prose)), max_size=3).map(lambda rows: table(("a", "b"), rows)),
+    st.tuples(TRICKY.map(code), TRICKY.map(lambda words: fenced(f"{words}\n\n<details>", "json"))).map(
+        lambda pair: f"<details><summary>Folded</summary>\n\n{pair[0]}\n\n{pair[1]}\n\n</details>"
+    ),
+)
+
+
+@given(st.lists(PARTS.filter(bool), max_size=8))
+def test_the_blocks_of_a_page_are_found_again(parts: list[str]) -> None:
+    assert list(blocks("\n\n".join(parts))) == (parts or [""])
+
+
+@given(st.lists(PARTS.filter(bool), max_size=8), st.integers(min_value=60, max_value=400))
+def test_a_page_that_is_cut_shows_what_is_left_as_before(parts: list[str], limit: int) -> None:
+    cut = joined(blocks("\n\n".join(parts)), limit)
+    assert len(cut.encode()) <= limit
+    kept = cut.split("*Cut here")[0].rstrip("\n")
+    assert "\n\n".join(parts).startswith(kept)
+    assert [one.type for one in tokens(cut)][: len(tokens(kept))] == [one.type for one in tokens(kept)]
+    assert "*Cut here" not in cut or tokens(cut)[-3].type == "paragraph_open"
+
+
+def test_a_fence_that_nobody_closed_is_one_block_to_the_end() -> None:
+    assert blocks("a\n\n```text\nb\n\nc\n```` d\n\ne") == ("a", "```text\nb\n\nc\n```` d\n\ne")
+    assert blocks("````\na\n\n```\n\nb\n````\n\nc") == ("````\na\n\n```\n\nb\n````", "c")
+
+
+@given(st.lists(st.text(max_size=50), max_size=8), st.integers(min_value=60, max_value=200))
+def test_joined_blocks_keep_the_limit_and_are_never_cut_inside(parts: list[str], limit: int) -> None:
+    text = joined(parts, limit)
+    assert len(text.encode()) <= limit
+    if text != "\n\n".join(parts):
+        assert text.endswith("*Cut here: the rest does not fit into a check run.*")

@@ -1,0 +1,295 @@
+import re
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.worker.publishing.texts.samples import (
+    FAILED_CI,
+    HOSTILE,
+    ISSUE,
+    LATE,
+    STUB,
+    UNREAD,
+    abstained,
+    accepted,
+    dossier,
+    rejected,
+)
+from worker.domain.dossier.dossier import DESCRIPTION, Ci, CiCheck, CiState, Criterion, Issue
+from worker.domain.ids import EvalId
+from worker.domain.verdict.verdict import (
+    AbstainReason,
+    Category,
+    Coverage,
+    CriterionStatus,
+    CriterionVerdict,
+    EvidencePointer,
+    Finding,
+    JudgeKind,
+    Side,
+)
+from worker.publishing.texts.columns import Ink, Page, columns, quoted, wrapped
+from worker.publishing.texts.terminal import report
+from worker.publishing.texts.visible import UNSEEN
+
+PAGE = Page(width=80)
+SGR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_a_reject_on_the_terminal() -> None:
+    text = report(rejected(), dossier(), PAGE, ["2 uncommitted files were not judged"])
+    assert text == snapshot("""\
+Rejected: half finished at upload.py:17
+  `retry` is added and never implemented.
+
+Evidence
+  upload.py:17
+    |     raise NotImplementedError
+    The whole body of `retry` is a stub.
+
+Next step
+  Implement `retry` in upload.py: three tries on 503.
+
+What was asked for
+  AC1 not met, though claimed: Uploads are retried three times on 503
+
+Also seen
+  no assertions at tests/test_upload.py:4: only calls `retry`
+
+Read       upload.py, tests/test_upload.py
+Issue      acme/widgets#7 "Retry uploads on 503", linked by "Closes #7"
+CI         passed: test (success, required)
+Judged by  code checks alone, 12 ms
+Model      not asked: a stub in production code is a fact
+Cost       $0
+Commit     aaaaaaaaaaaa, round 1
+Verdict    0199aaaa-0000-7000-8000-000000000001
+Note       2 uncommitted files were not judged
+""")
+
+
+def test_an_accept_on_the_terminal() -> None:
+    assert report(accepted(), dossier(), PAGE) == snapshot("""\
+Accepted: solves what the issue asks for
+  Uploads are retried three times on 503, and a test proves it.
+
+Evidence
+  upload.py:17
+    |     for attempt in range(3):
+
+What was asked for
+  AC1 met, as claimed: Uploads are retried three times on 503
+    see upload.py:17
+
+Read       upload.py, tests/test_upload.py
+Issue      acme/widgets#7 "Retry uploads on 503", linked by "Closes #7"
+CI         passed: test (success, required)
+Judged by  code checks and claude-haiku-5-5, 5.2 s
+Model      asked: confidence 0.58 < 0.70: no fact and no safe change
+Cost       $0.001742 (prices of 2026-11), tokens: 8,123 in, 402 out, 5,120 read
+           from cache
+Commit     aaaaaaaaaaaa, round 1
+Verdict    0199aaaa-0000-7000-8000-000000000001
+""")
+
+
+def test_a_failed_ci_on_the_terminal() -> None:
+    verdict = abstained(AbstainReason.CI_FAILED, concern="The check `test` failed.", next_step="Make `test` pass.")
+    assert report(verdict, dossier(ci=FAILED_CI), PAGE) == snapshot("""\
+Not judged: CI failed (test)
+  The check `test` failed.
+
+test: failure
+  | 1 failed
+  | E assert 1 == 2
+
+Next step
+  Make `test` pass.
+
+Read       upload.py, tests/test_upload.py
+Issue      acme/widgets#7 "Retry uploads on 503", linked by "Closes #7"
+CI         failed: test (failure, required), lint (success)
+Judged by  code checks alone, 12 ms
+Model      not asked: no model is configured
+Cost       $0
+Commit     aaaaaaaaaaaa, round 1
+Verdict    0199aaaa-0000-7000-8000-000000000001
+""")
+
+
+def test_what_was_not_read_and_what_could_not_be_used_is_said() -> None:
+    verdict = rejected(
+        evidence=(EvidencePointer(path="a.py", line=3, side=Side.BASE), STUB),
+        coverage=Coverage(read=("upload.py",), partly=("big.py",), unread=("logo.png",)),
+        judge_kind=JudgeKind.LLM, judge_cost_usd=None, carried_from=EvalId("0199"),
+    )  # fmt: skip
+    given = dossier(files_unread=UNREAD, case_error="summary is missing.", ci=None, issues=())
+    facts = report(verdict, given, PAGE).partition("Read ")[2]
+    assert facts == snapshot("""\
+      upload.py
+In part    big.py
+Not read   logo.png (binary)
+Issue      none given
+CI         no check has a result on this commit; judged without
+Case       could not be read, judged without it: summary is missing.
+Judged by  a model, 12 ms
+Model      not asked: a stub in production code is a fact
+Cost       price unknown
+Commit     aaaaaaaaaaaa, round 1
+Verdict    0199aaaa-0000-7000-8000-000000000001, carried over from 0199
+""")
+
+
+def test_an_edit_of_the_issue_that_came_too_late_is_said() -> None:
+    edited = ISSUE.model_copy(update={"late_edits": (LATE,)})
+    text = report(rejected(), dossier(issues=(edited,)), PAGE)
+    assert text.partition("Edited")[2].partition("CI ")[0] == snapshot("""\
+     The issue was edited by copilot-swe-agent[bot] after this pull
+           request was opened; it was judged by the issue as it stood before.
+""")
+
+
+def test_a_place_that_the_change_took_away_is_said_to_be_one() -> None:
+    gone = rejected().findings[1].model_copy(update={"path": "upload.py", "line": 17, "side": Side.BASE, "note": ""})
+    text = report(rejected(findings=(gone,)), dossier(), PAGE)
+    assert "\nAlso seen\n  no assertions at upload.py:17 (before the change)\n" in text
+
+
+def test_a_fact_without_a_place_is_said_once() -> None:
+    empty = rejected().findings[0].model_copy(update={"path": None, "line": None, "note": "the diff is empty"})
+    unmet = (CriterionVerdict(id="any-change", status=CriterionStatus.MISSING),)
+    verdict = rejected(findings=(empty,), evidence=(), criteria=unmet, concern="The diff is empty.")
+    text = report(verdict, dossier(), PAGE)
+    assert text.casefold().count("the diff is empty") == 1
+    assert "Also seen" not in text
+    not_judged = abstained(AbstainReason.CI_FAILED, findings=(empty,))
+    assert "\nAlso seen\n  stub body: the diff is empty\n" in report(not_judged, dossier(ci=FAILED_CI), PAGE)
+
+
+def test_a_verdict_that_is_carried_over_does_not_claim_that_the_model_was_asked_again() -> None:
+    text = report(accepted(carried_from=EvalId("0199")), dossier(), PAGE)
+    assert "\nModel      asked for the verdict that is carried over: confidence 0.58 < 0.70:" in text
+
+
+def test_long_lists_are_cut_and_say_so() -> None:
+    paths = tuple(f"{number}.py" for number in range(45))
+    finding = rejected().findings[1]
+    verdict = rejected(
+        evidence=(STUB,) * 23, coverage=Coverage(read=paths),
+        findings=[finding.model_copy(update={"line": line}) for line in range(10, 24)],
+    )  # fmt: skip
+    text = report(verdict, dossier(), Page(width=200))
+    assert "… and 3 more places (--json shows all)" in text
+    assert "… and 4 more (--json shows all)" in text
+    assert "39.py … and 5 more" in text
+
+
+def test_of_an_accept_a_few_places_are_shown() -> None:
+    text = report(accepted(evidence=(STUB,) * 23), dossier(), PAGE)
+    evidence = text.partition("Evidence\n")[2].partition("\n\n")[0]
+    assert evidence.count("upload.py:17") == 6
+    assert evidence.endswith("  … and 17 more places (--json shows all)")
+
+
+def test_prose_that_is_one_criterion_shows_how_it_begins() -> None:
+    prose = Criterion(id="AC1", text="Retry uploads\n\n" + "Whoever uploads waits too long. " * 20, inferred=True)
+    text = report(accepted(), dossier(criteria=(prose,)), Page(width=400))
+    assert len(next(line for line in text.splitlines() if "AC1 met" in line).encode()) < 200
+    assert "AC1 met, as claimed: Retry uploads Whoever uploads waits" in text
+
+
+def test_a_criterion_shows_its_places_and_why_it_stands_so() -> None:
+    partly = CriterionVerdict(id="AC1", status=CriterionStatus.PARTIAL, evidence=(STUB,), note="only once")
+    text = report(rejected(criteria=(partly,)), dossier(), PAGE)
+    assert "  AC1 partly met: Uploads are retried three times on 503\n    see upload.py:17\n    only once\n" in text
+
+
+def test_a_check_that_failed_without_a_word_is_named_all_the_same() -> None:
+    silent = Ci(state=CiState.FAILURE, checks=(CiCheck(name="build", conclusion="timed_out"),))
+    text = report(abstained(AbstainReason.CI_FAILED), dossier(ci=silent), PAGE)
+    assert "\n\nbuild: timed_out\n\n" in text
+
+
+def test_nothing_in_a_repository_can_act_on_the_terminal() -> None:
+    pointer = EvidencePointer(path=HOSTILE, line=1, quote=f"{HOSTILE}\n\tsecond\r", note=HOSTILE)
+    verdict = rejected(
+        concern=HOSTILE, next_step=HOSTILE, evidence=(pointer,), escalation_reason=HOSTILE,
+        coverage=Coverage(read=(HOSTILE,)),
+    )  # fmt: skip
+    late = LATE.model_copy(update={"by": HOSTILE})
+    issue = Issue(number=0, title=HOSTILE, body="", linked_by=HOSTILE, late_edits=(late,), late_renames=(late,))
+    text = report(verdict, dossier(issues=(issue,), case_error=HOSTILE), PAGE, [HOSTILE])
+    assert not UNSEEN.search(text)
+    assert "␛[2J" in text
+
+
+@pytest.mark.parametrize("verdict", [rejected(), accepted(), abstained(AbstainReason.PAUSED)])
+def test_colour_changes_no_word(verdict: object) -> None:
+    assert isinstance(verdict, type(rejected()) | type(accepted()) | type(abstained(AbstainReason.PAUSED)))
+    coloured = report(verdict, dossier(), Page(has_colour=True))
+    assert coloured != SGR.sub("", coloured)
+    assert SGR.sub("", coloured) == report(verdict, dossier(), Page())
+
+
+def test_lines_break_at_the_page_and_wide_characters_count_twice() -> None:
+    assert columns("漢e\u0301") == 3
+    assert wrapped("漢字漢字 漢字漢字 漢字漢字", Page(width=20), 0) == ["漢字漢字 漢字漢字", "漢字漢字"]
+    assert wrapped("one\n\ntwo", PAGE, 2) == ["  one", "  ", "  two"]
+
+
+def test_a_path_longer_than_the_page_stays_whole() -> None:
+    path = "a/" * 60 + "b.py:12"
+    assert wrapped(f"see {path} there", PAGE) == ["see", path, "there"]
+
+
+def test_a_quoted_line_is_cut_at_the_edge_and_shows_its_blanks() -> None:
+    assert quoted("\tx", PAGE, 2) == ["  |     x"]
+    assert quoted("x" * 100, Page(width=30), 2) == ["  | " + "x" * 24 + " …"]
+    assert quoted("", Page(has_colour=True), 0) == [f"\x1b[{Ink.DIM}m|\x1b[0m"]
+
+
+def test_where_nothing_was_judged_the_terminal_says_what_to_look_at() -> None:
+    place = (EvidencePointer(path="upload.py", line=17),)
+    spoken = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, evidence=place)
+    doubt = Finding(signal="sleep_added", category=Category.TESTS_PASS_BUT_WRONG, fact=False, path="a.py", line=3)
+    text = report(abstained(AbstainReason.UNPROVEN, criteria=(spoken,), findings=(doubt,)), dossier(), PAGE)
+    assert text.partition("Read ")[0] == snapshot("""\
+Not judged: no fact against it, and no model was asked
+  Nothing was found against this change.
+
+Next step
+  Have a person review it, or configure a model.
+
+What was asked for
+  AC1 not judged: Uploads are retried three times on 503
+    the change speaks of it at upload.py:17
+
+What to look at
+  sleep added at a.py:3
+
+""")
+
+
+def test_a_change_without_criteria_is_said_to_have_none() -> None:
+    unasked = dossier(issues=(), criteria=(Criterion(id=DESCRIPTION, text="Retry uploads", inferred=True),))
+    open_ones = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.UNVERIFIABLE),)
+    text = report(abstained(AbstainReason.UNPROVEN, criteria=open_ones), unasked, PAGE)
+    assert text.partition("Read ")[0] == snapshot("""\
+Not judged: no criteria, no fact against it, and no model was asked
+  Nothing was found against this change.
+
+Next step
+  Have a person review it, or configure a model.
+
+No issue and no list says what is wanted: only facts, the repository's rules and
+what the description itself claims count.
+
+""")
+    missing = CriterionVerdict(id="cited-file", status=CriterionStatus.MISSING, note="the case cites a.py")
+    assert "What is not there\n  cited-file not met\n" in report(rejected(criteria=(missing,)), unasked, PAGE)
+
+
+def test_what_the_author_claims_and_nothing_judged_is_called_a_claim() -> None:
+    claimed = CriterionVerdict(id="AC1", status=CriterionStatus.UNVERIFIABLE, claimed=True)
+    text = report(abstained(AbstainReason.UNPROVEN, criteria=(claimed,)), dossier(), PAGE)
+    assert "AC1 not judged, claimed by the author: Uploads" in text

@@ -1,0 +1,1 @@
+"""Show verdicts on GitHub: check runs, comments, review requests, code scanning."""

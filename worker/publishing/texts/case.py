@@ -1,0 +1,91 @@
+"""What `assay case` prints: a draft of a case, and what code says of one.
+
+Does not look anything up. Invariant: a draft is a case that can be read, and others' words can't move the cursor.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from worker.domain.dossier.case_help import TO_CONFIRM, CheckedCase, DraftClaim
+from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict
+from worker.publishing.texts.columns import Ink, Page, wrapped
+from worker.publishing.texts.visible import fit, one_line
+
+NO_CRITERIA: Final = "No criterion is known: name the issue with --issue."
+LONGEST: Final = 160
+STATUS: Final = {
+    ClaimStatus.VERIFIED: ("there", Ink.GREEN),
+    ClaimStatus.UNSUPPORTED: ("not found", Ink.YELLOW),
+    ClaimStatus.CONTRADICTED: ("not there", Ink.RED),
+    ClaimStatus.OMITTED: ("not named", Ink.YELLOW),
+}
+MARGIN: Final = 2 + max(len(name) for name, _ in STATUS.values()) + 2
+
+
+def draft(title: str, claims: Sequence[DraftClaim]) -> str:
+    """The block, ready for the description of a pull request once its author has confirmed it."""
+    lines = [f"summary: {_scalar(f'{title} ({TO_CONFIRM})')}"]
+    covered = [line for claim in claims for line in _draft_claim(claim)]
+    has_place = any(claim.places for claim in claims)
+    lines += ["ac_coverage:" if has_place else "ac_coverage: []", *(covered or [f"  # {NO_CRITERIA}"])]
+    return "\n".join(["```assay", *lines, "work_arounds: []", "uncertainties: []", "```", ""])
+
+
+def _draft_claim(claim: DraftClaim) -> Iterator[str]:
+    identity = _printable(claim.criterion.id)
+    yield f"  # {identity}: {fit(_printable(claim.criterion.text), LONGEST)}"
+    if not claim.places:
+        yield "  #   No added line speaks of it. Name the place that meets it, or say under uncertainties what is missing."
+        return
+    yield f"  - criterion: {_scalar(identity)}"
+    yield f"    addressed_by: {_scalar(f'{claim.places[0]} ({TO_CONFIRM})')}"
+    if claim.tests:
+        yield f"    evidence: {_scalar(f'{claim.tests[0]} ({TO_CONFIRM})')}"
+    if claim.places[1:]:
+        yield f"    # or {_printable(', '.join(claim.places[1:]))}"
+
+
+def _printable(text: str) -> str:
+    """*text* on one line, without characters that YAML does not allow."""
+    return "".join(char if char.isprintable() else "?" for char in one_line(text))
+
+
+def _scalar(text: str) -> str:
+    """*text* as YAML: plain where it can't be taken for anything else."""
+    text = _printable(text)
+    is_plain = text[:1].isalpha() and all(char.isalnum() or char in "_./-() " for char in text)
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
+
+
+def unreadable(name: str, line: int | None, message: str, page: Page) -> str:
+    """The one thing to mend of a case that can't be read, with its line in the file."""
+    place = one_line(name) if line is None else f"{one_line(name)}:{line}"
+    return "\n".join([*wrapped(f"{place}: {one_line(message)}", page), ""])
+
+
+def checked(name: str, found: CheckedCase, page: Page) -> str:
+    """Each claim with what is known of its place, and what has to be mended."""
+    lines = [line for claim in found.claims for line in _claim(claim, page)]
+    for finding in found.findings:
+        effect = "Rejects" if finding.fact else "Doubted"
+        lines += wrapped(f"{effect} ({finding.signal}): {one_line(finding.note)}", page, 2)
+    if found.unread:
+        lines += wrapped(f"Not read: {one_line(', '.join(found.unread))}. docs/case.md lists the fields.", page, 2)
+    if found.unconfirmed:
+        lines += wrapped(
+            f'{found.unconfirmed} still marked "{TO_CONFIRM}": look at each place, and take the words out.', page, 2
+        )
+    if not found.has_criteria:
+        lines += wrapped(NO_CRITERIA, page, 2)
+    end = f"{found.to_mend} to mend." if found.to_mend else "Nothing to mend."
+    return "\n".join([page.ink(f"{one_line(name)} holds a case.", Ink.BOLD), *lines, end, ""])
+
+
+def _claim(claim: ClaimVerdict, page: Page) -> Iterator[str]:
+    status, ink = STATUS[claim.status]
+    first, *rest = wrapped(one_line(claim.claim), page, MARGIN)
+    yield f"  {page.ink(status, ink)}{' ' * (MARGIN - 2 - len(status))}{first.lstrip()}"
+    yield from rest
+    if claim.note:
+        yield from wrapped(one_line(claim.note), page, MARGIN)

@@ -1,0 +1,30 @@
+"""Small charts in text.
+
+Does not know what is drawn. Invariant: where the terminal may not show blocks, a chart is plain ASCII; a chart is as wide as it
+was asked to be.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from worker.publishing.texts.columns import Page
+
+STEPS: Final = "▁▂▃▄▅▆▇█"
+PLAIN_STEPS: Final = "_.-=+*%#"
+
+
+def bar(share: float, width: int, page: Page) -> str:
+    """A share from 0 to 1 as a bar."""
+    full = round(max(0.0, min(1.0, share)) * width)
+    return ("█" * full + "░" * (width - full)) if page.has_colour else ("#" * full + "." * (width - full))
+
+
+def sparkline(figures: Sequence[int | float | None], page: Page) -> str:
+    """One character a figure, from 0 to the largest; a blank where there is none."""
+    steps = STEPS if page.has_colour else PLAIN_STEPS
+    most = max((one for one in figures if one is not None), default=0)
+    return "".join(" " if one is None else steps[_step(one, most)] for one in figures)
+
+
+def _step(one: float, most: float) -> int:
+    return round(one / most * (len(STEPS) - 1)) if most else 0

@@ -1,0 +1,267 @@
+"""The check run's texts and conclusion, for a verdict and for every state before and beside one.
+
+Does not talk to GitHub. Invariant: title, summary and text fit GitHub's limits in bytes; `success` comes
+from an accept alone; a pull request's words can't format, link or mention anything.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final, assert_never
+
+from worker.domain.check.check_run import (
+    BODY_BYTES,
+    CONTEST,
+    HELPFUL,
+    NOT_HELPFUL,
+    REJUDGE,
+    Annotation,
+    AnnotationLevel,
+    Block,
+    Button,
+    CheckContent,
+    Conclusion,
+    none_coming,
+    pending,
+)
+from worker.domain.check.wait_status import Awaiting, Reason, reason_of
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.ids import Sha
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
+from worker.publishing.texts import configuration, phrases, sections
+from worker.publishing.texts.json_block import BLOCK_BYTES, json_block
+from worker.publishing.texts.markdown import address, bullets, code, joined, link, prose
+from worker.publishing.texts.sections import Site
+from worker.publishing.texts.visible import fit, one_line, visible
+
+SUMMARY_BYTES: Final = BODY_BYTES - 16_000
+"""What people say of a head, and why it is judged, is put above its verdict later: the verdict is not to give way to that."""
+DETAILS_BYTES: Final = 40_000
+"""The part of the text that is for people; the JSON gets the rest."""
+MESSAGE_BYTES: Final = 4_000
+MOST_ANNOTATIONS: Final = 50
+GITHUB: Final = "https://github.com"
+
+
+def check_content(
+    verdict: Verdict, dossier: Dossier, site_url: str = GITHUB, again_at: datetime | None = None, delivery_id: str = ""
+) -> CheckContent:
+    """The finished check run of a verdict. *site_url* is where people look at this GitHub.
+
+    *again_at*: when Assay judges this head again by itself. *delivery_id*: what asked for this verdict, as the log tells it.
+    """
+    site = Site(site_url, verdict, dossier, delivery_id)
+    details = joined([*_details(verdict, site)], DETAILS_BYTES)
+    machine = json_block(verdict, BODY_BYTES - BLOCK_BYTES - len(details.encode()) - 2)
+    return CheckContent(
+        title=phrases.headline(verdict, dossier),
+        summary=joined([*_again(again_at), *_summary(verdict, site)], SUMMARY_BYTES),
+        text=f"{details}\n\n{machine}",
+        conclusion=conclusion(verdict, dossier),
+        annotations=(*configuration.annotations(dossier), *annotations(verdict, dossier))[:MOST_ANNOTATIONS],
+        buttons=buttons(verdict),
+        block=Block(
+            Awaiting.DONE if again_at is None else Awaiting.PENDING,
+            reason_of(verdict),
+            None if again_at is None else again_at.isoformat(),
+            verdict.decision,
+            verdict.eval_id,
+        ),
+    )
+
+
+def buttons(verdict: Verdict) -> tuple[Button, ...]:
+    """GitHub has room for three. An accept needs no contest, and of a reject *Helpful* alone says what a contest does not.
+
+    Where nothing was decided, there is nothing to contest and nothing that could have helped.
+    """
+    match verdict:
+        case Accept():
+            return (REJUDGE, HELPFUL, NOT_HELPFUL)
+        case Reject():
+            return (REJUDGE, CONTEST, HELPFUL)
+        case Abstain():
+            return (REJUDGE,)
+        case _:
+            assert_never(verdict)
+
+
+def _again(at: datetime | None) -> list[str]:
+    """What comes by itself, above what somebody may do."""
+    if at is None:
+        return []
+    when = f"**Assay judges this again by itself at {at:%H:%M} UTC** ({at:%Y-%m-%d})"
+    return [f"{when}; a push, a re-run of this check or `/rejudge` does so at once."]
+
+
+def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
+    if passing := phrases.passing_words(verdict, site.dossier):
+        yield f"*{passing}*"
+    yield from sections.decision(verdict)
+    yield from sections.unasked(site.dossier)
+    yield from configuration.changes(site.dossier)
+    yield from sections.budget(verdict)
+    yield from sections.opinions(verdict)
+    yield from sections.case_error(site.dossier)
+    yield from sections.edits(site.dossier)
+    yield from sections.failures(verdict, site.dossier)
+    yield from sections.evidence(verdict, site)
+    yield from sections.suspicions(verdict, site)
+    yield from sections.criteria(verdict, site)
+
+
+def _details(verdict: Verdict, site: Site) -> Iterator[str]:
+    yield from sections.conditions(verdict)
+    yield from sections.how(verdict, site)
+    yield from sections.used(site.dossier, site)
+    yield from configuration.by_what(verdict, site.dossier)
+    yield from sections.coverage(verdict, site.dossier)
+    yield from sections.claims(verdict)
+    yield from sections.findings(verdict, site)
+    yield from sections.scores(verdict)
+
+
+def conclusion(verdict: Verdict, dossier: Dossier) -> Conclusion:
+    """What branch protection sees (the table of docs/verdict.md)."""
+    if phrases.is_observed(verdict, dossier):
+        return Conclusion.NEUTRAL
+    match verdict:
+        case Accept():
+            return Conclusion.SUCCESS
+        case Reject():
+            return Conclusion.FAILURE
+        case Abstain():
+            return _abstained(verdict, dossier)
+        case _:
+            assert_never(verdict)
+
+
+def _abstained(verdict: Abstain, dossier: Dossier) -> Conclusion:
+    chosen = dossier.policy.abstains.get(verdict.abstain_reason) if dossier.policy else None
+    if chosen is not None:
+        return Conclusion.NEUTRAL if chosen == "neutral" else Conclusion.ACTION_REQUIRED
+    match verdict.abstain_reason:
+        case AbstainReason.PAUSED:
+            return Conclusion.NEUTRAL
+        case AbstainReason.UNPROVEN if phrases.lacks_model(verdict) and not dossier.is_required:
+            return Conclusion.NEUTRAL
+        case _:
+            return Conclusion.ACTION_REQUIRED
+
+
+def annotations(verdict: Verdict, dossier: Dossier) -> tuple[Annotation, ...]:
+    """Notes at the lines that carry a reject or stand in the way of a verdict; only lines of the head.
+
+    Of what could not be read in full, no line is to blame.
+    """
+    if isinstance(verdict, Accept) or verdict.abstain_reason is AbstainReason.TOO_LARGE:
+        return ()
+    blocks = isinstance(verdict, Reject) and not phrases.is_observed(verdict, dossier)
+    level = AnnotationLevel.FAILURE if blocks else AnnotationLevel.WARNING
+    pointers = [one for one in verdict.evidence if one.side is Side.HEAD and one.line is not None]
+    return tuple(_annotation(one, verdict, level) for one in pointers[:MOST_ANNOTATIONS])
+
+
+def _annotation(pointer: EvidencePointer, verdict: Reject | Abstain, level: AnnotationLevel) -> Annotation:
+    title = phrases.category_words(verdict.category).capitalize() if verdict.category else "Not judged"
+    message = pointer.note.strip() or verdict.concern
+    start = pointer.line or 1
+    return Annotation(
+        path=pointer.path,
+        start_line=start,
+        end_line=pointer.end_line or start,
+        level=level,
+        title=title,
+        message=fit(f"{visible(message)}\n\nNext step: {visible(verdict.next_step)}", MESSAGE_BYTES),
+    )
+
+
+def judging() -> CheckContent:
+    """From the first second on."""
+    return CheckContent(
+        title="Judging",
+        summary="Assay reads the change, the issue it answers and the results of the other checks. "
+        "The verdict appears here.",
+        block=pending(Reason.JUDGING),
+    )
+
+
+def waiting_for_ci(names: Sequence[str], deadline: datetime | None = None) -> CheckContent:
+    """Other checks still run; *deadline* is when waiting ends."""
+    until = f", at the latest at {deadline:%H:%M} UTC" if deadline else ""
+    listed = bullets([code(name, 200) for name in names], 50)
+    return CheckContent(
+        title=fit(f"Waiting for CI: {', '.join(one_line(name) for name in names)}", phrases.TITLE_BYTES),
+        summary=f"Assay judges when these checks have finished{until}:\n\n{listed}",
+        block=pending(Reason.WAITING_FOR_CI, deadline),
+    )
+
+
+def waiting_for_github(until: datetime) -> CheckContent:
+    """GitHub lets us ask no more for a while; what is left is kept for telling so."""
+    return CheckContent(
+        title=f"Waiting until {until:%H:%M} UTC: GitHub's rate limit is reached",
+        summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came "
+        f"at once. Assay judges this commit by itself after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
+        is_queued=True,
+        block=pending(Reason.RATE_LIMIT, until),
+    )
+
+
+def waiting_out(until: datetime) -> CheckContent:
+    """GitHub fails at something that judging takes, for longer than a moment."""
+    return CheckContent(
+        title=f"Waiting for GitHub: tried again after {until:%H:%M} UTC",
+        summary="GitHub answers Assay with errors, or not at all. This commit is judged as soon as that is over, and a verdict "
+        f"that is on record already is shown then; the next try is after {until:%H:%M} UTC ({until:%Y-%m-%d}). "
+        "This says nothing about the change.",
+        is_queued=True,
+        block=pending(Reason.GITHUB_OUTAGE, until),
+    )
+
+
+def superseded(newer_sha: Sha, checks_url: str = "") -> CheckContent:
+    """The head moved; the newer commit has a check of its own. *checks_url*: the page of that commit's checks."""
+    newer = link(code(newer_sha[:12]), checks_url) if checks_url else newer_sha
+    return CheckContent(
+        title=f"Superseded by {newer_sha[:12]}",
+        summary=f"A newer commit was pushed. The verdict is on {newer}.",
+        conclusion=Conclusion.CANCELLED,
+        block=Block(Awaiting.SUPERSEDED, Reason.NEWER_COMMIT.value, superseded_by=newer_sha),
+    )
+
+
+def checks_page(site_url: str, repository: str, sha: Sha) -> str:
+    """Where GitHub shows the checks of a commit."""
+    return f"{site_url}/{address(repository, 'commit', sha, 'checks')}"
+
+
+def doubled() -> CheckContent:
+    """This commit has a newer check run of ours."""
+    return CheckContent(
+        title="Created twice",
+        summary="Two processes created this check at the same time. The newer run holds the verdict.",
+        conclusion=Conclusion.CANCELLED,
+        block=none_coming(Reason.CREATED_TWICE),
+    )
+
+
+def closed() -> CheckContent:
+    """Nobody waits for this verdict any more."""
+    return CheckContent(
+        title="Closed before it was judged",
+        summary="The pull request was closed. Reopen it to have it judged.",
+        conclusion=Conclusion.CANCELLED,
+        block=none_coming(Reason.CLOSED),
+    )
+
+
+def failed(reason: str, delivery_id: str = "") -> CheckContent:
+    """Nobody judged, and it is not the pull request's fault. *delivery_id*: what the log tells it by."""
+    return CheckContent(
+        title="Not judged: Assay failed",
+        summary=f"This says nothing about the change. What happened: {prose(reason)}\n\n"
+        "**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell the operator of this Assay.",
+        text=f"Delivery {code(delivery_id, 200)}" if delivery_id else "",
+        conclusion=Conclusion.ACTION_REQUIRED,
+        block=none_coming(Reason.ASSAY_FAILED),
+    )

@@ -1,0 +1,121 @@
+"""The one comment at an agent's pull request: what to do next, what is still open, and how it came to that.
+
+Does not send it. Invariant: only the name that an agent listens to is a mention; words of models and of pull requests format,
+link and mention nothing and begin no line, where other bots look for commands; the text fits GitHub's limit, with the mark that
+is put under it.
+"""
+
+from collections.abc import Iterator, Sequence
+from textwrap import indent
+from typing import Final
+
+from worker.domain.check.author_comment import Says, mention_of, says, submissions
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
+from worker.publishing.texts.markdown import bullets, code, fenced, joined, prose
+from worker.publishing.texts.phrases import box, category_words
+
+IN_PLACE: Final = (
+    "This comment is changed in place: once for each push, and again only if what it says is not so any more."
+)
+BYTES: Final = 60_000
+"""Of 65,536; what is left is enough for the mark by which the comment is found again."""
+CONDITIONS_BYTES: Final = 14_000
+EARLIER_BYTES: Final = 8_000
+MOST_EARLIER: Final = 20
+WORDS_BYTES: Final = 2_000
+
+
+def feedback(entries: Sequence[LedgerEntry], round_limit: int, *, is_overridden: bool = False) -> str:
+    """The comment's text. *entries*: this pull request's, oldest first; the newest submission's verdict is what it is about."""
+    own = submissions(entries)
+    newest = own[-1].verdict
+    if isinstance(newest, Reject) and not is_overridden:
+        blocks = _asks(newest, own, round_limit)
+    elif isinstance(newest, Abstain) and newest.abstain_reason is AbstainReason.CI_FAILED and not is_overridden:
+        blocks = _asks_for_ci(newest, own)
+    elif says(newest, is_overridden=is_overridden) is Says.CASE_REFUSED:
+        blocks = _asks_for_case(newest, own)
+    else:
+        blocks = iter([_over(newest, is_overridden=is_overridden), *_earlier(own if is_overridden else own[:-1])])
+    return joined([*blocks], BYTES)
+
+
+def _asks(verdict: Reject, own: Sequence[LedgerEntry], round_limit: int) -> Iterator[str]:
+    mention = mention_of(verdict.author_agent)
+    address = f"{mention} " if mention else ""
+    yield f"{address}Assay rejected {code(_short(verdict))}: **{category_words(verdict.category)}**."
+    yield f"**Why:** {prose(verdict.concern, WORDS_BYTES)}"
+    yield f"**Next step:** {prose(verdict.next_step, WORDS_BYTES)}"
+    yield from _case(verdict)
+    if verdict.closing_conditions:
+        listed = [f"{box(one)} {prose(one.text, 500)}" for one in verdict.closing_conditions]
+        yield f"What closes this:\n\n{bullets(listed, 50, CONDITIONS_BYTES)}"
+    yield from _earlier(own[:-1])
+    yield (
+        f"Round {verdict.round} of {round_limit}; after that a person decides. The check named Assay has the evidence. "
+        "This comment is changed in place: once for each push, and again only if the verdict on it turns."
+    )
+
+
+def _asks_for_ci(verdict: Abstain, own: Sequence[LedgerEntry]) -> Iterator[str]:
+    mention, failure = mention_of(verdict.author_agent), verdict.ci_failure
+    check = f": **{prose(failure.check, WORDS_BYTES)}**" if failure else ""
+    yield f"{f'{mention} ' if mention else ''}CI failed on {code(_short(verdict))}{check}."
+    if failure and failure.test:
+        yield f"First failing test: {code(failure.test)}"
+    if failure and failure.log:
+        yield fenced(indent(failure.log, "  "))  # no line begins with what other bots take for a command
+    yield f"**Next step:** {prose(verdict.next_step, WORDS_BYTES)} This costs no round."
+    yield from _case(verdict)
+    yield from _earlier(own[:-1])
+    yield IN_PLACE
+
+
+def _asks_for_case(verdict: Verdict, own: Sequence[LedgerEntry]) -> Iterator[str]:
+    mention = mention_of(verdict.author_agent)
+    yield f"{f'{mention} ' if mention else ''}Assay did not judge {code(_short(verdict))}: {prose(verdict.concern, WORDS_BYTES)}"
+    yield from _case(verdict)
+    yield from _earlier(own[:-1])
+    yield IN_PLACE
+
+
+def _case(verdict: Verdict) -> Iterator[str]:
+    """The one thing to mend of a case that can't be read."""
+    if verdict.case_error:
+        yield f"**The author's case could not be read:** {prose(verdict.case_error, WORDS_BYTES)} Mend it in the description; that uses no round."
+
+
+def _over(verdict: Verdict, *, is_overridden: bool) -> str:
+    """Nothing is asked of the author any more."""
+    if is_overridden:
+        return f"A maintainer overrode the verdict on {code(_short(verdict))}. Nothing is left to do here."
+    if isinstance(verdict, Accept):
+        return f"Assay accepted {code(_short(verdict))}. Nothing is left to do here."
+    why = prose(verdict.concern, WORDS_BYTES)
+    if verdict.abstain_reason is AbstainReason.NEEDS_HUMAN:
+        return f"A person has to decide about {code(_short(verdict))}: {why}"
+    return f"CI does not fail on {code(_short(verdict))}. Assay did not judge it: {why}"
+
+
+def _earlier(before: Sequence[LedgerEntry]) -> Iterator[str]:
+    earlier = [one for one in before if _is_judged(one)][-MOST_EARLIER:]
+    if earlier:
+        rows = [_line(one) for one in earlier]
+        listed = bullets(rows, MOST_EARLIER, EARLIER_BYTES)
+        yield f"<details><summary>Earlier verdicts ({len(earlier)})</summary>\n\n{listed}\n\n</details>"
+
+
+def _is_judged(entry: LedgerEntry) -> bool:
+    """What was carried over says nothing that was not said."""
+    return isinstance(entry.verdict, (Accept, Reject)) and entry.verdict.carried_from is None
+
+
+def _line(entry: LedgerEntry) -> str:
+    verdict = entry.verdict
+    said = f"rejected, {category_words(verdict.category)}" if isinstance(verdict, Reject) else "accepted"
+    return f"{code(entry.head_sha[:12])} {said}: {prose(verdict.concern, 300)}"
+
+
+def _short(verdict: Verdict) -> str:
+    return verdict.subject.head_sha[:12]

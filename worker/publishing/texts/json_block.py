@@ -1,0 +1,107 @@
+"""What programs read of a check run, as JSON at the end of its text: the verdict, if there is one, and what the check itself says.
+
+Does not judge what matters to people. Invariant: each block always parses; what does not fit of a verdict is left out whole and
+named in `cut`; and what is no verdict is not called one.
+"""
+
+import json
+from typing import Any, Final
+
+from worker.domain.check.check_run import Block, CheckContent, Conclusion
+from worker.domain.check.wait_status import Awaiting, Reason
+from worker.domain.pattern import pattern
+from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
+from worker.publishing.texts.markdown import fenced
+from worker.publishing.texts.visible import fit
+
+LEAVE_OUT: Final = (
+    "findings", "scores", "claims", "coverage", "criteria", "closing_conditions", "evidence", "signals",
+)  # fmt: skip
+RUN: Final = pattern("`{3,}")
+LONG_TEXTS: Final = ("concern", "next_step", "escalation_reason")
+TEXT_BYTES: Final = 1_000
+FENCE_BYTES: Final = 500
+"""Room for the fence and the names of what was left out."""
+
+CHECK_VERSION: Final = 1
+BLOCK_BYTES: Final = 4_000
+"""Room that is kept in every text for what the check itself says."""
+
+DECISIONS: Final = ("accept", "reject", "abstain")
+NAMES: Final = ("superseded_by", "overridden_by", "reviewed_by")
+
+
+def json_block(verdict: Verdict, limit: int) -> str:
+    """A folded block of at most *limit* bytes with the verdict in JSON."""
+    head, tail = "<details><summary>The verdict as JSON</summary>\n\n", "\n\n</details>"
+    room = limit - len(head) - len(tail)
+    return f"{head}{_fitting(verdict.model_dump(mode='json'), room)}{tail}"
+
+
+def text_of(content: CheckContent) -> str:
+    """The text of a check run as it is written: last of all stands for programs what the check says."""
+    if content.block is None:
+        return content.text
+    said = fenced(_json(_fields(content, content.block), indent=2), "json")
+    folded = f"<details><summary>This check as JSON</summary>\n\n{said}\n\n</details>"
+    return f"{content.text}\n\n{folded}" if content.text else folded
+
+
+def schema() -> str:
+    """The JSON Schema of that block, as docs/check.schema.json has it."""
+    words = {name: {"type": ["string", "null"]} for name in ("until", "eval_id", *NAMES)}
+    reasons = sorted({*Reason, *Category, *AbstainReason})
+    fields: dict[str, Any] = {
+        "check_version": {"const": CHECK_VERSION},
+        "state": {"enum": [*Awaiting]},
+        "decision": {"enum": [*DECISIONS, None]},
+        "reason": {"enum": [*reasons, None]},
+        "why": {"type": "string"},
+        "conclusion": {"enum": [*Conclusion, None]},
+        **words,
+        "held_by": {"type": ["integer", "null"]},
+    }
+    about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "This check as JSON", "type": "object"}
+    return json.dumps({**about, "required": list(fields), "properties": fields}, indent=2) + "\n"
+
+
+def _fields(content: CheckContent, block: Block) -> dict[str, Any]:
+    """The names of `GET /api/verdicts` and of a verdict, and beside them what only a check run has."""
+    return {
+        "check_version": CHECK_VERSION,
+        "state": block.state.value,
+        "decision": block.decision,
+        "reason": block.reason,
+        "why": content.title,
+        "until": block.until,
+        "conclusion": content.conclusion and content.conclusion.value,
+        "eval_id": block.eval_id,
+        **{name: getattr(block, name) for name in NAMES},
+        "held_by": block.held_by,
+    }
+
+
+def _fitting(fields: dict[str, Any], room: int) -> str:
+    sizes = {name: len(_json({name: value})) for name, value in fields.items()}
+    pretty = _json(fields, indent=2) if sum(sizes.values()) <= room else None
+    if pretty is not None and len(pretty) + FENCE_BYTES <= room:
+        return fenced(pretty, "json")
+    return fenced(_json(_less(fields, sizes, room)), "json")
+
+
+def _less(fields: dict[str, Any], sizes: dict[str, int], room: int) -> dict[str, Any]:
+    """The fields that fit, least important ones out first; what was left out is named."""
+    size, cut = sum(sizes.values()) + FENCE_BYTES, list[str]()
+    for name in LEAVE_OUT:
+        if size > room:
+            size -= sizes[name]
+            cut.append(name)
+    kept = {name: value for name, value in fields.items() if name not in cut}
+    if size > room:
+        kept |= {name: fit(fields[name] or "", TEXT_BYTES) for name in LONG_TEXTS}
+    return kept | ({"cut": cut} if cut else {})
+
+
+def _json(fields: dict[str, Any], indent: int | None = None) -> str:
+    """ASCII, so that every reader gets the same bytes, and without anything that could end the fence."""
+    return RUN.sub(lambda run: "\\u0060" * len(run[0]), json.dumps(fields, indent=indent))

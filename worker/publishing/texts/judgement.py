@@ -1,0 +1,24 @@
+"""A judgement of an output as text for a terminal.
+
+Does not print. Invariant: no character of an output or a criterion can move the cursor, change colours or hide text.
+"""
+
+from worker.judge.task_judgement import Judgement
+from worker.publishing.texts.visible import one_line
+
+NOT_KNOWN = "not known"
+
+
+def told(judgement: Judgement) -> str:
+    """The ruling, then each criterion, then what to do and what it cost."""
+    lines = [f"{judgement.verdict}: {one_line(judgement.reasoning)}"]
+    for one in judgement.criteria:
+        lines.append(f"  {one.verdict:<11} {one_line(one.id)}  {one_line(one.text)}")
+        lines.append(f"              {one_line(one.reasoning)}")
+        lines += [f"              line {place.line}: {one_line(place.quote or '')}" for place in one.evidence]
+    if judgement.next_step:
+        lines.append(f"Next step: {one_line(judgement.next_step)}")
+    if judgement.eval_id:
+        cost = NOT_KNOWN if judgement.cost_usd is None else f"${judgement.cost_usd:f}"
+        lines.append(f"Cost: {cost}. More: assay show {judgement.eval_id}")
+    return "\n".join(lines) + "\n"

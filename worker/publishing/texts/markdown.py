@@ -1,0 +1,141 @@
+"""GitHub's Markdown, written from text that others wrote.
+
+Does not know verdicts. Invariant: `prose`, `code` and `fenced` turn any string into Markdown that shows
+that string and nothing else: no markup, HTML, link, image, mention, reference or new block, also in a
+table's cell. `joined` never exceeds its limit and never cuts inside a block; `blocks` finds those of a page again.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Final
+from urllib.parse import quote
+
+from worker.domain.pattern import pattern
+from worker.publishing.texts.visible import exact_line, fit, one_line, visible
+
+GAP: Final = "&#8203;"
+"""A space without width: GitHub looks for mentions and links after a backslash is gone, so that can't stop them."""
+
+ENTITIES: Final = {"&": "&amp;", "<": "&lt;"}
+CODE_SPAN: Final = pattern(r"(?<!`)`([^`]+)`(?!`)")
+BACKTICKS: Final = pattern("`+")
+FENCE: Final = pattern(r"^(?P<ticks>`{3,})(?P<language>[^`]*)$")
+"""The line that a code block of ours begins or ends with. One with further backticks is a code span."""
+PUNCTUATION: Final = pattern(r"[!-/:-@\[-`{-~]")
+
+SPECIAL: Final = pattern(
+    r"(?P<entity>[&<$|])"
+    r"|(?P<gap>@|\#(?=\d)|:(?=//)|:(?=[\w+-]+:)|\bwww(?=\.)|\bGH-(?=\d))"
+    r"|[\\`*\[\]~]|(?<![^\W_])_|_(?![^\W_])",  # snake_case is left as it is
+    re.IGNORECASE,
+)
+BLOCK_START: Final = pattern(r"^(?P<mark>[-+=#>])|^(?P<number>\d+)(?=[.)])")
+
+
+def prose(text: str, limit: int = 4_000) -> str:
+    """Words as one paragraph. `code` between single backticks stays code, all else is literal."""
+    parts = CODE_SPAN.split(fit(one_line(text), limit))
+    return "".join(code(part) if position % 2 else _literal(part, position) for position, part in enumerate(parts))
+
+
+def _literal(text: str, position: int) -> str:
+    escaped = SPECIAL.sub(_escaped, text)
+    return BLOCK_START.sub(_no_block, escaped) if position == 0 else escaped
+
+
+def _escaped(found: re.Match[str]) -> str:
+    if found["entity"]:
+        return ENTITIES.get(found[0]) or _entity(found)
+    return found[0] + GAP if found["gap"] else f"\\{found[0]}"
+
+
+def _no_block(found: re.Match[str]) -> str:
+    return f"\\{found['mark']}" if found["mark"] else f"{found['number']}{GAP}"
+
+
+def code(text: str, limit: int = 500) -> str:
+    """A code span that shows exactly this, on one line."""
+    shown = fit(exact_line(text), limit) or " "
+    if "|" in shown:  # a table would split a code span there
+        return f"<code>{PUNCTUATION.sub(_entity, shown)}</code>"
+    ticks = "`" * (_longest_run(shown) + 1)
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}"
+
+
+def _entity(found: re.Match[str]) -> str:
+    return f"&#{ord(found[0])};"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A code block whose fence is longer than any run of backticks inside."""
+    shown = visible(text)
+    ticks = "`" * max(3, _longest_run(shown) + 1)
+    return f"{ticks}{language}\n{shown}\n{ticks}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in BACKTICKS.findall(text)), default=0)
+
+
+def link(label: str, url: str) -> str:
+    """A link. The label is Markdown already; the address is ours, made by `address`."""
+    return f"[{label}]({url})"
+
+
+def address(*segments: str) -> str:
+    """Path segments of a URL, quoted; a slash inside stays."""
+    return "/".join(quote(segment, safe="/") for segment in segments)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; the cells are Markdown already."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def bullets(items: Sequence[str], most: int = 100, limit: int | None = None) -> str:
+    """A list of at most *most* items, in *limit* bytes and one line more, which says how many it left out."""
+    shown = [f"- {item}" for item in items[:most]]
+    if limit is not None:
+        shown = shown[: bisect_right([*accumulate(len(one.encode()) + 1 for one in shown)], limit)]
+    left = len(items) - len(shown)
+    return "\n".join([*shown, f"- … and {left} more"] if left else shown)
+
+
+def blocks(page: str) -> tuple[str, ...]:
+    """The blocks of a page of ours, which `joined` puts together again: a fence and what is folded stay whole."""
+    found, parts, fence, depth = list[str](), list[str](), "", 0
+    for part in page.split("\n\n"):
+        parts.append(part)
+        for line in part.split("\n"):
+            fence = _fence_after(fence, line)
+            if not fence:
+                depth += line.startswith("<details>") - line.startswith("</details>")
+        if not fence and depth <= 0:
+            found.append("\n\n".join(parts))
+            parts, depth = [], 0
+    return (*found, "\n\n".join(parts)) if parts else tuple(found)
+
+
+def _fence_after(fence: str, line: str) -> str:
+    """The fence that stands open after this line."""
+    run = FENCE.match(line)
+    if run is None:
+        return fence
+    if not fence:
+        return run["ticks"]
+    return "" if not run["language"] and len(run["ticks"]) >= len(fence) else fence
+
+
+def joined(parts: Sequence[str], limit: int) -> str:
+    """Blocks with blank lines between, as many as fit into *limit* bytes; says so if one did not."""
+    note = "*Cut here: the rest does not fit into a check run.*"
+    whole = "\n\n".join(parts)
+    if len(whole.encode()) <= limit:
+        return whole
+    ends = [*accumulate(len(block.encode()) + 2 for block in parts)]
+    kept = parts[: bisect_right(ends, limit - len(note.encode()))]
+    return "\n\n".join([*kept, note])

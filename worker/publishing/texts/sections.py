@@ -1,0 +1,280 @@
+"""The parts of a judged check run, each a pure function from the verdict to Markdown blocks.
+
+Does not limit the whole (`worker.publishing.texts.check_run` does); each block alone is bounded. Invariant: a part
+that has nothing to say is no block, whatever others wrote goes through `worker.publishing.texts.markdown`, and nothing is a table: on a
+telephone (375 px) a list wraps, while of a table the first column is seen.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, assert_never
+
+from worker.domain.dossier.dossier import CiCheck, Dossier
+from worker.domain.value import Value
+from worker.domain.verdict.verdict import (
+    Abstain,
+    Accept,
+    CriterionVerdict,
+    EvidencePointer,
+    Finding,
+    Reject,
+    Side,
+    Verdict,
+)
+from worker.publishing.texts import phrases
+from worker.publishing.texts.markdown import address, bullets, code, fenced, link, prose
+from worker.publishing.texts.visible import fit, fit_end
+
+QUOTE_BYTES: Final = 2_000
+LOG_BYTES: Final = 6_000
+MOST_ROWS: Final = 50
+MOST_PATHS: Final = 60
+
+
+class Site(Value):
+    """Where the repository's pages are, for links. `url` is GitHub's own address, without a slash at the end.
+
+    `delivery_id`: what asked for the verdict, as all of the log is told by; empty where nothing did.
+    """
+
+    url: str
+    verdict: Verdict
+    dossier: Dossier
+    delivery_id: str = ""
+
+    def line(self, pointer: EvidencePointer) -> str:
+        """The page of a pointer: the file at the commit of its side, at its lines."""
+        pull = self.dossier.pull_request
+        sha = pull.head_sha if pointer.side is Side.HEAD else pull.merge_base_sha or pull.base_sha
+        plain = "?plain=1" if pointer.path.lower().endswith((".md", ".markdown")) else ""  # else GitHub shows no lines
+        return f"{self.url}/{address(pull.repository, 'blob', sha, pointer.path)}{plain}{_anchor(pointer)}"
+
+    def issue(self, repository: str | None, number: int) -> str:
+        return f"{self.url}/{address(repository or self.dossier.pull_request.repository, 'issues', str(number))}"
+
+    def commit(self, sha: str) -> str:
+        return f"{self.url}/{address(self.dossier.pull_request.repository, 'commit', sha)}"
+
+
+def _anchor(pointer: EvidencePointer) -> str:
+    if pointer.line is None:
+        return ""
+    end = f"-L{pointer.end_line}" if pointer.end_line else ""
+    return f"#L{pointer.line}{end}"
+
+
+def decision(verdict: Verdict) -> list[str]:
+    """What was decided and why, then the one next step."""
+    concern = prose(verdict.concern)
+    match verdict:
+        case Accept():
+            return [concern]
+        case Reject():
+            named = f"**{phrases.category_words(verdict.category).capitalize()}.** {concern}"
+            direction = [f"**{name}:** {prose(said)}" for name, said in phrases.direction_words(verdict)]
+            return [named, *direction, f"**Next step:** {prose(verdict.next_step)}"]
+        case Abstain():
+            return [concern, f"**Next step:** {prose(verdict.next_step)}"]
+        case _:
+            assert_never(verdict)
+
+
+def unasked(dossier: Dossier) -> list[str]:
+    """What counts where no criteria are known."""
+    return [] if dossier.has_criteria else [phrases.WITHOUT_CRITERIA]
+
+
+def budget(verdict: Verdict) -> list[str]:
+    """A cap that is almost reached."""
+    told = phrases.budget_words(verdict)
+    return [f"**Budget:** {prose(told)}"] if told else []
+
+
+def opinions(verdict: Verdict) -> list[str]:
+    """Every opinion, where several were asked for."""
+    told = phrases.opinion_words(verdict)
+    return [f"**Opinions** {prose(told, 2000)}"] if told else []
+
+
+def case_error(dossier: Dossier) -> list[str]:
+    """The one error of the author's `assay` block."""
+    if not dossier.case_error:
+        return []
+    error = prose(dossier.case_error)
+    return [
+        f"**The `assay` block could not be read**, so this was judged without the author's case: {error} Mend it in the description; that uses no round."
+    ]
+
+
+def edits(dossier: Dossier) -> list[str]:
+    """What the judged made of the issue meanwhile."""
+    return [*map(prose, phrases.edit_words(dossier))]
+
+
+def evidence(verdict: Verdict, site: Site) -> list[str]:
+    """Each pointer as a link with its line quoted."""
+    blocks = ["### Evidence"] if verdict.evidence else []
+    most = phrases.most_pointers(verdict)
+    for pointer in verdict.evidence[:most]:
+        blocks += pointer_blocks(pointer, site)
+    if left := verdict.evidence[most:]:
+        blocks.append(f"… and {phrases.counted(left, 'more place')}, in the verdict below.")
+    return blocks
+
+
+def pointer_blocks(pointer: EvidencePointer, site: Site) -> list[str]:
+    side = "" if pointer.side is Side.HEAD else " (before the change)"
+    note = f": {prose(pointer.note)}" if pointer.note else ""
+    place = f"{linked(pointer, site)}{side}{note}"
+    return [place, fenced(fit(pointer.quote, QUOTE_BYTES))] if pointer.quote is not None else [place]
+
+
+def linked(pointer: EvidencePointer, site: Site) -> str:
+    """`path:line` as a link to that line."""
+    return link(code(pointer.place), site.line(pointer))
+
+
+def suspicions(verdict: Verdict, site: Site) -> list[str]:
+    """What a person looks at where nothing was decided, each with its place."""
+    rows = [
+        f"{_where(one, site)}{prose(one.note or one.signal.replace('_', ' '), 300)}"
+        for one in phrases.suspicions(verdict)
+    ]
+    return ["### What to look at", bullets(rows, MOST_ROWS)] if rows else []
+
+
+def criteria(verdict: Verdict, site: Site) -> list[str]:
+    """What was asked for, and how each point stands."""
+    shown = phrases.shown_criteria(verdict)
+    if not shown:
+        return []
+    texts = phrases.criterion_texts(site.dossier, 300)
+    rows = [_criterion(one, texts, site) for one in shown[:MOST_ROWS]]
+    blocks = [f"### {phrases.criteria_heading(shown, site.dossier)}", bullets(rows)]
+    if left := shown[MOST_ROWS:]:
+        blocks.append(f"… and {len(left)} more, in the verdict below.")
+    return blocks
+
+
+def _criterion(one: CriterionVerdict, texts: Mapping[str, str], site: Site) -> str:
+    text = prose(texts.get(one.id, ""))
+    places = ", ".join(linked(pointer, site) for pointer in one.evidence[:3])
+    state = phrases.status_words(one, site.verdict)
+    told = f"**{prose(one.id, 60)}** {state}{f': {text}' if text else ''}{_aside(one.note)}"
+    return f"{told}; {phrases.places_words(one)} {places}" if places else told
+
+
+def failures(verdict: Verdict, dossier: Dossier) -> list[str]:
+    """The report of each failed check: the feedback, where nothing was judged because of it."""
+    if not isinstance(verdict, Abstain):
+        return []
+    return [block for check in phrases.failing(dossier)[:5] for block in _failure(check)]
+
+
+def _failure(check: CiCheck) -> list[str]:
+    reports = (fit(check.summary, LOG_BYTES), fit_end(check.log_tail, LOG_BYTES))
+    return [f"### {prose(check.name, 200)}: {prose(check.conclusion or '', 60)}"] + [
+        fenced(report.strip("\n")) for report in reports if report.strip()
+    ]
+
+
+def claims(verdict: Verdict) -> list[str]:
+    if not verdict.claims:
+        return []
+    rows = [f"{prose(one.claim, 300)}: {phrases.CLAIM[one.status]}{_aside(one.note)}" for one in verdict.claims]
+    return ["### What the author claims", bullets(rows, MOST_ROWS)]
+
+
+def _aside(note: str) -> str:
+    return f" ({prose(note, 300)})" if note else ""
+
+
+def conditions(verdict: Verdict) -> list[str]:
+    """What closes this, from the first reject on: each condition, ticked once it is met."""
+    rows = [f"{phrases.box(one)} {prose(one.id, 60)}: {prose(one.text, 500)}" for one in verdict.closing_conditions]
+    return [f"### {phrases.conditions_words(verdict)}", bullets(rows, MOST_ROWS)] if rows else []
+
+
+def findings(verdict: Verdict, site: Site) -> list[str]:
+    """What the code checks saw, whatever was decided, besides what the summary names."""
+    told = phrases.suspicions(verdict)
+    rows = [_finding(finding, site) for finding in verdict.findings if finding not in told]
+    return ["### What the code checks saw", bullets(rows, MOST_ROWS)] if rows else []
+
+
+def _finding(finding: Finding, site: Site) -> str:
+    weight = "fact" if finding.fact else "suspicion"
+    signal = prose(finding.signal.replace("_", " "), 100)
+    where = _where(finding, site).removesuffix(": ")
+    return f"{weight}: {signal}{f' at {where}' if where else ''}{_aside(finding.note)}"
+
+
+def _where(finding: Finding, site: Site) -> str:
+    """The finding's place as a link, with a colon behind it; nothing where it has none."""
+    if not finding.path:
+        return ""
+    place = EvidencePointer(path=finding.path, line=finding.line, side=finding.side)
+    return linked(place, site) + ("" if finding.side is Side.HEAD else " (before the change)") + ": "
+
+
+def scores(verdict: Verdict) -> list[str]:
+    if not verdict.scores:
+        return []
+    rows = [
+        f"{prose(one.criterion, 100)} {one.score}/10"
+        + (f": {prose(one.reasoning, 500)}" if one.reasoning.strip() else "")
+        + (f" **Better with:** {prose(one.improvement, 500)}" if one.improvement.strip() else "")
+        for one in verdict.scores[:MOST_ROWS]
+    ]
+    return ["### Scores", bullets(rows)]
+
+
+def coverage(verdict: Verdict, dossier: Dossier) -> list[str]:
+    """What was read in full, in part, and not at all."""
+    read, reasons = verdict.coverage, phrases.unread_words(dossier)
+    rows = [f"{phrases.counted(read.read, 'file')} in full{_paths(read.read, reasons)}"]
+    rows += [f"{phrases.counted(read.partly, 'file')} in part{_paths(read.partly, reasons)}"] if read.partly else []
+    rows += [f"{phrases.counted(read.unread, 'file')} not at all{_paths(read.unread, reasons)}"] if read.unread else []
+    return ["### What was read", bullets(rows)]
+
+
+def _paths(paths: Sequence[str], reasons: Mapping[str, str]) -> str:
+    shown = [code(path, 200) + (f" ({reasons[path]})" if path in reasons else "") for path in paths[:MOST_PATHS]]
+    left = len(paths) - len(shown)
+    return (": " if shown else "") + ", ".join(shown) + (f" … and {left} more" if left else "")
+
+
+def used(dossier: Dossier, site: Site) -> list[str]:
+    """The issue and the other checks that were used."""
+    issues = [
+        link(prose(f"{one.repository or ''}#{one.number}"), site.issue(one.repository, one.number))
+        + f" {prose(one.title, 300)}"
+        + (f", linked by {code(one.linked_by, 200)}" if one.linked_by else "")
+        for one in dossier.issues
+    ]
+    checks = dossier.ci.checks if dossier.ci else ()
+    rows = [f"Issue: {issue}" for issue in issues] or ["Issue: none is linked"]
+    rows += [
+        f"CI: {prose(phrases.ci_words(dossier))}"
+        + phrases.listed([prose(phrases.check_words(check)) for check in checks])
+    ]
+    rows += [f"Rules: {code(guidance.path, 200)} of the base branch" for guidance in dossier.guidance]
+    return ["### What was used", bullets(rows, MOST_ROWS)]
+
+
+def how(verdict: Verdict, site: Site) -> list[str]:
+    """Who judged, what it cost, and the names to ask about it by."""
+    asked = f"The model was {prose(phrases.asked_words(verdict), 1000)}"
+    tokens = phrases.token_words(verdict)
+    head = verdict.subject.head_sha
+    rows = [
+        f"Judged by {prose(phrases.judge_words(verdict), 100)} in {phrases.duration_words(verdict.judge_latency_ms)}, "
+        f"cost {phrases.cost_words(verdict)}" + (f", tokens: {tokens}" if tokens else ""),
+        asked,
+        f"Rubric {prose(verdict.rubric_id, 100)}, version {prose(verdict.rubric_version, 100)}"
+        + (f"; prompt {code(verdict.prompt_version, 100)}" if verdict.prompt_version else ""),
+        f"Head commit {link(code(head[:12]), site.commit(head))}, round {verdict.round}",
+        f"Verdict {code(verdict.eval_id)} of {verdict.created_at:%Y-%m-%d %H:%M} UTC",
+    ]
+    rows += [f"Same content as verdict {code(verdict.carried_from)}, carried over"] if verdict.carried_from else []
+    rows += [f"Delivery {code(site.delivery_id, 200)}"] if site.delivery_id else []
+    return ["### How it was judged", bullets(rows)]
