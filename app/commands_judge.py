@@ -75,8 +75,8 @@ def _awaited(settings: Settings) -> AbstractContextManager[None]:
 def _sarif(verdict: Verdict, dossier: Dossier) -> str:
     from importlib.metadata import version
 
+    from worker.publishing.sarif_rules import sarif_rules
     from worker.publishing.texts.sarif import sarif
-    from worker.sarif_rules import sarif_rules
 
     return sarif(verdict, dossier, sarif_rules(), version("assay"))
 

@@ -49,7 +49,7 @@ from worker.system_clock import SystemClock  # noqa: E402 - as above
 
 FIRST, NEXT, CARRIED, SWEEP, PR_AGENT = 7, 5, 4, 60, 46
 QUIET = ("0", "3")
-"""Seconds. A window of less than `worker.reception.SOON` is not told of."""
+"""Seconds. A window of less than `worker.publishing.initial_status.SOON` is not told of."""
 SIZES = (1, 10, 100)
 REPOSITORIES, PULLS, FEW = 10, 100, 20
 AT = "src/m0.py:2"

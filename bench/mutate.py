@@ -126,14 +126,14 @@ MUTATIONS = (
     ),
     Mutation(
         "publish: a head that moved gets the verdict",
-        "worker/publish.py",
+        "worker/publishing/check_runs.py",
         "        if newest == head_sha:\n            return None\n        self._lease.keep()",
         "        if newest:\n            return None\n        self._lease.keep()",
         "test_heads_that_move.py",
     ),
     Mutation(
         "publish: older heads keep their unfinished checks",
-        "worker/publish.py",
+        "worker/publishing/check_runs.py",
         "            if head_sha != newest:",
         "            if not newest:",
         "test_heads_that_move.py",

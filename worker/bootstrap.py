@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from worker.domain.check.merge_group import MergeGroup
     from worker.domain.check.shared_head import Place
     from worker.domain.request.greeting import Greeting
-    from worker.feedback import Writer
     from worker.github.client import AppAccess
     from worker.github.listing import GitHubListing
     from worker.github.source import GitHubPullSource
     from worker.group_court import GroupCourt
-    from worker.publish import CheckDesk
+    from worker.publishing.author_comment import Writer
+    from worker.publishing.check_runs import CheckDesk
+    from worker.publishing.code_scanning import Scans
+    from worker.publishing.initial_status import Reception
     from worker.reactions import Reactions
-    from worker.reception import Reception
-    from worker.scanning import Scans
     from worker.store.groups import OpenGroup, TakenGroup
     from worker.store.outcomes import Due
 
@@ -52,12 +52,12 @@ OF_JOBS: Final = (
     "worker.dossier.config",
     "worker.domain.verdict.aftermath",
     "worker.dossier.criteria",
-    "worker.feedback",
+    "worker.publishing.author_comment",
     "worker.judge.opinions",
     "worker.outcomes",
-    "worker.publish",
-    "worker.reviewing",
-    "worker.scanning",
+    "worker.publishing.check_runs",
+    "worker.publishing.review_requests",
+    "worker.publishing.code_scanning",
     "worker.spending",
     "worker.store.checks",
     "worker.store.decisions",
@@ -88,10 +88,10 @@ class Court(Value):
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
         from worker.dossier.config import config_of
-        from worker.feedback import Riding, letter_of
-        from worker.publish import Beside, CheckBoard
-        from worker.reviewing import People
-        from worker.scanning import refusal_for, scan_of
+        from worker.publishing.author_comment import Riding, letter_of
+        from worker.publishing.check_runs import Beside, CheckBoard
+        from worker.publishing.code_scanning import refusal_for, scan_of
+        from worker.publishing.review_requests import People
         from worker.spending import Spending
 
         people = People(
@@ -150,20 +150,20 @@ class Court(Value):
 
     def greet(self, greeting: "Greeting") -> None:
         """Say on what was open before Assay came that it was. May be called again."""
-        from worker.reception import GOES_ON
+        from worker.publishing.initial_status import GOES_ON
 
         if not self._reception().greet(greeting):
             self.store.greetings.goes_on(greeting, GOES_ON)
 
     def settle(self, place: "Place") -> None:
         """Have the checks of a commit say together what they should. May be called again."""
-        from worker.settling import Settling
+        from worker.publishing.shared_head import Settling
 
         Settling(self.store.siblings, self.checks, self.store.checks(), self.store.pulls, self.source).settle(place)
 
     def _reception(self) -> "Reception":
-        from worker.publish import no_lease
-        from worker.reception import Reception
+        from worker.publishing.check_runs import no_lease
+        from worker.publishing.initial_status import Reception
 
         checks, deadline = self.store.checks(), timedelta(seconds=self.settings.timing.check_deadline)
         desk, operators = self._checks_under(no_lease), self.settings.authors
@@ -178,7 +178,7 @@ class Court(Value):
     def answer(self, ask: Ask) -> None:
         """Do what somebody asks for, if they may, and let them see it. May be called again."""
         from worker.commands import Clerk, request_of
-        from worker.reviewing import Owning
+        from worker.publishing.review_requests import Owning
 
         def dossier_of(ask: Ask, eval_id: EvalId) -> Dossier:
             found = self.store.archive.find(eval_id)
@@ -214,7 +214,7 @@ class Court(Value):
 
     def scan(self, scan: "Scan") -> None:
         """Upload a verdict's SARIF, if that was not done. May be called again."""
-        from worker.scanning import Scanner
+        from worker.publishing.code_scanning import Scanner
 
         store = self.store
         Scanner(self.scans, store.scan_notes, store.ledger, store.archive, store.checks().newest).upload(scan)
@@ -228,7 +228,7 @@ class Court(Value):
 
     def catch_up(self) -> None:
         """See to what was missed. May be called again."""
-        from worker.publish import no_lease
+        from worker.publishing.check_runs import no_lease
         from worker.watch_court import WatchCourt
 
         desk = self._checks_under(no_lease)
@@ -245,14 +245,14 @@ class Court(Value):
             rollups.catch_up(installation)
 
     def _writer(self) -> "Writer":
-        from worker.feedback import Writer
+        from worker.publishing.author_comment import Writer
 
         newest, limit = self.store.checks().newest, self.settings.round_limit
         is_silent = OptIn.COMMENTS in self.settings.declined
         return Writer(self.comments, self.store.notes, self.store.ledger, newest, self.clock, limit, is_silent)
 
     def _checks_under(self, fence: Fence) -> "CheckDesk":
-        from worker.publish import CheckDesk
+        from worker.publishing.check_runs import CheckDesk
 
         site = web_url(self.settings.github_api_url)
         return CheckDesk(self.checks, self.store.checks(), fence, self.store.siblings, site)

@@ -8,7 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, assert_never
 
-from worker.board import Silent
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ports import LookUp, PullSource
 from worker.domain.request.judge_request import JudgeRequest, PullRef
@@ -19,6 +18,7 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
 from worker.judge.rubric import load_rubric
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
+from worker.publishing.status import Silent
 from worker.record import Shelves, record_beside
 from worker.seats import Payer, keepers_of, open_bench, telling_of
 from worker.settings import Settings

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from worker.board import Silent
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.config.app_manifest import web_url
@@ -26,7 +25,8 @@ from worker.group_judge import GroupJudge, Tried
 from worker.judge.context import Bench
 from worker.merge_group import GroupClerk, Terms
 from worker.pipeline import CiPatience, Deps, assemble
-from worker.publish import CheckDesk, no_lease
+from worker.publishing.check_runs import CheckDesk, no_lease
+from worker.publishing.status import Silent
 from worker.queue import JudgeQueue
 from worker.record import Keepers, Shelves
 from worker.seats import Payer, open_bench, telling_of

@@ -36,7 +36,7 @@ from worker.judge.merge_group import (
     standing,
 )
 from worker.outcomes import beside, told_whole
-from worker.publish import no_lease
+from worker.publishing.check_runs import no_lease
 from worker.publishing.texts import merge_group as texts
 from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.phrases import OVERDUE

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.board import Board, Look, Wait
 from worker.domain.check.overrides import NOTHING, Said, asks_a_person
 from worker.domain.config.config import Authors
 from worker.domain.dossier.author_text import author_text
@@ -41,8 +40,9 @@ from worker.judge.judge import content_of, docket, hear
 from worker.judge.rounds.carry_over import carried
 from worker.judge.trace import carried_over
 from worker.outage import Outages
+from worker.publishing.eligibility import observed, scope_of, shown
+from worker.publishing.status import Board, Look, Wait
 from worker.record import Keepers, record
-from worker.scope import observed, scope_of, shown
 from worker.signals.heuristic_opinion import sought_in
 
 DOUBTFUL: Final = frozenset({"deleted", "head commit deleted"})

@@ -25,8 +25,8 @@ from worker.github.installations import pages
 from worker.github.listing import GitHubListing
 from worker.github.repositories import GitHubRepositories
 from worker.github.shown import GitHubShown
-from worker.publish import CheckDesk
-from worker.reception import of_before, was_heard_of
+from worker.publishing.check_runs import CheckDesk
+from worker.publishing.initial_status import of_before, was_heard_of
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.door import Outcome

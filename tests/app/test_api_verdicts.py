@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from tests.app.served import ServedDoor
+from tests.worker.publishing.test_review_requests import recorded
 from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
-from tests.worker.store.test_reviewing import recorded
 from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.ledger import LedgerEntry

@@ -36,7 +36,7 @@ ONLY_FOR = {
     "a report of CI": ("worker.local.junit", "xml"),
     "issues whose criteria nobody read yet": ("worker.dossier.criteria", "worker.dossier.outline", "markdown_it"),
     "a check run": (
-        "worker.publish",
+        "worker.publishing.check_runs",
         "worker.publishing.texts.check_run",
         "worker.publishing.texts.markdown",
         "worker.publishing.texts.json_block",

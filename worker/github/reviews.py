@@ -1,6 +1,6 @@
 """Asking people to look at a pull request: CODEOWNERS at the base, requested reviewers, a label.
 
-Does not decide who is asked (`worker.reviewing` does). Invariant: whom GitHub refuses is left out, and the others are asked all
+Does not decide who is asked (`worker.publishing.review_requests` does). Invariant: whom GitHub refuses is left out, and the others are asked all
 the same; asking twice asks nobody anew who did not answer yet.
 """
 

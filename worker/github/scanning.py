@@ -23,7 +23,7 @@ class Receipt(Reply):
 
 
 class GitHubScans:
-    """The Scans of `worker.scanning`. Asks only while much is left to ask: a judging needs it more. Raises Gone where the App, or the head, is not there any more."""
+    """The Scans of `worker.publishing.code_scanning`. Asks only while much is left to ask: a judging needs it more. Raises Gone where the App, or the head, is not there any more."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

@@ -1,6 +1,6 @@
 """Repositories that the App may see since a moment, and whose open pull requests nobody looked at yet.
 
-Does not look (`worker.reception` does). Invariant: one stays until it is `done`.
+Does not look (`worker.publishing.initial_status` does). Invariant: one stays until it is `done`.
 """
 
 from datetime import timedelta

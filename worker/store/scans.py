@@ -14,7 +14,7 @@ from worker.store.wire import Wire, items, text
 
 
 class RedisScanNotes:
-    """The ScanNotes of `worker.scanning`."""
+    """The ScanNotes of `worker.publishing.code_scanning`."""
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire

@@ -15,7 +15,6 @@ from tests.worker.anew.recorded import dossier, judged
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.store.played import KEY, pull, wish
 from tests.world.redis import Redis
-from worker.board import Silent
 from worker.demoting import look
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
@@ -27,6 +26,7 @@ from worker.judge.judge import consider
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble, with_demotions
+from worker.publishing.status import Silent
 from worker.record import Keepers
 from worker.settings import Settings
 from worker.store.connection import Store

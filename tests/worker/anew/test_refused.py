@@ -14,7 +14,6 @@ from tests.worker.anew.recorded import dossier, rubric
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.store.played import KEY, wish
 from tests.world.redis import Redis
-from worker.board import Silent
 from worker.command_line import judge_locally
 from worker.domain.verdict.rubric import Versioned
 from worker.errors import RubricRefused
@@ -22,6 +21,7 @@ from worker.judge.context import Bench
 from worker.judge.rubric import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, judge_pull_request
+from worker.publishing.status import Silent
 from worker.record import Keepers
 from worker.settings import Settings
 from worker.store.connection import Store

@@ -11,7 +11,7 @@ from worker.domain.ids import CheckRunId
 from worker.errors import Forbidden, Gone, LeaseLost, RateLimited, Unavailable
 from worker.github.checks import GitHubCheckRuns, GitHubChecks
 from worker.github.client import AppAccess
-from worker.publish import no_lease
+from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.states import old
 from worker.settings import Settings
 

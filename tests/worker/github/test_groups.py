@@ -15,7 +15,7 @@ from worker.github.client import AppAccess
 from worker.github.groups import GitHubGroups, Head, group_external_id
 from worker.github.source import looking
 from worker.judge.merge_group import Published
-from worker.publish import no_lease
+from worker.publishing.check_runs import no_lease
 from worker.settings import Settings
 
 CHANGE = {"a.py": "x = 1\ny = 3\n"}

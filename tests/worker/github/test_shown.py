@@ -15,7 +15,7 @@ from worker.github.checks import GitHubCheckRuns, GitHubChecks
 from worker.github.client import AppAccess, app_access
 from worker.github.shown import GitHubShown
 from worker.judge.merge_group import Published
-from worker.publish import no_lease
+from worker.publishing.check_runs import no_lease
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 

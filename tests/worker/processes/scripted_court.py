@@ -29,7 +29,7 @@ from worker.domain.request.pull_request_events import Happening
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
-from worker.publish import CheckDesk, no_lease
+from worker.publishing.check_runs import CheckDesk, no_lease
 from worker.publishing.texts.check_run import failed
 from worker.queue import JudgeQueue
 from worker.settings import Settings

@@ -13,7 +13,7 @@ from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import Fence
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.errors import Forbidden, Gone, LeaseLost, Unavailable
-from worker.publish import CheckBoard, CheckDesk, no_lease
+from worker.publishing.check_runs import CheckBoard, CheckDesk, no_lease
 from worker.publishing.texts.check_run import closed, failed, judging, waiting_for_github, waiting_out
 from worker.publishing.texts.states import draft, skipped, waiting
 from worker.settings import Timing

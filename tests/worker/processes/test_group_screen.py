@@ -21,7 +21,7 @@ from worker.errors import Forbidden, Outage
 from worker.github.groups import Head
 from worker.group_court import NO_PULL, GroupScreen
 from worker.merge_group import GroupClerk
-from worker.publish import no_lease
+from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.merge_group import Place, looking, waiting
 from worker.store.checks import RedisChecks
 from worker.store.connection import Store

@@ -28,7 +28,7 @@ from worker.domain.ids import base_mark
 from worker.domain.request.judge_request import ARRIVALS, Arrival, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.pipeline import Judged, Overtaken
-from worker.publish import no_lease
+from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.check_run import judging
 from worker.settings import Settings, Timing, read_settings
 from worker.store import door

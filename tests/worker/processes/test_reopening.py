@@ -15,10 +15,10 @@ from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.errors import Outage, Unavailable
-from worker.publish import CheckDesk, no_lease
+from worker.publishing.check_runs import CheckDesk, no_lease
+from worker.publishing.initial_status import Reception, late
 from worker.publishing.texts.check_run import closed, waiting_for_github
 from worker.publishing.texts.states import draft, skipped
-from worker.reception import Reception, late
 from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store

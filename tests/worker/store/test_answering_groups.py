@@ -23,7 +23,7 @@ from worker.errors import FRESH, Gone, Unavailable
 from worker.github.groups import Head
 from worker.judge.merge_group import Published
 from worker.merge_group import ABANDONED, GroupClerk, Terms
-from worker.publish import no_lease
+from worker.publishing.check_runs import no_lease
 from worker.store.connection import Store
 
 DIFF = adding("upload.py", "    return send(data, tries=3)")

@@ -11,7 +11,6 @@ import pytest
 from tests.worker.anew.recorded import dossier
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.store.played import NEWER, becomes_due, wish
-from worker.board import Look, Silent
 from worker.domain import keys
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
@@ -21,6 +20,7 @@ from worker.judge.context import Bench
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import Author, CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, judge_pull_request
+from worker.publishing.status import Look, Silent
 from worker.record import Keepers
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits

@@ -23,7 +23,7 @@ from worker.domain.request.missed_deliveries import Sent
 from worker.domain.request.open_pulls import OpenPull, OpenRepository, Repository
 from worker.errors import Outage, RateLimited, Unavailable
 from worker.forgotten import Forgotten
-from worker.reception import was_heard_of
+from worker.publishing.initial_status import was_heard_of
 from worker.store import door
 from worker.store.connection import Store
 from worker.store.histories import numbers_of

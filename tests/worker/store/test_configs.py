@@ -7,7 +7,6 @@ import pytest
 from tests.worker.publishing.texts.samples import dossier
 from tests.worker.store.played import AT, pull, wish
 from tests.worker.store.test_kept import judging
-from worker.board import Silent
 from worker.domain import keys
 from worker.domain.dossier.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import base_mark
@@ -18,6 +17,7 @@ from worker.judge.context import Bench
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble, patience_with, still_running
+from worker.publishing.status import Silent
 from worker.record import Keepers
 from worker.store.connection import Store
 from worker.store.wire import whole

@@ -24,7 +24,6 @@ from tests.worker.store.played import (
     wish,
 )
 from tests.world.redis import Redis
-from worker.board import Silent
 from worker.domain import keys
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, base_mark
@@ -36,6 +35,7 @@ from worker.judge.context import Bench
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble
+from worker.publishing.status import Silent
 from worker.record import Keepers
 from worker.settings import Timing
 from worker.store.checks import OverdueCheck, RedisChecks

@@ -9,7 +9,6 @@ from tests.worker.anew.recorded import dossier
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.publishing.texts.samples import abstained
 from tests.worker.store.played import wish
-from worker.board import Silent
 from worker.domain.request.judge_request import Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
@@ -18,6 +17,7 @@ from worker.judge.judge import content_of
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, Judged, decided_by_people
+from worker.publishing.status import Silent
 from worker.system_clock import SystemClock
 
 

@@ -1,7 +1,7 @@
 """A check run as we write it, before any SDK sees it.
 
 Does not render texts. Invariant: `success` is spelled in one place only, `Concluded` made from an accept
-(see `worker.publish`), and a queued or running check has no conclusion.
+(see `worker.publishing.check_runs`), and a queued or running check has no conclusion.
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """The verdict as SARIF 2.1.0, for code scanning and other viewers: one rule a signal, one result a place.
 
-Does not upload it (`worker.scanning` does). Invariant: a result stands at a line of the head or says in words where it stood; what has no place is told
+Does not upload it (`worker.publishing.code_scanning` does). Invariant: a result stands at a line of the head or says in words where it stood; what has no place is told
 in a notification; words of models and of pull requests hold no link.
 """
 

@@ -11,8 +11,8 @@ from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigge
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Category
 from worker.dossier.eligibility import Hold, Judge, Skip
+from worker.publishing.eligibility import observed, scope_of, shown
 from worker.publishing.texts.states import draft, skipped
-from worker.scope import observed, scope_of, shown
 
 NOBODY = Authors(agents=Handling.SKIP)
 

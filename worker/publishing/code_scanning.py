@@ -75,8 +75,8 @@ class Scanner(Value):
         self.notes.note(scan.pull, Scanned(head_sha=scan.head_sha, origin=scan.origin), refusal)
 
     def _upload(self, scan: Scan, entry: LedgerEntry) -> Refusal | None:
+        from worker.publishing.sarif_rules import sarif_rules  # noqa: PLC0415 - as above
         from worker.publishing.texts.sarif import uploaded  # noqa: PLC0415 - most repositories want none
-        from worker.sarif_rules import sarif_rules  # noqa: PLC0415 - as above
 
         text = uploaded(entry.verdict, self.archive.find(scan.eval_id), sarif_rules(), version("assay"))
         packed = gzip.compress(text.encode(), mtime=0)

@@ -1,6 +1,6 @@
 """Where the state of one judging is shown: the port that the pipeline knows, and a laptop's board, which shows nothing.
 
-Does not know check runs (`worker.publish` does). Invariant: a head that moved is seen on every board.
+Does not know check runs (`worker.publishing.check_runs` does). Invariant: a head that moved is seen on every board.
 """
 
 from collections.abc import Callable

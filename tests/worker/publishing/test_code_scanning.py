@@ -11,7 +11,6 @@ import pytest
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
-from worker import scanning
 from worker.domain.check.code_scanning import Refusal, Scan
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
@@ -19,7 +18,8 @@ from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import AbstainReason, Accept, Reject, Verdict
 from worker.errors import Unavailable
 from worker.pipeline import Dropped, Judged, Outcome
-from worker.scanning import Scanner, refusal_for, scan_of
+from worker.publishing import code_scanning
+from worker.publishing.code_scanning import Scanner, refusal_for, scan_of
 from worker.store.connection import Store
 from worker.store.pulls import Finish
 
@@ -140,7 +140,7 @@ def test_what_is_larger_than_github_takes_is_not_sent_and_said_so(
 ) -> None:
     on_record(store, rejected())
     scanner(store, there).upload(SCAN)
-    monkeypatch.setattr(scanning, "MOST_BYTES", there.bytes + spare)
+    monkeypatch.setattr(code_scanning, "MOST_BYTES", there.bytes + spare)
     scanner(store, there).upload(SCAN.model_copy(update={"origin": EvalId("another")}))
     assert len(there.runs) == 2 + spare
     assert store.scan_notes.refusal(pull()) is (Refusal.TOO_LARGE if spare < 0 else None)

@@ -17,9 +17,9 @@ from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.errors import Gone
-from worker.publish import CheckDesk, no_lease
+from worker.publishing.check_runs import CheckDesk, no_lease
+from worker.publishing.initial_status import MOST_AT_ONCE, Reception
 from worker.publishing.texts.states import draft
-from worker.reception import MOST_AT_ONCE, Reception
 from worker.settings import Timing
 from worker.store import door
 from worker.store.connection import Store

@@ -13,10 +13,10 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import Forbidden, Gone
-from worker.publish import CheckDesk, no_lease
+from worker.publishing.check_runs import CheckDesk, no_lease
+from worker.publishing.shared_head import MOST_AT_ONCE, MOST_LOOKS, Settling
 from worker.publishing.texts.check_run import closed
 from worker.publishing.texts.states import draft, old
-from worker.settling import MOST_AT_ONCE, MOST_LOOKS, Settling
 from worker.store.connection import Store
 from worker.store.pulls import Ended, Finish, Limits, Taken
 from worker.store.wire import Argument, Reply, Wire

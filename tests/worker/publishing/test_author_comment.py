@@ -9,7 +9,6 @@ import pytest
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from tests.worker.store.played import HEAD, NEWER, pull, wish
 from tests.worker.store.test_kept import entry, judging
-from worker.board import Look
 from worker.domain.check.author_comment import Letter, Note, Says, mark
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.ports import Posted, Tip
@@ -17,8 +16,9 @@ from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
-from worker.feedback import REFUSED, Riding, Writer
 from worker.pipeline import Judged
+from worker.publishing.author_comment import REFUSED, Riding, Writer
+from worker.publishing.status import Look
 from worker.store.connection import Store
 from worker.store.pulls import Finish
 from worker.system_clock import SystemClock

@@ -14,7 +14,7 @@ from worker.domain.ports import CheckPublisher, PullSource
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value, replace
 from worker.errors import Forbidden, Gone
-from worker.publish import no_lease
+from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.siblings import together
 from worker.store.pulls import Pulls
 from worker.store.siblings import Member, Met, RedisSiblings, hash_of

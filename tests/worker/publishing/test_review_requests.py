@@ -22,8 +22,8 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged
+from worker.publishing.review_requests import Owning, People, changed
 from worker.publishing.texts.overrides import Called
-from worker.reviewing import Owning, People, changed
 from worker.store.connection import Store
 
 HEAD = "a" * 40

@@ -4,7 +4,7 @@ Does not word anything (`worker.publishing.texts` does). Invariant: success is w
 judged, by the judge that still holds the pull request (asked right before each request), and not once we were told that something else which it was judged by
 changed; and one head has one check run. A head that moved is not an error: its check is cancelled, naming the newer commit, and
 the newer request will speak. Where several pull requests have one
-head, none of their check runs lets a merge pass that another one's stands in the way of (`worker.settling` keeps them so).
+head, none of their check runs lets a merge pass that another one's stands in the way of (`worker.publishing.shared_head` keeps them so).
 """
 
 import contextlib
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
-from worker.board import Look, Wait
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.code_scanning import Refusal
 from worker.domain.check.overrides import NOTHING, Said
@@ -23,6 +22,7 @@ from worker.domain.ports import CheckPublisher, CheckRegistry, Fence, Lease, Pul
 from worker.domain.request.judge_request import ARRIVALS, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import Forbidden, Gone, Unavailable
+from worker.publishing.status import Look, Wait
 from worker.publishing.texts.check_run import (
     GITHUB,
     check_content,

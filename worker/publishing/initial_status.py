@@ -19,11 +19,11 @@ from worker.domain.request.open_pulls import Looked, OpenPull
 from worker.domain.value import Value
 from worker.dossier.eligibility import About, Judge, Skip, Standing, handling_of, kind_of, standing, with_operators
 from worker.errors import Gone, Unreadable
-from worker.publish import CheckDesk
+from worker.publishing.check_runs import CheckDesk
+from worker.publishing.eligibility import shown
 from worker.publishing.texts.check_run import failed, judging
 from worker.publishing.texts.phrases import OVERDUE
 from worker.publishing.texts.states import AGAIN, begun, old, waiting
-from worker.scope import shown
 from worker.store.checks import RedisChecks
 from worker.store.pulls import Pulls
 from worker.traces import told_late
