@@ -1,6 +1,6 @@
 """GET /api/analytics/... and /api/pulls/...: what the records answer, for who has a read-only token.
 
-Does not count (`worker.analytics` does) and changes nothing. Invariant: nothing is answered without a token that is known, and
+Does not count (`worker.evaluation.stats` does) and changes nothing. Invariant: nothing is answered without a token that is known, and
 nothing about an installation that the token does not name; what is refused says which parameter, what is expected, what was
 found, and never the token.
 """
@@ -13,13 +13,13 @@ from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
-from worker.analytics.answers import Found, answer, needed, together
-from worker.analytics.asking import AskError, Topic, asked
-from worker.analytics.evaluations import evaluations, outcomes
 from worker.domain.ids import InstallationId
 from worker.errors import Unavailable
+from worker.evaluation.stats.asking import AskError, Topic, asked
+from worker.evaluation.stats.evaluations import evaluations, outcomes
+from worker.evaluation.stats.histories import history
+from worker.evaluation.stats.queries import Found, answer, needed, together
 from worker.store.connection import Store
-from worker.store.histories import history
 from worker.store.rollups import AT_MOST
 from worker.system_clock import SystemClock
 

@@ -17,11 +17,11 @@ from litestar.params import FromPath
 from pydantic import TypeAdapter, ValidationError
 
 from app.api import Api
-from worker.analytics.asking import AskError
-from worker.analytics.evaluations import shown
 from worker.domain.check.wait_status import Awaited, awaited
 from worker.domain.ids import InstallationId, Sha
 from worker.errors import Unavailable
+from worker.evaluation.stats.asking import AskError
+from worker.evaluation.stats.evaluations import shown
 from worker.store.awaiting import seen_pulls
 from worker.store.connection import Store
 

@@ -1,6 +1,6 @@
 """`assay export`: verdicts for other programs, as lines, a table or columns.
 
-Does not word a line (`worker.analytics.exports` does). Invariant: nothing is written but the export; what was left out is said.
+Does not word a line (`worker.evaluation.stats.export` does). Invariant: nothing is written but the export; what was left out is said.
 """
 
 import argparse
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from app.exits import Answer, Exit
-from worker.analytics.asking import WEEK, AskError, Topic, asked, moment
-from worker.analytics.exports import TERMINAL, Skipped, columns, jsonl, table
-from worker.analytics.windows import EPOCH, ms
 from worker.domain.ids import InstallationId
 from worker.errors import InputError
+from worker.evaluation.stats.asking import WEEK, AskError, Topic, asked, moment
+from worker.evaluation.stats.export import TERMINAL, Skipped, columns, jsonl, table
+from worker.evaluation.stats.windows import EPOCH, ms
 from worker.settings import from_environment
 from worker.store.connection import Store, open_store
 from worker.store.pages import entries_ahead

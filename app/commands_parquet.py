@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from worker.analytics.exports import KINDS, TYPED
 from worker.errors import InputError
+from worker.evaluation.stats.export import KINDS, TYPED
 
 MISSING: Final = "--format parquet needs pyarrow. Install the extra: pip install 'assay[parquet]'."
 

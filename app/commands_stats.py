@@ -11,22 +11,22 @@ from typing import Any, Final
 
 from app.commands_page import page
 from app.exits import Answer, Exit
-from worker.analytics.answers import answer, needed, together
-from worker.analytics.asking import AskError, Question, Topic, asked
-from worker.analytics.evaluations import evaluations, outcomes
-from worker.analytics.windows import DAY_HOURS, EPOCH, HOUR_MS, Window, ms
 from worker.domain.check.overrides import Said, said_json
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError
+from worker.evaluation.stats.asking import AskError, Question, Topic, asked
+from worker.evaluation.stats.evaluations import evaluations, outcomes
+from worker.evaluation.stats.histories import history as found_history
+from worker.evaluation.stats.queries import answer, needed, together
+from worker.evaluation.stats.windows import DAY_HOURS, EPOCH, HOUR_MS, Window, ms
 from worker.evaluation.texts.history import history as told
 from worker.evaluation.texts.stats import Stats, overridden, scorecards, would_block
 from worker.evaluation.texts.stats import stats as worded
 from worker.settings import from_environment
 from worker.store.connection import Store, open_store
-from worker.store.histories import history as found_history
 from worker.store.rollups import ALL
 from worker.system_clock import SystemClock
 

@@ -89,8 +89,8 @@ class _Local:
         self._settings, self._repository, self._sha = settings, repository, sha
 
     def __call__(self, _: float) -> dict[str, Any]:
-        from worker.analytics.evaluations import shown
         from worker.domain.check.wait_status import awaited
+        from worker.evaluation.stats.evaluations import shown
         from worker.store.awaiting import seen_pulls
         from worker.store.connection import open_store
 

@@ -28,15 +28,15 @@ from litestar.serialization import encode_json
 from tests.worker.store.played import pull, settings
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
-from worker.analytics.answers import answer, needed, together
-from worker.analytics.asking import Question, Topic
-from worker.analytics.evaluations import evaluations
-from worker.analytics.exports import TERMINAL, Skipped, jsonl
-from worker.analytics.tables import Dimension
-from worker.analytics.windows import window
 from worker.domain import keys
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import EvalTrigger, terminal
+from worker.evaluation.stats.asking import Question, Topic
+from worker.evaluation.stats.evaluations import evaluations
+from worker.evaluation.stats.export import TERMINAL, Skipped, jsonl
+from worker.evaluation.stats.queries import answer, needed, together
+from worker.evaluation.stats.tables import Dimension
+from worker.evaluation.stats.windows import window
 from worker.record import Telling, begun_of
 from worker.settings import Timing
 from worker.store.connection import Store, open_store

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from worker.analytics.cells import Cell
-from worker.analytics.tables import OVER_SIGNAL
-from worker.analytics.windows import window
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.verdict.demotion import Demotion, Tally
+from worker.evaluation.stats.cells import Cell
+from worker.evaluation.stats.tables import OVER_SIGNAL
+from worker.evaluation.stats.windows import window
 from worker.store.connection import Store
 
 LOG: Final = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.app.served import ServedDoor
-from tests.worker.analytics.told import HERE, NOON, completed, outcome
+from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome
 from tests.worker.store.played import pull
 from tests.worker.store.test_kept import entry, judging
 from worker.domain import keys

@@ -11,7 +11,7 @@ import pytest
 
 from app.arguments import parser
 from app.exits import Exit
-from tests.worker.analytics.told import HERE, NOON, completed, outcome, rejected, started
+from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome, rejected, started
 from tests.worker.store.played import KEY, pull, wish
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.app.served import ServedDoor
-from tests.worker.analytics.told import completed, outcome
+from tests.worker.evaluation.stats.told import completed, outcome
 from tests.worker.store.played import AT, HEAD, pull, wish
 from tests.worker.store.test_kept import entry
 from worker.domain import keys

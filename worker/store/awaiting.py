@@ -12,8 +12,8 @@ from worker.domain.check.wait_status import Due, SeenPull, reason_to_wait
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import SubjectKind, Verdict
+from worker.evaluation.stats.histories import numbers_of
 from worker.store.connection import Store
-from worker.store.histories import numbers_of
 from worker.store.wire import Reply, items, text
 
 

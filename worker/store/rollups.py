@@ -1,6 +1,6 @@
 """Rollups in Redis: what the stream of an installation adds up to, carried on whenever somebody asks.
 
-Does not know what is counted (`worker.analytics` does), and is never in the way of an entry. Invariant: what stands here is what
+Does not know what is counted (`worker.evaluation.stats` does), and is never in the way of an entry. Invariant: what stands here is what
 the stream says up to the entry that `mark` names: one script writes all of it or nothing, and only over what its writer had
 read. All of it can be dropped and counted again.
 
@@ -16,14 +16,17 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
-from worker.analytics import cells as tables_of_cells
-from worker.analytics import pulls as pulls_of
-from worker.analytics.answers import Found
-from worker.analytics.cells import CellError, Cells, merged
-from worker.analytics.folding import Fold, Opened
-from worker.analytics.pulls import Pull
-from worker.analytics.reading import Ended, Reaction, Seen, Skip, SkipReason, seen
-from worker.analytics.windows import (
+from worker.domain import keys
+from worker.domain.ids import InstallationId
+from worker.domain.request.judge_request import PullRef
+from worker.evaluation.stats import cells as tables_of_cells
+from worker.evaluation.stats import pulls as pulls_of
+from worker.evaluation.stats.cells import CellError, Cells, merged
+from worker.evaluation.stats.ingest import Fold, Opened
+from worker.evaluation.stats.pulls import Pull
+from worker.evaluation.stats.queries import Found
+from worker.evaluation.stats.reading import Ended, Reaction, Seen, Skip, SkipReason, seen
+from worker.evaluation.stats.windows import (
     EPOCH,
     GRAINS,
     HOUR_MS,
@@ -36,9 +39,6 @@ from worker.analytics.windows import (
     is_part,
     ms,
 )
-from worker.domain import keys
-from worker.domain.ids import InstallationId
-from worker.domain.request.judge_request import PullRef
 from worker.store.lua import Script, run
 from worker.store.pages import entries
 from worker.store.stream import Entry

@@ -22,11 +22,11 @@ from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRe
 from worker.domain.request.missed_deliveries import Sent
 from worker.domain.request.open_pulls import OpenPull, OpenRepository, Repository
 from worker.errors import Outage, RateLimited, Unavailable
+from worker.evaluation.stats.histories import numbers_of
 from worker.forgotten import Forgotten
 from worker.publishing.initial_status import was_heard_of
 from worker.store import door
 from worker.store.connection import Store
-from worker.store.histories import numbers_of
 from worker.store.progress import MOST_TIMES, RedisProgress
 from worker.store.wire import items
 from worker.watch_court import RedisEnds

@@ -11,19 +11,19 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
-from tests.worker.analytics import told
-from tests.worker.analytics.told import HEAD, HERE, HOUR, NOON, Told
+from tests.worker.evaluation.stats import told
+from tests.worker.evaluation.stats.told import HEAD, HERE, HOUR, NOON, Told
 from tests.worker.store.played import pull
 from tests.worker.store.test_kept import entry, judging
-from worker.analytics.answers import answer, needed
-from worker.analytics.asking import Topic, asked
-from worker.analytics.tables import FLOW, SKIPPED
-from worker.analytics.windows import HOUR_MS, LATEST_MS, Window, buckets_of
 from worker.domain import keys
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
 from worker.domain.verdict.events import EvalTrigger, terminal
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats.asking import Topic, asked
+from worker.evaluation.stats.queries import answer, needed
+from worker.evaluation.stats.tables import FLOW, SKIPPED
+from worker.evaluation.stats.windows import HOUR_MS, LATEST_MS, Window, buckets_of
 from worker.record import Telling, begun_of
 from worker.store import pages, rollups
 from worker.store.connection import Store

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.analytics.told import HERE, HOUR, NOON, completed
+from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed
 from tests.worker.store.played import pull, settings
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from tests.worker.analytics.told import NOON, at, folded, started
 from tests.worker.evaluation.bench.made import GOOD, judged
+from tests.worker.evaluation.stats.told import NOON, at, folded, started
 from tests.worker.judge.verdicts import accepted
-from worker.analytics import tables
-from worker.analytics.answers import Found as Counted
-from worker.analytics.answers import answer
-from worker.analytics.asking import Topic, asked
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import Event
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.bench.expectations import Outcome
 from worker.evaluation.bench.recording import record
+from worker.evaluation.stats import tables
+from worker.evaluation.stats.asking import Topic, asked
+from worker.evaluation.stats.queries import Found as Counted
+from worker.evaluation.stats.queries import answer
 
 
 class Stream:

@@ -4,13 +4,13 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
-from tests.worker.analytics.asked import ask
-from tests.worker.analytics.told import HERE, HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
+from tests.worker.evaluation.stats.asked import ask
+from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
 from tests.worker.publishing.texts.samples import HOSTILE
-from worker.analytics.asking import Topic
 from worker.domain.verdict.demotion import Demotion, Tally
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import SubjectKind
+from worker.evaluation.stats.asking import Topic
 from worker.evaluation.texts.history import history
 from worker.evaluation.texts.stats import Stats, overridden, scorecards, stats, would_block
 from worker.publishing.texts.charts import bar, sparkline

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from tests.worker.analytics.asked import ask, row, rows
-from tests.worker.analytics.told import HOUR, NOON, completed, failed, outcome, rejected
-from worker.analytics.asking import Topic
-from worker.analytics.truth import BEARS_OUT
+from tests.worker.evaluation.stats.asked import ask, row, rows
+from tests.worker.evaluation.stats.told import HOUR, NOON, completed, failed, outcome, rejected
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats.asking import Topic
+from worker.evaluation.stats.truth import BEARS_OUT
 
 ANEW: dict[str, Any] = {"trigger": "batch", "parent_eval_id": "e1"}
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Final
 
-from worker.analytics.pulls import Row
-from worker.analytics.reading import View
+from worker.evaluation.stats.pulls import Row
+from worker.evaluation.stats.reading import View
 
 FLOW: Final = "flow"
 TROUBLES: Final = "troubles"

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, assert_never
 
-from worker.analytics import agreement, people, quality, tables
-from worker.analytics.asking import Question, Topic
-from worker.analytics.cells import Cells, merged
-from worker.analytics.folding import Opened
-from worker.analytics.windows import EPOCH, ms
 from worker.domain.value import Value
+from worker.evaluation.stats import agreement, people, quality, tables
+from worker.evaluation.stats.asking import Question, Topic
+from worker.evaluation.stats.cells import Cells, merged
+from worker.evaluation.stats.ingest import Opened
+from worker.evaluation.stats.windows import EPOCH, ms
 
 ALWAYS: Final = (tables.SKIPPED, tables.TROUBLES)
 

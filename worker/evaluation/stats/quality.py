@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from worker.analytics import tables
-from worker.analytics.asking import Question
-from worker.analytics.cells import SIDE, Cell, Cells, merged
-from worker.analytics.figures import Sums, mean_interval, percentiles, percentiles_in_order, share
-from worker.analytics.reading import CONFIDENCE_STEP, SCORE_STEP, WHOLE, View
-from worker.analytics.tables import Dimension
 from worker.domain.verdict.budget import usd_of
+from worker.evaluation.stats import tables
+from worker.evaluation.stats.asking import Question
+from worker.evaluation.stats.cells import SIDE, Cell, Cells, merged
+from worker.evaluation.stats.figures import Sums, mean_interval, percentiles, percentiles_in_order, share
+from worker.evaluation.stats.reading import CONFIDENCE_STEP, SCORE_STEP, WHOLE, View
+from worker.evaluation.stats.tables import Dimension
 
 FLOOR: Final = 0.6
 """A mean below this is told (metis' quality floor)."""

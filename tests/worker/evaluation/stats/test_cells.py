@@ -8,12 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.analytics.told import at, completed, folded, outcome, rejected
-from worker.analytics import pulls
-from worker.analytics.cells import ORDER, REPEATED, VERSION, Cell, CellError, Cells, dumped, gathered, loaded, merged
-from worker.analytics.figures import Sums, mean, mean_interval, percentiles, percentiles_in_order, share, wilson
-from worker.analytics.pulls import MOST, Done, Pull
+from tests.worker.evaluation.stats.told import at, completed, folded, outcome, rejected
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats import pulls
+from worker.evaluation.stats.cells import (
+    ORDER,
+    REPEATED,
+    VERSION,
+    Cell,
+    CellError,
+    Cells,
+    dumped,
+    gathered,
+    loaded,
+    merged,
+)
+from worker.evaluation.stats.figures import Sums, mean, mean_interval, percentiles, percentiles_in_order, share, wilson
+from worker.evaluation.stats.pulls import MOST, Done, Pull
 
 names = st.sampled_from(["n", "accept", "nano"])
 cell = st.builds(

@@ -7,10 +7,12 @@ and what becomes of a pull request in the hour of its first verdict, so that eve
 from collections.abc import Mapping
 from typing import Final, NamedTuple, assert_never
 
-from worker.analytics import tables
-from worker.analytics.cells import Cell, Cells, cell
-from worker.analytics.pulls import Born, Done, Pull, Row, row_of
-from worker.analytics.reading import (
+from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.verdict import SubjectKind
+from worker.evaluation.stats import tables
+from worker.evaluation.stats.cells import Cell, Cells, cell
+from worker.evaluation.stats.pulls import Born, Done, Pull, Row, row_of
+from worker.evaluation.stats.reading import (
     CONFIDENCE_STEP,
     SCORE_STEP,
     Begun,
@@ -23,10 +25,8 @@ from worker.analytics.reading import (
     Trouble,
     View,
 )
-from worker.analytics.truth import bore_out
-from worker.analytics.windows import HOUR_MS
-from worker.domain.verdict.outcomes import OutcomeKind
-from worker.domain.verdict.verdict import SubjectKind
+from worker.evaluation.stats.truth import bore_out
+from worker.evaluation.stats.windows import HOUR_MS
 
 HEARTFELT: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST, OutcomeKind.NOT_HELPFUL})
 """What people do about a reject that they hold for wrong."""

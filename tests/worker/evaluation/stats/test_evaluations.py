@@ -1,8 +1,8 @@
 """Verdicts as they are shown to whoever may see them."""
 
 from tests.worker.publishing.texts.samples import HEAD, rejected
-from worker.analytics.evaluations import shown
 from worker.domain.check.wait_status import Awaited, Awaiting
+from worker.evaluation.stats.evaluations import shown
 
 SECRET = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
 

@@ -6,11 +6,11 @@ Invariant: one day around NOON is asked about where a test names no other time.
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.worker.analytics.told import NOON, Told, folded
-from worker.analytics.answers import Found, answer, needed
-from worker.analytics.asking import Topic, asked
-from worker.analytics.cells import Cells, merged
-from worker.analytics.folding import Fold
+from tests.worker.evaluation.stats.told import NOON, Told, folded
+from worker.evaluation.stats.asking import Topic, asked
+from worker.evaluation.stats.cells import Cells, merged
+from worker.evaluation.stats.ingest import Fold
+from worker.evaluation.stats.queries import Found, answer, needed
 
 NOW = NOON + timedelta(hours=12)
 

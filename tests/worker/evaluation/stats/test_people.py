@@ -3,14 +3,25 @@
 from datetime import timedelta
 from typing import Any
 
-from tests.worker.analytics.asked import ask, row, rows
-from tests.worker.analytics.told import HOUR, NOON, Told, at, completed, failed, folded, outcome, rejected, started
-from worker.analytics import tables
-from worker.analytics.asking import Topic
-from worker.analytics.cells import dumped, loaded
-from worker.analytics.people import agents
-from worker.analytics.windows import HOUR_MS
+from tests.worker.evaluation.stats.asked import ask, row, rows
+from tests.worker.evaluation.stats.told import (
+    HOUR,
+    NOON,
+    Told,
+    at,
+    completed,
+    failed,
+    folded,
+    outcome,
+    rejected,
+    started,
+)
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats import tables
+from worker.evaluation.stats.asking import Topic
+from worker.evaluation.stats.cells import dumped, loaded
+from worker.evaluation.stats.people import agents
+from worker.evaluation.stats.windows import HOUR_MS
 
 NEXT_HEAD = "b" * 40
 

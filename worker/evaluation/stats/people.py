@@ -7,13 +7,13 @@ count and its 95 % interval, and is a part of one cohort.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from worker.analytics import tables
-from worker.analytics.asking import Question
-from worker.analytics.cells import SIDE, Cell, Cells
-from worker.analytics.figures import Interval, mean, percentiles, share, wilson
-from worker.analytics.folding import Opened
-from worker.analytics.quality import dollars
 from worker.domain.verdict.budget import usd_of
+from worker.evaluation.stats import tables
+from worker.evaluation.stats.asking import Question
+from worker.evaluation.stats.cells import SIDE, Cell, Cells
+from worker.evaluation.stats.figures import Interval, mean, percentiles, share, wilson
+from worker.evaluation.stats.ingest import Opened
+from worker.evaluation.stats.quality import dollars
 
 TOP: Final = 3
 CENT: Final = 6

@@ -7,9 +7,9 @@ MOST verdicts and outcomes.
 import json
 from typing import Any, Final, NamedTuple
 
-from worker.analytics.cells import CellError
-from worker.analytics.reading import Ended, Opinion, View
 from worker.domain.verdict.verdict import SubjectKind
+from worker.evaluation.stats.cells import CellError
+from worker.evaluation.stats.reading import Ended, Opinion, View
 
 MOST: Final = 40
 FRONT: Final = 11

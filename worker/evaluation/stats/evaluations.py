@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from worker.analytics.pulls import Pull
-from worker.analytics.windows import EPOCH
 from worker.domain.check.wait_status import Awaited
 from worker.domain.ids import Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.secrets.fields import without_secrets
+from worker.evaluation.stats.pulls import Pull
+from worker.evaluation.stats.windows import EPOCH
 
 
 def evaluations(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:

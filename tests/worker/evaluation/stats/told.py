@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from worker.analytics.folding import Fold
-from worker.analytics.reading import seen
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import MESSAGES, EventKind, FailureMode
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
+from worker.evaluation.stats.ingest import Fold
+from worker.evaluation.stats.reading import seen
 
 HERE: Final = InstallationId(100)
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from worker.analytics.reading import WHOLE, View
-from worker.analytics.tables import Dimension
-from worker.analytics.windows import EPOCH, LATEST, Window, window
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import moment_ms
+from worker.evaluation.stats.reading import WHOLE, View
+from worker.evaluation.stats.tables import Dimension
+from worker.evaluation.stats.windows import EPOCH, LATEST, Window, window
 
 T = TypeVar("T")
 WEEK: Final = timedelta(days=7)

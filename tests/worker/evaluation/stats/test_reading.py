@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.analytics.told import body, completed, failed, outcome, started
-from worker.analytics.reading import Begun, Ended, Reaction, Skip, SkipReason, Trouble, View, seen
+from tests.worker.evaluation.stats.told import body, completed, failed, outcome, started
 from worker.domain.verdict.events import EventKind
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats.reading import Begun, Ended, Reaction, Skip, SkipReason, Trouble, View, seen
 
 UNREADABLE, BROKEN = Skip(SkipReason.UNREADABLE), Skip(SkipReason.BROKEN)
 COMPLETED, OUTCOME = b"eval.completed", b"outcome.recorded"

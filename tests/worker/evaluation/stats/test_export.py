@@ -7,13 +7,24 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.worker.analytics.told import HOUR, NOON, Told, body, completed, failed, folded, outcome, rejected, started
+from tests.worker.evaluation.stats.told import (
+    HOUR,
+    NOON,
+    Told,
+    body,
+    completed,
+    failed,
+    folded,
+    outcome,
+    rejected,
+    started,
+)
 from tests.worker.store.test_kept import entry
-from worker.analytics import exports
-from worker.analytics.evaluations import evaluations, outcomes
-from worker.analytics.exports import CHUNK, COLUMNS, KINDS, TYPED, Skipped, columns, jsonl, stamped, table
-from worker.analytics.windows import LATEST_MS
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats import export
+from worker.evaluation.stats.evaluations import evaluations, outcomes
+from worker.evaluation.stats.export import CHUNK, COLUMNS, KINDS, TYPED, Skipped, columns, jsonl, stamped, table
+from worker.evaluation.stats.windows import LATEST_MS
 
 
 class Entry(NamedTuple):
@@ -142,7 +153,7 @@ def test_columns_hold_what_they_say_and_a_row_that_does_not_is_left_out() -> Non
 
 
 def test_many_rows_come_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports, "GROUP", 2)
+    monkeypatch.setattr(export, "GROUP", 2)
     told = entries(*(completed(f"e{n}") for n in range(5)))
     assert [len(group["at"]) for group in columns(told, 1, Skipped())] == [2, 2, 1]
 

@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple, assert_never, cast
 
 from pydantic_core import from_json
 
-from worker.analytics.windows import ms
 from worker.domain.pattern import pattern
 from worker.domain.verdict.budget import nano_of
 from worker.domain.verdict.events import VERSION, EvalTrigger, EventKind
 from worker.domain.verdict.outcomes import OutcomeKind, Strength
 from worker.domain.verdict.verdict import SubjectKind
+from worker.evaluation.stats.windows import ms
 
 WHOLE: Final = 10_000
 """A score of 1; events hold four digits."""

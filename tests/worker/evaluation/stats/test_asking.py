@@ -6,10 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.analytics.asking import PARAMETERS, AskError, Topic, asked
-from worker.analytics.reading import View
-from worker.analytics.tables import Dimension
-from worker.analytics.windows import GRAINS, HOUR_MS, Bucket, Window, buckets, buckets_of, first_kept, is_part, window
+from worker.evaluation.stats.asking import PARAMETERS, AskError, Topic, asked
+from worker.evaluation.stats.reading import View
+from worker.evaluation.stats.tables import Dimension
+from worker.evaluation.stats.windows import (
+    GRAINS,
+    HOUR_MS,
+    Bucket,
+    Window,
+    buckets,
+    buckets_of,
+    first_kept,
+    is_part,
+    window,
+)
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.analytics.asked import ask, row, rows
-from tests.worker.analytics.told import HOUR, NOON, Told, completed, failed, outcome, rejected, started
-from worker.analytics.answers import Found, frame, together
-from worker.analytics.asking import Topic, asked
-from worker.analytics.cells import Cell
-from worker.analytics.folding import Opened
+from tests.worker.evaluation.stats.asked import ask, row, rows
+from tests.worker.evaluation.stats.told import HOUR, NOON, Told, completed, failed, outcome, rejected, started
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats.asking import Topic, asked
+from worker.evaluation.stats.cells import Cell
+from worker.evaluation.stats.ingest import Opened
+from worker.evaluation.stats.queries import Found, frame, together
 
 GROUPS = ("author_agent", "judge_kind", "rubric", "repository", "category")
 

@@ -7,12 +7,12 @@ kind of outcome (said, done, merely happened) is counted apart.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from worker.analytics import tables
-from worker.analytics.asking import Question
-from worker.analytics.cells import SIDE, Cell, Cells, merged
-from worker.analytics.figures import share, wilson
-from worker.analytics.reading import WHOLE
 from worker.domain.verdict.outcomes import Strength
+from worker.evaluation.stats import tables
+from worker.evaluation.stats.asking import Question
+from worker.evaluation.stats.cells import SIDE, Cell, Cells, merged
+from worker.evaluation.stats.figures import share, wilson
+from worker.evaluation.stats.reading import WHOLE
 
 STRENGTHS: Final = tuple(one.value for one in Strength)
 BINS: Final = 10
