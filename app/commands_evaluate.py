@@ -21,19 +21,19 @@ from typing import Final, cast
 from app.commands_page import page
 from app.exits import Answer, Exit
 from app.progress import counted
-from worker.domain.anew import Said, Wanted
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, moment_ms, window
 from worker.errors import InputError
-from worker.evaluate import Terms, asking, terms_of, weighing_terms
+from worker.evaluation.rejudge import Terms, asking, terms_of, weighing_terms
+from worker.evaluation.rerun import Run, forecast, has_workers, order_of
+from worker.evaluation.reweigh import WEIGHED, load_weights
+from worker.evaluation.supersession import Said, Wanted
+from worker.evaluation.survey import Surveyor
 from worker.evaluation.texts.rejudge import Change, Evaluated, Foreseen, evaluated, foreseen
 from worker.judge.rubric import is_judged_by, load_rubric
-from worker.rerun import Run, forecast, has_workers, order_of
-from worker.reweigh import WEIGHED, load_weights
 from worker.settings import Settings, from_environment, missing
 from worker.store.connection import Store, attached, open_store
-from worker.survey import Surveyor
 from worker.system_clock import SystemClock
 
 WORTH: Final = 20

@@ -11,8 +11,6 @@ from typing import Final
 
 from app.commands_page import page
 from app.exits import Answer, Exit
-from worker.domain.anew import Wanted
-from worker.domain.differing import Compared, heard
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.outcomes import STRENGTHS
 from worker.domain.verdict.rubric import Rubric
@@ -20,11 +18,13 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import WindowError, window
 from worker.dossier.parser_sandbox import tasting
 from worker.errors import AssayError, InputError, RubricRefused
+from worker.evaluation.differing import Compared, heard
+from worker.evaluation.rubric_diff import OnRecord, Rubrics
 from worker.evaluation.stats.figures import wilson
 from worker.evaluation.stats.truth import bore_out
+from worker.evaluation.supersession import Wanted
 from worker.evaluation.texts.rubric import Agreement, Differing, Part, checked, differing, promoted
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.rubric_diff import OnRecord, Rubrics
 from worker.settings import from_environment
 from worker.signals.registry import NAMES
 from worker.store.connection import Store, open_store

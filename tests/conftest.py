@@ -24,11 +24,10 @@ HERE = Path(__file__).parent
 STORIES = HERE / "conversations"
 SDK = (
     "llm",
-    "anew",
+    "evaluation",
     "test_delegate.py",
     "test_metis.py",
     "test_seats.py",
-    "evaluation/bench/test_cost.py",
     "judge/llm/test_reply.py",
 )
 """Who in tests/worker loads the model's SDK, which takes more than a second."""

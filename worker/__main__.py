@@ -126,7 +126,7 @@ def run_outside_worker(settings: Settings, court: str = COURT) -> None:
 def run_evaluator(settings: Settings, court: str = COURT) -> None:
     """One that judges anew what nobody waits for: it takes no live judging, and stands back where one needs the processor."""
     os.nice(STANDS_BACK)
-    import_module("worker.evaluate_jobs")
+    import_module("worker.evaluation.evaluate_jobs")
     with _scene(settings, court):
         EvaluateWorker.on(evaluate_queue(rq_connection(settings))).work(logging_level=None)
 

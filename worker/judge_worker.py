@@ -195,7 +195,7 @@ class EvaluateWorker(JudgeWorker):
     """The same for what nobody waits for: what is lost of it, whoever asked for it finds undone."""
 
     def perform(self, job: Job) -> bool:
-        from worker.evaluate_jobs import performed as evaluated  # noqa: PLC0415 - the live judges need none of it
+        from worker.evaluation.evaluate_jobs import performed as evaluated  # noqa: PLC0415 - the live judges need none of it
 
         return evaluated([str(one) for one in job.args])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
 

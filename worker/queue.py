@@ -33,7 +33,7 @@ EVALUATE: Final = "evaluate"
 """What nobody waits for: judgings anew, and a canary's. Its workers take nothing else, so that nothing else waits for it."""
 
 GROUP_JOB: Final = "worker.group_jobs.judge"
-ANEW: Final = "worker.evaluate_jobs.anew"
+ANEW: Final = "worker.evaluation.evaluate_jobs.anew"
 KEEP_FAILURES: Final = timedelta(days=7)
 
 OPEN: Final = frozenset({JobStatus.QUEUED, JobStatus.STARTED, JobStatus.DEFERRED, JobStatus.SCHEDULED})

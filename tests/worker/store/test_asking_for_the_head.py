@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from tests.worker.anew.recorded import dossier
 from tests.worker.evaluation.bench.made import STUB
+from tests.worker.evaluation.recorded import dossier
 from tests.worker.store.played import NEWER, becomes_due, wish
 from worker.domain import keys
 from worker.domain.dossier.dossier import Dossier

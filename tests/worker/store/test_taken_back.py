@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.anew.recorded import dossier
 from tests.worker.evaluation.bench.made import DONE, STUB
+from tests.worker.evaluation.recorded import dossier
 from tests.worker.publishing.texts.samples import abstained
 from tests.worker.store.played import wish
 from worker.domain.request.judge_request import Trigger

@@ -20,9 +20,9 @@ from worker.dossier.assemble import complete
 from worker.dossier.diff.parser import DiffError
 from worker.evaluation.bench.opportunities import looks_at
 from worker.evaluation.bench.rows import Row
+from worker.evaluation.evaluate_block import evaluate
 from worker.judge.checks.evidence import Places
 from worker.judge.context import Bench
-from worker.judge.evaluation import evaluate
 from worker.judge.judge import docket, judge
 from worker.signals.analysis.change import Change
 from worker.signals.signal import Looks

@@ -13,12 +13,12 @@ from pathlib import Path
 from traceback import format_exc
 from typing import Final, NamedTuple
 
-from worker.crowd import spread
 from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
 from worker.evaluation.bench.judge_row import sit
 from worker.evaluation.bench.rows import Raw, read_lines, read_row
 from worker.evaluation.bench.run_budget import ACCOUNT, FilePurse, Money
 from worker.evaluation.bench.run_folder import Pages, pages
+from worker.evaluation.process_pool import spread
 from worker.judge.context import Bench
 from worker.seats import Payer, open_bench
 from worker.settings import Settings

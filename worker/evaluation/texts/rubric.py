@@ -6,9 +6,9 @@ Does not compare. Invariant: every share stands beside its count and its 95 % in
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.domain.differing import Compared, Side
 from worker.domain.value import Value
 from worker.domain.verdict.rubric import Rubric
+from worker.evaluation.differing import Compared, Side
 from worker.publishing.texts.columns import Page, wrapped
 from worker.publishing.texts.visible import one_line
 

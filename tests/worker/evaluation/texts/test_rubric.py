@@ -1,8 +1,8 @@
 """What `assay rubric` says, word for word."""
 
-from worker.domain.differing import Compared, Side
 from worker.domain.ids import EvalId
 from worker.domain.value import replace
+from worker.evaluation.differing import Compared, Side
 from worker.evaluation.texts.rubric import Agreement, Differing, Part, checked, differing, promoted
 from worker.judge.rubric import load_rubric
 from worker.publishing.texts.columns import Page

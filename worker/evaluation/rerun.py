@@ -10,16 +10,16 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from worker.crowd import done
-from worker.domain.anew import Said
 from worker.domain.value import Value, replace
-from worker.evaluate import Desk, Ended, Order, Terms, asking, open_terms
 from worker.evaluation.bench.cost import SAMPLE, Forecast, Weighing, reckoned
+from worker.evaluation.process_pool import done
+from worker.evaluation.rejudge import Desk, Ended, Order, Terms, asking, open_terms
+from worker.evaluation.supersession import Said
+from worker.evaluation.survey import Surveyor
 from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
 from worker.settings import Settings
 from worker.store.connection import Store, open_store
-from worker.survey import Surveyor
 from worker.system_clock import SystemClock
 
 LOOK_S: Final = 0.2
@@ -59,7 +59,7 @@ class Run(Value):
 
     def by_workers(self, surveyor: Surveyor, progress: Callable[[], object]) -> None:
         """Have the workers of a server judge all of it. What they did is seen on the stream."""
-        from worker.evaluate_jobs import Errand  # noqa: PLC0415 - loads RQ, which a run in this process does without
+        from worker.evaluation.evaluate_jobs import Errand  # noqa: PLC0415 - loads RQ, which a run in this process does without
         from worker.queue import EvaluateQueue  # noqa: PLC0415 - as above
 
         queue = EvaluateQueue.of(self.settings)

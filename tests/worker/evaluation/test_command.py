@@ -12,8 +12,8 @@ from app.arguments import parser
 from app.cli import main
 from app.commands_evaluate import book_of
 from app.exits import Exit
-from tests.worker.anew.recorded import ASKED, judged, order, rubric
 from tests.worker.evaluation.bench.made import DONE, STUB
+from tests.worker.evaluation.recorded import ASKED, judged, order, rubric
 from tests.worker.store.played import KEY
 from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis

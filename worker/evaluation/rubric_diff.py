@@ -7,20 +7,20 @@ as left out.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from worker.domain.anew import UNREADABLE, Said, Survey, Wanted
-from worker.domain.differing import Compared, Law, Side, said_by_both
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import EventKind, read_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, SubjectKind
+from worker.evaluation.differing import Compared, Law, Side, said_by_both
+from worker.evaluation.supersession import UNREADABLE, Said, Survey, Wanted
+from worker.evaluation.survey import before
 from worker.judge.context import Bench
 from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
 from worker.judge.rubric import load_prompt
 from worker.store.connection import Store
-from worker.survey import before
 from worker.system_clock import SystemClock
 
 OUTCOME: Final = EventKind.OUTCOME.encode()

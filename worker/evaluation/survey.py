@@ -1,14 +1,14 @@
 """The streams of all installations, read into a survey: at first from the window's begin, then what came since.
 
-Does not decide what stands (`worker.domain.anew` does). Invariant: an entry is read once.
+Does not decide what stands (`worker.evaluation.supersession` does). Invariant: an entry is read once.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.anew import Said, Survey, Wanted
 from worker.domain.ids import InstallationId
 from worker.domain.window import Window
+from worker.evaluation.supersession import Said, Survey, Wanted
 from worker.store.connection import Store
 
 LAST: Final = 2**64 - 1

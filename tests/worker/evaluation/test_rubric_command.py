@@ -11,8 +11,8 @@ from pytest_httpserver import HTTPServer
 
 from app.cli import main
 from app.exits import Exit
-from tests.worker.anew.recorded import ASKED, DEFAULT, judged, order, rubric, terms
 from tests.worker.evaluation.bench.made import DONE, STUB
+from tests.worker.evaluation.recorded import ASKED, DEFAULT, judged, order, rubric, terms
 from tests.worker.store.played import KEY
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
@@ -23,7 +23,7 @@ from worker.domain.value import replace
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
-from worker.evaluate import Desk, Ended
+from worker.evaluation.rejudge import Desk, Ended
 from worker.judge.rubric import load_prompt, load_rubric, read_rubric
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store

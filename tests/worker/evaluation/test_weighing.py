@@ -10,8 +10,8 @@ import pytest
 
 from app.cli import main
 from app.exits import Exit
-from tests.worker.anew.recorded import ROOT, judged, rubric, surveyor, terms
 from tests.worker.evaluation.bench.made import DONE, STUB
+from tests.worker.evaluation.recorded import ROOT, judged, rubric, surveyor, terms
 from tests.worker.publishing.texts.samples import accepted
 from tests.worker.store.played import AT, HEAD, KEY, pull
 from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
@@ -28,13 +28,13 @@ from worker.domain.request.pull_request_events import Happened
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluate import weighing_terms
-from worker.evaluate_jobs import Errand, performed
+from worker.evaluation.evaluate_jobs import Errand, performed
+from worker.evaluation.rejudge import weighing_terms
+from worker.evaluation.rerun import order_of
 from worker.github.groups import Head
 from worker.jobs import SCENE, Scene
 from worker.judge.merge_group import Published
 from worker.judge.rubric import load_ci_check_rubric
-from worker.rerun import order_of
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.outcomes import Outcomes

@@ -1,6 +1,6 @@
 """What RQ runs beside the live judgings: one recorded subject judged anew, or by the canary.
 
-Does not judge (`worker.evaluate` does). Invariant: whatever happens here is told to the log and, where an order was read,
+Does not judge (`worker.evaluation.rejudge` does). Invariant: whatever happens here is told to the log and, where an order was read,
 to the stream; nothing of it touches a live judging.
 """
 
@@ -8,14 +8,14 @@ import logging
 from functools import partial
 from typing import Final
 
-from worker.canary import named_terms, order_of
-from worker.demoting import look
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import FailureMode
 from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
-from worker.evaluate import Desk, Ended, Order, Terms, terms_of
+from worker.evaluation.canary import named_terms, order_of
+from worker.evaluation.rejudge import Desk, Ended, Order, Terms, terms_of
+from worker.evaluation.signal_demotion import look
 from worker.jobs import SCENE, Scene, caught
 
 LOG: Final = logging.getLogger(__name__)

@@ -15,10 +15,10 @@ from worker.domain.verdict.events import subject_id
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, Reject
+from worker.evaluation.reweigh import Weighing
 from worker.judge.ci_checks import ci_check_verdicts
 from worker.judge.outcome_scores import pull_request_verdict
 from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
-from worker.reweigh import Weighing
 
 CHECKS, WHOLES = load_ci_check_rubric(), load_pull_request_rubric()
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """The canary: a candidate rubric or prompt that judges what was judged live, is shown to nobody, and can be compared.
 
-Does not judge itself (`worker.evaluate` does) and is no part of a live judging: it comes after, in a process of its own.
+Does not judge itself (`worker.evaluation.rejudge` does) and is no part of a live judging: it comes after, in a process of its own.
 Invariant: without money of its own it asks no model; what it costs counts nowhere else.
 """
 
@@ -8,7 +8,7 @@ from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import subject_id
-from worker.evaluate import Order, Terms
+from worker.evaluation.rejudge import Order, Terms
 from worker.judge.escalation import Skipped
 from worker.settings import Settings
 from worker.store.connection import Store

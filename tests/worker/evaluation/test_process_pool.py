@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from worker.crowd import done, spread
 from worker.dossier.tree_sitter import TASTER
 from worker.errors import InputError
+from worker.evaluation.process_pool import done, spread
 
 pytestmark = pytest.mark.slow  # each test starts processes of its own
 

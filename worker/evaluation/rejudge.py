@@ -1,8 +1,8 @@
 """One recorded subject judged anew: its dossier found, judged by the terms of a run, recorded beside its verdict.
 
-What code alone makes of other verdicts (`worker.reweigh`) is made again from those, and recorded likewise.
+What code alone makes of other verdicts (`worker.evaluation.reweigh`) is made again from those, and recorded likewise.
 
-Does not choose what is judged (`worker.survey`) and publishes nothing. Invariant: what was judged by these terms already is
+Does not choose what is judged (`worker.evaluation.survey`) and publishes nothing. Invariant: what was judged by these terms already is
 not judged again; every evaluation that begins here ends once, as an entry of the ledger or told as failed; a run's limit is
 never passed, and what it kept from being asked is not recorded unless something of it is paid for already.
 """
@@ -18,7 +18,6 @@ from typing import Final
 from pydantic import ValidationError
 
 from worker.domain import keys
-from worker.domain.anew import UNANSWERED
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.model import Frozen
@@ -33,13 +32,14 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.rubric import Versioned
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
+from worker.evaluation.reweigh import Weighing, load_weights
+from worker.evaluation.supersession import UNANSWERED
 from worker.judge.context import Bench
 from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.outcomes import beside, told_whole
 from worker.record import Shelves, record_beside
-from worker.reweigh import Weighing, load_weights
 from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store

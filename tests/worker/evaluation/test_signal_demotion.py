@@ -11,16 +11,16 @@ from app.arguments import parser
 from app.cli import main
 from app.commands_doctor import doctor
 from app.exits import Exit
-from tests.worker.anew.recorded import dossier, judged
 from tests.worker.evaluation.bench.made import STUB
+from tests.worker.evaluation.recorded import dossier, judged
 from tests.worker.store.played import KEY, pull, wish
 from tests.world.redis import Redis
-from worker.demoting import look
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.demotion import Demotion, Tally
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
+from worker.evaluation.signal_demotion import look
 from worker.judge.context import Bench
 from worker.judge.judge import consider
 from worker.judge.rubric import load_prompt, load_rubric

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from worker.domain.anew import OPINION, UNANSWERED
 from worker.domain.ids import EvalId
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Verdict
+from worker.evaluation.supersession import OPINION, UNANSWERED
 
 
 class Side(NamedTuple):

@@ -1,7 +1,7 @@
 """What judging on a laptop looks after, where no dispatcher does."""
 
-from tests.worker.anew.recorded import dossier
 from tests.worker.evaluation.bench.made import STUB
+from tests.worker.evaluation.recorded import dossier
 from tests.worker.store.played import lease_runs_out, pull
 from tests.worker.store.test_kept import judging
 from tests.worker.store.test_stream import begun, kinds, look_now

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from tests.worker.evaluation.bench.made import DONE, STUB, change
 from tests.worker.store.played import wish
-from worker.domain.anew import Wanted
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId
 from worker.domain.verdict.events import Begun
@@ -17,14 +16,15 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
 from worker.dossier.assemble import complete
-from worker.evaluate import Order, Terms, terms_of
+from worker.evaluation.rejudge import Order, Terms, terms_of
+from worker.evaluation.supersession import Wanted
+from worker.evaluation.survey import Surveyor
 from worker.judge.judge import docket, hear
 from worker.record import Keepers, record
 from worker.seats import open_bench
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits
-from worker.survey import Surveyor
 from worker.system_clock import SystemClock
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent.parent

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.worker.publishing.texts.samples import abstained, accepted
-from worker.domain.anew import UNANSWERED
-from worker.domain.differing import Compared, Heard, Law, Side, heard, said_by_both
 from worker.domain.ids import EvalId
 from worker.domain.verdict.verdict import AbstainReason, ThrottledReason, Verdict
+from worker.evaluation.differing import Compared, Heard, Law, Side, heard, said_by_both
+from worker.evaluation.supersession import UNANSWERED
 
 OLD, NEW = Law("default", "1"), Law("default", "2")
 ACCEPT, REJECT = Side("accept", "accept", 0.9, asks=False), Side("reject weak_test", "reject", 0.1, asks=False)

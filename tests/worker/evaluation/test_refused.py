@@ -10,8 +10,8 @@ import pytest
 
 from app.arguments import parser
 from app.commands_doctor import doctor
-from tests.worker.anew.recorded import dossier, rubric
 from tests.worker.evaluation.bench.made import STUB
+from tests.worker.evaluation.recorded import dossier, rubric
 from tests.worker.store.played import KEY, wish
 from tests.world.redis import Redis
 from worker.command_line import judge_locally

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.anew.recorded import judged, order, rubric, terms
+from tests.worker.evaluation.recorded import judged, order, rubric, terms
 from worker.domain import keys
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
-from worker.evaluate_jobs import Errand, performed
+from worker.evaluation.evaluate_jobs import Errand, performed
 from worker.jobs import SCENE, Scene
 from worker.judge.rubric import load_rubric
 from worker.settings import Canary, Settings

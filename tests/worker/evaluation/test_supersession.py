@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from worker.domain.anew import Said, Survey, Wanted
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
+from worker.evaluation.supersession import Said, Survey, Wanted
 
 HERE = InstallationId(100)
 LAW = "aaaabbbbccccdddd"

@@ -9,16 +9,16 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from tests.worker.anew.recorded import ASKED, judged, order, rubric, surveyor
+from tests.worker.evaluation.recorded import ASKED, judged, order, rubric, surveyor
 from tests.worker.store.played import wish
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.replies import cannot_tell
-from worker.canary import named_terms, order_of
 from worker.domain import keys
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.evaluate import Desk, Ended, Terms, terms_of
+from worker.evaluation.canary import named_terms, order_of
+from worker.evaluation.rejudge import Desk, Ended, Terms, terms_of
 from worker.judge.rubric import load_prompt
 from worker.settings import Canary, ModelAccess, Settings
 from worker.store.connection import Store

@@ -9,11 +9,10 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from tests.worker.anew.recorded import ASKED, judged, order, rubric, surveyor, terms
 from tests.worker.evaluation.bench.made import DONE, STUB
+from tests.worker.evaluation.recorded import ASKED, judged, order, rubric, surveyor, terms
 from tests.world.anthropic import MODEL, Anthropic, Asked
 from worker.domain import keys
-from worker.domain.anew import said_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
@@ -21,9 +20,10 @@ from worker.domain.verdict.audit import Heard
 from worker.domain.verdict.events import Event, EventKind, FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError, RubricRefused
-from worker.evaluate import Desk, Ended, Order
+from worker.evaluation.rejudge import Desk, Ended, Order
+from worker.evaluation.rerun import order_of
+from worker.evaluation.supersession import said_of
 from worker.judge.rubric import load_rubric
-from worker.rerun import order_of
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store
 from worker.store.wire import blob, items

@@ -5,12 +5,12 @@ from decimal import Decimal
 import pytest
 from pydantic import SecretStr
 
-from tests.worker.anew.recorded import ASKED, judged, order, terms
+from tests.worker.evaluation.recorded import ASKED, judged, order, terms
 from tests.world.anthropic import MODEL
 from worker.domain.value import replace
 from worker.errors import InputError
-from worker.evaluate import Ended
-from worker.rerun import Run, forecast
+from worker.evaluation.rejudge import Ended
+from worker.evaluation.rerun import Run, forecast
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store
 

@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from worker.domain.dossier.evaluate_block import CreditMap, Evaluate, PartialCredit
-from worker.judge.evaluation import evaluate, passed_of
+from worker.evaluation.evaluate_block import evaluate, passed_of
 
 COUNTED = PartialCredit(map=CreditMap.LINEAR)
 
