@@ -184,8 +184,8 @@ def _model(settings: Settings) -> Iterator[Examined]:
         words = "ANTHROPIC_API_KEY is not set: no model is asked, and what needs one is left unproven"
         yield Examined("Model", Health.OK, words)
         return
-    from worker.llm.examine import examine_key
-    from worker.llm.prices import typical_cost, unpriced
+    from worker.adapters.anthropic.examine import examine_key
+    from worker.adapters.anthropic.prices import typical_cost, unpriced
 
     name = settings.model.name
     if typical_cost(name) is None:
@@ -215,8 +215,8 @@ def _week(settings: Settings, repository: str) -> Examined:
     name = f"A week of {repository}"
     if settings.model is None or settings.tier == "heuristic":
         return Examined(name, Health.OK, "$0.00: no model is asked")
+    from worker.adapters.anthropic.prices import typical_cost, unpriced
     from worker.github.week import opened_this_week
-    from worker.llm.prices import typical_cost, unpriced
 
     each = typical_cost(settings.model.name)
     if each is None:

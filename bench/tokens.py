@@ -27,6 +27,9 @@ sys.path.insert(0, str(ROOT))
 
 from bench.redaction import fencing  # noqa: E402 - found from any working directory
 from bench.rows import read  # noqa: E402 - as above
+from worker.adapters.anthropic.prices import Billed, cost_of, worst_case  # noqa: E402 - as above
+from worker.adapters.anthropic.size import size_of  # noqa: E402 - as above
+from worker.adapters.anthropic.thinking import most_output  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.dossier.assemble import complete  # noqa: E402 - as above
 from worker.dossier.diff.parser import DiffError, diff_of  # noqa: E402 - as above
@@ -36,9 +39,6 @@ from worker.judge.checks.evidence import Places  # noqa: E402 - as above
 from worker.judge.llm.prompt import Material, Question, ask_about  # noqa: E402 - as above
 from worker.judge.llm.prompt_budget import PROMPT_TOKENS, Room  # noqa: E402 - as above
 from worker.judge.rubric import load_prompt, load_rubric  # noqa: E402 - as above
-from worker.llm.prices import Billed, cost_of, worst_case  # noqa: E402 - as above
-from worker.llm.size import size_of  # noqa: E402 - as above
-from worker.llm.thinking import most_output  # noqa: E402 - as above
 from worker.settings import ModelAccess  # noqa: E402 - as above
 from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
 

@@ -23,7 +23,7 @@ from tests.world.product import AUTHORITY
 HERE = Path(__file__).parent
 STORIES = HERE / "conversations"
 SDK = (
-    "llm",
+    "adapters/anthropic",
     "evaluation",
     "test_delegate.py",
     "test_metis.py",

@@ -42,7 +42,7 @@ COURT: Final = "worker.bootstrap:open_court"
 PRELOADED: Final = (
     "anthropic.resources.messages",
     "githubkit",
-    "worker.llm.anthropic_model",
+    "worker.adapters.anthropic.model",
     "worker.pipeline",
     "cryptography.hazmat.primitives.ciphers.aead",
 )

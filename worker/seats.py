@@ -118,8 +118,8 @@ def open_model(settings: Settings, threshold: float, payer: Payer | None = None)
     if settings.model is None or threshold <= 0:
         yield None
         return
-    from worker.llm.anthropic_model import AnthropicModel
-    from worker.llm.metered import Metered
+    from worker.adapters.anthropic.budgeted_model import Metered
+    from worker.adapters.anthropic.model import AnthropicModel
 
     model = AnthropicModel(settings.model)
     try:

@@ -17,8 +17,8 @@ from werkzeug import Request, Response
 from bench.storm.people import WRONG
 from tests.world.anthropic import DIFF, ERRORS, MODEL, ROW, Asked, message, quoting
 from tests.world.replies import accept, reject
+from worker.adapters.anthropic.prices import Billed, cost_of
 from worker.domain.verdict.budget import nano_of
-from worker.llm.prices import Billed, cost_of
 
 IN_TOKENS, OUT_TOKENS = 812, 96
 HELD_S: Final = 2.0

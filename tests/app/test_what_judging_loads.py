@@ -22,7 +22,7 @@ ONLY_FOR = {
         "worker.judge.llm.client",
         "worker.judge.llm.prompt",
         "worker.judge.llm.reply",
-        "worker.llm",
+        "worker.adapters.anthropic",
     ),
     "what a model is shown": (
         "worker.judge.llm.diff_view",

@@ -121,7 +121,7 @@ class Reply(Value):
 class Model(Protocol):
     """One language model. Raises Unavailable when it can't be reached or answers errors, after bounded retries.
 
-    One that is asked for reserved money only (`worker.llm.metered`) also raises BudgetReached.
+    One that is asked for reserved money only (`worker.adapters.anthropic.budgeted_model`) also raises BudgetReached.
     """
 
     @property

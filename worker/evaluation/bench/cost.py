@@ -8,6 +8,9 @@ from decimal import Decimal
 from itertools import islice
 from typing import Final
 
+from worker.adapters.anthropic.prices import TYPICAL_OUTPUT, worst_case
+from worker.adapters.anthropic.size import size_of
+from worker.adapters.anthropic.thinking import most_output
 from worker.domain.ports import Prompt, Reply
 from worker.domain.value import Value, replace
 from worker.errors import Unavailable
@@ -15,9 +18,6 @@ from worker.evaluation.bench.judge_row import sit
 from worker.evaluation.bench.rows import Raw, read_row
 from worker.judge.context import Bench
 from worker.judge.llm.client import with_room
-from worker.llm.prices import TYPICAL_OUTPUT, worst_case
-from worker.llm.size import size_of
-from worker.llm.thinking import most_output
 from worker.settings import ModelAccess
 from worker.system_clock import SystemClock
 

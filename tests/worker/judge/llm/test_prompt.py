@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import DIFF, dossier, entry, fact, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
+from worker.adapters.anthropic.size import size_of
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import (
     DESCRIPTION,
@@ -33,7 +34,6 @@ from worker.judge.llm.prompt import Material, Question, ask_about, system_part
 from worker.judge.llm.prompt_budget import Room
 from worker.judge.llm.reply_schema import reply_schema
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.llm.size import size_of
 
 RUBRIC, TEXT = load_rubric(), load_prompt()
 

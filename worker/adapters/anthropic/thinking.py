@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from worker.adapters.anthropic.prices import undated
 from worker.domain.ports import Prompt
-from worker.llm.prices import undated
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from tests.worker.llm.sdk import anthropic_model
+from tests.worker.adapters.anthropic.sdk import anthropic_model
 from tests.world.anthropic import Anthropic
 from worker.domain.ports import Prompt
 from worker.settings import ModelAccess
 
 PROMPT = Prompt("You judge.", ("The change.",), {"type": "object"}, "v")
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "configuration.md"
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "configuration.md"
 TAKEN = (
     "ANTHROPIC_CUSTOM_HEADERS",
     "HTTPS_PROXY",

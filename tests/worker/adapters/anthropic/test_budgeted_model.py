@@ -10,20 +10,20 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from tests.worker.llm.sdk import anthropic_model, metered
+from tests.worker.adapters.anthropic.sdk import anthropic_model, metered
 from tests.world.anthropic import Anthropic
+from worker.adapters.anthropic.prices import priced_models, unpriced, worst_case
+from worker.adapters.anthropic.size import FRAMING
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.ports import Prompt
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.budget import Bill, Cap, Density, Level, Reservation
 from worker.errors import BudgetReached, Unavailable
-from worker.llm.prices import priced_models, unpriced, worst_case
-from worker.llm.size import FRAMING
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:
-    from worker.llm.metered import Metered
+    from worker.adapters.anthropic.budgeted_model import Metered
 
 PAYER = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)
 PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")
@@ -240,7 +240,7 @@ def test_books_that_can_not_be_written_lose_no_reply(
     purse.is_down_for = "settle"
     script.answers({})
     assert model.ask(PROMPT).cost_usd == PAID
-    assert [one.getMessage() for one in caplog.records if one.name == "worker.llm.metered"] == [
+    assert [one.getMessage() for one in caplog.records if one.name == "worker.adapters.anthropic.budgeted_model"] == [
         f"a reservation of {WORST:f} dollars stays spent: Redis is unavailable: no answer"
     ]
 

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from tests.worker.llm.sdk import anthropic_model
+from tests.worker.adapters.anthropic.sdk import anthropic_model
 from tests.world.anthropic import Anthropic, message
 from worker.domain.ports import Prompt, Reply, StopReason
 from worker.domain.value import replace
@@ -24,7 +24,7 @@ from worker.errors import Unavailable
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:
-    from worker.llm.anthropic_model import AnthropicModel
+    from worker.adapters.anthropic.model import AnthropicModel
 
 KEY = "sk-ant-canary-0123456789"
 PROMPT = Prompt(

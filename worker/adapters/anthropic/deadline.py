@@ -1,6 +1,6 @@
 """The end of a question's time, whatever its server does: also one that sends a byte now and then for ever.
 
-Does not decide what is tried again (`worker.llm.anthropic_model` does). Invariant: when the time is up, the connection that
+Does not decide what is tried again (`worker.adapters.anthropic.model` does). Invariant: when the time is up, the connection that
 is in use is shut down, and whoever waits for it gets an error at once.
 """
 

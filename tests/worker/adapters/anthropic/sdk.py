@@ -8,28 +8,28 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from worker.adapters.anthropic.budgeted_model import Metered, Requesting
+    from worker.adapters.anthropic.model import AnthropicModel
     from worker.domain.ports import Purse
     from worker.domain.request.judge_request import PullRef
-    from worker.llm.anthropic_model import AnthropicModel
-    from worker.llm.metered import Metered, Requesting
     from worker.settings import ModelAccess
 
 
 def anthropic_model(
     access: "ModelAccess", sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
 ) -> "AnthropicModel":
-    from worker.llm.anthropic_model import AnthropicModel  # noqa: PLC0415 - see above
+    from worker.adapters.anthropic.model import AnthropicModel  # noqa: PLC0415 - see above
 
     return AnthropicModel(access, sleep=sleep, clock=clock)
 
 
 def metered(model: "Requesting", purse: "Purse", account: "PullRef") -> "Metered":
-    from worker.llm.metered import Metered  # noqa: PLC0415 - see above
+    from worker.adapters.anthropic.budgeted_model import Metered  # noqa: PLC0415 - see above
 
     return Metered(model, purse, account)
 
 
 def examine_key(access: "ModelAccess") -> str | None:
-    from worker.llm.examine import examine_key  # noqa: PLC0415 - see above
+    from worker.adapters.anthropic.examine import examine_key  # noqa: PLC0415 - see above
 
     return examine_key(access)

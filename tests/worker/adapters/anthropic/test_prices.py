@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from worker.llm.prices import (
+from worker.adapters.anthropic.prices import (
     PRICES,
     PRICING_VERSION,
     Billed,

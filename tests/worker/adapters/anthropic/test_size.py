@@ -3,12 +3,13 @@
 import re
 from pathlib import Path
 
+from worker.adapters.anthropic.size import FRAMING, size_of
 from worker.domain.ports import Prompt
-from worker.llm.size import FRAMING, size_of
 
-TESTS = Path(__file__).resolve().parents[2]
+TESTS = Path(__file__).resolve().parents[3]
 LOADS_IT = re.compile(
-    r"^(?:import anthropic|from anthropic|from worker\.llm\.(?:metered|anthropic_model|examine) )", re.MULTILINE
+    r"^(?:import anthropic|from anthropic|from worker\.adapters\.anthropic\.(?:budgeted_model|model|examine) )",
+    re.MULTILINE,
 )
 PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")
 SIZE = FRAMING + len("You judge.") + len("The change: ä.") + 1 + len('{"type": "object"}')

@@ -15,13 +15,13 @@ from typing import Final, Protocol
 import anthropic
 import httpx2
 
+from worker.adapters.anthropic.prices import unpriced, worst_case
+from worker.adapters.anthropic.size import size_of
 from worker.domain.ports import Prompt, Purse, Reply
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.budget import Bill, Level, Reservation
 from worker.errors import BudgetReached, Unavailable
-from worker.llm.prices import unpriced, worst_case
-from worker.llm.size import size_of
 
 LOG: Final = logging.getLogger(__name__)
 WHAT: Final = "The model"

@@ -16,12 +16,12 @@ import httpx2
 from anthropic.types import MessageParam
 from pydantic import BaseModel, Field, ValidationError
 
+from worker.adapters.anthropic.deadline import Deadline
+from worker.adapters.anthropic.prices import Billed, cost_of, pricing_version_of
+from worker.adapters.anthropic.thinking import most_output, without_thinking
 from worker.domain.ports import Prompt, Reply, StopReason
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
-from worker.llm.deadline import Deadline
-from worker.llm.prices import Billed, cost_of, pricing_version_of
-from worker.llm.thinking import most_output, without_thinking
 from worker.settings import ModelAccess
 
 BASE_URL: Final = "https://api.anthropic.com"

@@ -9,7 +9,7 @@ from typing import Final
 import anthropic
 import httpx2
 
-from worker.llm.anthropic_model import BASE_URL, CONNECT_S, REMEDIES
+from worker.adapters.anthropic.model import BASE_URL, CONNECT_S, REMEDIES
 from worker.settings import ModelAccess
 
 PATIENCE_S: Final = 20.0

@@ -6,7 +6,7 @@ from inline_snapshot import snapshot
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from tests.worker.llm.sdk import examine_key
+from tests.worker.adapters.anthropic.sdk import examine_key
 from worker.settings import ModelAccess
 
 KEY = "sk-ant-canary-0123456789"

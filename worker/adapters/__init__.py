@@ -1,0 +1,1 @@
+"""Implement the ports of `worker.domain.ports`, one SDK per folder."""
