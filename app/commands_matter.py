@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from worker.adapters.git.recorded_dossier import RecordedSource, read_recorded
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import DeliveryId, RepositoryId
 from worker.domain.pattern import pattern
@@ -21,11 +22,10 @@ from worker.domain.ports import Clock, LookUp, PullSource
 from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import InputError
-from worker.local.recorded import RecordedSource, read_recorded
 from worker.settings import Settings
 
 if TYPE_CHECKING:
-    from worker.local.checkout import CheckoutSource
+    from worker.adapters.git.checkout import CheckoutSource
 
 SHORT: Final = pattern(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
 PAGE: Final = pattern(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
@@ -81,7 +81,7 @@ def _checkout(arguments: argparse.Namespace, clock: Clock) -> Matter:
 
 def checkout_source(arguments: argparse.Namespace, case: str | None) -> "CheckoutSource":
     """The branch that the options name, with *case* in the place of the description's. Raises InputError."""
-    from worker.local.checkout import CheckoutSource, Inputs
+    from worker.adapters.git.checkout import CheckoutSource, Inputs
 
     inputs = Inputs(
         issue=read_text(arguments.issue, "--issue"),
@@ -100,7 +100,7 @@ def _here() -> Path:
 
 
 def _junit(name: str) -> CiCheck:
-    from worker.local.junit import read_junit
+    from worker.adapters.git.junit import read_junit
 
     return read_junit(_bytes(name, "--junit"), Path(name).name)
 
@@ -108,9 +108,9 @@ def _junit(name: str) -> CiCheck:
 @contextmanager
 def _example(clock: Clock) -> Generator[Matter]:
     """A tiny repository, gone when it has been judged."""
-    from worker.local.checkout import CheckoutSource, Inputs
-    from worker.local.example import make_example
-    from worker.local.junit import read_junit
+    from worker.adapters.git.checkout import CheckoutSource, Inputs
+    from worker.adapters.git.example_repository import make_example
+    from worker.adapters.git.junit import read_junit
 
     with tempfile.TemporaryDirectory(prefix="assay-example-") as folder:
         made = make_example(Path(folder))

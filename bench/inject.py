@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from bench.mine import row, write  # noqa: E402 - found from any working directory
 from bench.mining.clean import clean, is_test, language_of  # noqa: E402 - as above
 from bench.mining.history import Commit, history  # noqa: E402 - as above
-from worker.local.git import Repository, open_repository  # noqa: E402 - as above
+from worker.adapters.git.git import Repository, open_repository  # noqa: E402 - as above
 
 WALKED: Final = 4000
 NAMELESS: Final = re.compile(r"^(?:if|for|while|switch|catch|match|else|return|function|constructor)$")

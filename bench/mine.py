@@ -34,14 +34,14 @@ from bench.mining.clean import (  # noqa: E402 - found from any working director
 )
 from bench.mining.history import Commit, history  # noqa: E402 - as above
 from bench.mining.listed import as_criteria, listed_items  # noqa: E402 - as above
+from worker.adapters.git.changes import changes_between, diff_between, texts_of  # noqa: E402 - as above
+from worker.adapters.git.checkout import repository_name  # noqa: E402 - as above
+from worker.adapters.git.git import GitFailedError, Repository, open_repository  # noqa: E402 - as above
+from worker.adapters.git.guidance import guidance_at  # noqa: E402 - as above
+from worker.adapters.git.lookups import looked_up_at  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.ids import Sha  # noqa: E402 - as above
 from worker.dossier.assemble import complete  # noqa: E402 - as above
-from worker.local.changes import changes_between, diff_between, texts_of  # noqa: E402 - as above
-from worker.local.checkout import repository_name  # noqa: E402 - as above
-from worker.local.git import GitFailedError, Repository, open_repository  # noqa: E402 - as above
-from worker.local.guidance import guidance_at  # noqa: E402 - as above
-from worker.local.lookups import looked_up_at  # noqa: E402 - as above
 from worker.signals.heuristic_opinion import sought_in  # noqa: E402 - as above
 
 FILE_BYTES: Final = 200 * 1024

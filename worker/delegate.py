@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
+from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.command_line import judge_locally
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.value import replace
@@ -22,7 +23,6 @@ from worker.judge.task_judgement import (
     nothing_there,
     out_of_reach,
 )
-from worker.local.recorded import RecordedSource
 from worker.settings import Settings, from_environment
 from worker.signals.registry import SIGNALS
 from worker.store.connection import Store, open_store

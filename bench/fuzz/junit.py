@@ -10,8 +10,8 @@ sys.path.insert(0, str(ROOT))
 
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
+from worker.adapters.git.junit import read_junit  # noqa: E402 - as above
 from worker.errors import InputError  # noqa: E402 - as above
-from worker.local.junit import read_junit  # noqa: E402 - as above
 
 REPORT: Final = b"""<?xml version="1.0" encoding="utf-8"?>
 <testsuites tests="3" failures="1" errors="0">

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from worker.adapters.git.git import Repository
 from worker.domain.ids import Sha
-from worker.local.git import Repository
 
 LONGEST_S: Final = 900.0
 FORMAT: Final = "%H%x00%P%x00%an%x00%ae%x00%B"

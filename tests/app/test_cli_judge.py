@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.app.assay_command import ASSAY, assay, environment, refused
-from tests.worker.local.laptop import Laptop
+from tests.worker.adapters.git.laptop import Laptop
+from worker.adapters.git.example_repository import Example, make_example
 from worker.domain.verdict.verdict import VERDICT
-from worker.local.example import Example, make_example
 from worker.signals.registry import NAMES
 
 NEVER = ("githubkit", "anthropic", "litestar", "rq", "structlog", "uvicorn", "redis", "cryptography.x509")

@@ -8,8 +8,8 @@ from inline_snapshot import snapshot
 
 from app.arguments import parser
 from app.exits import Exit
+from worker.adapters.git.example_repository import Example, make_example
 from worker.errors import InputError
-from worker.local.example import Example, make_example
 
 BASE = ("--base", "main")
 ISSUE = (*BASE, "--issue", "../issue.md")

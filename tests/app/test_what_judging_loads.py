@@ -32,8 +32,13 @@ ONLY_FOR = {
         "worker.judge.llm.redact",
         "worker.dossier.secrets",
     ),
-    "a checkout": ("worker.local.checkout", "worker.local.git", "worker.local.changes", "worker.local.example"),
-    "a report of CI": ("worker.local.junit", "xml"),
+    "a checkout": (
+        "worker.adapters.git.checkout",
+        "worker.adapters.git.git",
+        "worker.adapters.git.changes",
+        "worker.adapters.git.example_repository",
+    ),
+    "a report of CI": ("worker.adapters.git.junit", "xml"),
     "issues whose criteria nobody read yet": ("worker.dossier.criteria", "worker.dossier.outline", "markdown_it"),
     "a check run": (
         "worker.publishing.check_runs",

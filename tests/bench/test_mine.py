@@ -10,9 +10,9 @@ import pytest
 
 from bench.mine import main
 from bench.mining.history import history
+from worker.adapters.git.git import open_repository
 from worker.domain.dossier.dossier import Dossier
 from worker.dossier.assemble import complete
-from worker.local.git import open_repository
 
 AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false")
 

@@ -55,7 +55,7 @@ WHO_MAY_CALL: Final = {
     "worker/adapters/anthropic/examine.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/anthropic/budgeted_model.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/anthropic/thinking.py": "names a type",
-    "worker/local/git.py": "git, without protocols",
+    "worker/adapters/git/git.py": "git, without protocols",
     "worker/dossier/parser_sandbox.py": "our own interpreter",
     "worker/queue.py": "REDIS_URL",
     "worker/store/embedded.py": "starts our own Redis",

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.app.assay_command import assay, environment
+from tests.worker.adapters.git.laptop import Laptop, texts
 from tests.worker.judge.making import dossier
-from tests.worker.local.laptop import Laptop, texts
+from worker.adapters.git.checkout import Inputs
 from worker.domain.dossier.dossier import HeadFile
 from worker.errors import AssayError
-from worker.local.checkout import Inputs
 
 SECRET = "secret_that_stands_outside_9c2e"
 OUTSIDE = (

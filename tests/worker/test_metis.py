@@ -19,6 +19,7 @@ from tests.worker.store.played import AT, settings
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import accept
+from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.command_line import judge_anew, judge_locally
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
@@ -26,7 +27,6 @@ from worker.domain.request.judge_request import LAPTOP
 from worker.domain.value import replace
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
-from worker.local.recorded import RecordedSource
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store, open_store
 

@@ -5,9 +5,9 @@ from tests.worker.evaluation.recorded import dossier
 from tests.worker.store.played import lease_runs_out, pull
 from tests.worker.store.test_kept import judging
 from tests.worker.store.test_stream import begun, kinds, look_now
+from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.command_line import judge_locally
 from worker.domain.value import replace
-from worker.local.recorded import RecordedSource
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.system_clock import SystemClock

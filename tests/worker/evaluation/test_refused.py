@@ -14,12 +14,12 @@ from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier, rubric
 from tests.worker.store.played import KEY, wish
 from tests.world.redis import Redis
+from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.command_line import judge_locally
 from worker.domain.verdict.rubric import Versioned
 from worker.errors import RubricRefused
 from worker.judge.context import Bench
 from worker.judge.rubric import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
-from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, judge_pull_request
 from worker.publishing.status import Silent
 from worker.record import Keepers

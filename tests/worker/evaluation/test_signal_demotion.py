@@ -15,6 +15,7 @@ from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier, judged
 from tests.worker.store.played import KEY, pull, wish
 from tests.world.redis import Redis
+from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.demotion import Demotion, Tally
@@ -24,7 +25,6 @@ from worker.evaluation.signal_demotion import look
 from worker.judge.context import Bench
 from worker.judge.judge import consider
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble, with_demotions
 from worker.publishing.status import Silent
 from worker.record import Keepers

@@ -11,6 +11,7 @@ import pytest
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier
 from tests.worker.store.played import NEWER, becomes_due, wish
+from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.domain import keys
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
@@ -18,7 +19,6 @@ from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import AssayError, Forbidden, Gone, Outage, Unavailable
 from worker.judge.context import Bench
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.local.recorded import RecordedSource
 from worker.pipeline import Author, CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, judge_pull_request
 from worker.publishing.status import Look, Silent
 from worker.record import Keepers

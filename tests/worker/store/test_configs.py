@@ -7,6 +7,7 @@ import pytest
 from tests.worker.publishing.texts.samples import dossier
 from tests.worker.store.played import AT, pull, wish
 from tests.worker.store.test_kept import judging
+from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.domain import keys
 from worker.domain.dossier.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import base_mark
@@ -15,7 +16,6 @@ from worker.dossier.assemble import complete
 from worker.dossier.config import config_of, with_last_good
 from worker.judge.context import Bench
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble, patience_with, still_running
 from worker.publishing.status import Silent
 from worker.record import Keepers

@@ -24,6 +24,7 @@ from tests.worker.store.played import (
     wish,
 )
 from tests.world.redis import Redis
+from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.domain import keys
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, base_mark
@@ -33,7 +34,6 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unavailable, Unreadable
 from worker.judge.context import Bench
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, assemble
 from worker.publishing.status import Silent
 from worker.record import Keepers

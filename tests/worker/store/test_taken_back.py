@@ -9,13 +9,13 @@ from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import dossier
 from tests.worker.publishing.texts.samples import abstained
 from tests.worker.store.played import wish
+from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.domain.request.judge_request import Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.context import Bench
 from worker.judge.judge import content_of
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.local.recorded import RecordedSource
 from worker.pipeline import CiPatience, Deps, Judged, decided_by_people
 from worker.publishing.status import Silent
 from worker.system_clock import SystemClock

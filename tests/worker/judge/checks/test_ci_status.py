@@ -2,11 +2,11 @@
 
 import pytest
 
+from worker.adapters.git.junit import read_junit
 from worker.domain.dossier.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
 from worker.domain.verdict.verdict import CiFailure
 from worker.judge.checks.ci_status import EXCERPT_LINES, failing_tests, first_failure, read_ci
 from worker.judge.texts import ci_pending
-from worker.local.junit import read_junit
 
 GREEN = CiCheck(name="test", conclusion="success")
 RED = CiCheck(name="lint", conclusion="failure")

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker.adapters.git.junit import MOST_BYTES, read_junit
 from worker.domain.dossier.dossier import CiCheck
 from worker.errors import InputError
-from worker.local.junit import MOST_BYTES, read_junit
 
 MIXED = b"""<?xml version="1.0"?>
 <testsuites>

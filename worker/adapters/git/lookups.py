@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+from worker.adapters.git.changes import paths_at
+from worker.adapters.git.git import NO_REASON, GitFailedError, Repository
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.dossier.lookups import Definition, LookedUp, NameLookup, Sought, absent_from, lookup_of
 from worker.errors import Unavailable
-from worker.local.changes import paths_at
-from worker.local.git import NO_REASON, GitFailedError, Repository
 
 MOST_BYTES: Final = 2_000_000
 SEARCH: Final = (

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.local.laptop import NOW, Laptop
+from tests.worker.adapters.git.laptop import NOW, Laptop
+from worker.adapters.git.git import Program, Repository, open_repository
+from worker.adapters.git.lookups import lookups_at
 from worker.domain.dossier.lookups import Definition, LookedUp, Sought
 from worker.errors import InputError
-from worker.local.git import Program, Repository, open_repository
-from worker.local.lookups import lookups_at
 
 ANYWHERE = r"\.(?:py|cfg)$"
 
@@ -51,7 +51,7 @@ def test_a_name_with_more_matches_than_are_read_is_not_looked_up(
     laptop: Laptop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laptop.commits({"a.py": "x = 1\n", "b.py": "_load()\n" * 9})
-    monkeypatch.setattr("worker.local.lookups.MOST_BYTES", 20)
+    monkeypatch.setattr("worker.adapters.git.lookups.MOST_BYTES", 20)
     assert looked_up(laptop, "_load") == {}
 
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from worker.adapters.git.git import Repository
 from worker.domain.ids import Sha
 from worker.errors import Unavailable
-from worker.local.git import Repository
 
 MOST_COMMITS: Final = 500
 MOST_BYTES: Final = 20_000_000

@@ -1,10 +1,10 @@
 import pytest
 
-from tests.worker.local.laptop import NOW, Laptop
+from tests.worker.adapters.git.laptop import NOW, Laptop
+from worker.adapters.git.recorded_dossier import read_recorded
 from worker.domain.ports import PullSource
 from worker.dossier.assemble import complete
 from worker.errors import InputError
-from worker.local.recorded import read_recorded
 
 
 def test_a_recorded_dossier_is_judged_as_it_is(laptop: Laptop) -> None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
+from worker.adapters.git.git import Repository
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.domain.ids import Sha
-from worker.local.git import Repository
 
 DIFF_BYTES: Final = 20_000_000
 FILE_BYTES: Final = 512_000

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.local.laptop import Laptop
+from tests.worker.adapters.git.laptop import Laptop
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from worker.local.git import ENVIRONMENT, find_program
+from worker.adapters.git.git import ENVIRONMENT, find_program
 
 BRANCH: Final = "copilot/retry-uploads"
 

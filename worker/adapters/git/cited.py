@@ -6,13 +6,13 @@ in it is in the head commit.
 
 from typing import Final
 
+from worker.adapters.git.changes import FOLDER, SUBMODULE, Entry, entries_at, paths_at, texts_of
+from worker.adapters.git.git import Repository
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import HeadFile
 from worker.domain.dossier.lookups import absent_from
 from worker.domain.ids import Sha
 from worker.dossier.claim_pointer import cited_paths
-from worker.local.changes import FOLDER, SUBMODULE, Entry, entries_at, paths_at, texts_of
-from worker.local.git import Repository
 
 MOST_CITED: Final = 50
 

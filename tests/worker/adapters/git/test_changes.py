@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.local.laptop import Laptop, shown, texts, unread
+from tests.worker.adapters.git.laptop import Laptop, shown, texts, unread
+from worker.adapters.git.changes import FILE_BYTES, changes_between, diff_between, texts_of
+from worker.adapters.git.commits import read_commit
+from worker.adapters.git.git import open_repository
 from worker.domain.ids import Sha
 from worker.dossier.diff.parser import ChangeKind, LineKind
-from worker.local.changes import FILE_BYTES, changes_between, diff_between, texts_of
-from worker.local.commits import read_commit
-from worker.local.git import open_repository
 
 LINES = "".join(f"line {number}\n" for number in range(30))
 SHA = "1" * 40

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from worker.adapters.git.checkout import CheckoutSource, Inputs
 from worker.domain.dossier.dossier import Dossier
 from worker.dossier.diff.parser import FileDiff, parse_diff
-from worker.local.checkout import CheckoutSource, Inputs
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.local.laptop import Laptop
+from tests.worker.adapters.git.laptop import Laptop
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
 from worker.dossier.assemble import complete
 

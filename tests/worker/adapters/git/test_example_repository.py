@@ -2,15 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.local.laptop import NOW, shown
+from tests.worker.adapters.git.laptop import NOW, shown
+from worker.adapters.git.checkout import CheckoutSource, Inputs
+from worker.adapters.git.example_repository import Example, make_example
+from worker.adapters.git.junit import read_junit
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import CiState, Dossier
 from worker.domain.verdict.verdict import Category
 from worker.dossier.assemble import complete
 from worker.judge.rubric import load_rubric
-from worker.local.checkout import CheckoutSource, Inputs
-from worker.local.example import Example, make_example
-from worker.local.junit import read_junit
 from worker.signals.heuristic_opinion import consider
 
 

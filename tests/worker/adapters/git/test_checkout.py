@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.local.laptop import NOW, Laptop, shown, texts, unread
+from tests.worker.adapters.git.laptop import NOW, Laptop, shown, texts, unread
+from worker.adapters.git.checkout import CheckoutSource, Inputs, repository_name
+from worker.adapters.git.git import open_repository
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import CiCheck, CiState, Dossier, Issue
 from worker.domain.ports import PullSource
 from worker.domain.request.judge_request import Trigger
 from worker.dossier.assemble import complete
 from worker.errors import Gone, InputError
-from worker.local.checkout import CheckoutSource, Inputs, repository_name
-from worker.local.git import open_repository
 
 CASE = "```assay\nsummary: Uploads are tried again.\nac_coverage:\n  - {criterion: AC1, addressed_by: a.py}\n```"
 

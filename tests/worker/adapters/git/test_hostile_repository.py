@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.local.laptop import Laptop, shown, texts
+from tests.worker.adapters.git.laptop import Laptop, shown, texts
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """A git checkout as a source of pull requests: the branch against its merge base.
 
 Reads commits only; what is not committed is not judged, and `notes` says so. Posts nothing.
-Invariant: nothing of the repository is executed (see `worker.local.git`), and the same commits and the same
+Invariant: nothing of the repository is executed (see `worker.adapters.git.git`), and the same commits and the same
 inputs give the same dossier.
 """
 
@@ -12,6 +12,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from worker.adapters.git.changes import Change, changes_between, diff_between, texts_of
+from worker.adapters.git.cited import cited_files
+from worker.adapters.git.commits import commits_between
+from worker.adapters.git.config import config_at
+from worker.adapters.git.git import GitFailedError, Repository, open_repository
+from worker.adapters.git.guidance import guidance_at
+from worker.adapters.git.lookups import looked_up_at
+from worker.adapters.git.reverts import reverted_commit
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Ci, CiCheck, Commit, Dossier, HeadFile, Issue, PullRequest
 from worker.domain.dossier.lookups import LookedUp, Sought
@@ -20,14 +28,6 @@ from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, T
 from worker.dossier.case import CaseError, read_case, read_case_file
 from worker.dossier.issue_links import closing_links
 from worker.errors import Gone, InputError, Unavailable
-from worker.local.changes import Change, changes_between, diff_between, texts_of
-from worker.local.cited import cited_files
-from worker.local.commits import commits_between
-from worker.local.config import config_at
-from worker.local.git import GitFailedError, Repository, open_repository
-from worker.local.guidance import guidance_at
-from worker.local.lookups import looked_up_at
-from worker.local.reverts import reverted_commit
 
 BASES: Final = ("refs/remotes/origin/HEAD", "main", "master", "origin/main", "origin/master")
 REMOTE: Final = re.compile(

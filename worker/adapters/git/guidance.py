@@ -7,6 +7,8 @@ those at the root and in the folders above a changed file.
 from collections.abc import Iterable
 from typing import Final
 
+from worker.adapters.git.changes import Entry, entries_at, texts_of
+from worker.adapters.git.git import Repository
 from worker.domain.dossier.dossier import Guidance
 from worker.domain.ids import Sha
 from worker.dossier.repo_rules.files import (
@@ -18,8 +20,6 @@ from worker.dossier.repo_rules.files import (
     distinct,
     folders_above,
 )
-from worker.local.changes import Entry, entries_at, texts_of
-from worker.local.git import Repository
 
 MOST_FOLDERS: Final = 200
 

@@ -4,11 +4,11 @@ Does not read what stands in it. Invariant: only the base commit's file counts; 
 no mistake.
 """
 
+from worker.adapters.git.changes import entries_at, texts_of
+from worker.adapters.git.git import Repository
 from worker.domain.config.config_place import CONFIG_PLACES, PLACE
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import Sha
-from worker.local.changes import entries_at, texts_of
-from worker.local.git import Repository
 
 
 def config_at(repository: Repository, base: Sha) -> tuple[ConfigText, ...]:

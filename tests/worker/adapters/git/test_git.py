@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from worker.adapters.git.git import GitFailedError, Program, find_program
 from worker.errors import InputError, Unavailable
-from worker.local.git import GitFailedError, Program, find_program
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ encoding has U+FFFD in place of what can't be.
 import codecs
 from typing import Final
 
+from worker.adapters.git.changes import objects
+from worker.adapters.git.git import Repository
 from worker.domain.dossier.dossier import Commit
 from worker.domain.ids import Sha
-from worker.local.changes import objects
-from worker.local.git import Repository
 
 MOST_COMMITS: Final = 250
 """As many as GitHub lists for a pull request."""
