@@ -29,7 +29,7 @@ from worker.store.examine import StoreReport, examine_store
 from worker.system_clock import SystemClock
 
 if TYPE_CHECKING:
-    from worker.github.examine import AppReport
+    from worker.adapters.github.doctor import AppReport
 
 APP: Final = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
 HEADS: Final = 3
@@ -137,7 +137,7 @@ def _app(settings: Settings) -> Iterator[Examined]:
         yield Examined("GitHub App", Health.MISSING, words)
         return
     from app.events import SUBSCRIBED
-    from worker.github.examine import examine
+    from worker.adapters.github.doctor import examine
 
     yield Examined("Webhook secret", Health.OK, f"{len(settings.app.webhook_secrets)} set")
     yield from app_lines(examine(settings, SystemClock(), SUBSCRIBED), settings)
@@ -216,7 +216,7 @@ def _week(settings: Settings, repository: str) -> Examined:
     if settings.model is None or settings.tier == "heuristic":
         return Examined(name, Health.OK, "$0.00: no model is asked")
     from worker.adapters.anthropic.prices import typical_cost, unpriced
-    from worker.github.week import opened_this_week
+    from worker.adapters.github.week import opened_this_week
 
     each = typical_cost(settings.model.name)
     if each is None:
@@ -235,7 +235,7 @@ def _gate(settings: Settings, repository: str) -> Iterator[Examined]:
         words = f"{repository} can't be looked at: that needs the App's settings."
         yield Examined("Required check", Health.MISSING, words)
         return
-    from worker.github.gate import look
+    from worker.adapters.github.gate import look
 
     try:
         gate = look(settings, SystemClock(), repository)

@@ -127,13 +127,13 @@ def on_github(target: str, settings: Settings, clock: Clock) -> Generator[Matter
     """A pull request as GITHUB_TOKEN may read it, or as anybody may."""
     repository, number = pull_of(target, settings.github_api_url)
     if settings.github_token is None:
-        from worker.github.token_source import open_public_pull
+        from worker.adapters.github.token_source import open_public_pull
 
         public = open_public_pull(settings, clock, repository, number)
         source = RecordedSource(public.dossier)
         yield Matter(source, source.request(clock.now()), (AS_ANYBODY, *public.notes))
         return
-    from worker.github.token_source import open_token_source
+    from worker.adapters.github.token_source import open_token_source
 
     with open_token_source(settings, clock) as source:
         yield Matter(source, _request(repository, number, clock), look_up=source.look_up)

@@ -40,7 +40,7 @@ def pause(arguments: argparse.Namespace) -> Answer:
 
 def _at_github(settings: Settings, repository: str) -> list[tuple[InstallationId, RepositoryId]] | str:
     """The numbers of one of which nothing was heard yet; or why it can't be paused."""
-    from worker.github.one_repository import numbers
+    from worker.adapters.github.one_repository import numbers
 
     try:
         found = numbers(settings, SystemClock(), repository)

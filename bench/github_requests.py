@@ -36,14 +36,14 @@ from tests.world.people import Files  # noqa: E402 - as above
 from tests.world.pulls import Pull  # noqa: E402 - as above
 from tests.world.replies import accept, reject  # noqa: E402 - as above
 from tests.world.tester import World  # noqa: E402 - as above
+from worker.adapters.github.client import app_access  # noqa: E402 - as above
+from worker.adapters.github.repositories import GitHubRepositories  # noqa: E402 - as above
+from worker.adapters.github.shown import GitHubShown  # noqa: E402 - as above
 from worker.catching_up import MOST_WANTED, Sweeping  # noqa: E402 - as above
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
 from worker.domain.request.judge_request import JudgeRequest, PullRef  # noqa: E402 - as above
 from worker.domain.request.open_pulls import Repository  # noqa: E402 - as above
 from worker.forgotten import Forgotten  # noqa: E402 - as above
-from worker.github.client import app_access  # noqa: E402 - as above
-from worker.github.repositories import GitHubRepositories  # noqa: E402 - as above
-from worker.github.shown import GitHubShown  # noqa: E402 - as above
 from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
 

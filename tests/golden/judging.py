@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.worker.judge.making import ScriptedModel, reply
+from worker.adapters.github.check_runs import output, state_of
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier, read_dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
@@ -25,7 +26,6 @@ from worker.domain.verdict.ledger import ROUND_LIMIT, LedgerEntry
 from worker.domain.verdict.verdict import Subject
 from worker.dossier.assemble import complete
 from worker.errors import BudgetReached, Unavailable
-from worker.github.checks import output, state_of
 from worker.judge.context import Bench, Docket
 from worker.judge.escalation import Pause, Skipped
 from worker.judge.judge import content_of

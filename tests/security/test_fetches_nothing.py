@@ -15,15 +15,15 @@ from werkzeug import Response as Answered
 
 from tests.app.assay_command import assay, environment
 from tests.conversations.conftest import anthropic_server, github, product, redis, stage, world
-from tests.worker.github.conftest import INSTALLATION, Drawer
-from tests.worker.github.test_client import another_key
+from tests.worker.adapters.github.conftest import INSTALLATION, Drawer
+from tests.worker.adapters.github.test_client import another_key
 from tests.worker.judge.making import dossier
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept
 from tests.world.tester import World
+from worker.adapters.github.client import app_access, token_access
+from worker.adapters.github.logs import JOB, JobLogs
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState
-from worker.github.client import app_access, token_access
-from worker.github.logs import JOB, JobLogs
 from worker.settings import AppCredentials, Settings, Timing
 from worker.system_clock import SystemClock
 
@@ -47,9 +47,9 @@ WHO_MAY_CALL: Final = {
     "app/metrics_port.py": "listens",
     "app/setup_exchange.py": "ASSAY_GITHUB_API_URL",
     "app/webhooks.py": "waits, and calls nobody",
-    "worker/github/client.py": "ASSAY_GITHUB_API_URL",
-    "worker/github/errors.py": "reads errors",
-    "worker/github/tokens.py": "keeps tokens",
+    "worker/adapters/github/client.py": "ASSAY_GITHUB_API_URL",
+    "worker/adapters/github/errors.py": "reads errors",
+    "worker/adapters/github/tokens.py": "keeps tokens",
     "worker/adapters/anthropic/model.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/anthropic/deadline.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/anthropic/examine.py": "ANTHROPIC_BASE_URL",

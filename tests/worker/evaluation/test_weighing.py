@@ -20,6 +20,7 @@ from tests.worker.store.test_judging_groups import Room, sits
 from tests.worker.store.watching import HERE, Standing, conclude, follow, happening, merge, revert, time_passes, wholes
 from tests.worker.store.watching import judged as accepts
 from tests.world.redis import Redis
+from worker.adapters.github.merge_groups import Head
 from worker.domain import keys
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import CheckRunId
@@ -31,7 +32,6 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.evaluate_jobs import Errand, performed
 from worker.evaluation.rejudge import weighing_terms
 from worker.evaluation.rerun import order_of
-from worker.github.groups import Head
 from worker.jobs import SCENE, Scene
 from worker.judge.merge_group import Published
 from worker.judge.rubric import load_ci_check_rubric

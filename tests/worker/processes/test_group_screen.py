@@ -11,6 +11,7 @@ from tests.worker.store.played import pull
 from tests.worker.store.test_answering_groups import Office, Played, accepted_on_record
 from tests.worker.store.test_groups import HEAD, group
 from tests.worker.store.watching import Standing
+from worker.adapters.github.merge_groups import Head
 from worker.domain import keys
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import GroupEnd
@@ -18,7 +19,6 @@ from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import replace
 from worker.errors import Forbidden, Outage
-from worker.github.groups import Head
 from worker.group_court import NO_PULL, GroupScreen
 from worker.merge_group import GroupClerk
 from worker.publishing.check_runs import no_lease

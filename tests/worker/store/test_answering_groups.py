@@ -12,6 +12,7 @@ from tests.worker.store.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.store.test_following import adding
 from tests.worker.store.test_groups import group, runs_out
 from tests.worker.store.watching import Standing, judged, told
+from worker.adapters.github.merge_groups import Head
 from worker.domain import keys
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
@@ -20,7 +21,6 @@ from worker.domain.ports import Fence
 from worker.domain.request.judge_request import Trigger
 from worker.domain.waiting import GROUPS
 from worker.errors import FRESH, Gone, Unavailable
-from worker.github.groups import Head
 from worker.judge.merge_group import Published
 from worker.merge_group import ABANDONED, GroupClerk, Terms
 from worker.publishing.check_runs import no_lease

@@ -13,6 +13,7 @@ from tests.worker.store.played import AT, HEAD, pull, wish
 from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
 from tests.worker.store.test_groups import group, runs_out
 from tests.worker.store.watching import Standing, judged, told
+from worker.adapters.github.merge_groups import Head
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.dossier.dossier import Dossier
@@ -21,7 +22,6 @@ from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.verdict.audit import Heard
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost
-from worker.github.groups import Head
 from worker.group_judge import GroupJudge, Tried
 from worker.judge.context import Bench
 from worker.judge.merge_group import Published

@@ -1,0 +1,137 @@
+"""GitHub on loopback for the adapter's tests, with every exchange held against GitHub's published API."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from pydantic import SecretStr
+
+from tests.world.contract import violations
+from tests.world.github_bench import Exchange, GitHub
+from worker.adapters.github.client import AppAccess, app_access
+from worker.adapters.github.pull_requests import GitHubPullSource, looking
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
+from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
+from worker.settings import AppCredentials, Settings, Timing
+from worker.system_clock import SystemClock
+
+INSTALLATION = InstallationId(100)
+
+
+@dataclass
+class Drawer:
+    """A Vault that forgets nothing, for tests of its user; the real one is tested in tests/worker/store."""
+
+    kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+    def get(self, name: str) -> bytes | None:
+        return self.kept.get(name)
+
+    def put(self, name: str, secret: bytes, ttl: timedelta) -> None:
+        assert ttl > timedelta()
+        self.kept[name] = secret
+
+
+@dataclass(frozen=True)
+class Place:
+    """One repository of the bench and what people do in it."""
+
+    github: GitHub
+    name: str
+
+    def push(self, branch: str, files: dict[str, Any], **more: Any) -> str:
+        return str(self.github.verb("push", repo=self.name, branch=branch, files=files, **more)["sha"])
+
+    def pull(self, files: dict[str, Any], body: str = "", login: str = "alice", **more: Any) -> "Opened":
+        self.push("fix", files)
+        return self.opened("fix", body, login, **more)
+
+    def opened(self, head: str, body: str = "", login: str = "alice", base: str = "main") -> "Opened":
+        made = self.github.user(
+            login, "POST", f"/repos/{self.name}/pulls", title="Fix", head=head, base=base, body=body
+        )
+        return Opened(self, int(made["number"]), str(made["head"]["sha"]))
+
+    def issue(self, title: str, body: str) -> int:
+        return int(self.github.user("alice", "POST", f"/repos/{self.name}/issues", title=title, body=body)["number"])
+
+    def ci(self, sha: str, name: str, **more: Any) -> None:
+        self.github.verb("ci", repo=self.name, sha=sha, name=name, **more)
+
+    def asked(self, name: str | None = None) -> list[str]:
+        """Every request since `forget`, in one word each."""
+        return [one["operation"] or f"{one['method']} {one['status']}" for one in self.exchanges(name)]
+
+    def exchanges(self, *names: str | None) -> list[Exchange]:
+        return self.github.requests(self.name, *names)
+
+
+@dataclass(frozen=True)
+class Opened:
+    place: Place
+    number: int
+    sha: str
+
+    @property
+    def request(self) -> JudgeRequest:
+        return JudgeRequest(
+            pull=PullRef(installation_id=INSTALLATION, repository_id=RepositoryId(1), number=self.number),
+            repository=self.place.name,
+            head_sha=None,
+            trigger=Trigger.OPENED,
+            delivery_id=DeliveryId("d"),
+            requested_at=datetime(2026, 11, 20, tzinfo=UTC),
+        )
+
+    def edit(self, **fields: Any) -> None:
+        self.place.github.user("alice", "PATCH", f"/repos/{self.place.name}/pulls/{self.number}", **fields)
+
+
+@pytest.fixture(scope="session")
+def github() -> Iterator[GitHub]:
+    """One for all. Its App has one key, which is read once: each reading proves its primes, longer than a test takes."""
+    bench = GitHub.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jwt.algorithms.load_pem_private_key", cache(load_pem_private_key))
+        yield bench
+    bench.stop()
+
+
+@pytest.fixture
+def place(github: GitHub) -> Iterator[Place]:
+    """A new repository. Afterwards every exchange about it must be one that GitHub has."""
+    name = f"things-{uuid4().hex[:8]}"
+    github.verb("repo", name=name, files={"a.py": "x = 1\ny = 2\n", "old.txt": "a\nb\nc\n"})
+    place = Place(github, f"acme/{name}")
+    yield place
+    github.clear_faults()
+    assert violations(place.exchanges(None, "bob", "anonymous")) == []
+
+
+@pytest.fixture
+def settings(github: GitHub, tmp_path: Path) -> Settings:
+    ready = github.ready
+    app = AppCredentials(ready.app_id, (SecretStr(ready.private_key),), (SecretStr(ready.webhook_secret),))
+    return Settings(data_dir=tmp_path, app=app, github_api_url=ready.url, timing=Timing(github_timeout=5))
+
+
+@pytest.fixture
+def vault() -> Drawer:
+    return Drawer()
+
+
+@pytest.fixture
+def access(settings: Settings, vault: Drawer) -> Iterator[AppAccess]:
+    with app_access(settings, vault, SystemClock()) as access:
+        yield access
+
+
+@pytest.fixture
+def source(access: AppAccess, settings: Settings) -> GitHubPullSource:
+    return GitHubPullSource(access, looking(settings.require_app().app_id, settings.github_api_url))

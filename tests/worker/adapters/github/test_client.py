@@ -1,0 +1,384 @@
+"""Credentials, connections and retries, over real HTTP."""
+
+import re
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import timedelta
+from threading import Thread
+from typing import Self
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from pydantic import SecretStr
+
+from tests.worker.adapters.github.conftest import INSTALLATION, Drawer, Place
+from tests.world.github_bench import GitHub
+from worker.adapters.github.client import MOST_OPEN, AppAccess, Call, app_access, graphql_url, token_access
+from worker.adapters.github.pull_requests import GitHubPullSource, looking
+from worker.adapters.github.responses import Permission, PullState
+from worker.domain import keys
+from worker.domain.ids import InstallationId
+from worker.domain.ports import Left
+from worker.domain.value import replace
+from worker.errors import Forbidden, Gone, RateLimited, SettingError, Unavailable
+from worker.settings import AppCredentials, Settings
+from worker.system_clock import SystemClock
+
+
+class Counter:
+    """A door in front of a port of this machine that counts who comes through."""
+
+    def __init__(self, port: int) -> None:
+        self._behind = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._threads: list[Thread] = []
+        self._sockets: list[socket.socket] = [self._listener]
+        self.port: int = self._listener.getsockname()[1]
+        self.connections = 0
+
+    def __enter__(self) -> Self:
+        self._run(self._listen)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for one in self._sockets:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, work: Callable[..., None], *arguments: socket.socket) -> None:
+        thread = Thread(target=work, args=arguments)
+        self._threads.append(thread)
+        thread.start()
+
+    def _listen(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = socket.create_connection(("127.0.0.1", self._behind))
+                self.connections += 1
+                self._sockets += [near, far]
+                self._run(self._pass_on, near, far)
+                self._run(self._pass_on, far, near)
+
+    @staticmethod
+    def _pass_on(source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+
+def another_key() -> SecretStr:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return SecretStr(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())
+
+
+def with_keys(settings: Settings, *keys: SecretStr) -> Settings:
+    app = settings.require_app()
+    return replace(settings, app=AppCredentials(app.app_id, keys, app.webhook_secrets))
+
+
+def look(access: AppAccess, place: Place) -> str:
+    path = f"/repos/{place.name}/collaborators/bob/permission"
+    return access.api(INSTALLATION).get(path, Permission).permission
+
+
+def tokens_made(github: GitHub) -> int:
+    app = github.requests(None, f"app:{github.ready.app_id}")
+    return sum(one["path"].endswith("/access_tokens") for one in app)
+
+
+def test_a_token_is_made_once_for_all_workers(place: Place, settings: Settings, vault: Drawer) -> None:
+    before = tokens_made(place.github)
+    for _ in range(2):
+        with app_access(settings, vault, SystemClock()) as access:
+            assert look(access, place) == "write"
+    assert tokens_made(place.github) - before == 1
+    assert len(vault.kept) == 1
+    assert not any("jwt" in name for name in vault.kept)
+
+
+def test_a_refused_token_is_made_anew_and_the_request_sent_again(
+    place: Place, access: AppAccess, vault: Drawer
+) -> None:
+    look(access, place)
+    old = dict(vault.kept)
+    place.github.verb("tokens/expire")
+    assert look(access, place) == "write"
+    assert vault.kept != old
+    refused = [one for one in place.github.requests(place.name, "unknown") if one["status"] == 401]
+    assert len(refused) == 1
+
+
+def test_a_token_that_was_dropped_is_made_anew_at_the_next_request(
+    place: Place, access: AppAccess, vault: Drawer
+) -> None:
+    look(access, place)
+    assert vault.kept.pop(keys.token(INSTALLATION))
+    before = tokens_made(place.github)
+    look(access, place)
+    assert tokens_made(place.github) - before == 1
+
+
+def test_a_token_that_another_worker_renewed_is_used(place: Place, settings: Settings, vault: Drawer) -> None:
+    with app_access(settings, vault, SystemClock()) as one, app_access(settings, vault, SystemClock()) as other:
+        look(one, place)
+        look(other, place)
+        place.github.verb("tokens/expire")
+        before = tokens_made(place.github)
+        look(one, place)
+        look(other, place)
+        assert tokens_made(place.github) - before == 1
+
+
+def test_credentials_that_stay_refused_are_forbidden_after_two_tries(place: Place, access: AppAccess) -> None:
+    look(access, place)
+    order = {"kind": "status", "status": 401, "body": {"message": "Bad credentials"}, "count": 9}
+    place.github.fault(f"GET /repos/{place.name}/collab", **order)
+    with pytest.raises(Forbidden):
+        look(access, place)
+    assert place.asked()[1:] == ["GET 401"] * 2
+
+
+def test_the_second_key_is_used_when_the_first_is_refused(place: Place, settings: Settings, vault: Drawer) -> None:
+    """The bench takes any signature, so a refusal is ordered as GitHub words it."""
+    good = settings.require_app().private_keys[0]
+    refused = {"message": "A JSON web token could not be decoded"}
+    place.github.fault("POST /app/installations/100/access_tokens", kind="status", status=401, body=refused)
+    with app_access(with_keys(settings, another_key(), good), vault, SystemClock()) as access:
+        assert look(access, place) == "write"
+
+
+def test_the_second_key_is_used_when_the_first_is_damaged(place: Place, settings: Settings, vault: Drawer) -> None:
+    good = settings.require_app().private_keys[0]
+    damaged = SecretStr("-----BEGIN PRIVATE KEY-----\nYWJj\n-----END PRIVATE KEY-----")
+    with app_access(with_keys(settings, damaged, good), vault, SystemClock()) as access:
+        assert look(access, place) == "write"
+    alone = app_access(with_keys(settings, damaged), Drawer(), SystemClock())
+    with alone as access, pytest.raises(Forbidden, match="ASSAY_APP_PRIVATE_KEY"):
+        look(access, place)
+
+
+def test_without_an_accepted_key_the_remedy_is_named(place: Place, access: AppAccess) -> None:
+    body = {"message": "'Expiration time' claim ('exp') is too far in the future"}
+    place.github.fault("POST /app/installations/100/access_tokens", kind="status", status=401, body=body, count=9)
+    with pytest.raises(Forbidden, match=r"too far in the future.*assay doctor"):
+        look(access, place)
+
+
+def test_an_app_that_was_uninstalled_is_gone(place: Place, access: AppAccess) -> None:
+    assert place.name
+    with pytest.raises(Gone, match="uninstalled"):
+        access.api(InstallationId(999)).get("/installation/repositories", Permission)
+
+
+def test_a_suspended_installation_is_gone(place: Place, access: AppAccess) -> None:
+    body = {"message": "This installation has been suspended"}
+    place.github.fault("POST /app/installations/100/access_tokens", kind="status", status=403, body=body)
+    with pytest.raises(Gone, match="suspended"):
+        look(access, place)
+
+
+def test_one_connection_serves_all_requests_from_all_threads(place: Place, settings: Settings, vault: Drawer) -> None:
+    with Counter(place.github.ready.port) as door:
+        through = replace(settings, github_api_url=f"http://127.0.0.1:{door.port}")
+        with app_access(through, vault, SystemClock()) as access:
+            look(access, place)
+            for _ in range(3):
+                thread = Thread(target=look, args=(access, place))
+                thread.start()
+                thread.join()
+            look(access, place)
+        assert len(place.asked()) == 5
+        assert door.connections == 1
+
+
+def test_threads_that_ask_at_the_same_time_are_all_answered(place: Place, access: AppAccess) -> None:
+    look(access, place)
+    place.github.fault(f"GET /repos/{place.name}/collab", kind="slow", ms=300, count=4)
+    with ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(look, access, place) for _ in range(4)]
+        assert [one.result() for one in asked] == ["write"] * 4
+
+
+def test_only_so_many_installations_keep_a_connection(place: Place, settings: Settings, vault: Drawer) -> None:
+    with Counter(place.github.ready.port) as door:
+        through = replace(settings, github_api_url=f"http://127.0.0.1:{door.port}")
+        with app_access(through, vault, SystemClock()) as access:
+            look(access, place)
+            kept = access.api(INSTALLATION)
+            for number in range(MOST_OPEN - 1):
+                access.api(InstallationId(1000 + number))
+            assert access.api(INSTALLATION) is kept
+            for number in range(MOST_OPEN):
+                access.api(InstallationId(1000 + number))
+            look(access, place)
+            assert access.api(INSTALLATION) is not kept
+        assert door.connections == 2
+
+
+@pytest.mark.parametrize("kind", ["reset", "status"])
+def test_a_read_is_repeated_after_a_broken_connection_and_after_a_5xx(
+    place: Place, access: AppAccess, kind: str
+) -> None:
+    place.github.fault(f"GET /repos/{place.name}/collab", kind=kind, count=2)
+    assert look(access, place) == "write"
+    place.github.fault(f"GET /repos/{place.name}/collab", kind=kind, count=3)
+    with pytest.raises(Unavailable, match="GitHub"):
+        look(access, place)
+    assert len(place.asked()) == 6
+
+
+def test_a_write_is_sent_once(place: Place, access: AppAccess) -> None:
+    place.github.fault("POST .*/check-runs", status=502)
+    call = Call("POST", f"/repos/{place.name}/check-runs", body={"name": "x", "head_sha": "0" * 40})
+    with pytest.raises(Unavailable, match="answered 502"):
+        access.api(INSTALLATION).fetch(call, Permission)
+    assert place.asked() == ["POST 502"]
+
+
+def test_silence_is_not_waited_for_twice(place: Place, settings: Settings, vault: Drawer) -> None:
+    hasty = replace(settings, timing=replace(settings.timing, github_timeout=0.3))
+    with app_access(hasty, vault, SystemClock()) as access:
+        look(access, place)
+        place.github.fault(f"GET /repos/{place.name}/collab", kind="timeout", ms=1000, count=3)
+        with pytest.raises(Unavailable, match="no answer in time"):
+            look(access, place)
+
+
+@pytest.mark.parametrize(
+    ("order", "seconds"), [({"kind": "secondary", "retry_after": 7}, 7), ({"kind": "secondary"}, 60)]
+)
+def test_a_secondary_limit_says_when_to_come_back(
+    place: Place, access: AppAccess, order: dict[str, object], seconds: int
+) -> None:
+    place.github.fault(f"GET /repos/{place.name}/collab", **order)
+    with pytest.raises(RateLimited) as caught:
+        look(access, place)
+    wait = caught.value.retry_at - SystemClock().now()
+    assert timedelta(seconds=seconds - 5) < wait <= timedelta(seconds=seconds + 1)
+    assert caught.value.retry_at.microsecond == 0
+    assert len(place.asked()) == 1
+
+
+class Book:
+    """What GitHub said of rate limits, for several processes."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Left] = {}
+
+    def left(self, installation: InstallationId) -> dict[str, Left]:
+        assert installation == INSTALLATION
+        return self.kept
+
+    def put(self, installation: InstallationId, resource: str, left: Left) -> None:
+        assert installation == INSTALLATION
+        self.kept[resource] = left
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        {"kind": "secondary", "retry_after": 30},
+        {"kind": "secondary"},
+        {
+            "kind": "status",
+            "status": 200,
+            "body": {"errors": [{"message": "You have exceeded a secondary rate limit"}]},
+        },
+    ],
+    ids=["with a time", "without one", "GraphQL's"],
+)
+def test_while_a_secondary_limit_lasts_no_process_asks_for_this_installation(
+    place: Place, settings: Settings, vault: Drawer, order: dict[str, object]
+) -> None:
+    book = Book()
+    place.github.fault("POST /graphql", count=100, **order)
+    owner, _, name = place.name.partition("/")
+    query = "query Q($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
+    for _ in range(20):
+        with app_access(settings, vault, SystemClock(), book) as one, pytest.raises(RateLimited):
+            one.api(INSTALLATION).query(query, {"owner": owner, "name": name}, PullState)
+        with app_access(settings, vault, SystemClock(), book) as one, pytest.raises(RateLimited):
+            look(one, place)
+    place.github.clear_faults()
+    assert place.asked() == ["Q"]
+
+
+def test_a_used_up_limit_says_when_it_starts_anew(place: Place, access: AppAccess) -> None:
+    look(access, place)
+    place.github.verb("rate", remaining=0, reset_in=600)
+    try:
+        with pytest.raises(RateLimited) as rest:
+            look(access, place)
+        with pytest.raises(RateLimited) as graph:
+            access.api(INSTALLATION).query("query Q { viewer { login } }", {}, PullState)
+    finally:
+        place.github.verb("rate", remaining=5000, reset_in=600)
+    for caught in (rest, graph):
+        assert timedelta(seconds=590) < caught.value.retry_at - SystemClock().now() <= timedelta(seconds=600)
+
+
+def test_an_answer_that_is_not_githubs_is_an_outage(place: Place, access: AppAccess) -> None:
+    place.github.fault(f"GET /repos/{place.name}/collab", kind="status", status=200, body={"hello": "world"})
+    with pytest.raises(Unavailable, match="permission: Field required"):
+        look(access, place)
+
+
+def test_a_server_that_is_not_there_is_an_outage(settings: Settings, vault: Drawer) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    nowhere = replace(settings, github_api_url=f"http://127.0.0.1:{port}")
+    closed = app_access(nowhere, vault, SystemClock())
+    with closed as access, pytest.raises(Unavailable, match="the connection broke"):
+        access.api(INSTALLATION).get("/app", Permission)
+
+
+def test_enterprise_servers_paths_are_used(place: Place, settings: Settings, vault: Drawer) -> None:
+    pull = place.pull({"a.py": "x = 2\n"})
+    url = f"{settings.github_api_url}/api/v3"
+    with app_access(replace(settings, github_api_url=url), vault, SystemClock()) as access:
+        assert look(access, place) == "write"
+        assert GitHubPullSource(access, looking(None, url)).head_sha(pull.request) == pull.sha
+    assert [one["path"] for one in place.exchanges()][-1] == "/api/graphql"
+
+
+@pytest.mark.parametrize(
+    ("rest", "graph"),
+    [
+        ("https://api.github.com", "https://api.github.com/graphql"),
+        ("https://git.example.com/api/v3", "https://git.example.com/api/graphql"),
+        ("https://git.example.com/api/v3/", "https://git.example.com/api/graphql"),
+        ("http://127.0.0.1:9/", "http://127.0.0.1:9/graphql"),
+    ],
+)
+def test_graphql_is_found_beside_the_rest_api(rest: str, graph: str) -> None:
+    assert graphql_url(rest) == graph
+
+
+def test_a_persons_token_that_is_refused_names_its_variable(place: Place, settings: Settings) -> None:
+    wrong = token_access(replace(settings, github_token=SecretStr("ghp_wrong")), SystemClock())
+    with wrong as access, pytest.raises(Forbidden, match="GITHUB_TOKEN"):
+        access.api(InstallationId(0)).get(f"/repos/{place.name}/collaborators/bob/permission", Permission)
+
+
+def test_without_an_app_the_missing_variable_is_named(settings: Settings, vault: Drawer) -> None:
+    with (
+        pytest.raises(SettingError, match="ASSAY_APP_ID"),
+        app_access(replace(settings, app=None), vault, SystemClock()),
+    ):
+        pass
+
+
+def test_no_error_tells_a_secret(place: Place, access: AppAccess, vault: Drawer) -> None:
+    place.github.fault(f"GET /repos/{place.name}/collab", status=500, count=3)
+    with pytest.raises(Unavailable) as caught:
+        look(access, place)
+    [token] = vault.kept.values()
+    assert not re.search(re.escape(token.decode()), str(caught.value))

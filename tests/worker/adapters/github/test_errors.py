@@ -1,0 +1,215 @@
+"""Every kind of refusal and outage, and what the product calls it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from githubkit.exception import AuthCredentialError, RequestError
+
+from tests.worker.adapters.github.conftest import INSTALLATION, Place
+from tests.world.github_bench import GitHub
+from worker.adapters.github.client import AppAccess, Call
+from worker.adapters.github.errors import GITHUB, BadRequest, Throttled, TooLargeToShow, missing, reset_time, told
+from worker.adapters.github.responses import Permission, PullState
+from worker.domain.ids import InstallationId
+from worker.errors import AssayError, Bug, Forbidden, Gone, Outage, RateLimited, RetryRule, Unavailable, classify
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+RULE = RetryRule(attempts=3, first_delay=timedelta(seconds=1))
+SLOW = "Server Error: Sorry, this diff is taking too long to generate."
+LOADED = "Server Error: Sorry, this diff is temporarily unavailable due to heavy server load."
+
+
+@pytest.fixture(scope="module")
+def place(github: GitHub) -> Place:
+    """One repository for all rows of the tables: every answer here is ordered."""
+    name = f"refusals-{uuid4().hex[:8]}"
+    github.verb("repo", name=name)
+    return Place(github, f"acme/{name}")
+
+
+@pytest.fixture(autouse=True)
+def clear(github: GitHub) -> Iterator[None]:
+    yield
+    github.clear_faults()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "message", "kind", "words"),
+    [
+        ("GET", "/pulls/1", 403, "Resource not accessible by integration", Forbidden, "pull_requests: read"),
+        ("POST", "/check-runs", 403, "Resource not accessible by integration", Forbidden, "checks: write"),
+        ("GET", "/commits/x/check-runs", 403, "no", Forbidden, "checks: read"),
+        ("GET", "/commits/x/status", 403, "no", Forbidden, "statuses: read"),
+        ("GET", "/contents/a.py", 403, "no", Forbidden, "contents: read"),
+        ("POST", "/issues/comments/1/reactions", 403, "no", Forbidden, "pull_requests: write"),
+        ("GET", "/issues/1", 403, "no", Forbidden, "issues: read"),
+        ("GET", "/collaborators/bob/permission", 403, "no", Forbidden, "metadata: read"),
+        ("GET", "/pulls/1", 451, "Repository access blocked", Forbidden, "access blocked"),
+        ("GET", "/pulls/1", 404, "Not Found", Gone, "deleted"),
+        ("PATCH", "/check-runs/1", 404, "Not Found", Gone, "check run deleted"),
+        ("POST", "/issues/comments/1/reactions", 404, "Not Found", Gone, "comment deleted"),
+        ("GET", "/pulls/1", 410, "Gone", Gone, "deleted"),
+        ("POST", "/check-runs", 422, "No commit found for SHA: f00", Gone, "head commit deleted"),
+        ("POST", "/check-runs", 422, "Invalid request.", BadRequest, "422 to POST"),
+        ("GET", "/pulls/1", 400, "Problems parsing JSON", BadRequest, "Problems parsing JSON"),
+        ("GET", "/pulls/1", 406, "the diff exceeded", TooLargeToShow, "the diff exceeded"),
+        ("GET", "/pulls/1", 422, SLOW, TooLargeToShow, "too long to generate"),
+        ("GET", "/pulls/1", 422, LOADED, TooLargeToShow, "heavy server load"),
+        ("GET", "/pulls/1", 429, "Too many requests", Throttled, "again at"),
+        ("GET", "/pulls/1", 403, "You have exceeded a secondary rate limit.", Throttled, "again at"),
+        ("PATCH", "/check-runs/1", 500, "Server Error", Unavailable, "answered 500 to PATCH"),
+        ("PATCH", "/check-runs/1", 503, "Unavailable", Unavailable, "answered 503"),
+    ],
+)
+def test_every_refusal_of_the_rest_api_has_its_name(  # noqa: PLR0913, PLR0917 - a table's columns
+    place: Place,
+    access: AppAccess,
+    method: str,
+    path: str,
+    status: int,
+    message: str,
+    kind: type[AssayError],
+    words: str,
+) -> None:
+    place.github.fault(f"{method} .*{place.name}", kind="status", status=status, body={"message": message})
+    body = None if method == "GET" else {"content": "eyes"}
+    with pytest.raises(kind, match=re.escape(words)) as caught:
+        access.api(INSTALLATION).fetch(Call(method, f"/repos/{place.name}{path}", body=body), Permission)
+    assert type(caught.value) is kind or kind is Unavailable
+
+
+QUERY = "query Odd($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { name } }"
+PULL = ["repository", "pullRequest"]
+COMMENT = ["updateIssueComment"]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        ({"type": "RATE_LIMITED", "message": "API rate limit exceeded"}, RateLimited, "again at"),
+        ({"type": "RATE_LIMIT", "message": "API rate limit exceeded"}, RateLimited, "again at"),
+        ({"message": "You have exceeded a secondary rate limit"}, Throttled, "again at"),
+        ({"type": "NOT_FOUND", "path": ["repository"], "message": "no"}, Gone, "repository deleted, or the App"),
+        ({"type": "NOT_FOUND", "path": PULL, "message": "no"}, Gone, "deleted"),
+        ({"type": "FORBIDDEN", "path": PULL, "message": "no"}, Forbidden, "pull_requests: read"),
+        ({"type": "FORBIDDEN", "path": [*PULL, "statusCheckRollup"], "message": "no"}, Forbidden, "checks: read and"),
+        ({"type": "FORBIDDEN", "path": ["repository", "object"], "message": "no"}, Forbidden, "contents: read"),
+        ({"type": "FORBIDDEN", "path": ["viewer"], "message": "no"}, Forbidden, "metadata: read"),
+        ({"type": "INSUFFICIENT_SCOPES", "path": PULL, "message": "no"}, Forbidden, "pull_requests: read"),
+        ({"type": "SERVICE_UNAVAILABLE", "path": PULL, "message": "oops"}, Unavailable, "oops (at repository.pull"),
+        ({"type": "SOMETHING_NEW", "path": PULL, "message": "oops"}, Outage, "SOMETHING_NEW: oops (at repository.pull"),
+        ({"type": "SOMETHING_NEW", "message": "oops"}, Outage, "SOMETHING_NEW: oops"),
+        ({"type": "UNPROCESSABLE", "path": PULL, "message": "no"}, BadRequest, "repository.pullRequest: no"),
+        ({"type": "SOMETHING_NEW", "path": COMMENT, "message": "no"}, Forbidden, "updateIssueComment (SOMETHING_NEW)"),
+        ({"type": "UNPROCESSABLE", "path": COMMENT, "message": "locked"}, Forbidden, '(UNPROCESSABLE): "locked"'),
+        ({"type": "SERVICE_UNAVAILABLE", "path": COMMENT, "message": "oops"}, Unavailable, "oops (at updateIssue"),
+        ({"message": "Something went wrong while executing your query."}, Unavailable, "Something went wrong"),
+        ({"message": "Field 'x' doesn't exist", "extensions": {"code": "undefinedField"}}, BadRequest, "Field 'x'"),
+        ({"type": "MAX_NODE_LIMIT_EXCEEDED", "message": "too many nodes"}, BadRequest, "too many nodes"),
+    ],
+)
+def test_every_error_of_graphql_has_its_name(
+    place: Place, access: AppAccess, error: Mapping[str, Any], kind: type[AssayError], words: str
+) -> None:
+    body = {"data": None, "errors": [error]}
+    place.github.fault("POST /graphql Odd", kind="status", status=200, body=body, count=3)
+    owner, name = place.name.split("/")
+    with pytest.raises(kind, match=re.escape(words)) as caught:
+        access.api(INSTALLATION).query(QUERY, {"owner": owner, "name": name}, PullState)
+    assert type(caught.value) is kind or kind is Unavailable
+
+
+@pytest.mark.parametrize(
+    ("error", "times"),
+    [
+        ({"type": "SERVICE_UNAVAILABLE", "path": PULL}, 3),
+        ({"path": PULL}, 3),
+        ({}, 3),
+        ({"type": "SOMETHING_NEW", "path": PULL}, 1),
+        ({"type": "SOMETHING_NEW"}, 1),
+        ({"type": "SOMETHING_NEW", "path": COMMENT}, 1),
+        ({"path": COMMENT}, 3),
+    ],
+)
+def test_only_what_is_known_to_pass_is_asked_again_at_once(
+    place: Place, access: AppAccess, error: Mapping[str, Any], times: int
+) -> None:
+    body = {"data": None, "errors": [{"message": "oops", **error}]}
+    place.github.fault("POST /graphql Odd", kind="status", status=200, body=body, count=3)
+    owner, name = place.name.split("/")
+    before = len(place.asked())
+    with pytest.raises(AssayError):
+        access.api(INSTALLATION).query(QUERY, {"owner": owner, "name": name}, PullState)
+    assert len(place.asked()) - before == times
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        [*PULL, "closingIssuesReferences", "nodes", 2],
+        ["repository", "issue_0"],
+        ["repository", "issue_0", "userContentEdits"],
+        ["repository", "issue_0", "timelineItems"],
+        [*PULL, "baseRef", "refUpdateRule"],
+        [*PULL, "baseRef", "rules"],
+    ],
+)
+def test_what_a_dossier_can_do_without_is_no_error(place: Place, access: AppAccess, path: list[str | int]) -> None:
+    head = {"state": "OPEN", "headRefOid": "0" * 40}
+    for kind in ("FORBIDDEN", "NOT_FOUND"):
+        body = {"data": head, "errors": [{"type": kind, "path": path, "message": "no"}]}
+        place.github.fault("POST /graphql Odd", kind="status", status=200, body=body)
+        owner, name = place.name.split("/")
+        assert access.api(INSTALLATION).query(QUERY, {"owner": owner, "name": name}, PullState).state == "OPEN"
+
+
+@pytest.mark.parametrize("page", ["<html>Bad gateway</html>", {"message": 5}])
+def test_a_refusal_that_is_not_githubs_is_told_as_such(place: Place, access: AppAccess, page: object) -> None:
+    place.github.fault(f"GET .*{place.name}", kind="status", status=418, body=page)
+    with pytest.raises(BadRequest, match="not GitHub's"):
+        access.api(INSTALLATION).get(f"/repos/{place.name}/pulls/1", Permission)
+
+
+def test_an_uninstalled_app_is_told_from_a_deleted_thing() -> None:
+    assert missing("/app/installations/5/access_tokens") == "uninstalled"
+    assert missing("/repos/a/b/pulls/1") == "deleted"
+
+
+def test_an_error_of_ours_inside_githubkit_comes_out_as_it_was() -> None:
+    ours = Unavailable("Redis", "gone")
+    assert told(RequestError(ours), NOW) is ours
+    assert told(RequestError(RequestError(ours)), NOW) is ours
+
+
+def test_what_githubkit_could_not_even_send_is_an_outage() -> None:
+    found = told(AuthCredentialError("odd"), NOW)
+    assert (type(found), str(found)) == (
+        Unavailable,
+        "GitHub is unavailable: the request was not sent (AuthCredentialError)",
+    )
+
+
+def test_a_wrong_request_is_a_bug_and_not_an_abstention() -> None:
+    assert classify(BadRequest("422"), 1, RULE) == Bug()
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"x-ratelimit-reset": "1795176000"}, datetime(2026, 11, 20, 12, tzinfo=UTC)),
+        ({"x-ratelimit-reset": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_the_reset_time_is_read_from_the_headers(headers: Mapping[str, str], expected: datetime | None) -> None:
+    assert reset_time(headers) == expected
+
+
+def test_an_unknown_installation_is_gone(access: AppAccess) -> None:
+    with pytest.raises(AssayError, match="uninstalled"):
+        access.api(InstallationId(5)).get("/repos/acme/x", Permission)
+    assert GITHUB == "GitHub"

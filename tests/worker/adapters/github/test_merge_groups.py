@@ -1,0 +1,193 @@
+"""A merge group as GitHub tells of it: asked for by number, compared by its own commits, shown in one check run."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.worker.adapters.github.conftest import INSTALLATION, Opened, Place
+from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
+from worker.adapters.github.client import AppAccess
+from worker.adapters.github.merge_groups import GitHubGroups, Head, group_external_id
+from worker.adapters.github.pull_requests import looking
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.merge_group import MergeGroup, pull_of
+from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId
+from worker.errors import Gone, Unavailable
+from worker.judge.merge_group import Published
+from worker.publishing.check_runs import no_lease
+from worker.settings import Settings
+
+CHANGE = {"a.py": "x = 1\ny = 3\n"}
+
+
+@pytest.fixture
+def groups(access: AppAccess, settings: Settings) -> GitHubGroups:
+    return GitHubGroups(access, looking(settings.require_app().app_id, settings.github_api_url))
+
+
+@pytest.fixture
+def checks(access: AppAccess, settings: Settings) -> GitHubCheckRuns:
+    return GitHubChecks(access, settings.require_app().app_id).under(no_lease)
+
+
+def queued(place: Place, pull: Opened, **options: Any) -> MergeGroup:
+    made = place.github.verb("merge-group", repo=place.name, pulls=[pull.number], **options)
+    return MergeGroup(
+        installation_id=INSTALLATION,
+        repository_id=RepositoryId(1),
+        repository=place.name,
+        head_sha=made["head_sha"],
+        base_sha=made["base_sha"],
+        base_ref=made["base_ref"],
+        head_ref=made["head_ref"],
+        delivery_id=DeliveryId("d"),
+        at=datetime(2026, 11, 20, tzinfo=UTC),
+    )
+
+
+@pytest.mark.slow
+def test_the_ref_that_github_gives_names_the_pull_request(place: Place) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    assert pull_of(group.head_ref, group.base_ref) == pull.number
+
+
+def test_a_pull_request_is_seen_by_its_number_also_where_the_commit_belongs_to_none(
+    place: Place, groups: GitHubGroups
+) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull, squash=True)
+    path = f"/repos/{place.name}/commits/{group.head_sha}/pulls"
+    assert place.github.user("alice", "GET", path) == []
+    assert groups.head(group, pull.number) == Head(pull.sha, is_closed=False)
+    assert groups.head(group, pull.number + 50) is None
+    pull.edit(state="closed")
+    assert groups.head(group, pull.number) == Head(pull.sha, is_closed=True)
+
+
+def test_our_newest_check_of_this_pull_request_counts_and_no_others(
+    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
+) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    assert groups.published(group, pull.number, pull.sha) is None
+    place.ci(pull.sha, "Assay", external_id=f"pull:{pull.number}", conclusion="success")
+    other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
+    checks.create(other, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
+    assert groups.published(group, pull.number, pull.sha) is None
+
+    ours = checks.create(pull.request, pull.sha, CheckContent("Judging", "Words"))
+    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), None, "Judging")
+    checks.update(pull.request, ours, CheckContent("Rejected", "Words", conclusion=Conclusion.FAILURE))
+    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), "failure", "Rejected")
+
+
+def test_our_check_is_told_with_the_head_in_one_request(
+    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
+) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
+    checks.create(pull.request, pull.sha, CheckContent("Before", "Words", conclusion=Conclusion.FAILURE))
+    place.github.verb("ci", repo=place.name, sha=pull.sha, name="Assay", external_id=f"pull:{pull.number}")
+    ours = checks.make(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
+    checks.create(other, pull.sha, CheckContent("Judging", "Words"))
+    before = len(place.asked())
+
+    assert groups.head(group, pull.number) == Head(pull.sha, is_closed=False)
+    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), "success", "Accepted")
+    assert place.asked()[before:] == ["AssayMember"]
+
+    checks.update(pull.request, ours, CheckContent("Rejected", "Words", conclusion=Conclusion.FAILURE))
+    now = groups.published(group, pull.number, pull.sha)
+    assert now == Published(CheckRunId(ours), "failure", "Rejected"), "what was told is used once"
+    assert place.asked()[-1] == "GET 200"
+
+
+def test_a_check_that_is_not_there_or_not_done_is_told_as_such(
+    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
+) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    groups.head(group, pull.number)
+    assert groups.published(group, pull.number, pull.sha) is None
+    ours = checks.create(pull.request, pull.sha, CheckContent("Judging", "Words"))
+    groups.head(group, pull.number)
+    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), None, "Judging")
+
+
+def test_what_graphql_can_not_tell_is_asked_of_rest(
+    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
+) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    ours = checks.create(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
+    run = {"url": "https://github.example/runs/abc", "externalId": f"pull:{pull.number}", "status": "COMPLETED"}
+    runs = {"totalCount": 1, "nodes": [{**run, "conclusion": "SUCCESS", "title": "Accepted"}]}
+    told: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"totalCount": 1, "nodes": [{"checkRuns": runs}]}, pull.sha),
+        ({"totalCount": 1, "nodes": [{"checkRuns": {**runs, "totalCount": 51}}]}, pull.sha),
+        ({"totalCount": 11, "nodes": []}, pull.sha),
+        ({"totalCount": 0, "nodes": []}, "f" * 40),
+    )
+    for suites, oid in told:
+        commits: dict[str, Any] = {"nodes": [{"commit": {"oid": oid, "checkSuites": suites}}]}
+        data = {"repository": {"pullRequest": {"state": "OPEN", "headRefOid": pull.sha, "commits": commits}}}
+        place.github.fault("POST /graphql AssayMember", kind="status", status=200, body={"data": data})
+        groups.head(group, pull.number)
+        assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), "success", "Accepted")
+        assert place.asked()[-1] == "GET 200"
+
+
+def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups: GitHubGroups) -> None:
+    first = place.pull(CHANGE)
+    place.push("second", {"b.py": "z = 1\n"})
+    second = place.opened("second")
+    before = queued(place, first)
+    group = queued(place, second, on=before.head_sha, squash=True)
+    assert group.base_sha == before.head_sha
+    diff = groups.diff(group) or ""
+    assert "+z = 1" in diff
+    assert "y = 3" not in diff
+
+
+@pytest.mark.slow
+def test_a_diff_that_is_too_large_is_not_shown(place: Place, groups: GitHubGroups) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    place.github.verb("fault", match="GET .*/compare/", status=406, body={"message": "too large"})
+    assert groups.diff(group) is None
+    place.github.verb("fault", match="GET .*/compare/", status=406, body={"message": "too large"})
+    with pytest.raises(Unavailable):
+        groups.dossier(pull.request, group)
+
+
+def test_a_dossier_of_a_group_is_the_pull_request_as_the_group_changes_it(place: Place, groups: GitHubGroups) -> None:
+    pull = place.pull(CHANGE, body="Words")
+    place.ci(pull.sha, "test", conclusion="failure")
+    group = queued(place, pull, files={"a.py": "x = 1\ny = 9\n"})
+    source = groups.pulls(group)
+    dossier = source.dossier(pull.request)
+    assert (dossier.pull_request.body, dossier.pull_request.number) == ("Words", pull.number)
+    assert (dossier.pull_request.head_sha, dossier.pull_request.base_sha) == (group.head_sha, group.base_sha)
+    assert "+y = 9" in dossier.diff
+    assert [(one.path, one.text) for one in dossier.files or ()] == [("a.py", "x = 1\ny = 9\n")]
+    assert dossier.ci is None
+    assert source.head_sha(pull.request) == pull.sha
+    with pytest.raises(Gone):
+        source.head_sha(pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})}))
+
+
+@pytest.mark.slow
+def test_a_groups_check_is_told_apart_from_its_pull_requests(
+    place: Place, access: AppAccess, settings: Settings
+) -> None:
+    pull = place.pull(CHANGE)
+    group = queued(place, pull)
+    app_id = settings.require_app().app_id
+    own = GitHubChecks(access, app_id, lambda _: group_external_id(pull.number)).under(no_lease)
+    made = own.create(pull.request, group.head_sha, CheckContent("Looking", "Words"))
+    assert own.create(pull.request, group.head_sha, CheckContent("Looking", "Words")) == made
+    assert GitHubChecks(access, app_id).under(no_lease).find(pull.request, group.head_sha) is None
+    assert [run["external_id"] for run in place.github.state(place.name)["check_runs"]] == [f"group:{pull.number}"]

@@ -1,0 +1,213 @@
+"""Check runs and commit statuses of a head, as the dossier's CI evidence.
+
+Does not fetch, and does not say what they mean together (`worker.dossier.assemble` does). Invariant: our own check is no
+evidence, a re-run replaces the run before it, and a required check that has not reported is there as pending. A workflow
+that waits for a maintainer's approval is there as one that did not run, and so is what the author's commit message silenced.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from worker.adapters.github.responses import CheckNote, GraphContext, GraphPull, Nodes, RuledRef, TipSuite
+from worker.domain.check.check_run import CHECK_NAME
+from worker.domain.dossier.dossier import AWAITING_APPROVAL, NOT_REPORTED, Ci, CiCheck, CiState
+from worker.domain.pattern import pattern
+from worker.domain.value import Value, replace
+
+REPORT_CHARACTERS: Final = 4000
+"""Of one failing check's report; a log belongs to its own page."""
+
+GOOD: Final = frozenset({None, "success", "neutral", "skipped"})
+STATUS_CONCLUSIONS: Final = {"SUCCESS": "success", "FAILURE": "failure", "ERROR": "failure"}
+SILENCING: Final = pattern(
+    r"\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|^skip-checks: *true *$", re.IGNORECASE | re.MULTILINE
+)
+"""What keeps workflows (GitHub's docs, "Skipping workflow runs") or all check suites ("Skipping and requesting checks") from running."""
+
+ACTIONS: Final = "github-actions"
+OF_THE_BASE: Final = "pull_request_target"
+"""What a workflow runs for that no words in a commit message keep away: it is the base branch's, and tests nothing of the head."""
+
+NOT_STARTED: Final = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Ourselves:
+    """Which checks are Assay's own. Without an App id only the name can tell."""
+
+    app_id: int | None
+
+    def wrote(self, context: GraphContext) -> bool:
+        if context.kind == "StatusContext":
+            return context.context == CHECK_NAME
+        app = context.check_suite.app if context.check_suite else None
+        if self.app_id is None or app is None:
+            return context.name == CHECK_NAME
+        return app.database_id == self.app_id
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What is known of a head's CI beside its reports.
+
+    `required`: the names that the base branch requires. `ignored`: names that are no evidence. `held`: workflows that wait
+    for approval. `silencing`: the words by which the head commit's author kept CI away, where there is any to keep away.
+    """
+
+    required: tuple[str, ...] = ()
+    ignored: frozenset[str] = frozenset()
+    held: tuple[str, ...] = ()
+    silencing: str | None = None
+
+
+def around(pull: GraphPull) -> Around:
+    """What GitHub told of a pull request's CI beside the reports."""
+    required = tuple(dict.fromkeys(required_checks(pull.base_ref))) if pull.base_ref else ()
+    suites = tuple(suite for tip in (pull.tip.seen if pull.tip else ()) for suite in _suites(tip.commit.check_suites))
+    message = next((one.commit.message for one in pull.commits.seen if one.commit.oid == pull.head_ref_oid), "")
+    has_ci = bool(set(required) - {CHECK_NAME}) or _base_reports(pull)
+    return Around(required, held=_held(suites), silencing=_silencing(message) if has_ci else None)
+
+
+def required_checks(base: RuledRef) -> Iterator[str]:
+    """What branch protection requires, and what rulesets do: neither tells of the other."""
+    rule = base.ref_update_rule
+    yield from (name for name in (rule.required_status_check_contexts or () if rule else ()) if name)
+    for one in base.rules.seen if base.rules else ():
+        yield from (check.name for check in (one.parameters.required_status_checks if one.parameters else ()))
+
+
+def _suites(found: Nodes[TipSuite] | None) -> tuple[TipSuite, ...]:
+    return found.seen if found else ()
+
+
+def _base_reports(pull: GraphPull) -> bool:
+    """Whether anything reported on the base branch's newest commit: a repository without CI has none to silence."""
+    rollup = pull.base_ref.target.status_check_rollup if pull.base_ref and pull.base_ref.target else None
+    return rollup is not None and rollup.contexts.total_count > 0
+
+
+def _held(suites: Iterable[TipSuite]) -> tuple[str, ...]:
+    """Workflows of which GitHub made a suite, and no run: somebody has to approve them first."""
+    names = [
+        suite.workflow_run.workflow.name if suite.workflow_run else (suite.app.slug if suite.app else "a workflow")
+        for suite in suites
+        if suite.conclusion == "ACTION_REQUIRED" and not (suite.check_runs and suite.check_runs.total_count)
+    ]
+    return tuple(dict.fromkeys(names))
+
+
+def _silencing(message: str) -> str | None:
+    found = SILENCING.search(message)
+    return found[0].strip() if found else None
+
+
+class Report(Value):
+    """One validator's word. `page`: where it is told whole. `is_workflow`: of what the author's words would have kept away."""
+
+    check: CiCheck
+    page: str = ""
+    is_workflow: bool = False
+
+
+def ci_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: Around) -> Ci:
+    """The validators of one head, the required ones first."""
+    return ci_from(reports_of(contexts, ourselves, around), around)
+
+
+def reports_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: Around) -> list[Report]:
+    """What each of them says, the required ones first."""
+    groups: dict[tuple[str, ...], list[GraphContext]] = {}
+    for context in contexts:
+        if not ourselves.wrote(context):
+            groups.setdefault(_identity(context), []).append(context)
+    reports = [
+        replace(found, check=found.check.model_copy(update={"required": True}))
+        if found.check.name in around.required
+        else found
+        for runs in groups.values()
+        if (found := _reported(runs)).check.name not in around.ignored
+    ]
+    names = {one.check.name for one in reports} | {CHECK_NAME} | around.ignored
+    awaited = [name for name in dict.fromkeys(around.required) if name not in names]
+    reports += [Report(CiCheck(name=name, status=NOT_REPORTED, conclusion=None, required=True)) for name in awaited]
+    reports += [Report(CiCheck(name=name, status=AWAITING_APPROVAL, conclusion=None)) for name in around.held]
+    return sorted(reports, key=lambda one: one.check.required is not True)
+
+
+def ci_from(reports: Sequence[Report], around: Around) -> Ci:
+    checks = tuple(one.check for one in reports)
+    silenced = None if _ran_all_the_same(reports, around) else around.silencing
+    return Ci(checks=checks, silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
+
+
+def _ran_all_the_same(reports: Sequence[Report], around: Around) -> bool:
+    """Whether CI ran, whatever words stand there: a workflow did, or all that is required. Others' Apps report anyway."""
+    done = [one for one in reports if one.check.conclusion is not None]
+    required = set(around.required) - {CHECK_NAME} - around.ignored
+    is_all_there = bool(required) and required <= {one.check.name for one in done}
+    return is_all_there or any(one.is_workflow for one in done)
+
+
+def _identity(context: GraphContext) -> tuple[str, ...]:
+    """What a re-run shares with the run before it. Two workflows may each have a job called `build`."""
+    suite = context.check_suite
+    app = suite.app.slug if suite and suite.app else ""
+    workflow = suite.workflow_run.workflow.name if suite and suite.workflow_run else ""
+    return (context.kind, app, workflow, context.name or context.context or "")
+
+
+def _reported(runs: Sequence[GraphContext]) -> Report:
+    newest = max(enumerate(runs), key=lambda one: (one[1].started_at or NOT_STARTED, one[0]))[1]
+    if newest.kind == "StatusContext":
+        return Report(_of_status(newest))
+    return Report(_of_run(newest, len(runs)), newest.details_url or "", _is_workflow(newest))
+
+
+def _is_workflow(run: GraphContext) -> bool:
+    suite = run.check_suite
+    is_of_actions = suite is not None and suite.app is not None and suite.app.slug == ACTIONS
+    event = suite.workflow_run.event if suite and suite.workflow_run else ""
+    return is_of_actions and event != OF_THE_BASE
+
+
+def _of_run(newest: GraphContext, attempt: int) -> CiCheck:
+    conclusion = newest.conclusion.lower() if newest.status == "COMPLETED" and newest.conclusion else None
+    return CiCheck(
+        name=newest.name or "",
+        app=newest.check_suite.app.slug if newest.check_suite and newest.check_suite.app else None,
+        status=(newest.status or "queued").lower(),
+        conclusion=conclusion,
+        required=newest.is_required,
+        attempt=attempt,
+        summary="" if conclusion in GOOD else _report(newest),
+    )
+
+
+def _of_status(context: GraphContext) -> CiCheck:
+    conclusion = STATUS_CONCLUSIONS.get(context.state or "")
+    return CiCheck(
+        name=context.context or "",
+        status="completed" if conclusion else (context.state or "pending").lower(),
+        conclusion=conclusion,
+        required=context.is_required,
+        summary="" if conclusion in GOOD else _cut(context.description or ""),
+    )
+
+
+def _report(run: GraphContext) -> str:
+    notes = run.annotations.seen if run.annotations else ()
+    parts = [run.title or "", run.summary or "", *(_note(note) for note in notes)]
+    return _cut("\n".join(part.strip() for part in parts if part.strip()))
+
+
+def _note(note: CheckNote) -> str:
+    place = f"{note.path}:{note.location.start.line}" if note.location else note.path
+    return f"{place}: {': '.join(words for words in (note.title, note.message) if words)}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= REPORT_CHARACTERS else f"{text[:REPORT_CHARACTERS]} …"

@@ -1,0 +1,448 @@
+"""Requests to GitHub: credentials, one kept connection, bounded retries, errors in our words.
+
+Does not know what is asked. Invariant: a request that may change something is sent once (except when GitHub
+refused the credential, which means that nothing was done); one that may be repeated is sent at most three times, and
+only after a broken connection or a 5xx. Nothing here sleeps: whoever has to wait is told until when.
+"""
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any, Final, Protocol, TypeVar
+
+from githubkit import GitHub, Response
+from githubkit.auth import AppAuthStrategy, AppInstallationAuthStrategy, TokenAuthStrategy, UnauthAuthStrategy
+from githubkit.cache import MemCacheStrategy
+from githubkit.exception import GitHubException, RequestError, RequestFailed
+from httpx import HTTPError, Request
+from httpx import Response as RawResponse
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from worker.adapters.github.errors import GITHUB, Throttled, Transient, Unauthorized, of_graphql, reset_time, told
+from worker.adapters.github.rate_limits import Budget, Need
+from worker.adapters.github.responses import GraphAnswer
+from worker.adapters.github.tokens import SharedTokens, SharedTokensStrategy
+from worker.domain.ids import InstallationId
+from worker.domain.ports import Clock, Fence, RateBook, Vault
+from worker.errors import AssayError, Forbidden, Outage
+from worker.settings import AppCredentials, Settings
+
+ATTEMPTS: Final = 3
+MOST_OPEN: Final = 64
+"""Installations whose connection is kept; a dispatcher serves thousands."""
+
+MOST_POLLED: Final = 40
+"""Answers that are kept for one installation: a sweep asks for 36 pages in the hour that a token lasts."""
+UNCHANGED: Final = 304
+USER_AGENT: Final = "assay"
+DIFF: Final = "application/vnd.github.diff"
+
+Model = TypeVar("Model", bound=BaseModel)
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. `is_repeatable`: sending it a second time changes nothing more.
+
+    `fence` is asked whenever it is about to be sent, with nothing between; what it raises is raised here, and nothing is sent.
+    `is_polled`: the same is asked again and again, and `etag` is that of the answer which is at hand.
+    """
+
+    method: str
+    path: str
+    params: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
+    body: Mapping[str, object] | None = None
+    accept: str | None = None
+    is_repeatable: bool = False
+    need: Need = Need.JUDGING
+    fence: Fence | None = None
+    is_polled: bool = False
+    etag: str | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        accept = {} if self.accept is None else {"Accept": self.accept}
+        return accept if self.etag is None else accept | {"If-None-Match": self.etag}
+
+
+FENCE: Final[ContextVar[Fence | None]] = ContextVar("fence", default=None)
+"""That of the request under way: whoever sends it may have to ask GitHub for a token first."""
+
+
+def ask_fence(request: Request) -> None:
+    """Httpx's hook, right before it sends anything."""
+    if (fence := FENCE.get()) is not None and not request.url.path.endswith("/access_tokens"):
+        fence()
+
+
+class Connection:
+    """One githubkit client with one HTTP connection pool, which every thread may use.
+
+    githubkit keeps the pool in a context variable, so each request runs in a copy of the context that opened it.
+    """
+
+    def __init__(self, github: GitHub[Any]) -> None:
+        self._github = github
+        self._context = copy_context()
+        self._context.run(github.__enter__)
+
+    def send(self, call: Call) -> Response[Any, Any]:
+        return self._context.copy().run(self._request, call)
+
+    def _request(self, call: Call) -> Response[Any, Any]:
+        FENCE.set(call.fence)  # in a context of its own
+        return self._github.request(  # pyright: ignore[reportUnknownMemberType] - githubkit leaves a dict bare
+            call.method,
+            call.path,
+            params=dict(call.params) or None,
+            json=call.body,
+            headers=call.headers or None,
+        )
+
+    def tail(self, path: str, most_read: int, most_kept: int) -> bytes:
+        return self._context.copy().run(self._tail, path, most_read, most_kept)
+
+    def _tail(self, path: str, most_read: int, most_kept: int) -> bytes:
+        raw = self._streamed(path)
+        kept, read = b"", 0
+        try:
+            for chunk in raw.iter_bytes():
+                kept, read = (kept + chunk)[-most_kept:], read + len(chunk)
+                if read >= most_read:
+                    break
+        except HTTPError as error:
+            raise RequestError(error) from error
+        finally:
+            raw.close()
+        return kept
+
+    def _streamed(self, path: str) -> RawResponse:
+        try:
+            return self._github.request("GET", path, stream=True).raw_response  # pyright: ignore[reportUnknownMemberType] - as above
+        except RequestFailed as error:
+            error.response.raw_response.read()
+            raise
+
+    def close(self) -> None:
+        self._context.run(self._github.__exit__)
+
+
+class Api:
+    """What one credential may ask. Holds one connection for each key that was needed."""
+
+    def __init__(
+        self, connects: Sequence[Callable[[], Connection]], base_url: str, clock: Clock, budget: Budget | None = None
+    ) -> None:
+        self._budget = budget
+        self._connects = connects
+        self._connections: dict[int, Connection] = {}
+        self._polled: dict[tuple[object, ...], tuple[str, object]] = {}
+        self._key = 0
+        self._lock = Lock()
+        self._graphql_url = graphql_url(base_url)
+        self._clock = clock
+
+    def get(self, path: str, reply: type[Model], **params: str | int) -> Model:
+        return self.fetch(Call("GET", path, params, is_repeatable=True), reply)
+
+    def get_bytes(self, path: str, accept: str) -> bytes:
+        return self._answer(Call("GET", path, accept=accept, is_repeatable=True)).content
+
+    def tail(self, path: str, most_read: int, most_kept: int) -> bytes:
+        """The end of what is at *path*, which may be elsewhere: the last *most_kept* of at most *most_read* bytes."""
+        return self._with_credential(lambda connection: connection.tail(path, most_read, most_kept))
+
+    def fetch(self, call: Call, reply: type[Model]) -> Model:
+        """Send one call and read its answer. One that is polled, and the same as before, GitHub neither sends nor counts."""
+        if not call.is_polled:
+            return read(self._answer(call).content, reply, call.path)
+        place = (reply, call.path, *sorted(call.params.items()))
+        etag, known = self._polled.get(place, (None, None))
+        response = self._answer(replace(call, etag=etag))
+        if response.status_code == UNCHANGED and isinstance(known, reply):
+            return known
+        found = read(response.content, reply, call.path)
+        self._remember(place, response.headers.get("etag"), found)
+        return found
+
+    def _remember(self, place: tuple[object, ...], etag: str | None, found: BaseModel) -> None:
+        """Parsed, which takes a twentieth of the text; what was remembered first is forgotten where there are many."""
+        with self._lock:
+            self._polled.pop(place, None)
+            if etag is not None:
+                self._polled[place] = (etag, found)
+            while len(self._polled) > MOST_POLLED:
+                del self._polled[next(iter(self._polled))]
+
+    def fetch_with_headers(self, call: Call, reply: type[Model]) -> tuple[Model, Mapping[str, str]]:
+        """As `fetch`, with the headers of the answer, their names in small letters."""
+        response = self._answer(call)
+        named = {name.lower(): value for name, value in response.headers.items()}
+        return read(response.content, reply, call.path), named
+
+    def headers(self, call: Call) -> Mapping[str, str]:
+        return dict(self._answer(call).headers)
+
+    def query(
+        self, document: str, variables: Mapping[str, object], reply: type[Model], need: Need = Need.JUDGING
+    ) -> Model:
+        """Ask GraphQL. What the answer leaves out is None where `is_optional` says that we can do without."""
+        call = Call(
+            "POST",
+            self._graphql_url,
+            body={"query": document, "variables": dict(variables)},
+            is_repeatable=True,
+            need=need,
+        )
+        return repeated(lambda: self._queried(call, reply), ATTEMPTS)
+
+    def _queried(self, call: Call, reply: type[Model]) -> Model:
+        response = self._authorized(call)
+        answer = read(response.content, GraphAnswer, "/graphql")
+        if error := of_graphql(answer.errors, self._clock.now(), reset_time(response.headers)):
+            self._heed(call, error)
+            raise error
+        return understood(lambda: reply.model_validate(answer.data), "/graphql")
+
+    def _answer(self, call: Call) -> Response[Any, Any]:
+        return repeated(lambda: self._authorized(call), ATTEMPTS if call.is_repeatable else 1)
+
+    def _authorized(self, call: Call) -> Response[Any, Any]:
+        """Raises RateLimited without asking where what is left is kept for something more urgent."""
+        if self._budget is not None:
+            self._budget.admit("graphql" if call.path == self._graphql_url else "core", call.need)
+        try:
+            response = self._with_credential(lambda connection: connection.send(call))
+        except Throttled as error:
+            self._heed(call, error)
+            raise
+        self._note(response.headers)
+        return response
+
+    def _heed(self, call: Call, error: AssayError) -> None:
+        """A secondary limit that this call met is one of all processes that ask for this installation."""
+        if self._budget is not None and isinstance(error, Throttled):
+            self._budget.throttled(call.need, error.retry_at)
+
+    def _note(self, headers: Mapping[str, str]) -> None:
+        if self._budget is not None:
+            self._budget.seen(headers)
+
+    def _with_credential(self, send: Callable[[Connection], Answer]) -> Answer:
+        """Send; after a 401 try what other credential there is: a fresh token, then the other key."""
+        for _ in range(len(self._connects) + 1):
+            key = self._key
+            try:
+                return self._sent(self._connection(key), send)
+            except Unauthorized as refusal:
+                if not self._try_another(key, refusal):
+                    raise Forbidden(f"GitHub refuses our credentials: {refusal}. {self._remedy(refusal)}") from refusal
+        raise Forbidden("GitHub refuses a token that it has just made")
+
+    def _sent(self, connection: Connection, send: Callable[[Connection], Answer]) -> Answer:
+        try:
+            return send(connection)
+        except GitHubException as error:
+            if isinstance(error, RequestFailed):
+                self._note(error.response.headers)
+            raise told(error, self._clock.now()) from error
+
+    def _connection(self, key: int) -> Connection:
+        with self._lock:
+            if key not in self._connections:
+                self._connections[key] = self._connects[key]()
+            return self._connections[key]
+
+    def _try_another(self, refused_key: int, refusal: Unauthorized) -> bool:
+        if not refusal.of_app:
+            return self.forget(refusal.credential)
+        with self._lock:
+            if self._key == refused_key and refused_key + 1 < len(self._connects):
+                self._key += 1
+            return self._key != refused_key
+
+    def forget(self, token: str) -> bool:  # noqa: ARG002 - only an installation can do that
+        """Forget a refused token; whether there can be another one."""
+        return False
+
+    def _remedy(self, refusal: Unauthorized) -> str:
+        if refusal.of_app:
+            return "Check ASSAY_APP_ID, ASSAY_APP_PRIVATE_KEY and this machine's clock with `assay doctor`"
+        return "Check GITHUB_TOKEN"
+
+    def close(self) -> None:
+        """Close what is open. Asked again, it would open anew."""
+        with self._lock:
+            connections, self._connections = self._connections, {}
+        for connection in connections.values():
+            connection.close()
+
+
+class InstallationApi(Api):
+    """An installation's view: its tokens are made from the App's key, and made anew when refused."""
+
+    def __init__(
+        self, connects: Sequence[Callable[[], Connection]], base_url: str, tokens: SharedTokens, knows: "Knows"
+    ) -> None:
+        super().__init__(connects, base_url, knows.clock, knows.budget)
+        self._tokens = tokens
+
+    def forget(self, token: str) -> bool:
+        self._tokens.refuse(token)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Knows:
+    """The time, and what an installation has left."""
+
+    clock: Clock
+    budget: Budget | None = None
+
+
+class Access(Protocol):
+    """Who we are to GitHub."""
+
+    def api(self, installation_id: InstallationId) -> Api: ...
+
+
+class AppAccess:
+    """The App's way into each of its installations. Made by `app_access`."""
+
+    def __init__(self, settings: Settings, vault: Vault, clock: Clock, rates: RateBook | None = None) -> None:
+        self._rates = rates
+        self._credentials = settings.require_app()
+        self._settings = settings
+        self._vault = vault
+        self._clock = clock
+        self._lock = Lock()
+        self._apis: dict[InstallationId, Api] = {}
+
+    def api(self, installation_id: InstallationId) -> Api:
+        """What this installation may ask. The one that was not wanted for longest is closed when there are many."""
+        with self._lock:
+            api = self._apis.pop(installation_id, None) or self._open(installation_id)
+            self._apis[installation_id] = api
+            stale = self._apis.pop(next(iter(self._apis))) if len(self._apis) > MOST_OPEN else None
+        if stale is not None:
+            stale.close()
+        return api
+
+    def _open(self, installation_id: InstallationId) -> Api:
+        tokens = SharedTokens(self._vault, installation_id)
+
+        def connect(key: SecretStr) -> Callable[[], Connection]:
+            auth = AppInstallationAuthStrategy(
+                self._credentials.app_id, key.get_secret_value(), installation_id=installation_id
+            )
+            return lambda: connected(self._settings, auth, tokens)
+
+        connects = [connect(key) for key in self._credentials.private_keys]
+        budget = None if self._rates is None else Budget(installation_id, self._rates, self._clock)
+        return InstallationApi(connects, self._settings.github_api_url, tokens, Knows(self._clock, budget))
+
+    def close(self) -> None:
+        for api in self._apis.values():
+            api.close()
+
+
+class OneAccess:
+    """The same credential wherever it looks: a person's token, or none."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def api(self, installation_id: InstallationId) -> Api:  # noqa: ARG002 - a token knows no installations
+        return self._api
+
+
+@contextmanager
+def app_access(settings: Settings, vault: Vault, clock: Clock, rates: RateBook | None = None) -> Generator[AppAccess]:
+    """Act as the App. Connections stay open until the end; make it inside the job, not before a fork."""
+    access = AppAccess(settings, vault, clock, rates)
+    try:
+        yield access
+    finally:
+        access.close()
+
+
+@contextmanager
+def token_access(settings: Settings, clock: Clock) -> Generator[OneAccess]:
+    """Act as the person whose GITHUB_TOKEN it is; without one, as anybody."""
+    token = settings.github_token
+    auth = UnauthAuthStrategy() if token is None else TokenAuthStrategy(token.get_secret_value())
+    with _one_api(settings, auth, clock) as api:
+        yield OneAccess(api)
+
+
+@contextmanager
+def key_api(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -> Generator[Api]:
+    """Act as the App itself with this one key, as `assay doctor` does."""
+    with _one_api(settings, AppAuthStrategy(app.app_id, key.get_secret_value()), clock) as api:
+        yield api
+
+
+@contextmanager
+def _one_api(
+    settings: Settings, auth: UnauthAuthStrategy | TokenAuthStrategy | AppAuthStrategy, clock: Clock
+) -> Generator[Api]:
+    api = Api([lambda: connected(settings, auth, None)], settings.github_api_url, clock)
+    try:
+        yield api
+    finally:
+        api.close()
+
+
+def connected(
+    settings: Settings,
+    auth: AppInstallationAuthStrategy | AppAuthStrategy | TokenAuthStrategy | UnauthAuthStrategy,
+    tokens: SharedTokens | None,
+) -> Connection:
+    """A githubkit client as we want it: a time-out, no retries and no cache of its own."""
+    github = GitHub(
+        auth,
+        base_url=settings.github_api_url,
+        user_agent=USER_AGENT,
+        timeout=settings.timing.github_timeout,
+        auto_retry=False,
+        http_cache=False,
+        event_hooks={"request": [ask_fence]},
+        cache_strategy=MemCacheStrategy()
+        if tokens is None
+        else SharedTokensStrategy(tokens),  # the default is shared: one key's JWT would pass for another's
+    )
+    return Connection(github)
+
+
+def repeated(ask: Callable[[], Answer], attempts: int) -> Answer:
+    """Ask again at once after a broken connection or a 5xx, *attempts* times in all."""
+    for _ in range(attempts - 1):
+        try:
+            return ask()
+        except Transient:
+            continue
+    return ask()
+
+
+def read(body: bytes, reply: type[Model], path: str) -> Model:
+    return understood(lambda: reply.model_validate_json(body), path)
+
+
+def understood(parse: Callable[[], Answer], path: str) -> Answer:
+    """Parse an answer. One that is not GitHub's (a proxy's page) counts as an outage."""
+    try:
+        return parse()
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the whole answer"
+        raise Outage(GITHUB, f"answered {path} with what is not its answer ({place}: {first['msg']})") from error
+
+
+def graphql_url(base_url: str) -> str:
+    """Where GraphQL is: beside the REST API on github.com, at /api/graphql on Enterprise Server."""
+    base, found = re.subn(r"/api/v3/?$", "/api/graphql", base_url)
+    return base if found else f"{base_url.rstrip('/')}/graphql"

@@ -1,0 +1,81 @@
+"""GitHub's list of what it delivered to the App, and having it delivered again.
+
+Does not decide what is delivered again (`worker.domain.request.missed_deliveries` does). Invariant: at most MOST_PAGES requests for one look, the
+newest deliveries first, and a look that this is too few for can go on where it stopped; asked as the App itself, so it takes
+nothing from any installation.
+"""
+
+import logging
+import re
+from datetime import datetime
+from typing import Final
+from urllib.parse import unquote
+
+from pydantic import RootModel
+
+from worker.adapters.github.client import Api, Call
+from worker.adapters.github.errors import BadRequest
+from worker.adapters.github.responses import Reply
+from worker.domain.request.missed_deliveries import Sent
+from worker.errors import Forbidden, Gone
+
+LOG: Final = logging.getLogger(__name__)
+PER_PAGE: Final = 100
+MOST_PAGES: Final = 40
+"""With a look every five minutes, 480 of the 5,000 requests that an App has in an hour: 13 deliveries a second."""
+NEXT: Final = re.compile(r'<[^>]*[?&]cursor=([^&>]+)[^>]*>; *rel="next"')
+
+
+class Listed(Reply):
+    id: int
+    guid: str
+    delivered_at: datetime
+    status_code: int = 0
+    redelivery: bool = False
+
+
+class Page(RootModel[tuple[Listed, ...]]):
+    """One page of deliveries, the newest first."""
+
+
+class GitHubDeliveries:
+    """The Deliveries port. Raises as PullSource does."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def some(self, since: datetime, cursor: str | None) -> tuple[list[Sent], str | None]:
+        """The attempts since then, as far as MOST_PAGES go, and where to go on. A cursor that GitHub forgot: from the newest."""
+        found: list[Sent] = []
+        for _ in range(MOST_PAGES):
+            page, following = self._page(cursor)
+            found += [_sent(one) for one in page if one.delivered_at >= since]
+            if following is None or not page or page[-1].delivered_at < since:
+                return found, None
+            cursor = following
+        return found, cursor
+
+    def _page(self, cursor: str | None) -> tuple[tuple[Listed, ...], str | None]:
+        params: dict[str, str | int] = {"per_page": PER_PAGE} | ({"cursor": cursor} if cursor else {})
+        call = Call("GET", "/app/hook/deliveries", params, is_repeatable=True)
+        try:
+            page, headers = self._api.fetch_with_headers(call, Page)
+        except (BadRequest, Gone):
+            if cursor is None:
+                raise
+            return self._page(None)
+        following = NEXT.search(headers.get("link", ""))
+        return page.root, unquote(following[1]) if following else None
+
+    def again(self, sent: Sent) -> bool:
+        """Have it delivered once more; False: GitHub does not do that any more."""
+        try:
+            self._api.headers(Call("POST", f"/app/hook/deliveries/{sent.id}/attempts"))
+        except (Forbidden, Gone, BadRequest) as refused:  # too old, or not listed any more
+            LOG.warning("a delivery is not made again: %s", refused, extra={"delivery_id": sent.guid})
+            return False
+        return True
+
+
+def _sent(one: Listed) -> Sent:
+    return Sent(id=one.id, guid=one.guid, at=one.delivered_at, status_code=one.status_code, is_again=one.redelivery)

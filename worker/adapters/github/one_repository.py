@@ -1,0 +1,85 @@
+"""One repository as the App sees it, by a token that opens nothing else: for a person who names it on the command line.
+
+Does not judge. Invariant: asks as the App by the first of its keys that GitHub takes; the token names this one repository, and may
+read what it is asked for and no more.
+"""
+
+from collections.abc import Callable, Collection, Generator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from pydantic import SecretStr
+
+from worker.adapters.github.client import Api, Call, key_api, token_access
+from worker.adapters.github.installations import InstallationView
+from worker.adapters.github.responses import Reply
+from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
+from worker.domain.ports import Clock
+from worker.domain.value import Value, replace
+from worker.errors import AssayError, Forbidden, Gone
+from worker.settings import Settings
+
+Answer = TypeVar("Answer")
+
+
+class Token(Reply):
+    token: SecretStr
+
+
+class Numbered(Reply):
+    id: int
+
+
+class Numbers(Value):
+    """What GitHub calls a repository, whatever its name."""
+
+    installation: InstallationId
+    repository: RepositoryId
+
+
+def as_app(settings: Settings, clock: Clock, ask: Callable[[Api], Answer]) -> Answer:
+    """Raises AssayError."""
+    app = settings.require_app()
+    refusal: AssayError | None = None
+    for key in app.private_keys:
+        try:
+            with key_api(settings, app, key, clock) as api:
+                return ask(api)
+        except Forbidden as error:
+            refusal = error
+    raise refusal or Forbidden("there is no key")
+
+
+def installation_of(api: Api, repository: RepositoryName) -> InstallationView | None:
+    """None: the App is not installed there, or there is no such repository."""
+    try:
+        return api.get(f"/repos/{repository}/installation", InstallationView)
+    except Gone:
+        return None
+
+
+@contextmanager
+def inside(
+    settings: Settings, clock: Clock, api: Api, named: tuple[InstallationView, RepositoryName], may: Collection[str]
+) -> Generator[Api]:
+    """What may be read there, of *may*, by a token made for that."""
+    found, repository = named
+    permissions = {name: "read" for name in may if name in found.permissions}
+    body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
+    made = api.fetch(Call("POST", f"/app/installations/{found.id}/access_tokens", body=body), Token)
+    with token_access(replace(settings, github_token=made.token), clock) as access:
+        yield access.api(InstallationId(found.id))
+
+
+def numbers(settings: Settings, clock: Clock, repository: RepositoryName) -> Numbers | None:
+    """None: the App does not see it. Raises AssayError for what keeps GitHub from saying so."""
+    return as_app(settings, clock, lambda api: _numbers(settings, clock, repository, api))
+
+
+def _numbers(settings: Settings, clock: Clock, repository: RepositoryName, api: Api) -> Numbers | None:
+    found = installation_of(api, repository)
+    if found is None:
+        return None
+    with inside(settings, clock, api, (found, repository), ("metadata",)) as there:
+        one = there.get(f"/repos/{repository}", Numbered)
+    return Numbers(InstallationId(found.id), RepositoryId(one.id))

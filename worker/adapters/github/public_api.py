@@ -1,0 +1,240 @@
+"""A public pull request as anybody sees it: the REST API without a token, which allows 60 requests an hour.
+
+Does not watch the head; what it reads is one moment. Invariant: at most six requests and the texts of twenty
+files, and whatever was left out is in `files_unread` or said in the notes.
+"""
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote
+
+from worker.adapters.github.ci_checks import Around, Ourselves, ci_of
+from worker.adapters.github.client import DIFF, Api
+from worker.adapters.github.errors import TooLargeToShow
+from worker.adapters.github.responses import (
+    App,
+    CombinedStatus,
+    GraphContext,
+    RestCommits,
+    RestFile,
+    RestIssue,
+    RestPull,
+    RestStatus,
+    Run,
+    Runs,
+    Suite,
+)
+from worker.adapters.github.texts import wanted
+from worker.domain.config.config_place import CONFIG_PLACES, MISNAMED, PLACE
+from worker.domain.dossier.dossier import (
+    Ci,
+    Commit,
+    ConfigOrigin,
+    ConfigText,
+    Dossier,
+    Guidance,
+    HeadFile,
+    Issue,
+    PullRequest,
+    UnreadFile,
+    UnreadReason,
+)
+from worker.domain.ids import RepositoryName
+from worker.dossier.diff.parser import parse_diff
+from worker.dossier.issue_links import IssueLink, closing_links
+from worker.dossier.repo_rules.files import NAMES, distinct
+from worker.errors import Gone, InputError
+
+MOST_TEXTS: Final = 20
+MOST_FILES: Final = MOST_TEXTS - len(NAMES) - len(CONFIG_PLACES)
+PER_PAGE: Final = 100
+REMEDY: Final = "Set GITHUB_TOKEN to read it all."
+SNIFFED: Final = 8000
+"""Git takes a file with a NUL in its first 8,000 bytes for a binary one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPull:
+    """What could be read; `notes` says in sentences what could not."""
+
+    dossier: Dossier
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class PublicReading:
+    """One pull request while it is read without a token."""
+
+    api: Api
+    repository: RepositoryName
+    number: int
+    host: str
+    notes: list[str] = field(default_factory=list[str])
+
+    def read(self) -> PublicPull:
+        pull = self._pull()
+        diff = self._diff()
+        commits = self._commits()
+        issues = self._issues(closing_links(pull.body or "", self.repository, self.host))
+        files, unread = self._files(pull.head.sha, diff)
+        dossier = Dossier(
+            pull_request=self._pull_request(pull, commits),
+            issues=issues,
+            diff=diff,
+            files=tuple(files),
+            files_unread=tuple(unread),
+            ci=self._ci(pull.head.sha),
+            guidance=self._guidance(pull.base.sha),
+            config=self._config(pull.base.sha),
+        )
+        return PublicPull(dossier, tuple(self.notes))
+
+    def _path(self, rest: str, repository: str | None = None) -> str:
+        return f"/repos/{repository or self.repository}/{rest}"
+
+    def _pull(self) -> RestPull:
+        try:
+            return self.api.get(self._path(f"pulls/{self.number}"), RestPull)
+        except Gone as gone:
+            raise InputError(
+                f"{self.repository}#{self.number} can't be seen without a token: it is private or not there. "
+                "Check the name, or set GITHUB_TOKEN to a token that may read it."
+            ) from gone
+
+    def _diff(self) -> str:
+        try:
+            return self.api.get_bytes(self._path(f"pulls/{self.number}"), DIFF).decode("utf-8", "replace")
+        except TooLargeToShow as refusal:
+            raise InputError(
+                f"{self.repository}#{self.number} is too large to read without a token ({refusal}). "
+                "Set GITHUB_TOKEN to a token that may read it."
+            ) from refusal
+
+    def _commits(self) -> tuple[Commit, ...]:
+        commits = self.api.get(self._path(f"pulls/{self.number}/commits"), RestCommits, per_page=PER_PAGE).root
+        if len(commits) == PER_PAGE:
+            self.notes.append(f"Only the first {PER_PAGE} commits were read. {REMEDY}")
+        return tuple(
+            Commit(sha=one.sha, message=one.commit.message, author=one.author.login if one.author else one.git_author)
+            for one in commits
+        )
+
+    def _issues(self, links: Sequence[IssueLink]) -> tuple[Issue, ...]:
+        """The first linked issue; there is no request left for more."""
+        if len(links) > 1:
+            left = ", ".join(f"{link.repository}#{link.number}" for link in links[1:])
+            self.notes.append(f"Of the linked issues these were not read: {left}. {REMEDY}")
+        return tuple(issue for link in links[:1] if (issue := self._issue(link)))
+
+    def _issue(self, link: IssueLink) -> Issue | None:
+        try:
+            found = self.api.get(self._path(f"issues/{link.number}", link.repository), RestIssue)
+        except Gone:
+            self.notes.append(f"The linked issue {link.repository}#{link.number} is private or not there. {REMEDY}")
+            return None
+        return Issue(
+            repository=link.repository,
+            number=found.number,
+            title=found.title,
+            body=found.body or "",
+            url=found.html_url,
+            author=found.user.login if found.user else "ghost",
+            author_association=found.author_association,
+            linked_by=link.words,
+        )
+
+    def _ci(self, sha: str) -> Ci:
+        runs = self.api.get(self._path(f"commits/{sha}/check-runs"), Runs, per_page=PER_PAGE)
+        statuses = self.api.get(self._path(f"commits/{sha}/status"), CombinedStatus, per_page=PER_PAGE).statuses
+        if runs.total_count > len(runs.check_runs):
+            self.notes.append(f"Only {len(runs.check_runs)} of {runs.total_count} check runs were read. {REMEDY}")
+        contexts = [*map(of_run, runs.check_runs), *map(of_status, statuses)]
+        return ci_of(contexts, Ourselves(None), Around())
+
+    def _files(self, sha: str, diff: str) -> tuple[list[HeadFile], list[UnreadFile]]:
+        parsed = parse_diff(diff.encode())
+        # The API answers for a symbolic link with the file that it points to.
+        links = {file.path for file in parsed.files if file.is_symlink}
+        files = wanted(parsed, MOST_FILES)
+        found = [self._file(sha, path) for path in files.paths if path not in links]
+        unread = [*files.unread, *(one for one in found if isinstance(one, UnreadFile))]
+        unread += [UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT) for path in files.paths if path in links]
+        if left := [file.path for file in unread if file.reason is UnreadReason.OVER_LIMIT]:
+            self.notes.append(f"The texts of {len(left)} files were not read. {REMEDY}")
+        return [one for one in found if isinstance(one, HeadFile)], unread
+
+    def _file(self, sha: str, path: str) -> HeadFile | UnreadFile:
+        try:
+            found = self.api.get(self._path(f"contents/{quote(path)}"), RestFile, ref=sha)
+        except Gone:
+            return UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT)
+        raw = content(found)
+        if raw is None:
+            return UnreadFile(path=path, reason=UnreadReason.TOO_LARGE)
+        if b"\0" in raw[:SNIFFED]:
+            return UnreadFile(path=path, reason=UnreadReason.BINARY)
+        return HeadFile(path=path, text=raw.decode("utf-8", "replace"))
+
+    def _guidance(self, sha: str) -> tuple[Guidance, ...]:
+        found = ((path, self._file(sha, path)) for path in NAMES)
+        return distinct(
+            Guidance(path=path, text=file.text) for path, file in found if isinstance(file, HeadFile) and file.text
+        )
+
+    def _config(self, sha: str) -> tuple[ConfigText, ...]:
+        """The repository's own; whether its owner has a default is not looked for."""
+        found = self._file(sha, PLACE)
+        if isinstance(found, HeadFile):
+            return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=found.text),)
+        is_misnamed = found.reason is UnreadReason.OVER_LIMIT and isinstance(self._file(sha, MISNAMED), HeadFile)
+        is_there = found.reason is not UnreadReason.OVER_LIMIT or is_misnamed
+        return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=is_misnamed),) if is_there else ()
+
+    def _pull_request(self, pull: RestPull, commits: tuple[Commit, ...]) -> PullRequest:
+        return PullRequest(
+            repository=self.repository,
+            number=self.number,
+            title=pull.title,
+            body=pull.body or "",
+            author=pull.user.login if pull.user else "ghost",
+            base_ref=pull.base.ref,
+            base_sha=pull.base.sha,
+            head_ref=pull.head.ref,
+            head_sha=pull.head.sha,
+            draft=pull.draft,
+            labels=tuple(label.name for label in pull.labels),
+            commits=commits,
+        )
+
+
+def content(file: RestFile) -> bytes | None:
+    """The bytes of a file; None where GitHub leaves them out, as over 1 MB."""
+    if file.encoding != "base64":
+        return None
+    try:
+        return base64.b64decode(file.content)
+    except binascii.Error:
+        return None
+
+
+def of_run(run: Run) -> GraphContext:
+    """A check run of the REST API as GraphQL would tell it."""
+    return GraphContext(
+        kind="CheckRun",
+        name=run.name,
+        status=run.status.upper(),
+        conclusion=run.conclusion.upper() if run.conclusion else None,
+        started_at=run.started_at,
+        title=run.output.title,
+        summary=run.output.summary,
+        check_suite=Suite(app=App(slug=run.app.slug, database_id=run.app.id) if run.app else None),
+    )
+
+
+def of_status(status: RestStatus) -> GraphContext:
+    return GraphContext(
+        kind="StatusContext", context=status.context, state=status.state.upper(), description=status.description
+    )

@@ -1,0 +1,54 @@
+"""Who reacted to a comment, and how.
+
+Does not weigh it. Invariant: one request, and no login is kept.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from pydantic import RootModel
+
+from worker.adapters.github.client import Access, Call
+from worker.adapters.github.rate_limits import Need
+from worker.adapters.github.responses import Reply
+from worker.domain.ids import RepositoryName
+from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.reactions import Reaction
+
+MOST: Final = 100
+"""The first ones. Nobody reads further into the reactions at one comment."""
+
+
+class Reactor(Reply):
+    id: int
+    type: str = ""
+
+
+class Given(Reply):
+    """One reaction. Whoever has deleted their account is nobody."""
+
+    id: int
+    content: str
+    created_at: datetime
+    user: Reactor | None = None
+
+
+class Page(RootModel[tuple[Given, ...]]):
+    """The reactions at a comment, oldest first."""
+
+
+class GitHubReactions:
+    """The Reactions port. Asks only while much is left to ask: a judging needs it more."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def of(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
+        path = f"/repos/{repository}/issues/comments/{comment_id}/reactions"
+        call = Call("GET", path, {"per_page": MOST}, is_repeatable=True, need=Need.SWEEP)
+        found = self._access.api(pull.installation_id).fetch(call, Page).root
+        return tuple(
+            Reaction(one.id, one.user.id, one.user.type != "User", one.content, one.created_at)
+            for one in found
+            if one.user is not None
+        )

@@ -1,0 +1,102 @@
+"""The open pull requests of many repositories of an installation, in few requests.
+
+Does not read changes and decides nothing. Invariant: one request for each hundred repositories, one for each twenty of those, and
+one more for each further hundred open pull requests of a repository; all of them wait while pull requests need what is left.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from worker.adapters.github.client import Access, Api, Call
+from worker.adapters.github.listing import ListedPull, ListedPulls, open_pull
+from worker.adapters.github.queries import WHO
+from worker.adapters.github.rate_limits import Need
+from worker.adapters.github.responses import Nodes, Reply
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.request.open_pulls import OpenRepository, Repository
+
+REPOSITORIES: Final = 100
+AT_ONCE: Final = 20
+FIRST: Final = 50
+PULLS: Final = """
+fragment pulls on PullRequestConnection {
+  nodes { number createdAt isDraft baseRefName headRefName headRefOid author { ...who } }
+  pageInfo { hasNextPage endCursor }
+}
+"""
+
+
+class ListedRepository(Reply):
+    id: int
+    full_name: str
+    archived: bool = False
+    disabled: bool = False
+    open_issues_count: int = 1
+    """GitHub counts open pull requests among these: none means that there is none of either."""
+
+
+class Page(Reply):
+    total_count: int = 0
+    repositories: tuple[ListedRepository, ...] = ()
+
+
+Wanted = tuple[Repository, str | None]
+"""Of which repository, and after which of its pull requests."""
+
+
+class GitHubRepositories:
+    """The look of the live App. Raises as PullSource does."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
+        """One page of its repositories that are in use, and whether there are more pages."""
+        params: dict[str, str | int] = {"per_page": REPOSITORIES, "page": number}
+        call = Call("GET", "/installation/repositories", params, is_repeatable=True, need=Need.SWEEP, is_polled=True)
+        found = self._access.api(installation).fetch(call, Page)
+        used = tuple(
+            Repository(RepositoryId(one.id), one.full_name, is_busy=one.open_issues_count > 0)
+            for one in found.repositories
+            if not one.archived and not one.disabled
+        )
+        return used, found.total_count > number * REPOSITORIES
+
+    def look(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
+        """Their open pull requests."""
+        api = self._access.api(installation)
+        for start in range(0, len(repositories), AT_ONCE):
+            yield from self._some(api, repositories[start : start + AT_ONCE])
+
+    def _some(self, api: Api, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
+        found = self._ask(api, [(one, None) for one in repositories])
+        for one, first in zip(repositories, found, strict=True):
+            pulls, connection = [open_pull(pull) for pull in first.seen], first
+            while connection.page_info.has_next_page and (cursor := connection.page_info.end_cursor):
+                [connection] = self._ask(api, [(one, cursor)], 100)
+                pulls += [open_pull(pull) for pull in connection.seen]
+            yield OpenRepository(one, tuple(pulls))
+
+    def _ask(self, api: Api, wanted: Sequence[Wanted], first: int = FIRST) -> list[Nodes[ListedPull]]:
+        """The connections in the order of the repositories; one that is gone meanwhile has none."""
+        parameters, fields = ["$first: Int!"], list[str]()
+        variables: dict[str, object] = {"first": first}
+        for at, (one, cursor) in enumerate(wanted):
+            owner, _, name = one.name.partition("/")
+            variables |= {f"owner_{at}": owner, f"name_{at}": name, f"after_{at}": cursor}
+            parameters += [f"$owner_{at}: String!", f"$name_{at}: String!", f"$after_{at}: String"]
+            fields.append(
+                f"repository_{at}: repository(owner: $owner_{at}, name: $name_{at}) {{ pullRequests(first: $first, "
+                f"after: $after_{at}, states: [OPEN]) {{ ...pulls }} }}"
+            )
+        document = f"query AssayRepositories({', '.join(parameters)}) {{ {' '.join(fields)} }}{PULLS}{WHO}"
+        answer = api.query(document, variables, Answer, Need.SWEEP).model_extra or {}
+        empty = ListedPulls.model_validate({"pullRequests": {}})
+        named = [answer.get(f"repository_{at}") for at in range(len(wanted))]
+        return [(ListedPulls.model_validate(one) if one else empty).pull_requests for one in named]
+
+
+class Answer(Reply):
+    """One field for each alias."""
+
+    model_config = {"extra": "allow"}  # noqa: RUF012 - pydantic's own way

@@ -1,0 +1,66 @@
+"""What an account may do in a repository, by GitHub's own answer.
+
+Does not know any command. Invariant: the association that a comment or a pull request shows gives no role.
+"""
+
+from typing import Final
+from urllib.parse import quote
+
+from pydantic import RootModel
+
+from worker.adapters.github.client import Api
+from worker.adapters.github.responses import Permission, Reply
+from worker.domain.config.command_permissions import Role
+from worker.domain.ids import RepositoryName
+from worker.errors import Gone
+
+PAGE: Final = 100
+PERSON: Final = "User"
+
+
+class Abilities(Reply):
+    maintain: bool = False
+    admin: bool = False
+
+
+class Collaborator(Reply):
+    login: str
+    type: str = ""
+    permissions: Abilities | None = None
+
+
+class Collaborators(RootModel[tuple[Collaborator, ...]]):
+    """A page of those who have access to a repository."""
+
+
+class Permitted(Reply):
+    permissions: Abilities = Abilities()
+
+
+class Granted(Permission):
+    """`permission` knows no `maintain`, and `role_name` may be a word of the organization's own."""
+
+    user: Permitted | None = None
+
+
+def role_in(api: Api, repository: RepositoryName, login: str) -> Role:
+    """The role of an account. One that is gone has none.
+
+    A role of an organization's own counts as the one that it is made from.
+    """
+    try:
+        found = api.get(f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission", Granted)
+    except Gone:
+        return Role.NONE
+    may_maintain = found.permission != Role.ADMIN and found.user is not None and found.user.permissions.maintain
+    known = (found.role_name, Role.MAINTAIN if may_maintain else "", found.permission)
+    return next((Role(name) for name in known if name in set(Role)), Role.NONE)
+
+
+def maintainers(api: Api, repository: RepositoryName) -> set[str] | None:
+    """The accounts of people who may maintain or administer a repository; None: more have access than one page shows."""
+    found = api.get(f"/repos/{repository}/collaborators", Collaborators, per_page=PAGE).root
+    if len(found) == PAGE:
+        return None
+    abilities = [(one.login, one.permissions) for one in found if one.type == PERSON]
+    return {login.casefold() for login, may in abilities if may is not None and (may.maintain or may.admin)}
