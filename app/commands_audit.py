@@ -133,7 +133,7 @@ def _anew(arguments: argparse.Namespace) -> Answer:
         if settings.model is None:
             raise missing("ANTHROPIC_API_KEY")
         settings = replace(settings, model=replace(settings.model, name=arguments.model), models=())
-    from worker.command_line import judge_anew
+    from worker.wiring.cli import judge_anew
 
     with tasting(), open_store(settings) as store:
         entry, dossier, _ = _whole(store, EvalId(arguments.eval_id))

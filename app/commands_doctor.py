@@ -25,8 +25,8 @@ from worker.publishing.texts.scanning import refused_words
 from worker.settings import Settings, environment, missing, read_settings, unknown_names, unknown_words
 from worker.store.codec import LACKS_KEY, RESTORE
 from worker.store.connection import Store, open_store
-from worker.store.examine import StoreReport, examine_store
 from worker.system_clock import SystemClock
+from worker.wiring.doctor import StoreReport, examine_store
 
 if TYPE_CHECKING:
     from worker.adapters.github.doctor import AppReport

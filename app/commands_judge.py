@@ -37,7 +37,7 @@ def judge(arguments: argparse.Namespace) -> Answer:
     if arguments.save_dossier:
         _check_place(Path(arguments.save_dossier))
     with tasting(), matter_of(arguments, settings, SystemClock()) as matter, open_store(settings) as store:
-        from worker.command_line import judge_locally
+        from worker.wiring.cli import judge_locally
 
         look_seldom()
         is_counted = not arguments.example

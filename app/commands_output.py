@@ -1,6 +1,6 @@
 """`assay judge --output`: holds the output of a delegated task, or of a batch of them, against acceptance criteria.
 
-Does not judge itself (`worker.delegate` does). Invariant: results that bring no criteria come out as they went in, and all of a
+Does not judge itself (`worker.wiring.delegate` does). Invariant: results that bring no criteria come out as they went in, and all of a
 batch is read before the first is judged.
 """
 
@@ -44,8 +44,8 @@ def judge_outputs(arguments: argparse.Namespace) -> Answer:
 
 
 def _single(output: str, criteria: Criteria, *, is_json: bool) -> Answer:
-    from worker.delegate import judge_output
     from worker.publishing.texts.judgement import told
+    from worker.wiring.delegate import judge_output
 
     judgement = judge_output(output, criteria)
     text = f"{judgement.model_dump_json(indent=2)}\n" if is_json else told(judgement)
@@ -54,9 +54,9 @@ def _single(output: str, criteria: Criteria, *, is_json: bool) -> Answer:
 
 def _batch(tasks: Sequence[Task]) -> Answer:
     """The same lines with `judge` added. A FAIL decides the exit code, else an output that nobody judged."""
-    from worker.delegate import enriched, judge_output, open_judge
     from worker.errors import Unavailable
     from worker.settings import from_environment
+    from worker.wiring.delegate import enriched, judge_output, open_judge
 
     if not any(task.criteria for task in tasks):
         return Answer(Exit.ACCEPT, _lines([task.result for task in tasks]))

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from worker import bootstrap
 from worker.domain.ports import Lease
 from worker.domain.request.judge_request import JudgeRequest
 from worker.pipeline import Dropped, Outcome
-from worker.seats import open_bench
 from worker.settings import Settings, read_settings
 from worker.store.connection import Store, attached, open_store
 from worker.store.embedded import Role
 from worker.store.wire import items, text
+from worker.wiring import app
+from worker.wiring.judge import open_bench
 
 STORY = "bench:story"
 TICKS_S = os.sysconf("SC_CLK_TCK")
@@ -58,7 +58,7 @@ class EmptyCourt:
 
 @contextmanager
 def open_court(settings: Settings, store: Store) -> Generator[EmptyCourt]:
-    with bootstrap.open_court(settings, store), open_bench(settings, settings.tier):
+    with app.open_court(settings, store), open_bench(settings, settings.tier):
         yield EmptyCourt(store)
 
 

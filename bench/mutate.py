@@ -70,7 +70,7 @@ MUTATIONS = (
     ),
     Mutation(
         "dispatch: no check run is opened before the judge comes",
-        "worker/bootstrap.py",
+        "worker/wiring/app.py",
         "        self._reception().open(request, head_sha)",
         "        del request, head_sha",
         "test_the_first_case.py test_heads_that_move.py test_one_check_per_head.py",
@@ -182,7 +182,7 @@ MUTATIONS = (
     ),
     Mutation(
         "court: a repository's pause is not heard",
-        "worker/seats.py",
+        "worker/wiring/judge.py",
         "    return Pause.OPERATOR if stopped.is_everywhere else Pause.REPOSITORY, stopped.suspension",
         "    return None, None",
         "test_money.py",

@@ -36,9 +36,9 @@ from worker.evaluation.bench.judge_row import request_of  # noqa: E402 - as abov
 from worker.evaluation.bench.rows import read_row  # noqa: E402 - as above
 from worker.judge.context import Bench  # noqa: E402 - as above
 from worker.judge.judge import docket, judge  # noqa: E402 - as above
-from worker.seats import Payer, open_bench  # noqa: E402 - as above
 from worker.store.connection import open_store  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
+from worker.wiring.judge import Payer, open_bench  # noqa: E402 - as above
 
 PER_FILE, GOAL_MS, SHOWN = 25, 60.0, 40
 ROW = "row"

@@ -37,9 +37,9 @@ from worker.evaluation.bench.measures import Share  # noqa: E402 - as above
 from worker.evaluation.bench.rows import Raw, Row, read_lines, read_row  # noqa: E402 - as above
 from worker.judge import judge  # noqa: E402 - as above
 from worker.judge.context import Bench  # noqa: E402 - as above
-from worker.seats import open_bench  # noqa: E402 - as above
 from worker.settings import ModelAccess, Settings, from_environment  # noqa: E402 - as above
 from worker.system_clock import SystemClock  # noqa: E402 - as above
+from worker.wiring.judge import open_bench  # noqa: E402 - as above
 
 PER_FILE = 40
 WEAK = "weak"

@@ -25,9 +25,9 @@ STORIES = HERE / "conversations"
 SDK = (
     "adapters/anthropic",
     "evaluation",
-    "test_delegate.py",
+    "wiring/test_delegate.py",
     "test_metis.py",
-    "test_seats.py",
+    "wiring/test_judge.py",
     "judge/llm/test_reply.py",
 )
 """Who in tests/worker loads the model's SDK, which takes more than a second."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.crew import DROP
+from worker.wiring.process_supervisor import DROP
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent

@@ -19,24 +19,24 @@ from types import FrameType
 from typing import Final
 
 from worker import dispatch
-from worker.crew import Crew, Hand
 from worker.errors import InputError, Unavailable
 from worker.jobs import SCENE, Scene, horse_killed
 from worker.judge.rubric import shipped_rubrics
-from worker.judge_worker import EvaluateWorker, JudgeWorker
 from worker.lifeline import die_with_parent
 from worker.logs import log_json
 from worker.queue import evaluate_queue, judge_queue, outside_queue, rq_connection
-from worker.seats import open_bench
 from worker.settings import Settings, from_environment
 from worker.store.connection import Role, Store, attached, await_redis, open_store
 from worker.store.lua import Script, digest
 from worker.store.pulls import workers_for_strangers
 from worker.system_clock import SystemClock
+from worker.wiring.judge import open_bench
+from worker.wiring.process_supervisor import Crew, Hand
+from worker.wiring.rq_worker import EvaluateWorker, JudgeWorker
 
 LOG: Final = logging.getLogger(__name__)
 
-COURT: Final = "worker.bootstrap:open_court"
+COURT: Final = "worker.wiring.app:open_court"
 """What opens a court: `open_court(settings, store)`, a context manager."""
 
 PRELOADED: Final = (

@@ -1,6 +1,6 @@
 """What the dispatcher does at GitHub besides handing out judgings: one thing each, tried again as its errors say.
 
-Does not do any (`worker.bootstrap` has the clerk). Invariant: an errand knows how it ends and how it is put off.
+Does not do any (`worker.wiring.app` has the clerk). Invariant: an errand knows how it ends and how it is put off.
 """
 
 from collections.abc import Callable

@@ -18,8 +18,8 @@ from worker.domain.config.app_permissions import OptIn, asked
 from worker.publishing.texts.columns import Page
 from worker.publishing.texts.doctor import Examined, Health, doctor_report, is_well
 from worker.settings import Settings
-from worker.store.examine import StoreReport
 from worker.system_clock import SystemClock
+from worker.wiring.doctor import StoreReport
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----"
 HERE = Settings(data_dir=Path("/nowhere"))

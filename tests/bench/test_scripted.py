@@ -15,9 +15,9 @@ from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.evaluation.bench.judge_row import sit
 from worker.evaluation.bench.rows import Expect, Row
-from worker.seats import open_bench
 from worker.settings import ModelAccess, Settings
 from worker.system_clock import SystemClock
+from worker.wiring.judge import open_bench
 
 CRITERIA = (Criterion(id="AC1", text="`load` reads the file"), Criterion(id="AC2", text="`load` closes\nthe file: it"))
 CHANGE = "def load(path):\n    with open(path) as file:\n        return file.read()\n"

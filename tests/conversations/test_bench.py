@@ -20,8 +20,8 @@ from tests.world.anthropic import Anthropic, Held
 from tests.world.replies import cannot_tell
 from worker.evaluation.bench.cost import forecast
 from worker.evaluation.bench.rows import read_lines
-from worker.seats import open_bench
 from worker.settings import read_settings
+from worker.wiring.judge import open_bench
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GOOD, STUBBED = {"decision": "accept", "why": "clean"}, {"decision": "reject", "category": "half_finished"}

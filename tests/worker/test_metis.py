@@ -20,7 +20,6 @@ from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import accept
 from worker.adapters.git.recorded_dossier import RecordedSource
-from worker.command_line import judge_anew, judge_locally
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
 from worker.domain.request.judge_request import LAPTOP
@@ -29,6 +28,7 @@ from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.settings import ModelAccess, Settings
 from worker.store.connection import Store, open_store
+from worker.wiring.cli import judge_anew, judge_locally
 
 PLACE = "upload.py:2"
 STUB = """\

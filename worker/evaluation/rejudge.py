@@ -40,10 +40,10 @@ from worker.judge.replay import docket_beside
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.outcomes import beside, told_whole
 from worker.record import Shelves, record_beside
-from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.system_clock import SystemClock
+from worker.wiring.judge import Payer, open_bench, telling_of
 
 LOG: Final = logging.getLogger(__name__)
 NAMELESS: Final = "forgotten/forgotten"

@@ -1,6 +1,6 @@
 """What a judge says of an output that a task was delegated for: PASS, FAIL or UNAVAILABLE, criterion by criterion.
 
-Does not ask anybody (`worker.delegate` does). Invariant: nothing but an accept is a PASS and nothing but a reject is a FAIL;
+Does not ask anybody (`worker.wiring.delegate` does). Invariant: nothing but an accept is a PASS and nothing but a reject is a FAIL;
 what nobody judged is UNAVAILABLE, and says why.
 """
 

@@ -21,11 +21,11 @@ from worker.evaluation.supersession import Wanted
 from worker.evaluation.survey import Surveyor
 from worker.judge.judge import docket, hear
 from worker.record import Keepers, record
-from worker.seats import open_bench
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.pulls import Finish, Limits
 from worker.system_clock import SystemClock
+from worker.wiring.judge import open_bench
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent.parent
 DEFAULT: Final = ROOT / "rubrics" / "default.yml"

@@ -6,11 +6,11 @@ from tests.worker.store.played import lease_runs_out, pull
 from tests.worker.store.test_kept import judging
 from tests.worker.store.test_stream import begun, kinds, look_now
 from worker.adapters.git.recorded_dossier import RecordedSource
-from worker.command_line import judge_locally
 from worker.domain.value import replace
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.system_clock import SystemClock
+from worker.wiring.cli import judge_locally
 
 
 def test_the_next_judging_ends_the_evaluations_whose_judges_are_dead(store: Store, here: Settings) -> None:

@@ -15,7 +15,6 @@ from tests.worker.evaluation.recorded import dossier, rubric
 from tests.worker.store.played import KEY, wish
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
-from worker.command_line import judge_locally
 from worker.domain.verdict.rubric import Versioned
 from worker.errors import RubricRefused
 from worker.judge.context import Bench
@@ -27,6 +26,7 @@ from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.pulls import Limits
 from worker.system_clock import SystemClock
+from worker.wiring.cli import judge_locally
 
 EDITED = load_rubric().model_copy(update={"escalation_threshold": 0.123})
 CHECKS = load_ci_check_rubric().model_copy(update={"passed": 0.9})

@@ -1,6 +1,6 @@
 """A court whose "GitHub" is Redis itself (keys `world:*`), and that does what a test has written there.
 
-Stands in for `worker.bootstrap.open_court` where processes are the point. Invariant: it writes outside only after
+Stands in for `worker.wiring.app.open_court` where processes are the point. Invariant: it writes outside only after
 keeping its lease, as the real one does, so that what it wrote shows what the leases are good for.
 """
 

@@ -19,7 +19,6 @@ from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import replace
 from worker.errors import Forbidden, Outage
-from worker.group_court import NO_PULL, GroupScreen
 from worker.merge_group import GroupClerk
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.merge_group import Place, looking, waiting
@@ -27,6 +26,7 @@ from worker.store.checks import RedisChecks
 from worker.store.connection import Store
 from worker.store.wire import Argument, Reply, Wire
 from worker.system_clock import SystemClock
+from worker.wiring.group_court import NO_PULL, GroupScreen
 
 PLACE = Place("https://github.com", "acme/widgets", 7)
 NAME = f"100/{NO_PULL} {HEAD}"

@@ -22,7 +22,6 @@ from tests.world.people import Person
 from tests.world.product import environment
 from tests.world.pulls import Pull, Repository
 from tests.world.redis import Redis
-from worker.bootstrap import open_court
 from worker.domain import keys
 from worker.domain.ids import base_mark
 from worker.domain.request.judge_request import ARRIVALS, Arrival, JudgeRequest, Trigger
@@ -38,6 +37,7 @@ from worker.store.lua import Script, digest, source
 from worker.store.pulls import Answer, Finish, Limits, Taken
 from worker.store.wire import Argument, Reply, Wire
 from worker.system_clock import SystemClock
+from worker.wiring.app import open_court
 
 NUMBERS = count(1)
 

@@ -29,7 +29,7 @@ from worker.store import door
 from worker.store.connection import Store
 from worker.store.progress import MOST_TIMES, RedisProgress
 from worker.store.wire import items
-from worker.watch_court import RedisEnds
+from worker.wiring.watch_court import RedisEnds
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)

@@ -13,7 +13,7 @@ from worker.forgotten import MOST_ASKED, Forgotten
 from worker.judge.merge_group import Published
 from worker.store.connection import Store
 from worker.store.pulls import Finish
-from worker.watch_court import RedisEnds
+from worker.wiring.watch_court import RedisEnds
 
 HERE, CHECK = InstallationId(100), CheckRunId(77)
 OPEN, ENDED = Published(CHECK, None, "Judging"), Published(CHECK, "success", "Accepted")

@@ -8,7 +8,6 @@ import pytest
 
 from tests.worker.store.played import HEAD, NEWER, on_record, pull
 from tests.worker.store.watching import conclude, follow, happening, judged, merge, outcomes, told, wholes
-from worker.bootstrap import Court
 from worker.domain.check.author_comment import Note
 from worker.domain.ids import RepositoryName
 from worker.domain.request.judge_request import PullRef
@@ -18,6 +17,7 @@ from worker.domain.verdict.reactions import Reaction
 from worker.errors import Forbidden, Gone, Unavailable
 from worker.reactions import Listener
 from worker.store.connection import Store
+from worker.wiring.app import Court
 
 COMMENT = 77
 

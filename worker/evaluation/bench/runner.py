@@ -20,9 +20,9 @@ from worker.evaluation.bench.run_budget import ACCOUNT, FilePurse, Money
 from worker.evaluation.bench.run_folder import Pages, pages
 from worker.evaluation.process_pool import spread
 from worker.judge.context import Bench
-from worker.seats import Payer, open_bench
 from worker.settings import Settings
 from worker.system_clock import SystemClock
+from worker.wiring.judge import Payer, open_bench
 
 
 class Row(NamedTuple):

@@ -9,8 +9,8 @@ from tests.worker.evaluation.bench.made import row
 from worker.domain.value import replace
 from worker.evaluation.bench.cost import SAMPLE, Forecast, forecast, told
 from worker.evaluation.bench.rows import read_lines
-from worker.seats import open_bench
 from worker.settings import ModelAccess, Settings
+from worker.wiring.judge import open_bench
 
 NOWHERE = ModelAccess(
     api_key=SecretStr("k"), base_url="http://127.0.0.1:9", name="claude-haiku-5-5", timeout_s=1, attempts=1,

@@ -1,4 +1,4 @@
-"""Builds what catches up with what was missed: `worker.bootstrap`'s part for it, in a file of its own.
+"""Builds what catches up with what was missed: `worker.wiring.app`'s part for it, in a file of its own.
 
 Does not decide. Invariant: what is asked as the App itself goes by its first key that GitHub takes.
 """

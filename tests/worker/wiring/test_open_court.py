@@ -8,7 +8,7 @@ OPENED = """
 import sys
 from pathlib import Path
 from pydantic import SecretStr
-from worker.bootstrap import open_court
+from worker.wiring.app import open_court
 from worker.domain.model import Frozen
 from worker.settings import AppCredentials, Settings
 from worker.store.connection import open_store

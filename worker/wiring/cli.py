@@ -20,12 +20,12 @@ from worker.judge.rubric import load_rubric
 from worker.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
 from worker.publishing.status import Silent
 from worker.record import Shelves, record_beside
-from worker.seats import Payer, keepers_of, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.heartbeat import beating
 from worker.store.pulls import Finish
 from worker.system_clock import SystemClock
+from worker.wiring.judge import Payer, keepers_of, open_bench, telling_of
 
 READINGS: Final = 3
 """How often a branch that is committed to while it is judged is judged again, on a laptop."""

@@ -10,7 +10,6 @@ from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed
 from tests.worker.store.played import pull, settings
 from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
-from worker.bootstrap import Court, open_court
 from worker.domain import keys
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
@@ -19,6 +18,7 @@ from worker.store.connection import Store
 from worker.store.leaving import Leaving
 from worker.store.wire import items, text
 from worker.system_clock import SystemClock
+from worker.wiring.app import Court, open_court
 
 GONE, STAYS = pull().installation_id, InstallationId(200)
 OLD, NEW = NOON - 50 * HOUR, NOON

@@ -6,8 +6,8 @@ from pathlib import Path
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.budget import Bill, Density, Level, Reservation
-from worker.seats import Payer, open_bench
 from worker.settings import read_settings
+from worker.wiring.judge import Payer, open_bench
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant"}
 SEATS = {

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Final
 
 from worker.adapters.git.recorded_dossier import RecordedSource
-from worker.command_line import judge_locally
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.value import replace
 from worker.errors import InputError, LeaseLost, Unavailable
@@ -28,6 +27,7 @@ from worker.signals.registry import SIGNALS
 from worker.store.connection import Store, open_store
 from worker.store.pulls import AlreadyJudged
 from worker.system_clock import SystemClock
+from worker.wiring.cli import judge_locally
 
 TIER: Final = "llm"
 """Code alone can't tell whether a text is what was asked for."""

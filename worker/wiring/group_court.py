@@ -1,4 +1,4 @@
-"""Builds what answers and judges merge groups: `worker.bootstrap`'s part for them, in a file of its own.
+"""Builds what answers and judges merge groups: `worker.wiring.app`'s part for them, in a file of its own.
 
 Does not decide. Invariant: the checks of groups are known under a number that no pull request has, so that no judge of a
 pull request takes them for those of an older head.
@@ -29,10 +29,10 @@ from worker.publishing.check_runs import CheckDesk, no_lease
 from worker.publishing.status import Silent
 from worker.queue import JudgeQueue
 from worker.record import Keepers, Shelves
-from worker.seats import Payer, open_bench, telling_of
 from worker.settings import Settings
 from worker.store.connection import Store
 from worker.store.groups import OpenGroup, TakenGroup
+from worker.wiring.judge import Payer, open_bench, telling_of
 
 if TYPE_CHECKING:
     from worker.adapters.github.client import AppAccess

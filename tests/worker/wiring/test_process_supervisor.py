@@ -14,7 +14,7 @@ from tests.worker.store.played import becomes
 CREW = """
 import os, signal, sys, time
 from pathlib import Path
-from worker.crew import Crew, Hand
+from worker.wiring.process_supervisor import Crew, Hand
 
 place = Path(sys.argv[1])
 

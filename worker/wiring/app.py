@@ -1,6 +1,6 @@
 """Builds the server's adapters from Settings: what one process needs for the installations of the App.
 
-Does not decide; who judges is composed in `worker.seats`, what a command judges with in `worker.command_line`. Invariant: what is
+Does not decide; who judges is composed in `worker.wiring.judge`, what a command judges with in `worker.wiring.cli`. Invariant: what is
 made here is made anew, so that it may run in a forked job.
 """
 
@@ -24,10 +24,10 @@ from worker.domain.value import Value, replace
 from worker.judge.rubric import load_ci_check_rubric
 from worker.outage import Outages
 from worker.pipeline import CiPatience, Deps, Outcome, judge_pull_request
-from worker.seats import Payer, keepers_of, open_bench
 from worker.settings import Settings, Timing
 from worker.store.connection import Store
 from worker.system_clock import SystemClock
+from worker.wiring.judge import Payer, keepers_of, open_bench
 
 if TYPE_CHECKING:
     from worker.adapters.github.client import AppAccess
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from worker.domain.check.merge_group import MergeGroup
     from worker.domain.check.shared_head import Place
     from worker.domain.request.greeting import Greeting
-    from worker.group_court import GroupCourt
     from worker.publishing.author_comment import Writer
     from worker.publishing.check_runs import CheckDesk
     from worker.publishing.code_scanning import Scans
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from worker.reactions import Reactions
     from worker.store.groups import OpenGroup, TakenGroup
     from worker.store.outcomes import Due
+    from worker.wiring.group_court import GroupCourt
 
 OF_JOBS: Final = (
     "worker.judge.ci_checks",
@@ -229,7 +229,7 @@ class Court(Value):
     def catch_up(self) -> None:
         """See to what was missed. May be called again."""
         from worker.publishing.check_runs import no_lease
-        from worker.watch_court import WatchCourt
+        from worker.wiring.watch_court import WatchCourt
 
         desk = self._checks_under(no_lease)
         WatchCourt(self.settings, self.store, self.clock, self.groups.access, desk).catch_up()
@@ -275,7 +275,7 @@ def open_court(settings: Settings, store: Store) -> Generator[Court]:
     from worker.adapters.github.listing import GitHubListing
     from worker.adapters.github.reactions import GitHubReactions
     from worker.adapters.github.reviews import GitHubReviewers
-    from worker.group_court import GroupCourt
+    from worker.wiring.group_court import GroupCourt
 
     _prepare()
     clock = SystemClock()

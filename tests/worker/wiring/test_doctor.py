@@ -1,7 +1,7 @@
 import pytest
 
 from worker.store.connection import Store
-from worker.store.examine import StoreReport, examine_store
+from worker.wiring.doctor import StoreReport, examine_store
 
 
 def configured(store: Store, **options: str) -> StoreReport:

@@ -1,0 +1,1 @@
+"""Compose the processes and commands from settings and adapters."""
