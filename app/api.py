@@ -13,14 +13,14 @@ from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
+from worker.adapters.redis.rollups import AT_MOST
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.errors import Unavailable
 from worker.evaluation.stats.asking import AskError, Topic, asked
 from worker.evaluation.stats.evaluations import evaluations, outcomes
 from worker.evaluation.stats.histories import history
 from worker.evaluation.stats.queries import Found, answer, needed, together
-from worker.store.connection import Store
-from worker.store.rollups import AT_MOST
 from worker.system_clock import SystemClock
 
 AnyRequest = Request[Any, Any, Any]

@@ -17,13 +17,13 @@ from litestar.params import FromPath
 from pydantic import TypeAdapter, ValidationError
 
 from app.api import Api
+from worker.adapters.redis.store import Store
+from worker.adapters.redis.wait_status import seen_pulls
 from worker.domain.check.wait_status import Awaited, awaited
 from worker.domain.ids import InstallationId, Sha
 from worker.errors import Unavailable
 from worker.evaluation.stats.asking import AskError
 from worker.evaluation.stats.evaluations import shown
-from worker.store.awaiting import seen_pulls
-from worker.store.connection import Store
 
 if TYPE_CHECKING:
     from collections.abc import Generator

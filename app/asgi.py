@@ -33,11 +33,11 @@ from app.health import Outcome, Tally, health_routes
 from app.intake import Intake
 from app.setup import SetupDoor, closed_routes, opened, setup_routes
 from app.webhooks import PATH, Deliver, Door, Lock, Tell, deliveries, respond, webhook_route
+from worker.adapters.redis.async_client import Lane
+from worker.adapters.redis.store import Store, await_redis, open_store
 from worker.domain.model import build_models
 from worker.logs import log_json
 from worker.settings import AppCredentials, Settings, malformed
-from worker.store.connection import Store, await_redis, open_store
-from worker.store.lane import Lane
 from worker.system_clock import SystemClock
 
 SHUTDOWN_SECONDS: Final = 10

@@ -13,6 +13,8 @@ from typing import Final
 from app.commands_judge import code_of
 from app.commands_page import page
 from app.exits import Answer, Exit
+from worker.adapters.redis.records import Holdings
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.overrides import said_json
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
@@ -36,8 +38,6 @@ from worker.publishing.texts.audit import (
 )
 from worker.publishing.texts.terminal import report as judged_report
 from worker.settings import from_environment, missing
-from worker.store.connection import Store, open_store
-from worker.store.records import Holdings
 from worker.system_clock import SystemClock
 
 NAME: Final = pattern(r"[^/\s]{1,200}/[^/\s]{1,200}")

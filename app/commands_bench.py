@@ -70,8 +70,8 @@ def bench(arguments: argparse.Namespace) -> Answer:
 
 def _record(settings: Settings, outcomes: Sequence[Outcome]) -> None:
     """Tell of the verdicts where Redis is; of none: find out before anything is judged whether it is there."""
+    from worker.adapters.redis.store import open_store
     from worker.evaluation.bench.recording import record
-    from worker.store.connection import open_store
 
     with open_store(settings) as store:
         record(outcomes, store.events)

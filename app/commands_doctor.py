@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from app.commands_page import page
 from app.exits import Answer, Exit
+from worker.adapters.redis.encryption import LACKS_KEY, RESTORE
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.budget import week_of
 from worker.errors import AssayError, InputError, SettingError
@@ -23,8 +25,6 @@ from worker.publishing.texts.pause import Listed
 from worker.publishing.texts.pause import words as pause_words
 from worker.publishing.texts.scanning import refused_words
 from worker.settings import Settings, environment, missing, read_settings, unknown_names, unknown_words
-from worker.store.codec import LACKS_KEY, RESTORE
-from worker.store.connection import Store, open_store
 from worker.system_clock import SystemClock
 from worker.wiring.doctor import StoreReport, examine_store
 

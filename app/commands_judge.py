@@ -13,6 +13,7 @@ from typing import assert_never
 from app.commands_matter import matter_of
 from app.commands_page import page
 from app.exits import Answer, Exit
+from worker.adapters.redis.store import open_store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Verdict
@@ -21,7 +22,6 @@ from worker.errors import InputError
 from worker.garbage import look_seldom
 from worker.publishing.texts.terminal import report
 from worker.settings import Settings, from_environment, missing
-from worker.store.connection import open_store
 from worker.system_clock import SystemClock
 
 

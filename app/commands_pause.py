@@ -9,13 +9,13 @@ import os
 import pwd
 
 from app.exits import Answer, Exit
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError, end_of
 from worker.errors import AssayError, InputError
 from worker.publishing.texts import pause as texts
 from worker.publishing.texts.visible import one_line
 from worker.settings import Settings, from_environment
-from worker.store.connection import Store, open_store
 from worker.system_clock import SystemClock
 
 

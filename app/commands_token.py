@@ -6,10 +6,10 @@ Does not show a token twice. Invariant: a token opens the installations that wer
 import argparse
 
 from app.exits import Answer, Exit
+from worker.adapters.redis.store import open_store
 from worker.domain.ids import InstallationId
 from worker.publishing.texts.token import created, listed, name_taken, no_such_name, revoked
 from worker.settings import from_environment
-from worker.store.connection import open_store
 from worker.system_clock import SystemClock
 
 

@@ -21,9 +21,9 @@ from typing import IO, Any, Final, cast
 
 from app.commands_serve import require_usable_app
 from app.exits import Answer, Exit
+from worker.adapters.redis.embedded_server import Role
+from worker.adapters.redis.store import attached, open_store
 from worker.settings import Settings, environment, from_environment
-from worker.store.connection import attached, open_store
-from worker.store.embedded import Role
 
 SOON_S: Final = 10.0
 """A part that ends sooner than this after its start would only end again."""

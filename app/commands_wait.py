@@ -89,10 +89,10 @@ class _Local:
         self._settings, self._repository, self._sha = settings, repository, sha
 
     def __call__(self, _: float) -> dict[str, Any]:
+        from worker.adapters.redis.store import open_store
+        from worker.adapters.redis.wait_status import seen_pulls
         from worker.domain.check.wait_status import awaited
         from worker.evaluation.stats.evaluations import shown
-        from worker.store.awaiting import seen_pulls
-        from worker.store.connection import open_store
 
         with open_store(self._settings) as store:
             return shown(

@@ -14,9 +14,9 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
 
 from app.intake import Intake
+from worker.adapters.redis.encryption import LACKS_KEY
+from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
-from worker.store.codec import LACKS_KEY
-from worker.store.connection import Store
 
 
 class Outcome(StrEnum):

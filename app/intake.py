@@ -32,22 +32,21 @@ from app.facts import (
 )
 from app.noting import to_happening
 from app.wishes import named, to_wish
-from worker.domain import keys
+from worker.adapters.redis import intake, keys
+from worker.adapters.redis.async_client import Lane
+from worker.adapters.redis.merge_groups import Groups
+from worker.adapters.redis.store import Store
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, base_mark
 from worker.domain.ports import Clock
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import issue_mark
-from worker.store import door
-from worker.store.connection import Store
-from worker.store.groups import Groups
-from worker.store.lane import Lane
 
 LATE: Final = timedelta(minutes=1)
 """What is told sooner was said when we heard it: GitHub's clock and ours differ, and a push is told late, too."""
 
-NOTED, UNKNOWN, DUPLICATE = door.Outcome.NOTED, door.Outcome.UNKNOWN, door.Outcome.DUPLICATE
+NOTED, UNKNOWN, DUPLICATE = intake.Outcome.NOTED, intake.Outcome.UNKNOWN, intake.Outcome.DUPLICATE
 Seldom = CommandGiven | AppMoved | GroupTold | HeadRerun | IssueChanged | BranchMoved
 
 
@@ -59,13 +58,13 @@ class Intake:
     clock: Clock
     lane: Lane
 
-    async def take_in(self, event: Event, delivery_id: DeliveryId) -> door.Outcome:
+    async def take_in(self, event: Event, delivery_id: DeliveryId) -> intake.Outcome:
         """Write down what an event asks for. Raises Unavailable."""
         at = self.clock.now()
         match event:
             case HeadFact() | RerunPressed():
                 if isinstance(event, PullReopened):
-                    await to_thread.run_sync(door.reopen, self.store.wire, event.pull)
+                    await to_thread.run_sync(intake.reopen, self.store.wire, event.pull)
                 if (
                     isinstance(event, PullEdited)
                     and event.closes
@@ -73,17 +72,17 @@ class Intake:
                 ):
                     return UNKNOWN
                 wish = to_wish(event, delivery_id, at)
-                reply = await self.lane.run(door.to_want(wish, self.store.timing, named(event)))
+                reply = await self.lane.run(intake.to_want(wish, self.store.timing, named(event)))
                 if happening := to_happening(event, delivery_id, at):
-                    await self.lane.run(door.to_happen(happening))
-                return door.became(reply)
+                    await self.lane.run(intake.to_happen(happening))
+                return intake.became(reply)
             case PullClosed():
-                await self.lane.run(door.to_shut(event.pull, self.store.remembered))
+                await self.lane.run(intake.to_shut(event.pull, self.store.remembered))
                 return await self._happened(event, delivery_id, at)
             case CiMoved():
                 noted = await self._happened(event, delivery_id, at)
-                woken = door.nudged(
-                    await self.lane.run(door.to_nudge(event, self.store.timing, is_green=event.is_green))
+                woken = intake.nudged(
+                    await self.lane.run(intake.to_nudge(event, self.store.timing, is_green=event.is_green))
                 )
                 return noted if woken is UNKNOWN else woken
             case PersonSpoke() | ThumbGiven():
@@ -91,15 +90,15 @@ class Intake:
             case _:
                 return await to_thread.run_sync(self._seldom, event, delivery_id, at)
 
-    async def _happened(self, event: Event, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+    async def _happened(self, event: Event, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
         happening = to_happening(event, delivery_id, at)
-        return UNKNOWN if happening is None else door.happened(await self.lane.run(door.to_happen(happening)))
+        return UNKNOWN if happening is None else intake.happened(await self.lane.run(intake.to_happen(happening)))
 
     def _is_for_an_issue(self, event: PullEdited) -> bool:
         """Whether it was judged by one of the issues that say what is asked for instead: its text says nothing of that then."""
-        return any(door.is_judged_by(self.store.wire, event.pull, issue_mark(*one)) for one in event.closes)
+        return any(intake.is_judged_by(self.store.wire, event.pull, issue_mark(*one)) for one in event.closes)
 
-    def _seldom(self, event: Seldom, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+    def _seldom(self, event: Seldom, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
         match event:
             case CommandGiven():
                 return self._command(event, delivery_id, at)
@@ -110,29 +109,29 @@ class Intake:
             case _:
                 return self._elsewhere(event, delivery_id, at)
 
-    def _command(self, event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+    def _command(self, event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
         """A decision in a review is something that a person did, too."""
         happening = to_happening(event, delivery_id, at)
         if happening is not None:
-            door.happen(self.store.wire, happening)
+            intake.happen(self.store.wire, happening)
         taken = [self.store.asks.put(ask) for ask in to_asks(event, delivery_id, at)]
         return next((one for one in taken if one is not DUPLICATE), DUPLICATE)
 
     def _elsewhere(
         self, event: HeadRerun | IssueChanged | BranchMoved, delivery_id: DeliveryId, at: datetime
-    ) -> door.Outcome:
+    ) -> intake.Outcome:
         wire = self.store.wire
         happening = to_happening(event, delivery_id, at)
-        noted = UNKNOWN if happening is None else door.happen(wire, happening)
+        noted = UNKNOWN if happening is None else intake.happen(wire, happening)
         match event:
             case HeadRerun():
-                woken = self._again(door.with_head(wire, event), Trigger.RERUN, delivery_id, at)
+                woken = self._again(intake.with_head(wire, event), Trigger.RERUN, delivery_id, at)
                 if woken is UNKNOWN:  # no pull request's head, but perhaps a merge group
                     place = (event.installation_id, event.repository_id, event.head_sha)
                     woken = Groups(wire, self.store.timing).again(place, delivery_id, at)
             case IssueChanged():
                 mark = issue_mark(event.repository, event.number)
-                found = door.closing(wire, event.installation_id, mark)
+                found = intake.closing(wire, event.installation_id, mark)
                 woken = self._again(found, Trigger.CRITERIA, delivery_id, at)
             case BranchMoved():
                 woken = self._new_rules(event, delivery_id, at)
@@ -142,28 +141,29 @@ class Intake:
 
     def _again(
         self, found: Iterable[JudgeRequest], trigger: Trigger, delivery_id: DeliveryId, at: datetime
-    ) -> door.Outcome:
+    ) -> intake.Outcome:
         """Each of them is judged once more, whatever its newest head is then."""
         outcomes = [
-            door.want(self.store.wire, again(one, trigger, delivery_id, at), self.store.timing).outcome for one in found
+            intake.want(self.store.wire, again(one, trigger, delivery_id, at), self.store.timing).outcome
+            for one in found
         ]
         return outcomes[0] if outcomes else UNKNOWN
 
-    def _new_rules(self, event: BranchMoved, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+    def _new_rules(self, event: BranchMoved, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
         """What was judged by the old ones is judged again; what the door keeps of the configuration is not known any more."""
         if not (event.has_new_rules or event.is_rewritten):
             return UNKNOWN
         place = event.installation_id, event.repository_id, base_mark(event.branch)
         if event.has_new_config or event.is_rewritten:
-            door.set_window(self.store.wire, *place, None)
+            intake.set_window(self.store.wire, *place, None)
         why = Trigger.BASE if event.is_rewritten else Trigger.RULES  # what is built upon it changes something else now
-        found = door.judged_into(self.store.wire, *place)
+        found = intake.judged_into(self.store.wire, *place)
         if event.is_rewritten:
             found = [one for one in found if one.base in (None, place[2])]  # not what goes elsewhere by now
         woken = self._again(found, why, delivery_id, at)
         return NOTED if woken is UNKNOWN and event.has_new_config else woken
 
-    def _move(self, event: AppMoved, delivery_id: DeliveryId, at: datetime) -> door.Outcome:
+    def _move(self, event: AppMoved, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
         """All about an installation that left is forgotten, unless it is back in time.
 
         What was taken from it or granted to it may be told late, after it left: that brings nobody back.
@@ -176,7 +176,7 @@ class Intake:
                 leaving.is_back(event.installation_id)
             self.store.arrivals.gone(event.installation_id, event.gone)
             new = [to_greeting(event.installation_id, one, delivery_id, at) for one in event.new]
-            door.greet(self.store.wire, new)
+            intake.greet(self.store.wire, new)
         else:
             leaving.leaves(event.installation_id)
         return NOTED

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Final, Literal, NamedTuple
 
-from worker.store.measures import BOUNDS_S, Count, Figures, Histogram, Span, Standing
+from worker.adapters.redis.metrics import BOUNDS_S, Count, Figures, Histogram, Span, Standing
 
 Kind = Literal["counter", "gauge", "histogram"]
 Row = tuple[str, Mapping[str, str], float]

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from app.health import Tally
 from app.metrics import CONTENT_TYPE, exposition, of_process, of_store, without_store
+from worker.adapters.redis.store import Store
 from worker.domain.ports import Clock
 from worker.errors import Unavailable
 from worker.settings import malformed
-from worker.store.connection import Store
 
 LOG: Final = logging.getLogger(__name__)
 PATIENCE_S: Final = 5.0

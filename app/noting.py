@@ -1,6 +1,6 @@
 """Event -> Happening: what may be an outcome of a verdict, as closed facts.
 
-Pure. Does not know whether anything was judged (`scripts/happen.lua` does). Invariant: numbers, hashes and words of closed
+Pure. Does not know whether anything was judged (`adapters/redis/lua/happen.lua` does). Invariant: numbers, hashes and words of closed
 sets alone.
 """
 

@@ -1,6 +1,6 @@
 """Deliveries about a pull request itself: opened, pushed to, edited, closed ...
 
-Pure. Does not decide when it is judged (`app.intake` says why, `scripts/want.lua` when). Invariant: who opened it, and whether
+Pure. Does not decide when it is judged (`app.intake` says why, `adapters/redis/lua/want.lua` when). Invariant: who opened it, and whether
 it is a draft, travel with every event, so that each one alone suffices.
 """
 

@@ -19,6 +19,8 @@ from structlog.typing import FilteringBoundLogger
 from app.events import SUBSCRIBED
 from app.setup_exchange import CodeRefused, exchange
 from app.setup_pages import STYLE_HASH, Form, closed_page, confirm_page, done_page, form_page, refused_page
+from worker.adapters.redis.setup import declined_in
+from worker.adapters.redis.store import Store
 from worker.domain.config.app_manifest import (
     CALLBACK,
     WEBHOOKS,
@@ -32,8 +34,6 @@ from worker.domain.config.app_manifest import (
 from worker.domain.config.app_permissions import declined_of
 from worker.errors import Unavailable
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.setup import declined_in
 
 AnyRequest = Request[Any, Any, Any]
 Page = Response[str]

@@ -35,9 +35,9 @@ from app.health import Outcome, Tally
 from app.intake import Intake
 from app.payloads import Delivery, Envelope, Malformed, taken
 from app.slim import slim
+from worker.adapters.redis.intake import Outcome as Taken
 from worker.domain.ids import DeliveryId
 from worker.errors import Unavailable
-from worker.store.door import Outcome as Taken
 
 PATH: Final = "/github/webhooks"
 

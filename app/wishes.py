@@ -1,6 +1,6 @@
 """Event -> Wish: which pull request is to be judged, and why; what a JudgeRequest says, before it is written down.
 
-Pure. Does not know when that is (`scripts/want.lua` does), and validates nothing again: that was done as it was read
+Pure. Does not know when that is (`adapters/redis/lua/want.lua` does), and validates nothing again: that was done as it was read
 (`app.payloads`), and is once more when a judge takes it up. Invariant: who wrote it and whether it is a draft go along; and when
 a head came is kept, whatever else asks for its judging afterwards.
 """
@@ -23,9 +23,9 @@ from app.facts import (
     RerunPressed,
     ReviewAsked,
 )
+from worker.adapters.redis.intake import NO_HEAD, Named
 from worker.domain.ids import BaseMark, DeliveryId, RepositoryName, Sha, base_mark
 from worker.domain.request.judge_request import AuthorKind, PullRef, Trigger
-from worker.store.door import NO_HEAD, Named
 
 Wished = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked | RerunPressed
 

@@ -25,10 +25,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from litestar.serialization import encode_json
 
-from tests.worker.store.played import pull, settings
-from tests.worker.store.test_kept import entry, judging
+from tests.worker.adapters.redis.played import pull, settings
+from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import packed, text
+from worker.adapters.redis.pages import entries_ahead
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import EvalTrigger, terminal
 from worker.evaluation.stats.asking import Question, Topic
@@ -39,9 +42,6 @@ from worker.evaluation.stats.tables import Dimension
 from worker.evaluation.stats.windows import window
 from worker.record import Telling, begun_of
 from worker.settings import Timing
-from worker.store.connection import Store, open_store
-from worker.store.pages import entries_ahead
-from worker.store.wire import packed, text
 
 HERE: Final = InstallationId(100)
 REPOSITORIES: Final = 1_000

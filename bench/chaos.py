@@ -36,14 +36,14 @@ from bench.storm.model import RuledModel  # noqa: E402 - as above
 from bench.storm.people import OTHERS, Crowd  # noqa: E402 - as above
 from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan  # noqa: E402 - as above
 from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream  # noqa: E402 - as above
+from tests.worker.adapters.redis.played import settings  # noqa: E402 - as above
 from tests.worker.processes.fleet import Fleet, free_port  # noqa: E402 - as above
-from tests.worker.store.played import settings  # noqa: E402 - as above
 from tests.world.github_bench import GitHub  # noqa: E402 - as above
 from tests.world.product import STORE_KEY, Product, environment  # noqa: E402 - as above
 from tests.world.redis import Redis  # noqa: E402 - as above
 from tests.world.tester import busy_keys  # noqa: E402 - as above
-from worker.domain import keys  # noqa: E402 - as above
-from worker.store.connection import open_store  # noqa: E402 - as above
+from worker.adapters.redis import keys  # noqa: E402 - as above
+from worker.adapters.redis.store import open_store  # noqa: E402 - as above
 
 MACHINES = 2
 LEASE_S = 3
@@ -183,7 +183,7 @@ def broken_tree() -> Generator[Path]:
         for name in COPIED:
             if (ROOT / name).is_dir():
                 shutil.copytree(ROOT / name, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
-        script = Path(folder) / "worker" / "store" / "scripts" / "judging.lua"
+        script = Path(folder) / "worker" / "adapters" / "redis" / "lua" / "judging.lua"
         sound = script.read_text("utf-8")
         if FENCE not in sound:
             raise SystemExit(f"{script.name} has no such fence any more: {FENCE}")

@@ -9,7 +9,7 @@ are open. At the middle and at the end all are closed and everything has settled
 
 Every duration of `Timing` is divided by 100, but for those that wait for a machine and not for the day: they have a floor
 (`FLOORS`), since neither this processor nor that GitHub is a hundred times as fast. What keys live for is no setting
-(`worker/domain/keys.py`), so nothing that stays for a day or more goes within one.
+(`worker/adapters/redis/keys.py`), so nothing that stays for a day or more goes within one.
 
 Prints the number of keys of each kind, the elements in them, their bytes, and at the end how long the one that stays longest still
 does and how many have no end; Redis' memory, and that of `serve` (resident) and of `work` (proportional, all its processes). What

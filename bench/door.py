@@ -40,10 +40,10 @@ sys.path.insert(0, str(ROOT))
 
 from bench.empty_jobs import app_key  # noqa: E402 - found from any working directory
 from bench.stage import at, load  # noqa: E402 - as above
-from worker.domain import keys  # noqa: E402 - as above
+from worker.adapters.redis import keys  # noqa: E402 - as above
+from worker.adapters.redis.client import Wire, whole  # noqa: E402 - as above
+from worker.adapters.redis.embedded_server import Role, embedded  # noqa: E402 - as above
 from worker.domain.ids import InstallationId  # noqa: E402 - as above
-from worker.store.embedded import Role, embedded  # noqa: E402 - as above
-from worker.store.wire import Wire, whole  # noqa: E402 - as above
 
 SECRET = "bench"  # noqa: S105 - played
 BODY_BYTES, PULLS, TOGETHER = 36 * 1024, 200, 16

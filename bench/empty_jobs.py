@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from worker.adapters.redis.client import items, text
+from worker.adapters.redis.embedded_server import Role
+from worker.adapters.redis.store import Store, attached, open_store
 from worker.domain.ports import Lease
 from worker.domain.request.judge_request import JudgeRequest
 from worker.pipeline import Dropped, Outcome
 from worker.settings import Settings, read_settings
-from worker.store.connection import Store, attached, open_store
-from worker.store.embedded import Role
-from worker.store.wire import items, text
 from worker.wiring import app
 from worker.wiring.judge import open_bench
 

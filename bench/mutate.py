@@ -63,7 +63,7 @@ MUTATIONS = (
     ),
     Mutation(
         "intake: a delivery that was counted counts again",
-        "worker/store/scripts/want.lua",
+        "worker/adapters/redis/lua/want.lua",
         "'NX'",
         "'GET'",
         "test_one_check_per_head.py test_the_door.py",
@@ -161,14 +161,14 @@ MUTATIONS = (
     ),
     Mutation(
         "purse: a day has no end",
-        "worker/store/scripts/reserve.lua",
+        "worker/adapters/redis/lua/reserve.lua",
         "if used(today, 'spent') + amount > tonumber(A[3])",
         "if used(today, 'spent') + amount > 9e15 + tonumber(A[3])",
         "test_money.py",
     ),
     Mutation(
         "purse: nothing is settled",
-        "worker/store/scripts/settle.lua",
+        "worker/adapters/redis/lua/settle.lua",
         "string.format('%.0f', bill - reserved[1])",
         "string.format('%.0f', bill - bill)",
         "test_money.py",

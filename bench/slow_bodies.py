@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.door import OURS, SECRET, is_whole, requests, server  # noqa: E402 - found from any working directory
 from bench.stage import at, load  # noqa: E402 - as above
-from worker.store.embedded import Role, embedded  # noqa: E402 - as above
+from worker.adapters.redis.embedded_server import Role, embedded  # noqa: E402 - as above
 
 GROWS_MIB = 40
 SENT_IN_S = 10.0

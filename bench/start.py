@@ -106,7 +106,7 @@ class running_server:  # noqa: N801 - used as a with statement
     """The embedded server, kept open by another process."""
 
     HOLD = (
-        "from worker.settings import from_environment; from worker.store.connection import open_store; import sys\n"
+        "from worker.settings import from_environment; from worker.adapters.redis.store import open_store; import sys\n"
         "with open_store(from_environment()): print('open', flush=True); sys.stdin.read()"
     )
 

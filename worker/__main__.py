@@ -19,6 +19,9 @@ from types import FrameType
 from typing import Final
 
 from worker import dispatch
+from worker.adapters.redis.pull_requests import workers_for_strangers
+from worker.adapters.redis.scripts import Script, digest
+from worker.adapters.redis.store import Role, Store, attached, await_redis, open_store
 from worker.errors import InputError, Unavailable
 from worker.jobs import SCENE, Scene, horse_killed
 from worker.judge.rubric import shipped_rubrics
@@ -26,9 +29,6 @@ from worker.lifeline import die_with_parent
 from worker.logs import log_json
 from worker.queue import evaluate_queue, judge_queue, outside_queue, rq_connection
 from worker.settings import Settings, from_environment
-from worker.store.connection import Role, Store, attached, await_redis, open_store
-from worker.store.lua import Script, digest
-from worker.store.pulls import workers_for_strangers
 from worker.system_clock import SystemClock
 from worker.wiring.judge import open_bench
 from worker.wiring.process_supervisor import Crew, Hand

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final, assert_never
 
+from worker.adapters.redis.store import Store
 from worker.domain.check.overrides import PRESSED, Contest, Dismissed, Override, Reviewed
 from worker.domain.config.command_permissions import RIGHTS, Asker, Refusal, Role, pause_of, refusal
 from worker.domain.ids import DeliveryId, EvalId, Sha
@@ -20,7 +21,6 @@ from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value, replace
 from worker.errors import Gone, not_found_yet
 from worker.publishing.texts import comments
-from worker.store.connection import Store
 
 LOG: Final = logging.getLogger(__name__)
 TAKEN: Final = "eyes"

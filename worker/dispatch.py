@@ -15,6 +15,17 @@ from datetime import timedelta
 from typing import Final, assert_never
 
 from worker import measuring
+from worker.adapters.redis.agenda import Todo, things_to_do
+from worker.adapters.redis.check_runs import OverdueCheck, RedisChecks
+from worker.adapters.redis.commands import OpenAsk
+from worker.adapters.redis.follow_ups import F, FollowUps, Opened
+from worker.adapters.redis.greetings import OpenGreeting
+from worker.adapters.redis.happenings import OpenHappening
+from worker.adapters.redis.merge_groups import OpenGroup
+from worker.adapters.redis.metrics import Count
+from worker.adapters.redis.outcomes import Due
+from worker.adapters.redis.pull_requests import RELEASED, Limits, ToOpen
+from worker.adapters.redis.store import Store
 from worker.apart import Apart, Turn
 from worker.domain.check.author_comment import Letter
 from worker.domain.check.code_scanning import Scan
@@ -27,17 +38,6 @@ from worker.errors import Bug, Drop, GiveUp, Outage, RetryAt, RetryIn, Unavailab
 from worker.queue import JudgeQueue
 from worker.resuming import resume
 from worker.settings import Settings
-from worker.store.agenda import Todo, things_to_do
-from worker.store.asks import OpenAsk
-from worker.store.checks import OverdueCheck, RedisChecks
-from worker.store.connection import Store
-from worker.store.follow_ups import F, FollowUps, Opened
-from worker.store.greetings import OpenGreeting
-from worker.store.groups import OpenGroup
-from worker.store.happenings import OpenHappening
-from worker.store.measures import Count
-from worker.store.outcomes import Due
-from worker.store.pulls import RELEASED, Limits, ToOpen
 from worker.traces import about, carrying
 
 LOG: Final = logging.getLogger(__name__)

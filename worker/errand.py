@@ -9,6 +9,8 @@ from datetime import timedelta
 from math import inf
 from typing import Final, Protocol
 
+from worker.adapters.redis.merge_groups import OpenGroup
+from worker.adapters.redis.outcomes import Due
 from worker.domain.check.author_comment import Letter
 from worker.domain.check.code_scanning import Scan
 from worker.domain.check.merge_group import MergeGroup
@@ -20,8 +22,6 @@ from worker.domain.request.pull_request_events import Happening
 from worker.domain.value import replace
 from worker.errors import RetryRule
 from worker.settings import Settings
-from worker.store.groups import OpenGroup
-from worker.store.outcomes import Due
 
 SLOWED: Final = 6
 """How many times as long as at first an errand that somebody waits for is put off at the longest, while GitHub is away."""

@@ -12,12 +12,12 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import Final, Protocol, assert_never
 
+from worker.adapters.redis.leases import beating
+from worker.adapters.redis.merge_groups import TakenGroup
+from worker.adapters.redis.store import Store
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.jobs import FAILED, SCENE, Scene, careful, caught
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.groups import TakenGroup
-from worker.store.heartbeat import beating
 
 LOG: Final = logging.getLogger(__name__)
 AT_ONCE: Final = timedelta(0)

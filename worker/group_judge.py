@@ -7,6 +7,7 @@ the pull request, so that no judge is shown it and it counts as no round; and wh
 from collections.abc import Callable
 from typing import Protocol
 
+from worker.adapters.redis.merge_groups import TakenGroup
 from worker.domain.check.merge_group import MergeGroup, Refusal, pull_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha, eval_id_after
@@ -22,7 +23,6 @@ from worker.judge.merge_group import Accepted, Member, answered, newest, standin
 from worker.merge_group import AT_ONCE, GroupSource, Screen, Tip, Unsettled, Waiting, judged_content
 from worker.publishing.texts.merge_group import Place
 from worker.record import Shelves, Telling, record_beside
-from worker.store.groups import TakenGroup
 
 
 class Tried(Value):

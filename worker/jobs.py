@@ -19,6 +19,10 @@ from typing import Final, Protocol, TypeVar, assert_never, cast
 from rq.job import Job
 
 from worker import measuring
+from worker.adapters.redis.leases import beating
+from worker.adapters.redis.metrics import Count
+from worker.adapters.redis.pull_requests import Answer, Ended, Finish, PutOff, Taken
+from worker.adapters.redis.store import Store
 from worker.domain.ids import base_mark
 from worker.domain.ports import Clock, Lease
 from worker.domain.request.judge_request import JudgeRequest, PullRef
@@ -30,10 +34,6 @@ from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.resuming import shelve
 from worker.returning import Spread
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.heartbeat import beating
-from worker.store.measures import Count
-from worker.store.pulls import Answer, Ended, Finish, PutOff, Taken
 from worker.traces import about, carrying
 from worker.waking import by_ci, wakes
 

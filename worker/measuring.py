@@ -1,6 +1,6 @@
 """What is counted for `/metrics` while work goes on.
 
-Does not keep the figures (`worker.store.measures` does). Invariant: nothing waits for a figure and nothing fails for one:
+Does not keep the figures (`worker.adapters.redis.metrics` does). Invariant: nothing waits for a figure and nothing fails for one:
 where it can't be counted, it is not.
 """
 
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
+from worker.adapters.redis.metrics import Count, Span
+from worker.adapters.redis.store import Store
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Unavailable
 from worker.pipeline import Judged, Outcome
-from worker.store.connection import Store
-from worker.store.measures import Count, Span
 
 LOG: Final = logging.getLogger(__name__)
 

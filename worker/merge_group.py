@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, Protocol, assert_never
 
+from worker.adapters.redis.merge_groups import OpenGroup, QueuedGroup
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd, MergeGroup, Refusal, pull_of
 from worker.domain.dossier.dossier import Dossier, PullRequest
@@ -40,7 +41,6 @@ from worker.publishing.check_runs import no_lease
 from worker.publishing.texts import merge_group as texts
 from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.phrases import OVERDUE
-from worker.store.groups import OpenGroup, QueuedGroup
 from worker.traces import told_late
 
 SOON: Final = timedelta(seconds=1)
@@ -90,7 +90,7 @@ class Screen(Protocol):
 
 
 class Waiting(Protocol):
-    """Groups that nobody answered yet (`worker.store.groups`)."""
+    """Groups that nobody answered yet (`worker.adapters.redis.merge_groups`)."""
 
     def later(self, queued: QueuedGroup, delay: timedelta) -> None: ...
 

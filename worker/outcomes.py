@@ -43,7 +43,7 @@ class Teller(Protocol):
 
 
 class Book(Teller, Protocol):
-    """What is known of outcomes, and of what tells of one (`worker.store.outcomes`). All of it may be called twice."""
+    """What is known of outcomes, and of what tells of one (`worker.adapters.redis.outcomes`). All of it may be called twice."""
 
     def of(self, pull: PullRef) -> tuple[Outcome, ...]: ...
 

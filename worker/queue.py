@@ -1,6 +1,6 @@
 """The queue that carries judgings to workers: RQ, and nothing that it decides.
 
-Does not know when a pull request is due or who may judge it (`worker.store.pulls`). Invariant: a job is named by its
+Does not know when a pull request is due or who may judge it (`worker.adapters.redis.pull_requests`). Invariant: a job is named by its
 fence, so that it may be pushed twice and judged once; it leaves nothing behind but its failures, for a week.
 """
 

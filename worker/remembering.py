@@ -16,7 +16,7 @@ from worker.errors import Unreadable
 
 
 class Dossiers(Protocol):
-    """`worker.store.archive`."""
+    """`worker.adapters.redis.archive`."""
 
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 

@@ -1,19 +1,19 @@
 """What was not judged while judging was paused is judged when the pause is over.
 
-Does not pause anything (`worker.store.switches`) and does not judge. Invariant: a head that was left for a pause waits on
+Does not pause anything (`worker.adapters.redis.pauses`) and does not judge. Invariant: a head that was left for a pause waits on
 the shelf until it is asked for again, or was judged otherwise; nobody has to press anything.
 """
 
 import logging
 from typing import Final
 
+from worker.adapters.redis.store import Store
 from worker.domain.ids import DeliveryId
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.verdict.verdict import Abstain, AbstainReason
 from worker.pipeline import Judged, Outcome, Overtaken, WaitForCi
-from worker.store.connection import Store
 from worker.traces import about
 
 LOG: Final = logging.getLogger(__name__)

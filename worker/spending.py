@@ -1,17 +1,17 @@
 """Whether a model may be asked about a pull request, by who wrote it and who asked.
 
-Does not keep budgets (`worker.store.purse` does). Invariant: about a pull request from a fork whose author may not write here
+Does not keep budgets (`worker.adapters.redis.budget` does). Invariant: about a pull request from a fork whose author may not write here
 no model is asked before an account with write access asks, or the repository allows it.
 """
 
 from collections.abc import Callable
 
+from worker.adapters.redis.decisions import Decisions
 from worker.domain.config.config import AskModelFor
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.request.judge_request import BY_HAND, JudgeRequest
 from worker.domain.value import Value
 from worker.dossier.config import config_of
-from worker.store.decisions import Decisions
 
 
 class Spending(Value):

@@ -1,6 +1,6 @@
 """Verdicts that other checks stood in the way of: when those move, the head is looked at again by itself.
 
-Does not wait and does not hear of checks (`scripts/nudge.lua` does). Invariant: only what nobody judged because of CI comes
+Does not wait and does not hear of checks (`adapters/redis/lua/nudge.lua` does). Invariant: only what nobody judged because of CI comes
 again; a verdict on the change stands, whatever CI does later.
 """
 

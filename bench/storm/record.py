@@ -17,10 +17,10 @@ from tests.world.github_bench import CheckRun, State
 from tests.world.pulls import DRAFT, OURS
 from tests.world.redis import Redis
 from tests.world.tester import untold
+from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import external_id
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
-from worker.store.connection import Store
 
 SHOWS = {"accept": "success", "reject": "failure"}
 TRIES = 3

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from tests.app.served import ServedDoor, served, settings
 from tests.world.redis import Redis
-from worker.store.connection import Store, open_store
+from worker.adapters.redis.store import Store, open_store
 
 
 @pytest.fixture(scope="session")

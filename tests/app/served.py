@@ -20,8 +20,8 @@ from pydantic import SecretStr
 
 from app.asgi import create_app, listen, web_server
 from tests.world.redis import Redis
+from worker.adapters.redis.store import open_store
 from worker.settings import AppCredentials, Settings, Timing
-from worker.store.connection import open_store
 
 OUR_APP: Final = 4242
 SECRET, NEXT_SECRET = "today's-secret", "tomorrow's-secret"

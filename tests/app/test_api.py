@@ -9,14 +9,14 @@ import httpx
 import pytest
 
 from tests.app.served import ServedDoor
+from tests.worker.adapters.redis.played import pull
+from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome
-from tests.worker.store.played import pull
-from tests.worker.store.test_kept import entry, judging
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
+from worker.adapters.redis.tokens import Tokens
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.store.connection import Store
-from worker.store.tokens import Tokens
 
 AROUND = {"from": "2026-11-20", "to": "2026-11-21"}
 OTHER = InstallationId(200)

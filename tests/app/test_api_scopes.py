@@ -7,9 +7,9 @@ from litestar.routes import HTTPRoute
 
 from app.asgi import create_app
 from tests.app.served import ServedDoor, settings
-from tests.worker.store.played import AT
+from tests.worker.adapters.redis.played import AT
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
-from worker.store.connection import Store
 
 
 def routes(store: Store) -> list[HTTPRoute]:

@@ -8,17 +8,17 @@ import httpx
 import pytest
 
 from tests.app.served import ServedDoor
+from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
+from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.publishing.test_review_requests import recorded
 from tests.worker.publishing.texts.samples import accepted, rejected
-from tests.worker.store.played import HEAD, NEWER, pull, wish
-from tests.worker.store.test_kept import entry, judging
+from worker.adapters.redis.intake import shut
+from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.store import Store
+from worker.adapters.redis.tokens import Tokens
 from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.store.connection import Store
-from worker.store.door import shut
-from worker.store.pulls import Finish, Limits
-from worker.store.tokens import Tokens
 
 
 def ask(door: ServedDoor, store: Store, sha: str = HEAD, wait: str = "0", of: int = 100) -> httpx.Response:

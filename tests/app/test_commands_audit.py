@@ -4,13 +4,13 @@ import pytest
 
 from app.arguments import parser
 from app.exits import Exit
-from tests.worker.store.played import KEY, pull
-from tests.worker.store.test_kept import entry, judging
+from tests.worker.adapters.redis.played import KEY, pull
+from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
+from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId
 from worker.domain.verdict.verdict import SubjectKind
 from worker.errors import InputError
-from worker.store.connection import Store
 
 PARENT, CHILD = EvalId("0190aaaa-bbbb-7ccc-8ddd-000000000000"), EvalId("0190aaaa-bbbb-7ccc-8ddd-000000000001")
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.app.test_commands_stats import assay
+from tests.worker.adapters.redis.played import KEY
+from tests.worker.adapters.redis.test_rollups import write
 from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed, failed, rejected, started
-from tests.worker.store.played import KEY
-from tests.worker.store.test_rollups import write
 from tests.world.redis import Redis
+from worker.adapters.redis.store import Store
 from worker.errors import InputError
 from worker.evaluation.stats.export import COLUMNS, TYPED
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 WINDOW = ("export", "--since", "2026-11-20", "--until", "2026-11-22", "--format", "parquet")

@@ -9,11 +9,11 @@ import pytest
 from app.arguments import parser
 from app.commands_doctor import doctor
 from app.exits import Exit
-from tests.worker.store.played import KEY, pull, wish
+from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.world.redis import Redis
+from worker.adapters.redis.store import Store
 from worker.domain.request.pause import Suspension
 from worker.errors import InputError
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 HERE = (pull().installation_id, pull().repository_id)

@@ -11,16 +11,16 @@ import pytest
 
 from app.arguments import parser
 from app.exits import Exit
+from tests.worker.adapters.redis.played import KEY, pull, wish
+from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome, rejected, started
-from tests.worker.store.played import KEY, pull, wish
-from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.demotion import Demotion, Tally
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.errors import InputError
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 OTHER = InstallationId(200)

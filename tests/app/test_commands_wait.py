@@ -13,15 +13,15 @@ from app.arguments import parser
 from app.exits import Exit
 from tests.app.assay_command import environment
 from tests.app.served import ServedDoor
-from tests.worker.store.played import AT, HEAD, KEY, NEWER, pull, wish
-from tests.worker.store.test_kept import entry, judging
+from tests.worker.adapters.redis.played import AT, HEAD, KEY, NEWER, pull, wish
+from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
+from worker.adapters.redis.pull_requests import Finish
+from worker.adapters.redis.store import Store
+from worker.adapters.redis.tokens import Tokens
 from worker.domain.check.overrides import Override
 from worker.domain.ids import InstallationId
 from worker.errors import InputError, SettingError, Unavailable
-from worker.store.connection import Store
-from worker.store.pulls import Finish
-from worker.store.tokens import Tokens
 
 WAIT = """
 import sys

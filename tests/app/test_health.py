@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 from app.health import Outcome, Tally
 from tests.app.served import PATH, SHA, ServedDoor, payload, served, standard_headers
 from tests.world.redis import Redis
-from worker.domain import keys
+from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 

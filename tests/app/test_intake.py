@@ -31,12 +31,12 @@ from app.intake import again, to_asks, to_greeting, to_group
 from app.noting import to_happening
 from app.wishes import Wished, named, to_wish
 from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
+from worker.adapters.redis.intake import NO_HEAD, Named, written
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import Arrival, Ask, AuthorKind, CommandName, JudgeRequest, ReviewRef, Trigger
 from worker.domain.request.pull_request_events import Happened
-from worker.store.door import NO_HEAD, Named, written
 
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

@@ -18,14 +18,14 @@ from app.health import Outcome, Tally
 from app.metrics import exposition, of_process, of_store
 from app.metrics_port import figures, telling
 from tests.app.served import settings
-from tests.worker.store.played import pull, wish
+from tests.worker.adapters.redis.played import pull, wish
 from tests.world.redis import Redis
+from worker.adapters.redis.metrics import BOUNDS_S, Count, Figures, Histogram, Span, Standing
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.errors import SettingError
 from worker.settings import read_settings
-from worker.store.connection import Store, open_store
-from worker.store.measures import BOUNDS_S, Count, Figures, Histogram, Span, Standing
 from worker.system_clock import SystemClock
 
 ALERTS = Path(__file__).parents[2] / "docs" / "alerts.yml"

@@ -23,9 +23,9 @@ from tests.app.served import PATH, ServedDoor, settings
 from tests.world.contract import violations
 from tests.world.github_bench import GitHub
 from tests.world.redis import Redis
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.config.app_permissions import OptIn, asked
 from worker.settings import read_settings
-from worker.store.connection import Store, open_store
 
 HOME = "https://assay.example.org"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nplayed\n-----END RSA PRIVATE KEY-----\n"

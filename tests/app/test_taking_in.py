@@ -28,18 +28,18 @@ from app.facts import (
 )
 from app.intake import Intake
 from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
-from tests.worker.store.played import becomes_due
-from worker.domain import keys
+from tests.worker.adapters.redis.played import becomes_due
+from worker.adapters.redis import keys
+from worker.adapters.redis.async_client import Lane
+from worker.adapters.redis.client import whole
+from worker.adapters.redis.intake import Outcome, set_window
+from worker.adapters.redis.pull_requests import Ended, Finish, Limits
+from worker.adapters.redis.store import Store
+from worker.adapters.redis.waiting_keys import ASKS, GREETINGS, HAPPENINGS
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
 from worker.domain.request.judge_request import CommandName, PullRef, Trigger
 from worker.domain.request.pull_request_events import issue_mark
 from worker.domain.value import replace
-from worker.domain.waiting import ASKS, GREETINGS, HAPPENINGS
-from worker.store.connection import Store
-from worker.store.door import Outcome, set_window
-from worker.store.lane import Lane
-from worker.store.pulls import Ended, Finish, Limits
-from worker.store.wire import whole
 from worker.system_clock import SystemClock
 
 INSTALLED = AppMoved(

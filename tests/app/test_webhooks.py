@@ -15,11 +15,11 @@ from app import webhooks
 from app.payloads import Delivery
 from app.webhooks import LARGEST_BODY, QUICK_TEXT, Held, Lock, Refused, Room, has_long_text, read_body
 from tests.app.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.waiting_keys import ASKS, HAPPENINGS
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, Trigger
 from worker.domain.request.pull_request_events import Happening
-from worker.domain.waiting import ASKS, HAPPENINGS
 
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 BODY = json.dumps(payload()).encode()

@@ -14,7 +14,7 @@ from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, cannot_tell, reject
 from tests.world.tester import World
-from worker.domain import keys
+from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId
 
 

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from tests.conversations.conftest import Open
-from tests.worker.store.played import becomes
+from tests.worker.adapters.redis.played import becomes
 from tests.world.changes import PROJECT, RETRY, RETRY_AT, STUB
 from tests.world.product import Process, run
 from tests.world.pulls import Pull

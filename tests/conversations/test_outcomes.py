@@ -9,7 +9,7 @@ from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.pulls import Pull
 from tests.world.replies import accept
 from tests.world.tester import World
-from worker.domain import keys
+from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId
 
 

@@ -14,9 +14,9 @@ from app.metrics_port import telling
 from tests.app.served import PATH, ServedDoor, payload, served, settings, standard_headers
 from tests.golden.golden import Golden
 from tests.world.redis import Redis
+from worker.adapters.redis.store import open_store
+from worker.adapters.redis.tokens import Tokens
 from worker.domain.ids import InstallationId
-from worker.store.connection import open_store
-from worker.store.tokens import Tokens
 
 TOPICS: Final = ("quality", "cost", "agreement", "backlog", "agents", "overrides", "nothing")
 FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -16,7 +16,7 @@ from app.exits import Exit
 from tests.golden.golden import Golden
 from tests.golden.log_names import log_names
 from tests.golden.redis_keys import is_durable
-from tests.worker.domain.test_keys import every_key
+from tests.worker.adapters.redis.test_keys import every_key
 from worker.variables import VARIABLES
 
 HASHED: Final = re.compile(r"^[0-9a-f]{16,64}$")

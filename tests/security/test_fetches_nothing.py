@@ -58,10 +58,10 @@ WHO_MAY_CALL: Final = {
     "worker/adapters/git/git.py": "git, without protocols",
     "worker/dossier/parser_sandbox.py": "our own interpreter",
     "worker/queue.py": "REDIS_URL",
-    "worker/store/embedded.py": "starts our own Redis",
-    "worker/store/keeper.py": "our own Redis' socket",
-    "worker/store/lane.py": "REDIS_URL",
-    "worker/store/wire.py": "REDIS_URL",
+    "worker/adapters/redis/embedded_server.py": "starts our own Redis",
+    "worker/adapters/redis/keeper.py": "our own Redis' socket",
+    "worker/adapters/redis/async_client.py": "REDIS_URL",
+    "worker/adapters/redis/client.py": "REDIS_URL",
 }
 """Every module that could call anybody, and whom: an operator's setting, the caller's own argument, or this machine."""
 

@@ -16,12 +16,12 @@ import pytest
 from markdown_it.token import Token
 from pydantic import BaseModel
 
+from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.evaluation.texts.test_stats import shown as evaluated
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
 from tests.worker.publishing.texts.samples import HOSTILE, UNREAD, abstained, accepted, dossier, rejected
 from tests.worker.publishing.texts.test_comments import ask
 from tests.worker.publishing.texts.test_configuration import editing
-from tests.worker.store.test_kept import entry
 from worker.domain.check.branch_protection import Gate, Installed, Requirement
 from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
 from worker.domain.check.overrides import Contest, Override, Reviewed, Said

@@ -14,9 +14,9 @@ from pydantic import SecretStr
 
 from tests.app.served import SECRET, SHA, ServedDoor, payload
 from tests.conversations.conftest import Open, another_world, anthropic_server, github
+from tests.worker.adapters.redis.played import AT, HEAD, pull, settings
+from tests.worker.adapters.redis.test_kept import CANARY_TOKEN, entry, judging, kept
 from tests.worker.publishing.texts.samples import dossier
-from tests.worker.store.played import AT, HEAD, pull, settings
-from tests.worker.store.test_kept import CANARY_TOKEN, entry, judging, kept
 from tests.world import aof
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.product import STORE_KEY, run
@@ -24,12 +24,12 @@ from tests.world.pulls import Pull
 from tests.world.redis import Redis
 from tests.world.replies import accept, reject
 from tests.world.tester import World
+from worker.adapters.redis.notes import RedisNotes
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.check.author_comment import Letter, Note
 from worker.domain.check.overrides import Contest, Override, Reviewed
 from worker.domain.dossier.dossier import ConfigOrigin
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, base_mark
-from worker.store.connection import Store, open_store
-from worker.store.notes import RedisNotes
 
 __all__ = ["another_world", "anthropic_server", "github"]  # the stage of the conversations
 

@@ -28,11 +28,11 @@ from app.webhooks import (
 )
 from bench.slow_bodies import GROWS_MIB, measure
 from tests.app.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
-from tests.worker.store.played import becomes
-from worker.domain import keys
+from tests.worker.adapters.redis.played import becomes
+from worker.adapters.redis import keys
+from worker.adapters.redis.waiting_keys import ASKS
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.waiting import ASKS
 
 BODY = json.dumps(payload()).encode()
 OTHER_BODY = json.dumps(payload(pull_request={"number": 4, "draft": False, "head": {"sha": SHA}})).encode()

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from tests.app.served import ServedDoor
+from tests.worker.adapters.redis.played import AT, HEAD, pull, wish
+from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.evaluation.stats.told import completed, outcome
-from tests.worker.store.played import AT, HEAD, pull, wish
-from tests.worker.store.test_kept import entry
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.store.connection import Store
-from worker.store.pulls import Finish, Limits
 
 OURS, THEIRS = 100, 200
 SECRET = "what-the-other-installation-was-told"

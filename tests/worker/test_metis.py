@@ -14,12 +14,13 @@ from pytest_httpserver import HTTPServer
 
 from app.events import TABLE, Ignored, translate
 from app.payloads import Delivery, Envelope
+from tests.worker.adapters.redis.played import AT, settings
 from tests.worker.judge.making import dossier
-from tests.worker.store.played import AT, settings
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import accept
 from worker.adapters.git.recorded_dossier import RecordedSource
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
 from worker.domain.request.judge_request import LAPTOP
@@ -27,7 +28,6 @@ from worker.domain.value import replace
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.settings import ModelAccess, Settings
-from worker.store.connection import Store, open_store
 from worker.wiring.cli import judge_anew, judge_locally
 
 PLACE = "upload.py:2"

@@ -11,17 +11,17 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as tries
 from hypothesis import strategies as st
 
+from tests.worker.adapters.redis.played import HEAD, NEWER, pull, settings, wish
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
-from tests.worker.store.played import HEAD, NEWER, pull, settings, wish
 from tests.world.redis import Redis
+from worker.adapters.redis.client import items
+from worker.adapters.redis.pull_requests import Finish
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import EvalId
 from worker.domain.verdict.events import EvalTrigger, Event, started, terminal
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject
 from worker.record import Telling, begun_of
-from worker.store.connection import Store, open_store
-from worker.store.pulls import Finish
-from worker.store.wire import items
 
 # 1. Append-only
 

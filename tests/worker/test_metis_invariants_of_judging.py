@@ -14,17 +14,17 @@ from pytest_httpserver import HTTPServer
 
 from app.events import Ignored, translate
 from app.payloads import Delivery, Envelope
+from tests.worker.adapters.redis.played import HEAD, settings
 from tests.worker.judge.making import dossier
-from tests.worker.store.played import HEAD, settings
 from tests.worker.test_metis import PLACE, STUB, Bench
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import accept
+from worker.adapters.redis.store import open_store
 from worker.domain.ids import DeliveryId
 from worker.domain.verdict.budget import Caps
 from worker.judge.rubric import load_rubric
 from worker.settings import ModelAccess
-from worker.store.connection import open_store
 
 
 @pytest.fixture(scope="module")

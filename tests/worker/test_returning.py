@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.worker.store.played import AT, wish
+from tests.worker.adapters.redis.played import AT, wish
 from worker.domain.ids import RepositoryId
 from worker.domain.request.judge_request import BY_HAND, JudgeRequest, Trigger
 from worker.returning import Spread

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from tests.worker.store.played import HEAD, NEWER, wish
+from tests.worker.adapters.redis.played import HEAD, NEWER, wish
 from worker.traces import about
 
 SPEAKER = """

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from tests.worker.adapters.redis.played import AT, HEAD, wish
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
-from tests.worker.store.played import AT, HEAD, wish
 from worker.domain.check.overrides import NOTHING, Override, Said
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.verdict import AbstainReason

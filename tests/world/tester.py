@@ -20,10 +20,10 @@ from tests.world.product import Product
 from tests.world.pulls import Repository
 from tests.world.redis import Redis
 from tests.world.sender import Sender
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.waiting_keys import ASKS, COMMITS, GROUPS, HAPPENINGS, LETTERS, SCANS
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.waiting import ASKS, COMMITS, GROUPS, HAPPENINGS, LETTERS, SCANS
 
 SECONDS = 40.0
 """How long a world may take to settle before the test calls it broken."""

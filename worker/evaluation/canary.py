@@ -4,6 +4,7 @@ Does not judge itself (`worker.evaluation.rejudge` does) and is no part of a liv
 Invariant: without money of its own it asks no model; what it costs counts nowhere else.
 """
 
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import PullRef
@@ -11,7 +12,6 @@ from worker.domain.verdict.events import subject_id
 from worker.evaluation.rejudge import Order, Terms
 from worker.judge.escalation import Skipped
 from worker.settings import Settings
-from worker.store.connection import Store
 
 
 def named_terms(settings: Settings, installation: InstallationId, clock: Clock) -> Terms | None:

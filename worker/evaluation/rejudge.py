@@ -17,7 +17,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.model import Frozen
@@ -41,7 +42,6 @@ from worker.judge.rubric import load_prompt, load_rubric
 from worker.outcomes import beside, told_whole
 from worker.record import Shelves, record_beside
 from worker.settings import Settings
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, open_bench, telling_of
 
@@ -255,7 +255,7 @@ def open_terms(settings: Settings, store: Store, terms: Terms, pull: PullRef) ->
     """Who judges by these terms, for the money of *pull* and of the run."""
 
     def bound(live: Purse) -> Purse:
-        from worker.store.book import Bounded  # noqa: PLC0415 - only for a model
+        from worker.adapters.redis.book import Bounded  # noqa: PLC0415 - only for a model
 
         return Bounded(store.book(terms.book, terms.limit_usd), live, is_capped=terms.is_capped)
 

@@ -7,6 +7,7 @@ as left out.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import EventKind, read_event
@@ -20,7 +21,6 @@ from worker.judge.context import Bench
 from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
 from worker.judge.rubric import load_prompt
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 OUTCOME: Final = EventKind.OUTCOME.encode()

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.verdict.demotion import Demotion, Tally
 from worker.evaluation.stats.cells import Cell
 from worker.evaluation.stats.tables import OVER_SIGNAL
 from worker.evaluation.stats.windows import window
-from worker.store.connection import Store
 
 LOG: Final = logging.getLogger(__name__)
 LOOKS_BACK: Final = timedelta(days=90)

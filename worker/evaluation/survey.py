@@ -6,10 +6,10 @@ Does not decide what stands (`worker.evaluation.supersession` does). Invariant: 
 from collections.abc import Iterator
 from typing import Final
 
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.window import Window
 from worker.evaluation.supersession import Said, Survey, Wanted
-from worker.store.connection import Store
 
 LAST: Final = 2**64 - 1
 """The greatest number that Redis gives to an entry of one millisecond."""

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
+from worker.adapters.redis.check_runs import RedisChecks
+from worker.adapters.redis.pull_requests import Pulls
 from worker.domain.check.check_run import CheckContent
 from worker.domain.config.config import Authors, Handling
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
@@ -24,8 +26,6 @@ from worker.publishing.eligibility import shown
 from worker.publishing.texts.check_run import failed, judging
 from worker.publishing.texts.phrases import OVERDUE
 from worker.publishing.texts.states import AGAIN, begun, old, waiting
-from worker.store.checks import RedisChecks
-from worker.store.pulls import Pulls
 from worker.traces import told_late
 
 SOON: Final = timedelta(seconds=1)

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
+from worker.adapters.redis.commands import Asks
+from worker.adapters.redis.decisions import Decisions
+from worker.adapters.redis.happenings import Happenings
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.overrides import Said, asks_a_person
 from worker.domain.codeowners import Owner, owners_of
@@ -28,9 +31,6 @@ from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Judged, Outcome
 from worker.publishing.texts.check_run import conclusion
 from worker.publishing.texts.overrides import Called
-from worker.store.asks import Asks
-from worker.store.decisions import Decisions
-from worker.store.happenings import Happenings
 
 LOG: Final = logging.getLogger(__name__)
 MOST_ASKED: Final = 5

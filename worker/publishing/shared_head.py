@@ -7,6 +7,8 @@ what the others said last, whoever writes at the same time; and nobody is held b
 import logging
 from typing import Final, Protocol
 
+from worker.adapters.redis.pull_requests import Pulls
+from worker.adapters.redis.shared_heads import Member, Met, RedisSiblings, hash_of
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.shared_head import Place, strictest
 from worker.domain.ids import CheckRunId, Sha
@@ -16,8 +18,6 @@ from worker.domain.value import Value, replace
 from worker.errors import Forbidden, Gone
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.siblings import together
-from worker.store.pulls import Pulls
-from worker.store.siblings import Member, Met, RedisSiblings, hash_of
 
 LOG: Final = logging.getLogger(__name__)
 

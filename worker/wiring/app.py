@@ -11,6 +11,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from worker.adapters.redis.store import Store
 from worker.domain.config.app_manifest import web_url
 from worker.domain.config.app_permissions import OptIn
 from worker.domain.dossier.dossier import Dossier
@@ -25,7 +26,6 @@ from worker.judge.rubric import load_ci_check_rubric
 from worker.outage import Outages
 from worker.pipeline import CiPatience, Deps, Outcome, judge_pull_request
 from worker.settings import Settings, Timing
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, keepers_of, open_bench
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from worker.adapters.github.client import AppAccess
     from worker.adapters.github.listing import GitHubListing
     from worker.adapters.github.pull_requests import GitHubPullSource
+    from worker.adapters.redis.merge_groups import OpenGroup, TakenGroup
+    from worker.adapters.redis.outcomes import Due
     from worker.domain.check.author_comment import Letter
     from worker.domain.check.code_scanning import Scan
     from worker.domain.check.merge_group import MergeGroup
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
     from worker.publishing.code_scanning import Scans
     from worker.publishing.initial_status import Reception
     from worker.reactions import Reactions
-    from worker.store.groups import OpenGroup, TakenGroup
-    from worker.store.outcomes import Due
     from worker.wiring.group_court import GroupCourt
 
 OF_JOBS: Final = (
@@ -59,13 +59,13 @@ OF_JOBS: Final = (
     "worker.publishing.review_requests",
     "worker.publishing.code_scanning",
     "worker.spending",
-    "worker.store.checks",
-    "worker.store.decisions",
-    "worker.store.outcomes",
-    "worker.store.demotions",
-    "worker.store.purse",
-    "worker.store.rubrics",
-    "worker.store.siblings",
+    "worker.adapters.redis.check_runs",
+    "worker.adapters.redis.decisions",
+    "worker.adapters.redis.outcomes",
+    "worker.adapters.redis.demotions",
+    "worker.adapters.redis.budget",
+    "worker.adapters.redis.rubrics",
+    "worker.adapters.redis.shared_heads",
 )
 """What a judging on a laptop may do without."""
 

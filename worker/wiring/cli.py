@@ -8,6 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final, assert_never
 
+from worker.adapters.redis.leases import beating
+from worker.adapters.redis.pull_requests import Finish
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ports import LookUp, PullSource
 from worker.domain.request.judge_request import JudgeRequest, PullRef
@@ -21,9 +24,6 @@ from worker.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitFo
 from worker.publishing.status import Silent
 from worker.record import Shelves, record_beside
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.heartbeat import beating
-from worker.store.pulls import Finish
 from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, keepers_of, open_bench, telling_of
 

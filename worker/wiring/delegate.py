@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from worker.adapters.git.recorded_dossier import RecordedSource
+from worker.adapters.redis.pull_requests import AlreadyJudged
+from worker.adapters.redis.store import Store, open_store
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.value import replace
 from worker.errors import InputError, LeaseLost, Unavailable
@@ -24,8 +26,6 @@ from worker.judge.task_judgement import (
 )
 from worker.settings import Settings, from_environment
 from worker.signals.registry import SIGNALS
-from worker.store.connection import Store, open_store
-from worker.store.pulls import AlreadyJudged
 from worker.system_clock import SystemClock
 from worker.wiring.cli import judge_locally
 

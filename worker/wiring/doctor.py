@@ -6,9 +6,9 @@ Does not change anything. Invariant: never raises for what it is asked to find o
 import re
 from dataclasses import dataclass
 
+from worker.adapters.redis.client import Refused, text
+from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
-from worker.store.connection import Store
-from worker.store.wire import Refused, text
 
 
 @dataclass(frozen=True, slots=True)

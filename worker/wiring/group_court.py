@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 from worker.adapters.github.check_runs import GitHubChecks
 from worker.adapters.github.merge_groups import GitHubGroups, group_external_id
 from worker.adapters.github.pull_requests import looking
+from worker.adapters.redis.merge_groups import OpenGroup, TakenGroup
+from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.config.app_manifest import web_url
@@ -30,8 +32,6 @@ from worker.publishing.status import Silent
 from worker.queue import JudgeQueue
 from worker.record import Keepers, Shelves
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.groups import OpenGroup, TakenGroup
 from worker.wiring.judge import Payer, open_bench, telling_of
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+from worker.adapters.redis.pauses import Stopped
+from worker.adapters.redis.store import Store
 from worker.domain.ports import Lease, Model, Purse
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pause import Suspension
@@ -21,8 +23,6 @@ from worker.judge.llm.prompt_budget import Room, room_of
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.record import Keepers, Telling
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.switches import Stopped
 from worker.system_clock import SystemClock
 
 ALWAYS: Final = 2.0

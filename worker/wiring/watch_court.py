@@ -15,6 +15,10 @@ from worker.adapters.github.installations import pages
 from worker.adapters.github.listing import GitHubListing
 from worker.adapters.github.repositories import GitHubRepositories
 from worker.adapters.github.shown import GitHubShown
+from worker.adapters.redis.intake import Outcome
+from worker.adapters.redis.metrics import Count
+from worker.adapters.redis.progress import RedisProgress
+from worker.adapters.redis.store import Store
 from worker.catching_up import Redelivering, Sweeping
 from worker.domain.config.config import Authors
 from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
@@ -28,10 +32,6 @@ from worker.forgotten import Forgotten
 from worker.publishing.check_runs import CheckDesk
 from worker.publishing.initial_status import of_before, was_heard_of
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.door import Outcome
-from worker.store.measures import Count
-from worker.store.progress import RedisProgress
 
 if TYPE_CHECKING:
     from worker.adapters.github.client import AppAccess

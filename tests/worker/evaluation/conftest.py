@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.worker.store.played import settings
+from tests.worker.adapters.redis.played import settings
 from tests.world.redis import Redis
+from worker.adapters.redis.store import Store, open_store
 from worker.settings import Settings
-from worker.store.connection import Store, open_store
 
 
 @pytest.fixture(scope="session")

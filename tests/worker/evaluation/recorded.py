@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
+from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.bench.made import DONE, STUB, change
-from tests.worker.store.played import wish
+from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId
 from worker.domain.verdict.events import Begun
@@ -22,8 +24,6 @@ from worker.evaluation.survey import Surveyor
 from worker.judge.judge import docket, hear
 from worker.record import Keepers, record
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.pulls import Finish, Limits
 from worker.system_clock import SystemClock
 from worker.wiring.judge import open_bench
 

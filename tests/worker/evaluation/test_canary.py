@@ -9,11 +9,12 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
+from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.recorded import ASKED, judged, order, rubric, surveyor
-from tests.worker.store.played import wish
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.replies import cannot_tell
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
@@ -21,7 +22,6 @@ from worker.evaluation.canary import named_terms, order_of
 from worker.evaluation.rejudge import Desk, Ended, Terms, terms_of
 from worker.judge.rubric import load_prompt
 from worker.settings import Canary, ModelAccess, Settings
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 HERE = InstallationId(100)

@@ -12,18 +12,18 @@ from app.arguments import parser
 from app.cli import main
 from app.commands_evaluate import book_of
 from app.exits import Exit
+from tests.worker.adapters.redis.played import KEY
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, judged, order, rubric
-from tests.worker.store.played import KEY
 from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell, reject
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.judge.rubric import load_rubric
 from worker.settings import Settings
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 

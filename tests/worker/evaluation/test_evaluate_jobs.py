@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.worker.evaluation.recorded import judged, order, rubric, terms
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
 from worker.evaluation.evaluate_jobs import Errand, performed
 from worker.jobs import SCENE, Scene
 from worker.judge.rubric import load_rubric
 from worker.settings import Canary, Settings
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 HERE = InstallationId(100)

@@ -1,14 +1,14 @@
 """What judging on a laptop looks after, where no dispatcher does."""
 
+from tests.worker.adapters.redis.played import lease_runs_out, pull
+from tests.worker.adapters.redis.test_event_stream import begun, kinds, look_now
+from tests.worker.adapters.redis.test_kept import judging
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier
-from tests.worker.store.played import lease_runs_out, pull
-from tests.worker.store.test_kept import judging
-from tests.worker.store.test_stream import begun, kinds, look_now
 from worker.adapters.git.recorded_dossier import RecordedSource
+from worker.adapters.redis.store import Store
 from worker.domain.value import replace
 from worker.settings import Settings
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 from worker.wiring.cli import judge_locally
 

@@ -10,11 +10,13 @@ import pytest
 
 from app.arguments import parser
 from app.commands_doctor import doctor
+from tests.worker.adapters.redis.played import KEY, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier, rubric
-from tests.worker.store.played import KEY, wish
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
+from worker.adapters.redis.pull_requests import Limits
+from worker.adapters.redis.store import Store
 from worker.domain.verdict.rubric import Versioned
 from worker.errors import RubricRefused
 from worker.judge.context import Bench
@@ -23,8 +25,6 @@ from worker.pipeline import CiPatience, Deps, judge_pull_request
 from worker.publishing.status import Silent
 from worker.record import Keepers
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.pulls import Limits
 from worker.system_clock import SystemClock
 from worker.wiring.cli import judge_locally
 

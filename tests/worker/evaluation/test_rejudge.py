@@ -12,7 +12,9 @@ from pytest_httpserver import HTTPServer
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, judged, order, rubric, surveyor, terms
 from tests.world.anthropic import MODEL, Anthropic, Asked
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import blob, items
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
@@ -25,8 +27,6 @@ from worker.evaluation.rerun import order_of
 from worker.evaluation.supersession import said_of
 from worker.judge.rubric import load_rubric
 from worker.settings import ModelAccess, Settings
-from worker.store.connection import Store
-from worker.store.wire import blob, items
 
 INSTALLATION = InstallationId(100)
 

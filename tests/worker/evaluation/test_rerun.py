@@ -7,12 +7,12 @@ from pydantic import SecretStr
 
 from tests.worker.evaluation.recorded import ASKED, judged, order, terms
 from tests.world.anthropic import MODEL
+from worker.adapters.redis.store import Store
 from worker.domain.value import replace
 from worker.errors import InputError
 from worker.evaluation.rejudge import Ended
 from worker.evaluation.rerun import Run, forecast
 from worker.settings import ModelAccess, Settings
-from worker.store.connection import Store
 
 NOBODY = ModelAccess(SecretStr("k"), "http://127.0.0.1:1", MODEL, 10, 1, 0, 8000)
 

@@ -11,13 +11,14 @@ from pytest_httpserver import HTTPServer
 
 from app.cli import main
 from app.exits import Exit
+from tests.worker.adapters.redis.played import KEY
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, DEFAULT, judged, order, rubric, terms
-from tests.worker.store.played import KEY
 from tests.world.anthropic import MODEL, Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell, reject
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId
 from worker.domain.value import replace
 from worker.domain.verdict.events import Event, EventKind
@@ -26,7 +27,6 @@ from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
 from worker.evaluation.rejudge import Desk, Ended
 from worker.judge.rubric import load_prompt, load_rubric, read_rubric
 from worker.settings import ModelAccess, Settings
-from worker.store.connection import Store
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -11,11 +11,12 @@ from app.arguments import parser
 from app.cli import main
 from app.commands_doctor import doctor
 from app.exits import Exit
+from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier, judged
-from tests.worker.store.played import KEY, pull, wish
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.demotion import Demotion, Tally
@@ -29,7 +30,6 @@ from worker.pipeline import CiPatience, Deps, assemble, with_demotions
 from worker.publishing.status import Silent
 from worker.record import Keepers
 from worker.settings import Settings
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 HERE = InstallationId(100)

@@ -10,18 +10,30 @@ import pytest
 
 from app.cli import main
 from app.exits import Exit
+from tests.worker.adapters.redis.played import AT, HEAD, KEY, pull
+from tests.worker.adapters.redis.test_merge_groups import group
+from tests.worker.adapters.redis.watching import (
+    HERE,
+    Standing,
+    conclude,
+    follow,
+    happening,
+    merge,
+    revert,
+    time_passes,
+    wholes,
+)
+from tests.worker.adapters.redis.watching import judged as accepts
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ROOT, judged, rubric, surveyor, terms
 from tests.worker.publishing.texts.samples import accepted
-from tests.worker.store.played import AT, HEAD, KEY, pull
 from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
-from tests.worker.store.test_groups import group
 from tests.worker.store.test_judging_groups import Room, sits
-from tests.worker.store.watching import HERE, Standing, conclude, follow, happening, merge, revert, time_passes, wholes
-from tests.worker.store.watching import judged as accepts
 from tests.world.redis import Redis
 from worker.adapters.github.merge_groups import Head
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.outcomes import Outcomes
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import PullRef
@@ -36,8 +48,6 @@ from worker.jobs import SCENE, Scene
 from worker.judge.merge_group import Published
 from worker.judge.rubric import load_ci_check_rubric
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.outcomes import Outcomes
 from worker.system_clock import SystemClock
 
 CHECKS = (

@@ -11,14 +11,15 @@ from pytest_httpserver import HTTPServer
 
 from app.cli import main
 from tests.app.assay_command import ASSAY
+from tests.worker.adapters.redis.played import KEY, becomes, wish
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, EVER, ROOT, judged, order, rubric, surveyor, terms
 from tests.worker.processes.crowd import Working
 from tests.worker.processes.scripted_court import World
-from tests.worker.store.played import KEY, becomes, wish
 from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
@@ -28,7 +29,6 @@ from worker.evaluation.survey import Surveyor
 from worker.queue import EvaluateQueue, JudgeQueue
 from worker.settings import Settings
 from worker.settings import environment as environ
-from worker.store.connection import Store
 
 pytestmark = pytest.mark.slow  # a server of several processes
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.worker.adapters.redis.played import settings
 from tests.worker.processes.scripted_court import World
-from tests.worker.store.played import settings
 from tests.world.redis import Redis
+from worker.adapters.redis.store import Store, open_store
 from worker.settings import Settings, Timing
-from worker.store.connection import Store, open_store
 
 QUICK = Timing(quiet_window=0, lease=30, hold=30, leader=5, sweep=0.05, tick=0.01, retry_delay=0.05, stop_grace=5)
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
-from tests.worker.store.played import KEY, becomes
-from worker.store.pulls import workers_for_strangers
+from tests.worker.adapters.redis.played import KEY, becomes
+from worker.adapters.redis.pull_requests import workers_for_strangers
 
 COURT = "tests.worker.processes.scripted_court:open_court"
 FAST: Mapping[str, str] = {

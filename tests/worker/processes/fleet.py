@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Self
 
+from tests.worker.adapters.redis.played import becomes
 from tests.worker.processes.crowd import children, harm
-from tests.worker.store.played import becomes
 from tests.world.github_bench import GitHub
 from tests.world.product import Process, Product, environment
 from tests.world.redis import Redis

@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
+from tests.worker.adapters.redis.played import pull, settings
 from tests.worker.publishing.texts.samples import dossier, rejected
-from tests.worker.store.played import pull, settings
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import items, text, whole
+from worker.adapters.redis.merge_groups import OpenGroup, TakenGroup
+from worker.adapters.redis.outcomes import Due
+from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import Letter
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.code_scanning import Scan
@@ -33,10 +37,6 @@ from worker.publishing.check_runs import CheckDesk, no_lease
 from worker.publishing.texts.check_run import failed
 from worker.queue import JudgeQueue
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.groups import OpenGroup, TakenGroup
-from worker.store.outcomes import Due
-from worker.store.wire import items, text, whole
 
 GIVEN_UP = "given up: "
 NO_PULL, A_GROUP = pull(0), pull(5_000)

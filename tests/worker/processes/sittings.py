@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.world.aof import Command
-from worker.domain import keys
+from worker.adapters.redis import keys
 from worker.domain.ids import DeliveryId
 
 PULL, LEDGER = "pull", "ledger"
@@ -130,6 +130,6 @@ def late(told: Iterable[Command]) -> set[str]:
 
 
 def _of(key: str) -> tuple[str, str]:
-    """What a key of a pull request holds, and of which: the parts that `worker.domain.keys` puts together."""
+    """What a key of a pull request holds, and of which: the parts that `worker.adapters.redis.keys` puts together."""
     parts = key.split(":")
     return (parts[2], f"{parts[1]}:{parts[3]}:{parts[4]}") if len(parts) == PARTS else ("", "")

@@ -12,15 +12,15 @@ from contextlib import AbstractContextManager
 import pytest
 from pydantic import SecretStr
 
+from tests.worker.adapters.redis.played import becomes, settings
 from tests.worker.processes.authors import CROWDED, LONELY, OTHERS, Authors, Proposed
 from tests.worker.processes.fleet import Chaos, Fleet
 from tests.worker.processes.sittings import cut_short
 from tests.worker.processes.traces import Traces, left_over, machine_part, repositories
-from tests.worker.store.played import becomes, settings
 from tests.world.github_bench import GitHub
 from tests.world.product import STORE_KEY
 from tests.world.redis import Redis
-from worker.store.connection import Store, open_store
+from worker.adapters.redis.store import Store, open_store
 
 pytestmark = pytest.mark.slow
 

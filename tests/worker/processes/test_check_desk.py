@@ -4,9 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.processes.scripted_court import Checks, World
-from tests.worker.store.played import AT, HEAD, NEWER, becomes_due, pull, wish
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.check_runs import RedisChecks
+from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
@@ -17,9 +20,6 @@ from worker.publishing.check_runs import CheckBoard, CheckDesk, no_lease
 from worker.publishing.texts.check_run import closed, failed, judging, waiting_for_github, waiting_out
 from worker.publishing.texts.states import draft, skipped, waiting
 from worker.settings import Timing
-from worker.store.checks import RedisChecks
-from worker.store.connection import Store
-from worker.store.pulls import Finish, Limits
 
 NAME = f"100/1 {HEAD}"
 

@@ -15,26 +15,26 @@ from typing import cast
 import pytest
 from rq.registry import StartedJobRegistry
 
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes, command, lease_runs_out, pull, settings, wish
+from tests.worker.adapters.redis.test_merge_groups import group
+from tests.worker.adapters.redis.watching import happening
 from tests.worker.processes.conftest import QUICK
 from tests.worker.processes.scripted_court import NO_PULL, ScriptedCourt, World, open_court
-from tests.worker.store.played import AT, HEAD, NEWER, becomes, command, lease_runs_out, pull, settings, wish
-from tests.worker.store.test_groups import group
-from tests.worker.store.watching import happening
 from tests.world.redis import Redis
 from worker import dispatch
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import items, text
+from worker.adapters.redis.metrics import Count, Span
+from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.store import Store, open_store
+from worker.adapters.redis.waiting_keys import ASKS, GROUPS, HAPPENINGS
 from worker.dispatch import Dispatcher, OpenClerk
-from worker.domain import keys
 from worker.domain.ids import CheckRunId
 from worker.domain.request.pull_request_events import Happened
 from worker.domain.value import replace
-from worker.domain.waiting import ASKS, GROUPS, HAPPENINGS
 from worker.errand import Errand, rule_of
 from worker.queue import JOB, judge_queue, rq_connection
 from worker.settings import WRITES_A_MINUTE, Settings, Timing
-from worker.store.connection import Store, open_store
-from worker.store.measures import Count, Span
-from worker.store.pulls import Finish, Limits
-from worker.store.wire import items, text
 from worker.system_clock import SystemClock
 
 NAMES = count(1)

@@ -5,19 +5,19 @@ from contextvars import copy_context
 
 import pytest
 
+from tests.worker.adapters.redis.played import becomes
+from tests.worker.adapters.redis.test_merge_groups import group, runs_out
 from tests.worker.processes.crowd import Working, harm
 from tests.worker.processes.scripted_court import A_GROUP, NO_PULL, World
-from tests.worker.store.played import becomes
-from tests.worker.store.test_groups import group, runs_out
 from tests.world.redis import Redis
 from worker import group_jobs
+from worker.adapters.redis.client import Wire
+from worker.adapters.redis.merge_groups import OpenGroup
+from worker.adapters.redis.store import Store
 from worker.domain.check.merge_group import GroupEnd
 from worker.errors import Unavailable
 from worker.jobs import FAILED, SCENE, Scene
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.groups import OpenGroup
-from worker.store.wire import Wire
 from worker.system_clock import SystemClock
 
 COURT = "tests.worker.processes.scripted_court:open_court"

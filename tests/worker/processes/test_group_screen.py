@@ -5,14 +5,17 @@ from datetime import timedelta
 
 import pytest
 
+from tests.worker.adapters.redis.played import HEAD as PULLS_HEAD
+from tests.worker.adapters.redis.played import pull
+from tests.worker.adapters.redis.test_merge_groups import HEAD, group
+from tests.worker.adapters.redis.watching import Standing
 from tests.worker.processes.scripted_court import Checks, World
-from tests.worker.store.played import HEAD as PULLS_HEAD
-from tests.worker.store.played import pull
 from tests.worker.store.test_answering_groups import Office, Played, accepted_on_record
-from tests.worker.store.test_groups import HEAD, group
-from tests.worker.store.watching import Standing
 from worker.adapters.github.merge_groups import Head
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.check_runs import RedisChecks
+from worker.adapters.redis.client import Argument, Reply, Wire
+from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId
@@ -22,9 +25,6 @@ from worker.errors import Forbidden, Outage
 from worker.merge_group import GroupClerk
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.merge_group import Place, looking, waiting
-from worker.store.checks import RedisChecks
-from worker.store.connection import Store
-from worker.store.wire import Argument, Reply, Wire
 from worker.system_clock import SystemClock
 from worker.wiring.group_court import NO_PULL, GroupScreen
 

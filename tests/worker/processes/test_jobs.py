@@ -8,19 +8,19 @@ from itertools import count
 
 import pytest
 
+from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.processes.scripted_court import GIVEN_UP, World, judged_as
-from tests.worker.store.played import HEAD, NEWER, becomes_due, pull, wish
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import Wire, text
+from worker.adapters.redis.metrics import Count, Span
+from worker.adapters.redis.pull_requests import Limits
+from worker.adapters.redis.store import Store
 from worker.domain.request.judge_request import Trigger
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Unavailable
 from worker.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
 from worker.settings import Settings, Timing
-from worker.store.connection import Store
-from worker.store.measures import Count, Span
-from worker.store.pulls import Limits
-from worker.store.wire import Wire, text
 from worker.system_clock import SystemClock
 
 COURT = "tests.worker.processes.scripted_court:open_court"

@@ -15,14 +15,19 @@ from typing import Any
 
 import pytest
 
-from tests.worker.store.played import AT, becomes_due, lease_runs_out, pull, wish
+from tests.worker.adapters.redis.played import AT, becomes_due, lease_runs_out, pull, wish
 from tests.world.changes import PROJECT, STUB
 from tests.world.github_bench import GitHub
 from tests.world.people import Person
 from tests.world.product import environment
 from tests.world.pulls import Pull, Repository
 from tests.world.redis import Redis
-from worker.domain import keys
+from worker.adapters.redis import intake, keys
+from worker.adapters.redis.check_runs import RedisChecks
+from worker.adapters.redis.client import Argument, Reply, Wire
+from worker.adapters.redis.pull_requests import Answer, Finish, Limits, Taken
+from worker.adapters.redis.scripts import Script, digest, source
+from worker.adapters.redis.store import Store
 from worker.domain.ids import base_mark
 from worker.domain.request.judge_request import ARRIVALS, Arrival, JudgeRequest, Trigger
 from worker.errors import LeaseLost
@@ -30,12 +35,6 @@ from worker.pipeline import Judged, Overtaken
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.check_run import judging
 from worker.settings import Settings, Timing, read_settings
-from worker.store import door
-from worker.store.checks import RedisChecks
-from worker.store.connection import Store
-from worker.store.lua import Script, digest, source
-from worker.store.pulls import Answer, Finish, Limits, Taken
-from worker.store.wire import Argument, Reply, Wire
 from worker.system_clock import SystemClock
 from worker.wiring.app import open_court
 
@@ -234,7 +233,7 @@ def test_nobody_judges_by_rules_that_changed_while_they_were_read(
 ) -> None:
     ref = taken.request.pull
     place = (store.wire, ref.installation_id, ref.repository_id, base_mark("main"))
-    assert judge(here, store, taken, Script.CHECK_OPENED, partial(door.judged_into, *place)) == Overtaken()
+    assert judge(here, store, taken, Script.CHECK_OPENED, partial(intake.judged_into, *place)) == Overtaken()
     assert (opened.check.status, store.ledger.entries(ref)) == ("in_progress", ())
     assert store.wire.call("HGET", keys.pull(ref).name, "eval") is None, "nor was a beginning told"
     assert store.pulls.finish(taken.lease, Finish.AGAIN) is Answer.AGAIN

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.worker.adapters.redis.played import AT, DELIVERIES, HEAD, NEWER, becomes_due, lease_runs_out, pull, wish
 from tests.worker.processes.scripted_court import Checks, World
-from tests.worker.store.played import AT, DELIVERIES, HEAD, NEWER, becomes_due, lease_runs_out, pull, wish
+from worker.adapters.redis import intake
+from worker.adapters.redis.pull_requests import Ended, Finish, Limits, Taken
+from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
@@ -20,9 +23,6 @@ from worker.publishing.initial_status import Reception, late
 from worker.publishing.texts.check_run import closed, waiting_for_github
 from worker.publishing.texts.states import draft, skipped
 from worker.settings import Timing
-from worker.store import door
-from worker.store.connection import Store
-from worker.store.pulls import Ended, Finish, Limits, Taken
 from worker.system_clock import SystemClock
 
 NAME = f"100/1 {HEAD}"
@@ -75,7 +75,7 @@ def judged(store: Store, content: CheckContent = ACCEPTED) -> None:
 
 
 def hears(store: Store, trigger: Trigger, **changes: Any) -> None:
-    door.want(store.wire, wish(trigger=trigger, author=AuthorKind.AGENT, **changes), QUIET)
+    intake.want(store.wire, wish(trigger=trigger, author=AuthorKind.AGENT, **changes), QUIET)
 
 
 def opens(store: Store, checks: Checks | None = None) -> bool:
@@ -507,7 +507,7 @@ def test_who_is_to_be_skipped_does_not_wait_for_github(store: Store) -> None:
 
 
 def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) -> None:
-    door.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
+    intake.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
     assert opens(store)
     written = len(world.story("wrote"))
     hears(store, Trigger.EDITED)
@@ -516,7 +516,7 @@ def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) 
 
 
 def test_an_edited_text_in_the_quiet_window_says_when_judging_starts_now(store: Store, world: World) -> None:
-    door.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
+    intake.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
     assert opens(store)
     written = len(world.story("wrote"))
     hears(store, Trigger.TEXT)
@@ -527,7 +527,7 @@ def test_an_edited_text_in_the_quiet_window_says_when_judging_starts_now(store: 
 
 def test_an_edited_text_without_a_window_is_judged_by_at_once_and_says_why(store: Store) -> None:
     judged(store)
-    door.want(store.wire, wish(trigger=Trigger.TEXT, author=AuthorKind.AGENT), Timing(quiet_window=0))
+    intake.want(store.wire, wish(trigger=Trigger.TEXT, author=AuthorKind.AGENT), Timing(quiet_window=0))
     assert opens(store)
     assert shown(store) == "in_progress: Judging again: its title or description was edited"
 
@@ -543,7 +543,7 @@ def test_who_is_skipped_stays_so(store: Store, world: World) -> None:
 
 def test_a_persons_pull_request_that_was_judged_by_hand_is_judged_again_at_another_base(store: Store) -> None:
     judged(store)
-    door.want(store.wire, wish(trigger=Trigger.BASE, author=AuthorKind.PERSON), QUIET)
+    intake.want(store.wire, wish(trigger=Trigger.BASE, author=AuthorKind.PERSON), QUIET)
     assert opens(store)
     assert shown(store) == "in_progress: Judging again: the base changed"
     assert store.pulls.plan(pull()) is not None
@@ -569,7 +569,7 @@ def test_what_was_cancelled_when_it_closed_waits_again_when_it_is_reopened(
     said: str,
 ) -> None:
     judged(store, closed())
-    door.shut(store.wire, pull(), store.remembered)
+    intake.shut(store.wire, pull(), store.remembered)
     hears(store, Trigger.REOPENED, draft=is_draft)
     assert opens(store)
     assert shown(store)[: len(said)] == said

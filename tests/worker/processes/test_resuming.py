@@ -5,10 +5,12 @@ from datetime import timedelta
 
 import pytest
 
+from tests.worker.adapters.redis.played import NEWER, becomes, comes_again, pull, wish
 from tests.worker.processes.test_dispatch import dispatching
 from tests.worker.publishing.texts.samples import abstained, dossier, rejected
-from tests.worker.store.played import NEWER, becomes, comes_again, pull, wish
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.shelf import Place
+from worker.adapters.redis.store import Store
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.request.pause import Suspension
 from worker.domain.value import replace
@@ -17,8 +19,6 @@ from worker.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.queue import judge_queue, rq_connection
 from worker.resuming import resume, shelve, waiting
 from worker.settings import Settings
-from worker.store.connection import Store
-from worker.store.shelf import Place
 from worker.system_clock import SystemClock
 
 HERE = Place.model_validate({"installation_id": 100, "repository_id": 7})

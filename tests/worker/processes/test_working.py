@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
+from tests.worker.adapters.redis.played import HEAD, becomes, pull, settings, wish
 from tests.worker.processes.crowd import Working, harm
 from tests.worker.processes.scripted_court import World
-from tests.worker.store.played import HEAD, becomes, pull, settings, wish
 from tests.world.redis import Redis
+from worker.adapters.redis.client import blob, items, text, whole
+from worker.adapters.redis.store import Store, open_store
 from worker.queue import KEEP_FAILURES
-from worker.store.connection import Store, open_store
-from worker.store.wire import blob, items, text, whole
 
 pytestmark = pytest.mark.slow
 CHECK = f"100/1 {HEAD}"

@@ -15,12 +15,12 @@ from tests.world.aof import commands
 from tests.world.github_bench import CheckRun, Exchange, State
 from tests.world.pulls import MACHINE, OURS, Repository
 from tests.world.redis import Redis
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import items, text
+from worker.adapters.redis.store import Store
+from worker.adapters.redis.waiting_keys import ASKS
 from worker.domain.check.check_run import external_id, pull_number
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.waiting import ASKS
-from worker.store.connection import Store
-from worker.store.wire import items, text
 
 
 @dataclass(frozen=True)

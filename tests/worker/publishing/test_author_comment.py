@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
+from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
-from tests.worker.store.played import HEAD, NEWER, pull, wish
-from tests.worker.store.test_kept import entry, judging
+from worker.adapters.redis.pull_requests import Finish
+from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import Letter, Note, Says, mark
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.ports import Posted, Tip
@@ -19,8 +21,6 @@ from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.pipeline import Judged
 from worker.publishing.author_comment import REFUSED, Riding, Writer
 from worker.publishing.status import Look
-from worker.store.connection import Store
-from worker.store.pulls import Finish
 from worker.system_clock import SystemClock
 
 

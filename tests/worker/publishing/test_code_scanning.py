@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
+from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
-from tests.worker.store.played import HEAD, NEWER, pull, wish
-from tests.worker.store.test_kept import entry, judging
+from worker.adapters.redis.pull_requests import Finish
+from worker.adapters.redis.store import Store
 from worker.domain.check.code_scanning import Refusal, Scan
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
@@ -20,8 +22,6 @@ from worker.errors import Unavailable
 from worker.pipeline import Dropped, Judged, Outcome
 from worker.publishing import code_scanning
 from worker.publishing.code_scanning import Scanner, refusal_for, scan_of
-from worker.store.connection import Store
-from worker.store.pulls import Finish
 
 EVAL = EvalId("eval-1")
 SCAN = Scan(pull=pull(), head_sha=HEAD, eval_id=EVAL, origin=EVAL, delivery_id=DeliveryId("d"))

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.worker.adapters.redis.played import AT, pull
 from tests.worker.publishing.texts.samples import dossier, rejected
-from tests.worker.store.played import AT, pull
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import DeliveryId

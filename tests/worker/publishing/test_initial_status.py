@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pull, wish
 from tests.worker.processes.scripted_court import Checks, World
-from tests.worker.store.played import AT, HEAD, NEWER, judged_once, pull, wish
+from worker.adapters.redis import intake
+from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, PullRequest
@@ -21,8 +23,6 @@ from worker.publishing.check_runs import CheckDesk, no_lease
 from worker.publishing.initial_status import MOST_AT_ONCE, Reception
 from worker.publishing.texts.states import draft
 from worker.settings import Timing
-from worker.store import door
-from worker.store.connection import Store
 from worker.system_clock import SystemClock
 
 NAME = f"100/1 {HEAD}"
@@ -83,7 +83,7 @@ def opened(
     store: Store, reception: Reception, author: AuthorKind | None, timing: Timing = QUIET, **changes: Any
 ) -> str:
     request = wish(author=author, **changes)
-    door.want(store.wire, request, timing)
+    intake.want(store.wire, request, timing)
     reception.open(request, HEAD)
     return World(store).checks()[NAME]
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.worker.adapters.redis.played import AT, pull, wish
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
-from tests.worker.store.played import AT, pull, wish
+from worker.adapters.redis.store import Store
 from worker.domain.check.overrides import Contest, Override, Reviewed
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
@@ -24,7 +25,6 @@ from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.pipeline import Dropped, Judged
 from worker.publishing.review_requests import Owning, People, changed
 from worker.publishing.texts.overrides import Called
-from worker.store.connection import Store
 
 HEAD = "a" * 40
 NEEDS_ONE = abstained(AbstainReason.NEEDS_HUMAN)

@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.worker.adapters.redis.played import DELIVERIES, HEAD, NEWER, pull, wish
 from tests.worker.processes.scripted_court import Checks, World
-from tests.worker.store.played import DELIVERIES, HEAD, NEWER, pull, wish
+from worker.adapters.redis.client import Argument, Reply, Wire
+from worker.adapters.redis.pull_requests import Ended, Finish, Limits, Taken
+from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.shared_head import Place
 from worker.domain.dossier.dossier import Dossier
@@ -17,9 +20,6 @@ from worker.publishing.check_runs import CheckDesk, no_lease
 from worker.publishing.shared_head import MOST_AT_ONCE, MOST_LOOKS, Settling
 from worker.publishing.texts.check_run import closed
 from worker.publishing.texts.states import draft, old
-from worker.store.connection import Store
-from worker.store.pulls import Ended, Finish, Limits, Taken
-from worker.store.wire import Argument, Reply, Wire
 
 HERE = Place(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
 AT_NEWER = HERE.model_copy(update={"head_sha": NEWER})

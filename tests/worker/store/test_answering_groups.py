@@ -7,24 +7,24 @@ from typing import Any
 
 import pytest
 
+from tests.worker.adapters.redis.played import AT, HEAD, becomes_due, pull, wish
+from tests.worker.adapters.redis.test_merge_groups import group, runs_out
+from tests.worker.adapters.redis.watching import Standing, judged, told
 from tests.worker.publishing.texts.samples import accepted, rejected
-from tests.worker.store.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.store.test_following import adding
-from tests.worker.store.test_groups import group, runs_out
-from tests.worker.store.watching import Standing, judged, told
 from worker.adapters.github.merge_groups import Head
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
+from worker.adapters.redis.waiting_keys import GROUPS
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId
 from worker.domain.ports import Fence
 from worker.domain.request.judge_request import Trigger
-from worker.domain.waiting import GROUPS
 from worker.errors import FRESH, Gone, Unavailable
 from worker.judge.merge_group import Published
 from worker.merge_group import ABANDONED, GroupClerk, Terms
 from worker.publishing.check_runs import no_lease
-from worker.store.connection import Store
 
 DIFF = adding("upload.py", "    return send(data, tries=3)")
 OTHER = adding("upload.py", "    return send(data, tries=1)")

@@ -8,11 +8,14 @@ from functools import partial
 
 import pytest
 
+from tests.worker.adapters.redis.played import NEWER, becomes_due, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier
-from tests.worker.store.played import NEWER, becomes_due, wish
 from worker.adapters.git.recorded_dossier import RecordedSource
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import text
+from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest, Trigger
@@ -22,9 +25,6 @@ from worker.judge.rubric import load_prompt, load_rubric
 from worker.pipeline import Author, CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, judge_pull_request
 from worker.publishing.status import Look, Silent
 from worker.record import Keepers
-from worker.store.connection import Store
-from worker.store.pulls import Finish, Limits
-from worker.store.wire import text
 from worker.system_clock import SystemClock
 
 

@@ -5,7 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.worker.store.played import HEAD, NEWER, judged_once, pull, wish
+from tests.worker.adapters.redis.played import HEAD, NEWER, judged_once, pull, wish
+from worker.adapters.redis import intake, keys
+from worker.adapters.redis.client import items
+from worker.adapters.redis.progress import MOST_TIMES, RedisProgress
+from worker.adapters.redis.store import Store
 from worker.catching_up import (
     MOST_AGAIN,
     MOST_FAILED,
@@ -15,7 +19,6 @@ from worker.catching_up import (
     Redelivering,
     Sweeping,
 )
-from worker.domain import keys
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha, base_mark
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
@@ -25,10 +28,6 @@ from worker.errors import Outage, RateLimited, Unavailable
 from worker.evaluation.stats.histories import numbers_of
 from worker.forgotten import Forgotten
 from worker.publishing.initial_status import was_heard_of
-from worker.store import door
-from worker.store.connection import Store
-from worker.store.progress import MOST_TIMES, RedisProgress
-from worker.store.wire import items
 from worker.wiring.watch_court import RedisEnds
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -436,7 +435,7 @@ def test_an_old_repository_that_is_new_to_an_old_installation_is_greeted_by_whoe
     sweeping(town, book).run(HERE, A_YEAR_AGO)
     assert (book.greeted, book.wanted) == ([1, 2], [])
     told = Greeting(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=NOW + timedelta(days=1))
-    door.greet(book.store.wire, [told])
+    intake.greet(book.store.wire, [told])
     found = book.store.greetings.next()
     assert found is not None
     assert found.greeting.since == NOW
@@ -459,7 +458,7 @@ def test_what_was_opened_in_the_second_in_which_a_repository_was_seen_is_not_old
 
 def test_what_was_opened_since_a_repository_was_first_seen_is_missed_though_nothing_was_open_then(book: Book) -> None:
     told = Greeting(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=A_MONTH_AGO)
-    door.greet(book.store.wire, [told])
+    intake.greet(book.store.wire, [told])
     book.store.greetings.done(told)
     sweeping(Town([around(8)]), book).run(HERE, A_YEAR_AGO)
     book.now = NOW + timedelta(hours=2)
@@ -498,7 +497,7 @@ def test_a_repository_that_is_to_be_greeted_is_left_until_it_was(book: Book) -> 
         new = Greeting(
             installation_id=installation, repository_id=RepositoryId(repository), repository="acme/new", since=NOW
         )
-        door.greet(book.store.wire, [new])
+        intake.greet(book.store.wire, [new])
     town = Town([around(7, 1), around(8, 2)])
     assert sweeping(town, book).run(HERE, NOW - timedelta(days=365)) == 1
     assert [one.pull.number for one in book.wanted] == [2]

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.worker.publishing.texts.samples import accepted, rejected
-from tests.worker.store.played import AT, HEAD, NEWER, pull, wish
-from tests.worker.store.watching import (
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, pull, wish
+from tests.worker.adapters.redis.watching import (
     MERGE,
     follow,
     happening,
@@ -17,11 +16,12 @@ from tests.worker.store.watching import (
     revert,
     told,
 )
-from worker.domain import keys
+from tests.worker.publishing.texts.samples import accepted, rejected
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
 from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.outcomes import removed_lines
-from worker.store.connection import Store
 
 BETWEEN = "3" * 40
 LINE = "    return send(data, tries=3)"

@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.worker.store.played import AT, HEAD, pull, wish
-from tests.worker.store.test_pulls import taken
-from worker.domain import keys
+from tests.worker.adapters.redis.played import AT, HEAD, pull, wish
+from tests.worker.adapters.redis.test_pull_requests import taken
+from worker.adapters.redis import keys
+from worker.adapters.redis.pull_requests import Finish
+from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.forgotten import MOST_ASKED, Forgotten
 from worker.judge.merge_group import Published
-from worker.store.connection import Store
-from worker.store.pulls import Finish
 from worker.wiring.watch_court import RedisEnds
 
 HERE, CHECK = InstallationId(100), CheckRunId(77)

@@ -6,14 +6,16 @@ from datetime import timedelta
 
 import pytest
 
+from tests.worker.adapters.redis.played import AT, HEAD, pull, wish
+from tests.worker.adapters.redis.test_merge_groups import group, runs_out
+from tests.worker.adapters.redis.watching import Standing, judged, told
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import dossier
 from tests.worker.publishing.texts.samples import accepted, rejected
-from tests.worker.store.played import AT, HEAD, pull, wish
 from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
-from tests.worker.store.test_groups import group, runs_out
-from tests.worker.store.watching import Standing, judged, told
 from worker.adapters.github.merge_groups import Head
+from worker.adapters.redis.merge_groups import TakenGroup
+from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.dossier.dossier import Dossier
@@ -26,8 +28,6 @@ from worker.group_judge import GroupJudge, Tried
 from worker.judge.context import Bench
 from worker.judge.merge_group import Published
 from worker.record import Shelves, Telling
-from worker.store.connection import Store
-from worker.store.groups import TakenGroup
 
 
 @dataclass

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.worker.store.played import HEAD, NEWER, on_record, pull
-from tests.worker.store.watching import conclude, follow, happening, judged, merge, outcomes, told, wholes
+from tests.worker.adapters.redis.played import HEAD, NEWER, on_record, pull
+from tests.worker.adapters.redis.watching import conclude, follow, happening, judged, merge, outcomes, told, wholes
+from worker.adapters.redis.store import Store
 from worker.domain.check.author_comment import Note
 from worker.domain.ids import RepositoryName
 from worker.domain.request.judge_request import PullRef
@@ -16,7 +17,6 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.reactions import Reaction
 from worker.errors import Forbidden, Gone, Unavailable
 from worker.reactions import Listener
-from worker.store.connection import Store
 from worker.wiring.app import Court
 
 COMMENT = 77

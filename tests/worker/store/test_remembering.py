@@ -2,14 +2,14 @@
 
 import json
 
+from tests.worker.adapters.redis.played import HEAD, NEWER, pull
+from tests.worker.adapters.redis.watching import judged
 from tests.worker.publishing.texts.samples import accepted, dossier
-from tests.worker.store.played import HEAD, NEWER, pull
-from tests.worker.store.watching import judged
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.encryption import Codec
+from worker.adapters.redis.store import Store
 from worker.domain.ids import new_eval_id
 from worker.remembering import Memory
-from worker.store.codec import Codec
-from worker.store.connection import Store
 
 
 def test_the_newest_verdict_on_the_pull_request_itself_counts(store: Store) -> None:

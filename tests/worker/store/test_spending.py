@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.worker.adapters.redis.played import pull, wish
 from tests.worker.publishing.texts.samples import dossier
-from tests.worker.store.played import pull, wish
+from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.request.judge_request import BY_HAND, JudgeRequest, Trigger
 from worker.spending import Spending
-from worker.store.connection import Store
 
 EVERYONE = (ConfigText(origin=ConfigOrigin.REPOSITORY, text="ask_model_for: everyone\n"),)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import dossier
 from tests.worker.publishing.texts.samples import abstained
-from tests.worker.store.played import wish
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.domain.request.judge_request import Trigger
 from worker.domain.verdict.ledger import LedgerEntry

@@ -1,6 +1,6 @@
 import pytest
 
-from worker.store.connection import Store
+from worker.adapters.redis.store import Store
 from worker.wiring.doctor import StoreReport, examine_store
 
 

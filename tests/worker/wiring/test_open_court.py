@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from worker.wiring.app import open_court
 from worker.domain.model import Frozen
 from worker.settings import AppCredentials, Settings
-from worker.store.connection import open_store
+from worker.adapters.redis.store import open_store
 
 def models(base):
     return [one for model in base.__subclasses__() for one in (model, *models(model))]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.store.played import becomes
+from tests.worker.adapters.redis.played import becomes
 
 CREW = """
 import os, signal, sys, time

@@ -6,17 +6,17 @@ from datetime import timedelta
 import pytest
 from pydantic import SecretStr
 
+from tests.worker.adapters.redis.played import pull, settings
+from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed
-from tests.worker.store.played import pull, settings
-from tests.worker.store.test_kept import entry, judging
 from tests.world.redis import Redis
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import items, text
+from worker.adapters.redis.leaving import Leaving
+from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
 from worker.settings import AppCredentials
-from worker.store.connection import Store
-from worker.store.leaving import Leaving
-from worker.store.wire import items, text
 from worker.system_clock import SystemClock
 from worker.wiring.app import Court, open_court
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 from githubkit.cache import BaseCache, BaseCacheStrategy
 from githubkit.exception import CacheUnsupportedError
 
-from worker.domain import keys
+from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Vault
 

@@ -1,6 +1,6 @@
 """Judging that somebody stopped for a while: who, since when, until when, and why.
 
-Does not stop anything (`worker.store.switches` does). Invariant: an end lies in the future of whoever set it; without one
+Does not stop anything (`worker.adapters.redis.pauses` does). Invariant: an end lies in the future of whoever set it; without one
 it lasts until somebody resumes.
 """
 

@@ -23,7 +23,7 @@ DIGITS: Final = 4
 
 
 class Stream(Protocol):
-    """Tells once under a name (`worker.store.stream`). False: it is known."""
+    """Tells once under a name (`worker.adapters.redis.event_stream`). False: it is known."""
 
     def tell(self, installation: InstallationId, name: str, *events: Event) -> bool: ...
 

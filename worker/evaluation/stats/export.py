@@ -52,7 +52,7 @@ VERDICT: Final = SchemaValidator(
 
 
 class Entry(Protocol):
-    """An entry of a stream, as `worker.store.stream` reads it."""
+    """An entry of a stream, as `worker.adapters.redis.event_stream` reads it."""
 
     @property
     def kind(self) -> bytes: ...

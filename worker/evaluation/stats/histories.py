@@ -6,15 +6,15 @@ are read, no key is looked for among others.
 
 from collections.abc import Collection
 
-from worker.domain import keys
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import items, text
+from worker.adapters.redis.rollups import AT_MOST
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.evaluation.stats.pulls import Pull
-from worker.store.connection import Store
-from worker.store.rollups import AT_MOST
-from worker.store.wire import items, text
 
 
 class History(Value):

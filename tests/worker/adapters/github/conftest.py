@@ -26,7 +26,7 @@ INSTALLATION = InstallationId(100)
 
 @dataclass
 class Drawer:
-    """A Vault that forgets nothing, for tests of its user; the real one is tested in tests/worker/store."""
+    """A Vault that forgets nothing, for tests of its user; the real one is tested in tests/worker/adapters/redis."""
 
     kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
 

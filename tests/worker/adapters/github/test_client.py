@@ -19,7 +19,7 @@ from tests.world.github_bench import GitHub
 from worker.adapters.github.client import MOST_OPEN, AppAccess, Call, app_access, graphql_url, token_access
 from worker.adapters.github.pull_requests import GitHubPullSource, looking
 from worker.adapters.github.responses import Permission, PullState
-from worker.domain import keys
+from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Left
 from worker.domain.value import replace

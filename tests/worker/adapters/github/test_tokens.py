@@ -8,7 +8,7 @@ from githubkit.exception import CacheUnsupportedError
 
 from tests.worker.adapters.github.conftest import Drawer
 from worker.adapters.github.tokens import SharedTokens, SharedTokensStrategy
-from worker.domain import keys
+from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId
 
 HOUR, ONE, OTHER = timedelta(hours=1), InstallationId(1), InstallationId(2)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.publishing.texts.samples import HEAD, abstained, accepted, rejected
-from tests.worker.store.test_kept import entry
 from worker.domain.check.author_comment import (
     ADDRESSES,
     Note,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.worker.store.played import HEAD, NEWER, pull
+from tests.worker.adapters.redis.played import HEAD, NEWER, pull
 from worker.domain.check.code_scanning import Refusal, Scan, Scanned, ref_of, refusal_of
 from worker.domain.ids import DeliveryId, EvalId
 

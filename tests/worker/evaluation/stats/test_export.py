@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.evaluation.stats.told import (
     HOUR,
     NOON,
@@ -19,7 +20,6 @@ from tests.worker.evaluation.stats.told import (
     rejected,
     started,
 )
-from tests.worker.store.test_kept import entry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats import export
 from worker.evaluation.stats.evaluations import evaluations, outcomes

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
+from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, rejected
-from tests.worker.store.test_kept import entry
 from worker.domain.check.author_comment import mark
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, CiFailure, ClosingCondition, ConditionState, Verdict

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from inline_snapshot import snapshot
 
+from worker.adapters.redis.tokens import Grant
 from worker.domain.ids import InstallationId
 from worker.publishing.texts.token import created, listed, name_taken, no_such_name, revoked
-from worker.store.tokens import Grant
 
 AT = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
 

@@ -1,0 +1,121 @@
+"""Requests, and a hand that turns the clock in Redis: tests wait for nothing.
+
+Does not start a server. Invariant: only times are written past the store's own door.
+"""
+
+import base64
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import SecretStr
+
+from tests.worker.publishing.texts.samples import rejected
+from worker.adapters.redis import keys
+from worker.adapters.redis.pull_requests import Finish, Limits, Taken
+from worker.adapters.redis.store import Store
+from worker.domain.ids import Fingerprint
+from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef, Trigger
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.settings import Settings, Timing
+
+AT: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
+HEAD, NEWER = "1" * 40, "2" * 40
+KEY: Final = SecretStr(base64.b64encode(b"k" * 32).decode())
+DELIVERIES: Final = count(1)
+
+
+def becomes(condition: Callable[[], object], seconds: float = 20.0) -> bool:
+    """Whether *condition* holds in time; looks again and again."""
+    limit = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > limit:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def pull(number: int = 1, installation: int = 100, repository: int = 7) -> PullRef:
+    fields = {"installation_id": installation, "repository_id": repository, "number": number}
+    return PullRef.model_validate(fields)
+
+
+def on_record(store: Store, *refs: PullRef) -> None:
+    """These pull requests are known: money may be set aside for them."""
+    named = [keys.pull(one).name for one in refs]
+    store.wire.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('HSET', key, 'seq', 1) end", len(named), *named)
+
+
+def judged_once(store: Store) -> None:
+    """There is an entry in the ledger, and nobody remembers anything else."""
+    store.pulls.want(wish())
+    job = store.pulls.next_due("judged once", Limits(1, 10))
+    assert job is not None
+    taken = store.pulls.take(pull(), job.fence)
+    assert isinstance(taken, Taken)
+    verdict = rejected()
+    entry = LedgerEntry(
+        eval_id=verdict.eval_id,
+        created_at=verdict.created_at,
+        round=1,
+        fence=taken.lease.fence,
+        head_sha=HEAD,
+        fingerprint=Fingerprint("sha256:f"),
+        diff_summary="",
+        verdict=verdict,
+    )
+    store.ledger.append(pull(), entry)
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    store.wire.call("DEL", keys.pull(pull()).name)
+
+
+def wish(number: int = 1, installation: int = 100, **changes: Any) -> JudgeRequest:
+    """A request with a delivery of its own."""
+    standard: dict[str, Any] = {
+        "pull": pull(number, installation),
+        "repository": "acme/widgets",
+        "head_sha": HEAD,
+        "trigger": Trigger.PUSHED,
+        "delivery_id": f"delivery-{next(DELIVERIES)}",
+        "requested_at": AT,
+    }
+    return JudgeRequest(**{**standard, **changes})
+
+
+def command(delivery: str = "comment-1") -> Ask:
+    return Ask.model_validate(
+        {
+            "pull": pull(),
+            "repository": "acme/widgets",
+            "comment_id": 5,
+            "login": "alice",
+            "command": CommandName.REJUDGE,
+            "delivery_id": delivery,
+            "asked_at": AT,
+        }
+    )
+
+
+def settings(url: str, timing: Timing | None = None, **changes: Any) -> Settings:
+    standard: dict[str, Any] = {"data_dir": Path("/nowhere"), "redis_url": SecretStr(url), "store_keys": (KEY,)}
+    return Settings(timing=timing or Timing(quiet_window=0), **{**standard, **changes})
+
+
+def lease_runs_out(store: Store, ref: PullRef) -> None:
+    store.wire.call("ZADD", keys.OUT.name, "XX", 1, keys.pull(ref).name)
+
+
+def becomes_due(store: Store, ref: PullRef) -> None:
+    """Its quiet window or its delay is over."""
+    store.wire.call("HDEL", keys.pull(ref).name, "after")
+    store.wire.call("HSET", keys.pull(ref).name, "due", 1)
+    store.wire.call("ZADD", keys.due(ref.installation_id).name, "XX", 1, keys.pull(ref).name)
+    store.wire.call("ZADD", keys.DUE_TURNS.name, 1, ref.installation_id)
+
+
+def comes_again(store: Store, key: keys.Key, member: str) -> None:
+    """The hold on this member of a zset is over."""
+    store.wire.call("ZADD", key.name, "XX", 1, member)

@@ -1,0 +1,57 @@
+"""A process that spends from many threads at once, and may kill itself while they are at it.
+
+    python -m tests.worker.adapters.redis.spender REDIS_URL SEED TIMES lives|dies
+
+Waits for a line on standard input, so that many begin at once. Invariant: it dies between reserving and settling.
+"""
+
+import os
+import random
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+
+from tests.worker.adapters.redis.played import pull, settings
+from worker.adapters.redis.budget import RedisPurse
+from worker.adapters.redis.store import open_store
+from worker.domain.verdict.budget import Bill, Caps
+from worker.errors import BudgetReached
+from worker.system_clock import SystemClock
+
+CENT = Decimal("0.01")
+CAPS = Caps(pull_usd=10 * CENT, day_usd=100 * CENT, share=Decimal("0.4"))
+PULLS, REPOSITORIES = 30, 3
+
+
+def tell(*words: object) -> None:
+    print(*words, flush=True)  # noqa: T201 - whoever started us reads along
+
+
+def spend(purse: RedisPurse, name: str, *, dies: bool) -> None:
+    """Reserve, and settle for a part of it; or die between the two."""
+    chance = random.Random(name)  # noqa: S311 - no secret
+    number = chance.randrange(PULLS)
+    worst = CENT * chance.randint(1, 100) / 100
+    try:
+        reservation = purse.reserve(name, pull(number, repository=number % REPOSITORIES), worst)
+    except BudgetReached as reached:
+        tell("refused", reached.level.cap)
+        return
+    if dies:
+        os.kill(os.getpid(), signal.SIGKILL)
+    purse.settle(reservation, Bill(worst * chance.randint(0, 100) / 100))
+    tell("paid", name)
+
+
+def main(url: str, seed: int, times: int, *, dies: bool) -> None:
+    with open_store(settings(url)) as store, ThreadPoolExecutor(times) as pool:
+        purse = store.purse(CAPS, SystemClock())
+        tell("ready")
+        sys.stdin.readline()
+        for done in [pool.submit(spend, purse, f"{seed}-{turn}", dies=dies) for turn in range(times)]:
+            done.result()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), dies=sys.argv[4] == "dies")

@@ -1,0 +1,329 @@
+"""The private server: who starts it, who stops it, and what survives. Real processes, since processes are the point."""
+
+import fcntl
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bench.shared_folder import lost_runs
+from tests.worker.adapters.redis.played import becomes
+from worker.adapters.redis import keeper
+from worker.adapters.redis.client import Connection, Wire, address
+from worker.adapters.redis.embedded_server import Role, embedded, find_server, server_command, socket_path, users_lock
+from worker.adapters.redis.store import attached, open_store
+from worker.errors import InputError, SettingError, Unavailable
+from worker.settings import Settings
+
+ENDS_IN_S = 15.0
+
+USER = """
+import signal, sys, threading
+from pathlib import Path
+from worker.settings import Settings
+from worker.adapters.redis.store import open_store
+from worker.adapters.redis.embedded_server import Role
+
+def use(role):
+    with open_store(Settings(data_dir=Path(sys.argv[1])), role) as store:
+        store.wire.call("SET", "kept", "yes")
+        print("open", flush=True)
+        sys.stdin.read()
+
+def use_later(role):
+    # as a command that has found the server and asked it nothing yet
+    from worker.adapters.redis.embedded_server import embedded
+    from worker.adapters.redis.client import Wire
+    with embedded(Path(sys.argv[1]), role) as url:
+        print("open", flush=True)
+        sys.stdin.read()
+        Wire(url, 5).call("SET", "kept", "later")
+
+if sys.argv[3:] == ["without a connection"]:
+    use = use_later
+if sys.argv[3:] == ["deaf to Ctrl-C"]:
+    signal.signal(signal.SIGINT, lambda *_: None)
+    print("deaf", flush=True)
+if sys.argv[3:] == ["in a thread that ends"]:
+    started = open_store(Settings(data_dir=Path(sys.argv[1])), Role(sys.argv[2]))
+    thread = threading.Thread(target=started.__enter__)
+    thread.start()
+    thread.join()
+use(Role(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="assay-") as made:
+        yield Path(made) / "data"
+
+
+class Process:
+    """Another process that uses the store until its input ends."""
+
+    def __init__(self, folder: Path, role: Role, *how: str) -> None:
+        self.popen = subprocess.Popen(
+            [sys.executable, "-c", USER, str(folder), role, *how],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def is_open(self) -> bool:
+        assert self.popen.stdout is not None
+        return self.popen.stdout.readline() == "open\n"
+
+    def end(self) -> str:
+        return self.popen.communicate(timeout=30)[1]
+
+    def kill(self) -> None:
+        self.popen.kill()
+        self.end()
+
+
+def server_process(path: Path) -> int:
+    """The process that listens there."""
+    with closing(Connection(address(f"unix://{path}"), 5)) as connection:
+        found = connection.call("INFO", "server")
+    assert isinstance(found, bytes)
+    return int(found.split(b"process_id:")[1].split()[0])
+
+
+def ends(process: int) -> bool:
+    """Whether the process ends within the time; waits on its end, not on the clock."""
+    try:
+        handle = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    ready, _, _ = select.select([handle], [], [], ENDS_IN_S)
+    os.close(handle)
+    return bool(ready)
+
+
+def test_what_was_written_survives_and_nothing_stays_running(folder: Path) -> None:
+    with open_store(Settings(data_dir=folder)) as store:
+        store.wire.call("SET", "kept", "yes")
+        server = server_process(socket_path(folder))
+    assert ends(server)
+    with open_store(Settings(data_dir=folder)) as store:
+        assert store.wire.call("GET", "kept") == b"yes"
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_the_server_ends_with_a_parent_that_is_killed_and_the_data_survive(folder: Path, role: Role) -> None:
+    user = Process(folder, role)
+    assert user.is_open()
+    server = server_process(socket_path(folder))
+    user.kill()
+    assert ends(server)
+    with open_store(Settings(data_dir=folder)) as store:
+        assert store.wire.call("GET", "kept") == b"yes"
+
+
+def test_the_server_outlives_the_thread_that_started_it(folder: Path) -> None:
+    user = Process(folder, Role.GUEST, "in a thread that ends")
+    assert user.is_open()
+    assert user.end() == ""
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_ctrl_c_while_the_server_starts_is_for_the_process_that_started_it(folder: Path, role: Role) -> None:
+    user = Process(folder, role, "deaf to Ctrl-C")
+    assert user.popen.stdout is not None
+    assert user.popen.stdout.readline() == "deaf\n"
+    while not select.select([user.popen.stdout], [], [], 0.002)[0]:
+        os.killpg(user.popen.pid, signal.SIGINT)
+    assert user.is_open()
+    server = server_process(socket_path(folder))
+    user.kill()
+    assert ends(server)
+
+
+def test_a_keeper_whose_caller_was_interrupted_says_nothing(folder: Path) -> None:
+    folder.mkdir()
+    reader, writer = os.pipe()
+    os.close(reader)
+    with (folder / "server.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        orders = [str(os.getpid()), lock.name, str(users_lock(folder)), str(folder / "log"), str(folder / "s"), "none"]
+        done = subprocess.run(
+            [sys.executable, keeper.__file__, *orders], stdout=writer, stderr=subprocess.PIPE, check=False
+        )
+    os.close(writer)
+    assert done.stderr == b""
+
+
+def test_the_server_dies_with_its_keeper(folder: Path) -> None:
+    user = Process(folder, Role.OWNER)
+    assert user.is_open()
+    server = server_process(socket_path(folder))
+    status = Path(f"/proc/{server}/stat").read_text(encoding="utf-8")
+    os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
+    assert ends(server)
+    user.end()
+
+
+def test_a_server_that_crashes_comes_back_with_its_data(folder: Path) -> None:
+    with open_store(Settings(data_dir=folder), Role.OWNER) as store:
+        store.wire.call("SET", "kept", "yes")
+        os.kill(server_process(socket_path(folder)), signal.SIGKILL)
+
+        def is_back() -> bool:
+            try:
+                return store.wire.call("GET", "kept") == b"yes"
+            except Unavailable:
+                return False
+
+        assert becomes(is_back)
+
+
+def test_a_second_owner_is_refused_and_a_guest_is_not(folder: Path) -> None:
+    owner = Process(folder, Role.OWNER)
+    assert owner.is_open()
+    second = Process(folder, Role.OWNER)
+    said = second.end()
+    assert f"is in use by another `assay up` (process {owner.popen.pid})" in said
+    assert second.popen.returncode != 0
+    guest = Process(folder, Role.GUEST)
+    assert guest.is_open()
+    assert guest.end() == ""
+    assert owner.popen.poll() is None
+    server = server_process(socket_path(folder))
+    assert owner.end() == ""
+    assert ends(server)
+
+
+def test_a_guests_server_stays_for_the_guest_that_came_later(folder: Path) -> None:
+    first, second = Process(folder, Role.GUEST), Process(folder, Role.GUEST)
+    assert first.is_open()
+    assert second.is_open(), "both may have tried to start it"
+    server = server_process(socket_path(folder))
+    assert first.end() == ""
+    with closing(Wire(f"unix://{socket_path(folder)}", 5)) as wire:
+        assert wire.call("GET", "kept") == b"yes"
+    assert second.end() == ""
+    assert ends(server)
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("leave", [Process.end, Process.kill])
+def test_a_server_is_not_taken_from_a_guest_that_has_no_connection_at_the_moment(
+    folder: Path, role: Role, leave: Callable[[Process], object]
+) -> None:
+    first = Process(folder, role)
+    assert first.is_open()
+    server = server_process(socket_path(folder))
+    second = Process(folder, Role.GUEST, "without a connection")
+    assert second.is_open()
+    leave(first)
+    assert server_process(socket_path(folder)) == server
+    assert second.end() == ""
+    assert ends(server)
+
+
+def test_commands_that_run_together_on_one_folder_never_lose_its_server(folder: Path) -> None:
+    use = (
+        "import sys; from tests.worker.adapters.redis.test_embedded_server import use_shortly; use_shortly(sys.argv[1])"
+    )
+    assert lost_runs(folder, 24, 3, [sys.executable, "-c", use, str(folder)]) == []
+
+
+def use_shortly(data_dir: str) -> None:
+    """What a command does with the store."""
+    with open_store(Settings(data_dir=Path(data_dir))) as store:
+        store.wire.call("INCR", "runs")
+
+
+def test_a_disk_that_takes_no_more_is_told_and_the_server_goes_on_when_it_does(folder: Path) -> None:
+    with open_store(Settings(data_dir=folder)) as store:
+        server = server_process(socket_path(folder))
+
+        def refusal() -> str:
+            try:
+                store.wire.call("SET", "kept", "yes")
+            except Unavailable as error:
+                return str(error)
+            return ""
+
+        resource.prlimit(server, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        assert becomes(refusal)
+        assert "MISCONF Errors writing to the AOF file" in refusal()
+        resource.prlimit(server, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert becomes(lambda: not refusal())
+
+
+def test_a_folder_whose_path_is_too_long_gets_its_socket_elsewhere(folder: Path) -> None:
+    deep = folder / ("x" * 100)
+    assert not socket_path(deep).is_relative_to(folder)
+    with open_store(Settings(data_dir=deep)) as store:
+        store.ping()
+        assert socket_path(deep).is_socket()
+    socket_path(deep).parent.chmod(0o755)
+    with pytest.raises(InputError, match="Set ASSAY_DATA_DIR to a short path"):
+        socket_path(deep)
+    socket_path_parent = socket_path(folder).parent
+    assert socket_path_parent == folder
+
+
+def test_a_server_that_does_not_start_says_why(folder: Path) -> None:
+    (folder / "appendonlydir").mkdir(parents=True)
+    (folder / "appendonlydir" / "appendonly.aof.manifest").write_text("nonsense\n", encoding="ascii")
+    with (
+        pytest.raises(InputError, match=r"The embedded Redis does not start in .*manifest"),
+        embedded(folder, Role.GUEST),
+    ):
+        pass
+
+
+def test_the_folder_is_for_its_owner_only(folder: Path) -> None:
+    with open_store(Settings(data_dir=folder)):
+        assert folder.stat().st_mode & 0o777 == 0o700
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        assert files
+        assert not [path for path in files if path.stat().st_mode & 0o077]
+
+
+def test_the_processes_below_find_the_store_that_is_open_here(folder: Path) -> None:
+    settings = Settings(data_dir=folder)
+    with open_store(settings) as store:
+        sealed = store.codec.seal(b"x", "place")
+        with open_store(attached(settings, store)) as below:
+            assert below.codec.open(sealed, "place") == b"x"
+            below.ping()
+
+
+def test_a_redis_of_ones_own_needs_keys_of_ones_own() -> None:
+    settings = attached_to_nothing()
+    with pytest.raises(SettingError, match="ASSAY_STORE_KEYS is not set"), open_store(settings):
+        pass
+
+
+def attached_to_nothing() -> Settings:
+    from pydantic import SecretStr  # noqa: PLC0415 - one use
+
+    return Settings(data_dir=Path("/nowhere"), redis_url=SecretStr("redis://127.0.0.1:1/0"))
+
+
+def test_an_eviction_never_costs_an_event(folder: Path) -> None:
+    command = server_command(find_server(), folder, folder / "s")
+    assert command[command.index("--maxmemory-policy") + 1] == "noeviction"
+    assert command[command.index("--appendonly") + 1] == "yes"
+
+
+def test_a_data_folder_that_can_not_be_made_is_a_setting_to_change(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(
+        SettingError, match=r"^ASSAY_DATA_DIR is .+/file/data, which can't be used \(Not a directory\)\."
+    ):
+        embedded(tmp_path / "file/data", Role.GUEST).__enter__()

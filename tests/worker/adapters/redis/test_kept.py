@@ -1,0 +1,413 @@
+"""Ledger, archive, vault, check runs and commands, against a real server."""
+
+import base64
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from tests.worker.adapters.redis.played import (
+    HEAD,
+    KEY,
+    NEWER,
+    becomes_due,
+    comes_again,
+    command,
+    lease_runs_out,
+    pull,
+    settings,
+    wish,
+)
+from tests.worker.publishing.texts.samples import dossier, rejected
+from tests.world.redis import Redis
+from worker.adapters.git.recorded_dossier import RecordedSource
+from worker.adapters.redis import keys
+from worker.adapters.redis.check_runs import OverdueCheck, RedisChecks
+from worker.adapters.redis.client import text
+from worker.adapters.redis.intake import Outcome, ask, lifetime_s
+from worker.adapters.redis.pull_requests import Finish, Limits, Taken
+from worker.adapters.redis.store import Store, open_store
+from worker.domain.dossier.dossier import ConfigOrigin, Dossier
+from worker.domain.ids import CheckRunId, EvalId, Fingerprint, base_mark
+from worker.domain.value import replace
+from worker.domain.verdict.audit import AuditRecord, Law, Stage, Step
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.errors import LeaseLost, Unavailable, Unreadable
+from worker.judge.context import Bench
+from worker.judge.rubric import load_prompt, load_rubric
+from worker.pipeline import CiPatience, Deps, assemble
+from worker.publishing.status import Silent
+from worker.record import Keepers
+from worker.settings import Timing
+from worker.system_clock import SystemClock
+
+CANARY_LINE = "    return canary_in_the_source_7f3a()"
+CANARY_TOKEN = b"ghs_canaryTokenOfTheInstallation"
+
+
+def entry(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
+    verdict = rejected(eval_id=EvalId(eval_id), concern=f"`{CANARY_LINE}` is never implemented.", **changes)
+    return LedgerEntry(
+        eval_id=verdict.eval_id,
+        created_at=verdict.created_at,
+        round=1,
+        fence=fence,
+        head_sha=HEAD,
+        fingerprint=Fingerprint("sha256:f"),
+        diff_summary="1 file, +1 -0",
+        verdict=verdict,
+    )
+
+
+def judging(store: Store) -> Taken:
+    store.pulls.want(wish())
+    job = store.pulls.next_due(wish().delivery_id, Limits(1, 10))
+    assert job is not None
+    taken = store.pulls.take(pull(), job.fence)
+    assert taken is not None
+    return taken
+
+
+def test_the_judge_appends_once_and_entries_come_oldest_first(store: Store) -> None:
+    first = judging(store)
+    store.ledger.append(pull(), entry("b", first.lease.fence))
+    store.ledger.append(pull(), entry("b", first.lease.fence))
+    store.pulls.finish(first.lease, Finish.JUDGED)
+    second = judging(store)
+    store.ledger.append(pull(), entry("a", second.lease.fence))
+    assert [(one.eval_id, one.fence) for one in store.ledger.entries(pull())] == [
+        ("b", first.lease.fence),
+        ("a", second.lease.fence),
+    ]
+    assert store.ledger.entries(pull(2)) == ()
+
+
+def test_whoever_does_not_hold_the_pull_request_appends_nothing(store: Store) -> None:
+    taken = judging(store)
+    fence = taken.lease.fence
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), entry("a", fence + 1))
+    lease_runs_out(store, pull())
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), entry("a", fence))
+    store.pulls.sweep("none")
+    becomes_due(store, pull())
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), entry("a", fence))
+    assert store.ledger.entries(pull()) == ()
+
+
+def test_an_append_whose_answer_was_lost_may_be_repeated_later(store: Store) -> None:
+    taken = judging(store)
+    written = entry("a", taken.lease.fence)
+    store.ledger.append(pull(), written)
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    store.ledger.append(pull(), written)
+    assert store.ledger.entries(pull()) == (written,)
+
+
+def audit(eval_id: str) -> AuditRecord:
+    law = Law("default 1", "sha256:r", "sha256:p", 0.7, None, None)
+    return AuditRecord(EvalId(eval_id), law, (Step(Stage.RULING, "reject", CANARY_LINE),))
+
+
+def kept(store: Store, made: LedgerEntry, of: Dossier | None = None) -> Dossier:
+    whole = of or dossier(diff=CANARY_LINE)
+    store.archive.keep(pull(), made, whole, audit(made.eval_id))
+    return whole
+
+
+def test_a_dossier_and_its_audit_are_kept_for_a_month(store: Store) -> None:
+    whole = kept(store, entry("e", judging(store).lease.fence))
+    found = store.archive.find(EvalId("e"))
+    assert found == whole
+    assert found is not None
+    assert found.model_fields_set == whole.model_fields_set, "what was left out stays left out"
+    assert store.archive.audit(EvalId("e")) == audit("e")
+    assert store.archive.left(EvalId("e")) == timedelta(days=30)
+    assert store.wire.call("TTL", keys.audit(EvalId("e")).name) == timedelta(days=30).total_seconds()
+    assert (store.archive.find(EvalId("other")), store.archive.audit(EvalId("other"))) == (None, None)
+    assert store.archive.left(EvalId("other")) is None
+
+
+def test_what_is_kept_lasts_as_long_as_the_operator_says_and_is_listed_as_long(store: Store) -> None:
+    fence = judging(store).lease.fence
+    kept(store, entry("e", fence))
+    short = replace(store, retention=timedelta(days=2))
+    kept(short, entry("f", fence))
+    assert store.archive.left(EvalId("f")) == timedelta(days=2)
+    listed = keys.kept(pull().installation_id, pull().repository_id)
+    assert store.wire.call("TTL", listed.name) == timedelta(days=30).total_seconds(), "the older one is listed on"
+    assert store.wire.call("ZRANGE", listed.name, 0, -1) == [b"f", b"e"]
+
+
+def test_with_a_retention_of_nothing_nothing_but_the_ledger_is_written(store: Store) -> None:
+    fence = judging(store).lease.fence
+    nothing = replace(store, retention=timedelta(0))
+    kept(nothing, entry("e", fence))
+    nothing.ledger.append(pull(), entry("e", fence))
+    assert (store.archive.find(EvalId("e")), store.archive.audit(EvalId("e"))) == (None, None)
+    assert len(store.ledger.entries(pull())) == 1
+
+
+def test_a_judge_that_lost_its_lease_keeps_nothing(store: Store) -> None:
+    fence = judging(store).lease.fence
+    lease_runs_out(store, pull())
+    with pytest.raises(LeaseLost):
+        kept(store, entry("e", fence))
+    assert store.archive.find(EvalId("e")) is None
+
+
+def test_what_is_judged_anew_stands_beside_its_parent_and_stays_no_longer(store: Store) -> None:
+    taken = judging(store)
+    short = replace(store, retention=timedelta(days=2))
+    kept(short, entry("e", taken.lease.fence))
+    store.ledger.append(pull(), entry("e", taken.lease.fence))
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    child = entry("f", taken.lease.fence, parent_eval_id=EvalId("e"))
+    kept(store, child)
+    store.ledger.append(pull(), child)
+    assert store.archive.left(EvalId("f")) == timedelta(days=2)
+    assert [one.eval_id for one in store.ledger.entries(pull())] == ["e", "f"]
+
+
+def test_an_opinion_is_kept_before_its_verdict_is_on_record_by_the_judge_that_holds_the_pull_request_alone(
+    store: Store,
+) -> None:
+    fence = judging(store).lease.fence
+    short = replace(store, retention=timedelta(days=2))
+    opinion = entry("f", fence, parent_eval_id=EvalId("e"))
+    kept(short, entry("e", fence))
+    kept(store, opinion)
+    assert store.archive.left(EvalId("f")) == timedelta(days=2), "as long as its verdict's"
+    lease_runs_out(store, pull())
+    with pytest.raises(LeaseLost):
+        kept(store, opinion)
+
+
+def test_what_was_judged_anew_is_on_record_and_no_judge_sees_it(store: Store) -> None:
+    taken = judging(store)
+    parent = entry("e", taken.lease.fence)
+    store.ledger.append(pull(), parent)
+    store.ledger.append(pull(), entry("f", taken.lease.fence, parent_eval_id=EvalId("e")))
+    source = RecordedSource(dossier())
+    deps = Deps(
+        source=source,
+        board=Silent(source),
+        ledger=store.ledger,
+        keepers=Keepers(store.ledger, store.archive, store.events, taken.lease),
+        bench=Bench(load_rubric(), load_prompt(), 0.0),
+        clock=SystemClock(),
+        patience=CiPatience(timedelta(0), timedelta(0), None),
+    )
+    assert assemble(wish(), deps).ledger == (parent,)
+
+
+def test_beside_a_verdict_that_is_not_there_nothing_is_recorded(store: Store) -> None:
+    orphan = entry("f", 1, parent_eval_id=EvalId("e"))
+    with pytest.raises(LeaseLost):
+        kept(store, orphan)
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), orphan)
+    assert store.ledger.entries(pull()) == ()
+
+
+def test_an_audit_of_a_newer_version_is_not_guessed_at(store: Store) -> None:
+    key = keys.audit(EvalId("e"))
+    store.wire.call("SET", key.name, store.codec.seal(b'{"audit_version": 2}', key.name))
+    with pytest.raises(Unreadable, match="Run the newer Assay that wrote it"):
+        store.archive.audit(EvalId("e"))
+
+
+def test_what_can_be_had_again_is_as_good_as_not_there_without_its_key(redis_server: Redis) -> None:
+    base = base_mark("main")
+    with open_store(settings(redis_server.url)) as store:
+        store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
+        store.configs.settle(pull(), base, {ConfigOrigin.REPOSITORY: "people: judge"}, ())
+    other = SecretStr(base64.b64encode(b"n" * 32).decode())
+    with open_store(settings(redis_server.url, store_keys=(other,))) as without:
+        assert without.lacks_key()
+        assert without.vault.get("token:1") is None
+        assert without.configs.settle(pull(), base, {}, [ConfigOrigin.REPOSITORY]) == {}
+    with open_store(settings(redis_server.url, store_keys=(other, KEY))) as rotated:
+        assert not rotated.lacks_key()
+        assert rotated.vault.get("token:1") == CANARY_TOKEN
+
+
+def test_the_vault_keeps_a_secret_for_as_long_as_it_is_good(store: Store) -> None:
+    store.vault.put("token:1", CANARY_TOKEN, timedelta(minutes=59))
+    assert store.vault.get("token:1") == CANARY_TOKEN
+    assert store.wire.call("TTL", keys.vault("token:1").name) == 59 * 60
+
+
+def test_nothing_private_stands_in_the_files_of_redis() -> None:
+    redis = Redis.started()
+    try:
+        with open_store(settings(redis.url)) as store:
+            keep_private_things(store)
+            files_show_nothing_private(redis.folder)
+            rewrites(store, redis.folder)
+            files_show_nothing_private(redis.folder)
+    finally:
+        redis.end()
+
+
+def keep_private_things(store: Store) -> None:
+    taken = judging(store)
+    store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
+    kept(store, entry("e", taken.lease.fence))
+    store.ledger.append(pull(), entry("e", taken.lease.fence))
+    store.wire.call("SET", "visible", "canary that is not private")
+
+
+def files_show_nothing_private(folder: Path) -> None:
+    written = b"".join(path.read_bytes() for path in folder.rglob("*.*") if path.is_file())
+    assert b"canary that is not private" in written, "or this test looks in the wrong place"
+    assert CANARY_TOKEN not in written
+    assert b"canary_in_the_source" not in written
+    assert KEY.get_secret_value().encode() not in written
+
+
+def rewrites(store: Store, folder: Path) -> None:
+    """Have the server write its file anew, and wait for the end of it."""
+    store.wire.call("CONFIG", "SET", "rdbcompression", "no")
+    store.wire.call("BGREWRITEAOF")
+    while "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0" not in text(store.wire.call("INFO", "persistence")):
+        pass
+    subprocess.run(["sync", str(folder)], check=True)
+
+
+def test_one_process_creates_the_check_run_of_a_head(store: Store) -> None:
+    registries = [store.checks() for _ in range(4)]
+    maker = registries[0]
+    assert maker.claim(pull(), HEAD) is None
+    assert maker.claim(pull(), HEAD) is None, "the same claim, sent twice"
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(one.claim, pull(), HEAD) for one in registries[1:]]
+        maker.opened(pull(), HEAD, CheckRunId(77))
+        assert [one.result() for one in waiting] == [77, 77, 77]
+    assert store.checks().claim(pull(), NEWER) is None
+
+
+def test_a_maker_that_died_is_replaced(store: Store) -> None:
+    hurried = Timing(open_hold=0.4, tick=0.01)
+    assert RedisChecks(store.wire, hurried).claim(pull(), HEAD) is None
+    assert RedisChecks(store.wire, hurried).claim(pull(), HEAD) is None
+
+
+def test_a_maker_that_failed_lets_the_next_one_in_and_nobody_elses_claim_go(store: Store) -> None:
+    maker, other = store.checks(), store.checks()
+    assert maker.claim(pull(), HEAD) is None
+    other.release(pull(), HEAD)
+    assert text(store.wire.call("GET", keys.check(pull(), HEAD).name)).startswith("making ")
+    maker.release(pull(), HEAD)
+    maker.release(pull(), HEAD)
+    assert other.claim(pull(), HEAD) is None
+    other.opened(pull(), HEAD, CheckRunId(77))
+    other.release(pull(), HEAD)
+    assert maker.claim(pull(), HEAD) == 77
+
+
+def test_a_maker_that_takes_for_ever_is_an_outage(store: Store) -> None:
+    store.wire.call("SET", keys.check(pull(), HEAD).name, "making somebody else")
+    hurried = RedisChecks(store.wire, Timing(open_hold=0.01, tick=0.001))
+    with pytest.raises(Unavailable, match="has not created the check run of 1111111"):
+        hurried.claim(pull(), HEAD)
+
+
+def test_a_creation_that_was_begun_is_known_until_its_check_run_is_opened_or_forgotten(store: Store) -> None:
+    checks = store.checks()
+    checks.claim(pull(), HEAD)
+    checks.claim(pull(), NEWER)
+    assert set(checks.begun(pull())) == {HEAD, NEWER}
+    assert checks.open_checks(pull()) == {}
+    checks.release(pull(), HEAD)
+    assert HEAD in checks.begun(pull()), "its answer may be lost, and the check run there"
+    checks.concluded(pull(), HEAD)
+    checks.opened(pull(), NEWER, CheckRunId(78))
+    assert checks.begun(pull()) == ()
+
+
+def test_the_newest_head_is_the_one_of_the_newest_event(store: Store) -> None:
+    assert store.checks().newest(pull()) is None
+    store.pulls.want(wish())
+    store.pulls.want(wish(head_sha=None))
+    assert store.checks().newest(pull()) == HEAD
+
+
+def test_open_checks_are_known_until_concluded_and_their_ids_longer(store: Store) -> None:
+    checks = store.checks()
+    checks.opened(pull(), HEAD, CheckRunId(77))
+    checks.opened(pull(), NEWER, CheckRunId(78))
+    assert checks.open_checks(pull()) == {HEAD: 77, NEWER: 78}
+    checks.concluded(pull(), HEAD)
+    checks.concluded(pull(), HEAD)
+    assert checks.open_checks(pull()) == {NEWER: 78}
+    assert checks.claim(pull(), HEAD) == 77
+
+
+def test_a_check_older_than_its_deadline_is_told_until_concluded(redis_server: Redis, store: Store) -> None:
+    store.checks().opened(pull(2), HEAD, CheckRunId(79))
+    with open_store(settings(redis_server.url, Timing(check_deadline=0))) as late:
+        late.checks().opened(pull(), HEAD, CheckRunId(77))
+    expected = OverdueCheck(pull=pull(), head_sha=HEAD, check=CheckRunId(77))
+    assert store.checks().overdue() == (expected,)
+    assert store.checks().overdue() == ()
+    comes_again(store, keys.DEADLINES, keys.check(pull(), HEAD).name)
+    assert store.checks().overdue() == (expected,)
+    store.checks().concluded(pull(), HEAD)
+    store.wire.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
+    assert store.checks().overdue() == (), "one without a note is forgotten"
+    assert store.wire.call("ZCARD", keys.DEADLINES.name) == 1
+
+
+def test_what_the_watchdog_closed_is_concluded_only_as_long_as_it_is_that_check(store: Store) -> None:
+    checks = store.checks()
+    checks.opened(pull(), HEAD, CheckRunId(77))
+    assert not checks.expired(pull(), HEAD, CheckRunId(76))
+    assert checks.open_checks(pull()) == {HEAD: 77}
+    assert checks.expired(pull(), HEAD, CheckRunId(77))
+    assert not checks.expired(pull(), HEAD, CheckRunId(77))
+    assert (checks.open_checks(pull()), store.wire.call("ZCARD", keys.DEADLINES.name)) == ({}, 0)
+
+
+def test_an_overdue_check_of_a_pull_request_of_which_nothing_is_known_any_more_is_let_go(
+    redis_server: Redis, store: Store
+) -> None:
+    with open_store(settings(redis_server.url, Timing(check_deadline=0))) as late:
+        late.checks().opened(pull(), HEAD, CheckRunId(77))
+    store.wire.call("DEL", keys.checks(pull()).name)  # its month is over
+    assert store.checks().overdue() == ()
+    assert (store.wire.call("ZCARD", keys.DEADLINES.name), store.wire.call("HLEN", keys.DEADLINE_NOTES.name)) == (0, 0)
+
+
+def test_a_command_is_taken_down_once_and_stays_until_done(store: Store) -> None:
+    assert store.asks.next() is None
+    assert ask(store.wire, command()) is Outcome.QUEUED
+    assert store.asks.put(command()) is Outcome.DUPLICATE
+    first = store.asks.next()
+    assert first is not None
+    assert (first.ask, first.attempt) == (command(), 1)
+    assert store.asks.next() is None, "somebody is at it"
+    store.asks.later(command(), timedelta(0))
+    again = store.asks.next()
+    assert again is not None
+    assert again.attempt == 2
+    store.asks.done(command())
+    store.asks.later(command(), timedelta(0))
+    assert store.asks.next() is None
+    assert store.asks.put(command()) is Outcome.DUPLICATE
+
+
+def test_a_command_and_the_request_that_follows_it_may_share_their_delivery(store: Store) -> None:
+    store.asks.put(command("d"))
+    assert store.pulls.want(wish(delivery_id="d")).outcome is Outcome.QUEUED
+
+
+def test_a_value_that_stays_for_good_has_no_lifetime() -> None:
+    with pytest.raises(ValueError, match="stays for good"):
+        lifetime_s(keys.COUNT)

@@ -1,0 +1,69 @@
+"""Every key has one shape, and no two things share one."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from inspect import signature
+from typing import Any, cast
+
+from worker.adapters.redis import keys, waiting_keys
+from worker.adapters.redis.keys import Key
+from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
+from worker.domain.request.judge_request import PullRef
+
+PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(2), number=3)
+ARGUMENTS = {
+    "ref": PULL,
+    "installation": InstallationId(1),
+    "installation_id": InstallationId(1),
+    "head_sha": "a" * 40,
+    "delivery_id": DeliveryId("guid"),
+    "eval_id": EvalId("e"),
+    "guid": "guid",
+    "name": "token",
+    "fence": 7,
+    "day": "2026-11-20",
+    "repository": RepositoryId(2),
+    "base": "b" * 32,
+    "what": "pull",
+    "number": 3,
+}
+
+
+def every_key() -> list[Key]:
+    fixed = [value for value in vars(keys).values() if isinstance(value, Key)]
+    fixed += [
+        key for value in vars(waiting_keys).values() if isinstance(value, waiting_keys.Line) for key in value.keys
+    ]
+    makers = [
+        cast("Callable[..., Key]", value)
+        for name, value in vars(keys).items()
+        if callable(value) and not name.startswith("_") and not isinstance(value, type)
+    ]
+    made: list[Any] = [
+        maker(*(ARGUMENTS[name] for name in signature(maker).parameters))
+        for maker in makers
+        if maker.__module__ == keys.__name__
+    ]
+    return [*fixed, *(key for key in made if isinstance(key, Key))]
+
+
+def test_every_key_begins_alike_and_no_two_are_the_same() -> None:
+    names = [key.name for key in every_key()]
+    assert len(names) > 10
+    assert len(set(names)) == len(names)
+    assert all(name.startswith("assay:") for name in names)
+
+
+def test_what_is_kept_for_a_while_is_kept_for_a_positive_one() -> None:
+    assert all(key.ttl is None or key.ttl > timedelta(0) for key in every_key())
+
+
+def test_the_ledger_stays_for_good() -> None:
+    assert keys.ledger(PULL).ttl is None
+
+
+def test_every_key_of_a_pull_request_begins_so_that_it_is_forgotten_with_its_repository() -> None:
+    beginnings = tuple(keys.prefix(what, PULL.installation_id, PULL.repository_id) for what in keys.OF_PULLS)
+    of_pulls = [key.name for key in every_key() if f":{PULL.repository_id}:{PULL.number}" in key.name]
+    assert len(of_pulls) >= 8
+    assert [name for name in of_pulls if not name.startswith(beginnings)] == []

@@ -1,0 +1,381 @@
+"""What comes of a pull request is told once, counted, and weighed when it is over; what comes later is weighed anew."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, comes_again, pull, settings
+from tests.worker.adapters.redis.watching import (
+    MERGE,
+    Standing,
+    conclude,
+    follow,
+    happening,
+    judged,
+    kinds_of,
+    latest,
+    merge,
+    outcomes,
+    revert,
+    time_passes,
+    told,
+    wholes,
+)
+from tests.world.redis import Redis
+from worker.adapters.redis import keys
+from worker.adapters.redis.intake import Outcome as Taken
+from worker.adapters.redis.outcomes import Due
+from worker.adapters.redis.store import Store, open_store
+from worker.domain.request.pull_request_events import Happened
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind
+from worker.domain.verdict.verdict import Abstain, Accept
+from worker.errors import LeaseLost
+from worker.judge.outcome_scores import next_eval_id
+from worker.judge.rubric import load_pull_request_rubric
+from worker.outcomes import Concluding
+from worker.settings import Timing
+
+RUBRIC = load_pull_request_rubric()
+
+
+def noted_by_the_judge(store: Store) -> None:
+    """Take away what the judge itself noted: which issues it closes."""
+    while noted := store.happenings.next():
+        assert noted.happening.what is Happened.JUDGED
+        store.happenings.done(noted.happening)
+
+
+def due_at(store: Store, number: int = 1) -> float | None:
+    found = store.wire.call("ZSCORE", keys.LOOKAHEAD.name, keys.watch(pull(number)).name)
+    return float(found) if found else None  # pyright: ignore[reportArgumentType] - a number in bytes
+
+
+def now_ms(store: Store) -> int:
+    seconds: Any = store.wire.call("TIME")
+    return int(seconds[0]) * 1000
+
+
+def concluding(store: Store) -> Concluding:
+    return Concluding(store.ledger, store.outcomes, RUBRIC, Standing(AT + timedelta(hours=1)))
+
+
+# The verdict on the whole
+
+
+def test_a_merge_brings_the_verdict_on_the_whole_and_a_later_revert_a_new_lower_one(store: Store) -> None:
+    submission = judged(store)
+    follow(store, merge())
+    assert conclude(store) == 1
+    follow(store, revert())
+    assert conclude(store) == 1
+
+    merged, reverted = wholes(store)
+    assert isinstance(merged, Accept)
+    assert isinstance(reverted, Abstain)
+    assert (reverted.score < merged.score, reverted.eval_id > merged.eval_id) == (True, True)
+    assert {one.parent_eval_id for one in wholes(store)} == {submission.eval_id}
+    stream = [
+        (one["subject_kind"], one.get("outcome") or one.get("trigger"))
+        for one in told(store, "outcome.recorded", "eval.started", "eval.completed")
+    ]
+    assert stream == [
+        ("pull_request", "merged"),
+        ("pull_request", "bus"),
+        ("pull_request", "bus"),
+        ("pull_request", "reverted"),
+        ("pull_request", "feedback_arrived"),
+        ("pull_request", "feedback_arrived"),
+    ]
+    assert {one["subject_id"] for one in told(store, "eval.completed")} == {"7/1"}
+
+
+def test_no_judge_is_shown_a_verdict_on_the_whole_and_no_round_counts_it(store: Store) -> None:
+    judged(store)
+    follow(store, merge())
+    conclude(store)
+    children = [one for one in store.ledger.entries(pull()) if one.verdict.parent_eval_id is not None]
+    assert [one.verdict.subject.kind.value for one in children] == ["pull_request"]
+    assert (children[0].changed_lines, children[0].case, children[0].open_conditions) == ({}, None, ())
+
+
+def test_a_pull_request_that_nobody_touches_gets_its_verdict_after_a_while(store: Store) -> None:
+    judged(store)
+    assert conclude(store) == 0
+    time_passes(store)
+    assert conclude(store) == 1
+    assert wholes(store)[0].signals["outcomes"] == 0
+    assert conclude(store) == 0, "once"
+
+
+def test_what_people_do_puts_the_verdict_off_and_the_fifth_thing_brings_it(store: Store) -> None:
+    judged(store)
+    soon = due_at(store)
+    assert soon is not None
+    store.wire.call("ZADD", keys.LOOKAHEAD.name, "XX", now_ms(store) + 60_000, keys.watch(pull()).name)
+    for _ in range(4):
+        follow(store, happening(Happened.SPOKE, by_person=True))
+    put_off = due_at(store)
+    assert put_off is not None
+    assert put_off >= soon
+    assert conclude(store) == 0
+    follow(store, happening(Happened.SPOKE, by_person=True))
+    assert conclude(store) == 1
+    follow(store, *[happening(Happened.SPOKE, by_person=True) for _ in range(9)])
+    assert conclude(store) == 0, "words alone change nothing about a verdict that was made"
+
+
+def test_how_long_and_how_many_are_settings(redis_server: Redis, store: Store) -> None:
+    store.ping()  # it is empty from here on
+    here = settings(redis_server.url, Timing(lookahead=0.001), lookahead_events=1)
+    with open_store(here) as quick:
+        judged(quick, 1)
+        judged(quick, 2)
+        follow(quick, happening(Happened.SPOKE, 2, by_person=True))
+        quick.wire.call("PING")
+        made = conclude(quick)
+        while not made:  # a thousandth of a second
+            made = conclude(quick)
+        assert made >= 1
+        assert due_at(quick, 2) is None
+
+
+def test_what_a_bot_does_is_no_event(store: Store) -> None:
+    judged(store)
+    follow(store, *[happening(Happened.REOPENED) for _ in range(9)])
+    assert conclude(store) == 0
+    assert kinds_of(store, pull()) == [OutcomeKind.REOPENED] * 9
+
+
+def test_a_new_submission_opens_a_window_of_its_own(store: Store) -> None:
+    judged(store)
+    follow(store, *[happening(Happened.SPOKE, by_person=True) for _ in range(4)])
+    judged(store, head=NEWER)
+    follow(store, happening(Happened.SPOKE, by_person=True))
+    assert conclude(store) == 0, "it is the first event since"
+    follow(store, happening(Happened.CLOSED, by_person=True))
+    assert conclude(store) == 1
+    assert wholes(store)[0].signals["submissions"] == 2
+
+
+def test_a_submission_after_a_verdict_on_the_whole_is_followed_by_one_that_is_not_feedback(store: Store) -> None:
+    judged(store)
+    follow(store, happening(Happened.CLOSED))
+    conclude(store)
+    judged(store, head=NEWER)
+    follow(store, happening(Happened.CLOSED))
+    conclude(store)
+    triggers = [one["trigger"] for one in told(store, "eval.completed")]
+    assert triggers == ["bus", "bus"]
+
+
+def test_an_outcome_that_comes_while_it_is_weighed_makes_it_due_again(store: Store) -> None:
+    judged(store)
+    follow(store, merge())
+    due = store.outcomes.next_due()
+    assert due is not None
+    concluding(store).conclude(due)
+    follow(store, revert())
+    store.outcomes.done(due)
+    assert conclude(store) == 1
+    assert [one.signals["outcomes"] for one in wholes(store)] == [1, 2]
+
+
+def test_a_submission_that_comes_while_it_is_weighed_keeps_its_window(store: Store) -> None:
+    judged(store)
+    time_passes(store)
+    due = store.outcomes.next_due()
+    assert due is not None
+    concluding(store).conclude(due)
+    judged(store, head=NEWER)
+    store.outcomes.done(due)
+    assert due_at(store) is not None
+    follow(store, happening(Happened.CLOSED))
+    assert conclude(store) == 1
+
+
+# Whoever dies
+
+
+def test_whoever_dies_over_a_verdict_leaves_its_id_and_it_is_made_once(store: Store) -> None:
+    judged(store)
+    follow(store, merge())
+    first = store.outcomes.next_due()
+    assert first is not None
+    concluding(store).conclude(first)  # and dies before saying so
+    comes_again(store, keys.LOOKAHEAD, keys.watch(pull()).name)
+    assert conclude(store) == 1
+    assert len(wholes(store)) == 1
+    assert conclude(store) == 0
+
+
+def test_an_id_that_was_claimed_and_never_written_is_used(store: Store) -> None:
+    judged(store)
+    follow(store, merge())
+    left = latest_claim(store)
+    follow(store, revert())
+    assert conclude(store) == 1
+    assert latest(store) == left
+    assert wholes(store)[0].signals["outcomes"] == 2
+    assert conclude(store) == 0
+
+
+def latest_claim(store: Store) -> str:
+    claimed = store.outcomes.claim(pull(), next_eval_id(AT + timedelta(minutes=30), ()), 1)
+    assert claimed is not None
+    return claimed
+
+
+def test_a_pull_request_that_was_forgotten_is_not_weighed(store: Store) -> None:
+    judged(store)
+    follow(store, merge())
+    due = store.outcomes.next_due()
+    assert due is not None
+    store.records().forget(store.records().of_repository("acme/widgets"), AT)
+    concluding(store).conclude(due)
+    store.outcomes.done(due)
+    assert store.outcomes.next_due() is None
+    assert due_at(store) is None
+    assert store.outcomes.of(pull()) == ()
+    assert store.wire.call("EXISTS", keys.ledger(pull()).name) == 0
+
+
+def test_a_watch_that_is_gone_is_passed_over(store: Store) -> None:
+    judged(store, 1)
+    judged(store, 2)
+    for number in (1, 2):
+        time_passes(store, number)
+    store.wire.call("DEL", keys.watch(pull(1)).name)
+    due = store.outcomes.next_due()
+    assert due is not None
+    assert due.pull == pull(2)
+    assert store.outcomes.claim(pull(1), latest_of(2, store), 0) is None
+
+
+def latest_of(number: int, store: Store) -> Any:
+    return store.ledger.entries(pull(number))[-1].eval_id
+
+
+def test_where_nothing_was_judged_there_is_no_verdict_on_the_whole(store: Store) -> None:
+    concluding(store).conclude(Due(pull(9), 1, is_anew=False))
+    assert store.ledger.entries(pull(9)) == ()
+
+
+def test_the_parent_has_to_be_on_record(store: Store) -> None:
+    made = judged(store)
+    store.wire.call("DEL", keys.ledger(pull()).name)
+    child = made.verdict.model_copy(update={"parent_eval_id": made.eval_id, "eval_id": "child"})
+    with pytest.raises(LeaseLost):
+        store.ledger.append(pull(), made.model_copy(update={"eval_id": "child", "verdict": child}))
+
+
+# Clocks, and deliveries that come twice
+
+
+def test_clocks_that_are_behind_do_not_make_an_old_verdict_the_latest(store: Store) -> None:
+    judged(store)
+    follow(store, merge())
+    conclude(store, AT + timedelta(hours=5))
+    follow(store, revert())
+    conclude(store, AT - timedelta(hours=5))
+    first, second = told(store, "eval.completed")
+    assert first["signals"]["outcomes"] < second["signals"]["outcomes"]
+    assert first["eval_id"] < second["eval_id"]
+
+
+def test_what_is_due_is_due_by_the_servers_clock_whatever_a_door_says(store: Store) -> None:
+    judged(store)
+    ahead = AT + timedelta(days=4000)
+    follow(store, happening(Happened.SPOKE, by_person=True, at=ahead), merge(at=AT - timedelta(days=4000)))
+    assert conclude(store) == 1
+    follow(store, revert().model_copy(update={"at": ahead}))
+    assert outcomes(store) == [(1, "merged"), (1, "reverted")], "thirty days by Redis' clock"
+
+
+@pytest.mark.parametrize("again", [2, 5])
+def test_a_doubled_delivery_tells_nothing_twice(store: Store, again: int) -> None:
+    judged(store)
+    all_of_them = [
+        merge(),
+        revert(),
+        happening(Happened.HELPFUL, by_person=True),
+        happening(Happened.REOPENED, by_person=True),
+        happening(Happened.CI_FAILED, None, head_sha=HEAD),
+    ]
+    for _ in range(again):
+        follow(store, *all_of_them)
+    assert sorted(kind for _, kind in outcomes(store)) == ["ci_red_later", "helpful", "merged", "reopened", "reverted"]
+    assert len(store.outcomes.of(pull())) == 5
+    assert store.wire.call("HGET", keys.watch(pull()).name, "events") == b"3", "by people, once each"
+
+
+def test_the_door_notes_a_delivery_once_and_only_about_what_was_judged(store: Store) -> None:
+    closed = happening(Happened.CLOSED)
+    assert store.happenings.put(closed) is Taken.UNKNOWN
+    judged(store)
+    noted_by_the_judge(store)
+    assert [store.happenings.put(closed) for _ in range(2)] == [Taken.QUEUED, Taken.DUPLICATE]
+    waiting = store.happenings.next()
+    assert waiting is not None
+    assert (waiting.happening, waiting.attempt) == (closed, 1)
+    assert store.happenings.next() is None
+    store.happenings.later(closed, timedelta(0))
+    again = store.happenings.next()
+    assert again is not None
+    assert again.attempt == 2
+    store.happenings.done(closed)
+    store.happenings.later(closed, timedelta(0))
+    assert store.happenings.next() is None
+    assert store.happenings.put(closed) is Taken.DUPLICATE
+
+
+@pytest.mark.parametrize(
+    ("what", "changes", "taken"),
+    [
+        (Happened.CI_FAILED, {"head_sha": HEAD}, Taken.QUEUED),
+        (Happened.CI_FAILED, {"head_sha": NEWER}, Taken.UNKNOWN),
+        (Happened.REVERTED, {"reverted_shas": (NEWER,)}, Taken.QUEUED),
+        (Happened.MERGED, {"number": 5}, Taken.UNKNOWN),
+        (Happened.MERGED, {"number": 5, "reverts": (1,)}, Taken.QUEUED),
+    ],
+)
+def test_what_names_no_pull_request_of_ours_is_noted_by_what_it_names(
+    store: Store, what: Happened, changes: dict[str, Any], taken: Taken
+) -> None:
+    judged(store)
+    assert store.happenings.put(happening(what, **{"number": None, **changes})) is taken
+
+
+def test_an_outcome_of_a_pull_request_that_nobody_watches_any_more_is_told_all_the_same(store: Store) -> None:
+    judged(store)
+    store.wire.call("DEL", keys.watch(pull()).name)
+    store.outcomes.tell(pull(), "late", Outcome(kind=OutcomeKind.REVERTED, at=AT), is_event=False)
+    assert outcomes(store) == [(1, "reverted")]
+    assert conclude(store) == 0
+
+
+def test_judging_the_same_again_opens_no_second_window(store: Store) -> None:
+    made = judged(store)
+    time_passes(store)
+    store.outcomes.judged(pull(), made, ())
+    assert conclude(store) == 1
+
+
+def test_all_of_it_ends_by_itself_or_with_its_repository(store: Store) -> None:
+    judged(store)
+    follow(store, happening(Happened.JUDGED, issues=("abc",)), merge())
+    named = (
+        keys.watch(pull()),
+        keys.outcomes(pull()),
+        keys.added(pull()),
+        keys.commit(pull().installation_id, pull().repository_id, MERGE),
+        keys.commit(pull().installation_id, pull().repository_id, HEAD),
+        keys.merges(pull().installation_id, pull().repository_id),
+        keys.solving(pull().installation_id, "abc"),
+    )
+    for key in named:
+        assert key.ttl is not None
+        left: Any = store.wire.call("TTL", key.name)
+        assert 0 < left <= key.ttl.total_seconds(), key.name
+    store.records().forget(store.records().of_repository("acme/widgets"), AT)
+    assert [key.name for key in named if store.wire.call("EXISTS", key.name)] == []

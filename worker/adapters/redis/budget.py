@@ -1,0 +1,142 @@
+"""The money for models in Redis: reserved before a request, settled after it.
+
+Does not know prices and asks nobody. The rules are in `lua/reserve.lua` and `lua/settle.lua`; this room gives
+them names and types. Invariant: what is reserved and what is spent never exceeds a cap, however many reserve at once
+and whoever dies; a reservation that nobody settles is spent.
+
+A repository may spend `share` of its installation's day, and no more, whenever another repository of the installation
+asked for money today or yesterday (UTC), whatever that one was told. Alone it may spend the whole day. The same holds for the author
+of a pull request and `author_share`.
+"""
+
+import logging
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Final
+
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import Wire, items, text, whole
+from worker.adapters.redis.intake import lifetime_s
+from worker.adapters.redis.scripts import Script, run
+from worker.domain.ports import Clock
+from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.budget import NEAR, Bill, Cap, Caps, Density, Level, Reservation, nano_of, usd_of
+from worker.errors import BudgetReached, LeaseLost
+
+LOG: Final = logging.getLogger(__name__)
+PER: Final = 1_000_000
+"""Densities are kept as tokens in that many bytes."""
+
+WEEK: Final = 7
+"""So many days of replies say how dense prompts are; the books of a day are kept longer."""
+
+GRANTED: Final = "granted"
+GONE: Final = "gone"
+
+
+class RedisPurse:
+    """The Purse port."""
+
+    def __init__(self, wire: Wire, caps: Caps, clock: Clock) -> None:
+        self._wire = wire
+        self._caps = caps
+        self._clock = clock
+
+    def density(self, pull: PullRef, model: str) -> Density:
+        """The densest of the last seven days' replies."""
+        fields = (f"replies:{model}", f"dense:{model}")
+        week = _days(pull, self._clock.now(), WEEK)
+        days = [items(self._wire.call("HMGET", day.name, *fields)) for day in week]
+        known = [(int(text(replies)), int(text(most))) for replies, most in days if replies and most]
+        if not known:
+            return Density()
+        return Density(sum(replies for replies, _ in known), Decimal(max(most for _, most in known)) / PER)
+
+    def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
+        """Set money aside for one request. Raises BudgetReached; LeaseLost where the pull request was forgotten meanwhile."""
+        now, caps = self._clock.now(), self._caps
+        kept = keys.reservation(pull.installation_id, name)
+        today, yesterday = _days(pull, now, 2)
+        answer, used = items(
+            run(
+                self._wire,
+                Script.RESERVE,
+                [today, yesterday, keys.spent(pull), kept, keys.pull(pull), keys.ledger(pull)],
+                nano_of(usd),
+                *(_floor(caps.of(cap)) for cap in (Cap.PULL, Cap.DAY, Cap.SHARE)),
+                pull.repository_id,
+                lifetime_s(today),
+                lifetime_s(kept),
+                _floor(caps.of(Cap.AUTHOR)),
+            )
+        )
+        if text(answer) == GONE:
+            raise LeaseLost
+        if text(answer) != GRANTED:
+            cap = Cap(text(answer))
+            raise BudgetReached(Level(cap, usd_of(whole(used)), caps.of(cap)), usd)
+        return Reservation(name, pull, _day(now), usd)
+
+    def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
+        """Give back what was not spent. Says in the log, once for each cap, that it is almost reached."""
+        pull, caps = reservation.pull, self._caps
+        yesterday = _day(date.fromisoformat(reservation.day) - timedelta(days=1))
+        is_counted = bill.size > 0
+        reply = run(
+            self._wire,
+            Script.SETTLE,
+            [
+                keys.purse(pull.installation_id, reservation.day),
+                keys.spent(pull),
+                keys.reservation(pull.installation_id, reservation.id),
+                keys.purse(pull.installation_id, yesterday),
+            ],
+            "" if bill.usd is None else nano_of(bill.usd),
+            pull.repository_id,
+            nano_of(NEAR * caps.pull_usd),
+            nano_of(NEAR * caps.day_usd),
+            bill.model,
+            -(-bill.tokens * PER // bill.size) if is_counted else "",
+            nano_of(NEAR * caps.of(Cap.SHARE)),
+        )
+        told = [whole(one) for one in items(reply)]
+        levels = [
+            Level(cap, usd_of(used), caps.of(cap)) for cap, used in zip(TOLD, told[::2], strict=True) if used >= 0
+        ]
+        for level, is_first in zip(levels, told[1::2], strict=False):
+            if is_first:
+                _warn(level, pull)
+        near = [level for level in levels if level.is_near]
+        return max(near, key=lambda level: level.used_usd / level.cap_usd if level.cap_usd else NEAR, default=None)
+
+
+TOLD: Final = (Cap.PULL, Cap.DAY, Cap.SHARE)
+"""In what order `lua/settle.lua` answers; the last only where the day is shared."""
+
+WHOSE: Final = MappingProxyType(
+    {Cap.PULL: "pull request's budget", Cap.DAY: "day's budget", Cap.SHARE: "repository's share of the day"}
+)
+
+
+def _warn(level: Level, pull: PullRef) -> None:
+    LOG.warning(
+        "the %s is almost used up: %s of %s dollars",
+        WHOSE[level.cap],
+        f"{level.used_usd:f}",
+        f"{level.cap_usd:f}",
+        extra={"pull": pull.model_dump()},
+    )
+
+
+def _floor(usd: Decimal) -> int:
+    return int(usd * 10**9)
+
+
+def _days(pull: PullRef, now: datetime, count: int) -> list[keys.Key]:
+    """The books of the last days, today's first."""
+    return [keys.purse(pull.installation_id, _day(now - timedelta(days=back))) for back in range(count)]
+
+
+def _day(at: date) -> str:
+    return f"{at:%Y-%m-%d}"

@@ -1,0 +1,48 @@
+"""Things of one kind that wait for somebody to look at them: in the order of when to, each until it is done.
+
+Does not know what they are, or who puts them. Invariant: one that is looked at and not done comes again after the hold; one that
+only a later version can read stays for whoever does.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+from worker.adapters.redis.client import Wire, items, text, whole
+from worker.adapters.redis.intake import milliseconds
+from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.versioned_json import read_or_leave
+from worker.adapters.redis.waiting_keys import Line
+from worker.domain.model import Frozen
+from worker.settings import Timing
+
+M = TypeVar("M", bound=Frozen)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting(Generic[M]):
+    """One such queue."""
+
+    wire: Wire
+    timing: Timing
+    kind: type[M]
+    line: Line
+
+    def next(self) -> tuple[M, int] | None:
+        """The one that is to be looked at for longest, for a while, and how often it was, from 1 on."""
+        found = self.next_written()
+        return found and found[:2]
+
+    def next_written(self) -> tuple[M, int, str] | None:
+        """The same, and the text as it was written, perhaps by another version."""
+        reply = items(run(self.wire, Script.ASK_NEXT, self.line.keys, milliseconds(self.timing.open_hold)))
+        written = text(reply[0]) if reply else ""
+        found = read_or_leave(self.kind, written) if written else None
+        return (found, whole(reply[1]), written) if found else None
+
+    def later(self, name: str, delay: timedelta) -> None:
+        """Look at it again after a while."""
+        run(self.wire, Script.ASK_LATER, [self.line.order], name, max(0, milliseconds(delay.total_seconds())))
+
+    def done(self, name: str) -> None:
+        run(self.wire, Script.ASK_DONE, self.line.keys, name)

@@ -1,0 +1,168 @@
+"""What `/metrics` tells of all processes together: how it stands, and what was counted since the store began.
+
+Does not word anything (`app.metrics` does) and decides nothing: a figure that is lost is lost. Invariant: the names of all
+figures are closed sets, and hold no repository, no pull request and no person.
+"""
+
+import secrets
+from bisect import bisect_left
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import Wire, items, text, whole
+from worker.adapters.redis.intake import lifetime_s, milliseconds
+from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.waiting_keys import ASKS, GREETINGS, GROUPS, HAPPENINGS, LETTERS, SCANS
+from worker.domain.ids import InstallationId
+from worker.domain.value import Value
+
+BOUNDS_S: Final = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
+"""The upper bounds of a histogram's buckets; one more takes the rest."""
+
+BEYOND: Final = "inf"
+LATELY: Final = timedelta(days=2)
+MOST_INSTALLATIONS: Final = 1_000
+NANO: Final = 10**9
+
+
+class Span(StrEnum):
+    """How long something took, from the delivery that asked for it."""
+
+    FIRST_CHECK = "first_check"
+    VERDICT = "verdict"
+
+
+class Count(StrEnum):
+    """What happened once more."""
+
+    OVERDUE = "overdue"
+    GIVEN_UP = "given_up"
+    KILLED = "killed"
+    PASSED_OVER = "passed_over"
+
+
+class Histogram(Value):
+    """How many fell up to each of BOUNDS_S and beyond, each on its own; and their sum."""
+
+    counts: tuple[int, ...]
+    sum_s: float
+
+
+QUEUES: Final = MappingProxyType(
+    {
+        "command": ASKS.order,
+        "happening": HAPPENINGS.order,
+        "greeting": GREETINGS.order,
+        "letter": LETTERS.order,
+        "scan": SCANS.order,
+        "merge_group": GROUPS.order,
+    }
+)
+"""What the dispatcher's errands are taken from."""
+
+
+class Standing(Value):
+    """How it stands right now. `age_s`: for how long the latest of those that are due waits. `errands`: what waits, by kind."""
+
+    due: int
+    late: int
+    age_s: float
+    given: int
+    held: int
+    open_checks: int
+    has_dispatcher: bool
+    is_paused: bool
+    errands: Mapping[str, int]
+
+
+class Figures(Value):
+    """What was counted. `verdicts`: by decision and reason; `spent_usd`: today, by installation.
+
+    `left`: how many requests GitHub still grants, by installation and GitHub's budget, as far as it said so lately.
+    """
+
+    verdicts: Mapping[tuple[str, str], int]
+    counts: Mapping[Count, int]
+    spans: Mapping[Span, Histogram]
+    spent_usd: Mapping[InstallationId, Decimal]
+    left: Mapping[tuple[InstallationId, str], int] = MappingProxyType({})
+
+
+class Measures:
+    """The figures in Redis. All methods raise Unavailable, and all may be called twice."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def count(self, what: Count) -> None:
+        self._add({f"count:{what}": 1})
+
+    def took(self, span: Span, seconds: float) -> None:
+        self._add(_observed(span, seconds))
+
+    def judged(self, installation: InstallationId, decision: str, reason: str, seconds: float | None) -> None:
+        """A verdict was shown; *seconds* after it was asked for, where that says anything."""
+        spans = {} if seconds is None else _observed(Span.VERDICT, seconds)
+        self._add({f"verdict:{decision}:{reason}": 1, **spans}, installation)
+
+    def _add(self, numbers: Mapping[str, int], installation: InstallationId | None = None) -> None:
+        marker = keys.measured(secrets.token_hex(16))
+        flat = [part for pair in numbers.items() for part in pair]
+        of = "" if installation is None else installation
+        on = [keys.MEASURES, keys.MEASURED_OF, marker]
+        run(self._wire, Script.MEASURE, on, lifetime_s(marker), of, milliseconds(LATELY.total_seconds()), *flat)
+
+    def standing(self) -> Standing:
+        on = [keys.LOOKAHEAD, keys.DEADLINES, keys.LEADER, keys.PAUSED, *QUEUES.values()]
+        found = [whole(one) for one in items(run(self._wire, Script.GAUGES, on))]
+        due, late, age_ms, given, held, checks, leads, paused, *waiting = found
+        errands = dict(zip(("open_check", "whole", *QUEUES), waiting, strict=True))
+        return Standing(due, late, age_ms / 1000, given, held, checks, bool(leads), bool(paused), errands)
+
+    def figures(self, now: datetime) -> Figures:
+        flat = [text(one) for one in items(self._wire.call("HGETALL", keys.MEASURES.name))]
+        numbers = {name: int(said) for name, said in zip(flat[::2], flat[1::2], strict=True)}
+        lately = self._lately()
+        verdicts = {_parts(name): said for name, said in numbers.items() if name.startswith("verdict:")}
+        return Figures(
+            verdicts={(decision, reason): said for (decision, reason), said in sorted(verdicts.items())},
+            counts={one: numbers.get(f"count:{one}", 0) for one in Count},
+            spans={span: _histogram(numbers, span) for span in Span},
+            spent_usd={one: self._spent(one, now.date()) for one in lately},
+            left={(one, budget): left for one in lately for budget, left in self._left(one)},
+        )
+
+    def _lately(self) -> list[InstallationId]:
+        named = items(self._wire.call("ZREVRANGE", keys.MEASURED_OF.name, 0, MOST_INSTALLATIONS - 1))
+        return sorted(InstallationId(whole(one)) for one in named)
+
+    def _spent(self, installation: InstallationId, day: date) -> Decimal:
+        return Decimal(whole(self._wire.call("HGET", keys.purse(installation, f"{day:%Y-%m-%d}").name, "spent"))) / NANO
+
+    def _left(self, installation: InstallationId) -> list[tuple[str, int]]:
+        """What `worker.adapters.redis.rate_limits` notes down, by the words that GitHub has for its budgets."""
+        flat = [text(one) for one in items(self._wire.call("HGETALL", keys.rate(installation).name))]
+        pairs = zip(flat[::2], flat[1::2], strict=True)
+        return [(budget, int(said.split()[0])) for budget, said in pairs if budget.isascii() and budget.isidentifier()]
+
+
+def _observed(span: Span, seconds: float) -> dict[str, int]:
+    """The bucket and the sum. A clock that was set back makes no negative time."""
+    at = bisect_left(BOUNDS_S, seconds)
+    bound = BOUNDS_S[at] if at < len(BOUNDS_S) else BEYOND
+    return {f"span:{span}:{bound}": 1, f"span:{span}:sum_ms": max(0, milliseconds(seconds))}
+
+
+def _histogram(numbers: Mapping[str, int], span: Span) -> Histogram:
+    counts = tuple(numbers.get(f"span:{span}:{bound}", 0) for bound in (*BOUNDS_S, BEYOND))
+    return Histogram(counts, numbers.get(f"span:{span}:sum_ms", 0) / 1000)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    _, decision, reason = name.split(":", 2)
+    return decision, reason

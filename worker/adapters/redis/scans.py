@@ -1,0 +1,53 @@
+"""What is known of the SARIF that was sent to code scanning.
+
+Does not send any. Invariant: nothing is noted of a pull request that was forgotten.
+"""
+
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import Wire, items, text
+from worker.adapters.redis.intake import lifetime_s
+from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.versioned_json import read
+from worker.domain.check.code_scanning import Refusal, Scanned
+from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.request.judge_request import PullRef
+
+
+class RedisScanNotes:
+    """The ScanNotes of `worker.publishing.code_scanning`."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def scanned(self, pull: PullRef) -> Scanned | None:
+        found = self._wire.call("GET", _key(pull).name)
+        return read(Scanned, text(found)) if found else None
+
+    def note(self, pull: PullRef, scanned: Scanned, refusal: Refusal | None) -> None:
+        """The repository's word first: whoever dies in between tries once more."""
+        refused = keys.scanned(pull.installation_id, pull.repository_id, None)
+        if refusal is None:
+            self._wire.call("DEL", refused.name)
+        else:
+            run(self._wire, Script.NOTE, [refused, keys.pull(pull)], refusal, lifetime_s(refused))
+        key = _key(pull)
+        run(self._wire, Script.NOTE, [key, keys.pull(pull)], scanned.model_dump_json(), lifetime_s(key))
+
+    def refusal(self, pull: PullRef) -> Refusal | None:
+        return self._refusal(pull.installation_id, pull.repository_id)
+
+    def refusals(self, repository: str) -> tuple[Refusal, ...]:
+        """Of all that was ever judged under this name."""
+        pairs = [text(one).split(":") for one in items(self._wire.call("SMEMBERS", keys.named(repository).name))]
+        found = (self._refusal(InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs)
+        return tuple(one for one in found if one is not None)
+
+    def _refusal(self, installation: InstallationId, repository: RepositoryId) -> Refusal | None:
+        """A word that only a later version knows is none that this one can tell."""
+        found = self._wire.call("GET", keys.scanned(installation, repository, None).name)
+        word = text(found) if found else ""
+        return Refusal(word) if word in set(Refusal) else None
+
+
+def _key(pull: PullRef) -> keys.Key:
+    return keys.scanned(pull.installation_id, pull.repository_id, pull.number)

@@ -1,0 +1,180 @@
+"""The scripts in `lua/`, sent by their digest, loaded again where Redis forgot them.
+
+Does not say what they mean (their first lines do). Invariant: each is the words that it is made of followed by itself, one unit,
+and may be sent twice.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from worker.adapters.redis.client import Argument, Refused, Reply, Wire
+from worker.adapters.redis.keys import Key
+
+FOLDER: Final = Path(__file__).parent / "lua"
+
+
+class Script(StrEnum):
+    WANT = "want"
+    NUDGE = "nudge"
+    KNOWN = "known"
+    SHUT = "shut"
+    REST = "rest"
+    CHECK_AGAIN = "check_again"
+    AGAIN_DONE = "again_done"
+    CHECK_RESTS = "check_rests"
+    GREET = "greet"
+    ARRIVE = "arrive"
+    DEPART = "depart"
+    WINDOW = "window"
+    NEXT = "next"
+    OPENED = "opened"
+    WENT_INTO = "went_into"
+    OPEN_LATER = "open_later"
+    SWEEP = "sweep"
+    LEAD = "lead"
+    DUE = "due"
+    RESIGN = "resign"
+    TAKE = "take"
+    SEIZE = "seize"
+    KEEP = "keep"
+    FINISH = "finish"
+    DIED = "died"
+    GITHUB_BACK = "github_back"
+    APPEND = "append"
+    CHECK_CLAIM = "check_claim"
+    CHECK_OPENED = "check_opened"
+    CHECK_RELEASE = "check_release"
+    CHECK_CONCLUDED = "check_concluded"
+    CHECK_STAYS = "check_stays"
+    CHECK_EXPIRED = "check_expired"
+    DOUBT = "doubt"
+    OVERDUE = "overdue"
+    STRAY = "stray"
+    SIBLING_SAYS = "sibling_says"
+    SIBLING_TOLD = "sibling_told"
+    SIBLING_COMES = "sibling_comes"
+    SIBLING_LEAVES = "sibling_leaves"
+    SIBLINGS = "siblings"
+    SIBLINGS_DONE = "siblings_done"
+    DECIDE = "decide"
+    DECIDED = "decided"
+    ANSWER_ONCE = "answer_once"
+    ASK_PUT = "ask_put"
+    ASK_NEXT = "ask_next"
+    ASK_LATER = "ask_later"
+    ASK_AGAIN = "ask_again"
+    ASK_DONE = "ask_done"
+    GROUP_NEXT = "group_next"
+    GROUP_PUT = "group_put"
+    GROUP_LATER = "group_later"
+    GROUP_DONE = "group_done"
+    GROUP_GIVE = "group_give"
+    GROUP_TAKE = "group_take"
+    GROUP_KEEP = "group_keep"
+    GROUP_DIED = "group_died"
+    ARCHIVE = "archive"
+    FIND_ENTRY = "find_entry"
+    FORGET = "forget"
+    RESERVE = "reserve"
+    SETTLE = "settle"
+    HAPPEN = "happen"
+    WATCH_BEGINS = "watch_begins"
+    WATCH_JUDGED = "watch_judged"
+    OUTCOME = "outcome"
+    MERGE = "merge"
+    RIVALS = "rivals"
+    LOOKAHEAD_NEXT = "lookahead_next"
+    LOOKAHEAD_CLAIM = "lookahead_claim"
+    LOOKAHEAD_DONE = "lookahead_done"
+    EVAL_STARTED = "eval_started"
+    EVAL_ENDED = "eval_ended"
+    EVALS_LOST = "evals_lost"
+    TELL = "tell"
+    LEAVES = "leaves"
+    LEFT = "left"
+    ROLLUP = "rollup"
+    CONFIG = "config"
+    DEMOTE = "demote"
+    PROMOTE = "promote"
+    RUBRIC_KNOWN = "rubric_known"
+    BOOK_RESERVE = "book_reserve"
+    BOOK_SETTLE = "book_settle"
+    PAUSE = "pause"
+    RESUME = "resume"
+    SHELVE = "shelve"
+    UNSHELVE = "unshelve"
+    SHELVES_NEXT = "shelves_next"
+    FOLLOW_UP_DONE = "follow_up_done"
+    FOLLOW_UP_PUT = "follow_up_put"
+    MEASURE = "measure"
+    NOTE = "note"
+    PROGRESS = "progress"
+    RATE = "rate"
+    GAUGES = "gauges"
+    SETUP_OPEN = "setup_open"
+    SETUP_BEGIN = "setup_begin"
+    SETUP_TAKE = "setup_take"
+    SETUP_GIVE_BACK = "setup_give_back"
+    SETUP_CLOSE = "setup_close"
+    TOKEN_CREATE = "token_create"  # noqa: S105 - a script's name
+    TOKEN_REVOKE = "token_revoke"  # noqa: S105 - a script's name
+
+
+OFTEN: Final = frozenset({Script.WANT, Script.HAPPEN, Script.LEAD, Script.DUE})
+"""What nearly every delivery and every look of the dispatcher runs does without the words of `lua/judging.lua`: Redis makes each of
+them anew every time."""
+
+
+@cache
+def source(script: Script) -> bytes:
+    """The whole text of a script, with its words before it."""
+    words = ("pull.lua",) if script in OFTEN else ("pull.lua", "judging.lua")
+    return b"".join((FOLDER / name).read_bytes() for name in (*words, f"{script}.lua"))
+
+
+@cache
+def digest(script: Script) -> str:
+    return hashlib.sha1(source(script), usedforsecurity=False).hexdigest()
+
+
+class Call(NamedTuple):
+    """A script with all that it is told. `told`: how many keys, their names, the arguments."""
+
+    script: Script
+    told: tuple[Argument, ...]
+
+    @property
+    def short(self) -> tuple[Argument, ...]:
+        """The command, where Redis knows the script."""
+        return ("EVALSHA", digest(self.script), *self.told)
+
+    @property
+    def whole(self) -> tuple[Argument, ...]:
+        return ("EVAL", source(self.script), *self.told)
+
+
+def call_of(script: Script, keys: Sequence[Key | str], *arguments: Argument) -> Call:
+    """A key given as text is a name that Redis itself told us."""
+    return Call(script, (len(keys), *[key.name if isinstance(key, Key) else key for key in keys], *arguments))
+
+
+def run(wire: Wire, script: Script, keys: Sequence[Key | str], *arguments: Argument) -> Reply:
+    return sent(wire, call_of(script, keys, *arguments))
+
+
+def sent(wire: Wire, call: Call) -> Reply:
+    try:
+        return wire.call(*call.short)
+    except Refused as refused:
+        if not is_unknown(refused):
+            raise
+    return wire.call(*call.whole)
+
+
+def is_unknown(refused: Refused) -> bool:
+    """Redis does not know the script: it was started again, or nobody ran it yet."""
+    return refused.line.startswith(b"NOSCRIPT")
