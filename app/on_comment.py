@@ -1,6 +1,6 @@
 """Deliveries about what people write: comments, comments at lines, reviews.
 
-Pure. Does not know who may give a command, and what one does (`worker.commands` does). Invariant: what our own App wrote is
+Pure. Does not know who may give a command, and what one does (`worker.scheduling.commands` does). Invariant: what our own App wrote is
 never a command; an edited comment gives the command that the edit put there, and none that stood there before.
 """
 

@@ -40,7 +40,7 @@ from worker.evaluation.stats.export import TERMINAL, Skipped, jsonl
 from worker.evaluation.stats.queries import answer, needed, together
 from worker.evaluation.stats.tables import Dimension
 from worker.evaluation.stats.windows import window
-from worker.record import Telling, begun_of
+from worker.scheduling.record import Telling, begun_of
 from worker.settings import Timing
 
 HERE: Final = InstallationId(100)

@@ -37,7 +37,7 @@ from bench.storm.people import OTHERS, Crowd  # noqa: E402 - as above
 from bench.storm.plan import Blow, Fault, Move, Step, Victim, plan  # noqa: E402 - as above
 from bench.storm.record import Books, Ending, Probes, cut_short, of_the_file, of_the_stream  # noqa: E402 - as above
 from tests.worker.adapters.redis.played import settings  # noqa: E402 - as above
-from tests.worker.processes.fleet import Fleet, free_port  # noqa: E402 - as above
+from tests.worker.scheduling.fleet import Fleet, free_port  # noqa: E402 - as above
 from tests.world.github_bench import GitHub  # noqa: E402 - as above
 from tests.world.product import STORE_KEY, Product, environment  # noqa: E402 - as above
 from tests.world.redis import Redis  # noqa: E402 - as above

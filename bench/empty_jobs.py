@@ -25,7 +25,7 @@ from worker.adapters.redis.embedded_server import Role
 from worker.adapters.redis.store import Store, attached, open_store
 from worker.domain.ports import Lease
 from worker.domain.request.judge_request import JudgeRequest
-from worker.pipeline import Dropped, Outcome
+from worker.scheduling.pipeline import Dropped, Outcome
 from worker.settings import Settings, read_settings
 from worker.wiring import app
 from worker.wiring.judge import open_bench

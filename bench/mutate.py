@@ -84,7 +84,7 @@ MUTATIONS = (
     ),
     Mutation(
         "pipeline: running CI is not waited for",
-        "worker/pipeline.py",
+        "worker/scheduling/pipeline.py",
         "if running and now < until else None",
         "if running and now > until else None",
         "test_ci.py",
@@ -119,7 +119,7 @@ MUTATIONS = (
     ),
     Mutation(
         "record: the ledger is not written",
-        "worker/record.py",
+        "worker/scheduling/record.py",
         "    keepers.ledger.append(pull, made, events, beside)",
         "    del pull",
         "test_the_first_case.py test_the_model.py",
@@ -154,7 +154,7 @@ MUTATIONS = (
     ),
     Mutation(
         "carry: the same content is judged again",
-        "worker/pipeline.py",
+        "worker/scheduling/pipeline.py",
         "known = None if dossier.contest or is_anew else carried(dossier, opened, bench)",
         "known = carried(dossier, opened, bench) if dossier.contest or is_anew else None",
         "test_heads_that_move.py test_commands.py test_same_content.py",

@@ -18,16 +18,16 @@ from pkgutil import resolve_name
 from types import FrameType
 from typing import Final
 
-from worker import dispatch
 from worker.adapters.redis.pull_requests import workers_for_strangers
 from worker.adapters.redis.scripts import Script, digest
 from worker.adapters.redis.store import Role, Store, attached, await_redis, open_store
 from worker.errors import InputError, Unavailable
-from worker.jobs import SCENE, Scene, horse_killed
 from worker.judge.rubric import shipped_rubrics
 from worker.lifeline import die_with_parent
 from worker.logs import log_json
-from worker.queue import evaluate_queue, judge_queue, outside_queue, rq_connection
+from worker.scheduling import dispatcher
+from worker.scheduling.jobs import SCENE, Scene, horse_killed
+from worker.scheduling.queue import evaluate_queue, judge_queue, outside_queue, rq_connection
 from worker.settings import Settings, from_environment
 from worker.system_clock import SystemClock
 from worker.wiring.judge import open_bench
@@ -43,7 +43,7 @@ PRELOADED: Final = (
     "anthropic.resources.messages",
     "githubkit",
     "worker.adapters.anthropic.model",
-    "worker.pipeline",
+    "worker.scheduling.pipeline",
     "cryptography.hazmat.primitives.ciphers.aead",
 )
 """What a job would load only once it is at work."""
@@ -107,7 +107,7 @@ def run_dispatcher(settings: Settings, court: str = COURT) -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, stop.ask)
     with open_store(settings) as store:
-        dispatch.Dispatcher(settings, store, resolve_name(court), SystemClock()).run(lambda: stop.is_asked)
+        dispatcher.Dispatcher(settings, store, resolve_name(court), SystemClock()).run(lambda: stop.is_asked)
 
 
 def run_worker(settings: Settings, court: str = COURT) -> None:

@@ -17,8 +17,8 @@ from typing import Final, assert_never
 
 from bench.storm.model import RuledModel
 from bench.storm.plan import Blow, Fault, Stage, Victim
-from tests.worker.processes.crowd import children, harm
-from tests.worker.processes.fleet import Fleet
+from tests.worker.scheduling.crowd import children, harm
+from tests.worker.scheduling.fleet import Fleet
 
 PATIENCE_S: Final = 4.0
 """How long to wait for somebody to come to a stage."""

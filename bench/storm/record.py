@@ -10,8 +10,8 @@ from typing import Any
 
 from bench.storm.model import RuledModel, cost_nano
 from bench.storm.people import Conversation, Crowd
-from tests.worker.processes.sittings import dockets
-from tests.worker.processes.traces import machine_part
+from tests.worker.scheduling.sittings import dockets
+from tests.worker.scheduling.traces import machine_part
 from tests.world.aof import commands
 from tests.world.github_bench import CheckRun, State
 from tests.world.pulls import DRAFT, OURS

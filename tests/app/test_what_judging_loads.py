@@ -48,9 +48,9 @@ ONLY_FOR = {
     ),
     "the App": (
         "worker.adapters.github",
-        "worker.queue",
-        "worker.jobs",
-        "worker.dispatch",
+        "worker.scheduling.queue",
+        "worker.scheduling.jobs",
+        "worker.scheduling.dispatcher",
         "worker.wiring.process_supervisor",
         "worker.logs",
     ),

@@ -31,9 +31,9 @@ from worker.judge.escalation import Pause, Skipped
 from worker.judge.judge import content_of
 from worker.judge.llm.prompt_budget import Room
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.pipeline import settle
 from worker.publishing.texts.check_run import check_content
-from worker.record import entry
+from worker.scheduling.pipeline import settle
+from worker.scheduling.record import entry
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in (HERE / "dossiers").glob("*.json"))

@@ -57,7 +57,7 @@ WHO_MAY_CALL: Final = {
     "worker/adapters/anthropic/thinking.py": "names a type",
     "worker/adapters/git/git.py": "git, without protocols",
     "worker/dossier/parser_sandbox.py": "our own interpreter",
-    "worker/queue.py": "REDIS_URL",
+    "worker/scheduling/queue.py": "REDIS_URL",
     "worker/adapters/redis/embedded_server.py": "starts our own Redis",
     "worker/adapters/redis/keeper.py": "our own Redis' socket",
     "worker/adapters/redis/async_client.py": "REDIS_URL",

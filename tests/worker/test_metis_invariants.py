@@ -21,7 +21,7 @@ from worker.domain.ids import EvalId
 from worker.domain.verdict.events import EvalTrigger, Event, started, terminal
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject
-from worker.record import Telling, begun_of
+from worker.scheduling.record import Telling, begun_of
 
 # 1. Append-only
 

@@ -16,7 +16,7 @@ from worker.errors import InputError
 from worker.evaluation.canary import named_terms, order_of
 from worker.evaluation.rejudge import Desk, Ended, Order, Terms, terms_of
 from worker.evaluation.signal_demotion import look
-from worker.jobs import SCENE, Scene, caught
+from worker.scheduling.jobs import SCENE, Scene, caught
 
 LOG: Final = logging.getLogger(__name__)
 WELL: Final = frozenset({Ended.JUDGED, Ended.THERE, Ended.GONE, Ended.FULL})

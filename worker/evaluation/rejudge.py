@@ -39,8 +39,8 @@ from worker.judge.context import Bench
 from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.outcomes import beside, told_whole
-from worker.record import Shelves, record_beside
+from worker.scheduling.outcomes import beside, told_whole
+from worker.scheduling.record import Shelves, record_beside
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, open_bench, telling_of

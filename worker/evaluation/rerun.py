@@ -60,7 +60,7 @@ class Run(Value):
     def by_workers(self, surveyor: Surveyor, progress: Callable[[], object]) -> None:
         """Have the workers of a server judge all of it. What they did is seen on the stream."""
         from worker.evaluation.evaluate_jobs import Errand  # noqa: PLC0415 - loads RQ, which a run in this process does without
-        from worker.queue import EvaluateQueue  # noqa: PLC0415 - as above
+        from worker.scheduling.queue import EvaluateQueue  # noqa: PLC0415 - as above
 
         queue = EvaluateQueue.of(self.settings)
         waiting = {order.eval_id: f"anew-{order.eval_id}-{self.terms.law}" for order in self.orders}
@@ -92,7 +92,7 @@ class Run(Value):
 
 def has_workers(settings: Settings) -> bool:
     """Whether a running server takes judgings anew."""
-    from worker.queue import EvaluateQueue  # noqa: PLC0415 - loads RQ
+    from worker.scheduling.queue import EvaluateQueue  # noqa: PLC0415 - loads RQ
 
     queue = EvaluateQueue.of(settings)
     try:

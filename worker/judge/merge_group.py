@@ -1,7 +1,7 @@
 """What a merge group is told, as far as its pull request decides it: pure, and closed where there is a doubt.
 
 Does not look at the group's own content: whoever may pass because of a recorded accept is compared with it first
-(`worker.merge_group`). Invariant: nothing passes that its pull request's own check does not pass now; and what passes as
+(`worker.scheduling.merge_queue`). Invariant: nothing passes that its pull request's own check does not pass now; and what passes as
 accepted was accepted, on this very head, in a verdict that is on record.
 """
 

@@ -22,9 +22,9 @@ from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
-from worker.pipeline import Judged, Outcome
 from worker.publishing.texts.check_run import conclusion
 from worker.publishing.texts.feedback import feedback
+from worker.scheduling.pipeline import Judged, Outcome
 
 LOG: Final = logging.getLogger(__name__)
 BEFORE: Final = timedelta(days=1)

@@ -21,7 +21,7 @@ from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain
 from worker.dossier.config import config_of
-from worker.pipeline import Judged, Outcome
+from worker.scheduling.pipeline import Judged, Outcome
 
 LOG: Final = logging.getLogger(__name__)
 

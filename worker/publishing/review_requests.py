@@ -1,7 +1,7 @@
 """A verdict that needs a person asks the code owners for their review, once, and says on the check whom it asked.
 
 Who reviewed this very commit before there was a verdict to decide about is heard now. Does not judge and does not decide by whose
-review the check goes (`worker.commands` does). Invariant: nobody is asked twice at one pull request, the author is never asked, and
+review the check goes (`worker.scheduling.commands` does). Invariant: nobody is asked twice at one pull request, the author is never asked, and
 what GitHub refuses is said on the check and stops nothing.
 """
 
@@ -28,9 +28,9 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
-from worker.pipeline import Judged, Outcome
 from worker.publishing.texts.check_run import conclusion
 from worker.publishing.texts.overrides import Called
+from worker.scheduling.pipeline import Judged, Outcome
 
 LOG: Final = logging.getLogger(__name__)
 MOST_ASKED: Final = 5

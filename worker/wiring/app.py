@@ -23,8 +23,8 @@ from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import Happening
 from worker.domain.value import Value, replace
 from worker.judge.rubric import load_ci_check_rubric
-from worker.outage import Outages
-from worker.pipeline import CiPatience, Deps, Outcome, judge_pull_request
+from worker.scheduling.outage import Outages
+from worker.scheduling.pipeline import CiPatience, Deps, Outcome, judge_pull_request
 from worker.settings import Settings, Timing
 from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, keepers_of, open_bench
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from worker.publishing.check_runs import CheckDesk
     from worker.publishing.code_scanning import Scans
     from worker.publishing.initial_status import Reception
-    from worker.reactions import Reactions
+    from worker.scheduling.reactions import Reactions
     from worker.wiring.group_court import GroupCourt
 
 OF_JOBS: Final = (
@@ -54,11 +54,11 @@ OF_JOBS: Final = (
     "worker.dossier.criteria",
     "worker.publishing.author_comment",
     "worker.judge.opinions",
-    "worker.outcomes",
+    "worker.scheduling.outcomes",
     "worker.publishing.check_runs",
     "worker.publishing.review_requests",
     "worker.publishing.code_scanning",
-    "worker.spending",
+    "worker.scheduling.spending",
     "worker.adapters.redis.check_runs",
     "worker.adapters.redis.decisions",
     "worker.adapters.redis.outcomes",
@@ -92,7 +92,7 @@ class Court(Value):
         from worker.publishing.check_runs import Beside, CheckBoard
         from worker.publishing.code_scanning import refusal_for, scan_of
         from worker.publishing.review_requests import People
-        from worker.spending import Spending
+        from worker.scheduling.spending import Spending
 
         people = People(
             self.store.decisions,
@@ -177,8 +177,8 @@ class Court(Value):
 
     def answer(self, ask: Ask) -> None:
         """Do what somebody asks for, if they may, and let them see it. May be called again."""
-        from worker.commands import Clerk, request_of
         from worker.publishing.review_requests import Owning
+        from worker.scheduling.commands import Clerk, request_of
 
         def dossier_of(ask: Ask, eval_id: EvalId) -> Dossier:
             found = self.store.archive.find(eval_id)
@@ -189,8 +189,8 @@ class Court(Value):
 
     def follow(self, happening: Happening) -> None:
         """Tell of every outcome that something which happened is. May be called again."""
-        from worker.outcomes import Follower
-        from worker.reactions import Listener
+        from worker.scheduling.outcomes import Follower
+        from worker.scheduling.reactions import Listener
 
         try:
             Listener(self.reactions, self.store.notes, self.store.ledger, self.store.outcomes).hear(happening)
@@ -200,7 +200,7 @@ class Court(Value):
     def conclude(self, due: "Due") -> None:
         """Record the verdict on a pull request as a whole. May be called again."""
         from worker.judge.rubric import load_pull_request_rubric
-        from worker.outcomes import Concluding
+        from worker.scheduling.outcomes import Concluding
 
         rubric = load_pull_request_rubric()
         Concluding(self.store.ledger, self.store.outcomes, rubric, self.clock).conclude(due)
@@ -309,7 +309,7 @@ def _prepare() -> None:
 
 def github_source(settings: Settings, store: Store, access: "AppAccess") -> "GitHubPullSource":
     from worker.adapters.github.pull_requests import GitHubPullSource, looking
-    from worker.remembering import Memory
+    from worker.scheduling.remembering import Memory
 
     seen = looking(settings.require_app().app_id, settings.github_api_url)
     return GitHubPullSource(access, seen, Memory(store.ledger, store.archive))

@@ -20,9 +20,9 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
 from worker.judge.rubric import load_rubric
-from worker.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
 from worker.publishing.status import Silent
-from worker.record import Shelves, record_beside
+from worker.scheduling.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
+from worker.scheduling.record import Shelves, record_beside
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, keepers_of, open_bench, telling_of

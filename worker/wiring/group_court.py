@@ -23,14 +23,14 @@ from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
 from worker.domain.verdict.audit import Heard
 from worker.errors import RubricRefused
-from worker.group_judge import GroupJudge, Tried
 from worker.judge.context import Bench
-from worker.merge_group import GroupClerk, Terms
-from worker.pipeline import CiPatience, Deps, assemble
 from worker.publishing.check_runs import CheckDesk, no_lease
 from worker.publishing.status import Silent
-from worker.queue import JudgeQueue
-from worker.record import Keepers, Shelves
+from worker.scheduling.group_judge import GroupJudge, Tried
+from worker.scheduling.merge_queue import GroupClerk, Terms
+from worker.scheduling.pipeline import CiPatience, Deps, assemble
+from worker.scheduling.queue import JudgeQueue
+from worker.scheduling.record import Keepers, Shelves
 from worker.settings import Settings
 from worker.wiring.judge import Payer, open_bench, telling_of
 

@@ -21,7 +21,7 @@ from worker.judge.context import Bench
 from worker.judge.escalation import Pause
 from worker.judge.llm.prompt_budget import Room, room_of
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.record import Keepers, Telling
+from worker.scheduling.record import Keepers, Telling
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 

@@ -1,6 +1,6 @@
 """RQ's worker as we run it: one fork per job, and only the writes that somebody reads.
 
-Does not judge (`worker.jobs` does) and prepares nothing (`worker.__main__` does). Overrides hooks of RQ that are not its
+Does not judge (`worker.scheduling.jobs` does) and prepares nothing (`worker.__main__` does). Overrides hooks of RQ that are not its
 public face, so that RQ is pinned to one minor version. Invariant: a job whose process ended in any other way than by
 saying how is brought back.
 """
@@ -22,13 +22,13 @@ from rq.job import Job
 from rq.timeouts import JobTimeoutException
 from rq.utils import now
 
-from worker import group_jobs
 from worker.errors import Unavailable
 from worker.garbage import look_seldom
-from worker.jobs import SCENE, bring_back, performed, told_by
 from worker.lifeline import die_with_parent
 from worker.memory import end_beyond
-from worker.queue import GROUP_JOB, Batch, EvaluateQueue
+from worker.scheduling import group_jobs
+from worker.scheduling.jobs import SCENE, bring_back, performed, told_by
+from worker.scheduling.queue import GROUP_JOB, Batch, EvaluateQueue
 
 LOG: Final = logging.getLogger(__name__)
 BEAT: Final = timedelta(seconds=5)

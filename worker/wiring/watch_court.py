@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from worker import measuring
 from worker.adapters.github.client import Api, key_api
 from worker.adapters.github.deliveries import GitHubDeliveries
 from worker.adapters.github.installations import pages
@@ -19,7 +18,6 @@ from worker.adapters.redis.intake import Outcome
 from worker.adapters.redis.metrics import Count
 from worker.adapters.redis.progress import RedisProgress
 from worker.adapters.redis.store import Store
-from worker.catching_up import Redelivering, Sweeping
 from worker.domain.config.config import Authors
 from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.ports import Clock
@@ -28,9 +26,11 @@ from worker.domain.request.missed_deliveries import Sent
 from worker.domain.request.open_pulls import Repository
 from worker.domain.value import Value
 from worker.errors import Forbidden
-from worker.forgotten import Forgotten
 from worker.publishing.check_runs import CheckDesk
 from worker.publishing.initial_status import of_before, was_heard_of
+from worker.scheduling import metrics
+from worker.scheduling.forgotten import Forgotten
+from worker.scheduling.reconcile import Redelivering, Sweeping
 from worker.settings import Settings
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class WatchCourt(Value):
             LOG.warning("asked for deliveries that never arrived", extra={"count": again})
 
     def _passed_over(self, _: Sent) -> None:
-        measuring.happened(self.store, Count.PASSED_OVER)
+        metrics.happened(self.store, Count.PASSED_OVER)
 
 
 def _round(api: Api, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:

@@ -22,7 +22,7 @@ from worker.evaluation.rejudge import Order, Terms, terms_of
 from worker.evaluation.supersession import Wanted
 from worker.evaluation.survey import Surveyor
 from worker.judge.judge import docket, hear
-from worker.record import Keepers, record
+from worker.scheduling.record import Keepers, record
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 from worker.wiring.judge import open_bench

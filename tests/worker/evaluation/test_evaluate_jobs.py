@@ -12,8 +12,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
 from worker.evaluation.evaluate_jobs import Errand, performed
-from worker.jobs import SCENE, Scene
 from worker.judge.rubric import load_rubric
+from worker.scheduling.jobs import SCENE, Scene
 from worker.settings import Canary, Settings
 from worker.system_clock import SystemClock
 

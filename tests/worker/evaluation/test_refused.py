@@ -21,9 +21,9 @@ from worker.domain.verdict.rubric import Versioned
 from worker.errors import RubricRefused
 from worker.judge.context import Bench
 from worker.judge.rubric import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
-from worker.pipeline import CiPatience, Deps, judge_pull_request
 from worker.publishing.status import Silent
-from worker.record import Keepers
+from worker.scheduling.pipeline import CiPatience, Deps, judge_pull_request
+from worker.scheduling.record import Keepers
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 from worker.wiring.cli import judge_locally

@@ -26,9 +26,9 @@ from worker.evaluation.signal_demotion import look
 from worker.judge.context import Bench
 from worker.judge.judge import consider
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.pipeline import CiPatience, Deps, assemble, with_demotions
 from worker.publishing.status import Silent
-from worker.record import Keepers
+from worker.scheduling.pipeline import CiPatience, Deps, assemble, with_demotions
+from worker.scheduling.record import Keepers
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 

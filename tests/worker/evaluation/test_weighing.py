@@ -27,8 +27,8 @@ from tests.worker.adapters.redis.watching import judged as accepts
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ROOT, judged, rubric, surveyor, terms
 from tests.worker.publishing.texts.samples import accepted
-from tests.worker.store.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
-from tests.worker.store.test_judging_groups import Room, sits
+from tests.worker.scheduling.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
+from tests.worker.scheduling.test_judging_groups import Room, sits
 from tests.world.redis import Redis
 from worker.adapters.github.merge_groups import Head
 from worker.adapters.redis import keys
@@ -44,9 +44,9 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.evaluate_jobs import Errand, performed
 from worker.evaluation.rejudge import weighing_terms
 from worker.evaluation.rerun import order_of
-from worker.jobs import SCENE, Scene
 from worker.judge.merge_group import Published
 from worker.judge.rubric import load_ci_check_rubric
+from worker.scheduling.jobs import SCENE, Scene
 from worker.settings import Settings
 from worker.system_clock import SystemClock
 

@@ -14,8 +14,8 @@ from tests.app.assay_command import ASSAY
 from tests.worker.adapters.redis.played import KEY, becomes, wish
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, EVER, ROOT, judged, order, rubric, surveyor, terms
-from tests.worker.processes.crowd import Working
-from tests.worker.processes.scripted_court import World
+from tests.worker.scheduling.crowd import Working
+from tests.worker.scheduling.scripted_court import World
 from tests.world.anthropic import Anthropic
 from tests.world.redis import Redis
 from tests.world.replies import cannot_tell
@@ -26,7 +26,7 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.rerun import Run
 from worker.evaluation.supersession import Said, Wanted
 from worker.evaluation.survey import Surveyor
-from worker.queue import EvaluateQueue, JudgeQueue
+from worker.scheduling.queue import EvaluateQueue, JudgeQueue
 from worker.settings import Settings
 from worker.settings import environment as environ
 

@@ -18,9 +18,9 @@ from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
-from worker.pipeline import Judged
 from worker.publishing.author_comment import REFUSED, Riding, Writer
 from worker.publishing.status import Look
+from worker.scheduling.pipeline import Judged
 from worker.system_clock import SystemClock
 
 

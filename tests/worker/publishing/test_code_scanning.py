@@ -19,9 +19,9 @@ from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import AbstainReason, Accept, Reject, Verdict
 from worker.errors import Unavailable
-from worker.pipeline import Dropped, Judged, Outcome
 from worker.publishing import code_scanning
 from worker.publishing.code_scanning import Scanner, refusal_for, scan_of
+from worker.scheduling.pipeline import Dropped, Judged, Outcome
 
 EVAL = EvalId("eval-1")
 SCAN = Scan(pull=pull(), head_sha=HEAD, eval_id=EVAL, origin=EVAL, delivery_id=DeliveryId("d"))

@@ -22,9 +22,9 @@ from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
-from worker.pipeline import Dropped, Judged
 from worker.publishing.review_requests import Owning, People, changed
 from worker.publishing.texts.overrides import Called
+from worker.scheduling.pipeline import Dropped, Judged
 
 HEAD = "a" * 40
 NEEDS_ONE = abstained(AbstainReason.NEEDS_HUMAN)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.worker.adapters.redis.played import DELIVERIES, HEAD, NEWER, pull, wish
-from tests.worker.processes.scripted_court import Checks, World
+from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis.client import Argument, Reply, Wire
 from worker.adapters.redis.pull_requests import Ended, Finish, Limits, Taken
 from worker.adapters.redis.store import Store

@@ -1,6 +1,6 @@
 """A connection to Redis: commands out, replies in, and no more than we use of it.
 
-Our own hundred lines instead of redis-py (which RQ uses, in `worker.queue`): importing that takes 0.3 s and 35 MB, more
+Our own hundred lines instead of redis-py (which RQ uses, in `worker.scheduling.queue`): importing that takes 0.3 s and 35 MB, more
 than all the rest of `assay judge` together, and every round trip of the door would pay for features that nobody
 asked for. Does not know a key. Invariant: bytes come back, never text; a reply belongs to the command just sent
 (after any failure the connection is thrown away); a command may reach the server twice, so every write

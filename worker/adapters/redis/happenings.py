@@ -1,6 +1,6 @@
 """What happened at GitHub and nobody looked into yet: noted down by the door, taken up by the dispatcher.
 
-Does not know what it means (`worker.outcomes` does): that takes a ledger, and the door has no keys. Invariant: what was
+Does not know what it means (`worker.scheduling.outcomes` does): that takes a ledger, and the door has no keys. Invariant: what was
 noted stays until it is `done`.
 """
 

@@ -1,6 +1,6 @@
 """Merge groups that nobody has answered yet, and which job judges one that differs from what was judged.
 
-Does not know what is answered (`worker.merge_group` does). Invariant: a group stays until it is `done`, whoever died over
+Does not know what is answered (`worker.scheduling.merge_queue` does). Invariant: a group stays until it is `done`, whoever died over
 it; what was told of it meanwhile (GitHub gave it up) outlives whatever was under way; and a token admits one judge.
 """
 

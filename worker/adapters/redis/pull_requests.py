@@ -1,6 +1,6 @@
 """Which pull request is judged when, and by whom: one judge at a time, newest head last, no event lost.
 
-Does not carry jobs (`worker.queue`) and does not judge. The rules are in `lua/`; this room gives them names and
+Does not carry jobs (`worker.scheduling.queue`) and does not judge. The rules are in `lua/`; this room gives them names and
 types. Invariant: a fence admits one judge, and whoever lost its lease learns it before its next write.
 """
 

@@ -1,6 +1,6 @@
 """What happens at GitHub to a pull request that was judged, as it is noted down before anybody looks into a ledger.
 
-Does not say what follows (`worker.outcomes` does). Invariant: closed sets, numbers, hashes and times only: no login, no
+Does not say what follows (`worker.scheduling.outcomes` does). Invariant: closed sets, numbers, hashes and times only: no login, no
 text of a pull request, not even the name of a repository.
 """
 

@@ -1,6 +1,6 @@
 """What came of a pull request after it was judged: outcomes, how strongly each speaks, and the event that tells of one.
 
-Does not find out what came of one (`worker.outcomes` does) and does not know who did it. Invariant: closed sets, numbers
+Does not find out what came of one (`worker.scheduling.outcomes` does) and does not know who did it. Invariant: closed sets, numbers
 and times only: no login, no text.
 """
 

@@ -13,7 +13,7 @@ from worker.domain.request.judge_request import LAPTOP
 from worker.domain.verdict.events import EvalTrigger, Event, started, terminal
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.evaluation.bench.expectations import Outcome
-from worker.record import Telling, begun_of
+from worker.scheduling.record import Telling, begun_of
 
 NOWHERE: Final = RepositoryId(0)
 """Benches are in no repository."""

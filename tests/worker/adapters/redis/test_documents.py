@@ -18,9 +18,9 @@ from worker.dossier.assemble import complete
 from worker.dossier.config import config_of, with_last_good
 from worker.judge.context import Bench
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.pipeline import CiPatience, Deps, assemble, patience_with, still_running
 from worker.publishing.status import Silent
-from worker.record import Keepers
+from worker.scheduling.pipeline import CiPatience, Deps, assemble, patience_with, still_running
+from worker.scheduling.record import Keepers
 from worker.system_clock import SystemClock
 
 OWN, OWNERS = ConfigOrigin.REPOSITORY, ConfigOrigin.ORGANISATION

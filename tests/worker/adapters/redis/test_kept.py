@@ -39,9 +39,9 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unavailable, Unreadable
 from worker.judge.context import Bench
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.pipeline import CiPatience, Deps, assemble
 from worker.publishing.status import Silent
-from worker.record import Keepers
+from worker.scheduling.pipeline import CiPatience, Deps, assemble
+from worker.scheduling.record import Keepers
 from worker.settings import Timing
 from worker.system_clock import SystemClock
 

@@ -33,7 +33,7 @@ from worker.domain.verdict.verdict import Abstain, Accept
 from worker.errors import LeaseLost
 from worker.judge.outcome_scores import next_eval_id
 from worker.judge.rubric import load_pull_request_rubric
-from worker.outcomes import Concluding
+from worker.scheduling.outcomes import Concluding
 from worker.settings import Timing
 
 RUBRIC = load_pull_request_rubric()

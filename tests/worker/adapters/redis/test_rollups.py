@@ -28,7 +28,7 @@ from worker.evaluation.stats.asking import Topic, asked
 from worker.evaluation.stats.queries import answer, needed
 from worker.evaluation.stats.tables import FLOW, SKIPPED
 from worker.evaluation.stats.windows import HOUR_MS, LATEST_MS, Window, buckets_of
-from worker.record import Telling, begun_of
+from worker.scheduling.record import Telling, begun_of
 
 NOW = NOON + timedelta(days=2)
 DAY_AFTER = next(buckets_of(told.at(NOON + 26 * HOUR) // HOUR_MS))

@@ -18,8 +18,8 @@ from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import DRAFT_TOO, Arrival, AuthorKind, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import issue_mark
 from worker.domain.value import Value
+from worker.scheduling.waking import by_ci
 from worker.settings import Timing
-from worker.waking import by_ci
 
 CALLS = count(1)
 HERE = (InstallationId(100), RepositoryId(7))

@@ -18,8 +18,8 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.judge.rubric import load_pull_request_rubric
-from worker.outcomes import Concluding, Follower
-from worker.record import entry
+from worker.scheduling.outcomes import Concluding, Follower
+from worker.scheduling.record import entry
 
 DELIVERIES = count(1)
 HERE: Final = InstallationId(100)

@@ -19,8 +19,8 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side
 from worker.dossier.diff.parser import diff_of
 from worker.judge.context import Bench
 from worker.judge.judge import content_of
-from worker.pipeline import settle
-from worker.record import entry
+from worker.scheduling.pipeline import settle
+from worker.scheduling.record import entry
 
 Tree = dict[str, tuple[str, ...]]
 Verdict = Accept | Reject | Abstain

@@ -1,0 +1,37 @@
+"""A private Redis for all tests of this folder. Invariant: a test finds it empty."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.worker.adapters.redis.played import settings
+from tests.worker.scheduling.scripted_court import World
+from tests.world.redis import Redis
+from worker.adapters.redis.store import Store, open_store
+from worker.settings import Settings, Timing
+
+QUICK = Timing(quiet_window=0, lease=30, hold=30, leader=5, sweep=0.05, tick=0.01, retry_delay=0.05, stop_grace=5)
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[Redis]:
+    redis = Redis.started()
+    yield redis
+    redis.end()
+
+
+@pytest.fixture
+def here(redis_server: Redis) -> Settings:
+    return settings(redis_server.url, QUICK, retries=2)
+
+
+@pytest.fixture
+def store(here: Settings) -> Iterator[Store]:
+    with open_store(here) as opened:
+        opened.wire.call("FLUSHALL")
+        yield opened
+
+
+@pytest.fixture
+def world(store: Store) -> World:
+    return World(store)

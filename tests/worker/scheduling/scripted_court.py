@@ -1,0 +1,311 @@
+"""A court whose "GitHub" is Redis itself (keys `world:*`), and that does what a test has written there.
+
+Stands in for `worker.wiring.app.open_court` where processes are the point. Invariant: it writes outside only after
+keeping its lease, as the real one does, so that what it wrote shows what the leases are good for.
+"""
+
+import json
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Self
+
+from tests.worker.adapters.redis.played import pull, settings
+from tests.worker.publishing.texts.samples import dossier, rejected
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import items, text, whole
+from worker.adapters.redis.merge_groups import OpenGroup, TakenGroup
+from worker.adapters.redis.outcomes import Due
+from worker.adapters.redis.store import Store
+from worker.domain.check.author_comment import Letter
+from worker.domain.check.check_run import CheckContent, Conclusion
+from worker.domain.check.code_scanning import Scan
+from worker.domain.check.merge_group import MergeGroup
+from worker.domain.check.shared_head import Place
+from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
+from worker.domain.ports import Fence, Lease
+from worker.domain.request.greeting import Greeting
+from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, Trigger
+from worker.domain.request.pull_request_events import Happening
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
+from worker.publishing.check_runs import CheckDesk, no_lease
+from worker.publishing.texts.check_run import failed
+from worker.scheduling.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
+from worker.scheduling.queue import JudgeQueue
+from worker.settings import Settings
+
+GIVEN_UP = "given up: "
+NO_PULL, A_GROUP = pull(0), pull(5_000)
+"""Whose orders say what is done about merge groups: by who answers one, and by who judges one."""
+
+
+def name_of(pull: PullRef) -> str:
+    return f"{pull.installation_id}/{pull.number}"
+
+
+def judged_as(head_sha: Sha, fence: int) -> LedgerEntry:
+    """What this court has to say of any head."""
+    subject = rejected().subject.model_copy(update={"head_sha": head_sha})
+    verdict = rejected(eval_id=EvalId(f"{fence}"), subject=subject)
+    return LedgerEntry(
+        eval_id=verdict.eval_id,
+        created_at=verdict.created_at,
+        round=1,
+        fence=fence,
+        head_sha=head_sha,
+        fingerprint=Fingerprint("sha256:f"),
+        diff_summary="",
+        verdict=verdict,
+    )
+
+
+class World:
+    """GitHub as this court sees it."""
+
+    def __init__(self, store: Store) -> None:
+        self._wire = store.wire
+
+    def head(self, pull: PullRef) -> Sha:
+        return text(self._wire.call("HGET", "world:heads", name_of(pull)))
+
+    def push(self, pull: PullRef, head_sha: Sha) -> None:
+        self._wire.call("HSET", "world:heads", name_of(pull), head_sha)
+
+    def order(self, pull: PullRef, *steps: str) -> None:
+        """What the next judgings of this pull request do, one step each; then they judge."""
+        self._wire.call("RPUSH", f"world:orders:{name_of(pull)}", *steps)
+
+    def creates_none(self, reason: str) -> None:
+        """The next check run is not created."""
+        self._wire.call("SET", "world:creates_none", reason)
+
+    def updates_none(self, reason: str) -> None:
+        """The next check run that is there is not written to."""
+        self._wire.call("SET", "world:updates_none", reason)
+
+    def next_step(self, pull: PullRef) -> str:
+        return text(self._wire.call("LPOP", f"world:orders:{name_of(pull)}"))
+
+    def note(self, what: str, **fields: object) -> None:
+        """Append to the story, in the order in which it happened."""
+        fields |= {"process": os.getpid(), "parent": os.getppid()}
+        self._wire.call("RPUSH", "world:story", json.dumps({"what": what} | fields))
+
+    def story(self, what: str) -> list[dict[str, object]]:
+        told = [json.loads(text(line)) for line in items(self._wire.call("LRANGE", "world:story", 0, -1))]
+        return [line for line in told if line["what"] == what]
+
+    def checks(self) -> dict[str, str]:
+        """Every check run: `pull head` -> what it says."""
+        flat = [text(one) for one in items(self._wire.call("HGETALL", "world:checks"))]
+        return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+class Checks:
+    """The CheckPublisher port, and its CheckRuns: at most one check run per head, or the story tells of two."""
+
+    def __init__(self, store: Store) -> None:
+        self._wire = store.wire
+        self._world = World(store)
+        self.fence: Fence = no_lease
+
+    def under(self, fence: Fence) -> Self:
+        self.fence = fence
+        return self
+
+    def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        check = f"{name_of(request.pull)} {head_sha}"
+        if refused := text(self._wire.call("GETDEL", "world:creates_none")):
+            raise Unavailable("GitHub", refused)
+        number = whole(self._wire.call("HGET", "world:check_ids", check))
+        if not number:
+            number = whole(self._wire.call("INCR", "world:check_count"))
+            self._wire.call("HSET", "world:check_ids", check, number)
+            self._wire.call("HSET", "world:check_names", number, check)
+            self._world.note("created", check=check)
+        elif content.gives_way and not self._world.checks()[check].startswith("in_progress"):
+            return CheckRunId(number)
+        self.update(request, CheckRunId(number), content)
+        return CheckRunId(number)
+
+    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        return self.create(request, head_sha, content)
+
+    def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
+        number = whole(self._wire.call("HGET", "world:check_ids", f"{name_of(request.pull)} {head_sha}"))
+        return CheckRunId(number) if number else None
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        if refused := text(self._wire.call("GETDEL", "world:updates_none")):
+            raise Forbidden(refused)
+        said = f"{content.conclusion or 'in_progress'}: {content.title}"
+        name = text(self._wire.call("HGET", "world:check_names", check))
+        assert name.startswith(name_of(request.pull))
+        self.fence()
+        self._wire.call("HSET", "world:checks", name, said)
+        self._world.note("wrote", check=name, said=said)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCourt:
+    """Does as ordered, step by step."""
+
+    store: Store
+    world: World
+
+    def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
+        head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
+        common = {"pull": name_of(request.pull), "fence": lease.fence, "head": head_sha, "trigger": request.trigger}
+        step = self.world.next_step(request.pull)
+        self.world.note("began", waiting=waiting_since is not None, **common)
+        if step == "lose":
+            self.store.wire.call("ZADD", keys.OUT.name, "XX", 1, keys.pull(request.pull).name)
+        if (outcome := self._step(step)) is not None:
+            return outcome
+        lease.keep()
+        self._desk(lease.keep).restart(request, head_sha)
+        if self.world.head(request.pull) not in ("", head_sha):
+            return Overtaken(self.world.head(request.pull))
+        entry = judged_as(head_sha, lease.fence)
+        self.store.ledger.append(request.pull, entry)
+        if step == "record":
+            raise Outage("GitHub", "502")
+        lease.keep()
+        self._desk(lease.keep).write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
+        self._desk(lease.keep).supersede(request, head_sha)
+        self.world.note("ended", **common)
+        return Judged(entry.verdict, dossier())
+
+    def _step(self, step: str) -> Outcome | None:  # noqa: C901, PLR0912 - one arm a step
+        word, _, rest = step.partition(" ")
+        match word:
+            case "unavailable":
+                raise Unavailable("GitHub", "502")
+            case "away":
+                raise Outage("GitHub", "502")
+            case "limited":
+                raise RateLimited("GitHub", datetime.now(UTC) + timedelta(seconds=float(rest)))  # noqa: TID251 - played
+            case "limited_until":
+                raise RateLimited("GitHub", datetime.fromisoformat(rest))
+            case "forbidden":
+                raise Forbidden("checks: write is missing")
+            case "gone":
+                raise Gone("deleted")
+            case "bug":
+                raise ZeroDivisionError(rest)
+            case "wait":
+                return WaitForCi(timedelta(seconds=float(rest)), ("test",))
+            case "outage":
+                return Judged(rejected(), dossier(), timedelta(seconds=float(rest)))
+            case "dropped":
+                return Dropped("closed")
+            case "crash":
+                os.kill(os.getpid(), 9)
+            case "think":
+                time.sleep(float(rest))
+            case _:
+                pass
+        return None
+
+    def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
+        lease.keep()
+        step = self.world.next_step(request.pull)
+        if step == "mute":
+            raise ZeroDivisionError("the check can't be told")
+        if step == "away":
+            raise Outage("GitHub", "502")
+        head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
+        content = CheckContent(GIVEN_UP + reason, "", conclusion=Conclusion.ACTION_REQUIRED)
+        self._desk(lease.keep).write(request, head_sha, content)
+
+    def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
+        self._step(self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 1000})))
+        if self.world.head(request.pull) in ("", head_sha):
+            self._desk().open(request, head_sha)
+
+    def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
+        step = self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 2000}))
+        self._step(step)
+        self._desk().expire(request, head_sha, check, failed("overdue", request.delivery_id))
+        if step == "a judge begins":
+            self._desk().restart(request, head_sha)
+
+    def close_group(self, group: MergeGroup, check: CheckRunId) -> None:
+        self.world.note("closed group", head=group.head_sha, check=check)
+        self.store.checks().expired(NO_PULL, group.head_sha, check)
+
+    def answer(self, ask: Ask) -> None:
+        self.world.note("asked", delivery=ask.delivery_id)
+        self._step(self.world.next_step(ask.pull))
+        self.store.pulls.want(
+            JudgeRequest(
+                pull=ask.pull,
+                repository=ask.repository,
+                head_sha=None,
+                trigger=Trigger.COMMAND,
+                delivery_id=ask.delivery_id,
+                requested_at=ask.asked_at,
+            )
+        )
+
+    def follow(self, happening: Happening) -> None:
+        self.world.note("followed", delivery=happening.delivery_id)
+        self._step(self.world.next_step(happening.beside(happening.number or 0)))
+
+    def conclude(self, due: Due) -> None:
+        self.world.note("concluded", pull=name_of(due.pull))
+        self._step(self.world.next_step(due.pull))
+
+    def answer_group(self, opened: OpenGroup) -> None:
+        """Every group is to be judged, as often as its first look was ordered to say so."""
+        self.world.note("group", attempt=opened.attempt, failed=opened.queued.failed)
+        step = self.world.next_step(NO_PULL)
+        self._step(step)
+        token = self.store.groups.give(opened.group) if step == "hand over" else None
+        if token is None:
+            self.store.groups.done(opened.group)
+            return
+        queue = JudgeQueue(settings(self.store.url.get_secret_value()))
+        queue.submit_group(opened.group.id, token)
+        queue.close()
+
+    def judge_group(self, taken: TakenGroup) -> None:
+        self.world.note("group judged", attempt=taken.open.attempt)
+        self._step(self.world.next_step(A_GROUP))
+        taken.lease.keep()
+        self.store.groups.done(taken.lease.group)
+
+    def greet(self, greeting: Greeting) -> None:
+        self.world.note("greeted", repository=greeting.repository)
+
+    def settle(self, place: Place) -> None:
+        """Nobody shares a commit here."""
+
+    def tidy(self) -> None:
+        """Nothing is kept here that grows old."""
+
+    def catch_up(self) -> None:
+        """Nothing is missed here."""
+
+    def scan(self, scan: Scan) -> None:
+        """Nobody here wants SARIF."""
+
+    def tell(self, letter: Letter) -> None:
+        """Nobody here wants to be told."""
+
+    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None:
+        lease.keep()
+        self.world.note("put off", pull=name_of(request.pull), until=until.isoformat(), away=is_away)
+
+    def _desk(self, fence: Fence = no_lease) -> CheckDesk:
+        return CheckDesk(Checks(self.store), self.store.checks(), fence)
+
+
+@contextmanager
+def open_court(settings: Settings, store: Store) -> Generator[ScriptedCourt]:
+    assert settings.redis_url is not None
+    yield ScriptedCourt(store, World(store))

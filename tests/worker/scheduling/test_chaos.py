@@ -1,0 +1,228 @@
+"""Many pull requests while everything that can die dies: the coalescing rules on the real product.
+
+The door, the dispatchers, the workers, the court and GitHub's API are the real ones, over HTTP, and every delivery is
+sent twice. Judges, workers and dispatchers are killed, and stopped past their lease; machines, the door and Redis are
+killed. Then it gets quiet, and GitHub is asked what it shows, and Redis' file what happened.
+"""
+
+import random
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+
+import pytest
+from pydantic import SecretStr
+
+from tests.worker.adapters.redis.played import becomes, settings
+from tests.worker.scheduling.authors import CROWDED, LONELY, OTHERS, Authors, Proposed
+from tests.worker.scheduling.fleet import Chaos, Fleet
+from tests.worker.scheduling.sittings import cut_short
+from tests.worker.scheduling.traces import Traces, left_over, machine_part, repositories
+from tests.world.github_bench import GitHub
+from tests.world.product import STORE_KEY
+from tests.world.redis import Redis
+from worker.adapters.redis.store import Store, open_store
+
+pytestmark = pytest.mark.slow
+
+PULLS = {CROWDED: 10, "globex": 6, "initech": 6}
+CROWD = 14
+ACTS = 120
+BETWEEN_BLOWS = 3
+DURING_AN_OUTAGE = 4
+QUIET_S = 90.0
+HARM = {
+    "a judge killed": 5,
+    "a judge stopped": 5,
+    "a worker killed": 1,
+    "a dispatcher killed": 1,
+    "a dispatcher stopped": 1,
+    "an answer lost": 10,
+    "a machine killed": 2,
+    "the door killed": 1,
+    "Redis killed": 2,
+    "Redis stopped": 1,
+}
+"""At least so often, or nothing was proved."""
+
+
+@pytest.fixture
+def github() -> Iterator[GitHub]:
+    bench = GitHub.start(OTHERS)
+    yield bench
+    bench.stop()
+
+
+@pytest.fixture
+def redis() -> Iterator[Redis]:
+    server = Redis.started()
+    yield server
+    server.end()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("seed", [3])
+def test_whatever_dies_each_newest_head_gets_its_one_verdict(github: GitHub, redis: Redis, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311 - dice
+    authors = Authors(github, dice)
+    with Fleet.on(github, redis) as fleet, opened(redis) as store:
+        chaos = Chaos(fleet, dice)
+        rages(authors, chaos)
+        gets_quiet(fleet, store, authors)
+        assert not HARM.keys() - {what for what, least in HARM.items() if chaos.done[what] >= least}, chaos.done
+        traces = Traces.of(authors, store, redis)
+        killed = {line["fence"] for line in fleet.told('"a judge was killed"')}
+    for one in authors.proposed:
+        the_newest_head_has_its_verdict(one, traces)
+        all_else_is_closed(one, traces)
+        nothing_else_was_ever_said(one, traces, killed)
+        nothing_was_judged_twice(one, traces)
+        commands_were_answered(one, traces)
+        one_judge_held_it_at_a_time(one, traces, killed)
+    a_head_has_one_check_run(authors, traces, stops=chaos.done["a judge stopped"] + chaos.done["a dispatcher stopped"])
+
+
+@pytest.mark.timeout(120)
+def test_a_crowd_in_one_installation_does_not_starve_another(github: GitHub, redis: Redis) -> None:
+    authors = Authors(github, random.Random(3))  # noqa: S311 - dice
+    with Fleet.on(github, redis) as fleet, opened(redis) as store:
+        github.verb("hooks", paused=True)
+        crowd = list(authors.open_all({CROWDED: CROWD}))
+        [lonely] = authors.open_all({LONELY: 1})
+        github.verb("hooks", paused=False)
+        gets_quiet(fleet, store, authors)
+        traces = Traces.of(authors, store, redis)
+    told = {one.name: traces.written(one)[-1].at_ms for one in crowd}
+    [last_of_all] = traces.written(lonely)
+    before = [name for name, at_ms in told.items() if at_ms < last_of_all.at_ms]
+    assert len(before) < CROWD / 2, "though its delivery came last of all"
+
+
+def opened(redis: Redis) -> AbstractContextManager[Store]:
+    return open_store(settings(redis.url, store_keys=(SecretStr(STORE_KEY),)))
+
+
+# What happens
+
+
+def rages(authors: Authors, chaos: Chaos) -> None:
+    """Everybody acts while everything dies."""
+    for _ in authors.open_all(PULLS):
+        chaos.troubles_answers()
+        chaos.strikes()
+    for n in range(ACTS):
+        match n * 10 // ACTS if n % (ACTS // 10) == 0 else None:
+            case 2 | 6:
+                with chaos.without_redis():
+                    acts(authors, DURING_AN_OUTAGE)
+            case 4:
+                with chaos.with_redis_stopped():
+                    acts(authors, DURING_AN_OUTAGE)
+            case 3 | 7:
+                chaos.kills_a_machine()
+            case 5:
+                chaos.kills_the_door()
+            case _:
+                pass
+        authors.acts()
+        if n % BETWEEN_BLOWS == 0:
+            chaos.troubles_answers()
+            chaos.strikes()
+    chaos.lets_go_on()
+
+
+def acts(authors: Authors, times: int) -> None:
+    for _ in range(times):
+        authors.acts()
+
+
+def gets_quiet(fleet: Fleet, store: Store, authors: Authors) -> None:
+    """Wait until nobody has anything left to do; what the door did not take is delivered again, as its owner would."""
+
+    def is_quiet() -> bool:
+        fleet.product.must_live()
+        fleet.github.settle()  # first: what is still on its way may be refused
+        if fleet.github.redeliver_refused():
+            return False
+        return not left_over(store) and not any(one.open_checks for one in repositories(authors))
+
+    assert becomes(is_quiet, QUIET_S), picture(fleet, store, authors)
+
+
+def picture(fleet: Fleet, store: Store, authors: Authors) -> str:
+    """What a person would want to see when it does not get quiet."""
+    open_runs = [run for one in repositories(authors) for run in one.open_checks]
+    shown = [f"{run['external_id']} {run['head_sha'][:7]} {run['output']['title']}" for run in open_runs]
+    return "\n".join(["Left over:", *left_over(store), "Open:", *shown, "Log:", fleet.product.log.tail()])
+
+
+# What must hold
+
+
+def the_newest_head_has_its_verdict(one: Proposed, traces: Traces) -> None:
+    run = traces.runs(one)[one.newest][-1]
+    assert (run["status"], run["conclusion"]) == ("completed", one.deserves[one.newest]), one
+    last = traces.ledgers[one.name][-1]
+    shown = machine_part(run)
+    assert (
+        (shown["eval_id"], shown["subject"]["head_sha"]) == (last.eval_id, last.head_sha) == (last.eval_id, one.newest)
+    )
+
+
+def all_else_is_closed(one: Proposed, traces: Traces) -> None:
+    """Whatever does not speak: cancelled, or with a verdict that was right for that head."""
+    for head_sha, runs in traces.runs(one).items():
+        said = {run["conclusion"] for run in runs}
+        assert said <= {"cancelled", one.deserves[head_sha]}, (one.name, head_sha, said)
+
+
+def a_head_has_one_check_run(authors: Authors, traces: Traces, stops: int) -> None:
+    """But where somebody was stopped between his last look and his word: GitHub creates what is asked for, and knows no claims."""
+    several = {
+        (one.name, head_sha): [run["output"]["title"] for run in runs]
+        for one in authors.proposed
+        for head_sha, runs in traces.runs(one).items()
+        if len(runs) > 1
+    }
+    assert sum(len(titles) - 1 for titles in several.values()) <= stops, several
+
+
+def nothing_else_was_ever_said(one: Proposed, traces: Traces, killed: set[object]) -> None:
+    """Not even for a moment: a verdict is right for its head, and GitHub had just called that head the newest.
+
+    Whoever was stopped between his last look and his word may speak too late, but notices, and has it repaired; who was killed
+    with it on his tongue has nothing more to notice, and the next one begins anew.
+    """
+    said = [made for made in traces.written(one) if made.conclusion != "cancelled"]
+    assert [made for made in said if made.conclusion != one.deserves[made.head_sha]] == [], one.name
+    docket = traces.dockets[one.name]
+    noticed = [sitting for sitting in docket.sittings if sitting.token in traces.late]
+    late = [made for made in said if made.head_sha != made.newest or not docket.is_in_turn(made.eval_id, made.at_ms)]
+    late = [made for made in late if (writer := docket.writer(made.eval_id)) is None or writer.fence not in killed]
+    assert len(late) <= len(noticed), (one.name, late)
+
+
+def nothing_was_judged_twice(one: Proposed, traces: Traces) -> None:
+    """One entry for one content of one head, unless somebody had asked for another by then."""
+    known: set[tuple[str, str]] = set()
+    for entry in traces.ledgers[one.name]:
+        content = (entry.head_sha, entry.fingerprint)
+        asked = [at for at in one.commented.values() if at < entry.created_at]
+        assert content not in known or asked, (one.name, entry.head_sha)
+        known.add(content)
+
+
+def commands_were_answered(one: Proposed, traces: Traces) -> None:
+    reactions = traces.states[one.pull.repository.name]["reactions"]
+    for comment, written_at in one.commented.items():
+        seen = [made["content"] for made in reactions if made["on"]["id"] == comment]
+        assert seen == ["eyes"], (one.name, comment)
+        assert any(entry.created_at > written_at for entry in traces.ledgers[one.name]), (one.name, comment)
+
+
+def one_judge_held_it_at_a_time(one: Proposed, traces: Traces, killed: set[object]) -> None:
+    """Fences grow, and nobody was overtaken whose lease ran, unless he was known to be dead."""
+    docket = traces.dockets[one.name]
+    assert docket.wrong == []
+    assert cut_short(docket) <= killed, one.name
+    held = {eval_id: sitting.fence for sitting in docket.sittings for eval_id in sitting.entries}
+    assert held == {entry.eval_id: entry.fence for entry in traces.ledgers[one.name]}

@@ -1,0 +1,303 @@
+"""No check run is left unfinished, whoever died between asking GitHub for it and writing down its number."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.scheduling.scripted_court import Checks, World
+from worker.adapters.redis import keys
+from worker.adapters.redis.check_runs import RedisChecks
+from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.store import Store
+from worker.domain.check.check_run import CheckContent
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.ids import CheckRunId, Sha
+from worker.domain.ports import Fence
+from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
+from worker.errors import Forbidden, Gone, LeaseLost, Unavailable
+from worker.publishing.check_runs import CheckBoard, CheckDesk, no_lease
+from worker.publishing.texts.check_run import closed, failed, judging, waiting_for_github, waiting_out
+from worker.publishing.texts.states import draft, skipped, waiting
+from worker.settings import Timing
+
+NAME = f"100/1 {HEAD}"
+
+
+@pytest.fixture
+def desk(store: Store) -> CheckDesk:
+    return CheckDesk(Checks(store), store.checks(), no_lease)
+
+
+def desks(store: Store) -> Callable[[Fence], CheckDesk]:
+    return lambda fence: CheckDesk(Checks(store), store.checks(), fence)
+
+
+def dies_making(store: Store, *, created: bool) -> None:
+    """Somebody claims the check run of HEAD and dies; the claim is soon over."""
+    assert RedisChecks(store.wire, Timing(open_hold=0.01)).claim(pull(), HEAD) is None
+    if created:
+        Checks(store).create(wish(), HEAD, judging())
+
+
+class TwoMakers(Checks):
+    """Whoever makes one is stopped for so long that somebody else makes one, too: GitHub has two."""
+
+    OTHER = CheckRunId(77)
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._store = store
+
+    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        self._store.wire.call("DEL", keys.check(pull(), head_sha).name)
+        other = self._store.checks()
+        assert other.claim(pull(), head_sha) is None
+        other.opened(pull(), head_sha, self.OTHER)
+        return super().make(request, head_sha, content)
+
+    def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
+        assert super().find(request, head_sha) is not None
+        return self.OTHER
+
+
+def test_whoever_made_one_beside_another_takes_the_one_that_github_looks_at(store: Store) -> None:
+    CheckDesk(TwoMakers(store), store.checks(), no_lease).open(wish(), HEAD)
+    assert store.checks().known(pull(), HEAD) == TwoMakers.OTHER
+    assert store.checks().open_checks(pull()) == {HEAD: TwoMakers.OTHER}
+
+
+def test_a_check_run_whose_maker_died_is_cancelled_once_a_newer_head_has_its_verdict(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    dies_making(store, created=True)
+    assert store.checks().begun(pull()) == (HEAD,)
+    desk.end_begun(wish(), NEWER)
+    assert world.checks() == {NAME: f"cancelled: Superseded by {NEWER[:12]}"}
+    assert store.checks().begun(pull()) == ()
+    assert store.checks().open_checks(pull()) == {}
+
+
+def test_a_check_run_that_was_never_made_is_forgotten(store: Store, desk: CheckDesk, world: World) -> None:
+    dies_making(store, created=False)
+    desk.end_begun(wish(), NEWER)
+    assert world.checks() == {}
+    assert store.checks().begun(pull()) == ()
+
+
+def test_the_judged_head_itself_is_left_to_its_judge(store: Store, desk: CheckDesk) -> None:
+    dies_making(store, created=True)
+    desk.end_begun(wish(), HEAD)
+    assert store.checks().begun(pull()) == (HEAD,)
+
+
+def test_a_check_run_whose_maker_died_is_concluded_when_the_pull_request_closes(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    dies_making(store, created=True)
+    desk.finish_all(wish(), closed())
+    assert world.checks() == {NAME: "cancelled: Closed before it was judged"}
+
+
+def test_a_repository_that_is_gone_has_nothing_to_be_found(store: Store) -> None:
+    class Empty(Checks):
+        def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
+            raise Gone(f"{request.repository} {head_sha}")
+
+    dies_making(store, created=True)
+    CheckDesk(Empty(store), store.checks(), no_lease).finish_all(wish(), closed())
+    assert store.checks().begun(pull()) == ()
+
+
+def test_a_head_that_is_not_the_newest_any_more_gets_no_check_run(store: Store, desk: CheckDesk, world: World) -> None:
+    store.pulls.want(wish(head_sha=NEWER))
+    desk.open(wish(head_sha=HEAD), HEAD)
+    assert world.checks() == {}
+    assert store.checks().begun(pull()) == ()
+
+
+def test_what_was_left_on_a_head_that_is_not_the_newest_is_cancelled(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    dies_making(store, created=True)
+    store.pulls.want(wish(head_sha=NEWER))
+    desk.open(wish(head_sha=HEAD), HEAD)
+    assert world.checks() == {NAME: f"cancelled: Superseded by {NEWER[:12]}"}
+
+
+def announced(store: Store, desk: CheckDesk, content: CheckContent) -> None:
+    store.pulls.want(wish())
+    desk.open(wish(), HEAD, content)
+    assert store.checks().is_resting(pull(), HEAD)
+
+
+def test_one_that_says_when_judging_begins_is_left_until_the_verdict_takes_its_place(
+    store: Store, desk: CheckDesk, world: World
+) -> None:
+    announced(store, desk, waiting(AT, 45))
+    desk.restart(wish(), HEAD)
+    assert world.checks() == {NAME: f"in_progress: {waiting(AT, 45).title}"}
+    assert not store.checks().is_resting(pull(), HEAD), "and yet it is known that somebody judges it"
+    assert HEAD in store.checks().open_checks(pull())
+    desk.write(wish(), HEAD, closed())
+    assert world.checks() == {NAME: "cancelled: Closed before it was judged"}
+
+
+@pytest.mark.parametrize(
+    ("content", "trigger"),
+    [
+        (draft(), Trigger.PUSHED),
+        (waiting(AT, 45), Trigger.REVIEW),
+        (waiting(AT, 9000, is_watched=False), Trigger.PUSHED),
+    ],
+)
+def test_one_that_says_anything_else_says_that_it_is_judged(
+    store: Store, desk: CheckDesk, world: World, content: CheckContent, trigger: Trigger
+) -> None:
+    announced(store, desk, content)
+    desk.restart(wish(trigger=trigger), HEAD)
+    assert world.checks() == {NAME: "in_progress: Judging"}
+
+
+def test_one_that_was_put_off_says_that_it_is_judged_when_it_is(store: Store, desk: CheckDesk, world: World) -> None:
+    announced(store, desk, waiting(AT, 45))
+    desk.restart(wish(), HEAD)
+    desk.put_off(wish(), AT)
+    assert world.checks() == {NAME: f"in_progress: {waiting_for_github(AT).title}"}
+    assert store.checks().is_resting(pull(), HEAD)
+    desk.restart(wish(), HEAD)
+    assert world.checks() == {NAME: "in_progress: Judging"}
+    assert not store.checks().is_resting(pull(), HEAD)
+
+
+def test_one_that_waits_until_github_is_back_says_so(store: Store, desk: CheckDesk, world: World) -> None:
+    desk.restart(wish(), HEAD)
+    desk.put_off(wish(), AT, is_away=True)
+    assert world.checks() == {NAME: f"in_progress: {waiting_out(AT).title}"}
+    assert store.checks().is_resting(pull(), HEAD)
+
+
+class Witness:
+    """GitHub, which was asked a moment ago, or not; `asked` counts what it is asked again."""
+
+    def __init__(self, *, is_fresh: bool) -> None:
+        self.is_fresh = is_fresh
+        self.asked = 0
+
+    def dossier(self, request: JudgeRequest) -> Dossier:
+        raise AssertionError(request)
+
+    def head_sha(self, request: JudgeRequest) -> Sha:
+        assert request
+        self.asked += 1
+        return NEWER
+
+    def was_just_told(self, request: JudgeRequest, head_sha: Sha) -> bool:
+        return self.is_fresh and (request.pull, head_sha) == (pull(), HEAD)
+
+
+@pytest.mark.parametrize(("is_fresh", "at_once", "asked"), [(True, True, 0), (True, False, 1), (False, True, 1)])
+def test_the_newest_head_is_asked_for_unless_github_said_so_and_nobody_took_any_time_since(
+    store: Store,
+    is_fresh: bool,  # noqa: FBT001 - both ways
+    at_once: bool,  # noqa: FBT001 - both ways
+    asked: int,
+) -> None:
+    store.pulls.want(wish())
+    becomes_due(store, pull())
+    job = store.pulls.next_due("call", Limits(100, 100))
+    taken = store.pulls.take(pull(), job.fence) if job else None
+    assert taken
+    witness = Witness(is_fresh=is_fresh)
+    board = CheckBoard(witness, desks(store), taken.lease, "https://github.com")
+    assert board.newer_head(wish(), HEAD, at_once=at_once) == (NEWER if asked else None)
+    assert witness.asked == asked
+
+
+@pytest.mark.parametrize(("seen", "asked"), [(NEWER, 0), (None, 1)])
+def test_what_finds_the_head_out_beside_something_else_spares_the_question_and_needs_the_lease(
+    store: Store, seen: Sha | None, asked: int
+) -> None:
+    store.pulls.want(wish())
+    becomes_due(store, pull())
+    job = store.pulls.next_due("call", Limits(100, 100))
+    taken = store.pulls.take(pull(), job.fence) if job else None
+    assert taken
+    witness, looks = Witness(is_fresh=False), list[Sha | None]()
+
+    def look() -> Sha | None:
+        looks.append(seen)
+        return seen
+
+    board = CheckBoard(witness, desks(store), taken.lease, "https://github.com")
+    assert board.newer_head(wish(), HEAD, look=look) == NEWER
+    assert (looks, witness.asked) == ([seen], asked)
+
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    with pytest.raises(LeaseLost):
+        board.newer_head(wish(), HEAD, look=look)
+    assert (looks, witness.asked) == ([seen], asked)
+
+
+def judging_when_edited(store: Store) -> CheckBoard:
+    """A judge is at work when another base is told of."""
+    store.pulls.want(wish())
+    becomes_due(store, pull())
+    job = store.pulls.next_due("call", Limits(100, 100))
+    taken = store.pulls.take(pull(), job.fence) if job else None
+    assert taken
+    store.pulls.want(wish(trigger=Trigger.BASE))
+    return CheckBoard(Witness(is_fresh=False), desks(store), taken.lease, "https://github.com")
+
+
+def test_nobody_is_skipped_or_let_pass_for_a_base_that_is_none_any_more(store: Store, world: World) -> None:
+    board = judging_when_edited(store)
+    board.rest(wish(), HEAD, skipped(AuthorKind.PERSON))
+    assert world.checks() == {NAME: "in_progress: Judging again: the base changed"}
+    board.overrule(wish(), HEAD)
+    assert world.checks() == {NAME: "in_progress: Judging again: the base changed"}
+    board.rest(wish(), HEAD, draft())
+    assert world.checks() == {NAME: f"in_progress: {draft().title}"}, "which lets nobody pass"
+
+
+def test_a_check_run_is_known_to_be_open_before_it_is_opened_again(store: Store) -> None:
+    class Unreachable(Checks):
+        def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+            raise Unavailable("GitHub", f"{request.repository} {check} {content.title}")
+
+    store.checks().opened(pull(), HEAD, CheckRunId(5))
+    store.checks().concluded(pull(), HEAD)
+    with pytest.raises(Unavailable):
+        CheckDesk(Unreachable(store), store.checks(), no_lease).restart(wish(), HEAD)
+    assert store.checks().open_checks(pull()) == {HEAD: 5}
+
+
+class Refusing(Checks):
+    """GitHub lets us write nothing for a while."""
+
+    def __init__(self, store: Store, refusal: Exception) -> None:
+        super().__init__(store)
+        self._refusal = refusal
+
+    def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
+        raise self._refusal from AssertionError(f"{request.repository} {check} {content.title}")
+
+
+@pytest.mark.parametrize("ends", ["closes", "expires"])
+def test_a_check_that_nobody_may_write_any_more_is_found_again_by_whoever_looks_around(
+    store: Store, desk: CheckDesk, world: World, ends: str
+) -> None:
+    desk.open(wish(), HEAD)
+    check = store.checks().open_checks(pull())[HEAD]
+    if ends == "closes":
+        CheckDesk(Refusing(store, Gone("suspended")), store.checks(), no_lease).close(wish())
+    else:
+        refusing = CheckDesk(Refusing(store, Forbidden("checks: write is missing")), store.checks(), no_lease)
+        assert refusing.expire(wish(), HEAD, check, failed("overdue"))
+    assert world.checks()[NAME] == f"in_progress: {judging().title}"
+    assert store.checks().open_checks(pull()) == {}
+    assert store.checks().overdue() == ()
+    assert not store.checks().is_known(pull(), HEAD), "it has no state"
+    desk.restart(wish(trigger=Trigger.SWEEP), HEAD)
+    assert store.checks().open_checks(pull()) == {HEAD: check}, "the same one"
+    assert not store.checks().is_first(pull(), HEAD)

@@ -1,0 +1,377 @@
+"""What a job does about everything that can happen to it. The job runs here, without RQ around it."""
+
+import contextlib
+from collections.abc import Callable
+from contextvars import copy_context
+from datetime import datetime, timedelta
+from itertools import count
+
+import pytest
+
+from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.scheduling.scripted_court import GIVEN_UP, World, judged_as
+from worker.adapters.redis import keys
+from worker.adapters.redis.client import Wire, text
+from worker.adapters.redis.metrics import Count, Span
+from worker.adapters.redis.pull_requests import Limits
+from worker.adapters.redis.store import Store
+from worker.domain.request.judge_request import Trigger
+from worker.domain.value import replace
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.errors import Unavailable
+from worker.scheduling.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
+from worker.settings import Settings, Timing
+from worker.system_clock import SystemClock
+
+COURT = "tests.worker.scheduling.scripted_court:open_court"
+CALLS = count(1)
+Run = Callable[[], int | None]
+
+
+@pytest.fixture
+def run(here: Settings, store: Store) -> Run:
+    """Judge what is due next; its fence, or None when nothing is."""
+    return running(here, store)
+
+
+def running(here: Settings, store: Store) -> Run:
+    def next_one() -> int | None:
+        given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(1, 10))
+        if given is None:
+            return None
+        context = copy_context()
+        context.run(SCENE.set, Scene(here, COURT, SystemClock(), store))
+        ref = given.request.pull
+        context.run(judge, ref.installation_id, ref.repository_id, ref.number, given.fence)
+        return given.fence
+
+    return next_one
+
+
+def check(world: World) -> str:
+    return world.checks()[f"100/1 {HEAD}"]
+
+
+def test_a_judging_is_published_recorded_and_over(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    fence = run()
+    assert check(world) == "failure: judged"
+    assert [entry.fence for entry in store.ledger.entries(pull())] == [fence]
+    assert run() is None
+
+
+def test_a_job_that_was_started_twice_judges_once(run: Run, here: Settings, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    fence = run()
+    assert fence is not None
+    context = copy_context()
+    context.run(SCENE.set, Scene(here, COURT, SystemClock(), store))
+    context.run(judge, 100, 7, 1, fence)
+    assert len(world.story("began")) == 1
+
+
+def test_an_outage_is_tried_again_and_then_given_up(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), *["unavailable"] * 3)
+    store.pulls.want(wish())
+    for _ in range(3):
+        assert world.checks() == {}
+        becomes_due(store, pull())
+        assert run()
+    assert check(world) == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
+    assert run() is None
+
+
+def test_while_github_is_away_a_judging_is_tried_for_longer_than_anything_else(
+    run: Run, store: Store, world: World
+) -> None:
+    world.order(pull(), *["away"] * 8)
+    store.pulls.want(wish())
+    for _ in range(8):
+        assert run()
+        assert run() is None, "not before its time"
+        becomes_due(store, pull())
+    assert world.checks() == {}
+    run()
+    assert check(world) == "failure: judged"
+    told = [one["away"] for one in world.story("put off")]
+    assert told == [True] * 6, "what passes in a moment is not told"
+
+
+def test_an_outage_that_lasts_longer_than_is_waited_is_told_if_it_can_be(
+    here: Settings, store: Store, world: World
+) -> None:
+    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+    world.order(pull(), *["away"] * 3)
+    store.pulls.want(wish())
+    for _ in range(3):
+        run()
+        becomes_due(store, pull())
+    assert check(world) == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
+    assert run() is None
+
+
+@pytest.mark.parametrize("first", ["away", "bug x"])
+def test_what_can_not_be_told_while_github_is_away_is_judged_again_until_it_is_back(
+    here: Settings, store: Store, world: World, first: str
+) -> None:
+    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+    world.order(pull(), *["away"] * 2)  # as often as anything is tried
+    world.order(pull(), *[first, "away"] * 10)  # the judging, and telling that there is none
+    store.pulls.want(wish())
+    for _ in range(12):
+        with contextlib.suppress(JudgingFailed):
+            assert run()
+        becomes_due(store, pull())
+    assert world.checks() == {}
+    run()
+    assert check(world) == "failure: judged"
+    assert run() is None
+
+
+def test_a_verdict_that_is_on_record_is_waited_with_for_longer_than_any_outage(
+    here: Settings, store: Store, world: World
+) -> None:
+    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+    world.order(pull(), "record", *["away"] * 9)
+    store.pulls.want(wish())
+    for _ in range(10):
+        assert run()
+        assert run() is None, "not before its time"
+        becomes_due(store, pull())
+    assert not any("given up" in str(one["said"]) for one in world.story("wrote"))
+    told = [datetime.fromisoformat(str(one["until"])) for one in world.story("put off")]
+    assert told[-1] - SystemClock().now() > timedelta(seconds=here.timing.github_delay * 5), "ever seldomer"
+    run()
+    assert check(world) == "failure: judged"
+    assert run() is None
+
+
+def test_of_an_older_head_a_verdict_on_record_is_not_waited_with(here: Settings, store: Store, world: World) -> None:
+    run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
+    store.pulls.want(wish())
+    run()
+    world.order(pull(), *["away"] * 3)
+    store.pulls.want(wish(head_sha=NEWER))
+    for _ in range(3):
+        run()
+        becomes_due(store, pull())
+    assert world.checks()[f"100/1 {NEWER}"] == f"action_required: {GIVEN_UP}GitHub is unavailable: 502"
+    assert run() is None
+
+
+def test_what_was_judged_in_vain_comes_again_after_its_wait_and_says_that_it_does(
+    run: Run, store: Store, world: World
+) -> None:
+    world.order(pull(), "outage 3600", "outage 3600")
+    store.pulls.want(wish())
+    for tries in range(1, 3):
+        run()
+        assert run() is None, "not before that time"
+        newest = store.pulls.request(pull())
+        assert newest is not None
+        assert (newest.trigger, newest.outages, newest.head_sha) == (Trigger.OUTAGE, tries, None)
+        becomes_due(store, pull())
+    run()
+    assert [line["trigger"] for line in world.story("began")] == ["pushed", "outage", "outage"]
+    assert list(world.checks().values()) == ["failure: judged"]
+    assert run() is None
+
+
+def test_a_rate_limit_is_waited_for(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), "limited 3600")
+    store.pulls.want(wish())
+    run()
+    assert run() is None, "not before that time"
+    becomes_due(store, pull())
+    run()
+    assert check(world) == "failure: judged"
+
+
+def test_what_one_limit_put_off_comes_back_in_turns_that_its_checks_tell(
+    here: Settings, store: Store, world: World
+) -> None:
+    run, gap = running(replace(here, timing=Timing(quiet_window=0)), store), Timing().release_gap
+    limit = SystemClock().now() + timedelta(hours=1)
+    many, asked = range(1, 31), {10, 20, 30}
+    for number in many:
+        world.order(pull(number), f"limited_until {limit.isoformat()}")
+        store.pulls.want(wish(number, trigger=Trigger.COMMAND if number in asked else Trigger.PUSHED))
+    for _ in many:
+        assert run()
+    assert run() is None
+    at = {number: float(text(store.wire.call("HGET", keys.pull(pull(number)).name, "after"))) / 1000 for number in many}
+    order = sorted(many, key=lambda number: at[number])
+    assert set(order[:3]) == asked, "who asked comes first"
+    turns = [at[number] - limit.timestamp() for number in order]
+    assert turns[0] > -1, "none before its end"
+    assert gap * 15 < turns[-1] < gap * 30
+    assert all(sum(one <= each < one + 5 * gap for each in turns) <= 8 for one in turns), "never all at once"
+    told = {str(one["pull"]): datetime.fromisoformat(str(one["until"])).timestamp() for one in world.story("put off")}
+    assert all(abs(told[f"100/{number}"] - at[number]) < 1 for number in many)
+
+
+def test_a_refusal_of_github_is_told_at_once(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), "forbidden")
+    store.pulls.want(wish())
+    run()
+    assert check(world) == f"action_required: {GIVEN_UP}checks: write is missing"
+    assert run() is None
+
+
+@pytest.mark.parametrize("step", ["gone", "dropped"])
+def test_where_nobody_waits_nothing_is_told(run: Run, store: Store, world: World, step: str) -> None:
+    world.order(pull(), step)
+    store.pulls.want(wish())
+    assert run()
+    assert world.checks() == {}
+    assert run() is None
+
+
+def test_a_bug_is_told_kept_out_of_redis_and_not_tried_again(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), "bug a_line_of_a_private_source")
+    store.pulls.want(wish())
+    with pytest.raises(JudgingFailed) as failure:
+        run()
+    assert "private" not in str(failure.value)
+    assert failure.value.__cause__ is failure.value.__context__ is None
+    assert check(world) == f"action_required: {GIVEN_UP}{FAILED}"
+    assert run() is None
+
+
+def test_what_can_not_even_be_given_up_ends_all_the_same(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), "bug x", "mute")
+    store.pulls.want(wish())
+    with pytest.raises(JudgingFailed):
+        run()
+    assert run() is None
+
+
+def dies(store: Store, entry: LedgerEntry | None = None) -> None:
+    """A judge takes it, gets as far as this verdict, and is killed."""
+    given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(1, 10))
+    assert given is not None
+    assert store.pulls.take(pull(), given.fence) is not None
+    if entry is not None:
+        store.ledger.append(pull(), entry.model_copy(update={"fence": given.fence}))
+    store.pulls.died(pull(), given.fence)
+
+
+def test_a_dossier_that_kills_its_judge_is_given_up_after_as_many_tries(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    for _ in range(3):
+        dies(store)
+    run()
+    assert world.story("began") == []
+    assert check(world) == f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."
+    assert run() is None
+
+
+def test_a_verdict_whose_judges_were_killed_before_they_could_publish_it_is_tried_as_often_again(
+    run: Run, store: Store, world: World
+) -> None:
+    entry = judged_as(HEAD, 1)
+    store.pulls.want(wish(requested_at=entry.created_at))
+    dies(store, entry)
+    for _ in range(4):
+        dies(store)
+    run()
+    assert [line["what"] for line in world.story("began")] == ["began"]
+    assert check(world) == "failure: judged"
+
+
+def test_a_verdict_that_kills_whoever_publishes_it_is_given_up_in_the_end(run: Run, store: Store, world: World) -> None:
+    entry = judged_as(HEAD, 1)
+    store.pulls.want(wish(requested_at=entry.created_at))
+    dies(store, entry)
+    for _ in range(5):
+        dies(store)
+    run()
+    assert world.story("began") == []
+    assert check(world) == f"action_required: {GIVEN_UP}Assay tried 6 times and came to no end."
+
+
+def test_a_verdict_from_before_somebody_asked_again_is_not_published_for_the_one_he_asked_for(
+    run: Run, store: Store, world: World
+) -> None:
+    entry = judged_as(HEAD, 1)
+    store.pulls.want(wish(requested_at=entry.created_at + timedelta(seconds=1)))
+    dies(store, entry)
+    dies(store)
+    dies(store)
+    run()
+    assert check(world) == f"action_required: {GIVEN_UP}Assay tried 3 times and came to no end."
+
+
+def test_other_checks_are_waited_for_without_counting(run: Run, store: Store, world: World) -> None:
+    world.order(pull(), *["wait 0"] * 5)
+    store.pulls.want(wish())
+    while run():
+        pass
+    assert [line["waiting"] for line in world.story("began")] == [False, *[True] * 5]
+    assert check(world) == "failure: judged"
+
+
+def test_a_head_that_moved_is_judged_next(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    world.push(pull(), HEAD)
+    world.order(pull(), "think 0")
+    run()
+    world.push(pull(), NEWER)
+    store.pulls.want(wish(head_sha=NEWER))
+    run()
+    assert world.checks() == {f"100/1 {HEAD}": "failure: judged", f"100/1 {NEWER}": "failure: judged"}
+
+
+def test_the_head_that_was_judged_is_the_newest_whatever_delivery_came_last(
+    run: Run, store: Store, world: World
+) -> None:
+    world.push(pull(), NEWER)
+    store.pulls.want(wish(head_sha=HEAD))
+    run()
+    assert store.checks().newest(pull()) == NEWER
+
+
+def test_a_judge_that_was_overtaken_writes_nothing_and_asks_for_another(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    world.order(pull(), "lose")
+    run()
+    assert world.checks() == {}
+    assert store.ledger.entries(pull()) == ()
+    newest = store.pulls.request(pull())
+    assert newest is not None
+    assert newest.trigger is Trigger.LATE
+
+
+def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(here: Settings, store: Store) -> None:
+    nowhere = Store(Wire("unix:///nowhere/r.sock", 1), store.codec, store.url, store.timing)
+    context = copy_context()
+    context.run(SCENE.set, Scene(here, COURT, SystemClock(), nowhere))
+    with pytest.raises(Unavailable, match="Redis"):
+        context.run(judge, 100, 7, 1, 1)
+
+
+@pytest.mark.parametrize("step", ["", "unavailable", "bug x", "dropped", "outage 60", "lose"])
+def test_every_line_of_a_job_names_the_delivery_that_asked_for_it(
+    run: Run, store: Store, world: World, caplog: pytest.LogCaptureFixture, step: str
+) -> None:
+    world.order(pull(), step)
+    store.pulls.want(wish(delivery_id="guid-1"))
+    with caplog.at_level("INFO", "worker"), contextlib.suppress(JudgingFailed):
+        run()
+    told = [vars(one) for one in caplog.records if one.name.startswith("worker.")]
+    assert [one["msg"] for one in told][:1] == ["judging begins"]
+    assert [one["msg"] for one in told][-1:] == ["judging ended"]
+    for one in told:
+        known = (one.get("delivery_id"), one.get("repository"), one.get("number"), one.get("head_sha"))
+        assert known == ("guid-1", "acme/widgets", 1, HEAD), one["msg"]
+
+
+def test_what_a_job_came_to_is_counted(run: Run, store: Store, world: World) -> None:
+    store.pulls.want(wish())
+    run()
+    world.order(pull(2), *["forbidden"] * 5)
+    store.pulls.want(wish(2))
+    run()
+    figures = store.measures.figures(SystemClock().now())
+    assert (sum(figures.verdicts.values()), sum(figures.spans[Span.VERDICT].counts)) == (1, 1)
+    assert figures.counts[Count.GIVEN_UP] == 1

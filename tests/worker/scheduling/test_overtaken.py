@@ -1,0 +1,283 @@
+"""A judge that loses its lease in the middle writes nothing more: the real court, before a real GitHub and Redis.
+
+Another process would have to be stopped within a millisecond for this; here the lease runs out right after an answer of
+Redis. What GitHub shows afterwards is all that counts.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from functools import partial
+from http import HTTPStatus
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.worker.adapters.redis.played import AT, becomes_due, lease_runs_out, pull, wish
+from tests.world.changes import PROJECT, STUB
+from tests.world.github_bench import GitHub
+from tests.world.people import Person
+from tests.world.product import environment
+from tests.world.pulls import Pull, Repository
+from tests.world.redis import Redis
+from worker.adapters.redis import intake, keys
+from worker.adapters.redis.check_runs import RedisChecks
+from worker.adapters.redis.client import Argument, Reply, Wire
+from worker.adapters.redis.pull_requests import Answer, Finish, Limits, Taken
+from worker.adapters.redis.scripts import Script, digest, source
+from worker.adapters.redis.store import Store
+from worker.domain.ids import base_mark
+from worker.domain.request.judge_request import ARRIVALS, Arrival, JudgeRequest, Trigger
+from worker.errors import LeaseLost
+from worker.publishing.check_runs import no_lease
+from worker.publishing.texts.check_run import judging
+from worker.scheduling.pipeline import Judged, Overtaken
+from worker.settings import Settings, Timing, read_settings
+from worker.system_clock import SystemClock
+from worker.wiring.app import open_court
+
+NUMBERS = count(1)
+
+
+class Overtaking(Wire):
+    """Redis, where something else happens right after it answered this script."""
+
+    def __init__(self, store: Store, url: str, after: Script, happens: Callable[[], object]) -> None:
+        super().__init__(url, store.timing.redis_timeout)
+        self._after, self._happens = after, happens
+
+    def call(self, *command: Argument) -> Reply:
+        reply = super().call(*command)
+        if digest(self._after) in command or source(self._after) in command:  # Redis may not know it yet
+            self._happens()
+        return reply
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[GitHub]:
+    bench = GitHub.start()
+    yield bench
+    bench.stop()
+
+
+@pytest.fixture
+def here(github: GitHub, redis_server: Redis) -> Settings:
+    nobody = {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_KEY": ""}
+    return read_settings(environment(github.ready, "", redis_server, nobody))
+
+
+@pytest.fixture
+def opened(github: GitHub) -> Pull:
+    made = github.verb("repo", name=f"widgets-{next(NUMBERS)}", files=PROJECT)
+    return Person("bob", github, Repository(github, made["full_name"], made["id"])).opens(STUB)
+
+
+@pytest.fixture
+def taken(store: Store, opened: Pull) -> Taken:
+    """The judging of this pull request was begun."""
+    return begins(store, opened, Trigger.PUSHED, AT)
+
+
+def begins(store: Store, opened: Pull, trigger: Trigger, at: datetime, **said: Any) -> Taken:
+    """Begin what is due once this is wanted, too. *said*: what else the delivery says, of its arrival as the door does."""
+    ref = pull(opened.number, repository=opened.repository.id)
+    changes: dict[str, Any] = {"head_sha": opened.head, "trigger": trigger, "requested_at": at, **said}
+    if trigger in ARRIVALS:
+        changes["arrived"] = Arrival(head_sha=changes["head_sha"], at=at)
+    store.pulls.want(wish(pull=ref, repository=opened.repository.name, **changes))
+    given = store.pulls.next_due(f"call-{next(NUMBERS)}", Limits(1, 1))
+    assert given is not None
+    begun = store.pulls.take(ref, given.fence)
+    assert begun is not None
+    return begun
+
+
+def judge(
+    here: Settings, store: Store, taken: Taken, after: Script, happens: Callable[[], object] | None = None
+) -> object:
+    """*happens*: right after this script; if it is not said what, the lease runs out."""
+    assert here.redis_url is not None
+    request: JudgeRequest = taken.request
+    happens = happens or partial(lease_runs_out, store, request.pull)
+    wire = Overtaking(store, here.redis_url.get_secret_value(), after, happens)
+    with open_court(here, Store(wire, store.codec, store.url, store.timing)) as court:
+        try:
+            return court.judge(request, taken.lease, None)
+        finally:
+            wire.close()
+
+
+def test_a_judge_that_is_not_overtaken_records_and_publishes(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    assert isinstance(judge(here, store, taken, Script.SEIZE), Judged)
+    assert opened.check.conclusion == "failure"
+    assert len(store.ledger.entries(taken.request.pull)) == 1
+
+
+def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict_on_the_newer_one(
+    here: Settings, store: Store, github: GitHub, opened: Pull
+) -> None:
+    old = opened.head
+    Person("bob", github, opened.repository).pushes(opened, {"more.py": "MORE = 1\n"})
+    taken = begins(store, opened, Trigger.PUSHED, AT)
+    assert RedisChecks(store.wire, Timing(open_hold=0.01)).claim(taken.request.pull, old) is None
+    with open_court(here, store) as court:
+        court.checks.under(no_lease).create(taken.request, old, judging())
+    judge(here, store, taken, Script.SEIZE)
+    assert [one.conclusion for one in opened.checks_of(old)] == ["cancelled"]
+    assert opened.check.conclusion == "failure"
+
+
+@pytest.mark.parametrize(
+    ("trigger", "entries"), [(Trigger.PUSHED, 1), (Trigger.OPENED, 1), (Trigger.REOPENED, 2), (Trigger.RERUN, 2)]
+)
+def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_one(
+    here: Settings, store: Store, taken: Taken, opened: Pull, trigger: Trigger, entries: int
+) -> None:
+    judge(here, store, taken, Script.SEIZE)
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    late = SystemClock().now() + timedelta(hours=1)
+    judge(here, store, begins(store, opened, trigger, late), Script.SEIZE)
+    assert opened.check.conclusion == "failure"
+    recorded = store.ledger.entries(taken.request.pull)
+    assert len(recorded) == entries
+    assert opened.verdict["eval_id"] == recorded[-1].eval_id
+
+
+def test_a_command_is_followed_though_the_arrival_of_a_head_is_told_after_it(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    judge(here, store, taken, Script.SEIZE)
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+    asked = SystemClock().now() + timedelta(hours=1)
+    store.pulls.want(
+        wish(
+            pull=taken.request.pull,
+            repository=opened.repository.name,
+            head_sha=None,
+            trigger=Trigger.COMMAND,
+            requested_at=asked,
+        )
+    )
+    told = begins(store, opened, Trigger.PUSHED, asked + timedelta(seconds=1), head_sha="e" * 40)
+    assert told.request.trigger is Trigger.COMMAND
+    judge(here, store, told, Script.SEIZE)
+    assert len(store.ledger.entries(taken.request.pull)) == 2
+
+
+def test_a_judge_that_was_overtaken_while_it_read_shows_nothing(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    lease_runs_out(store, taken.request.pull)
+    with pytest.raises(LeaseLost):
+        judge(here, store, taken, Script.SEIZE)
+    assert opened.repository.checks == []
+
+
+def test_a_judge_that_was_overtaken_while_it_judged_records_nothing(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    with pytest.raises(LeaseLost):
+        judge(here, store, taken, Script.CHECK_OPENED)
+    assert opened.check.status == "in_progress", "and whoever took over ends it"
+    assert store.ledger.entries(taken.request.pull) == ()
+
+
+def test_a_judge_that_was_overtaken_after_it_recorded_publishes_nothing(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    with pytest.raises(LeaseLost):
+        judge(here, store, taken, Script.APPEND)
+    assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
+    assert len(store.ledger.entries(taken.request.pull)) == 1
+
+
+def held_and_overtaken(github: GitHub, store: Store, taken: Taken, match: str) -> None:
+    """GitHub keeps its answer to itself for a while, and the lease runs out before it comes."""
+    caught = github.verb("trap", match=match, after=True, wait=60_000, hold=1_000)
+    assert caught["line"]
+    lease_runs_out(store, taken.request.pull)
+
+
+def conclusions(github: GitHub, opened: Pull) -> list[Any]:
+    """What GitHub was sent to end a check run with, whatever it answered."""
+    asked = github.traffic(f"^(POST|PATCH) /repos/{opened.repository.name}/check-runs")
+    return [said for one in asked if (said := json.loads(one["sent"] or "{}").get("conclusion"))]
+
+
+@pytest.mark.parametrize(
+    ("match", "status", "sent"),
+    [("GET /repos/.*/annotations", 200, []), ("PATCH /repos/.*/check-runs/", 502, ["failure"])],
+    ids=["while it reads what is shown", "while its answer is lost"],
+)
+def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_more(  # noqa: PLR0913, PLR0917 - fixtures
+    here: Settings, store: Store, github: GitHub, taken: Taken, opened: Pull, match: str, status: int, sent: list[str]
+) -> None:
+    if status != HTTPStatus.OK:
+        github.fault(match, status=status)
+    with ThreadPoolExecutor(1) as pool:
+        overtaken = pool.submit(held_and_overtaken, github, store, taken, match)
+        with pytest.raises(LeaseLost):
+            judge(here, store, taken, Script.SEIZE)
+        overtaken.result()
+    assert conclusions(github, opened) == sent
+    assert opened.check.status == "in_progress", "and whoever took over publishes what was recorded"
+    assert len(store.ledger.entries(taken.request.pull)) == 1
+
+
+def test_nobody_judges_by_rules_that_changed_while_they_were_read(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    ref = taken.request.pull
+    place = (store.wire, ref.installation_id, ref.repository_id, base_mark("main"))
+    assert judge(here, store, taken, Script.CHECK_OPENED, partial(intake.judged_into, *place)) == Overtaken()
+    assert (opened.check.status, store.ledger.entries(ref)) == ("in_progress", ())
+    assert store.wire.call("HGET", keys.pull(ref).name, "eval") is None, "nor was a beginning told"
+    assert store.pulls.finish(taken.lease, Finish.AGAIN) is Answer.AGAIN
+    again = begins(store, opened, Trigger.PUSHED, AT)
+    assert isinstance(judge(here, store, again, Script.SEIZE), Judged)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "said"),
+    [
+        (Trigger.BASE, "Judging again: the base changed"),
+        (Trigger.TEXT, "Judging again: its title or description was edited"),
+        (Trigger.EDITED, "Judging again: the linked issues changed"),
+        (Trigger.CRITERIA, "Judging again: the issue was edited"),
+        (Trigger.RULES, "Judging again: the rules changed"),
+        (Trigger.CASE, "Judging"),
+        (Trigger.REOPENED, "Judging"),
+        (Trigger.READY, "Judging"),
+    ],
+)
+def test_a_verdict_on_what_reads_otherwise_by_now_is_recorded_and_not_shown(
+    here: Settings, store: Store, taken: Taken, opened: Pull, trigger: Trigger, said: str
+) -> None:
+    ref, name = taken.request.pull, opened.repository.name
+    edited = wish(pull=ref, repository=name, head_sha=opened.head, trigger=trigger)
+    outcome = judge(here, store, taken, Script.APPEND, partial(store.pulls.want, edited))
+    assert outcome == Overtaken()
+    assert opened.check == ("in_progress", None, said)
+    assert [*store.checks().open_checks(ref)] == [opened.head], "and the watchdog sees to it"
+    assert len(store.ledger.entries(ref)) == 1
+    assert store.pulls.finish(taken.lease, Finish.AGAIN) is Answer.AGAIN
+
+    becomes_due(store, ref)
+    given = store.pulls.next_due("again", Limits(1, 1))
+    again = store.pulls.take(ref, given.fence) if given else None
+    assert again is not None
+    assert isinstance(judge(here, store, again, Script.SEIZE), Judged)
+    assert opened.check.conclusion == "failure"
+    assert len(opened.checks_of(opened.head)) == 1
+
+
+def test_a_command_while_it_is_judged_keeps_no_verdict_back(
+    here: Settings, store: Store, taken: Taken, opened: Pull
+) -> None:
+    asked = wish(pull=taken.request.pull, repository=opened.repository.name, head_sha=None, trigger=Trigger.COMMAND)
+    assert isinstance(judge(here, store, taken, Script.APPEND, partial(store.pulls.want, asked)), Judged)
+    assert opened.check.conclusion == "failure"

@@ -1,0 +1,54 @@
+"""A decision that was taken back leaves what was judged of this very change, and of no other."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.worker.adapters.redis.played import wish
+from tests.worker.evaluation.bench.made import DONE, STUB
+from tests.worker.evaluation.recorded import dossier
+from tests.worker.publishing.texts.samples import abstained
+from worker.adapters.git.recorded_dossier import RecordedSource
+from worker.domain.request.judge_request import Trigger
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import AbstainReason
+from worker.judge.context import Bench
+from worker.judge.judge import content_of
+from worker.judge.rubric import load_prompt, load_rubric
+from worker.publishing.status import Silent
+from worker.scheduling.pipeline import CiPatience, Deps, Judged, decided_by_people
+from worker.system_clock import SystemClock
+
+
+@pytest.mark.parametrize("text", [DONE, STUB], ids=["as it was", "into another base"])
+def test_the_verdict_on_record_comes_back_where_it_is_of_what_is_proposed(text: str) -> None:
+    bench, proposed = Bench(load_rubric(), load_prompt(), 0.0), dossier(1, text)
+    judged = abstained(AbstainReason.NEEDS_HUMAN).model_copy(
+        update={"fingerprint": content_of(dossier(1, DONE), bench)}
+    )
+    entry = LedgerEntry(
+        eval_id=judged.eval_id,
+        created_at=judged.created_at,
+        round=1,
+        fence=1,
+        head_sha=proposed.pull_request.head_sha,
+        fingerprint=judged.fingerprint,
+        diff_summary="",
+        verdict=judged,
+    )
+    proposed = proposed.model_copy(update={"ledger": (entry,)})
+    source = RecordedSource(proposed)
+    nobody: Any = None
+    deps = Deps(
+        source=source,
+        board=Silent(source),
+        ledger=nobody,
+        keepers=nobody,
+        bench=bench,
+        clock=SystemClock(),
+        patience=CiPatience(timedelta(0), timedelta(0), None),
+    )
+    found = decided_by_people(wish(trigger=Trigger.DISMISSED), proposed, deps)
+    assert (found is None) == (text == STUB)
+    assert found is None or (isinstance(found, Judged) and found.verdict is judged)

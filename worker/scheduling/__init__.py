@@ -1,0 +1,1 @@
+"""Decide when and how often a pull request is judged."""

@@ -1,0 +1,60 @@
+"""What is counted for `/metrics` while work goes on.
+
+Does not keep the figures (`worker.adapters.redis.metrics` does). Invariant: nothing waits for a figure and nothing fails for one:
+where it can't be counted, it is not.
+"""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from worker.adapters.redis.metrics import Count, Span
+from worker.adapters.redis.store import Store
+from worker.domain.ids import Sha
+from worker.domain.request.judge_request import JudgeRequest
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
+from worker.errors import Unavailable
+from worker.scheduling.pipeline import Judged, Outcome
+
+LOG: Final = logging.getLogger(__name__)
+
+
+def first_check(store: Store, request: JudgeRequest, head_sha: Sha, now: datetime) -> None:
+    """A head has its check run. What asks for a judging of another one tells nothing about this."""
+    if request.head_sha == head_sha:
+        seconds = (now - request.requested_at).total_seconds()
+        _try(lambda: store.measures.took(Span.FIRST_CHECK, seconds))
+
+
+def shown(store: Store, request: JudgeRequest, outcome: Outcome, now: datetime) -> None:
+    """A verdict is on its check. How long it took counts where somebody judged."""
+    if not isinstance(outcome, Judged):
+        return
+    verdict = outcome.verdict
+    is_final = outcome.again_in is None and getattr(verdict, "abstain_reason", None) is not AbstainReason.PAUSED
+    seconds = (now - request.requested_at).total_seconds() if is_final else None
+    of = request.pull.installation_id
+    _try(lambda: store.measures.judged(of, verdict.decision, reason_of(verdict), seconds))
+
+
+def happened(store: Store, what: Count) -> None:
+    _try(lambda: store.measures.count(what))
+
+
+def reason_of(verdict: Accept | Reject | Abstain) -> str:
+    """The word of a closed set behind a decision; empty for an accept."""
+    match verdict:
+        case Accept():
+            return ""
+        case Reject(category=category):
+            return category.value
+        case Abstain(abstain_reason=reason):
+            return reason.value
+
+
+def _try(count: Callable[[], None]) -> None:
+    try:
+        count()
+    except Unavailable as error:
+        LOG.debug("not counted: %s", error)

@@ -1,0 +1,187 @@
+"""The queue that carries judgings to workers: RQ, and nothing that it decides.
+
+Does not know when a pull request is due or who may judge it (`worker.adapters.redis.pull_requests`). Invariant: a job is named by its
+fence, so that it may be pushed twice and judged once; it leaves nothing behind but its failures, for a week.
+"""
+
+from collections.abc import Collection, Generator, Iterable
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Final, Self
+
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.client import Pipeline
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+from rq import Queue, Worker
+from rq.job import Job, JobStatus
+from rq.serializers import JSONSerializer
+
+from worker.domain.request.judge_request import PullRef
+from worker.errors import Unavailable
+from worker.settings import Settings
+
+NAME: Final = "judge"
+OUTSIDE: Final = "outside"
+"""What strangers opened from forks. It has its own workers, so that nothing else waits for it, however much it is."""
+
+JOB: Final = "worker.scheduling.jobs.judge"
+EVALUATE: Final = "evaluate"
+"""What nobody waits for: judgings anew, and a canary's. Its workers take nothing else, so that nothing else waits for it."""
+
+GROUP_JOB: Final = "worker.scheduling.group_jobs.judge"
+ANEW: Final = "worker.evaluation.evaluate_jobs.anew"
+KEEP_FAILURES: Final = timedelta(days=7)
+
+OPEN: Final = frozenset({JobStatus.QUEUED, JobStatus.STARTED, JobStatus.DEFERRED, JobStatus.SCHEDULED})
+"""A job that is none of these is over."""
+
+Batch = Pipeline
+"""Writes of RQ that go together, in one round trip."""
+
+
+def rq_connection(settings: Settings) -> Redis:
+    """RQ's own client of the store's Redis. It must return bytes."""
+    if settings.redis_url is None:
+        raise ValueError("RQ needs the URL of the store that is open")
+    return Redis.from_url(  # pyright: ignore[reportUnknownMemberType] - redis types its options as unknown
+        settings.redis_url.get_secret_value(),
+        socket_timeout=settings.timing.redis_timeout,
+        socket_connect_timeout=settings.timing.redis_timeout,
+        retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), 2),
+    )
+
+
+def judge_queue(connection: Redis) -> Queue:
+    return Queue(NAME, connection=connection, serializer=JSONSerializer)
+
+
+def outside_queue(connection: Redis) -> Queue:
+    return Queue(OUTSIDE, connection=connection, serializer=JSONSerializer)
+
+
+def evaluate_queue(connection: Redis) -> Queue:
+    return Queue(EVALUATE, connection=connection, serializer=JSONSerializer)
+
+
+class EvaluateQueue:
+    """The near end of the queue of what nobody waits for. Its methods raise Unavailable."""
+
+    def __init__(self, connection: Redis, longest_s: float) -> None:
+        self._connection = connection
+        self._queue = evaluate_queue(connection)
+        self._longest_s = int(longest_s)
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """One with a connection of its own."""
+        return cls(rq_connection(settings), settings.timing.check_deadline)
+
+    def submit(self, name: str, said: str) -> None:
+        """Have a worker do what *said* tells it. The same *name* again, while it waits, changes nothing."""
+        with _redis():
+            if Job.exists(name, self._connection):
+                return
+            self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
+                ANEW,
+                said,
+                job_id=name,
+                job_timeout=self._longest_s,
+                result_ttl=0,
+                failure_ttl=0,
+            )
+
+    def workers(self) -> int:
+        """How many workers take from it, on all machines."""
+        with _redis():
+            return Worker.count(queue=self._queue)
+
+    def left(self, names: Collection[str]) -> set[str]:
+        """Those of *names* that still wait or are at work."""
+        with _redis():
+            return {job.id for job in self._found(names) if job.get_status(refresh=False) in OPEN}
+
+    def withdraw(self, names: Iterable[str]) -> None:
+        """Take back what no worker has begun."""
+        with _redis():
+            for job in self._found(names):
+                if job.get_status(refresh=False) == JobStatus.QUEUED:
+                    job.delete()
+
+    def _found(self, names: Iterable[str]) -> list[Job]:
+        found = Job.fetch_many(  # pyright: ignore[reportUnknownMemberType] - RQ leaves the serializer untyped
+            list(names), self._connection, JSONSerializer
+        )
+        return [job for job in found if job is not None]
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class JudgeQueue:
+    """The dispatcher's end of the queues of those who judge live. Its methods raise Unavailable."""
+
+    def __init__(self, settings: Settings) -> None:
+        connection = rq_connection(settings)
+        self._queue = judge_queue(connection)
+        self._outside = outside_queue(connection)
+        self._longest_s = int(settings.timing.check_deadline)
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """RQ's lists of waiting job ids."""
+        return self._queue.key, self._outside.key
+
+    def submit(self, fence: int, pull: PullRef) -> None:
+        """Have a worker judge under this fence. Twice the same is harmless: the fence admits one."""
+        self._submit(self._queue, fence, pull)
+
+    def submit_outside(self, fence: int, pull: PullRef) -> None:
+        """The same of what a stranger opened from a fork."""
+        self._submit(self._outside, fence, pull)
+
+    def _submit(self, queue: Queue, fence: int, pull: PullRef) -> None:
+        with _redis():
+            queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
+                JOB,
+                pull.installation_id,
+                pull.repository_id,
+                pull.number,
+                fence,
+                job_id=f"judge-{fence}",
+                job_timeout=self._longest_s,
+                result_ttl=0,
+                failure_ttl=int(KEEP_FAILURES.total_seconds()),
+            )
+
+    def submit_group(self, group_id: str, token: str) -> None:
+        """Have a worker judge a merge group under this token. Twice the same is harmless: the token admits one."""
+        with _redis():
+            self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
+                GROUP_JOB,
+                group_id,
+                token,
+                job_id=f"group-{token}",
+                job_timeout=self._longest_s,
+                result_ttl=0,
+                failure_ttl=int(KEEP_FAILURES.total_seconds()),
+            )
+
+    def workers(self) -> int:
+        """How many workers there are, on all machines, without those for strangers."""
+        with _redis():
+            return Worker.count(queue=self._queue)
+
+    def close(self) -> None:
+        self._queue.connection.close()
+
+
+@contextmanager
+def _redis() -> Generator[None]:
+    try:
+        yield
+    except (RedisConnectionError, RedisTimeoutError, OutOfMemoryError, ReadOnlyError) as error:
+        raise Unavailable("Redis", str(error)) from error
