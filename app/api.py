@@ -15,13 +15,13 @@ from litestar.params import FromPath
 
 from worker.adapters.redis.rollups import AT_MOST
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.errors import Unavailable
 from worker.evaluation.stats.asking import AskError, Topic, asked
 from worker.evaluation.stats.evaluations import evaluations, outcomes
 from worker.evaluation.stats.histories import history
 from worker.evaluation.stats.queries import Found, answer, needed, together
-from worker.system_clock import SystemClock
 
 AnyRequest = Request[Any, Any, Any]
 Said = Response[Mapping[str, Any]]

@@ -35,10 +35,10 @@ from app.setup import SetupDoor, closed_routes, opened, setup_routes
 from app.webhooks import PATH, Deliver, Door, Lock, Tell, deliveries, respond, webhook_route
 from worker.adapters.redis.async_client import Lane
 from worker.adapters.redis.store import Store, await_redis, open_store
+from worker.clock import SystemClock
 from worker.domain.model import build_models
-from worker.logs import log_json
+from worker.log import log_json
 from worker.settings import AppCredentials, Settings, malformed
-from worker.system_clock import SystemClock
 
 SHUTDOWN_SECONDS: Final = 10
 TICKS: Final = round(LOOK_SECONDS / 0.1)

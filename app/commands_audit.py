@@ -15,6 +15,7 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.adapters.redis.records import Holdings
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.check.overrides import said_json
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
@@ -38,7 +39,6 @@ from worker.publishing.texts.audit import (
 )
 from worker.publishing.texts.terminal import report as judged_report
 from worker.settings import from_environment, missing
-from worker.system_clock import SystemClock
 
 NAME: Final = pattern(r"[^/\s]{1,200}/[^/\s]{1,200}")
 

@@ -9,6 +9,7 @@ from typing import Final
 from app.commands_matter import checkout_source, read_text
 from app.commands_page import page
 from app.exits import Answer, Exit
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.dossier.assemble import complete
 from worker.dossier.case import CaseError, read_block, read_case_file
@@ -18,7 +19,6 @@ from worker.errors import InputError
 from worker.judge.checks.case_check import check_case
 from worker.judge.checks.case_draft import draft_claims
 from worker.publishing.texts.case import checked, draft, unreadable
-from worker.system_clock import SystemClock
 
 NO_CASE: Final = (
     "holds no case: expected a fenced `assay` block, or the YAML or JSON of one. `assay case new` drafts one."

@@ -15,6 +15,7 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.adapters.redis.encryption import LACKS_KEY, RESTORE
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.budget import week_of
 from worker.errors import AssayError, InputError, SettingError
@@ -25,7 +26,6 @@ from worker.publishing.texts.pause import Listed
 from worker.publishing.texts.pause import words as pause_words
 from worker.publishing.texts.scanning import refused_words
 from worker.settings import Settings, environment, missing, read_settings, unknown_names, unknown_words
-from worker.system_clock import SystemClock
 from worker.wiring.doctor import StoreReport, examine_store
 
 if TYPE_CHECKING:

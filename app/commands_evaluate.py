@@ -22,6 +22,7 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from app.progress import counted
 from worker.adapters.redis.store import Store, attached, open_store
+from worker.clock import SystemClock
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, moment_ms, window
@@ -34,7 +35,6 @@ from worker.evaluation.survey import Surveyor
 from worker.evaluation.texts.rejudge import Change, Evaluated, Foreseen, evaluated, foreseen
 from worker.judge.rubric import is_judged_by, load_rubric
 from worker.settings import Settings, from_environment, missing
-from worker.system_clock import SystemClock
 
 WORTH: Final = 20
 """So many judgings without a model are worth another process."""

@@ -14,13 +14,13 @@ from app.exits import Answer, Exit
 from worker.adapters.redis.event_stream import Entry
 from worker.adapters.redis.pages import entries_ahead
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.errors import InputError
 from worker.evaluation.stats.asking import WEEK, AskError, Topic, asked, moment
 from worker.evaluation.stats.export import TERMINAL, Skipped, columns, jsonl, table
 from worker.evaluation.stats.windows import EPOCH, ms
 from worker.settings import from_environment
-from worker.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from app.commands_parquet import Parquet

@@ -14,6 +14,7 @@ from app.commands_matter import matter_of
 from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.adapters.redis.store import open_store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Verdict
@@ -22,7 +23,6 @@ from worker.errors import InputError
 from worker.garbage import look_seldom
 from worker.publishing.texts.terminal import report
 from worker.settings import Settings, from_environment, missing
-from worker.system_clock import SystemClock
 
 
 def judge(arguments: argparse.Namespace) -> Answer:

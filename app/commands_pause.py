@@ -10,13 +10,13 @@ import pwd
 
 from app.exits import Answer, Exit
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError, end_of
 from worker.errors import AssayError, InputError
 from worker.publishing.texts import pause as texts
 from worker.publishing.texts.visible import one_line
 from worker.settings import Settings, from_environment
-from worker.system_clock import SystemClock
 
 
 def pause(arguments: argparse.Namespace) -> Answer:

@@ -13,6 +13,7 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.adapters.redis.rubrics import differ_unsaid
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.outcomes import STRENGTHS
 from worker.domain.verdict.rubric import Rubric
@@ -29,7 +30,6 @@ from worker.evaluation.texts.rubric import Agreement, Differing, Part, checked, 
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.settings import from_environment
 from worker.signals.registry import NAMES
-from worker.system_clock import SystemClock
 
 SHIPPED: Final = "default"
 

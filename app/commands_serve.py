@@ -27,7 +27,7 @@ def work(arguments: argparse.Namespace) -> Answer:
     settings = _ready(arguments.end_with)
     require_usable_app(settings)
     from worker.__main__ import run_work
-    from worker.logs import log_json
+    from worker.log import log_json
 
     log_json(settings.log_level)
     run_work(settings)

@@ -13,6 +13,7 @@ from app.commands_page import page
 from app.exits import Answer, Exit
 from worker.adapters.redis.rollups import ALL
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.check.overrides import Said, said_json
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request.judge_request import PullRef
@@ -28,7 +29,6 @@ from worker.evaluation.texts.history import history as told
 from worker.evaluation.texts.stats import Stats, overridden, scorecards, would_block
 from worker.evaluation.texts.stats import stats as worded
 from worker.settings import from_environment
-from worker.system_clock import SystemClock
 
 OPTIONS: Final = {
     "since": "from", "until": "to", "subject": "subject", "group_by": "group_by", "min_confidence": "min_confidence",

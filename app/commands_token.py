@@ -7,10 +7,10 @@ import argparse
 
 from app.exits import Answer, Exit
 from worker.adapters.redis.store import open_store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.publishing.texts.token import created, listed, name_taken, no_such_name, revoked
 from worker.settings import from_environment
-from worker.system_clock import SystemClock
 
 
 def token(arguments: argparse.Namespace) -> Answer:

@@ -39,13 +39,13 @@ from tests.world.tester import World  # noqa: E402 - as above
 from worker.adapters.github.client import app_access  # noqa: E402 - as above
 from worker.adapters.github.repositories import GitHubRepositories  # noqa: E402 - as above
 from worker.adapters.github.shown import GitHubShown  # noqa: E402 - as above
+from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
 from worker.domain.request.judge_request import JudgeRequest, PullRef  # noqa: E402 - as above
 from worker.domain.request.open_pulls import Repository  # noqa: E402 - as above
 from worker.scheduling.forgotten import Forgotten  # noqa: E402 - as above
 from worker.scheduling.reconcile import MOST_WANTED, Sweeping  # noqa: E402 - as above
 from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
-from worker.system_clock import SystemClock  # noqa: E402 - as above
 
 FIRST, NEXT, CARRIED, SWEEP, PR_AGENT = 7, 5, 4, 60, 46
 QUIET = ("0", "3")

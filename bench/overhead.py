@@ -28,6 +28,7 @@ from bench.scripted.requests import Json  # noqa: E402 - as above
 from bench.scripted.serving import Played, played  # noqa: E402 - as above
 from bench.scripted_judges import chosen, settings_for  # noqa: E402 - as above
 from worker.adapters.redis.store import open_store  # noqa: E402 - as above
+from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above
 from worker.domain.verdict.budget import Caps  # noqa: E402 - as above
@@ -37,7 +38,6 @@ from worker.evaluation.bench.judge_row import request_of  # noqa: E402 - as abov
 from worker.evaluation.bench.rows import read_row  # noqa: E402 - as above
 from worker.judge.context import Bench  # noqa: E402 - as above
 from worker.judge.judge import docket, judge  # noqa: E402 - as above
-from worker.system_clock import SystemClock  # noqa: E402 - as above
 from worker.wiring.judge import Payer, open_bench  # noqa: E402 - as above
 
 PER_FILE, GOAL_MS, SHOWN = 25, 60.0, 40

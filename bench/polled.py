@@ -27,11 +27,11 @@ from tests.world.github_bench import GitHub  # noqa: E402 - as above
 from worker.adapters.github.client import app_access  # noqa: E402 - as above
 from worker.adapters.github.repositories import GitHubRepositories  # noqa: E402 - as above
 from worker.adapters.github.shown import GitHubShown  # noqa: E402 - as above
+from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.ids import InstallationId  # noqa: E402 - as above
 from worker.scheduling.forgotten import Forgotten  # noqa: E402 - as above
 from worker.scheduling.reconcile import Sweeping  # noqa: E402 - as above
 from worker.settings import Settings, Timing  # noqa: E402 - as above
-from worker.system_clock import SystemClock  # noqa: E402 - as above
 
 HOUR_S, BUDGET, EACH = 3600, 5000, 5
 """The last: what a first verdict takes, as `bench/github_requests.py` counts it."""

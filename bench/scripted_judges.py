@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.scripted.models import MODELS, Label, errs  # noqa: E402 - found from any working directory
 from bench.scripted.serving import FIRST, Played, played  # noqa: E402 - as above
+from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above
 from worker.domain.verdict.opinion import HeuristicOpinion  # noqa: E402 - as above
@@ -38,7 +39,6 @@ from worker.evaluation.bench.rows import Raw, Row, read_lines, read_row  # noqa:
 from worker.judge import judge  # noqa: E402 - as above
 from worker.judge.context import Bench  # noqa: E402 - as above
 from worker.settings import ModelAccess, Settings, from_environment  # noqa: E402 - as above
-from worker.system_clock import SystemClock  # noqa: E402 - as above
 from worker.wiring.judge import open_bench  # noqa: E402 - as above
 
 PER_FILE = 40

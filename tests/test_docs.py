@@ -10,7 +10,7 @@ from worker.domain.dossier.case import Case
 from worker.domain.verdict.verdict import VERDICT, AbstainReason, Category
 from worker.dossier.case import CASE_NAMES, CLAIM_NAMES, read_block
 from worker.dossier.claim_pointer import read_pointer
-from worker.variables import VARIABLES
+from worker.settings_reference import VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -76,7 +76,7 @@ def test_no_text_that_people_read_is_about_somebody_or_nobody() -> None:
         *(ROOT / "worker/publishing/texts").glob("*.py"),
         *(ROOT / "worker/evaluation/texts").glob("*.py"),
         ROOT / "worker/judge/texts.py",
-        ROOT / "worker/variables.py",
+        ROOT / "worker/settings_reference.py",
     ]
     about = re.compile(r"\b(?:some|any|every|no)body\b|\bwhoever\b", re.IGNORECASE)
     found = [

@@ -21,15 +21,15 @@ from typing import Final
 from worker.adapters.redis.pull_requests import workers_for_strangers
 from worker.adapters.redis.scripts import Script, digest
 from worker.adapters.redis.store import Role, Store, attached, await_redis, open_store
+from worker.clock import SystemClock
 from worker.errors import InputError, Unavailable
 from worker.judge.rubric import shipped_rubrics
 from worker.lifeline import die_with_parent
-from worker.logs import log_json
+from worker.log import log_json
 from worker.scheduling import dispatcher
 from worker.scheduling.jobs import SCENE, Scene, horse_killed
 from worker.scheduling.queue import evaluate_queue, judge_queue, outside_queue, rq_connection
 from worker.settings import Settings, from_environment
-from worker.system_clock import SystemClock
 from worker.wiring.judge import open_bench
 from worker.wiring.process_supervisor import Crew, Hand
 from worker.wiring.rq_worker import EvaluateWorker, JudgeWorker

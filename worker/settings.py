@@ -210,14 +210,14 @@ def missing(name: str) -> SettingError:
 
 
 def malformed(name: str, found: str) -> SettingError:
-    from worker.variables import VARIABLES  # noqa: PLC0415 - the texts of all are needed only when one is wrong
+    from worker.settings_reference import VARIABLES  # noqa: PLC0415 - the texts of all are needed only when one is wrong
 
     return SettingError(name, found, next(one for one in VARIABLES if one.name == name).remedy)
 
 
 def unknown_names(environ: Mapping[str, str]) -> dict[str, str | None]:
     """Names that begin as ours and that nothing reads, each with the one that may be meant."""
-    from worker.variables import VARIABLES  # noqa: PLC0415 - as above
+    from worker.settings_reference import VARIABLES  # noqa: PLC0415 - as above
 
     known = {one.name for one in VARIABLES}
     unknown = sorted(name for name in environ if name.startswith("ASSAY_") and name not in known)

@@ -13,12 +13,12 @@ from tests.app.assay_command import assay, environment, refused
 from tests.world.redis import Redis
 from worker.adapters.github.doctor import AppReport, KeyReport
 from worker.adapters.github.responses import AppView
+from worker.clock import SystemClock
 from worker.domain.check.branch_protection import Installed
 from worker.domain.config.app_permissions import OptIn, asked
 from worker.publishing.texts.columns import Page
 from worker.publishing.texts.doctor import Examined, Health, doctor_report, is_well
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 from worker.wiring.doctor import StoreReport
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----"

@@ -7,9 +7,9 @@ from inline_snapshot import snapshot
 from app.arguments import parser
 from app.commands_matter import matter_of, pull_of, site_of
 from tests.worker.publishing.texts.samples import dossier
+from worker.clock import SystemClock
 from worker.errors import InputError
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 GITHUB = "https://api.github.com"
 ENTERPRISE = "https://ghe.example/api/v3"

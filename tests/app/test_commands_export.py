@@ -14,9 +14,9 @@ from tests.worker.adapters.redis.test_rollups import write
 from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed, failed, rejected, started
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.errors import InputError
 from worker.evaluation.stats.export import COLUMNS, TYPED
-from worker.system_clock import SystemClock
 
 WINDOW = ("export", "--since", "2026-11-20", "--until", "2026-11-22", "--format", "parquet")
 

@@ -12,9 +12,9 @@ from app.exits import Exit
 from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.request.pause import Suspension
 from worker.errors import InputError
-from worker.system_clock import SystemClock
 
 HERE = (pull().installation_id, pull().repository_id)
 

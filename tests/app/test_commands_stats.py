@@ -17,11 +17,11 @@ from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome, r
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.demotion import Demotion, Tally
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.errors import InputError
-from worker.system_clock import SystemClock
 
 OTHER = InstallationId(200)
 AROUND = ("--from", "2026-11-19", "--to", "2026-11-21")

@@ -22,11 +22,11 @@ from tests.worker.adapters.redis.played import pull, wish
 from tests.world.redis import Redis
 from worker.adapters.redis.metrics import BOUNDS_S, Count, Figures, Histogram, Span, Standing
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.errors import SettingError
 from worker.settings import read_settings
-from worker.system_clock import SystemClock
 
 ALERTS = Path(__file__).parents[2] / "docs" / "alerts.yml"
 EMPTY = Histogram((0,) * (len(BOUNDS_S) + 1), 0.0)

@@ -36,11 +36,11 @@ from worker.adapters.redis.intake import Outcome, set_window
 from worker.adapters.redis.pull_requests import Ended, Finish, Limits
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.waiting_keys import ASKS, GREETINGS, HAPPENINGS
+from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
 from worker.domain.request.judge_request import CommandName, PullRef, Trigger
 from worker.domain.request.pull_request_events import issue_mark
 from worker.domain.value import replace
-from worker.system_clock import SystemClock
 
 INSTALLED = AppMoved(
     installation_id=InstallationId(1),

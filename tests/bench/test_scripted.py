@@ -11,12 +11,12 @@ from bench.scripted.models import Label, errs, fooled
 from bench.scripted.requests import read, reply
 from bench.scripted.serving import FIRST, Played, played
 from tests.worker.signals.made import dossier_of
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.evaluation.bench.judge_row import sit
 from worker.evaluation.bench.rows import Expect, Row
 from worker.settings import ModelAccess, Settings
-from worker.system_clock import SystemClock
 from worker.wiring.judge import open_bench
 
 CRITERIA = (Criterion(id="AC1", text="`load` reads the file"), Criterion(id="AC2", text="`load` closes\nthe file: it"))

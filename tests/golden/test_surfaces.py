@@ -17,7 +17,7 @@ from tests.golden.golden import Golden
 from tests.golden.log_names import log_names
 from tests.golden.redis_keys import is_durable
 from tests.worker.adapters.redis.test_keys import every_key
-from worker.variables import VARIABLES
+from worker.settings_reference import VARIABLES
 
 HASHED: Final = re.compile(r"^[0-9a-f]{16,64}$")
 PARTS: Final = {

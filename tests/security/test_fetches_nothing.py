@@ -23,9 +23,9 @@ from tests.world.replies import accept
 from tests.world.tester import World
 from worker.adapters.github.client import app_access, token_access
 from worker.adapters.github.logs import JOB, JobLogs
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState
 from worker.settings import AppCredentials, Settings, Timing
-from worker.system_clock import SystemClock
 
 __all__ = ["anthropic_server", "github", "product", "redis", "stage", "world"]  # the stage of the conversations
 

@@ -11,7 +11,7 @@ from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.errors import SettingError
 from worker.settings import MAY_BE_ZERO, PEM, Timing, read_settings
-from worker.variables import VARIABLES
+from worker.settings_reference import VARIABLES
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
 APP = {"ASSAY_APP_ID": "7", "ASSAY_APP_PRIVATE_KEY": KEY, "ASSAY_WEBHOOK_SECRET": "hush"}

@@ -9,7 +9,7 @@ from worker.traces import about
 
 SPEAKER = """
 import logging
-from worker.logs import log_json
+from worker.log import log_json
 from worker.traces import carrying
 
 log_json("INFO")

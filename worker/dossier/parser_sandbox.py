@@ -19,7 +19,7 @@ from typing import Final
 
 from worker.dossier.tree_sitter import TASTER, Grammar, parsed
 from worker.lifeline import die_with_parent
-from worker.memory import end_beyond
+from worker.process_limits import end_beyond
 
 LOG: Final = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from worker.dossier.parser_sandbox import tasting
 from worker.errors import AssayError, InputError
 from worker.garbage import look_seldom
 from worker.lifeline import die_with_parent
-from worker.memory import end_beyond
+from worker.process_limits import end_beyond
 
 T = TypeVar("T")
 A = TypeVar("A")

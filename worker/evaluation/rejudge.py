@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.model import Frozen
@@ -42,7 +43,6 @@ from worker.judge.rubric import load_prompt, load_rubric
 from worker.scheduling.outcomes import beside, told_whole
 from worker.scheduling.record import Shelves, record_beside
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, open_bench, telling_of
 
 LOG: Final = logging.getLogger(__name__)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.value import Value, replace
 from worker.evaluation.bench.cost import SAMPLE, Forecast, Weighing, reckoned
 from worker.evaluation.process_pool import done
@@ -20,7 +21,6 @@ from worker.evaluation.survey import Surveyor
 from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 LOOK_S: Final = 0.2
 QUIET_S: Final = 1.0

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.events import EventKind, read_event
@@ -21,7 +22,6 @@ from worker.judge.context import Bench
 from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
 from worker.judge.rubric import load_prompt
-from worker.system_clock import SystemClock
 
 OUTCOME: Final = EventKind.OUTCOME.encode()
 Both = tuple[Accept | Reject | Abstain, Accept | Reject | Abstain]

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.config.app_manifest import web_url
 from worker.domain.config.app_permissions import OptIn
 from worker.domain.dossier.dossier import Dossier
@@ -26,7 +27,6 @@ from worker.judge.rubric import load_ci_check_rubric
 from worker.scheduling.outage import Outages
 from worker.scheduling.pipeline import CiPatience, Deps, Outcome, judge_pull_request
 from worker.settings import Settings, Timing
-from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, keepers_of, open_bench
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Final, assert_never
 from worker.adapters.redis.leases import beating
 from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ports import LookUp, PullSource
 from worker.domain.request.judge_request import JudgeRequest, PullRef
@@ -24,7 +25,6 @@ from worker.publishing.status import Silent
 from worker.scheduling.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
 from worker.scheduling.record import Shelves, record_beside
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, keepers_of, open_bench, telling_of
 
 READINGS: Final = 3

@@ -11,6 +11,7 @@ from typing import Final
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.pull_requests import AlreadyJudged
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.value import replace
 from worker.errors import InputError, LeaseLost, Unavailable
@@ -26,7 +27,6 @@ from worker.judge.task_judgement import (
 )
 from worker.settings import Settings, from_environment
 from worker.signals.registry import SIGNALS
-from worker.system_clock import SystemClock
 from worker.wiring.cli import judge_locally
 
 TIER: Final = "llm"

@@ -11,6 +11,7 @@ from typing import Final
 
 from worker.adapters.redis.pauses import Stopped
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.ports import Lease, Model, Purse
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pause import Suspension
@@ -23,7 +24,6 @@ from worker.judge.llm.prompt_budget import Room, room_of
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.scheduling.record import Keepers, Telling
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 ALWAYS: Final = 2.0
 

@@ -25,7 +25,7 @@ from rq.utils import now
 from worker.errors import Unavailable
 from worker.garbage import look_seldom
 from worker.lifeline import die_with_parent
-from worker.memory import end_beyond
+from worker.process_limits import end_beyond
 from worker.scheduling import group_jobs
 from worker.scheduling.jobs import SCENE, bring_back, performed, told_by
 from worker.scheduling.queue import GROUP_JOB, Batch, EvaluateQueue

@@ -11,6 +11,7 @@ from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.bench.made import DONE, STUB, change
 from worker.adapters.redis.pull_requests import Finish, Limits
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId
 from worker.domain.verdict.events import Begun
@@ -24,7 +25,6 @@ from worker.evaluation.survey import Surveyor
 from worker.judge.judge import docket, hear
 from worker.scheduling.record import Keepers, record
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 from worker.wiring.judge import open_bench
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent.parent

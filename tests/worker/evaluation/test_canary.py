@@ -15,6 +15,7 @@ from tests.world.anthropic import MODEL, Anthropic
 from tests.world.replies import cannot_tell
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
@@ -22,7 +23,6 @@ from worker.evaluation.canary import named_terms, order_of
 from worker.evaluation.rejudge import Desk, Ended, Terms, terms_of
 from worker.judge.rubric import load_prompt
 from worker.settings import Canary, ModelAccess, Settings
-from worker.system_clock import SystemClock
 
 HERE = InstallationId(100)
 

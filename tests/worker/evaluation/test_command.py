@@ -20,11 +20,11 @@ from tests.world.redis import Redis
 from tests.world.replies import cannot_tell, reject
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.judge.rubric import load_rubric
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 
 @pytest.fixture(autouse=True)

@@ -9,13 +9,13 @@ import pytest
 from tests.worker.evaluation.recorded import judged, order, rubric, terms
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
 from worker.evaluation.evaluate_jobs import Errand, performed
 from worker.judge.rubric import load_rubric
 from worker.scheduling.jobs import SCENE, Scene
 from worker.settings import Canary, Settings
-from worker.system_clock import SystemClock
 
 HERE = InstallationId(100)
 

@@ -7,9 +7,9 @@ from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.value import replace
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 from worker.wiring.cli import judge_locally
 
 

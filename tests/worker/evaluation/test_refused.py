@@ -17,6 +17,7 @@ from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.pull_requests import Limits
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.verdict.rubric import Versioned
 from worker.errors import RubricRefused
 from worker.judge.context import Bench
@@ -25,7 +26,6 @@ from worker.publishing.status import Silent
 from worker.scheduling.pipeline import CiPatience, Deps, judge_pull_request
 from worker.scheduling.record import Keepers
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 from worker.wiring.cli import judge_locally
 
 EDITED = load_rubric().model_copy(update={"escalation_threshold": 0.123})

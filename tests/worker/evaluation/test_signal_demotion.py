@@ -17,6 +17,7 @@ from tests.worker.evaluation.recorded import dossier, judged
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.demotion import Demotion, Tally
@@ -30,7 +31,6 @@ from worker.publishing.status import Silent
 from worker.scheduling.pipeline import CiPatience, Deps, assemble, with_demotions
 from worker.scheduling.record import Keepers
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 HERE = InstallationId(100)
 AT = datetime(2026, 11, 20, tzinfo=UTC)

@@ -34,6 +34,7 @@ from worker.adapters.github.merge_groups import Head
 from worker.adapters.redis import keys
 from worker.adapters.redis.outcomes import Outcomes
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import PullRef
@@ -48,7 +49,6 @@ from worker.judge.merge_group import Published
 from worker.judge.rubric import load_ci_check_rubric
 from worker.scheduling.jobs import SCENE, Scene
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 CHECKS = (
     CiCheck(name="unit", app="actions", conclusion="success", attempt=2),

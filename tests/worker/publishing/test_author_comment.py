@@ -11,6 +11,7 @@ from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.check.author_comment import Letter, Note, Says, mark
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
 from worker.domain.ports import Posted, Tip
@@ -21,7 +22,6 @@ from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.publishing.author_comment import REFUSED, Riding, Writer
 from worker.publishing.status import Look
 from worker.scheduling.pipeline import Judged
-from worker.system_clock import SystemClock
 
 
 @dataclass

@@ -11,6 +11,7 @@ from tests.worker.adapters.redis.played import AT, HEAD, NEWER, judged_once, pul
 from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis import intake
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, PullRequest
@@ -23,7 +24,6 @@ from worker.publishing.check_runs import CheckDesk, no_lease
 from worker.publishing.initial_status import MOST_AT_ONCE, Reception
 from worker.publishing.texts.states import draft
 from worker.settings import Timing
-from worker.system_clock import SystemClock
 
 NAME = f"100/1 {HEAD}"
 QUIET = Timing(quiet_window=45)

@@ -16,6 +16,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.client import text
 from worker.adapters.redis.pull_requests import Finish, Limits
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest, Trigger
@@ -25,7 +26,6 @@ from worker.judge.rubric import load_prompt, load_rubric
 from worker.publishing.status import Look, Silent
 from worker.scheduling.pipeline import Author, CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, judge_pull_request
 from worker.scheduling.record import Keepers
-from worker.system_clock import SystemClock
 
 
 class Listening(Silent):

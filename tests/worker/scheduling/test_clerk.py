@@ -8,13 +8,13 @@ import pytest
 
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, pull, wish
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.check.overrides import NOTHING, PRESSED, Dismissed
 from worker.domain.config.command_permissions import RIGHTS, Role
 from worker.domain.ports import Proposal
 from worker.domain.request.judge_request import Arrival, Ask, CommandName, ReviewRef, Trigger
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.scheduling.commands import Clerk
-from worker.system_clock import SystemClock
 
 BOBS, LATER = ReviewRef(id=7, login="bob"), AT + timedelta(minutes=1)
 ROLES = {"alice": Role.ADMIN, "carol": Role.MAINTAIN, "bob": Role.WRITE, "trudy": Role.TRIAGE, "mallory": Role.READ}

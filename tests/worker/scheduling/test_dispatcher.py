@@ -27,6 +27,7 @@ from worker.adapters.redis.metrics import Count, Span
 from worker.adapters.redis.pull_requests import Finish, Limits
 from worker.adapters.redis.store import Store, open_store
 from worker.adapters.redis.waiting_keys import ASKS, GROUPS, HAPPENINGS
+from worker.clock import SystemClock
 from worker.domain.ids import CheckRunId
 from worker.domain.request.pull_request_events import Happened
 from worker.domain.value import replace
@@ -35,7 +36,6 @@ from worker.scheduling.dispatcher import Dispatcher, OpenClerk
 from worker.scheduling.queue import JOB, judge_queue, rq_connection
 from worker.scheduling.tasks import Errand, rule_of
 from worker.settings import WRITES_A_MINUTE, Settings, Timing
-from worker.system_clock import SystemClock
 
 NAMES = count(1)
 

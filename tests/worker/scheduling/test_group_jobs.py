@@ -13,12 +13,12 @@ from tests.world.redis import Redis
 from worker.adapters.redis.client import Wire
 from worker.adapters.redis.merge_groups import OpenGroup
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.check.merge_group import GroupEnd
 from worker.errors import Unavailable
 from worker.scheduling import group_jobs
 from worker.scheduling.jobs import FAILED, SCENE, Scene
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 COURT = "tests.worker.scheduling.scripted_court:open_court"
 

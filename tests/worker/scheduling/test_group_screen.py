@@ -16,6 +16,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.check_runs import RedisChecks
 from worker.adapters.redis.client import Argument, Reply, Wire
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId
@@ -25,7 +26,6 @@ from worker.errors import Forbidden, Outage
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.merge_group import Place, looking, waiting
 from worker.scheduling.merge_queue import GroupClerk
-from worker.system_clock import SystemClock
 from worker.wiring.group_court import NO_PULL, GroupScreen
 
 PLACE = Place("https://github.com", "acme/widgets", 7)

@@ -15,13 +15,13 @@ from worker.adapters.redis.client import Wire, text
 from worker.adapters.redis.metrics import Count, Span
 from worker.adapters.redis.pull_requests import Limits
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.request.judge_request import Trigger
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Unavailable
 from worker.scheduling.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
 from worker.settings import Settings, Timing
-from worker.system_clock import SystemClock
 
 COURT = "tests.worker.scheduling.scripted_court:open_court"
 CALLS = count(1)

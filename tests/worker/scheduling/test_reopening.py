@@ -12,6 +12,7 @@ from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis import intake
 from worker.adapters.redis.pull_requests import Ended, Finish, Limits, Taken
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
@@ -23,7 +24,6 @@ from worker.publishing.initial_status import Reception, late
 from worker.publishing.texts.check_run import closed, waiting_for_github
 from worker.publishing.texts.states import draft, skipped
 from worker.settings import Timing
-from worker.system_clock import SystemClock
 
 NAME = f"100/1 {HEAD}"
 QUIET = Timing(quiet_window=45)

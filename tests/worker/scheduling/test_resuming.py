@@ -11,6 +11,7 @@ from tests.worker.scheduling.test_dispatcher import dispatching
 from worker.adapters.redis import keys
 from worker.adapters.redis.shelf import Place
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.request.pause import Suspension
 from worker.domain.value import replace
@@ -19,7 +20,6 @@ from worker.scheduling.pipeline import Dropped, Judged, Outcome, Overtaken, Wait
 from worker.scheduling.queue import judge_queue, rq_connection
 from worker.scheduling.resuming import resume, shelve, waiting
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 HERE = Place.model_validate({"installation_id": 100, "repository_id": 7})
 PAUSED = Judged(abstained(AbstainReason.PAUSED), dossier())

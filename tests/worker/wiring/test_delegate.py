@@ -13,12 +13,12 @@ from tests.world.anthropic import Anthropic
 from tests.world.replies import accept, cannot_tell, reject
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.store import open_store
+from worker.clock import SystemClock
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import InputError
 from worker.judge.task_judgement import Ruling, criteria_from, dossier_of
 from worker.settings import ModelAccess, Settings
-from worker.system_clock import SystemClock
 from worker.wiring.delegate import enriched, judge_output, open_judge
 
 CRITERIA = "The table has the columns name and price."

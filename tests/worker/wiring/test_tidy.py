@@ -14,10 +14,10 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
 from worker.adapters.redis.leaving import Leaving
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
 from worker.settings import AppCredentials
-from worker.system_clock import SystemClock
 from worker.wiring.app import Court, open_court
 
 GONE, STAYS = pull().installation_id, InstallationId(200)

@@ -11,6 +11,7 @@ from typing import Final
 from worker.adapters.anthropic.prices import TYPICAL_OUTPUT, worst_case
 from worker.adapters.anthropic.size import size_of
 from worker.adapters.anthropic.thinking import most_output
+from worker.clock import SystemClock
 from worker.domain.ports import Prompt, Reply
 from worker.domain.value import Value, replace
 from worker.errors import Unavailable
@@ -19,7 +20,6 @@ from worker.evaluation.bench.rows import Raw, read_row
 from worker.judge.context import Bench
 from worker.judge.llm.client import with_room
 from worker.settings import ModelAccess
-from worker.system_clock import SystemClock
 
 SAMPLE: Final = 100
 TOKENS_PER_BYTE: Final = Decimal("0.3")

@@ -13,6 +13,7 @@ from pathlib import Path
 from traceback import format_exc
 from typing import Final, NamedTuple
 
+from worker.clock import SystemClock
 from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
 from worker.evaluation.bench.judge_row import sit
 from worker.evaluation.bench.rows import Raw, read_lines, read_row
@@ -21,7 +22,6 @@ from worker.evaluation.bench.run_folder import Pages, pages
 from worker.evaluation.process_pool import spread
 from worker.judge.context import Bench
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 from worker.wiring.judge import Payer, open_bench
 
 

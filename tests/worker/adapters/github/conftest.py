@@ -16,10 +16,10 @@ from tests.world.contract import violations
 from tests.world.github_bench import Exchange, GitHub
 from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.pull_requests import GitHubPullSource, looking
+from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.settings import AppCredentials, Settings, Timing
-from worker.system_clock import SystemClock
 
 INSTALLATION = InstallationId(100)
 

@@ -20,12 +20,12 @@ from worker.adapters.github.client import MOST_OPEN, AppAccess, Call, app_access
 from worker.adapters.github.pull_requests import GitHubPullSource, looking
 from worker.adapters.github.responses import Permission, PullState
 from worker.adapters.redis import keys
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Left
 from worker.domain.value import replace
 from worker.errors import Forbidden, Gone, RateLimited, SettingError, Unavailable
 from worker.settings import AppCredentials, Settings
-from worker.system_clock import SystemClock
 
 
 class Counter:

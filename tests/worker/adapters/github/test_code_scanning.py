@@ -14,13 +14,13 @@ from tests.worker.adapters.github.test_rate_limits import Page
 from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.code_scanning import GitHubScans
 from worker.adapters.github.rate_limits import LEAST, Need
+from worker.clock import SystemClock
 from worker.domain.check.code_scanning import Refusal
 from worker.domain.config.app_permissions import OptIn, asked
 from worker.domain.ports import Left
 from worker.domain.request.judge_request import PullRef
 from worker.errors import Gone, RateLimited, Unavailable
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 RUN: dict[str, Any] = {
     "tool": {"driver": {"name": "Assay", "rules": []}},

@@ -9,10 +9,10 @@ from tests.worker.adapters.github.conftest import Place
 from worker.adapters.github import deliveries, installations
 from worker.adapters.github.client import Api, key_api
 from worker.adapters.github.deliveries import GitHubDeliveries
+from worker.clock import SystemClock
 from worker.domain.request.missed_deliveries import Sent
 from worker.errors import Gone
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 AGES_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 

@@ -13,9 +13,9 @@ from tests.worker.adapters.github.conftest import Place
 from tests.world.contract import violations
 from worker.adapters.github.doctor import clock_skew, examine, of_installation
 from worker.adapters.github.installations import AccountView, InstallationView
+from worker.clock import SystemClock
 from worker.domain.value import replace
 from worker.settings import AppCredentials, Settings
-from worker.system_clock import SystemClock
 
 HEARD = {"pull_request", "issue_comment", "check_run", "push", "merge_group"}
 GRANTED = {

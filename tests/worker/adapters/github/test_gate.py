@@ -8,11 +8,11 @@ from pydantic import SecretStr
 from tests.worker.adapters.github.conftest import Place
 from tests.worker.adapters.github.test_doctor import GRANTED
 from worker.adapters.github.gate import look
+from worker.clock import SystemClock
 from worker.domain.check.branch_protection import Gate, Requirement
 from worker.domain.value import replace
 from worker.errors import Forbidden, Unavailable
 from worker.settings import AppCredentials, Settings
-from worker.system_clock import SystemClock
 
 OURS = 4711
 

@@ -6,9 +6,9 @@ from worker.adapters.github.ci_checks import Report
 from worker.adapters.github.client import Api
 from worker.adapters.github.errors import BadRequest
 from worker.adapters.github.logs import MOST_LOGS, TAIL_CHARACTERS, JobLogs, last_lines, with_logs
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiCheck
 from worker.errors import AssayError, Forbidden, Gone, RateLimited, Unavailable
-from worker.system_clock import SystemClock
 
 JOB = "https://github.com/acme/widgets/actions/runs/77/job/"
 

@@ -10,10 +10,10 @@ from pydantic import SecretStr
 from tests.worker.adapters.github.conftest import INSTALLATION, Place
 from worker.adapters.github.client import Api
 from worker.adapters.github.one_repository import Numbers, as_app, inside, installation_of, numbers
+from worker.clock import SystemClock
 from worker.domain.value import replace
 from worker.errors import Forbidden, Unavailable
 from worker.settings import AppCredentials, Settings
-from worker.system_clock import SystemClock
 
 
 def test_github_tells_the_numbers_of_a_repository_of_which_nothing_was_heard(place: Place, settings: Settings) -> None:

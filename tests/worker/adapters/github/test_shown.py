@@ -10,6 +10,7 @@ from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess, app_access
 from worker.adapters.github.rate_limits import LEAST, Need
 from worker.adapters.github.shown import GitHubShown
+from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.ports import Left
 from worker.domain.request.judge_request import JudgeRequest
@@ -17,7 +18,6 @@ from worker.errors import RateLimited
 from worker.judge.merge_group import Published
 from worker.publishing.check_runs import no_lease
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 CHANGE = {"a.py": "x = 1\ny = 3\n"}
 ACCEPTED = CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS)

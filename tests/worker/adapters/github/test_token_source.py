@@ -11,12 +11,12 @@ from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github.public_api import PublicPull
 from worker.adapters.github.pull_requests import GitHubPullSource
 from worker.adapters.github.token_source import open_public_pull, open_token_source
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiState, UnreadReason
 from worker.domain.value import replace
 from worker.dossier.assemble import complete
 from worker.errors import InputError
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 CHANGE = {"a.py": "x = 1\ny = 3\n"}
 

@@ -10,10 +10,10 @@ from pytest_httpserver import HTTPServer
 
 from tests.worker.adapters.github.conftest import Place
 from worker.adapters.github.week import opened_this_week
+from worker.clock import SystemClock
 from worker.domain.value import replace
 from worker.errors import Gone
 from worker.settings import Settings
-from worker.system_clock import SystemClock
 
 NOW = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ from tests.worker.adapters.redis.played import on_record, pull
 from worker.adapters.redis import keys
 from worker.adapters.redis.book import Bounded
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.verdict.budget import Bill, Caps
 from worker.errors import BudgetReached, LeaseLost
-from worker.system_clock import SystemClock
 
 TEN, FOUR = Decimal("0.10"), Decimal("0.04")
 

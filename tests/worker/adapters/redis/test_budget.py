@@ -22,11 +22,11 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.budget import RedisPurse
 from worker.adapters.redis.client import items, text
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, base_mark
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.budget import Bill, Cap, Caps, Density, Level, Reservation, usd_of
 from worker.errors import BudgetReached, LeaseLost
-from worker.system_clock import SystemClock
 
 CENT = Decimal("0.01")
 TODAY = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)

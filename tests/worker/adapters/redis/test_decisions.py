@@ -12,10 +12,10 @@ from worker.adapters.redis.decisions import MOST_ANSWERS
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.waiting_keys import ASKS
+from worker.clock import SystemClock
 from worker.domain.check.overrides import NOTHING, Contest, Override, Reviewed
 from worker.domain.ids import DeliveryId, EvalId
 from worker.domain.request.judge_request import Arrival, Trigger
-from worker.system_clock import SystemClock
 
 OVERRIDE = Override(login="alice", reason="canary-words", at=AT, eval_id=EvalId("e1"))
 CONTEST = Contest(login="bob", reason="canary-words", at=AT)

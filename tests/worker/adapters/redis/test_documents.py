@@ -11,6 +11,7 @@ from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import whole
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
 from worker.domain.ids import base_mark
 from worker.domain.value import replace
@@ -21,7 +22,6 @@ from worker.judge.rubric import load_prompt, load_rubric
 from worker.publishing.status import Silent
 from worker.scheduling.pipeline import CiPatience, Deps, assemble, patience_with, still_running
 from worker.scheduling.record import Keepers
-from worker.system_clock import SystemClock
 
 OWN, OWNERS = ConfigOrigin.REPOSITORY, ConfigOrigin.ORGANISATION
 MAIN = base_mark("main")

@@ -11,11 +11,11 @@ from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
 from worker.adapters.redis.pull_requests import Finish, Limits, Taken
 from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
 from worker.domain.check.overrides import Contest, Override
 from worker.domain.ids import EvalId
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.budget import Caps
-from worker.system_clock import SystemClock
 
 LEFT = timedelta(days=90)
 REMEMBERED = (keys.ledger, keys.decisions, keys.spent)

@@ -31,6 +31,7 @@ from worker.adapters.redis.client import text
 from worker.adapters.redis.intake import Outcome, ask, lifetime_s
 from worker.adapters.redis.pull_requests import Finish, Limits, Taken
 from worker.adapters.redis.store import Store, open_store
+from worker.clock import SystemClock
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, base_mark
 from worker.domain.value import replace
@@ -43,7 +44,6 @@ from worker.publishing.status import Silent
 from worker.scheduling.pipeline import CiPatience, Deps, assemble
 from worker.scheduling.record import Keepers
 from worker.settings import Timing
-from worker.system_clock import SystemClock
 
 CANARY_LINE = "    return canary_in_the_source_7f3a()"
 CANARY_TOKEN = b"ghs_canaryTokenOfTheInstallation"

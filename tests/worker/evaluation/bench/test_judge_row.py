@@ -5,11 +5,11 @@ import pytest
 from tests.worker.evaluation.bench.made import BROKEN_DIFF, STUB, change, row
 from tests.worker.judge.courtroom import bench
 from tests.worker.signals.made import plain_dossier
+from worker.clock import SystemClock
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.bench.judge_row import OTHER, sit
 from worker.evaluation.bench.rows import Row
 from worker.judge.context import Bench
-from worker.system_clock import SystemClock
 
 
 def court() -> Bench:

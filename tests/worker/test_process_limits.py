@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from worker.memory import end_beyond
+from worker.process_limits import end_beyond
 
 TAKES = """
 import resource, sys
-from worker.memory import end_beyond
+from worker.process_limits import end_beyond
 
 for most in map(int, sys.argv[1:]):
     end_beyond(most)

@@ -6,7 +6,7 @@ import sys
 
 SPEAKER = """
 import logging
-from worker.logs import log_json
+from worker.log import log_json
 
 log_json("INFO")
 logging.getLogger("worker.x").info("judged %s", "it", extra={"fence": 7})
