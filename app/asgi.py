@@ -30,7 +30,7 @@ from app.api import Api, api_routes
 from app.api_verdicts import Verdicts, verdict_routes
 from app.connections import LOOK_SECONDS, Bounded, Watch
 from app.health import Outcome, Tally, health_routes
-from app.intake import Intake
+from app.ingest.intake import Intake
 from app.setup import SetupDoor, closed_routes, opened, setup_routes
 from app.webhooks import PATH, Deliver, Door, Lock, Tell, deliveries, respond, webhook_route
 from worker.adapters.redis.async_client import Lane

@@ -136,7 +136,7 @@ def _app(settings: Settings) -> Iterator[Examined]:
         words = f"{missing('ASSAY_APP_ID')} Without an App, `assay judge` works, and `assay up` serves /setup, which makes one."
         yield Examined("GitHub App", Health.MISSING, words)
         return
-    from app.events import SUBSCRIBED
+    from app.ingest.events import SUBSCRIBED
     from worker.adapters.github.doctor import examine
 
     yield Examined("Webhook secret", Health.OK, f"{len(settings.app.webhook_secrets)} set")

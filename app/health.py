@@ -13,7 +13,7 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
 
-from app.intake import Intake
+from app.ingest.intake import Intake
 from worker.adapters.redis.encryption import LACKS_KEY
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable

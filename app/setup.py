@@ -16,7 +16,7 @@ from litestar import MediaType, Request, Response, get, post
 from litestar.handlers import HTTPRouteHandler
 from structlog.typing import FilteringBoundLogger
 
-from app.events import SUBSCRIBED
+from app.ingest.events import SUBSCRIBED
 from app.setup_exchange import CodeRefused, exchange
 from app.setup_pages import STYLE_HASH, Form, closed_page, confirm_page, done_page, form_page, refused_page
 from worker.adapters.redis.setup import declined_in

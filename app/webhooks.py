@@ -29,12 +29,12 @@ from msgspec import Struct
 from msgspec.json import encode
 
 from app.begun import Begun, begun
-from app.events import translate
-from app.facts import Event, Ignored
 from app.health import Outcome, Tally
-from app.intake import Intake
-from app.payloads import Delivery, Envelope, Malformed, taken
-from app.slim import slim
+from app.ingest.event_types import Event, Ignored
+from app.ingest.events import translate
+from app.ingest.intake import Intake
+from app.ingest.payloads import Delivery, Envelope, Malformed, taken
+from app.ingest.slim import slim
 from worker.adapters.redis.intake import Outcome as Taken
 from worker.domain.ids import DeliveryId
 from worker.errors import Unavailable

@@ -42,14 +42,14 @@ MUTATIONS = (
     ),
     Mutation(
         "events: our own check runs are not known as ours",
-        "app/on_check.py",
+        "app/ingest/checks.py",
         '    if is_ours(run.app, delivery):\n        return Ignored("own_check_run")\n',
         '    if not is_ours(run.app, delivery):\n        return Ignored("own_check_run")\n',
         "test_the_door.py",
     ),
     Mutation(
         "commands: a command in a code block counts",
-        "app/on_comment.py",
+        "app/ingest/comments.py",
         "    found = parse_command(text)\n",
         '    found = parse_command(text.replace("`", "").strip())\n',
         "test_commands.py",

@@ -81,7 +81,7 @@ def test_no_text_that_people_read_is_about_somebody_or_nobody() -> None:
     about = re.compile(r"\b(?:some|any|every|no)body\b|\bwhoever\b", re.IGNORECASE)
     found = [
         (path.name, text)
-        for path in (*read, *(ROOT / "app").glob("*.py"))
+        for path in (*read, *(ROOT / "app").rglob("*.py"))
         for text in texts_in(ast.parse(path.read_text()))
         if about.search(text)
     ]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.events import TABLE, translate
-from app.payloads import Delivery, Envelope, Malformed, read
+from app.ingest.events import TABLE, translate
+from app.ingest.payloads import Delivery, Envelope, Malformed, read
 from tests.app.served import OUR_APP, ServedDoor
 from tests.world.examples import Example, examples
 from worker.domain.check.check_run import HELPFUL, external_id

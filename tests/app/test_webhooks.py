@@ -12,7 +12,7 @@ import pytest
 from litestar.types import HTTPRequestEvent, Receive
 
 from app import webhooks
-from app.payloads import Delivery
+from app.ingest.payloads import Delivery
 from app.webhooks import LARGEST_BODY, QUICK_TEXT, Held, Lock, Refused, Room, has_long_text, read_body
 from tests.app.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
 from worker.adapters.redis import keys

@@ -12,8 +12,8 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from app.events import TABLE, Ignored, translate
-from app.payloads import Delivery, Envelope
+from app.ingest.events import TABLE, Ignored, translate
+from app.ingest.payloads import Delivery, Envelope
 from tests.worker.adapters.redis.played import AT, settings
 from tests.worker.judge.making import dossier
 from tests.world.anthropic import MODEL, Anthropic

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from app.events import Ignored, translate
-from app.payloads import Delivery, Envelope
+from app.ingest.events import Ignored, translate
+from app.ingest.payloads import Delivery, Envelope
 from tests.worker.adapters.redis.played import HEAD, settings
 from tests.worker.judge.making import dossier
 from tests.worker.test_metis import PLACE, STUB, Bench

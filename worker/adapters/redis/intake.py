@@ -129,7 +129,7 @@ class Arrived(Protocol):
 
 
 class Wanting(Protocol):
-    """What the door reads of a JudgeRequest; the web writes one without making it (`app.wishes`)."""
+    """What the door reads of a JudgeRequest; the web writes one without making it (`app.ingest.wishes`)."""
 
     @property
     def pull(self) -> PullRef: ...

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.events import SUBSCRIBED
+from app.ingest.events import SUBSCRIBED
 from worker.domain.config.app_permissions import (
     CORE,
     EXTRAS,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from app.commands import command_lines
+from app.ingest.slash_commands import command_lines
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.domain.config.command_permissions import RIGHTS, Refusal, Role

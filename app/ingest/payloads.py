@@ -1,6 +1,6 @@
 """What we read of GitHub's deliveries: slim models that leave everything else unread.
 
-Does not decide what a delivery means (`app.events` does). Invariant: a value that exists has the types
+Does not decide what a delivery means (`app.ingest.events` does). Invariant: a value that exists has the types
 that it says, nothing was converted; what does not fit is one Malformed that names the field, what was
 expected and which kind of value was found, never the value itself.
 """
@@ -324,7 +324,7 @@ class InstalledPayload(InstallationPayload):
 class Delivery(Struct, frozen=True):
     """One verified delivery, opened no further than its envelope. `our_app_id` tells our checks from others'.
 
-    `found`: what `app.slim` took out of the body for all shapes together, so that it is gone through once.
+    `found`: what `app.ingest.slim` took out of the body for all shapes together, so that it is gone through once.
     """
 
     delivery_id: DeliveryId

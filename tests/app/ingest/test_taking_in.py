@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from app.facts import (
+from app.ingest.event_types import (
     AppMoved,
     BranchMoved,
     CiMoved,
@@ -26,8 +26,8 @@ from app.facts import (
     PullReopened,
     Seen,
 )
-from app.intake import Intake
-from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
+from app.ingest.intake import Intake
+from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from tests.worker.adapters.redis.played import becomes_due
 from worker.adapters.redis import keys
 from worker.adapters.redis.async_client import Lane

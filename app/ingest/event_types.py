@@ -1,7 +1,7 @@
 """What a delivery may mean to us: the events, each with the facts that we use of it.
 
-Does not read deliveries (`app.on_*` do), decides nothing, and validates nothing again: that was done as it was read
-(`app.payloads`), and is once more where something is written down. Invariant: closed facts; of a text is kept what was read out
+Does not read deliveries (`app.ingest.pull_request` and others do), decides nothing, and validates nothing again: that was done as it was read
+(`app.ingest.payloads`), and is once more where something is written down. Invariant: closed facts; of a text is kept what was read out
 of it, never the text, but for what somebody told us on purpose with a command.
 """
 

@@ -1,17 +1,17 @@
-"""The page docs/triggers.md, made of the table in `app.events`.
+"""The page docs/triggers.md, made of the table in `app.ingest.events`.
 
 Pure. Invariant: every row of the table is on the page, with the permission and the subscription that it takes.
 """
 
 from typing import Final
 
-from app.events import TABLE, Row
+from app.ingest.events import TABLE, Row
 from worker.domain.config.app_permissions import NEEDED_BY, UNASKED
 
 HEAD: Final = """\
 # What Assay reacts to
 
-Made of the table in `app/events.py`. What is not here is ignored, by name, in the answer to the delivery.
+Made of the table in `app/ingest/events.py`. What is not here is ignored, by name, in the answer to the delivery.
 Which permission an event takes is what GitHub wants of an App that subscribes to it; `always` comes without either.
 
 | event | what it does | permission | subscription |

@@ -1,7 +1,7 @@
 """Body -> the few of its values that any of our shapes looks at, in one pass over the bytes.
 
 A delivery is 36 KB of addresses that nobody reads; what is read of it fits on a page. Does not check what it finds and complains
-of nothing (`app.payloads` does both). Invariant: what is there has the value that the whole body read by a shape would give it;
+of nothing (`app.ingest.payloads` does both). Invariant: what is there has the value that the whole body read by a shape would give it;
 whatever is odd about a body is left to that, and nothing is found here.
 """
 
@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypedDict, TypeGuard, Union, cast, get_args, 
 from msgspec import DecodeError
 from msgspec.json import Decoder
 
-from app.payloads import Slim
+from app.ingest.payloads import Slim
 
 
 def slim(body: bytes) -> object:

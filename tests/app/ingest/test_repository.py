@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.facts import AppMoved, BranchMoved, Event, GroupTold, Ignored, IssueChanged, Seen
-from tests.app.deliveries import ABOUT, OLD, SHA, SOMEWHERE, push, seen
+from app.ingest.event_types import AppMoved, BranchMoved, Event, GroupTold, Ignored, IssueChanged, Seen
+from tests.app.ingest.deliveries import ABOUT, OLD, SHA, SOMEWHERE, push, seen
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import InstallationId, RepositoryId
 

@@ -12,7 +12,7 @@ from typing import Final, assert_never
 from anyio import to_thread
 from msgspec.structs import asdict
 
-from app.facts import (
+from app.ingest.event_types import (
     AppMoved,
     BranchMoved,
     CiMoved,
@@ -30,8 +30,8 @@ from app.facts import (
     Seen,
     ThumbGiven,
 )
-from app.noting import to_happening
-from app.wishes import named, to_wish
+from app.ingest.noting import to_happening
+from app.ingest.wishes import named, to_wish
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.async_client import Lane
 from worker.adapters.redis.merge_groups import Groups

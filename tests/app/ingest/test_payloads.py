@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.payloads import Envelope, Malformed, PullRequestPayload, kind, read
+from app.ingest.payloads import Envelope, Malformed, PullRequestPayload, kind, read
 
 SHA = "1" * 40
 

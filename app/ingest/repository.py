@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from app.facts import AppMoved, BranchMoved, GroupTold, Ignored, IssueChanged, Seen
-from app.payloads import (
+from app.ingest.event_types import AppMoved, BranchMoved, GroupTold, Ignored, IssueChanged, Seen
+from app.ingest.payloads import (
     Delivery,
     GroupPayload,
     InstallationPayload,

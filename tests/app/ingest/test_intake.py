@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.facts import (
+from app.ingest.event_types import (
     BranchMoved,
     CiMoved,
     CommandGiven,
@@ -27,10 +27,10 @@ from app.facts import (
     Seen,
     ThumbGiven,
 )
-from app.intake import again, to_asks, to_greeting, to_group
-from app.noting import to_happening
-from app.wishes import Wished, named, to_wish
-from tests.app.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
+from app.ingest.intake import again, to_asks, to_greeting, to_group
+from app.ingest.noting import to_happening
+from app.ingest.wishes import Wished, named, to_wish
+from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from worker.adapters.redis.intake import NO_HEAD, Named, written
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from app.events import SUBSCRIBED, TABLE
-from app.facts import Event, Ignored
-from app.payloads import Malformed
-from app.triggers import page
-from tests.app.deliveries import seen
+from app.ingest.event_types import Event, Ignored
+from app.ingest.events import SUBSCRIBED, TABLE
+from app.ingest.payloads import Malformed
+from app.ingest.trigger_docs import page
+from tests.app.ingest.deliveries import seen
 from tests.world.examples import Example, examples
 from worker.domain.config.app_permissions import NEEDED_BY, UNASKED
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[3] / "docs"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ sets alone.
 
 from datetime import datetime
 
-from app.facts import (
+from app.ingest.event_types import (
     BranchMoved,
     CiMoved,
     CommandGiven,

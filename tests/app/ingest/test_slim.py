@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app import on_comment
-from app.payloads import (
+from app.ingest import comments
+from app.ingest.payloads import (
     CheckRunPayload,
     Envelope,
     Malformed,
@@ -17,14 +17,14 @@ from app.payloads import (
     Slim,
     taken,
 )
-from app.slim import slim
-from tests.app.deliveries import ABOUT, ALICE, listed
+from app.ingest.slim import slim
+from tests.app.ingest.deliveries import ABOUT, ALICE, listed
 from tests.world.examples import Example, examples
 
 SHA = "1" * 40
 
 
-assert on_comment  # as in the door: who else makes shapes is heard of
+assert comments  # as in the door: who else makes shapes is heard of
 
 
 def every(shape: type[Slim]) -> list[type[Slim]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.facts import (
+from app.ingest.event_types import (
     Edit,
     HeadFact,
     Ignored,
@@ -17,7 +17,7 @@ from app.facts import (
     PullReopened,
     ReviewAsked,
 )
-from tests.app.deliveries import ALICE, BOT, HERE, OLD, SHA, pull_request
+from tests.app.ingest.deliveries import ALICE, BOT, HERE, OLD, SHA, pull_request
 from worker.domain.request.judge_request import AuthorKind
 
 CASE = "Retries.\n\n```assay\nsummary: Retries on 503\n```\n"

@@ -6,9 +6,8 @@ counts. Which pull requests a commit is the head of is not asked of a delivery: 
 
 from typing import Final
 
-from app.facts import CiMoved, CommandGiven, HeadRerun, Ignored, RerunPressed, ThumbGiven
-from app.on_pull import is_person, pull_ref
-from app.payloads import (
+from app.ingest.event_types import CiMoved, CommandGiven, HeadRerun, Ignored, RerunPressed, ThumbGiven
+from app.ingest.payloads import (
     App,
     CheckedPull,
     CheckRun,
@@ -20,6 +19,7 @@ from app.payloads import (
     StatusPayload,
     WorkflowRunPayload,
 )
+from app.ingest.pull_request import is_person, pull_ref
 from worker.domain.check.check_run import CONTEST, HELPFUL, NOT_HELPFUL, REJUDGE, pull_number
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import CommandName

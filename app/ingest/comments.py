@@ -9,10 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from app.commands import Command, CommandError, parse_command
-from app.facts import CommandGiven, Fact, Ignored, PersonSpoke
-from app.on_pull import pull_ref
-from app.payloads import (
+from app.ingest.event_types import CommandGiven, Fact, Ignored, PersonSpoke
+from app.ingest.payloads import (
     Account,
     Comment,
     CommentPayload,
@@ -20,6 +18,8 @@ from app.payloads import (
     LineCommentPayload,
     ReviewPayload,
 )
+from app.ingest.pull_request import pull_ref
+from app.ingest.slash_commands import Command, CommandError, parse_command
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import CommandName, PullRef, ReviewRef
 

@@ -1,7 +1,7 @@
 """Event -> Wish: which pull request is to be judged, and why; what a JudgeRequest says, before it is written down.
 
 Pure. Does not know when that is (`adapters/redis/lua/want.lua` does), and validates nothing again: that was done as it was read
-(`app.payloads`), and is once more when a judge takes it up. Invariant: who wrote it and whether it is a draft go along; and when
+(`app.ingest.payloads`), and is once more when a judge takes it up. Invariant: who wrote it and whether it is a draft go along; and when
 a head came is kept, whatever else asks for its judging afterwards.
 """
 
@@ -10,7 +10,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from app.facts import (
+from app.ingest.event_types import (
     Edit,
     Fact,
     HeadFact,

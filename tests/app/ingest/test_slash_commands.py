@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.commands import LONGEST, LONGEST_WORD, MAYBE, Command, CommandError, command_lines, parse_command
+from app.ingest.slash_commands import LONGEST, LONGEST_WORD, MAYBE, Command, CommandError, command_lines, parse_command
 from worker.domain.request.judge_request import LONGEST_REASON, CommandName
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.facts import CiMoved, CommandGiven, Event, HeadRerun, Ignored, RerunPressed, ThumbGiven
-from tests.app.deliveries import (
+from app.ingest.event_types import CiMoved, CommandGiven, Event, HeadRerun, Ignored, RerunPressed, ThumbGiven
+from tests.app.ingest.deliveries import (
     ABOUT,
     BOT,
     HERE,

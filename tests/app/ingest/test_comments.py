@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.facts import CommandGiven, Event, Ignored, PersonSpoke
-from tests.app.deliveries import ABOUT, ALICE, BOT, HERE, OUR_APP, SHA, comment, commented, seen
+from app.ingest.event_types import CommandGiven, Event, Ignored, PersonSpoke
+from tests.app.ingest.deliveries import ABOUT, ALICE, BOT, HERE, OUR_APP, SHA, comment, commented, seen
 from worker.domain.request.judge_request import CommandName, ReviewRef
 
 REJUDGE: dict[str, Any] = {"login": "alice", "command": CommandName.REJUDGE}

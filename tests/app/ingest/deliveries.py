@@ -3,10 +3,10 @@
 import json
 from typing import Any, Final
 
-from app.events import translate
-from app.facts import Event, Ignored
-from app.payloads import Delivery, Envelope, read
-from app.slim import slim
+from app.ingest.event_types import Event, Ignored
+from app.ingest.events import translate
+from app.ingest.payloads import Delivery, Envelope, read
+from app.ingest.slim import slim
 from worker.domain.check.check_run import external_id
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef

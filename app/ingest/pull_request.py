@@ -1,6 +1,6 @@
 """Deliveries about a pull request itself: opened, pushed to, edited, closed ...
 
-Pure. Does not decide when it is judged (`app.intake` says why, `adapters/redis/lua/want.lua` when). Invariant: who opened it, and whether
+Pure. Does not decide when it is judged (`app.ingest.intake` says why, `adapters/redis/lua/want.lua` when). Invariant: who opened it, and whether
 it is a draft, travel with every event, so that each one alone suffices.
 """
 
@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple, TypedDict
 
-from app.facts import (
+from app.ingest.event_types import (
     Edit,
     Ignored,
     PullClosed,
@@ -20,7 +20,7 @@ from app.facts import (
     PullReopened,
     ReviewAsked,
 )
-from app.payloads import Account, Delivery, PullRequest, PullRequestPayload, RepositoryPayload
+from app.ingest.payloads import Account, Delivery, PullRequest, PullRequestPayload, RepositoryPayload
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.request.judge_request import AuthorKind, PullRef
 from worker.dossier.case_fence import case_fence

@@ -1,0 +1,1 @@
+"""Turn a webhook payload into an Event and what it asks for."""
