@@ -16,7 +16,7 @@ def serve(arguments: argparse.Namespace) -> Answer:
     """Run the web door until it is told to stop. Without an App, it serves the page that creates one."""
     settings = _ready(arguments.end_with)
     require_usable_app(settings, is_needed=False)
-    from app.asgi import run_web
+    from app.web.asgi import run_web
 
     run_web(settings)
     return Answer(Exit.ACCEPT)

@@ -54,14 +54,14 @@ LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 OURS = """
 import json, sys
-from app.asgi import run_web
+from app.web.asgi import run_web
 from worker.settings import read_settings
 run_web(read_settings(json.loads(sys.argv[1])))
 """
 BARE = """
 import asyncio, collections, hmac, sys, typing, uvicorn
 from msgspec import json
-from app.asgi import Server, listen
+from app.web.asgi import Server, listen
 
 Head = typing.TypedDict("Head", {"sha": str})
 Pull = typing.TypedDict("Pull", {"number": int, "draft": bool, "head": Head})

@@ -35,7 +35,7 @@ class Mutation:
 MUTATIONS = (
     Mutation(
         "door: any signature opens",
-        "app/webhooks.py",
+        "app/web/webhooks.py",
         "if not self.lock.opens(signature, body):",
         "if not (self.lock.opens(signature, body) or body):",
         "test_the_door.py",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pydantic import SecretStr
 
-from tests.app.served import ServedDoor, served, settings
+from tests.app.web.served import ServedDoor, served, settings
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store, open_store
 

@@ -12,7 +12,7 @@ from app import commands_wait
 from app.arguments import parser
 from app.exits import Exit
 from tests.app.assay_command import environment
-from tests.app.served import ServedDoor
+from tests.app.web.served import ServedDoor
 from tests.worker.adapters.redis.played import AT, HEAD, KEY, NEWER, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
@@ -62,7 +62,7 @@ def test_neither_the_web_nor_a_queue_is_loaded_to_wait(judged: Store, redis_serv
     done = subprocess.run(waited, env=environ, capture_output=True, text=True, check=True, timeout=100)
     told, _, loaded = done.stdout.rpartition("loaded ")
     assert "rejected, half finished" in told
-    assert {"litestar", "app.asgi", "uvicorn", "rq", "githubkit", "anthropic"}.isdisjoint(loaded.split())
+    assert {"litestar", "app.web.asgi", "uvicorn", "rq", "githubkit", "anthropic"}.isdisjoint(loaded.split())
 
 
 def test_what_was_replaced_is_no_verdict(judged: Store) -> None:

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from app.asgi import create_app
-from app.metrics_port import telling
-from tests.app.served import PATH, ServedDoor, payload, served, settings, standard_headers
+from app.web.asgi import create_app
+from app.web.metrics_port import telling
+from tests.app.web.served import PATH, ServedDoor, payload, served, settings, standard_headers
 from tests.golden.golden import Golden
 from tests.world.redis import Redis
 from worker.adapters.redis.store import open_store

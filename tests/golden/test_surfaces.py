@@ -1,7 +1,7 @@
 """What scripts and operators rely on: commands, options, exit codes, variables, names in logs, keys in Redis.
 
 The configuration's schema is held by docs/assay.schema.json, those of verdict and check run by docs/*.schema.json, the fields of
-events by docs/events.md and the figures of `/metrics` by `tests/app/test_metrics.py`: each has a test of its own.
+events by docs/events.md and the figures of `/metrics` by `tests/app/web/test_metrics.py`: each has a test of its own.
 """
 
 import argparse

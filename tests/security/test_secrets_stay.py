@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from pydantic import SecretStr
 
-from tests.app.served import SECRET, SHA, ServedDoor, payload
+from tests.app.web.served import SECRET, SHA, ServedDoor, payload
 from tests.conversations.conftest import Open, another_world, anthropic_server, github
 from tests.worker.adapters.redis.played import AT, HEAD, pull, settings
 from tests.worker.adapters.redis.test_kept import CANARY_TOKEN, entry, judging, kept

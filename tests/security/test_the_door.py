@@ -11,9 +11,9 @@ import anyio.lowlevel
 import pytest
 from litestar.types import HTTPRequestEvent
 
-from app.connections import HEAD_SECONDS, LARGEST_HEAD, REST_SECONDS
-from app.health import Outcome, Tally
-from app.webhooks import (
+from app.web.health import Outcome, Tally
+from app.web.timeouts import HEAD_SECONDS, LARGEST_HEAD, REST_SECONDS
+from app.web.webhooks import (
     BODY_SECONDS,
     LARGEST_BODY,
     QUICK_BODY,
@@ -27,7 +27,7 @@ from app.webhooks import (
     read_body,
 )
 from bench.slow_bodies import GROWS_MIB, measure
-from tests.app.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
+from tests.app.web.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
 from tests.worker.adapters.redis.played import becomes
 from worker.adapters.redis import keys
 from worker.adapters.redis.waiting_keys import ASKS
@@ -202,8 +202,8 @@ def test_many_unfinished_bodies_take_little_memory_and_deliveries_pass_beside_th
 def test_of_too_many_connections_those_that_are_awaited_for_longest_are_closed(
     door: ServedDoor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.connections.MOST_CONNECTIONS", 20)
-    monkeypatch.setattr("app.connections.GIVE_WAY", 5)
+    monkeypatch.setattr("app.web.timeouts.MOST_CONNECTIONS", 20)
+    monkeypatch.setattr("app.web.timeouts.GIVE_WAY", 5)
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(BODY)}\r\nContent-Length: {len(BODY)}\r\n\r\n"
     slow: list[socket.socket] = []
     for _ in range(30):

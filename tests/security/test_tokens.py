@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.app.served import ServedDoor
+from tests.app.web.served import ServedDoor
 from tests.worker.adapters.redis.played import AT, HEAD, pull, wish
 from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.evaluation.stats.told import completed, outcome

@@ -1,6 +1,6 @@
 """What `/metrics` tells of all processes together: how it stands, and what was counted since the store began.
 
-Does not word anything (`app.metrics` does) and decides nothing: a figure that is lost is lost. Invariant: the names of all
+Does not word anything (`app.web.metrics` does) and decides nothing: a figure that is lost is lost. Invariant: the names of all
 figures are closed sets, and hold no repository, no pull request and no person.
 """
 

@@ -7,7 +7,7 @@ from threading import Timer
 import httpx
 import pytest
 
-from tests.app.served import ServedDoor
+from tests.app.web.served import ServedDoor
 from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.publishing.test_review_requests import recorded

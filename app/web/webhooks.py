@@ -28,13 +28,13 @@ from litestar.types import HTTPScope, Receive, ReceiveMessage, Scope, Send
 from msgspec import Struct
 from msgspec.json import encode
 
-from app.begun import Begun, begun
-from app.health import Outcome, Tally
 from app.ingest.event_types import Event, Ignored
 from app.ingest.events import translate
 from app.ingest.intake import Intake
 from app.ingest.payloads import Delivery, Envelope, Malformed, taken
 from app.ingest.slim import slim
+from app.web.begun import Begun, begun
+from app.web.health import Outcome, Tally
 from worker.adapters.redis.intake import Outcome as Taken
 from worker.domain.ids import DeliveryId
 from worker.errors import Unavailable

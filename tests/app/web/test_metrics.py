@@ -14,10 +14,10 @@ import yaml
 from inline_snapshot import snapshot
 from pydantic import SecretStr
 
-from app.health import Outcome, Tally
-from app.metrics import exposition, of_process, of_store
-from app.metrics_port import figures, telling
-from tests.app.served import settings
+from app.web.health import Outcome, Tally
+from app.web.metrics import exposition, of_process, of_store
+from app.web.metrics_port import figures, telling
+from tests.app.web.served import settings
 from tests.worker.adapters.redis.played import pull, wish
 from tests.world.redis import Redis
 from worker.adapters.redis.metrics import BOUNDS_S, Count, Figures, Histogram, Span, Standing
@@ -28,7 +28,7 @@ from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.errors import SettingError
 from worker.settings import read_settings
 
-ALERTS = Path(__file__).parents[2] / "docs" / "alerts.yml"
+ALERTS = Path(__file__).parents[3] / "docs" / "alerts.yml"
 EMPTY = Histogram((0,) * (len(BOUNDS_S) + 1), 0.0)
 STANDING = Standing(3, 2, 4.25, 1, 1, 9, has_dispatcher=True, is_paused=False, errands={"open_check": 5, "command": 6})
 FIGURES = Figures(
@@ -200,7 +200,7 @@ def test_a_reader_who_gets_no_answer_is_a_line_of_the_log_and_nothing_else(
 
     with telling(("127.0.0.1", 0), fails) as url, pytest.raises(httpx.RemoteProtocolError):
         httpx.get(url)
-    assert [(one.levelname, one.message) for one in caplog.records if one.name == "app.metrics_port"] == [
+    assert [(one.levelname, one.message) for one in caplog.records if one.name == "app.web.metrics_port"] == [
         ("WARNING", "a reader of the figures got no answer")
     ]
     assert capfd.readouterr() == ("", "")

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from html import escape
 from typing import Final
 
-from app.setup_exchange import Made
+from app.web.setup_exchange import Made
 from worker.domain.config.app_manifest import Manifest, Wish, is_here
 from worker.domain.config.app_permissions import CORE, EXTRAS, OFFERED, SWITCHES, Level, OptIn
 from worker.domain.value import Value

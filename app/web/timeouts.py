@@ -1,7 +1,7 @@
 """Connections to the door: one whose request does not come whole in time, or whose head grows too long, is closed.
 
 Uvicorn waits for all of that for ever, so that as many silent connections as there are file descriptors would keep GitHub out. Does
-not read a request, and does not answer it (`app.webhooks` refuses a body before it is closed here). Invariant: who sends no whole
+not read a request, and does not answer it (`app.web.webhooks` refuses a body before it is closed here). Invariant: who sends no whole
 head holds a connection for HEAD_SECONDS at most, and LARGEST_HEAD bytes of memory; and who sends no whole body, be it read by
 anybody or not, for REST_SECONDS more; each to LOOK_SECONDS.
 """

@@ -26,13 +26,13 @@ from litestar.types import HTTPScope
 from msgspec.json import encode
 from structlog.typing import FilteringBoundLogger
 
-from app.api import Api, api_routes
-from app.api_verdicts import Verdicts, verdict_routes
-from app.connections import LOOK_SECONDS, Bounded, Watch
-from app.health import Outcome, Tally, health_routes
 from app.ingest.intake import Intake
-from app.setup import SetupDoor, closed_routes, opened, setup_routes
-from app.webhooks import PATH, Deliver, Door, Lock, Tell, deliveries, respond, webhook_route
+from app.web.api import Api, api_routes
+from app.web.api_verdicts import Verdicts, verdict_routes
+from app.web.health import Outcome, Tally, health_routes
+from app.web.setup import SetupDoor, closed_routes, opened, setup_routes
+from app.web.timeouts import LOOK_SECONDS, Bounded, Watch
+from app.web.webhooks import PATH, Deliver, Door, Lock, Tell, deliveries, respond, webhook_route
 from worker.adapters.redis.async_client import Lane
 from worker.adapters.redis.store import Store, await_redis, open_store
 from worker.clock import SystemClock
@@ -218,7 +218,7 @@ def _metrics(settings: Settings, store: Store, tally: Tally) -> Generator[None]:
     if settings.metrics_address is None:
         yield
         return
-    from app.metrics_port import figures, telling  # noqa: PLC0415 - a door that nobody watches needs none of it
+    from app.web.metrics_port import figures, telling  # noqa: PLC0415 - a door that nobody watches needs none of it
 
     with telling(settings.metrics_address, lambda: figures(store, tally, SystemClock())) as url:
         json_log(sys.stderr, settings.log_level).info("metrics", url=url)

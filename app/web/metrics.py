@@ -1,6 +1,6 @@
 """What Prometheus reads: every figure in its text format.
 
-Does not count and does not listen (`app.metrics_port` does). Invariant: a name stands once, with its type and what it
+Does not count and does not listen (`app.web.metrics_port` does). Invariant: a name stands once, with its type and what it
 means; a label's value is a word of a closed set or an installation's number: no repository, no person.
 """
 

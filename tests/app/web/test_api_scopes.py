@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from litestar.routes import HTTPRoute
 
-from app.asgi import create_app
-from tests.app.served import ServedDoor, settings
+from app.web.asgi import create_app
+from tests.app.web.served import ServedDoor, settings
 from tests.worker.adapters.redis.played import AT
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId

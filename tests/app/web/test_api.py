@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.served import ServedDoor
+from tests.app.web.served import ServedDoor
 from tests.worker.adapters.redis.played import pull
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome
@@ -138,7 +138,7 @@ def test_a_laptops_pull_request_has_a_long_number(door: ServedDoor, store: Store
 def test_one_question_counts_no_more_for_many_installations_than_for_one(
     door: ServedDoor, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.api.AT_MOST", 3)
+    monkeypatch.setattr("app.web.api.AT_MOST", 3)
     told(store)
     told(store, OTHER)
     made = token(store, HERE, OTHER)

@@ -7,8 +7,8 @@ from html import unescape
 from inline_snapshot import snapshot
 from pydantic import SecretStr
 
-from app.setup_exchange import Made
-from app.setup_pages import Form, closed_page, confirm_page, done_page, form_page, lines, refused_page
+from app.web.setup_exchange import Made
+from app.web.setup_pages import Form, closed_page, confirm_page, done_page, form_page, lines, refused_page
 from worker.domain.config.app_manifest import manifest, wish
 
 HOME = "https://assay.example.org"

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.begun import Begun, begun
+from app.web.begun import Begun, begun
 
 
 async def given(value: int) -> int:

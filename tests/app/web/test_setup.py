@@ -16,10 +16,10 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from app.asgi import create_app, listen, web_server
-from app.setup import opened
-from app.setup_pages import STYLE_HASH
-from tests.app.served import PATH, ServedDoor, settings
+from app.web.asgi import create_app, listen, web_server
+from app.web.setup import opened
+from app.web.setup_pages import STYLE_HASH
+from tests.app.web.served import PATH, ServedDoor, settings
 from tests.world.contract import violations
 from tests.world.github_bench import GitHub
 from tests.world.redis import Redis

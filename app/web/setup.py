@@ -17,8 +17,8 @@ from litestar.handlers import HTTPRouteHandler
 from structlog.typing import FilteringBoundLogger
 
 from app.ingest.events import SUBSCRIBED
-from app.setup_exchange import CodeRefused, exchange
-from app.setup_pages import STYLE_HASH, Form, closed_page, confirm_page, done_page, form_page, refused_page
+from app.web.setup_exchange import CodeRefused, exchange
+from app.web.setup_pages import STYLE_HASH, Form, closed_page, confirm_page, done_page, form_page, refused_page
 from worker.adapters.redis.setup import declined_in
 from worker.adapters.redis.store import Store
 from worker.domain.config.app_manifest import (

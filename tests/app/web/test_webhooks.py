@@ -11,10 +11,10 @@ import httpx
 import pytest
 from litestar.types import HTTPRequestEvent, Receive
 
-from app import webhooks
 from app.ingest.payloads import Delivery
-from app.webhooks import LARGEST_BODY, QUICK_TEXT, Held, Lock, Refused, Room, has_long_text, read_body
-from tests.app.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
+from app.web import webhooks
+from app.web.webhooks import LARGEST_BODY, QUICK_TEXT, Held, Lock, Refused, Room, has_long_text, read_body
+from tests.app.web.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
 from worker.adapters.redis import keys
 from worker.adapters.redis.waiting_keys import ASKS, HAPPENINGS
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId

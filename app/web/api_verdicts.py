@@ -16,7 +16,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 from pydantic import TypeAdapter, ValidationError
 
-from app.api import Api
+from app.web.api import Api
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.wait_status import seen_pulls
 from worker.domain.check.wait_status import Awaited, awaited

@@ -18,7 +18,7 @@ from uuid import uuid4
 import httpx
 from pydantic import SecretStr
 
-from app.asgi import create_app, listen, web_server
+from app.web.asgi import create_app, listen, web_server
 from tests.world.redis import Redis
 from worker.adapters.redis.store import open_store
 from worker.settings import AppCredentials, Settings, Timing

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from app.health import Outcome, Tally
-from tests.app.served import PATH, SHA, ServedDoor, payload, served, standard_headers
+from app.web.health import Outcome, Tally
+from tests.app.web.served import PATH, SHA, ServedDoor, payload, served, standard_headers
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId, RepositoryId

@@ -1,6 +1,6 @@
 """The listener of `/metrics`: an address of its own, so that what faces GitHub tells nobody how we fare.
 
-Does not word the figures (`app.metrics` does). Runs in threads of its own, so that it answers however busy the door is.
+Does not word the figures (`app.web.metrics` does). Runs in threads of its own, so that it answers however busy the door is.
 Invariant: it answers GET /metrics and nothing else, and a Redis that does not answer is a figure, not an error.
 """
 
@@ -14,8 +14,8 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from typing import Any, Final
 
-from app.health import Tally
-from app.metrics import CONTENT_TYPE, exposition, of_process, of_store, without_store
+from app.web.health import Tally
+from app.web.metrics import CONTENT_TYPE, exposition, of_process, of_store, without_store
 from worker.adapters.redis.store import Store
 from worker.domain.ports import Clock
 from worker.errors import Unavailable

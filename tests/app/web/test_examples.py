@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.ingest.events import TABLE, translate
 from app.ingest.payloads import Delivery, Envelope, Malformed, read
-from tests.app.served import OUR_APP, ServedDoor
+from tests.app.web.served import OUR_APP, ServedDoor
 from tests.world.examples import Example, examples
 from worker.domain.check.check_run import HELPFUL, external_id
 from worker.domain.ids import DeliveryId

@@ -14,14 +14,14 @@ from typing import Any
 import httpx
 import pytest
 
-from app.asgi import listen
-from tests.app.served import PATH, SECRET, payload, standard_headers
+from app.web.asgi import listen
+from tests.app.web.served import PATH, SECRET, payload, standard_headers
 from tests.world.redis import Redis
 from worker.errors import SettingError
 
-ROOT = Path(__file__).resolve().parents[2]
-RUN = "from app.asgi import run_web; from worker.settings import read_settings; import json, sys; run_web(read_settings(json.loads(sys.argv[1])))"
-LOADED = "import app.asgi, json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
+ROOT = Path(__file__).resolve().parents[3]
+RUN = "from app.web.asgi import run_web; from worker.settings import read_settings; import json, sys; run_web(read_settings(json.loads(sys.argv[1])))"
+LOADED = "import app.web.asgi, json, sys; print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
 HEAVY = {"rq", "githubkit", "anthropic", "cryptography", "redis", "httpx", "httpx2", "tree_sitter"}
 
 

@@ -1,0 +1,1 @@
+"""Serve HTTP: webhooks, the API, health, metrics and the set-up pages."""
