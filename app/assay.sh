@@ -12,7 +12,7 @@ for python in "$folder/python3" "$folder/python"; do
     [ -x "$python" ] && exec "$python" -I -c '
 import sys
 try:
-    from app.cli import run
+    from app.cli.main import run
 except KeyboardInterrupt:
     sys.exit(130)
 except BaseException as error:

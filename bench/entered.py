@@ -55,7 +55,7 @@ def run_traced(log: str, arguments: list[str]) -> None:
     threading.settrace(enter)
     sys.settrace(enter)
     sys.argv = ["assay", *arguments]
-    from app.cli import run  # noqa: PLC0415 - what it enters is to be seen
+    from app.cli.main import run  # noqa: PLC0415 - what it enters is to be seen
 
     run()
 

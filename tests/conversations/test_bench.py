@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pytest_httpserver import HTTPServer
 
-from tests.app.assay_command import ASSAY, assay, environment
+from tests.app.cli.assay_command import ASSAY, assay, environment
 from tests.worker.evaluation.bench.made import DONE, STUB, row, written
 from tests.world.anthropic import Anthropic, Held
 from tests.world.replies import cannot_tell
@@ -179,7 +179,7 @@ def test_without_matplotlib_the_report_has_its_tables_and_says_what_to_install(
         "import importlib.util as u\nfind = u.find_spec\n"
         "u.find_spec = lambda name, package=None: None if name == 'matplotlib' else find(name, package)\n"
     )
-    program = f"{'' if there else hide}from app.cli import run\nrun()"
+    program = f"{'' if there else hide}from app.cli.main import run\nrun()"
     done = subprocess.run([sys.executable, "-I", "-c", program, *arguments], env=told, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert ("Install `assay[bench]`" in (out / "report.md").read_text()) is not there

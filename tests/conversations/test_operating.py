@@ -142,7 +142,7 @@ def version_before(tmp_path: Path) -> Path:
 def start(world: World, command: str, code: Path) -> Process:
     """The same command of another version."""
     environment = {**world.product.environment, "PYTHONPATH": str(code), "PYTHONSAFEPATH": "1"}
-    program = (sys.executable, "-m", "app.cli")
+    program = (sys.executable, "-m", "app.cli.main")
     process = Process.start(command, environment, world.product.log, program)
     world.product.processes.append(process)
     return process

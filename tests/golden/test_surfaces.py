@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from app.arguments import parser
-from app.exits import Exit
+from app.cli.exit_codes import Exit
+from app.cli.parser import parser
 from tests.golden.golden import Golden
 from tests.golden.log_names import log_names
 from tests.golden.redis_keys import is_durable

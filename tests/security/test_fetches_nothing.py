@@ -13,7 +13,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request as Asked
 from werkzeug import Response as Answered
 
-from tests.app.assay_command import assay, environment
+from tests.app.cli.assay_command import assay, environment
 from tests.conversations.conftest import anthropic_server, github, product, redis, stage, world
 from tests.worker.adapters.github.conftest import INSTALLATION, Drawer
 from tests.worker.adapters.github.test_client import another_key
@@ -41,8 +41,8 @@ CALLERS: Final = {
 WHO_MAY_CALL: Final = {
     "app/web/api_verdicts.py": "waits, and calls nobody",
     "app/web/asgi.py": "listens",
-    "app/commands_up.py": "starts our own commands",
-    "app/commands_wait.py": "the Assay that the caller names",
+    "app/cli/up.py": "starts our own commands",
+    "app/cli/wait.py": "the Assay that the caller names",
     "app/web/timeouts.py": "listens",
     "app/web/metrics_port.py": "listens",
     "app/web/setup_exchange.py": "ASSAY_GITHUB_API_URL",

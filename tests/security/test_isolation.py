@@ -14,7 +14,7 @@ INSTALLED = Path(sys.executable).with_name("assay")
 HOSTILE = "import os\nos.write(2, b'ran: ' + __file__.encode())\nos._exit(0)\n"
 MODULES = (
     "app/__init__.py",
-    "app/cli.py",
+    "app/cli/main.py",
     "worker/__init__.py",
     "worker/dossier/parser_sandbox.py",
     "sitecustomize.py",
@@ -57,7 +57,7 @@ def run(program: Path, *arguments: str, cwd: Path, **environ: str) -> subprocess
         pytest.param({}, id="the working directory alone"),
         pytest.param({"PYTHONPATH": "."}, id="PYTHONPATH"),
         pytest.param({"PYTHONHOME": "."}, id="PYTHONHOME"),
-        pytest.param({"PYTHONUSERBASE": ".", "PYTHONSTARTUP": "app/cli.py"}, id="the user's site"),
+        pytest.param({"PYTHONUSERBASE": ".", "PYTHONSTARTUP": "app/cli/main.py"}, id="the user's site"),
     ],
 )
 def test_nothing_of_the_judged_checkout_runs(program: Path, environ: dict[str, str], checkout: Path) -> None:

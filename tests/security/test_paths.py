@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.assay_command import assay, environment
+from tests.app.cli.assay_command import assay, environment
 from tests.worker.adapters.git.laptop import Laptop, texts
 from tests.worker.judge.making import dossier
 from worker.adapters.git.checkout import Inputs

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pytest_httpserver import HTTPServer
 
-from app.arguments import parser
-from app.cli import main
-from app.commands_evaluate import book_of
-from app.exits import Exit
+from app.cli.evaluate import book_of
+from app.cli.exit_codes import Exit
+from app.cli.main import main
+from app.cli.parser import parser
 from tests.worker.adapters.redis.played import KEY
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, judged, order, rubric
@@ -246,7 +246,7 @@ def test_a_run_that_is_taken_up_after_midnight_goes_on_with_its_money_until_all_
     run_of = ("--since", "7d", "--override-caps", "--max-usd")
     stopped = told(capsys, *run_of, "1")
     assert (stopped["answered"], stopped["left"]) == (1, 1)
-    monkeypatch.setattr("app.commands_evaluate.SystemClock", Tomorrow)
+    monkeypatch.setattr("app.cli.evaluate.SystemClock", Tomorrow)
     again = told(capsys, *run_of, "1")
     assert (again["answered"], again["left"], len(anthropic.asked)) == (1, 1, 1), "its money is spent"
     assert told(capsys, *run_of, "100")["answered"] == 2

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.arguments import parser
-from app.commands_doctor import doctor
+from app.cli.doctor import doctor
+from app.cli.parser import parser
 from tests.worker.adapters.redis.played import KEY, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier, rubric

@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from app.cli import main
-from app.exits import Exit
+from app.cli.exit_codes import Exit
+from app.cli.main import main
 from tests.worker.adapters.redis.played import KEY
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, DEFAULT, judged, order, rubric, terms

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.arguments import parser
-from app.cli import main
-from app.commands_doctor import doctor
-from app.exits import Exit
+from app.cli.doctor import doctor
+from app.cli.exit_codes import Exit
+from app.cli.main import main
+from app.cli.parser import parser
 from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier, judged

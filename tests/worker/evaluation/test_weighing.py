@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.cli import main
-from app.exits import Exit
+from app.cli.exit_codes import Exit
+from app.cli.main import main
 from tests.worker.adapters.redis.played import AT, HEAD, KEY, pull
 from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.watching import (

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from pytest_httpserver import HTTPServer
 
-from app.cli import main
-from tests.app.assay_command import ASSAY
+from app.cli.main import main
+from tests.app.cli.assay_command import ASSAY
 from tests.worker.adapters.redis.played import KEY, becomes, wish
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, EVER, ROOT, judged, order, rubric, surveyor, terms

@@ -1,0 +1,1 @@
+"""Run the commands of `assay`, one file per command."""

@@ -1,0 +1,62 @@
+"""`assay case`: drafts the author's case of the branch that is checked out here, and says what code will say of one.
+
+Does not judge, and stores nothing. Invariant: 0 is a case without anything to mend, 2 one with.
+"""
+
+import argparse
+from typing import Final
+
+from app.cli.exit_codes import Answer, Exit
+from app.cli.matter import checkout_source, read_text
+from app.cli.page import page
+from worker.clock import SystemClock
+from worker.domain.dossier.dossier import Dossier
+from worker.dossier.assemble import complete
+from worker.dossier.case import CaseError, read_block, read_case_file
+from worker.dossier.case_fence import case_fence
+from worker.dossier.parser_sandbox import tasting
+from worker.errors import InputError
+from worker.judge.checks.case_check import check_case
+from worker.judge.checks.case_draft import draft_claims
+from worker.publishing.texts.case import checked, draft, unreadable
+
+NO_CASE: Final = (
+    "holds no case: expected a fenced `assay` block, or the YAML or JSON of one. `assay case new` drafts one."
+)
+
+
+def case(arguments: argparse.Namespace) -> Answer:
+    """Draft a case, or check one."""
+    if arguments.answer == "new":
+        dossier = _dossier(arguments, None)
+        with tasting():
+            return Answer(Exit.ACCEPT, draft(dossier.pull_request.title, draft_claims(dossier)))
+    return check(arguments)
+
+
+def check(arguments: argparse.Namespace) -> Answer:
+    """Say what code will say of the case in a file, or of the one in the description."""
+    if arguments.file == arguments.issue == "-":
+        raise InputError("FILE and --issue can't both read standard input. Name a file for one of them.")
+    text = read_text(arguments.file, "assay case check")
+    description = "--body" if arguments.body else "the last commit's message"
+    name = "standard input" if arguments.file == "-" else arguments.file or description
+    dossier = _dossier(arguments, None) if text is None else None
+    text = dossier.pull_request.body if dossier else text or ""
+    fence = case_fence(text)
+    if fence is None and (dossier or read_case_file(text) is None):
+        raise InputError(f"{name} {NO_CASE}")
+    reading = read_block(fence.text if fence else text)
+    if isinstance(reading.case, CaseError):
+        before = fence.start + 1 if fence else 0
+        line = None if reading.case.line is None else before + reading.case.line
+        return Answer(Exit.USAGE, unreadable(name, line, reading.case.message, page()))
+    with tasting():
+        found = check_case(dossier or _dossier(arguments, text), reading.case, reading.unread)
+    return Answer(Exit.USAGE if found.to_mend else Exit.ACCEPT, checked(name, found, page()))
+
+
+def _dossier(arguments: argparse.Namespace, case_text: str | None) -> Dossier:
+    """What the branch and the options say, with the files that the case cites."""
+    source = checkout_source(arguments, case_text)
+    return complete(source.dossier(source.request(SystemClock().now())))

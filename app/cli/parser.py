@@ -1,0 +1,455 @@
+"""The commands and their options.
+
+Does not run them (`app.cli.main` does) and imports none of them before it is called. Invariant: what a command costs to name is a
+line: where one is called, only its options are made.
+"""
+
+import argparse
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final, NamedTuple, NoReturn
+
+from app.cli.exit_codes import Answer
+
+EXITS: Final = """\
+exit codes: 0 accept, 1 reject, 2 the call or the settings have to change,
+            3 abstain (not judged), 4 Assay itself failed, 130 interrupted"""
+
+EXAMPLES: Final = """\
+examples:
+  assay judge --example           a tiny repository with a half finished change
+  assay judge --issue ISSUE.md    this branch against its merge base
+  assay judge acme/widgets#12     a pull request on GitHub; nothing is posted
+"""
+
+FILES_AND_TEXTS: Final = (
+    ("--base", "REF", "what the branch started from (default: the remote's main branch)"),
+    ("--head", "REF", "what to judge (default: HEAD)"),
+    ("--issue", "FILE", "the issue that it answers, in Markdown; - reads standard input"),
+    ("--case", "FILE", "the author's case (default: the `assay` block of --body or of the last commit)"),
+    ("--body", "TEXT", "the pull request's description (default: the last commit's message)"),
+    ("--save-dossier", "FILE", "keep what was judged, to judge it again with --dossier"),
+)
+EVAL_ID: Final = "the verdict's id, as the check and `assay judge` print it"
+MOST_JOBS: Final = 256
+DAY_S: Final = 86_400
+RUBRIC: Final = "a rubric's file, or `default` for the one that ships with Assay"
+WHEN: Final = "a date or a time like 2026-11-20T15:00Z, or how long ago like 7d, 24h"
+UNTIL: Final = "how long, like 90m, 2h or 3d, or a time like 2026-11-20T15:00Z"
+EVERYWHERE: Final = "the repository; without one: all of them"
+WEEK: Final = "also estimate what the model costs for a week of this repository's pull requests"
+GATE: Final = "also say what is missing in this repository for the check to be required"
+TIERS: Final = "code checks alone, the model too where they are not certain, or the model always"
+
+Options = Callable[[argparse.ArgumentParser], None]
+
+
+class Command(NamedTuple):
+    """`run`: the module and the function that answers it, given the arguments. `told`: what `--help` says first."""
+
+    name: str
+    words: str
+    run: str
+    options: Options
+    told: str = ""
+    ending: str | None = None
+
+    def __call__(self, arguments: argparse.Namespace) -> Answer:
+        module, _, function = self.run.partition(":")
+        return getattr(import_module(module), function)(arguments)
+
+
+def no_options(_: argparse.ArgumentParser) -> None:
+    """The command has none."""
+
+
+def judge_options(judge: argparse.ArgumentParser) -> None:
+    what = judge.add_mutually_exclusive_group()
+    what.add_argument(
+        "target", nargs="?", metavar="TARGET",
+        help="OWNER/REPO#N or a pull request's URL; none: the branch that is checked out here",
+    )  # fmt: skip
+    what.add_argument("--dossier", metavar="FILE", help="judge a recorded dossier; - reads standard input")
+    what.add_argument(
+        "--output", metavar="FILE", help="judge the output of a delegated task; FILE.jsonl: of many, with criteria each"
+    )
+    what.add_argument("--example", action="store_true", help="make a tiny repository and judge it")
+    for option, metavar, words in FILES_AND_TEXTS:
+        judge.add_argument(option, metavar=metavar, help=words)
+    judge.add_argument("--criteria", metavar="FILE", help="with --output: what it has to meet, in Markdown")
+    judge.add_argument("--junit", metavar="FILE", action="append", help="JUnit XML as a result of CI; may be repeated")
+    judge.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
+    printed = judge.add_mutually_exclusive_group()
+    printed.add_argument("--format", choices=("text", "json", "sarif"), help="what is printed (default: text)")
+    printed.add_argument("--json", action="store_true", help="print the verdict as JSON and nothing else")
+
+
+def bench_options(bench: argparse.ArgumentParser) -> None:
+    bench.add_argument("files", nargs="+", metavar="FILE", help="JSON lines, packed with gzip or not")
+    bench.add_argument(
+        "--out", type=place, metavar="DIR", required=True, help="where verdicts and report go; a stopped run goes on"
+    )
+    bench.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
+    bench.add_argument(
+        "--rubric", type=place, metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)"
+    )
+    bench.add_argument("--against", type=place, metavar="DIR", help="compare with an earlier run, dossier by dossier")
+    bench.add_argument(
+        "--max-usd",
+        type=dollars,
+        metavar="N",
+        help="the most that models may cost this run, with all that --out cost before",
+    )
+    bench.add_argument(
+        "--record",
+        action="store_true",
+        help="tell of the verdicts on the stream, for `assay stats --subject benchmark`",
+    )
+    bench.add_argument("--jobs", type=jobs, metavar="N", help="processes (default: one for each core)")
+
+
+def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
+    evaluate.add_argument("--since", metavar="T", default="7d", help=f"{WHEN} (default: 7d)")
+    evaluate.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
+    evaluate.add_argument(
+        "--subject",
+        choices=("submission", "merge_group", "ci_check", "pull_request"),
+        default="submission",
+        help="default: submission; ci_check and pull_request are weighed anew by code alone, at $0; the rows of a "
+        "benchmark are judged anew by `assay bench`",
+    )
+    evaluate.add_argument(
+        "--rubric",
+        metavar="FILE",
+        help="judge by this rubric (default: the one that ships with Assay); of a ci_check or pull_request the weights, "
+        "or the rubric by which its submissions were judged anew",
+    )
+    evaluate.add_argument("--model", metavar="NAME", help="judge with this model (default: ASSAY_MODEL)")
+    evaluate.add_argument(
+        "--repository", type=repository, metavar="OWNER/REPO", help="only what was judged in this one"
+    )
+    evaluate.add_argument(
+        "--max-usd",
+        type=dollars,
+        metavar="N",
+        help="the most that models may cost, with what this same command has cost before",
+    )
+    evaluate.add_argument(
+        "--override-caps", action="store_true", help="let --max-usd alone bound it: no pull request's or day's budget"
+    )
+    evaluate.add_argument("--dry-run", action="store_true", help="say how many and at what cost; judge nothing")
+    evaluate.add_argument(
+        "--jobs",
+        type=jobs,
+        metavar="N",
+        help="processes here (default: the workers of a running server; without one, a process for each core)",
+    )
+    evaluate.add_argument("--json", action="store_true", help="print what came of it as JSON and nothing else")
+
+
+def rubric_options(rubric: argparse.ArgumentParser) -> None:
+    what = rubric.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    check = what.add_parser("check", help="read a rubric strictly: what is wrong is named by its path")
+    check.add_argument("file", metavar="FILE", help=RUBRIC)
+    check.set_defaults(answer="check")
+    diff = what.add_parser("diff", help="which recorded changes two rubrics decide otherwise, at $0")
+    diff.add_argument("before", metavar="A", help=RUBRIC)
+    diff.add_argument("now", metavar="B", help=RUBRIC)
+    diff.add_argument(
+        "--prompt", metavar="FILE", help="hold what was judged with this prompt by B against what was with ours by A"
+    )
+    diff.add_argument("--since", metavar="T", default="30d", help=f"{WHEN} (default: 30d)")
+    diff.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
+    diff.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    diff.set_defaults(answer="diff")
+    promote = what.add_parser("promote", help="let a signal reject alone again that demoted itself")
+    promote.add_argument("signal", metavar="SIGNAL")
+    promote.add_argument("--installation", metavar="N", type=number, required=True, help="as the notice names it")
+    promote.set_defaults(answer="promote")
+
+
+def config_options(config: argparse.ArgumentParser) -> None:
+    what = config.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    check = what.add_parser("check", help="read a file strictly: its mistakes by line, or every key with who sets it")
+    check.add_argument("file", nargs="?", metavar="FILE", help="default: .github/assay.yml of this checkout")
+    check.add_argument("--organisation", metavar="FILE", help="what holds for all repositories of the owner")
+    check.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    check.set_defaults(answer="check")
+    what.add_parser("schema", help="print the JSON Schema, for editors").set_defaults(answer="schema")
+    what.add_parser("reference", help="print every key with its default and an example").set_defaults(
+        answer="reference"
+    )
+
+
+def case_options(case: argparse.ArgumentParser) -> None:
+    what = case.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    new = what.add_parser("new", help="draft the block: each criterion with the changed places that speak of it")
+    new.set_defaults(answer="new")
+    check = what.add_parser("check", help="say what code will say of a case: exit code 0 fine, 2 something to mend")
+    check.add_argument("file", nargs="?", metavar="FILE", help="- reads standard input (default: the description)")
+    check.set_defaults(answer="check")
+    for command in (new, check):
+        command.set_defaults(junit=None)
+        for option, metavar, words in FILES_AND_TEXTS:
+            if option in ("--base", "--head", "--issue", "--body"):
+                command.add_argument(option, metavar=metavar, help=words)
+
+
+def process_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--end-with", type=int, metavar="PID", help=argparse.SUPPRESS)
+
+
+def doctor_options(doctor: argparse.ArgumentParser) -> None:
+    doctor.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=WEEK)
+    doctor.add_argument("--repo", type=repository, metavar="OWNER/REPO", help=GATE)
+    doctor.add_argument("--strict", action="store_true", help="exit 2 for warnings, too")
+
+
+def show_options(show: argparse.ArgumentParser) -> None:
+    show.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID)
+    show.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+
+
+def replay_options(replay: argparse.ArgumentParser) -> None:
+    replay.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID)
+    replay.add_argument(
+        "--ask", action="store_true", help="judge anew, as a new entry; costs what asking the model does"
+    )
+    replay.add_argument("--model", metavar="NAME", help="judge anew with this model")
+    replay.add_argument("--rubric", metavar="FILE", help="judge anew by this rubric")
+    replay.add_argument("--json", action="store_true", help="print what came of it as JSON and nothing else")
+
+
+def report_options(report: argparse.ArgumentParser) -> None:
+    report.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID)
+    report.add_argument("--out", metavar="FILE", help="default: assay-report-EVAL_ID.json here; - prints it")
+
+
+def forget_options(forget: argparse.ArgumentParser) -> None:
+    forget.add_argument("repository", metavar="OWNER/REPO")
+    forget.add_argument("--yes", action="store_true", help="delete it; without this, only say what is stored")
+
+
+def pause_options(command: argparse.ArgumentParser) -> None:
+    resume_options(command)
+    command.add_argument("--until", metavar="T", help=f"{UNTIL} (default: until it is resumed)")
+    command.add_argument("--reason", metavar="TEXT", help="why, in a sentence: it stands on every check")
+    command.add_argument("--by", metavar="NAME", help="whose name stands on every check (default: yours here)")
+    command.add_argument("--list", action="store_true", help="only show where judging is paused, until when, and why")
+
+
+def resume_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=EVERYWHERE)
+    command.add_argument("--repo", type=repository, metavar="OWNER/REPO", help="the same")
+
+
+def token_options(token: argparse.ArgumentParser) -> None:
+    actions = token.add_subparsers(title="what to do", metavar="create|list|revoke", required=True, dest="action")
+    create = actions.add_parser("create", help="make one, and print it once")
+    create.add_argument("name", metavar="NAME", type=token_name, help="what it is for: letters, digits and -_.")
+    create.add_argument(
+        "--installation", metavar="NUMBER", type=installation, action="append", required=True,
+        help="an installation whose figures it reads; may be repeated",
+    )  # fmt: skip
+    actions.add_parser("list", help="all that were made and not revoked, without the tokens")
+    revoke = actions.add_parser("revoke", help="have one open nothing any more")
+    revoke.add_argument("name", metavar="NAME", type=token_name)
+
+
+def stats_options(stats: argparse.ArgumentParser) -> None:
+    stats.add_argument("--from", dest="since", metavar="T", help=f"{WHEN} (default: 7d)")
+    stats.add_argument("--to", dest="until", metavar="T", help=f"{WHEN} (default: now)")
+    stats.add_argument(
+        "--subject", metavar="KIND", help="submission (default), merge_group, ci_check, pull_request, benchmark, all"
+    )
+    stats.add_argument(
+        "--group-by", metavar="WHAT", help="author_agent (default), judge_kind, rubric, repository, category, none"
+    )
+    stats.add_argument(
+        "--min-confidence", metavar="N", help="means and percentiles of verdicts at least this confident"
+    )
+    stats.add_argument(
+        "--agreement-window", metavar="N", help="how far apart two scores may be to agree (default: 0.15)"
+    )
+    stats.add_argument("--view", metavar="WHICH", help="verdicts (default), opinions or canaries")
+    what = stats.add_mutually_exclusive_group()
+    what.add_argument(
+        "--would-block", action="store_true", help="what would have been blocked, and what people did about it"
+    )
+    what.add_argument(
+        "--overrides", action="store_true", help="what people did about rejects, by signal, category and rubric"
+    )
+    what.add_argument("--agents", action="store_true", help="agents' scorecards")
+    installations_option(stats)
+    stats.add_argument("--json", action="store_true", help="print the answers as JSON and nothing else")
+
+
+def history_options(history: argparse.ArgumentParser) -> None:
+    history.add_argument("pull", type=pull_request, metavar="OWNER/REPO#N")
+    history.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+
+
+def wait_options(wait: argparse.ArgumentParser) -> None:
+    wait.add_argument("commit", metavar="OWNER/REPO@SHA")
+    wait.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="wait so many seconds (default: 600)")
+    wait.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+
+
+def export_options(export: argparse.ArgumentParser) -> None:
+    export.add_argument(
+        "--format", choices=("jsonl", "csv", "parquet"), default="jsonl", help="default: jsonl; parquet is an extra"
+    )
+    export.add_argument("--since", metavar="T", help=f"{WHEN} (default: 7d)")
+    export.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
+    export.add_argument("--out", metavar="FILE", default="-", help="default: standard output")
+    installations_option(export)
+
+
+def seconds(given: str) -> float:
+    """A number of seconds, from 0 to a day."""
+    if not re.fullmatch(r"\d{1,5}(\.\d{1,3})?", given) or float(given) > DAY_S:
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {DAY_S}, found {given!r}")
+    return float(given)
+
+
+def installations_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--installation", metavar="NUMBER", type=installation, action="append",
+        help="only of this installation; may be repeated",
+    )  # fmt: skip
+
+
+COMMANDS: Final = (
+    Command(
+        "judge", "judge a branch, a pull request or a recorded dossier; posts nothing",
+        "app.cli.judge:judge", judge_options,
+        "Judge the current branch, a pull request on GitHub, or a recorded dossier.\nPosts nothing.", EXAMPLES + EXITS,
+    ),
+    Command(
+        "bench", "judge recorded dossiers by the hundred, and report how right that was",
+        "app.cli.bench:bench", bench_options,
+        "Judge recorded dossiers, and report how right that was. The format of a line: docs/bench.md.",
+    ),
+    Command("up", "run all of Assay: Redis if none is configured, web door, dispatcher and worker", "app.cli.up:up", no_options),
+    Command("serve", "run the web door alone", "app.cli.serve:serve", process_options),
+    Command("work", "run dispatcher and worker alone", "app.cli.serve:work", process_options),
+    Command("doctor", "check every setting and connection, and say what to do", "app.cli.doctor:doctor", doctor_options),
+    Command("show", "tell all that is on record of a verdict", "app.cli.audit:show", show_options),
+    Command(
+        "replay", "judge a recorded dossier again: with the recorded replies at $0, or anew",
+        "app.cli.audit:replay", replay_options,
+    ),
+    Command(
+        "report", "write a verdict's dossier without its secrets, to report a wrong verdict",
+        "app.cli.audit:report", report_options,
+    ),
+    Command(
+        "evaluate", "judge the recorded changes of a window anew, by another rubric or model, and compare",
+        "app.cli.evaluate:evaluate", evaluate_options,
+    ),
+    Command("rubric", "check a rubric, or compare two of them on what is on record", "app.cli.rubric:rubric", rubric_options),
+    Command("config", "check a repository's .github/assay.yml", "app.cli.config:config", config_options),
+    Command("stats", "quality, cost, agreement and backlog of what was judged", "app.cli.stats:stats", stats_options),
+    Command(
+        "history", "a pull request's verdicts, and what was done about them", "app.cli.stats:history", history_options
+    ),
+    Command(
+        "case", "draft the author's case of this branch, or check one", "app.cli.case:case", case_options,
+        "Draft the block that says where each criterion is met, or say what code will say of one. How to write one: docs/case.md.",
+    ),
+    Command("wait", "wait for the verdict on one commit", "app.cli.wait:wait", wait_options),
+    Command("export", "write verdicts as lines, for other programs", "app.cli.export:export", export_options),
+    Command("forget", "delete all that is stored about a repository", "app.cli.audit:forget", forget_options),
+    Command(
+        "pause", "stop judging in a repository or everywhere, for a while: checks are neutral, no model is asked",
+        "app.cli.pause:pause", pause_options,
+    ),
+    Command(
+        "token", "who may read the figures over HTTP: create, list, revoke",
+        "app.cli.token:token", token_options,
+    ),
+    Command("resume", "go on judging where it was paused", "app.cli.pause:resume", resume_options),
+)  # fmt: skip
+
+
+def parser(called: str | None = None) -> argparse.ArgumentParser:
+    """The options of all commands, or of the one that is *called*, which is made sooner."""
+    top = argparse.ArgumentParser(
+        prog="assay",
+        description="Judges agent-written pull requests:\na proper solution, or does it just happen to pass?",
+        epilog=EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action=ShowVersion, nargs=0, help="print the version")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for one in [one for one in COMMANDS if one.name == called] or COMMANDS:
+        told = one.told or f"{one.words[0].upper()}{one.words[1:]}."
+        made = commands.add_parser(
+            one.name, help=one.words, description=told, epilog=one.ending,
+            formatter_class=argparse.RawDescriptionHelpFormatter if one.ending else argparse.HelpFormatter,
+        )  # fmt: skip
+        one.options(made)
+        made.set_defaults(run=one)
+    return top
+
+
+class ShowVersion(argparse.Action):
+    """Looks the version up only when somebody asks: that takes longer than all the rest of `--help`."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version
+
+        print(f"assay {version('assay')}")
+        parser.exit()
+
+
+def place(text: str) -> str:
+    """What a shell makes of a variable that is not set is refused, and not taken for "here" or for "none"."""
+    if not text:
+        raise argparse.ArgumentTypeError(f"expected a path, found {text!r}")
+    return text
+
+
+def jobs(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to {MOST_JOBS}, found {text!r}")
+    return int(text)
+
+
+def number(text: str) -> int:
+    if not re.fullmatch(r"\d{1,18}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected a number, found {text!r}")
+    return int(text)
+
+
+def dollars(text: str) -> Any:
+    from decimal import Decimal
+
+    if not re.fullmatch(r"\d{1,6}(\.\d{1,9})?", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected dollars like 2.50, found {text!r}")
+    return Decimal(text)
+
+
+def token_name(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]{1,64}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected up to 64 letters, digits and -_., found {text!r}")
+    return text
+
+
+def installation(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:  # noqa: PLR2004 - as long as GitHub's may be
+        raise argparse.ArgumentTypeError(f"expected an installation's number, found {text!r}")
+    return int(text)
+
+
+def pull_request(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+#\d{1,18}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected OWNER/REPO#N, found {text!r}")
+    return text
+
+
+def repository(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"expected OWNER/REPO, found {text!r}")
+    return text

@@ -1,0 +1,196 @@
+"""`assay up`: Redis, web door, dispatcher and worker together, stopped by one Ctrl-C.
+
+Does not do any of their work. Invariant: nothing is started before all settings are known to be there, and
+what was started ends with this process, in order: first the door, so that nothing new comes in, then the
+worker, which finishes what it judges, then Redis.
+"""
+
+import argparse
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import IO, Any, Final, cast
+
+from app.cli.exit_codes import Answer, Exit
+from app.cli.serve import require_usable_app
+from worker.adapters.redis.embedded_server import Role
+from worker.adapters.redis.store import attached, open_store
+from worker.settings import Settings, environment, from_environment
+
+SOON_S: Final = 10.0
+"""A part that ends sooner than this after its start would only end again."""
+DOOR_S: Final = 15.0
+"""How long the door may take to answer what it has taken."""
+WORK_MARGIN_S: Final = 15.0
+"""On top of what the worker itself allows its judges: it has to stop them."""
+AT_ONCE_S: Final = 5.0
+STOPPING: Final = {int(signal.SIGINT), int(signal.SIGTERM)}
+
+
+def up(_: argparse.Namespace) -> Answer:
+    """Run until told to stop: 130 after Ctrl-C, 0 after SIGTERM. Without an App, only the door, which creates one."""
+    settings = from_environment()
+    require_usable_app(settings, is_needed=False)
+    with signals() as inbox, open_store(settings, Role.OWNER) as store:
+        return Answer(Supervisor(attached(settings, store), inbox).run())
+
+
+def below(settings: Settings) -> dict[str, str]:
+    """The environment of the parts: ours, with the store that is open here."""
+    url = settings.redis_url.get_secret_value() if settings.redis_url else ""
+    keys = " ".join(key.get_secret_value() for key in settings.store_keys)
+    return environment() | {"REDIS_URL": url, "ASSAY_STORE_KEYS": keys}
+
+
+@contextmanager
+def signals() -> Generator[int]:
+    """A pipe that gets one byte, the signal's number, for each SIGINT, SIGTERM and SIGCHLD."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    watched = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)
+    before = {number: signal.signal(number, _wake) for number in watched}
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield reader
+    finally:
+        signal.set_wakeup_fd(-1)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(reader)
+        os.close(writer)
+
+
+def _wake(_number: int, _frame: FrameType | None) -> None:
+    """Nothing: the byte in the pipe is what wakes us."""
+
+
+@dataclass
+class Part:
+    """One child process: `assay serve` or `assay work`."""
+
+    name: str
+    environ: Mapping[str, str]
+    patience_s: float
+    output: int | None
+    process: "subprocess.Popen[bytes]" = field(init=False)
+    started: float = field(init=False)
+
+    def start(self) -> None:
+        """In a session of its own: Ctrl-C is for us to pass on, in order."""
+        command = [sys.executable, "-I", "-m", "app.cli.main", self.name, "--end-with", str(os.getpid())]
+        self.process = subprocess.Popen(  # noqa: S603 - our own program
+            command, stdin=subprocess.DEVNULL, stdout=self.output, env=self.environ, start_new_session=True
+        )
+        self.started = time.monotonic()
+
+    def is_over(self) -> bool:
+        return self.process.poll() is not None
+
+
+class Supervisor:
+    """Keeps both parts running, passes on what the door says, stops them in order."""
+
+    def __init__(self, settings: Settings, inbox: int) -> None:
+        environ = below(settings)
+        self._door = Part("serve", environ, DOOR_S, subprocess.PIPE)
+        self._work = Part("work", environ, settings.timing.stop_grace + WORK_MARGIN_S, None)
+        self._parts = (self._door,) if settings.app is None else (self._door, self._work)
+        self._inbox = inbox
+        self._said = b""
+
+    def run(self) -> int:
+        """Until a signal, or until a part can't be kept running."""
+        parts = self._parts
+        for part in parts:
+            part.start()
+        try:
+            return self._watch(parts)
+        finally:
+            for part in parts:
+                self._stop(part)
+
+    def _watch(self, parts: Sequence[Part]) -> int:
+        while True:
+            heard = self._listen(None)
+            if signal.SIGINT in heard:
+                return Exit.INTERRUPTED
+            if signal.SIGTERM in heard:
+                return Exit.ACCEPT
+            for part in parts:
+                if part.is_over() and (code := self._restart(part)) is not None:
+                    return code
+
+    def _restart(self, part: Part) -> int | None:
+        """Start a part again that had been running for a while. The exit code when there is no use in it."""
+        code = part.process.returncode
+        if time.monotonic() - part.started < SOON_S:
+            _say(f"`assay {part.name}` ended at its start (exit code {code}); what it says above has to be changed.")
+            return Exit.USAGE if code == Exit.USAGE else Exit.FAILED
+        _say(f"`assay {part.name}` ended (exit code {code}) and is started again.")
+        part.start()
+        return None
+
+    def _stop(self, part: Part) -> None:
+        """Let it finish what it has begun. Told again, it is told again; too late, it goes at once."""
+        if part.is_over():
+            return
+        _say(f"Stopping `assay {part.name}`. Ctrl-C again to stop it at once.")
+        part.process.terminate()
+        limit = time.monotonic() + part.patience_s
+        while not part.is_over() and (left := limit - time.monotonic()) > 0:
+            if STOPPING & set(self._listen(left)):
+                part.process.terminate()
+                limit = min(limit, time.monotonic() + AT_ONCE_S)
+        if not part.is_over():
+            part.process.kill()
+            part.process.wait()
+
+    def _listen(self, timeout_s: float | None) -> bytes:
+        """The signals that came, by number; meanwhile what the door says is passed on."""
+        says = self._door.process.stdout
+        sources = [self._inbox, says] if says and not says.closed else [self._inbox]
+        ready, _, _ = select.select(sources, [], [], timeout_s)
+        if says in ready:
+            self._pass_on(says)
+        return os.read(self._inbox, 64) if self._inbox in ready else b""
+
+    def _pass_on(self, says: "IO[bytes]") -> None:
+        said = os.read(says.fileno(), 65_536)
+        if not said:
+            says.close()
+            return
+        sys.stdout.buffer.write(said)
+        sys.stdout.flush()
+        *lines, self._said = (self._said + said).split(b"\n")
+        for line in lines:
+            if url := listening_at(line):
+                _say(f"{self._what_now(url)} Ctrl-C stops Assay.")
+
+    def _what_now(self, url: str) -> str:
+        if len(self._parts) > 1:
+            return f"Deliveries go to {url}/github/webhooks."
+        return f"Open {url}/setup and enter the token above. Then start Assay again, with what that page gives you."
+
+
+def listening_at(line: bytes) -> str | None:
+    """The address in the door's line that says that it listens."""
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(said, dict):
+        return None
+    fields = cast("dict[str, Any]", said)
+    return str(fields.get("url")) if fields.get("event") == "listening" else None
+
+
+def _say(words: str) -> None:
+    print(f"assay: {words}", file=sys.stderr, flush=True)

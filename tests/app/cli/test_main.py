@@ -1,0 +1,343 @@
+import argparse
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from errno import EMFILE, ENOENT, ENOMEM, ENOSPC, EROFS
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from app.cli.exit_codes import Exit
+from app.cli.judge import code_of
+from app.cli.main import Edge, main
+from app.cli.parser import COMMANDS, Command, parser
+from tests.app.cli.assay_command import ASSAY, environment, refused
+from tests.worker.publishing.texts.samples import abstained, accepted, rejected
+from worker.domain.verdict.verdict import AbstainReason
+from worker.errors import Forbidden, Gone, InputError, LeaseLost, Unavailable
+
+HEAVY = (
+    "pydantic",
+    "litestar",
+    "uvicorn",
+    "githubkit",
+    "anthropic",
+    "redis",
+    "rq",
+    "structlog",
+    "yaml",
+    "worker.settings",
+)
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def exit_code(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as leaving:
+        main(arguments)
+    assert isinstance(leaving.value.code, int)
+    return leaving.value.code
+
+
+def test_the_arguments_alone_load_nothing_heavy() -> None:
+    loaded = loaded_after("import app.cli.main; app.cli.main.parser().format_help()")
+    assert not loaded & set(HEAVY)
+
+
+def test_help_names_every_command_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--help") == 0
+    said = capsys.readouterr().out
+    for word in ("judge", "up", "serve", "work", "doctor", "0 accept", "1 reject", "3 abstain", "130 interrupted"):
+        assert word in said
+    assert exit_code("judge", "--help") == 0
+    assert "assay judge --example" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [None, *(one.name for one in COMMANDS)])
+def test_no_line_of_a_help_is_wider_than_a_terminal_of_80_columns(
+    command: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert exit_code(*filter(None, (command,)), "--help") == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > 80] == []
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--version") == 0
+    assert capsys.readouterr().out == "assay 0.1.0\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("nothing",), ("judge", "--tier", "best"), ("judge", "a/b#1", "--example"), ("judge", "--example", "--dossier", "x")],
+)  # fmt: skip
+def test_wrong_arguments_are_never_a_reject(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(*arguments) == 2
+    assert "usage: assay" in capsys.readouterr().err
+
+
+def test_each_decision_has_its_own_code() -> None:
+    codes = [code_of(one) for one in (accepted(), rejected(), abstained(AbstainReason.UNPROVEN))]
+    assert codes == [0, 1, 3]
+
+
+def ends_with(error: BaseException) -> int:
+    with Edge() as edge:
+        raise error
+    return edge.code
+
+
+def test_what_went_wrong_is_one_line_and_never_a_verdicts_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
+    errors = [
+        KeyboardInterrupt(), InputError("--issue: x can't be read."), Forbidden("no"), Gone("deleted"),
+        Unavailable("GitHub", "status 502"), Unavailable("Redis", "Connection refused at 127.0.0.1:1"),
+    ]  # fmt: skip
+    assert [ends_with(error) for error in errors] == [130, 2, 2, 2, 4, 4]
+    assert capsys.readouterr().err == snapshot("""\
+assay: Interrupted.
+assay: --issue: x can't be read.
+assay: no
+assay: There is nothing to judge: deleted.
+assay: GitHub is unavailable: status 502. Try again later.
+assay: Redis is unavailable: Connection refused at 127.0.0.1:1. Check REDIS_URL, and that the server runs.
+""")
+
+
+def test_a_server_that_assay_started_itself_is_no_matter_of_redis_url(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    assert ends_with(Unavailable("Redis", "no answer")) == 4
+    assert capsys.readouterr().err == "assay: Redis is unavailable: no answer. Try again later.\n"
+
+
+def test_a_machine_that_has_no_more_to_give_is_named_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    errors = [
+        OSError(ENOSPC, "No space left on device", "/data/x"), OSError(EROFS, "Read-only file system", "/data/x"),
+        OSError(EMFILE, "Too many open files"), OSError(ENOMEM, "Cannot allocate memory"), MemoryError(),
+        FileNotFoundError(ENOENT, "No usable temporary directory found in ['/tmp']"),
+    ]  # fmt: skip
+    assert [ends_with(error) for error in errors] == [4] * 6
+    assert capsys.readouterr().err == snapshot("""\
+assay: No space left on device: /data/x. Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk.
+assay: Read-only file system: /data/x. Set ASSAY_DATA_DIR and TMPDIR to folders that can be written to.
+assay: Too many open files. Raise the limit of open files (`ulimit -n`).
+assay: Cannot allocate memory. Free memory, or raise its limit.
+assay: There is not enough memory. Free memory, or raise its limit.
+assay: No temporary folder can be written to. Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk.
+""")
+
+
+@pytest.mark.parametrize("command", [["judge", "--example"], ["stats"], ["doctor"]])
+def test_on_a_full_disk_a_command_ends_with_a_sentence_and_never_as_a_reject(
+    command: list[str], tmp_path: Path
+) -> None:
+    full = ["sh", "-c", 'ulimit -f 0; exec "$0" "$@"', str(ASSAY), *command]
+    done = subprocess.run(full, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode in {Exit.USAGE, Exit.FAILED}
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.stderr.count("\n") <= 1
+
+
+@pytest.mark.parametrize("error", ["MemoryError", "SystemError", "ImportError"])
+def test_what_fails_before_the_command_begins_is_no_reject_either(error: str, tmp_path: Path) -> None:
+    code = f"import app.cli.main\ndef broken(_): raise {error}\napp.cli.main.parser = broken\napp.cli.main.run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (Exit.FAILED, f"assay: Assay itself failed ({error}).\n")
+
+
+@pytest.mark.parametrize(("arguments", "code"), [("nonsense", Exit.USAGE), ("--help", Exit.ACCEPT)])
+def test_arguments_keep_their_exit_code_where_nothing_can_be_written(
+    arguments: str, code: Exit, tmp_path: Path
+) -> None:
+    command = ["sh", "-c", f'exec "$0" {arguments} >/dev/full 2>&1', str(ASSAY)]
+    assert subprocess.run(command, env=environment(tmp_path), check=False).returncode == code
+
+
+class Interrupted:
+    """Ctrl-C while a class is made: Python 3.11 makes a RuntimeError of it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        raise KeyboardInterrupt
+
+
+def made_while_interrupted() -> None:
+    type("Made", (), {"field": Interrupted()})
+
+
+def cleaned_up_while_interrupted() -> None:
+    try:
+        raise KeyboardInterrupt
+    finally:
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("work", [made_while_interrupted, cleaned_up_while_interrupted])
+def test_an_error_that_ctrl_c_became_is_an_interrupt(
+    work: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Edge() as edge:
+        work()
+    assert edge.code == Exit.INTERRUPTED
+    assert capsys.readouterr().err == "assay: Interrupted.\n"
+
+
+def test_an_error_that_is_its_own_cause_ends_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    error = OSError("full")
+    with Edge() as edge:
+        raise error from error
+    assert edge.code == Exit.FAILED
+    assert capsys.readouterr().err
+
+
+def test_what_is_no_error_passes_the_edge() -> None:
+    with pytest.raises(SystemExit):
+        ends_with(SystemExit(0))
+    with pytest.raises(GeneratorExit):
+        ends_with(GeneratorExit())
+
+
+def test_an_error_of_assays_own_ends_with_4_and_says_where_its_traceback_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ASSAY_DATA_DIR", str(tmp_path))
+    assert ends_with(KeyError("bug")) == Exit.FAILED
+    [log] = (tmp_path / "logs").iterdir()
+    assert capsys.readouterr().err == f"assay: Assay itself failed. The traceback is in {log}.\n"
+    assert "KeyError: 'bug'" in log.read_text()
+
+
+def test_a_data_folder_that_can_not_be_written_is_no_second_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ASSAY_DATA_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert ends_with(KeyError("bug")) == Exit.FAILED
+    assert "KeyError: 'bug'" in next(tmp_path.glob("assay-*.log")).read_text()
+
+
+def test_an_error_of_assays_own_is_never_a_reject_wherever_it_may_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code = (
+        "import sys, tempfile, app.cli.main\ntempfile.tempdir = sys.argv[1]\n"
+        "with app.cli.main.Edge() as edge:\n    {}['bug']\nsys.exit(edge.code)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "file")]
+    done = subprocess.run(command, env=environment(tmp_path / "file"), capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.FAILED
+    assert done.stderr.startswith("assay: Assay itself failed. No folder can be written to")
+    assert "KeyError: 'bug'" in done.stderr
+
+
+def test_a_home_folder_that_is_not_there_is_a_setting_to_change(tmp_path: Path) -> None:
+    done = refused("judge", "--example", environ={**environment(tmp_path), "ASSAY_DATA_DIR": "~nobody-of-this-name/x"})
+    assert done.returncode == Exit.USAGE
+    assert done.stderr.startswith("assay: ASSAY_DATA_DIR can't be found: there is no such home folder.")
+
+
+def test_a_lease_that_was_lost_is_said_and_is_no_mistake_of_the_callers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ends_with(LeaseLost()) == Exit.FAILED
+    assert capsys.readouterr().err == "assay: Another process took this judging over. Judge again.\n"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "words"), [(">&-", Exit.REJECT, ""), (">/dev/full", Exit.USAGE, "No space left")]
+)
+def test_an_output_that_takes_nothing_is_no_failure_of_assays(
+    redirection: str, code: Exit, words: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" judge --example {redirection}', str(ASSAY)],
+        env=environment(tmp_path), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert words in done.stderr
+    assert "Exception" not in done.stderr
+    assert not (tmp_path / "logs").exists()
+
+
+def test_an_error_that_nobody_reads_keeps_its_exit_code(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [str(ASSAY), "judge", "--dossier", "/nowhere"], env=environment(tmp_path), stderr=writer, check=False
+    )
+    os.close(writer)
+    assert done.returncode == Exit.USAGE
+
+
+@pytest.mark.parametrize("command", ["up", "serve", "work"])
+def test_a_missing_setting_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
+    done = refused(command, environ=environment(tmp_path / "state", ASSAY_APP_ID="5"))
+    assert done.returncode == Exit.USAGE
+    assert done.stderr == (
+        "assay: ASSAY_APP_PRIVATE_KEY is not set. Expected: the App's private key: PEM text, its base64, or the path of the "
+        '.pem file; two, separated by a space, while rotating. Get it from: the App\'s settings page, "Generate a private key".\n'
+    )  # fmt: skip
+    assert not (tmp_path / "state").exists()
+
+
+def test_nothing_is_judged_without_an_app(tmp_path: Path) -> None:
+    done = refused("work", environ=environment(tmp_path / "state"))
+    assert done.returncode == Exit.USAGE
+    assert done.stderr.startswith("assay: ASSAY_APP_ID is not set.")
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize("command", ["up", "serve", "work"])
+def test_a_damaged_key_is_one_message_before_anything_is_started(command: str, tmp_path: Path) -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----"
+    app = {"ASSAY_APP_ID": "1", "ASSAY_APP_PRIVATE_KEY": key, "ASSAY_WEBHOOK_SECRET": "s", "ASSAY_PORT": "0"}
+    done = refused(command, environ=environment(tmp_path / "state", **app))
+    assert done.returncode == Exit.USAGE
+    assert done.stderr.startswith("assay: ASSAY_APP_PRIVATE_KEY holds a key (number 1) that is damaged. Expected: ")
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_reader_who_leaves_changes_no_exit_code(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [str(ASSAY), "doctor"], env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == Exit.USAGE
+    assert said == b""
+
+
+def test_the_parsed_command_is_a_function_to_run() -> None:
+    assert isinstance(parser().parse_args(["up"]), argparse.Namespace)
+    assert parser().parse_args(["serve", "--end-with", "12"]).end_with == 12
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
+def test_every_command_is_there_and_has_the_same_help_alone_as_among_all(command: Command) -> None:
+    module, _, function = command.run.partition(":")
+    assert callable(getattr(import_module(module), function))
+    texts = [help_of(parser(called), command.name) for called in (command.name, None, "no-command")]
+    assert texts[0] == texts[1] == texts[2]
+    assert texts[0].startswith(f"usage: assay {command.name} ")
+
+
+def help_of(whole: argparse.ArgumentParser, name: str) -> str:
+    with pytest.raises(SystemExit), contextlib.redirect_stdout(io.StringIO()) as out:
+        whole.parse_args([name, "--help"])
+    return out.getvalue()

