@@ -1,5 +1,5 @@
-"""The types every room speaks in, and the parsers of the texts they come from.
+"""Define the immutable types and the ports that every room uses.
 
-Does no I/O and knows no SDK: standard library, pydantic, markdown-it and tree-sitter only.
-Invariant: every value is immutable, and one that breaks its contract can't be built.
+Does no I/O and knows no SDK: standard library and pydantic only. Invariant: every value is immutable, and one that
+breaks its contract can't be built.
 """
