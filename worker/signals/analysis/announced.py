@@ -11,13 +11,13 @@ from worker.domain.pattern import pattern
 from worker.signals.analysis import references
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.functions import Function, functions_of
-from worker.signals.analysis.relatedness import NAME, common_stems, stems_of
+from worker.signals.analysis.relatedness import common_stems, stems_in, stems_of
 
 
 def is_a_stage(function: Function, change: Change) -> bool:
     """Whether the function may be left for a later change: beside finished work nothing needs it, or the title says so."""
     name = function.name
-    is_outside = name in _BY_THE_LANGUAGE or _is_of_a_trait(function) or _REGISTERED.search(function.attributes)
+    is_outside = _BY_THE_LANGUAGE.fullmatch(name) or is_of_a_trait(function) or REGISTERED.search(function.attributes)
     is_called = is_outside or name in change.once(_called) or name in references.handed_over(change)
     is_needed = is_called or not change.once(_asked).isdisjoint(stems_of(name)) or _is_all_there_is(function, change)
     return not is_needed or is_announced(change)
@@ -36,29 +36,17 @@ _STAGE: Final = pattern(
 )
 
 
-_REGISTERED: Final = pattern(r"[@#\[]")
+REGISTERED: Final = pattern(r"[@#\[]")
+"""A decorator, an attribute or an annotation: what it names may call the function."""
 
 
-def _is_of_a_trait(function: Function) -> bool:
+def is_of_a_trait(function: Function) -> bool:
+    """Whether a trait of Rust asks for the function."""
     owner = function.container
     return owner is not None and owner.child_by_field_name("trait") is not None
 
 
-_BY_THE_LANGUAGE: Final = frozenset(
-    {"__init__", "__str__", "__repr__", "__len__", "__hash__", "__bool__", "__iter__", "__eq__", "__enter__"}
-    | {
-        "__exit__",
-        "__int__",
-        "__float__",
-        "__bytes__",
-        "__copy__",
-        "__deepcopy__",
-        "__reduce__",
-        "__format__",
-        "__index__",
-    }
-    | {"constructor", "main", "equals", "hashCode", "toString"}
-)
+_BY_THE_LANGUAGE: Final = pattern(r"__\w+__|constructor|main|equals|hashCode|toString")
 
 
 def _is_all_there_is(function: Function, change: Change) -> bool:
@@ -86,9 +74,9 @@ def _works(change: Change) -> tuple[Function, ...]:
 def _asked(change: Change) -> frozenset[str]:
     """The stems of the title, the issues and the criteria: a function that is named after them is what was asked for."""
     dossier = change.dossier
-    asked = (f"{issue.title}\n{issue.body}" for issue in dossier.issues)
-    words = NAME.findall("\n".join((dossier.pull_request.title, *asked))[:_MOST_ASKED])
-    return frozenset(chain.from_iterable(map(stems_of, words))) - common_stems()
+    issues = (f"{issue.title}\n{issue.body}" for issue in dossier.issues)
+    criteria = (criterion.text for criterion in dossier.criteria or ())
+    return stems_in("\n".join((dossier.pull_request.title, *issues, *criteria))[:_MOST_ASKED]) - common_stems()
 
 
 _MOST_ASKED: Final = 40_000

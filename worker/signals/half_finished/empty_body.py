@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.announced import is_a_stage
+from worker.signals.analysis.announced import is_a_stage, is_of_a_trait
 from worker.signals.analysis.asked import is_asked_for
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.changed_functions import (
@@ -266,17 +266,12 @@ def _has_a_purpose(one: Written, change: Change) -> bool:
 
 
 def _may_be_asked_by_a_type(function: Function) -> bool:
-    if _is_of_a_trait(function):
+    if is_of_a_trait(function):
         return not parameters(function)  # of one that is not used and has no `_`, the compiler warns
     is_silent = not function.statements or _why(function) is _Why.NULL
     if function.source.language is Language.JAVA and is_silent and has_types_above(function):
         return True  # older code answers a type without a word
     return may_be_an_override(function) and not _is_of_the_package(function)
-
-
-def _is_of_a_trait(function: Function) -> bool:
-    owner = function.container
-    return owner is not None and owner.child_by_field_name("trait") is not None
 
 
 def _is_never_equal(function: Function) -> bool:

@@ -144,7 +144,9 @@ def _find(change: Change) -> tuple[Stub, ...]:
 def _is_one_more(one: Written, node: "Node") -> bool:
     """The base of its file holds the same stub with its message, or many without: the change carries on what was left unwritten."""
     said, base = text_of(node).strip(), one.file.base or ""
-    return base.count(said) >= (1 if _MESSAGE.search(said) is not None else _MANY_ALIKE)
+    if _MESSAGE.search(said) is not None:
+        return said in base
+    return STOPS.match(said) is not None and base.count(said) >= _MANY_ALIKE
 
 
 _MANY_ALIKE: Final = 5

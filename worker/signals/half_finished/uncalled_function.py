@@ -13,6 +13,7 @@ from worker.domain.dossier.lookups import Definition
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import references
+from worker.signals.analysis.announced import REGISTERED
 from worker.signals.analysis.change import Change
 from worker.signals.analysis.changed_functions import Written, documentation, new_functions
 from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
@@ -102,7 +103,7 @@ _BY_CUSTOM: Final = pattern(
 def _is_prescribed(one: Written, change: Change) -> bool:
     """Somebody else says which parameters it has."""
     function = one.function
-    if function.where in {Where.BRANCH, Where.UNKNOWN} or _REGISTERED.search(function.attributes):
+    if function.where in {Where.BRANCH, Where.UNKNOWN} or REGISTERED.search(function.attributes):
         return True
     by_name = is_named_idle(function) or (function.name.startswith("__") and function.name != "__init__")
     return by_name or _is_handed_over(function) or _is_held_by_a_type(one, change)
@@ -285,14 +286,13 @@ _BY_NAME: Final = pattern(
     r"|constructor|setup|teardown|upgrade|downgrade|default|toString|hashCode|equals|compareTo|finalize|clone|close|next|then|toJSON|configure|register|apply"
 )
 """What a language or a framework calls by its name."""
-_REGISTERED: Final = pattern(r"[@#\[]")
 _EXPORTED: Final = pattern(r"^//(?:export|go:linkname|go:wasmexport)[ \t]+(\w+)", re.MULTILINE)
 """What Go hands to C, to another package, or to the host of a WebAssembly module."""
 
 
 def _is_called_from_outside(one: Written, change: Change) -> bool:
     file, function = one
-    if function.where in {Where.UNKNOWN, Where.BRANCH} or _REGISTERED.search(function.attributes):
+    if function.where in {Where.UNKNOWN, Where.BRANCH} or REGISTERED.search(function.attributes):
         return True
     if function.source.language is Language.GO:
         if function.node.type == "method_declaration":

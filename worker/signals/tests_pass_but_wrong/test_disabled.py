@@ -234,10 +234,9 @@ def _disabled(change: Change) -> Iterator[_Off]:
 
 def _was_off(file: ChangedFile, line: DiffLine) -> bool:
     """The hunk takes as many such lines away as it adds: what was off before got another name."""
-    hunk = next((one for one in file.diff.hunks if any(other is line for other in one.lines)), None)
-    off = [one for one in hunk.lines if _may_disable(one.text, file)] if hunk is not None else []
-    added = sum(one.base_line is None for one in off)
-    return added <= sum(one.head_line is None for one in off)
+    hunk = next(hunk for hunk in file.diff.hunks if line in hunk.lines)
+    off = [other for other in hunk.lines if _may_disable(other.text, file)]
+    return sum(other.base_line is None for other in off) <= sum(other.head_line is None for other in off)
 
 
 def _is_explained(line: DiffLine, file: ChangedFile, test: Test | None, change: Change) -> bool:

@@ -71,9 +71,7 @@ def _may_be_blamed(look: Look) -> bool:
 def _may_do_more(look: Look, change: Change) -> bool:
     """A fixture or the folder of its case may check something, or to be compiled is all that it is for."""
     is_to_compile = _COMPILES.search(look.test.name) is not None
-    is_tried = (
-        any(map(_fails_on_purpose, tests_of(look.test.source))) if look.test.source.language in SCRIPTS else False
-    )
+    is_tried = look.test.source.language in SCRIPTS and any(map(_fails_on_purpose, tests_of(look.test.source)))
     return is_to_compile or is_tried or _takes_a_fixture(look.test) or is_checked_beside(look.file, change)
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.worker.signals.made import change_of
+from tests.worker.signals.made import change_of, dossier_of
+from worker.signals.analysis.change import Change
 from worker.signals.half_finished.empty_body import body_does_nothing
 from worker.signals.half_finished.stub_body import stub_body
 from worker.signals.half_finished.unfinished_todo import unfinished_function
@@ -58,6 +59,12 @@ def test_a_definition_and_a_comment_call_nothing(path: str, code: str) -> None:
 def test_what_is_named_after_the_request_is_needed() -> None:
     assert facts({"a.py": WORK + STUB}, title="Send files with retries") == ["stub_body"]
     assert facts({"a.py": WORK + STUB}, issue="Retry when the server is busy") == ["stub_body"]
+
+
+def test_what_a_criterion_names_is_needed() -> None:
+    criteria = [{"id": "AC1", "text": "It makes a retry after a 503"}]
+    change = Change(dossier_of({}, {"a.py": WORK + STUB}, title="Send files", criteria=criteria))
+    assert [finding.signal for finding in stub_body.findings(change)] == ["stub_body"]
 
 
 def test_what_the_language_calls_is_needed() -> None:
