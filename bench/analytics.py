@@ -38,6 +38,7 @@ from worker.evaluation.stats.asking import Question, Topic
 from worker.evaluation.stats.evaluations import evaluations
 from worker.evaluation.stats.export import TERMINAL, Skipped, jsonl
 from worker.evaluation.stats.queries import answer, needed, together
+from worker.evaluation.stats.rollups import open_rollups
 from worker.evaluation.stats.tables import Dimension
 from worker.evaluation.stats.windows import window
 from worker.scheduling.record import Telling, begun_of
@@ -235,7 +236,7 @@ def measured(store: Store, redis: Redis, count: int, now: datetime) -> dict[str,
     pipe.fill(keys.events(HERE).name, made(count, now))
     pipe.close()
     stream = used(store) - empty
-    rollups = store.rollups()
+    rollups = open_rollups(store)
     began, worked = time.perf_counter(), time.process_time()
     rollups.rebuild(HERE)
     rebuilt, worked = time.perf_counter() - began, time.process_time() - worked
@@ -281,14 +282,14 @@ def history(store: Store) -> Spent:
     lease = judging(store).lease
     for number in range(8):
         store.ledger.append(pull(), entry(f"0190aaaa-bbbb-7ccc-8ddd-{number:012x}", lease.fence))
-    spent = timed(lambda: (evaluations(store.ledger.entries(pull())), store.rollups().pull(pull())))
+    spent = timed(lambda: (evaluations(store.ledger.entries(pull())), open_rollups(store).pull(pull())))
     print(f"  history of 8 verdicts: {spent}", flush=True)
     return spent
 
 
 def _asked(store: Store, topic: Topic, question: Question, now: datetime) -> object:
     """As the API answers."""
-    found = store.rollups().find(HERE, needed(topic, question), question.over, now)
+    found = open_rollups(store).find(HERE, needed(topic, question), question.over, now)
     return encode_json(answer(topic, question, together([found])))
 
 

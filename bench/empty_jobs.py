@@ -23,9 +23,9 @@ from pathlib import Path
 from worker.adapters.redis.client import items, text
 from worker.adapters.redis.embedded_server import Role
 from worker.adapters.redis.store import Store, attached, open_store
+from worker.domain.judging import Dropped, Outcome
 from worker.domain.ports import Lease
 from worker.domain.request.judge_request import JudgeRequest
-from worker.scheduling.pipeline import Dropped, Outcome
 from worker.settings import Settings, read_settings
 from worker.wiring import app
 from worker.wiring.judge import open_bench

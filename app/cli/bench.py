@@ -30,6 +30,7 @@ from worker.evaluation.bench.runner import HaltedError, Opening, RowFailedError,
 from worker.evaluation.bench.statistics import Report, tally
 from worker.evaluation.bench.tiers import Tiers, tiers
 from worker.settings import Settings, from_environment
+from worker.wiring.rejudge import open_rows
 
 ZERO: Final = "zero"
 """Where in a run's folder its rows at the $0 tier stand."""
@@ -48,7 +49,8 @@ def bench(arguments: argparse.Namespace) -> Answer:
     require_key(settings, arguments.tier)
     if arguments.record:
         _record(settings, ())
-    opening = Opening(settings, arguments.tier or settings.tier, Path(arguments.rubric) if arguments.rubric else None)
+    rubric = Path(arguments.rubric) if arguments.rubric else None
+    opening = Opening(settings, arguments.tier or settings.tier, rubric, open_rows)
     with opening.bench() as judges:
         plan, asks = plan_of(files, judges, opening.tier), judges.model is not None
     money = _money(arguments.max_usd, folder, asks=asks)

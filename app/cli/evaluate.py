@@ -35,6 +35,7 @@ from worker.evaluation.survey import Surveyor
 from worker.evaluation.texts.rejudge import Change, Evaluated, Foreseen, evaluated, foreseen
 from worker.judge.rubric import is_judged_by, load_rubric
 from worker.settings import Settings, from_environment, missing
+from worker.wiring.rejudge import open_terms
 
 WORTH: Final = 20
 """So many judgings without a model are worth another process."""
@@ -59,7 +60,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
         span, terms = _span(arguments, now), _terms(arguments, settings, store)
         surveyor = Surveyor(store, _wanted(arguments, span, terms.law, store))
         list(surveyor.read())
-        run = Run(settings, store, terms, [order_of(one) for one in surveyor.survey.todo])
+        run = Run(settings, store, terms, [order_of(one) for one in surveyor.survey.todo], open_terms)
         if arguments.dry_run:
             return _foreseen(arguments, run, len(surveyor.survey.standing))
         stopped = _judged(run, surveyor, arguments.jobs) if run.orders else ""
@@ -112,7 +113,7 @@ def _judging(arguments: argparse.Namespace, rubric: Path | None, settings: Setti
         limit_usd=arguments.max_usd or Decimal(0),
         is_capped=not arguments.override_caps,
     )
-    terms = terms_of(settings, named)
+    terms = terms_of(settings, named, open_terms)
     return terms if arguments.max_usd is None else terms.model_copy(update={"book": book_of(arguments, terms.law)})
 
 

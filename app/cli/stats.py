@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from app.cli.exit_codes import Answer, Exit
 from app.cli.page import page
-from worker.adapters.redis.rollups import ALL
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import Said, said_json
@@ -24,6 +23,7 @@ from worker.evaluation.stats.asking import AskError, Question, Topic, asked
 from worker.evaluation.stats.evaluations import evaluations, outcomes
 from worker.evaluation.stats.histories import history as found_history
 from worker.evaluation.stats.queries import answer, needed, together
+from worker.evaluation.stats.rollups import ALL, open_rollups
 from worker.evaluation.stats.windows import DAY_HOURS, EPOCH, HOUR_MS, Window, ms
 from worker.evaluation.texts.history import history as told
 from worker.evaluation.texts.stats import Stats, overridden, scorecards, would_block
@@ -41,7 +41,7 @@ class Office:
     """Answers questions about the installations that are meant. Whoever waits at a terminal waits until all is counted."""
 
     def __init__(self, store: Store, of: Sequence[InstallationId], now: datetime) -> None:
-        self._rollups = store.rollups()
+        self._rollups = open_rollups(store)
         self._demotions = store.demotions
         self._of = of
         self._now = now

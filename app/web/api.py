@@ -13,7 +13,6 @@ from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
-from worker.adapters.redis.rollups import AT_MOST
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
@@ -22,6 +21,7 @@ from worker.evaluation.stats.asking import AskError, Topic, asked
 from worker.evaluation.stats.evaluations import evaluations, outcomes
 from worker.evaluation.stats.histories import history
 from worker.evaluation.stats.queries import Found, answer, needed, together
+from worker.evaluation.stats.rollups import AT_MOST, open_rollups
 
 AnyRequest = Request[Any, Any, Any]
 Said = Response[Mapping[str, Any]]
@@ -85,7 +85,7 @@ class Api:
             given[parameter] = str(value)
         topic, now = Topic(name), self._clock.now()
         question = asked(given, topic, now)
-        rollups, tables = self._store.rollups(), needed(topic, question)
+        rollups, tables = open_rollups(self._store), needed(topic, question)
         found: list[Found] = []
         left = AT_MOST  # of all installations together
         for installation in sorted(scope):

@@ -12,13 +12,15 @@ from typing import Protocol
 
 from worker.domain.check.author_comment import Note
 from worker.domain.check.check_run import CheckContent
-from worker.domain.check.shared_head import Together
+from worker.domain.check.overrides import Said
+from worker.domain.check.shared_head import Met, Place, Together
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.dossier.lookups import LookedUp, Sought
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
-from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, ReviewRef, Trigger
+from worker.domain.request.judge_request import Ask, JudgeRequest, Plan, PullRef, ReviewRef, Trigger
+from worker.domain.request.pull_request_events import Happening
 from worker.domain.value import Value
 from worker.domain.verdict.audit import AuditRecord
 from worker.domain.verdict.budget import Bill, Density, Level, Reservation
@@ -283,6 +285,134 @@ class CheckRegistry(Protocol):
 
     def newest(self, pull: PullRef) -> Sha | None:
         """The head that the newest event named."""
+        ...
+
+
+class ReopenedChecks(CheckRegistry, Protocol):
+    """Check runs that are written to without a lease: for each a mark says so until the write is over."""
+
+    def known(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
+        """The check run of this head, if there is one."""
+        ...
+
+    def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
+        """Whether this head has its check run, or is about to get it."""
+        ...
+
+    def reopens(self, pull: PullRef, head_sha: Sha) -> None:
+        """Mark the check run of this head as being written to."""
+        ...
+
+    def reopened(self, pull: PullRef, head_sha: Sha) -> None:
+        """Remove that mark."""
+        ...
+
+    def may_be_written_over(self, pull: PullRef) -> tuple[Sha, ...]:
+        """The heads whose mark a dead process left behind, or whose check run a judge wrote meanwhile."""
+        ...
+
+    def is_again(self, pull: PullRef) -> None:
+        """Note that the check run says that its verdict is outdated."""
+        ...
+
+
+class JudgeRequests(Protocol):
+    """The newest request to judge each pull request, and when judging begins. May be called twice; raises Unavailable."""
+
+    def want(self, request: JudgeRequest) -> object:
+        """Request a judging."""
+        ...
+
+    def rest(self, request: JudgeRequest) -> bool:
+        """Withdraw this request. False: a newer one came, or it is being judged."""
+        ...
+
+    def plan(self, pull: PullRef) -> Plan | None:
+        """When judging begins; None: nothing is due."""
+        ...
+
+    def request(self, pull: PullRef) -> JudgeRequest | None:
+        """The newest request of a pull request."""
+        ...
+
+    def greeted(self, pull: PullRef, head_sha: Sha) -> None:
+        """Note the head at which a pull request was found that is older than the installation."""
+        ...
+
+    def greeted_head(self, pull: PullRef) -> Sha | None:
+        """The head that was noted last."""
+        ...
+
+
+class SharedHeads(Protocol):
+    """Check runs of pull requests that share a head. May be called twice; raises Unavailable."""
+
+    def at(self, place: Place) -> Met:
+        """The pull requests of this head, and a version of that."""
+        ...
+
+    def own(self, place: Place, number: int) -> CheckContent:
+        """What the check run of one pull request says by itself."""
+        ...
+
+    def tells(self, place: Place, number: int) -> None:
+        """Note that a check run is about to be written: what it shows is not known until `settled`."""
+        ...
+
+    def settled(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
+        """Note what a check run shows since that version."""
+        ...
+
+    def leaves(self, pull: PullRef, place: Place | None = None) -> None:
+        """Remove a pull request from this head, or from the one it had last."""
+        ...
+
+    def done(self, place: Place, version: int) -> bool:
+        """Close the head for this version. False: there is a newer version."""
+        ...
+
+
+class DecisionStore(Protocol):
+    """What people decided about heads, and who was asked for a review. May be called twice; raises Unavailable."""
+
+    def of(self, pull: PullRef, head_sha: Sha) -> Said:
+        """What people decided about this head."""
+        ...
+
+    def judged(self, pull: PullRef, head_sha: Sha, said: Said) -> None:
+        """Note that a judging answered these requests."""
+        ...
+
+    def called(self, pull: PullRef) -> tuple[str, ...] | None:
+        """Who was asked to review this pull request; None: the question is still open."""
+        ...
+
+    def call(self, pull: PullRef, names: tuple[str, ...]) -> None:
+        """Note who was asked."""
+        ...
+
+    def is_labelled(self, pull: PullRef) -> bool:
+        """Whether this pull request was given the label of its repository."""
+        ...
+
+    def label(self, pull: PullRef) -> None:
+        """Note that it was."""
+        ...
+
+
+class CommandQueue(Protocol):
+    """Commands from comments and reviews. May be called twice; raises Unavailable."""
+
+    def put(self, command: Ask) -> object:
+        """Enqueue a command; the same delivery again changes nothing."""
+        ...
+
+
+class PullRequestEventQueue(Protocol):
+    """Pull request events. May be called twice; raises Unavailable."""
+
+    def put(self, happening: Happening) -> object:
+        """Enqueue an event; the same delivery again changes nothing."""
         ...
 
 

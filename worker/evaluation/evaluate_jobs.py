@@ -14,7 +14,7 @@ from worker.domain.verdict.events import FailureMode
 from worker.dossier.parser_sandbox import tasting
 from worker.errors import InputError
 from worker.evaluation.canary import named_terms, order_of
-from worker.evaluation.rejudge import Desk, Ended, Order, Terms, terms_of
+from worker.evaluation.rejudge import Desk, Ended, OpenJudge, Order, Terms, terms_of
 from worker.evaluation.signal_demotion import look
 from worker.scheduling.jobs import SCENE, Scene, caught
 
@@ -34,26 +34,26 @@ class Errand(Frozen):
     terms: Terms | None = None
 
 
-def performed(said: list[str]) -> bool:
+def performed(said: list[str], open_judge: OpenJudge) -> bool:
     """Do what a job says; whether that went well. What went wrong is in the log, and told."""
     with tasting():  # nobody waits, and nobody tries it again
-        result = caught(partial(_performed, Errand.model_validate_json(said[0]), SCENE.get()))
+        result = caught(partial(_performed, Errand.model_validate_json(said[0]), SCENE.get(), open_judge))
     if isinstance(result, Exception):
         LOG.error("what nobody waits for failed", exc_info=result)
         return False
     return result
 
 
-def _performed(errand: Errand, scene: Scene) -> bool:
+def _performed(errand: Errand, scene: Scene, open_judge: OpenJudge) -> bool:
     if errand.order is not None and errand.terms is not None:
-        return _anew(errand.order, errand.terms, scene)
+        return _anew(errand.order, errand.terms, scene, open_judge)
     if errand.looks:
         look(scene.store, errand.pull.installation_id, scene.clock)
-    return _canary(errand.pull, scene)
+    return _canary(errand.pull, scene, open_judge)
 
 
-def _anew(order: Order, terms: Terms, scene: Scene) -> bool:
-    desk = Desk(scene.settings, scene.store, terms)
+def _anew(order: Order, terms: Terms, scene: Scene, open_judge: OpenJudge) -> bool:
+    desk = Desk(scene.settings, scene.store, terms, open_judge)
     ended = caught(partial(desk.end, order))
     fields = {"pull": order.pull.model_dump(), "eval_id": order.eval_id, "law": terms.law}
     if isinstance(ended, Exception):
@@ -64,16 +64,16 @@ def _anew(order: Order, terms: Terms, scene: Scene) -> bool:
     return ended in WELL
 
 
-def _canary(pull: PullRef, scene: Scene) -> bool:
+def _canary(pull: PullRef, scene: Scene, open_judge: OpenJudge) -> bool:
     """Judge by the candidate what was judged last. One that can't be read is told of, and harms nobody."""
     named = named_terms(scene.settings, pull.installation_id, scene.clock)
     order = None if named is None else order_of(scene.store, pull)
     if named is None or order is None:
         return True
     try:
-        terms = terms_of(scene.settings, named)
+        terms = terms_of(scene.settings, named, open_judge)
     except InputError as error:
         LOG.warning("the canary can't be used: %s", error, extra={"pull": pull.model_dump()})
-        Desk(scene.settings, scene.store, named).fail(order, FailureMode.RUBRIC_INVALID)
+        Desk(scene.settings, scene.store, named, open_judge).fail(order, FailureMode.RUBRIC_INVALID)
         return False
-    return _anew(order, terms, scene)
+    return _anew(order, terms, scene, open_judge)

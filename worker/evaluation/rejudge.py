@@ -8,8 +8,8 @@ never passed, and what it kept from being asked is not recorded unless something
 """
 
 import logging
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +23,7 @@ from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.model import Frozen
-from worker.domain.ports import Archive, Purse
+from worker.domain.ports import Archive
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.aftermath import CiCheckRubric
@@ -41,11 +41,13 @@ from worker.judge.judge import hear
 from worker.judge.replay import docket_beside
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.scheduling.outcomes import beside, told_whole
-from worker.scheduling.record import Shelves, record_beside
+from worker.scheduling.record import Shelves, record_beside, telling_of
 from worker.settings import Settings
-from worker.wiring.judge import Payer, open_bench, telling_of
 
 LOG: Final = logging.getLogger(__name__)
+OpenJudge = Callable[[Settings, Store | None, "Terms", PullRef | None], AbstractContextManager[Bench]]
+"""Opens the judge of these terms, paid by a pull request; without one it is opened only to read its names."""
+
 NAMELESS: Final = "forgotten/forgotten"
 """A repository of which only numbers are left."""
 
@@ -118,10 +120,11 @@ class Scarce:
 class Desk:
     """Where a process judges anew, one order after the other."""
 
-    def __init__(self, settings: Settings, store: Store, terms: Terms) -> None:
+    def __init__(self, settings: Settings, store: Store, terms: Terms, open_judge: OpenJudge) -> None:
         self._settings = settings
         self._store = store
         self._terms = terms
+        self._open_judge = open_judge
 
     def end(self, order: Order) -> Ended:
         """Judge it anew, unless it was or can't be. Raises worker.errors."""
@@ -170,7 +173,7 @@ class Desk:
         return None if whole is None else (whole, "")
 
     def _judged(self, order: Order, parent: LedgerEntry, dossier: Dossier) -> Ended:
-        with open_terms(self._settings, self._store, self._terms, order.pull) as bench:
+        with self._open_judge(self._settings, self._store, self._terms, order.pull) as bench:
             if bench.pause is None and law_of(bench.rubric, bench.prompt.version, bench.judges) != self._terms.law:
                 LOG.error("this process judges otherwise than whoever asked: %s", bench.judges)
                 self.fail(order, FailureMode.JUDGE_CALL_FAILED, parent)
@@ -250,20 +253,6 @@ def is_anew_by(verdict: Accept | Reject | Abstain, law: str) -> bool:
     return verdict.throttled_reason is None and verdict.abstain_reason not in UNANSWERED
 
 
-@contextmanager
-def open_terms(settings: Settings, store: Store, terms: Terms, pull: PullRef) -> Generator[Bench]:
-    """Who judges by these terms, for the money of *pull* and of the run."""
-
-    def bound(live: Purse) -> Purse:
-        from worker.adapters.redis.book import Bounded  # noqa: PLC0415 - only for a model
-
-        return Bounded(store.book(terms.book, terms.limit_usd), live, is_capped=terms.is_capped)
-
-    payer = Payer(store, pull, bound=bound if terms.book else None)
-    with open_bench(asking(settings, terms.model), terms.tier, terms.rubric, payer) as bench:
-        yield replace(bench, prompt=load_prompt(terms.prompt))
-
-
 def asking(settings: Settings, model: str | None) -> Settings:
     """The same settings with this model, and no choice left to repositories."""
     if model is None or settings.model is None:
@@ -271,10 +260,10 @@ def asking(settings: Settings, model: str | None) -> Settings:
     return replace(settings, model=replace(settings.model, name=model), models=())
 
 
-def terms_of(settings: Settings, terms: Terms) -> Terms:
+def terms_of(settings: Settings, terms: Terms, open_judge: OpenJudge) -> Terms:
     """The terms with what they come to under these settings: the law and the rubric's names. Raises InputError."""
-    with open_bench(asking(settings, terms.model), terms.tier, terms.rubric) as bench:
-        rubric, prompt = bench.rubric, load_prompt(terms.prompt)
+    with open_judge(settings, None, terms, None) as bench:
+        rubric, prompt = bench.rubric, bench.prompt
         found = {
             "law": law_of(rubric, prompt.version, bench.judges),
             "digest": digest_of(rubric),

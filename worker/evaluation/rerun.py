@@ -15,7 +15,7 @@ from worker.clock import SystemClock
 from worker.domain.value import Value, replace
 from worker.evaluation.bench.cost import SAMPLE, Forecast, Weighing, reckoned
 from worker.evaluation.process_pool import done
-from worker.evaluation.rejudge import Desk, Ended, Order, Terms, asking, open_terms
+from worker.evaluation.rejudge import Desk, Ended, OpenJudge, Order, Terms, asking
 from worker.evaluation.supersession import Said
 from worker.evaluation.survey import Surveyor
 from worker.judge.judge import hear
@@ -32,11 +32,12 @@ class Opening(NamedTuple):
 
     settings: Settings
     terms: Terms
+    open_judge: OpenJudge
 
     @contextmanager
     def __call__(self) -> Generator[Callable[[Order], Ended]]:
         with open_store(self.settings) as store:
-            yield Desk(self.settings, store, self.terms).end
+            yield Desk(self.settings, store, self.terms, self.open_judge).end
 
 
 class Run(Value):
@@ -46,11 +47,14 @@ class Run(Value):
     store: Store
     terms: Terms
     orders: Sequence[Order]
+    open_judge: OpenJudge
 
     def here(self, jobs: int, progress: Callable[[], object]) -> Counter[Ended]:
         """Judge all of it in so many processes; ends early where the run's limit is reached."""
         counts: Counter[Ended] = Counter()
-        for _, ended in done(Opening(self.settings, self.terms), self.orders, min(jobs, len(self.orders))):
+        for _, ended in done(
+            Opening(self.settings, self.terms, self.open_judge), self.orders, min(jobs, len(self.orders))
+        ):
             counts[ended] += 1
             if ended is Ended.FULL:
                 break
@@ -117,7 +121,7 @@ def _weighed(run: Run, order: Order, weighing: Weighing) -> bool:
     dossier = run.store.archive.find(order.eval_id)
     if parent is None or dossier is None:
         return False
-    with open_terms(run.settings, run.store, run.terms, order.pull) as bench:
+    with run.open_judge(run.settings, run.store, run.terms, order.pull) as bench:
         second = weighing if bench.second is not None else None
         weighed = replace(bench, model=weighing, second=second, choices={})
         hear(dossier, docket_beside(parent.verdict, dossier, weighed, SystemClock()), weighed)

@@ -14,6 +14,7 @@ from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.domain.verdict.demotion import Demotion, Tally
 from worker.evaluation.stats.cells import Cell
+from worker.evaluation.stats.rollups import open_rollups
 from worker.evaluation.stats.tables import OVER_SIGNAL
 from worker.evaluation.stats.windows import window
 
@@ -48,7 +49,7 @@ def _found(store: Store, installation: InstallationId, now: datetime) -> Iterato
 def _cells(store: Store, installation: InstallationId, since: datetime, now: datetime) -> dict[str, Cell]:
     if since >= now:
         return {}
-    return dict(store.rollups().find(installation, (OVER_SIGNAL,), window(since, now), now).table(OVER_SIGNAL))
+    return dict(open_rollups(store).find(installation, (OVER_SIGNAL,), window(since, now), now).table(OVER_SIGNAL))
 
 
 def tally_of(cell: Cell) -> Tally:

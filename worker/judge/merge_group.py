@@ -15,8 +15,9 @@ from worker.domain.check.merge_group import MergeGroup
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, Sha
 from worker.domain.value import Value
-from worker.domain.verdict.ledger import LedgerEntry, changed_lines
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
+from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import DiffError, diff_of
 from worker.judge.rounds.fingerprint import of_change
 
@@ -164,5 +165,5 @@ def is_same_change(diff: str, entry: LedgerEntry, recorded: Dossier | None) -> b
             return of_change(change) == of_change(diff_of(recorded.diff))
     except DiffError:
         return False
-    hashes = changed_lines(change)
+    hashes = hash_changed_lines(change)
     return bool(hashes) and hashes == entry.changed_lines

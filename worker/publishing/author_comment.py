@@ -16,6 +16,7 @@ from typing import Final
 from worker.domain.check.author_comment import Letter, Note, Says, is_news, is_wanted, mark, says, told_of
 from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import Sha
+from worker.domain.judging import Judged, Outcome
 from worker.domain.ports import Clock, Comments, Ledger, Notes, Posted
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
@@ -24,7 +25,6 @@ from worker.dossier.config import config_of
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.publishing.texts.check_run import conclusion
 from worker.publishing.texts.feedback import feedback
-from worker.scheduling.pipeline import Judged, Outcome
 
 LOG: Final = logging.getLogger(__name__)
 BEFORE: Final = timedelta(days=1)

@@ -15,13 +15,13 @@ from typing import Final, Protocol
 from worker.domain.check.code_scanning import MOST_BYTES, Refusal, Scan, Scanned
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, RepositoryName, Sha
+from worker.domain.judging import Judged, Outcome
 from worker.domain.ports import Ledger
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain
 from worker.dossier.config import config_of
-from worker.scheduling.pipeline import Judged, Outcome
 
 LOG: Final = logging.getLogger(__name__)
 

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.adapters.redis.check_runs import RedisChecks
-from worker.adapters.redis.pull_requests import Pulls
 from worker.domain.check.check_run import CheckContent
 from worker.domain.config.config import Authors, Handling
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
-from worker.domain.ports import Clock, Ledger
+from worker.domain.ports import Clock, JudgeRequests, Ledger, ReopenedChecks
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import ARRIVALS, BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.request.open_pulls import Looked, OpenPull
@@ -60,8 +58,8 @@ class Reception(Value):
     """Opens check runs. `operators`: whose pull requests are judged where a repository does not say."""
 
     desk: CheckDesk
-    checks: RedisChecks
-    pulls: Pulls
+    checks: ReopenedChecks
+    pulls: JudgeRequests
     ledger: Ledger
     look: Look
     clock: Clock
@@ -194,7 +192,7 @@ def late(request: JudgeRequest) -> JudgeRequest:
     return request.model_copy(update={**changes, "draft": False})
 
 
-def was_heard_of(pull: PullRef, head_sha: Sha, pulls: Pulls, ledger: Ledger) -> bool:
+def was_heard_of(pull: PullRef, head_sha: Sha, pulls: JudgeRequests, ledger: Ledger) -> bool:
     """Whether somebody asked for it lately, it was ever judged, or it was pushed to since it was greeted."""
     try:
         if pulls.request(pull) is not None or ledger.entries(pull):

@@ -10,9 +10,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from worker.adapters.redis.commands import Asks
-from worker.adapters.redis.decisions import Decisions
-from worker.adapters.redis.happenings import Happenings
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.overrides import Said, asks_a_person
 from worker.domain.codeowners import Owner, owners_of
@@ -20,7 +17,8 @@ from worker.domain.config.command_permissions import RIGHTS, Role, roles_from
 from worker.domain.config.config import Review
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId, EvalId, Sha
-from worker.domain.ports import GivenReview, Ledger, Reviewers
+from worker.domain.judging import Judged, Outcome
+from worker.domain.ports import CommandQueue, DecisionStore, GivenReview, Ledger, PullRequestEventQueue, Reviewers
 from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef
 from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value
@@ -30,7 +28,6 @@ from worker.dossier.diff.parser import DiffError, diff_of
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.publishing.texts.check_run import conclusion
 from worker.publishing.texts.overrides import Called
-from worker.scheduling.pipeline import Judged, Outcome
 
 LOG: Final = logging.getLogger(__name__)
 MOST_ASKED: Final = 5
@@ -43,8 +40,8 @@ class People(Value):
     `asks_nobody`: the operator declined that.
     """
 
-    decisions: Decisions
-    asks: Asks
+    decisions: DecisionStore
+    asks: CommandQueue
     reviewers: Reviewers
     review_of: Callable[[Dossier], Review]
     asks_nobody: bool = False
@@ -99,7 +96,7 @@ class People(Value):
             self.asks.put(_ask_of(request, one))
         return approved
 
-    def heard(self, request: JudgeRequest, outcome: Outcome, happenings: Happenings) -> None:
+    def heard(self, request: JudgeRequest, outcome: Outcome, happenings: PullRequestEventQueue) -> None:
         """What was asked for was done, if somebody decided; and a contest that was right is told. May be called again."""
         if not isinstance(outcome, Judged) or outcome.said.anew_since is None or outcome.said.override is not None:
             return

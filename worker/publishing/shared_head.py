@@ -7,12 +7,10 @@ what the others said last, whoever writes at the same time; and nobody is held b
 import logging
 from typing import Final, Protocol
 
-from worker.adapters.redis.pull_requests import Pulls
-from worker.adapters.redis.shared_heads import Member, Met, RedisSiblings, hash_of
 from worker.domain.check.check_run import CheckContent
-from worker.domain.check.shared_head import Place, strictest
+from worker.domain.check.shared_head import Member, Met, Place, hash_of, strictest
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.ports import CheckPublisher, PullSource
+from worker.domain.ports import CheckPublisher, JudgeRequests, PullSource, SharedHeads
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value, replace
 from worker.errors import Forbidden, Gone
@@ -37,10 +35,10 @@ class Known(Protocol):
 class Settling(Value):
     """Looks at commits of several pull requests. Raises as PullSource does: whoever asked comes again."""
 
-    siblings: RedisSiblings
+    siblings: SharedHeads
     checks: CheckPublisher
     registry: Known
-    pulls: Pulls
+    pulls: JudgeRequests
     source: PullSource
 
     def settle(self, place: Place) -> bool:

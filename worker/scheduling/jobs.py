@@ -23,6 +23,7 @@ from worker.adapters.redis.metrics import Count
 from worker.adapters.redis.pull_requests import Answer, Ended, Finish, PutOff, Taken
 from worker.adapters.redis.store import Store
 from worker.domain.ids import base_mark
+from worker.domain.judging import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.domain.ports import Clock, Lease
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.verdict.ledger import LedgerEntry
@@ -30,7 +31,6 @@ from worker.dossier.parser_sandbox import tasting
 from worker.errors import Bug, Drop, GiveUp, LeaseLost, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
 from worker.scheduling import metrics
 from worker.scheduling.outage import once_more
-from worker.scheduling.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.scheduling.resuming import shelve
 from worker.scheduling.returning import Spread
 from worker.scheduling.waking import by_ci, wakes

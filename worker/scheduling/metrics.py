@@ -12,10 +12,10 @@ from typing import Final
 from worker.adapters.redis.metrics import Count, Span
 from worker.adapters.redis.store import Store
 from worker.domain.ids import Sha
+from worker.domain.judging import Judged, Outcome
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Unavailable
-from worker.scheduling.pipeline import Judged, Outcome
 
 LOG: Final = logging.getLogger(__name__)
 

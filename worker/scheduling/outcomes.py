@@ -16,9 +16,10 @@ from worker.domain.request.pull_request_events import Happened, Happening
 from worker.domain.value import Value
 from worker.domain.verdict.aftermath import PullRequestRubric
 from worker.domain.verdict.events import Begun, EvalTrigger, Event, started, terminal
-from worker.domain.verdict.ledger import LedgerEntry, line_hash
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject
+from worker.dossier.diff.line_hashes import hash_line
 from worker.dossier.diff.parser import DiffError, LineKind, diff_of
 from worker.judge.outcome_scores import next_eval_id, pull_request_verdict, submissions_of
 
@@ -282,7 +283,7 @@ def removed_lines(diff: str) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for file in files:
         told = {
-            line_hash(LineKind.ADDED, line.text) for line in file.removed if len("".join(line.text.split())) >= TELLING
+            hash_line(LineKind.ADDED, line.text) for line in file.removed if len("".join(line.text.split())) >= TELLING
         }
         found.setdefault(file.old_path or file.path, set()).update(told)
     return {path: frozenset(hashes) for path, hashes in found.items() if hashes}

@@ -15,6 +15,7 @@ from worker.domain.config.config import Authors
 from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiState, Dossier, HeadFile, Policy
 from worker.domain.ids import EvalId, Sha
+from worker.domain.judging import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.domain.ports import Clock, Configs, Ledger, LookUp, PullSource
 from worker.domain.request.judge_request import (
     ARRIVALS,
@@ -77,7 +78,7 @@ LOOK_SHARE: Final = 0.05
 class Author(Protocol):
     """How the author of a pull request is told of a verdict."""
 
-    def due(self, request: JudgeRequest, judged: "Judged") -> Look | None:
+    def due(self, request: JudgeRequest, judged: Judged) -> Look | None:
         """What tells of this verdict once it is on record, and may find the newest head out; None: there is no such thing."""
         ...
 
@@ -114,41 +115,6 @@ class Deps(Value):
     """What a verdict was made from; None: none is kept."""
     is_anew: bool = False
     """Somebody wants it judged anew, whatever is on record."""
-
-
-class Judged(Value):
-    """Recorded and published. `again_in`: nobody judged, for an outage; it comes again after so long."""
-
-    verdict: Accept | Reject | Abstain
-    dossier: Dossier
-    again_in: timedelta | None = None
-    said: Said = NOTHING
-    """What people had said about the head when it was judged."""
-
-
-class Overtaken(Value):
-    """The head moved: its check is cancelled, and the newer one has to be judged.
-
-    `newer` None: something else that it was judged by did. Its check is open, and it has to be judged again.
-    """
-
-    newer: Sha | None = None
-
-
-class WaitForCi(Value):
-    """Other checks still run: look again after `poll`."""
-
-    poll: timedelta
-    names: tuple[str, ...]
-
-
-class Dropped(Value):
-    """Nobody waits for this verdict any more."""
-
-    reason: str
-
-
-Outcome = Judged | Overtaken | WaitForCi | Dropped
 
 
 def judge_pull_request(request: JudgeRequest, deps: Deps) -> Outcome:

@@ -15,9 +15,11 @@ from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import Heard
 from worker.domain.verdict.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
-from worker.domain.verdict.ledger import LedgerEntry, changed_lines
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, ConditionState, Reject
+from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import Diff, DiffError, diff_of
+from worker.settings import Settings
 
 CHILDREN: Final = "child_eval_ids"
 
@@ -27,6 +29,15 @@ class Telling(Value):
 
     trigger: EvalTrigger = EvalTrigger.BUS
     without_secrets: Callable[[str], str] | None = None
+
+
+def telling_of(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS) -> Telling:
+    """What is told of verdicts: their words, too, where the operator asks for it."""
+    if not settings.has_event_words:
+        return Telling(trigger)
+    from worker.judge.llm.fencing import redacted  # noqa: PLC0415 - only where the operator wants the words
+
+    return Telling(trigger, redacted)
 
 
 class Watch(Protocol):
@@ -186,7 +197,7 @@ def entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> L
         fingerprint=verdict.fingerprint,
         pushed_at=dossier.pull_request.pushed_at,
         diff_summary=summary(diff),
-        changed_lines=changed_lines(diff),
+        changed_lines=hash_changed_lines(diff),
         case=text.case,
         description=text.description,
         links=text.links,

@@ -9,11 +9,11 @@ from typing import Final
 
 from worker.adapters.redis.store import Store
 from worker.domain.ids import DeliveryId
+from worker.domain.judging import Judged, Outcome, Overtaken, WaitForCi
 from worker.domain.pattern import pattern
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.verdict.verdict import Abstain, AbstainReason
-from worker.scheduling.pipeline import Judged, Outcome, Overtaken, WaitForCi
 from worker.traces import about
 
 LOG: Final = logging.getLogger(__name__)

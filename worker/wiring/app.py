@@ -17,15 +17,17 @@ from worker.domain.config.app_manifest import web_url
 from worker.domain.config.app_permissions import OptIn
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, EvalId, Sha
+from worker.domain.judging import Outcome
 from worker.domain.model import build_models
 from worker.domain.pattern import compile_patterns
 from worker.domain.ports import CheckPublisher, Clock, Comments, Desk, Fence, Lease, Reviewers
 from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import Happening
 from worker.domain.value import Value, replace
+from worker.evaluation.stats.rollups import open_rollups
 from worker.judge.rubric import load_ci_check_rubric
 from worker.scheduling.outage import Outages
-from worker.scheduling.pipeline import CiPatience, Deps, Outcome, judge_pull_request
+from worker.scheduling.pipeline import CiPatience, Deps, judge_pull_request
 from worker.settings import Settings, Timing
 from worker.wiring.judge import Payer, keepers_of, open_bench
 
@@ -236,7 +238,7 @@ class Court(Value):
 
     def tidy(self) -> None:
         """Forget who uninstalled the App, events that are too old, and what is counted of those. May be called again."""
-        records, rollups = self.store.records(), self.store.rollups()
+        records, rollups = self.store.records(), open_rollups(self.store)
         for installation in self.store.leaving().due():
             records.forget_installation(installation, self.clock.now())
         for installation in records.installations():

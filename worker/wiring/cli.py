@@ -13,6 +13,7 @@ from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
+from worker.domain.judging import Dropped, Judged, Overtaken, WaitForCi
 from worker.domain.ports import LookUp, PullSource
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import replace
@@ -22,10 +23,10 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import InputError
 from worker.judge.rubric import load_rubric
 from worker.publishing.status import Silent
-from worker.scheduling.pipeline import CiPatience, Deps, Dropped, Judged, Overtaken, WaitForCi, judge_pull_request
-from worker.scheduling.record import Shelves, record_beside
+from worker.scheduling.pipeline import CiPatience, Deps, judge_pull_request
+from worker.scheduling.record import Shelves, record_beside, telling_of
 from worker.settings import Settings
-from worker.wiring.judge import Payer, keepers_of, open_bench, telling_of
+from worker.wiring.judge import Payer, keepers_of, open_bench
 
 READINGS: Final = 3
 """How often a branch that is committed to while it is judged is judged again, on a laptop."""

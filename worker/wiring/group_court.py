@@ -30,9 +30,9 @@ from worker.scheduling.group_judge import GroupJudge, Tried
 from worker.scheduling.merge_queue import GroupClerk, Terms
 from worker.scheduling.pipeline import CiPatience, Deps, assemble
 from worker.scheduling.queue import JudgeQueue
-from worker.scheduling.record import Keepers, Shelves
+from worker.scheduling.record import Keepers, Shelves, telling_of
 from worker.settings import Settings
-from worker.wiring.judge import Payer, open_bench, telling_of
+from worker.wiring.judge import Payer, open_bench
 
 if TYPE_CHECKING:
     from worker.adapters.github.client import AppAccess

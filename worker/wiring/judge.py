@@ -17,12 +17,11 @@ from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pause import Suspension
 from worker.domain.value import Value, replace
 from worker.domain.verdict.budget import Caps
-from worker.domain.verdict.events import EvalTrigger
 from worker.judge.context import Bench
 from worker.judge.escalation import Pause
 from worker.judge.llm.prompt_budget import Room, room_of
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.scheduling.record import Keepers, Telling
+from worker.scheduling.record import Keepers, telling_of
 from worker.settings import Settings
 
 ALWAYS: Final = 2.0
@@ -131,12 +130,3 @@ def open_model(settings: Settings, threshold: float, payer: Payer | None = None)
 
 def keepers_of(settings: Settings, store: Store, lease: Lease) -> Keepers:
     return Keepers(store.ledger, store.archive, store.events, lease, telling_of(settings))
-
-
-def telling_of(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS) -> Telling:
-    """What is told of verdicts: their words, too, where the operator asks for it."""
-    if not settings.has_event_words:
-        return Telling(trigger)
-    from worker.judge.llm.fencing import redacted
-
-    return Telling(trigger, redacted)

@@ -196,8 +196,9 @@ class EvaluateWorker(JudgeWorker):
 
     def perform(self, job: Job) -> bool:
         from worker.evaluation.evaluate_jobs import performed as evaluated  # noqa: PLC0415 - the live judges need none of it
+        from worker.wiring.rejudge import open_terms  # noqa: PLC0415 - as above
 
-        return evaluated([str(one) for one in job.args])  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
+        return evaluated([str(one) for one in job.args], open_terms)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
 
     def bring_back(self, job: Job) -> None:
         """Nobody does."""

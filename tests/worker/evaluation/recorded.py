@@ -26,6 +26,7 @@ from worker.judge.judge import docket, hear
 from worker.scheduling.record import Keepers, record
 from worker.settings import Settings
 from worker.wiring.judge import open_bench
+from worker.wiring.rejudge import open_terms
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent.parent
 DEFAULT: Final = ROOT / "rubrics" / "default.yml"
@@ -65,7 +66,7 @@ def judged(store: Store, here: Settings, number: int, text: str = STUB, **more: 
 
 def terms(here: Settings, **changes: Any) -> Terms:
     named = Terms(law="", digest="", rubric_id="", rubric_version="", tier=here.tier)
-    return terms_of(here, named.model_copy(update=changes))
+    return terms_of(here, named.model_copy(update=changes), open_terms)
 
 
 def order(made: LedgerEntry) -> Order:

@@ -23,6 +23,7 @@ from worker.evaluation.canary import named_terms, order_of
 from worker.evaluation.rejudge import Desk, Ended, Terms, terms_of
 from worker.judge.rubric import load_prompt
 from worker.settings import Canary, ModelAccess, Settings
+from worker.wiring.rejudge import open_terms
 
 HERE = InstallationId(100)
 
@@ -42,7 +43,7 @@ def asking(here: Settings, model: Anthropic) -> Settings:
 def terms(settings: Settings) -> Terms:
     named = named_terms(settings, HERE, SystemClock())
     assert named is not None
-    return terms_of(settings, named)
+    return terms_of(settings, named, open_terms)
 
 
 def child(store: Store, made: LedgerEntry) -> LedgerEntry:
@@ -59,7 +60,7 @@ def test_without_money_it_asks_no_model(here: Settings, store: Store, model: Ant
     settings = replace(asking(here, model), canary=Canary(rubric(tmp_path)))
     by = terms(settings)
     assert (by.tier, by.book, by.is_canary) == ("heuristic", "", True)
-    assert Desk(settings, store, by).end(order(made)) is Ended.JUDGED
+    assert Desk(settings, store, by, open_terms).end(order(made)) is Ended.JUDGED
     verdict = child(store, made).verdict
     assert (verdict.rubric_id, verdict.signals["canary"], verdict.judge_kind) == ("candidate", True, "heuristic")
     assert store.archive.find(EvalId(verdict.eval_id)) is None
@@ -72,7 +73,7 @@ def test_its_money_is_its_own(here: Settings, store: Store, model: Anthropic, tm
     settings = replace(asking(here, model), canary=Canary(None, prompt, Decimal(1)))
     model.answers(cannot_tell())
     by = terms(settings)
-    assert Desk(settings, store, by).end(order(made)) is Ended.JUDGED
+    assert Desk(settings, store, by, open_terms).end(order(made)) is Ended.JUDGED
     verdict = child(store, made).verdict
     assert (verdict.judge_kind, verdict.prompt_version) == ("hybrid", load_prompt(prompt).version)
     assert "Be kind." in model.asked[0].text
@@ -86,7 +87,7 @@ def test_at_its_own_cap_it_abstains_and_nobody_else_does(
     made = judged(store, here, 1, ASKED)
     settings = replace(asking(here, model), canary=Canary(rubric(tmp_path), None, Decimal("0.000001")))
     by = terms(settings)
-    assert Desk(settings, store, by).end(order(made)) is Ended.JUDGED
+    assert Desk(settings, store, by, open_terms).end(order(made)) is Ended.JUDGED
     assert child(store, made).verdict.abstain_reason == "budget"
     assert surveyor(store, by.law).survey.todo, "with money it is asked again"
 
@@ -97,7 +98,7 @@ def test_a_reply_that_cant_be_used_is_kept_where_its_event_says(
     made = judged(store, here, 1, ASKED)
     settings = replace(asking(here, model), canary=Canary(rubric(tmp_path), None, Decimal(1)))
     model.answers("no JSON at all").answers("nor this")
-    assert Desk(settings, store, terms(settings)).end(order(made)) is Ended.JUDGED
+    assert Desk(settings, store, terms(settings), open_terms).end(order(made)) is Ended.JUDGED
     told = [(one.kind, json.loads(one.raw)) for one in store.events.read(HERE)]
     troubles = [said for kind, said in told if kind == b"evaluator_parse_error"]
     assert [(one["attempt"], one["payload"]) for one in troubles] == [(1, "audit"), (2, "audit")]

@@ -16,6 +16,7 @@ from worker.evaluation.evaluate_jobs import Errand, performed
 from worker.judge.rubric import load_rubric
 from worker.scheduling.jobs import SCENE, Scene
 from worker.settings import Canary, Settings
+from worker.wiring.rejudge import open_terms
 
 HERE = InstallationId(100)
 
@@ -36,15 +37,17 @@ def failures(store: Store) -> list[str]:
 def test_an_order_is_done_and_once_more_changes_nothing(scene: Scene) -> None:
     made = order(judged(scene.store, scene.settings, 1))
     said = Errand(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()
-    assert performed([said])
-    assert performed([said])
+    assert performed([said], open_terms)
+    assert performed([said], open_terms)
     assert len(scene.store.ledger.entries(made.pull)) == 2
 
 
 def test_a_bug_is_logged_and_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     made = order(judged(scene.store, scene.settings, 1))
     scene.store.wire.call("SET", keys.dossier(made.eval_id).name, "not what was sealed")
-    assert not performed([Errand(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()])
+    assert not performed(
+        [Errand(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()], open_terms
+    )
     assert failures(scene.store) == ["judge_call_failed"]
     assert "judging anew failed" in caplog.text
 
@@ -54,13 +57,13 @@ def test_what_cant_even_be_told_is_logged(scene: Scene, caplog: pytest.LogCaptur
     said = Errand(pull=made.pull, order=made, terms=terms(scene.settings))
     scene.store.wire.call("DEL", keys.dossier(made.eval_id).name)
     scene.store.wire.call("SET", keys.events(HERE).name, "no stream")
-    assert not performed([said.model_dump_json()])
+    assert not performed([said.model_dump_json()], open_terms)
     assert "what nobody waits for failed" in caplog.text
 
 
 def test_without_a_canary_only_the_overturned_rejects_are_looked_at(scene: Scene) -> None:
     made = order(judged(scene.store, scene.settings, 1))
-    assert performed([json.dumps({"pull": made.pull.model_dump(mode="json"), "looks": True})])
+    assert performed([json.dumps({"pull": made.pull.model_dump(mode="json"), "looks": True})], open_terms)
     assert len(scene.store.ledger.entries(made.pull)) == 1
     assert scene.store.wire.call("EXISTS", keys.rollup(HERE).name) == 1
 
@@ -72,9 +75,9 @@ def test_a_canary_that_cant_be_read_is_told_and_one_that_can_judges(scene: Scene
     load_rubric.cache_clear()
     SCENE.set(Scene(replace(scene.settings, canary=Canary(file)), scene.court, scene.clock, scene.store))
     said = [Errand(pull=made.pull).model_dump_json()]
-    assert not performed(said)
+    assert not performed(said, open_terms)
     assert failures(scene.store) == ["rubric_invalid"]
     file.write_text(text)
-    assert performed(said)
+    assert performed(said, open_terms)
     assert len(scene.store.ledger.entries(made.pull)) == 2
-    assert performed([Errand(pull=made.pull.model_copy(update={"number": 9})).model_dump_json()])
+    assert performed([Errand(pull=made.pull.model_copy(update={"number": 9})).model_dump_json()], open_terms)

@@ -27,6 +27,7 @@ from worker.evaluation.rerun import order_of
 from worker.evaluation.supersession import said_of
 from worker.judge.rubric import load_rubric
 from worker.settings import ModelAccess, Settings
+from worker.wiring.rejudge import open_terms
 
 INSTALLATION = InstallationId(100)
 
@@ -43,7 +44,7 @@ def children(store: Store, made: LedgerEntry) -> list[LedgerEntry]:
 def test_a_judging_anew_is_a_new_entry_beside_its_verdict_and_ends_once(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
     by = terms(here)
-    assert Desk(here, store, by).end(order(made)) is Ended.JUDGED
+    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.JUDGED
     (child,) = children(store, made)
     assert (child.verdict.decision, child.verdict.signals["law"]) == ("reject", by.law)
     assert store.ledger.entries(order(made).pull)[0] == made, "what stands is as it was"
@@ -55,10 +56,10 @@ def test_a_judging_anew_is_a_new_entry_beside_its_verdict_and_ends_once(here: Se
 
 def test_what_was_judged_by_this_law_already_is_not_judged_again(here: Settings, store: Store, tmp_path: Path) -> None:
     made = judged(store, here, 1)
-    desk = Desk(here, store, terms(here))
+    desk = Desk(here, store, terms(here), open_terms)
     assert [desk.end(order(made)) for _ in range(3)] == [Ended.JUDGED, Ended.THERE, Ended.THERE]
     other = terms(here, rubric=rubric(tmp_path))
-    assert Desk(here, store, other).end(order(made)) is Ended.JUDGED
+    assert Desk(here, store, other, open_terms).end(order(made)) is Ended.JUDGED
     assert len(children(store, made)) == 2
 
 
@@ -68,7 +69,7 @@ def test_a_dossier_that_is_gone_is_told_as_not_found_and_not_asked_for_again(her
     store.wire.call("DEL", keys.dossier(made.eval_id).name)
     by = terms(here)
     assert surveyor(store, by.law).survey.todo
-    assert Desk(here, store, by).end(order(made)) is Ended.GONE
+    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.GONE
     (_, begun), (kind, ended) = told(store)[2:]
     assert (kind, ended["failure_mode"], ended["parent_eval_id"]) == ("eval.failed", "subject_not_found", made.eval_id)
     assert begun["eval_id"] == ended["eval_id"] != made.eval_id
@@ -84,7 +85,7 @@ def test_an_entry_that_is_gone_is_told_by_its_numbers(here: Settings, store: Sto
     (field,) = items(store.wire.call("HKEYS", ledger))
     judged(store, here, 1, head="c")
     store.wire.call("HDEL", ledger, blob(field))
-    assert Desk(here, store, terms(here)).end(gone) is Ended.GONE
+    assert Desk(here, store, terms(here), open_terms).end(gone) is Ended.GONE
     kind, ended = told(store)[-1]
     before = told(store)[1][1]
     assert (kind, ended["failure_mode"], ended["subject_id"]) == (
@@ -99,7 +100,7 @@ def test_an_order_that_names_no_head_is_told_of_in_the_log_alone(
 ) -> None:
     broken = order(judged(store, here, 1)).model_copy(update={"eval_id": EvalId("a"), "subject_id": "x"})
     before = len(told(store))
-    assert Desk(here, store, terms(here)).end(broken) is Ended.GONE
+    assert Desk(here, store, terms(here), open_terms).end(broken) is Ended.GONE
     assert "an order names no head" in caplog.text
     assert len(told(store)) == before
 
@@ -107,8 +108,8 @@ def test_an_order_that_names_no_head_is_told_of_in_the_log_alone(
 def test_of_a_repository_that_was_forgotten_meanwhile_nothing_is_told(here: Settings, store: Store) -> None:
     gone, by = order(judged(store, here, 1)), terms(here)
     store.wire.call("DEL", keys.ledger(gone.pull).name, keys.events(gone.pull.installation_id).name)
-    assert Desk(here, store, by).end(gone) is Ended.GONE
-    Desk(here, store, by).fail(gone, FailureMode.JUDGE_CALL_FAILED)
+    assert Desk(here, store, by, open_terms).end(gone) is Ended.GONE
+    Desk(here, store, by, open_terms).fail(gone, FailureMode.JUDGE_CALL_FAILED)
     assert told(store) == []
 
 
@@ -123,7 +124,7 @@ def test_of_what_is_forgotten_while_it_is_judged_no_model_is_asked_any_more(here
     with HTTPServer(threaded=True) as server:
         model = Anthropic(server).decides(forgotten)
         asking = replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
-        assert Desk(asking, store, terms(asking)).end(order(made)) is Ended.GONE
+        assert Desk(asking, store, terms(asking), open_terms).end(order(made)) is Ended.GONE
         assert len(model.asked) == 1
     assert not store.wire.call("EXISTS", keys.spent(pull).name)
 
@@ -134,7 +135,7 @@ def test_what_is_paid_for_already_when_the_limit_is_reached_is_recorded(here: Se
         model = Anthropic(server).answers("no JSON", input_tokens=8, output_tokens=3 * 10**6)
         asking = replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
         by = terms(asking, book="run:x", limit_usd=Decimal(1))
-        assert Desk(asking, store, by).end(order(made)) is Ended.FULL
+        assert Desk(asking, store, by, open_terms).end(order(made)) is Ended.FULL
         model.check()
     (child,) = children(store, made)
     assert store.book("run:x", Decimal(1)).spent_usd == child.verdict.judge_cost_usd
@@ -148,7 +149,7 @@ def test_the_rubric_that_ships_says_first_what_its_version_stands_for(
 ) -> None:
     made, poison = judged(store, here, 1), rubric(tmp_path, "default", load_rubric().version, parameter_unused="0.123")
     by = terms(here, rubric=poison)
-    assert Desk(here, store, by).end(order(made)) is Ended.INVALID
+    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.INVALID
     assert store.rubrics.look(load_rubric()) is None
 
 
@@ -159,7 +160,7 @@ def test_a_rubric_that_was_deleted_while_a_judging_waited_is_told_as_invalid(
     by = terms(here, rubric=file)
     load_rubric.cache_clear()  # another process judges
     file.unlink()
-    assert Desk(here, store, by).end(order(made)) is Ended.INVALID
+    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.INVALID
     kind, ended = told(store)[-1]
     assert (kind, ended["failure_mode"], ended["rubric_id"]) == ("eval.failed", "rubric_invalid", "candidate")
     assert surveyor(store, by.law).survey.todo, "with its rubric back, it is judged"
@@ -172,7 +173,7 @@ def test_a_rubric_that_was_changed_while_a_judging_waited_is_told_as_invalid(
     by = terms(here, rubric=file)
     load_rubric.cache_clear()
     file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
-    assert Desk(here, store, by).end(order(made)) is Ended.INVALID
+    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.INVALID
     assert told(store)[-1][1]["failure_mode"] == "rubric_invalid"
 
 
@@ -183,16 +184,16 @@ def test_an_edit_without_a_new_version_is_refused(here: Settings, store: Store, 
     load_rubric.cache_clear()
     with pytest.raises(RubricRefused, match='was changed but still says version "1": raise it'):
         store.rubrics.admit(load_rubric(edited), str(edited))
-    assert Desk(here, store, terms(here, rubric=edited)).end(order(made)) is Ended.INVALID
+    assert Desk(here, store, terms(here, rubric=edited), open_terms).end(order(made)) is Ended.INVALID
     raised = rubric(tmp_path, version="2", parameter_unused="0.91")
     store.rubrics.admit(load_rubric(raised))
-    assert Desk(here, store, terms(here, rubric=raised)).end(order(made)) is Ended.JUDGED
+    assert Desk(here, store, terms(here, rubric=raised), open_terms).end(order(made)) is Ended.JUDGED
 
 
 def test_a_process_that_would_judge_otherwise_says_so(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
     by = terms(here).model_copy(update={"law": "of-another-model"})
-    assert Desk(here, store, by).end(order(made)) is Ended.UNLIKE
+    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.UNLIKE
     assert told(store)[-1][1]["failure_mode"] == "judge_call_failed"
     assert surveyor(store, by.law).survey.todo
 
@@ -205,17 +206,17 @@ def test_a_verdict_that_was_forgotten_while_it_was_judged_anew_stays_forgotten(h
             store.wire.call("DEL", keys.ledger(order(made).pull).name)
             super()._record(parent, heard, dossier)
 
-    assert Forgetful(here, store, terms(here)).end(order(made)) is Ended.GONE
+    assert Forgetful(here, store, terms(here), open_terms).end(order(made)) is Ended.GONE
     assert store.ledger.entries(order(made).pull) == ()
 
 
 def test_while_judging_is_paused_the_answer_is_not_final(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
     by, paused = terms(here), replace(here, is_paused=True)
-    assert Desk(paused, store, by).end(order(made)) is Ended.JUDGED
+    assert Desk(paused, store, by, open_terms).end(order(made)) is Ended.JUDGED
     assert children(store, made)[0].verdict.abstain_reason == "paused"
     assert surveyor(store, by.law).survey.todo
-    assert Desk(here, store, by).end(order(made)) is Ended.JUDGED
+    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.JUDGED
     assert surveyor(store, by.law).survey.todo == ()
 
 
@@ -251,7 +252,7 @@ def test_each_entry_is_read_once_and_what_came_since_is_read_on(here: Settings, 
     by = terms(here)
     reader = surveyor(store, by.law)
     store.events.tell(INSTALLATION, "broken", Event(EventKind.COMPLETED, {"v": 1}))
-    Desk(here, store, by).end(order(made))
+    Desk(here, store, by, open_terms).end(order(made))
     assert [one.parent for one in reader.read()] == [made.eval_id]
     assert list(reader.read()) == []
     assert reader.survey.unread == 1

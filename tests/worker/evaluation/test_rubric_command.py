@@ -27,6 +27,7 @@ from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
 from worker.evaluation.rejudge import Desk, Ended
 from worker.judge.rubric import load_prompt, load_rubric, read_rubric
 from worker.settings import ModelAccess, Settings
+from worker.wiring.rejudge import open_terms
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -89,7 +90,7 @@ def test_where_a_model_judged_by_both_its_verdicts_are_compared(
     for file, reply in ((None, cannot_tell()), (candidate, reject("half_finished", "load.py:2"))):
         played.answers(reply)
         by = terms(asking, rubric=file)
-        assert Desk(asking, store, by).end(order(made)) is Ended.JUDGED
+        assert Desk(asking, store, by, open_terms).end(order(made)) is Ended.JUDGED
     played.check()
     said = diff(capsys, "default", candidate)
     assert (said["by_record"], said["now"]) == (1, "candidate 1")
@@ -116,7 +117,7 @@ def test_a_candidate_prompt_is_held_against_ours_where_one_model_was_asked_with_
     for file, made, reply in asked:
         played.answers(reply)
         by = terms(asking, prompt=file)
-        assert Desk(asking, store, by).end(order(made)) is Ended.JUDGED
+        assert Desk(asking, store, by, open_terms).end(order(made)) is Ended.JUDGED
     played.check()
     said = diff(capsys, "default", "default", "--prompt", prompt)
     assert (said["compared"], said["by_record"], said["left_out"]) == (1, 1, 1)

@@ -24,6 +24,7 @@ from worker.domain.verdict.demotion import Demotion, Tally
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
 from worker.evaluation.signal_demotion import look
+from worker.evaluation.stats.rollups import open_rollups
 from worker.judge.context import Bench
 from worker.judge.judge import consider
 from worker.judge.rubric import load_prompt, load_rubric
@@ -115,7 +116,7 @@ def test_a_reject_that_was_overridden_and_whose_contest_was_upheld_was_taken_bac
         if look_between:
             assert look(store, HERE, SystemClock()) == ()
     assert look(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
-    store.rollups().rebuild(HERE)
+    open_rollups(store).rebuild(HERE)
     assert look(store, HERE, SystemClock()) == ()
     came(store, 3, f"{body['eval_id'][:-6]}{3:06d}", OutcomeKind.CONTEST_UPHELD)
     [made] = look(store, HERE, SystemClock())

@@ -49,6 +49,7 @@ from worker.judge.merge_group import Published
 from worker.judge.rubric import load_ci_check_rubric
 from worker.scheduling.jobs import SCENE, Scene
 from worker.settings import Settings
+from worker.wiring.rejudge import open_terms
 
 CHECKS = (
     CiCheck(name="unit", app="actions", conclusion="success", attempt=2),
@@ -293,10 +294,10 @@ def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_mea
     orders = [order_of(one) for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.todo]
     token = SCENE.set(Scene(here, "nobody:opens", SystemClock(), store))
     said = [Errand(pull=one.pull, order=one, terms=by).model_dump_json() for one in orders]
-    assert performed(said[:1])
+    assert performed(said[:1], open_terms)
     load_ci_check_rubric.cache_clear()
     file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
-    assert not performed(said[1:])
+    assert not performed(said[1:], open_terms)
     SCENE.reset(token)
     ends = [one for one in bodies(store, "ci_check")[-4:] if "judge_kind_planned" not in one]
     assert [one.get("failure_mode") for one in ends] == [None, "rubric_invalid"]

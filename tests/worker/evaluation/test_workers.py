@@ -29,6 +29,7 @@ from worker.evaluation.survey import Surveyor
 from worker.scheduling.queue import EvaluateQueue, JudgeQueue
 from worker.settings import Settings
 from worker.settings import environment as environ
+from worker.wiring.rejudge import open_terms
 
 pytestmark = pytest.mark.slow  # a server of several processes
 
@@ -135,7 +136,7 @@ def test_a_batch_that_is_interrupted_keeps_what_is_done_and_goes_on(
 def test_workers_that_went_away_keep_nobody_waiting(store: Store, here: Settings) -> None:
     orders = [order(one) for one in history(store, here)]
     by = terms(here)
-    run = Run(here, store, by, orders)
+    run = Run(here, store, by, orders, open_terms)
     run.by_workers(surveyor(store, by.law), lambda: None)
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
     assert EvaluateQueue.of(here).left(names) == set(), "nothing of it is left in the queue"
@@ -154,7 +155,7 @@ def test_an_interrupt_takes_back_what_no_worker_has_begun(store: Store, here: Se
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
     interrupted = Interrupted(store, Wanted(SubjectKind.SUBMISSION, EVER, by.law))
     with pytest.raises(KeyboardInterrupt):
-        Run(here, store, by, orders).by_workers(interrupted, lambda: None)
+        Run(here, store, by, orders, open_terms).by_workers(interrupted, lambda: None)
     assert EvaluateQueue.of(here).left(names) == set()
 
 

@@ -10,8 +10,9 @@ from tests.worker.publishing.texts.samples import HEAD, abstained, accepted, dos
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId
-from worker.domain.verdict.ledger import LedgerEntry, changed_lines
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind, Tokens
+from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import diff_of
 from worker.judge.merge_group import (
     Accepted,
@@ -53,7 +54,7 @@ def entry(verdict: Accept | Reject | Abstain | None = None, **changes: Any) -> L
         "head_sha": made.subject.head_sha,
         "fingerprint": made.fingerprint,
         "diff_summary": "",
-        "changed_lines": changed_lines(diff_of(DIFF)),
+        "changed_lines": hash_changed_lines(diff_of(DIFF)),
         "verdict": made,
     }
     return LedgerEntry(**{**fields, **changes})

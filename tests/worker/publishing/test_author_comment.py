@@ -14,6 +14,7 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.author_comment import Letter, Note, Says, mark
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
+from worker.domain.judging import Judged
 from worker.domain.ports import Posted, Tip
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
@@ -21,7 +22,6 @@ from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.publishing.author_comment import REFUSED, Riding, Writer
 from worker.publishing.status import Look
-from worker.scheduling.pipeline import Judged
 
 
 @dataclass

@@ -16,12 +16,12 @@ from worker.adapters.redis.store import Store
 from worker.domain.check.code_scanning import Refusal, Scan
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
+from worker.domain.judging import Dropped, Judged, Outcome
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import AbstainReason, Accept, Reject, Verdict
 from worker.errors import Unavailable
 from worker.publishing import code_scanning
 from worker.publishing.code_scanning import Scanner, refusal_for, scan_of
-from worker.scheduling.pipeline import Dropped, Judged, Outcome
 
 EVAL = EvalId("eval-1")
 SCAN = Scan(pull=pull(), head_sha=HEAD, eval_id=EVAL, origin=EVAL, delivery_id=DeliveryId("d"))

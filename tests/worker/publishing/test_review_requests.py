@@ -15,6 +15,7 @@ from worker.domain.config.command_permissions import Role
 from worker.domain.config.config import Review
 from worker.domain.dossier.dossier import Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import EvalId, Sha
+from worker.domain.judging import Dropped, Judged
 from worker.domain.ports import GivenReview
 from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef, ReviewRef
 from worker.domain.request.pull_request_events import Happened, Happening
@@ -24,7 +25,6 @@ from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Forbidden, Gone, RateLimited, Unavailable
 from worker.publishing.review_requests import Owning, People, changed
 from worker.publishing.texts.overrides import Called
-from worker.scheduling.pipeline import Dropped, Judged
 
 HEAD = "a" * 40
 NEEDS_ONE = abstained(AbstainReason.NEEDS_HUMAN)

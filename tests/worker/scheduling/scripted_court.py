@@ -26,6 +26,7 @@ from worker.domain.check.code_scanning import Scan
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import Place
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
+from worker.domain.judging import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.domain.ports import Fence, Lease
 from worker.domain.request.greeting import Greeting
 from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, Trigger
@@ -34,7 +35,6 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
 from worker.publishing.check_runs import CheckDesk, no_lease
 from worker.publishing.texts.check_run import failed
-from worker.scheduling.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.scheduling.queue import JudgeQueue
 from worker.settings import Settings
 

@@ -19,12 +19,13 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
+from worker.domain.judging import Dropped, Judged, Outcome, Overtaken
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.errors import AssayError, Forbidden, Gone, Outage, Unavailable
 from worker.judge.context import Bench
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.publishing.status import Look, Silent
-from worker.scheduling.pipeline import Author, CiPatience, Deps, Dropped, Judged, Outcome, Overtaken, judge_pull_request
+from worker.scheduling.pipeline import Author, CiPatience, Deps, judge_pull_request
 from worker.scheduling.record import Keepers
 
 

@@ -30,11 +30,11 @@ from worker.adapters.redis.scripts import Script, digest, source
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import base_mark
+from worker.domain.judging import Judged, Overtaken
 from worker.domain.request.judge_request import ARRIVALS, Arrival, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.check_run import judging
-from worker.scheduling.pipeline import Judged, Overtaken
 from worker.settings import Settings, Timing, read_settings
 from worker.wiring.app import open_court
 

@@ -9,6 +9,7 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, judged_once, pull, w
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items
 from worker.adapters.redis.progress import MOST_TIMES, RedisProgress
+from worker.adapters.redis.repositories import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha, base_mark
 from worker.domain.request.greeting import Greeting
@@ -16,7 +17,6 @@ from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRe
 from worker.domain.request.missed_deliveries import Sent
 from worker.domain.request.open_pulls import OpenPull, OpenRepository, Repository
 from worker.errors import Outage, RateLimited, Unavailable
-from worker.evaluation.stats.histories import numbers_of
 from worker.publishing.initial_status import was_heard_of
 from worker.scheduling.forgotten import Forgotten
 from worker.scheduling.reconcile import (
@@ -484,12 +484,16 @@ def test_what_is_on_record_of_a_renamed_repository_is_found_by_its_new_name_too(
     book.store.pulls.want(wish(9, head_sha=NEWER))
     other, was = RepositoryId(8), wish().repository
     book.store.arrivals.seen(HERE, [Repository(NEW_HERE, was), Repository(other, "acme/other")], NOW, NOW)
-    assert numbers_of(book.store, "acme/gadgets") == []
+    assert find_repositories(book.store.wire, "acme/gadgets") == []
     book.store.arrivals.seen(HERE, [Repository(NEW_HERE, "acme/gadgets"), Repository(other, "acme/others")], NOW, NOW)
-    assert numbers_of(book.store, "acme/gadgets") == numbers_of(book.store, was) == [(HERE, NEW_HERE)]
-    assert numbers_of(book.store, "acme/others") == [], "nothing is on record of it"
+    assert (
+        find_repositories(book.store.wire, "acme/gadgets")
+        == find_repositories(book.store.wire, was)
+        == [(HERE, NEW_HERE)]
+    )
+    assert find_repositories(book.store.wire, "acme/others") == [], "nothing is on record of it"
     book.store.arrivals.seen(HERE, [Repository(NEW_HERE, "acme/gizmos")], NOW, NOW)
-    assert numbers_of(book.store, "acme/gizmos") == [(HERE, NEW_HERE)], "and whenever it is renamed again"
+    assert find_repositories(book.store.wire, "acme/gizmos") == [(HERE, NEW_HERE)], "and whenever it is renamed again"
 
 
 def test_a_repository_that_is_to_be_greeted_is_left_until_it_was(book: Book) -> None:

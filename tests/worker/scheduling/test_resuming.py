@@ -12,11 +12,11 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.shelf import Place
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
+from worker.domain.judging import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.request.pause import Suspension
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
-from worker.scheduling.pipeline import Dropped, Judged, Outcome, Overtaken, WaitForCi
 from worker.scheduling.queue import judge_queue, rq_connection
 from worker.scheduling.resuming import resume, shelve, waiting
 from worker.settings import Settings

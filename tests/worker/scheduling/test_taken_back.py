@@ -11,6 +11,7 @@ from tests.worker.evaluation.recorded import dossier
 from tests.worker.publishing.texts.samples import abstained
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.clock import SystemClock
+from worker.domain.judging import Judged
 from worker.domain.request.judge_request import Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
@@ -18,7 +19,7 @@ from worker.judge.context import Bench
 from worker.judge.judge import content_of
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.publishing.status import Silent
-from worker.scheduling.pipeline import CiPatience, Deps, Judged, decided_by_people
+from worker.scheduling.pipeline import CiPatience, Deps, decided_by_people
 
 
 @pytest.mark.parametrize("text", [DONE, STUB], ids=["as it was", "into another base"])

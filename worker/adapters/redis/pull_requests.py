@@ -29,7 +29,7 @@ from worker.adapters.redis.scripts import Script, run
 from worker.adapters.redis.versioned_json import read
 from worker.adapters.redis.waiting_keys import COMMITS
 from worker.domain.ids import BaseMark, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha
-from worker.domain.request.judge_request import BY_HAND, LAPTOP, Arrival, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import BY_HAND, LAPTOP, Arrival, JudgeRequest, Plan, PullRef, Trigger
 from worker.domain.value import Value
 from worker.errors import AssayError, LeaseLost
 from worker.settings import Timing
@@ -57,13 +57,6 @@ class ToOpen(Value):
     request: JudgeRequest
     seq: str = ""
     is_outside: bool = False
-
-
-class Plan(Value):
-    """When a pull request is to be judged, and how long nothing may happen to it before that."""
-
-    due_at: datetime
-    window_s: float
 
 
 class Limits(Value):

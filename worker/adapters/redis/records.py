@@ -14,6 +14,7 @@ from worker.adapters.redis.client import Wire, blob, items, text, whole
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.event_stream import Events as Stream
 from worker.adapters.redis.pauses import Switches
+from worker.adapters.redis.repositories import find_repositories
 from worker.adapters.redis.scripts import Script, run
 from worker.adapters.redis.versioned_json import read
 from worker.adapters.redis.waiting_keys import ASKS, HAPPENINGS
@@ -170,13 +171,11 @@ class Records:
 
     def _numbers(self, repository: str) -> set[tuple[InstallationId, RepositoryId]]:
         """Of what was recorded, of what only waits to be judged, and of what was only paused."""
-        listed = items(self._wire.call("SMEMBERS", keys.named(repository).name))
-        pairs = [text(one).split(":") for one in listed]
         paused = Switches(self._wire).of(repository)
         waiting = (request for request in self._requests() if request.repository.lower() == repository.lower())
         return (
             paused
-            | {(InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs}
+            | set(find_repositories(self._wire, repository))
             | {(request.pull.installation_id, request.pull.repository_id) for request in waiting}
         )
 

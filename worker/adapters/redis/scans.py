@@ -4,8 +4,9 @@ Does not send any. Invariant: nothing is noted of a pull request that was forgot
 """
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, items, text
+from worker.adapters.redis.client import Wire, text
 from worker.adapters.redis.intake import lifetime_s
+from worker.adapters.redis.repositories import find_repositories
 from worker.adapters.redis.scripts import Script, run
 from worker.adapters.redis.versioned_json import read
 from worker.domain.check.code_scanning import Refusal, Scanned
@@ -38,9 +39,8 @@ class RedisScanNotes:
 
     def refusals(self, repository: str) -> tuple[Refusal, ...]:
         """Of all that was ever judged under this name."""
-        pairs = [text(one).split(":") for one in items(self._wire.call("SMEMBERS", keys.named(repository).name))]
-        found = (self._refusal(InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs)
-        return tuple(one for one in found if one is not None)
+        refusals = (self._refusal(*numbers) for numbers in find_repositories(self._wire, repository))
+        return tuple(refusal for refusal in refusals if refusal is not None)
 
     def _refusal(self, installation: InstallationId, repository: RepositoryId) -> Refusal | None:
         """A word that only a later version knows is none that this one can tell."""

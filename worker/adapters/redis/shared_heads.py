@@ -4,7 +4,6 @@ Does not talk to GitHub. Invariant: what a check says is noted before GitHub is 
 without it; the texts are encrypted; and a commit stays in the line until all of its checks say what they should.
 """
 
-import hashlib
 import json
 from datetime import timedelta
 from typing import Any, Final
@@ -17,35 +16,14 @@ from worker.adapters.redis.intake import lifetime_s, place_of, shown_of
 from worker.adapters.redis.scripts import Script, run
 from worker.adapters.redis.waiting_keys import COMMITS
 from worker.domain.check.check_run import Block, Button, CheckContent, Conclusion
-from worker.domain.check.shared_head import Place, Sibling, Together, state_of
+from worker.domain.check.shared_head import Member, Met, Place, Sibling, Together, hash_of, state_of, to_json
 from worker.domain.check.wait_status import Awaiting
 from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import Value
 from worker.settings import Timing
 
 BACKSTOP_MS: Final = 5_000
 """How soon somebody looks at a commit where a check was about to say something and was not heard of since."""
-
-
-class Member(Value):
-    """One of several: what its check says by itself, and whether it counts. `shown`: a hash of what GitHub was told; "": who knows."""
-
-    number: int
-    state: str
-    is_here: bool
-    shown: str
-
-    @property
-    def sibling(self) -> Sibling:
-        return Sibling(self.number, self.state)
-
-
-class Met(Value):
-    """All of one commit, in one version."""
-
-    version: int
-    members: tuple[Member, ...]
 
 
 class RedisSiblings:
@@ -58,7 +36,7 @@ class RedisSiblings:
 
     def says(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> Together:
         on = [keys.pull(pull), _key(pull, head_sha), COMMITS.order, COMMITS.texts]
-        sealed = self._codec.seal(_written(content), _seal_of(on[1], pull.number))
+        sealed = self._codec.seal(to_json(content), _seal_of(on[1], pull.number))
         pulls = keys.prefix("pull", pull.installation_id, pull.repository_id)
         times = (lifetime_s(on[1]), BACKSTOP_MS)
         told = (pull.number, head_sha, state_of(content), sealed, *times, pulls, shown_of(pull), place_of(pull))
@@ -126,10 +104,6 @@ class RedisSiblings:
         return bool(run(self._wire, Script.SIBLINGS_DONE, [*COMMITS.keys, _of(place)], version))
 
 
-def hash_of(content: CheckContent) -> str:
-    return hashlib.sha256(_written(content)).hexdigest()[:32]
-
-
 def _key(pull: PullRef, head_sha: Sha) -> keys.Key:
     return keys.shown(pull.installation_id, pull.repository_id, head_sha)
 
@@ -140,12 +114,6 @@ def _of(place: Place) -> keys.Key:
 
 def _seal_of(key: keys.Key, number: int) -> str:
     return f"{key.name} {number}"
-
-
-def _written(content: CheckContent) -> bytes:
-    """All but the annotations, which stay where they are once they were added."""
-    said = {name: value for name, value in vars(content).items() if name not in {"annotations", "gives_way"}}
-    return json.dumps(said, default=vars, sort_keys=True).encode()
 
 
 def _content(said: bytes) -> CheckContent:

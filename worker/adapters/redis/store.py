@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from worker.adapters.redis.outcomes import Outcomes
     from worker.adapters.redis.rate_limits import RedisRates
     from worker.adapters.redis.records import Records
-    from worker.adapters.redis.rollups import Rollups
     from worker.adapters.redis.rubrics import Rubrics
     from worker.adapters.redis.scans import RedisScanNotes
     from worker.adapters.redis.setup import Setup
@@ -262,12 +261,6 @@ class Store(Value):
         from worker.adapters.redis.book import RedisBook  # noqa: PLC0415 - only for a model, and what is judged beside
 
         return RedisBook(self.wire, name, limit)
-
-    def rollups(self) -> "Rollups":
-        """What the events add up to: for people who ask, and for whoever keeps that up to date."""
-        from worker.adapters.redis.rollups import Rollups  # noqa: PLC0415 - no judge needs it
-
-        return Rollups(self.wire, self.told_for)
 
     def records(self) -> "Records":
         """All that is on record, by eval id and by repository: for people who look, or have it forgotten."""

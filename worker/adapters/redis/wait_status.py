@@ -9,12 +9,12 @@ from typing import Final
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import Reply, items, text
+from worker.adapters.redis.repositories import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.check.wait_status import Due, SeenPull, reason_to_wait
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import SubjectKind, Verdict
-from worker.evaluation.stats.histories import numbers_of
 
 
 def seen_pulls(
@@ -26,7 +26,7 @@ def seen_pulls(
     """
     refs = {
         number: PullRef(installation_id=installation, repository_id=repository_id, number=number)
-        for installation, repository_id in numbers_of(store, repository)
+        for installation, repository_id in find_repositories(store.wire, repository)
         if within is None or installation in within
         for number in _numbers(store, keys.heads(installation, repository_id, sha))
     }

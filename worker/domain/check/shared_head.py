@@ -4,6 +4,8 @@ Pure. Does not word anything (`worker.publishing.texts.siblings` does). Invarian
 not know lets nothing pass.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from types import MappingProxyType
@@ -70,6 +72,26 @@ class Together(Value):
     others: tuple[Sibling, ...]
 
 
+class Member(Value):
+    """One of several: what its check says by itself, and whether it counts. `shown`: a hash of what GitHub was told; "": who knows."""
+
+    number: int
+    state: str
+    is_here: bool
+    shown: str
+
+    @property
+    def sibling(self) -> Sibling:
+        return Sibling(self.number, self.state)
+
+
+class Met(Value):
+    """All of one commit, in one version."""
+
+    version: int
+    members: tuple[Member, ...]
+
+
 def state_of(content: CheckContent) -> str:
     """In one word what a check says of its pull request."""
     if content.conclusion is not None:
@@ -86,3 +108,13 @@ def strictness(state: str) -> Strictness:
 def strictest(siblings: Iterable[Sibling]) -> Sibling | None:
     """Whose state stands most in the way; of several the first pull request's, and an accept last."""
     return max(siblings, key=lambda one: (one.strictness, one.state != Conclusion.SUCCESS, -one.number), default=None)
+
+
+def hash_of(content: CheckContent) -> str:
+    return hashlib.sha256(to_json(content)).hexdigest()[:32]
+
+
+def to_json(content: CheckContent) -> bytes:
+    """All but the annotations, which stay where they are once they were added."""
+    said = {name: value for name, value in vars(content).items() if name not in {"annotations", "gives_way"}}
+    return json.dumps(said, default=vars, sort_keys=True).encode()

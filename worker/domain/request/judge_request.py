@@ -11,6 +11,7 @@ from pydantic import Field
 
 from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.model import Frozen
+from worker.domain.value import Value
 
 LAPTOP: Final = InstallationId(0)
 """What is judged on a laptop belongs to no installation of the App."""
@@ -176,3 +177,10 @@ class Ask(Frozen):
     head_sha: Sha | None = None
     in_review: bool = False
     review: ReviewRef | None = None
+
+
+class Plan(Value):
+    """When a pull request is to be judged, and how long nothing may happen to it before that."""
+
+    due_at: datetime
+    window_s: float

@@ -4,7 +4,6 @@ Does not store anything. Invariant: an entry is never edited; a re-evaluation is
 once frozen, keeps its id and its text for ever.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -16,19 +15,12 @@ from worker.domain.dossier.case import Case
 from worker.domain.ids import EvalId, Fingerprint, Sha
 from worker.domain.model import Frozen
 from worker.domain.verdict.verdict import Abstain, AbstainReason, ClosingCondition, Reject, Verdict
-from worker.dossier.diff.parser import Diff, DiffLine, FileDiff
 
 PROMPT_WINDOW: Final = 5
 """How many judged rounds the judge is shown (tilth's LEDGER_INJECT_LIMIT)."""
 
 ROUND_LIMIT: Final = 5
 """How many rounds may end in a reject, where nobody says otherwise; then it is a person's."""
-
-HASHED_LINES: Final = 5_000
-"""Most changed lines of one head whose hashes are kept; a bigger change keeps none (it is one surface)."""
-
-_SHORTEST_ID: Final = 7
-"""git abbreviates object ids to this or more, depending on the size of the repository."""
 
 
 class LedgerEntry(Frozen):
@@ -222,27 +214,3 @@ def with_free_id(condition: ClosingCondition, known: Iterable[ClosingCondition])
         return condition
     free = next(name for number in range(1, len(taken) + 2) if (name := f"c{number}") not in taken)
     return condition.model_copy(update={"id": free})
-
-
-def changed_lines(diff: Diff) -> dict[str, tuple[str, ...]]:
-    """Per path, a hash of each added, then of each removed line; empty for a change of more than HASHED_LINES lines."""
-    if sum(len(file.added) + len(file.removed) for file in diff.files) > HASHED_LINES:
-        return {}
-    hashes: dict[str, tuple[str, ...]] = {}
-    for file in diff.files:  # a file that became a link stands in a diff twice
-        hashes[file.path] = (*hashes.get(file.path, ()), *(one for _, one in hashed(file)))
-    return hashes
-
-
-def hashed(file: FileDiff) -> list[tuple[DiffLine | None, str]]:
-    """Each changed line with its hash; of a file without any, one hash of what did change (its mode, its content)."""
-    lines = [*file.added, *file.removed]
-    if lines:
-        return [(line, line_hash(line.kind, line.text)) for line in lines]
-    blobs = [blob[:_SHORTEST_ID] for blob in file.blobs or ()]
-    return [(None, line_hash("", repr((file.change.value, file.old_path, file.old_mode, file.new_mode, blobs))))]
-
-
-def line_hash(kind: str, text: str) -> str:
-    """*kind* is the line's mark in a diff."""
-    return hashlib.sha256(f"{kind}{text}".encode()).hexdigest()[:16]

@@ -6,7 +6,7 @@ process of it goes on.
 
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -14,15 +14,18 @@ from traceback import format_exc
 from typing import Final, NamedTuple
 
 from worker.clock import SystemClock
+from worker.domain.ports import Purse
 from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
 from worker.evaluation.bench.judge_row import sit
 from worker.evaluation.bench.rows import Raw, read_lines, read_row
-from worker.evaluation.bench.run_budget import ACCOUNT, FilePurse, Money
+from worker.evaluation.bench.run_budget import FilePurse, Money
 from worker.evaluation.bench.run_folder import Pages, pages
 from worker.evaluation.process_pool import spread
 from worker.judge.context import Bench
 from worker.settings import Settings
-from worker.wiring.judge import Payer, open_bench
+
+OpenRows = Callable[[Settings, str, Path | None, Purse | None], AbstractContextManager[Bench]]
+"""Opens the judge of a tier by a rubric, paid out of a purse. Each process calls it, so it is a module's own function."""
 
 
 class Row(NamedTuple):
@@ -57,12 +60,13 @@ class Opening(NamedTuple):
     settings: Settings
     tier: str
     rubric: Path | None
+    open_judge: OpenRows
     money: Money | None = None
 
     @contextmanager
     def bench(self) -> Generator[Bench]:
-        payer = None if self.money is None else Payer(None, ACCOUNT, FilePurse(self.money))
-        with open_bench(self.settings, self.tier, self.rubric, payer) as bench:
+        purse = None if self.money is None else FilePurse(self.money)
+        with self.open_judge(self.settings, self.tier, self.rubric, purse) as bench:
             yield bench
 
     @contextmanager

@@ -6,15 +6,14 @@ are read, no key is looked for among others.
 
 from collections.abc import Collection
 
-from worker.adapters.redis import keys
-from worker.adapters.redis.client import items, text
-from worker.adapters.redis.rollups import AT_MOST
+from worker.adapters.redis.repositories import find_repositories
 from worker.adapters.redis.store import Store
-from worker.domain.ids import InstallationId, RepositoryId
+from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.evaluation.stats.pulls import Pull
+from worker.evaluation.stats.rollups import AT_MOST, open_rollups
 
 
 class History(Value):
@@ -35,20 +34,13 @@ def history(
 
     *at_most* so many entries of each are counted first.
     """
-    rollups = store.rollups()
+    rollups = open_rollups(store)
     entries: list[LedgerEntry] = []
     pulls: list[Pull] = []
-    for installation, repository_id in numbers_of(store, repository):
+    for installation, repository_id in find_repositories(store.wire, repository):
         ref = PullRef(installation_id=installation, repository_id=repository_id, number=number)
         found = store.ledger.entries(ref) if within is None or installation in within else ()
         if found:
             entries += found
             pulls += [one for one in (rollups.recall(ref, at_most),) if one is not None]
     return History(tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.eval_id))), tuple(pulls))
-
-
-def numbers_of(store: Store, repository: str) -> list[tuple[InstallationId, RepositoryId]]:
-    """Under which numbers a repository is known here: the same name may have been another installation's before."""
-    listed = items(store.wire.call("SMEMBERS", keys.named(repository).name))
-    pairs = (text(one).split(":") for one in listed)
-    return sorted((InstallationId(int(one)), RepositoryId(int(other))) for one, other in pairs)

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from worker.domain.value import Value
-from worker.domain.verdict.ledger import hashed, line_hash
 from worker.domain.verdict.verdict import EvidencePointer, Side
+from worker.dossier.diff.line_hashes import hash_file, hash_line
 from worker.dossier.diff.parser import Diff, DiffLine, FileDiff, LineKind
 
 Place = tuple[str, Side, int]
@@ -40,7 +40,7 @@ class Since(Value):
 
     def has_lost(self, pointer: EvidencePointer) -> bool:
         """Whether the changed line that was pointed at then is gone."""
-        marks = (line_hash(kind, pointer.quote or "") for kind in (LineKind.ADDED, LineKind.REMOVED))
+        marks = (hash_line(kind, pointer.quote or "") for kind in (LineKind.ADDED, LineKind.REMOVED))
         return any(mark in self.lost.get(pointer.path, ()) for mark in marks)
 
     def ranges(self) -> dict[tuple[str, Side], tuple[str, ...]]:
@@ -55,7 +55,7 @@ def lines_since(before: Mapping[str, Sequence[str]], diff: Diff) -> Since:
     """Hold the diff against the hashes of *before*, per path: of each changed line, in the order of the ledger."""
     now: dict[str, list[Changed]] = {}
     for file in diff.files:
-        now.setdefault(file.path, []).extend((file, line, mark) for line, mark in hashed(file))
+        now.setdefault(file.path, []).extend((file, line, mark) for line, mark in hash_file(file))
     missing = {path: Counter(marks) - Counter(mark for *_, mark in now.get(path, ())) for path, marks in before.items()}
     gone = sum(missing.values(), Counter[str]())
     new = _not_moved([one for path, lines in now.items() for one in _new(before.get(path, ()), lines)], gone)

@@ -5,24 +5,20 @@ from typing import Any
 
 import pytest
 
-from tests.worker.judge.making import BASE, DIFF, HEAD, NOW, entry, new_file
+from tests.worker.judge.making import BASE, HEAD, NOW, entry
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.dossier.case import Case
 from worker.domain.ids import Fingerprint
 from worker.domain.verdict.ledger import (
-    HASHED_LINES,
     AuthorText,
     LedgerEntry,
     TextTurn,
-    changed_lines,
     conditions_of,
     in_prompt,
-    line_hash,
     round_of,
     text_turn,
 )
 from worker.domain.verdict.verdict import ClosingCondition
-from worker.dossier.diff.parser import diff_of
 
 A, B, C = "a" * 40, "b" * 40, "c" * 40
 MINUTE = timedelta(minutes=1)
@@ -180,36 +176,3 @@ def test_an_id_is_never_given_twice() -> None:
         ("c3", "Three.", "open"),
         ("c2", "Another thing.", "open"),
     ]
-
-
-# --- hashes of what changed -----------------------------------------------------------------------
-
-
-def test_each_changed_line_has_a_hash_of_its_mark_and_its_text() -> None:
-    hashes = changed_lines(diff_of(DIFF))
-    assert hashes["upload.py"][0] == line_hash("+", "    for attempt in range(3):")
-    assert hashes["upload.py"][-1] == line_hash("-", "    return post(data)")
-    assert len(hashes["tests/test_upload.py"]) == 4
-
-
-def test_a_file_without_lines_has_one_hash_of_what_did_change() -> None:
-    def of(index: str) -> tuple[str, ...]:
-        top = f"diff --git a/x.png b/x.png\nindex {index} 100644\n"
-        return changed_lines(diff_of(f"{top}Binary files a/x.png and b/x.png differ\n"))["x.png"]
-
-    assert len(of("1111111..2222222")) == 1
-    assert of("1111111..2222222") == of("11111111..22222222"), "however long git abbreviates"
-    assert of("1111111..2222222") != of("1111111..3333333")
-
-
-def test_a_file_that_became_a_link_keeps_the_lines_of_both() -> None:
-    gone = "diff --git a/x b/x\ndeleted file mode 100644\nindex 1..0\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n"
-    assert changed_lines(diff_of(gone + new_file("x", "target", mode="120000")))["x"] == (
-        line_hash("-", "old"),
-        line_hash("+", "target"),
-    )
-
-
-def test_a_change_too_large_is_one_surface() -> None:
-    assert changed_lines(diff_of(new_file("x.txt", *["line"] * HASHED_LINES)))
-    assert changed_lines(diff_of(new_file("x.txt", *["line"] * (HASHED_LINES + 1)))) == {}

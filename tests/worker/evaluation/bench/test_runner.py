@@ -20,6 +20,7 @@ from worker.evaluation.bench.run_budget import MONEY, Money
 from worker.evaluation.bench.run_folder import TRAITS, VERDICTS, lines_of, pages
 from worker.evaluation.bench.runner import Halt, HaltedError, Opening, RowFailedError, lines, run, written
 from worker.settings import ModelAccess, Settings
+from worker.wiring.rejudge import open_rows
 
 ROWS = 12
 NOBODY = ModelAccess(
@@ -36,7 +37,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 @pytest.fixture
 def opening(tmp_path: Path) -> Opening:
-    return Opening(Settings(data_dir=tmp_path / "state"), "heuristic", None)
+    return Opening(Settings(data_dir=tmp_path / "state"), "heuristic", None, open_rows)
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ def test_a_run_whose_model_can_not_be_asked_halts_and_keeps_what_needed_none(
 ) -> None:
     path = made.written(tmp_path / "rows.jsonl", row("fact", STUB), row("open"), row("later", STUB))
     settings = replace(opening.settings, model=NOBODY)
-    paid = Opening(settings, "hybrid", None, Money(out / MONEY, Decimal(limit)))
+    paid = Opening(settings, "hybrid", None, open_rows, Money(out / MONEY, Decimal(limit)))
     with pytest.raises(HaltedError, match=said):
         list(run([path], out, paid, 1))
     assert ids(out) == ids(out, TRAITS) == ["fact"]

@@ -1,14 +1,14 @@
 """Which lines are new since the change was judged: by what they say, not by where they stand."""
 
 from tests.worker.judge.making import new_file
-from worker.domain.verdict.ledger import changed_lines
 from worker.domain.verdict.verdict import EvidencePointer, Side
+from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import diff_of
 from worker.judge.rounds.changed_lines import Since, lines_since
 
 
 def since(before: str, now: str) -> Since:
-    return lines_since(changed_lines(diff_of(before)), diff_of(now))
+    return lines_since(hash_changed_lines(diff_of(before)), diff_of(now))
 
 
 def new(before: str, now: str) -> list[tuple[str, str, int]]:

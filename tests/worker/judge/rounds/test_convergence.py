@@ -21,9 +21,9 @@ from tests.worker.judge.making import (
 from tests.worker.judge.rounds.rounds import History, Verdict
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.value import replace
-from worker.domain.verdict.ledger import changed_lines
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, Coverage, Reject
+from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import diff_of
 from worker.errors import Unavailable
 
@@ -372,7 +372,7 @@ def test_what_was_pushed_before_the_reject_could_be_seen_uses_no_round() -> None
 # --- facts ----------------------------------------------------------------------------------------
 
 STUB = new_file("retry.py", "def again(data):", "    raise NotImplementedError")
-STUB_LINES = changed_lines(diff_of(STUB))["retry.py"]
+STUB_LINES = hash_changed_lines(diff_of(STUB))["retry.py"]
 DONE = new_file("retry.py", "def again(data):", "    return post(data)", "", "again(1)")
 
 

@@ -6,15 +6,16 @@ from tests.worker.judge.courtroom import docket
 from tests.worker.judge.making import NOW, dossier, entry, opinion
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.dossier.dossier import Ci, Dossier
-from worker.domain.verdict.ledger import LedgerEntry, changed_lines
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import EvidencePointer, Side
+from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import diff_of
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places
 from worker.judge.rounds.previous_rounds import Raised, Standing, standing_of
 from worker.judge.rulings import Hearing
 
-HASHES = changed_lines(diff_of(dossier().diff))
+HASHES = hash_changed_lines(diff_of(dossier().diff))
 FACT = {"signal": "stub_body", "category": "weak_test", "fact": True, "path": "upload.py", "line": 2}
 
 

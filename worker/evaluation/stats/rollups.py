@@ -21,6 +21,7 @@ from worker.adapters.redis.client import Wire, blob, items, text
 from worker.adapters.redis.event_stream import Entry
 from worker.adapters.redis.pages import entries
 from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef
 from worker.evaluation.stats import cells as tables_of_cells
@@ -286,6 +287,11 @@ class Rollups:
             self.drop(installation)
             return Mark("", "")
         return Mark(said, last)
+
+
+def open_rollups(store: Store) -> Rollups:
+    """The rollups of a store."""
+    return Rollups(store.wire, store.told_for)
 
 
 def _said(entry: Entry) -> tuple[int, Seen]:

@@ -15,17 +15,18 @@ from tests.worker.adapters.redis.played import pull
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats import told
 from tests.worker.evaluation.stats.told import HEAD, HERE, HOUR, NOON, Told
-from worker.adapters.redis import keys, pages, rollups
+from worker.adapters.redis import keys, pages
 from worker.adapters.redis.client import Refused, items, text, whole
-from worker.adapters.redis.rollups import Rollups
 from worker.adapters.redis.scripts import Script, run
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
 from worker.domain.verdict.events import EvalTrigger, terminal
 from worker.domain.verdict.outcomes import OutcomeKind
+from worker.evaluation.stats import rollups
 from worker.evaluation.stats.asking import Topic, asked
 from worker.evaluation.stats.queries import answer, needed
+from worker.evaluation.stats.rollups import Rollups, open_rollups
 from worker.evaluation.stats.tables import FLOW, SKIPPED
 from worker.evaluation.stats.windows import HOUR_MS, LATEST_MS, Window, buckets_of
 from worker.scheduling.record import Telling, begun_of
@@ -44,7 +45,7 @@ def write(store: Store, *history: Told) -> None:
 
 def ask(store: Store, topic: Topic = Topic.QUALITY, **given: str) -> dict[str, Any]:
     question = asked({**WEEK, **given}, topic, NOW)
-    found = store.rollups().find(HERE, needed(topic, question), question.over, NOW)
+    found = open_rollups(store).find(HERE, needed(topic, question), question.over, NOW)
     return answer(topic, question, found)
 
 
@@ -93,7 +94,7 @@ def test_what_the_products_own_writers_tell_is_counted(store: Store) -> None:
     store.events.begin(pull(), lease.fence, begun_of(made.verdict, Telling()))
     store.ledger.append(pull(), made, (terminal(made.verdict, EvalTrigger.BUS),))
     question = asked({"to": "2030-01-01", "from": "2020-01-01"}, Topic.BACKLOG, NOW)
-    found = store.rollups().find(HERE, needed(Topic.BACKLOG, question), question.over, NOW)
+    found = open_rollups(store).find(HERE, needed(Topic.BACKLOG, question), question.over, NOW)
     [said] = answer(Topic.BACKLOG, question, found)["data"]
     assert (said["started"], said["completed"], said["open"], said["ended_without_start"]) == (1, 1, 0, 0)
 
@@ -143,9 +144,9 @@ def test_counting_again_from_the_stream_gives_the_same_answers(
         small(patch, portion)
         for start, end in zip([0, *sorted(stops)], [*sorted(stops), len(history)], strict=True):
             write(store, *history[start:end])
-            store.rollups().catch_up(HERE)
+            open_rollups(store).catch_up(HERE)
     grown = everything(store)
-    store.rollups().rebuild(HERE)
+    open_rollups(store).rebuild(HERE)
     assert everything(store) == grown
 
 
@@ -153,10 +154,10 @@ def test_two_who_count_at_once_count_everything_once(store: Store, monkeypatch: 
     small(monkeypatch, 4)
     write(store, *(told.completed(f"e{n}", NOON + n * HOUR / 9, number=n) for n in range(120)))
     with ThreadPoolExecutor(4) as several:
-        list(several.map(store.rollups().catch_up, [HERE] * 8))
+        list(several.map(open_rollups(store).catch_up, [HERE] * 8))
     assert ask(store)["data"][0]["verdict_count"] == 120
     grown = everything(store)
-    store.rollups().rebuild(HERE)
+    open_rollups(store).rebuild(HERE)
     assert everything(store) == grown
 
 
@@ -174,7 +175,7 @@ def test_who_read_an_older_state_writes_nothing(store: Store) -> None:
 def test_one_question_counts_so_much_and_says_that_there_is_more(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, 2)
     write(store, *HISTORY)
-    counting = store.rollups()
+    counting = open_rollups(store)
     assert counting.catch_up(HERE, at_most=3) == (f"{told.at(NOON + HOUR)}-0", True, 3)
     assert counting.catch_up(HERE, at_most=0)[1:] == (True, 0)
     assert not counting.catch_up(HERE, at_most=4).is_behind
@@ -203,7 +204,7 @@ def test_a_rollup_that_somebody_broke_is_counted_again(store: Store, key: str, f
     store.wire.call("HSET", name, field, broken)
     write(store, told.outcome(OutcomeKind.HELPFUL, "e1", NOON + 28 * HOUR))
     after = everything(store)
-    store.rollups().rebuild(HERE)
+    open_rollups(store).rebuild(HERE)
     assert after == everything(store) != before
 
 
@@ -213,19 +214,19 @@ def test_hours_whose_entries_are_gone_are_not_counted_and_dropped(store: Store) 
     assert ask(store)["data"][0]["verdict_count"] == 4
     assert ask(short)["data"][0]["verdict_count"] == 1
     fields = whole(store.wire.call("HLEN", keys.rollup(HERE).name))
-    assert short.rollups().trim(HERE) == 0
+    assert open_rollups(short).trim(HERE) == 0
     store.wire.call("XTRIM", keys.events(HERE).name, "MINID", told.at(NOON + 12 * HOUR))
-    assert short.rollups().trim(HERE) > 1
+    assert open_rollups(short).trim(HERE) > 1
     assert whole(store.wire.call("HLEN", keys.rollup(HERE).name)) < fields
     assert sorted(text(one) for one in items(store.wire.call("HKEYS", keys.rolled(HERE).name))) == ["7/3", "7/4"]
-    assert short.rollups().trim(HERE) == 0
+    assert open_rollups(short).trim(HERE) == 0
     assert ask(short)["data"][0]["verdict_count"] == 1
 
 
 def test_what_is_counted_while_it_is_trimmed_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     short = replace(store, told_for=timedelta(hours=36))
     write(store, told.completed("e0", number=9))
-    counting = short.rollups()
+    counting = open_rollups(short)
     counting.catch_up(HERE)
     older = counting._mark(HERE)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - what a slower one had read
     write(store, *HISTORY)
@@ -292,10 +293,10 @@ def test_an_entry_of_no_time_of_ours_is_skipped_and_counted(
     said = ask(store, Topic.QUALITY, **{"from": "9998-12-31", "to": "9999-01-01"})
     assert (said["skipped"], said["counted_until"]) == ({}, "9999-01-01T00:00:00.000+00:00")
     ever = Window(0, LATEST_MS // HOUR_MS + 1)
-    counted = store.rollups().find(HERE, (SKIPPED, FLOW), ever, NOW)
+    counted = open_rollups(store).find(HERE, (SKIPPED, FLOW), ever, NOW)
     assert counted.table(SKIPPED)["broken"].get("n") == 3
     assert counted.table(FLOW)["submission"].get("started") == 3
-    found = store.rollups().recall(pull(3))
+    found = open_rollups(store).recall(pull(3))
     assert found is not None
     assert len(found.rows) == 1
 
@@ -311,19 +312,19 @@ def test_of_a_time_without_end_only_what_is_there_is_looked_at_and_it_is_the_sam
     write(store, *HISTORY, told.completed("later", NOON + 500_000 * HOUR, number=6))
     over = Window(told.at(NOON) // HOUR_MS + start, told.at(NOON) // HOUR_MS + end)
     names = needed(Topic.QUALITY, asked(WEEK, Topic.QUALITY, NOW))
-    before = store.rollups().find(HERE, names, over, NOW)
+    before = open_rollups(store).find(HERE, names, over, NOW)
     monkeypatch.setattr(rollups, "LONG", 0 if end < rollups.LONG else 10**9)
-    assert store.rollups().find(HERE, names, over, NOW).tables == before.tables != {}
+    assert open_rollups(store).find(HERE, names, over, NOW).tables == before.tables != {}
 
 
 def test_a_pull_request_is_remembered(store: Store) -> None:
     write(store, *HISTORY)
-    store.rollups().catch_up(HERE)
-    found = store.rollups().pull(pull(3))
+    open_rollups(store).catch_up(HERE)
+    found = open_rollups(store).pull(pull(3))
     assert found is not None
     assert [row.eval_id for row in found.rows] == ["e1"]
     assert found.rows[0].subject_key == HEAD[:12]
-    assert store.rollups().pull(pull(99)) is None
+    assert open_rollups(store).pull(pull(99)) is None
 
 
 def test_a_repository_that_was_forgotten_is_in_no_figure(store: Store) -> None:
@@ -333,7 +334,7 @@ def test_a_repository_that_was_forgotten_is_in_no_figure(store: Store) -> None:
     records = store.records()
     records.forget(records.of_repository("acme/widgets"), NOW)
     assert {row["value"] for row in ask(store, group_by="repository")["data"]} == {"9"}
-    assert store.rollups().pull(pull(3)) is None
+    assert open_rollups(store).pull(pull(3)) is None
 
 
 def test_figures_of_a_stream_that_is_gone_are_dropped(store: Store) -> None:
@@ -341,7 +342,7 @@ def test_figures_of_a_stream_that_is_gone_are_dropped(store: Store) -> None:
     assert ask(store)["data"][0]["verdict_count"] == 3
     store.wire.call("UNLINK", keys.events(HERE).name)
     assert ask(store)["data"] == []
-    assert store.rollups().trim(HERE) > 0
+    assert open_rollups(store).trim(HERE) > 0
     assert whole(store.wire.call("EXISTS", keys.rolled(HERE).name)) == 0
 
 
@@ -349,7 +350,7 @@ def test_only_hours_that_have_entries_are_read_however_long_the_window(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(store, *HISTORY)
-    counting, asked_for = store.rollups(), list[int]()
+    counting, asked_for = open_rollups(store), list[int]()
     ever = asked({"from": "1970-01-01T01:00", "to": "9998-01-01T01:00"}, Topic.QUALITY, NOW)
     names = needed(Topic.QUALITY, ever)
     reading = counting._fields  # pyright: ignore[reportPrivateUsage] - what is read is measured
@@ -370,8 +371,8 @@ def test_only_hours_that_have_entries_are_read_however_long_the_window(
 
 def test_a_memory_that_somebody_broke_is_counted_again(store: Store) -> None:
     write(store, *HISTORY)
-    store.rollups().catch_up(HERE)
+    open_rollups(store).catch_up(HERE)
     store.wire.call("HSET", keys.rolled(HERE).name, "7/3", "junk")
-    found = store.rollups().recall(pull(3))
+    found = open_rollups(store).recall(pull(3))
     assert found is not None
     assert [one.outcome for one in found.done] == ["override"]

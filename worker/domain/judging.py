@@ -1,0 +1,44 @@
+"""How one judging of a pull request ends."""
+
+from datetime import timedelta
+
+from worker.domain.check.overrides import NOTHING, Said
+from worker.domain.dossier.dossier import Dossier
+from worker.domain.ids import Sha
+from worker.domain.value import Value
+from worker.domain.verdict.verdict import Abstain, Accept, Reject
+
+
+class Judged(Value):
+    """Recorded and published. `again_in`: nobody judged, for an outage; it comes again after so long."""
+
+    verdict: Accept | Reject | Abstain
+    dossier: Dossier
+    again_in: timedelta | None = None
+    said: Said = NOTHING
+    """What people had said about the head when it was judged."""
+
+
+class Overtaken(Value):
+    """The head moved: its check is cancelled, and the newer one has to be judged.
+
+    `newer` None: something else that it was judged by did. Its check is open, and it has to be judged again.
+    """
+
+    newer: Sha | None = None
+
+
+class WaitForCi(Value):
+    """Other checks still run: look again after `poll`."""
+
+    poll: timedelta
+    names: tuple[str, ...]
+
+
+class Dropped(Value):
+    """Nobody waits for this verdict any more."""
+
+    reason: str
+
+
+Outcome = Judged | Overtaken | WaitForCi | Dropped
