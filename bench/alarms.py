@@ -19,22 +19,22 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from worker.evaluation.bench.measures import Share  # noqa: E402 - found from any working directory
-from worker.evaluation.bench.signals_report import may_block, measured_line, signals_page  # noqa: E402 - as above
+from worker.evaluation.bench.signals_report import is_blocking_allowed, measured_line, signals_page  # noqa: E402 - as above
 from worker.judge.rubric import load_rubric  # noqa: E402 - as above
 from worker.signals.registry import SIGNALS  # noqa: E402 - as above
-from worker.signals.signal import Kind, Looks, Signal  # noqa: E402 - as above
+from worker.signals.signal import Signal, SignalKind, SignalScope  # noqa: E402 - as above
 
 LAST = re.compile(r"\n    False alarms:.*?(?=\n    \"\"\"|\"\"\")", re.DOTALL)
 
 
 def write_down(signal: Signal, share: Share) -> None:
-    path = Path(inspect.getsourcefile(signal.see) or "")
+    path = Path(inspect.getsourcefile(signal.detect) or "")
     text = path.read_text("utf-8")
     doc = re.search(rf'^def {signal.name}\(.*?\n    """(.*?)"""', text, re.DOTALL | re.MULTILINE)
     if doc is None:
         raise SystemExit(f"{signal.name} has no docstring")
     said = doc[1].partition("False alarms:")[0].rstrip()
-    line = measured_line(share, signal.looks_at)
+    line = measured_line(share, signal.scope)
     path.write_text(f"{text[: doc.start(1)]}{said}\n\n    {line}\n    {text[doc.end(1) :]}", "utf-8")
 
 
@@ -44,7 +44,7 @@ def counted(names: list[str], *, made: bool) -> dict[str, Share]:
     chances: Counter[str] = Counter()
     for name in names:
         for signal, alarm in json.loads(Path(name).read_text("utf-8"))["alarms"].items():
-            if not made or alarm["looks_at"] in {Looks.CASE, Looks.RULES}:
+            if not made or alarm["looks_at"] in {SignalScope.CASE, SignalScope.RULES}:
                 hits[signal] += alarm["clean"]["hits"]
                 chances[signal] += alarm["clean"]["of"]
     return {signal: Share(hits[signal], chances[signal]) for signal in chances}
@@ -58,8 +58,8 @@ def main() -> None:
         more = made.get(signal.name, Share(0, 0))
         share = Share(natural[signal.name].hits + more.hits, natural[signal.name].of + more.of)
         write_down(signal, share)
-        if signal.kind is Kind.FACT and not may_block(share):
-            print(f"{signal.name} may not block: {measured_line(share, signal.looks_at)}")
+        if signal.kind is SignalKind.FACT and not is_blocking_allowed(share):
+            print(f"{signal.name} may not block: {measured_line(share, signal.scope)}")
     if not sys.argv[1:]:
         page = signals_page(SIGNALS, load_rubric().signals)
         (ROOT / "docs" / "signals.md").write_text(page, "utf-8")

@@ -29,19 +29,19 @@ from tests.worker.adapters.redis.played import pull, settings
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import packed, text
-from worker.adapters.redis.pages import entries_ahead
+from worker.adapters.redis.client import encode_command, text
 from worker.adapters.redis.store import Store, open_store
+from worker.adapters.redis.stream_pages import read_entries_ahead
 from worker.domain.ids import InstallationId
-from worker.domain.verdict.events import EvalTrigger, terminal
-from worker.evaluation.stats.asking import Question, Topic
-from worker.evaluation.stats.evaluations import evaluations
-from worker.evaluation.stats.export import TERMINAL, Skipped, jsonl
-from worker.evaluation.stats.queries import answer, needed, together
+from worker.domain.verdict.events import EvalTrigger, terminal_event
+from worker.evaluation.stats.evaluations import list_evaluations
+from worker.evaluation.stats.export import TERMINAL_EVENTS, SkippedCount, export_jsonl
+from worker.evaluation.stats.queries import answer_query, combine_tables, tables_needed
 from worker.evaluation.stats.rollups import open_rollups
-from worker.evaluation.stats.tables import Dimension
-from worker.evaluation.stats.windows import window
-from worker.scheduling.record import Telling, begun_of
+from worker.evaluation.stats.stats_query import StatsQuery, StatsTopic
+from worker.evaluation.stats.tables import GroupDimension
+from worker.evaluation.stats.windows import make_window
+from worker.scheduling.record import EventPublishing, evaluation_started
 from worker.settings import Timing
 
 HERE: Final = InstallationId(100)
@@ -145,7 +145,7 @@ class Pipe:
     def fill(self, name: str, entries: Iterable[tuple[str, str, str]]) -> None:
         waiting: list[bytes] = []
         for entry_id, kind, body in entries:
-            waiting.append(packed(("XADD", name, entry_id, "k", kind, "j", body)))
+            waiting.append(encode_command(("XADD", name, entry_id, "k", kind, "j", body)))
             if len(waiting) == BATCH:
                 self._send(waiting)
         self._send(waiting)
@@ -164,7 +164,7 @@ class Pipe:
 
 
 def used(store: Store) -> int:
-    said = text(store.wire.call("INFO", "memory"))
+    said = text(store.client.call("INFO", "memory"))
     return int(said.split("used_memory:")[1].split("\r")[0])
 
 
@@ -202,18 +202,18 @@ def timed(what: Callable[[], object], times: int = ASKED) -> Spent:
 
 def appending(store: Store) -> None:
     """The event's part of recording a verdict, against the same bytes added bare, in turns."""
-    store.wire.call("FLUSHALL", "SYNC")
+    store.client.call("FLUSHALL", "SYNC")
     lease = judging(store).lease
     spent: dict[str, list[float]] = {"bare": [], "plain": [], "told": [], "begun": []}
     raw = b""
     for number in range(APPENDS):
         one = entry(f"0190aaaa-bbbb-7ccc-8ddd-{number:012x}", lease.fence)
         other = entry(f"0190aaaa-bbbb-7ccc-8ddd-{number + 10**9:012x}", lease.fence)
-        event = terminal(one.verdict, EvalTrigger.BUS)
-        raw, begun = event.dump(), begun_of(one.verdict, Telling())
-        spent["bare"] += timed(partial(store.wire.call, "XADD", "bare", "*", "k", event.kind, "j", raw), 1).wall
+        event = terminal_event(one.verdict, EvalTrigger.BUS)
+        raw, begun = event.dump(), evaluation_started(one.verdict, EventPublishing())
+        spent["bare"] += timed(partial(store.client.call, "XADD", "bare", "*", "k", event.kind, "j", raw), 1).wall
         spent["plain"] += timed(partial(store.ledger.append, pull(), other), 1).wall
-        spent["begun"] += timed(partial(store.events.begin, pull(), lease.fence, begun), 1).wall
+        spent["begun"] += timed(partial(store.events.record_started, pull(), lease.fence, begun), 1).wall
         spent["told"] += timed(partial(store.ledger.append, pull(), one, (event,)), 1).wall
     middle = {name: statistics.median(each) for name, each in spent.items()}
     part = middle["told"] - middle["plain"]
@@ -225,12 +225,12 @@ def appending(store: Store) -> None:
     print(
         f"  events.begin (mark, watchdog, XADD)       {middle['begun']:.3f} ms = {middle['begun'] / middle['bare']:.2f} x bare"
     )
-    store.wire.call("FLUSHALL", "SYNC")
+    store.client.call("FLUSHALL", "SYNC")
 
 
 def measured(store: Store, redis: Redis, count: int, now: datetime) -> dict[str, float]:
     """Everything at one size."""
-    store.wire.call("FLUSHALL", "SYNC")
+    store.client.call("FLUSHALL", "SYNC")
     empty = used(store)
     pipe = Pipe(redis)
     pipe.fill(keys.events(HERE).name, made(count, now))
@@ -245,7 +245,7 @@ def measured(store: Store, redis: Redis, count: int, now: datetime) -> dict[str,
         f"  {stream / count:,.0f} B a verdict on the stream, {everything / count:,.0f} B with rollups; counted in {rebuilt:.0f} s",
         flush=True,
     )
-    week, month = window(now - timedelta(days=7), now), window(now - timedelta(days=DAYS), now)
+    week, month = make_window(now - timedelta(days=7), now), make_window(now - timedelta(days=DAYS), now)
     figures = {
         "verdicts": count,
         "stream B": stream / count,
@@ -253,24 +253,26 @@ def measured(store: Store, redis: Redis, count: int, now: datetime) -> dict[str,
         "rebuild s": rebuilt,
         "rebuild CPU s": worked,
     }
-    for group in (Dimension.AUTHOR_AGENT, Dimension.REPOSITORY):
-        question = Question(week, group_by=group)
-        spent = timed(partial(_asked, store, Topic.QUALITY, question, now))
+    for group in (GroupDimension.AUTHOR_AGENT, GroupDimension.REPOSITORY):
+        question = StatsQuery(week, group_by=group)
+        spent = timed(partial(_asked, store, StatsTopic.QUALITY, question, now))
         print(f"  quality, 7 days by {group}: {spent}", flush=True)
         figures |= {f"quality {group} p95 ms": spent.p95, f"quality {group} CPU p95 ms": spent.own_p95}
-    for topic in (Topic.COST, Topic.AGREEMENT, Topic.BACKLOG, Topic.AGENTS, Topic.OVERRIDES):
+    for topic in (StatsTopic.COST, StatsTopic.AGREEMENT, StatsTopic.BACKLOG, StatsTopic.AGENTS, StatsTopic.OVERRIDES):
         print(
-            f"  {topic}, 7 days: {timed(partial(_asked, store, topic, Question(week), now), 10)}",
+            f"  {topic}, 7 days: {timed(partial(_asked, store, topic, StatsQuery(week), now), 10)}",
             flush=True,
         )
-    spent = timed(partial(_asked, store, Topic.QUALITY, Question(month), now), 10)
+    spent = timed(partial(_asked, store, StatsTopic.QUALITY, StatsQuery(month), now), 10)
     print(f"  quality, {DAYS} days: {spent}", flush=True)
     spent = history(store)
     figures |= {"history p95 ms": spent.p95, "history CPU p95 ms": spent.own_p95}
     began, worked = time.perf_counter(), time.process_time()
     lines = sum(
         chunk.count(b"\n")
-        for chunk in jsonl(entries_ahead(store.wire, HERE, kinds=tuple(TERMINAL.values())), HERE, Skipped())
+        for chunk in export_jsonl(
+            read_entries_ahead(store.client, HERE, kinds=tuple(TERMINAL_EVENTS.values())), HERE, SkippedCount()
+        )
     )
     figures["export /s"] = lines / (time.perf_counter() - began)
     figures["export /CPU s"] = lines / (time.process_time() - worked)
@@ -282,15 +284,15 @@ def history(store: Store) -> Spent:
     lease = judging(store).lease
     for number in range(8):
         store.ledger.append(pull(), entry(f"0190aaaa-bbbb-7ccc-8ddd-{number:012x}", lease.fence))
-    spent = timed(lambda: (evaluations(store.ledger.entries(pull())), open_rollups(store).pull(pull())))
+    spent = timed(lambda: (list_evaluations(store.ledger.entries(pull())), open_rollups(store).pull(pull())))
     print(f"  history of 8 verdicts: {spent}", flush=True)
     return spent
 
 
-def _asked(store: Store, topic: Topic, question: Question, now: datetime) -> object:
+def _asked(store: Store, topic: StatsTopic, question: StatsQuery, now: datetime) -> object:
     """As the API answers."""
-    found = open_rollups(store).find(HERE, needed(topic, question), question.over, now)
-    return encode_json(answer(topic, question, together([found])))
+    found = open_rollups(store).find(HERE, tables_needed(topic, question), question.window, now)
+    return encode_json(answer_query(topic, question, combine_tables([found])))
 
 
 PANELS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -335,7 +337,7 @@ def main() -> None:
     now = datetime.now(UTC)  # noqa: TID251 - a bench has no clock
     try:
         with open_store(settings(redis.url, Timing(redis_timeout=60.0, quiet_window=0))) as store:
-            store.wire.call("CONFIG", "SET", "appendonly", "no")
+            store.client.call("CONFIG", "SET", "appendonly", "no")
             appending(store)
             rows: list[dict[str, float]] = []
             for size in sorted({max(1_000, count // part) for part in (100, 30, 10, 1)}, reverse=True):

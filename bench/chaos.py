@@ -145,7 +145,7 @@ class Storm:
                 for place in self.crowd.repositories
                 for one in busy_keys(client, place, self.crowd.installation(place))
             ]
-            busy += [name for name in (keys.OUT.name, keys.DEADLINES.name) if client.exists(name)]
+            busy += [name for name in (keys.DISPATCHED.name, keys.DEADLINES.name) if client.exists(name)]
         return busy or [
             f"{place.name}: {run['external_id']} {run['head_sha'][:7]} {run['output']['title']}"
             for place in self.crowd.repositories

@@ -32,14 +32,14 @@ from bench.made import LANGUAGES, Size, made_dossier  # noqa: E402 - found from 
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.pattern import compile_patterns  # noqa: E402 - as above
 from worker.domain.verdict.verdict import Finding  # noqa: E402 - as above
-from worker.dossier.assemble import complete  # noqa: E402 - as above
+from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
 from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
-from worker.garbage import look_seldom  # noqa: E402 - as above
+from worker.garbage_collection import collect_rarely  # noqa: E402 - as above
 from worker.judge.rubric import load_rubric  # noqa: E402 - as above
 from worker.signals.analysis import syntax  # noqa: E402 - as above
-from worker.signals.analysis.change import Change, Remembering  # noqa: E402 - as above
+from worker.signals.analysis.change import CodeChange, Memoized  # noqa: E402 - as above
 from worker.signals.analysis.file_roles import Language  # noqa: E402 - as above
-from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
+from worker.signals.heuristic_opinion import form_opinion  # noqa: E402 - as above
 from worker.signals.signal import Signal  # noqa: E402 - as above
 
 FEW, MANY = Size(files=10), Size(files=300)
@@ -83,7 +83,7 @@ def cost_of(language: str, size: Size, *, whole: bool, runs: int) -> Cost:
 def _measured(language: str, size: Size, whole: bool, runs: int) -> Cost:  # noqa: FBT001 - called through a pool
     rubric = load_rubric()
     compile_patterns()
-    look_seldom()
+    collect_rarely()
     dossier = made_dossier([language], size, whole=whole)
     before = _held_now()
     first, *again = [_timed(dossier, rubric) for _ in range(runs + 1)]
@@ -93,7 +93,7 @@ def _measured(language: str, size: Size, whole: bool, runs: int) -> Cost:  # noq
 def _timed(dossier: Dossier, rubric: Any) -> float:
     diff_of.cache_clear()
     started = time.process_time()
-    consider(dossier, rubric)
+    form_opinion(dossier, rubric)
     return time.process_time() - started
 
 
@@ -201,7 +201,7 @@ def profiled(dossiers: Sequence[Dossier], top: int) -> None:
     with watched(clock):
         for dossier in dossiers:
             diff_of.cache_clear()
-            clock.timed("(reading the diff, weighing, what is safe)", functools.partial(consider, dossier, rubric))
+            clock.timed("(reading the diff, weighing, what is safe)", functools.partial(form_opinion, dossier, rubric))
     total = sum(clock.spent.values())
     print(f"{len(dossiers)} dossiers, {total:.2f} s, {total / len(dossiers) * 1e3:.1f} ms each; own time:")
     for name, spent in sorted(clock.spent.items(), key=lambda one: -one[1])[:top]:
@@ -214,13 +214,13 @@ def watched(clock: Clock) -> Generator[None]:
     findings, parse = Signal.findings, syntax.parse
 
     def timed_look(remember: Callable[[Any, Any], Any]) -> Callable[[Any, Callable[[Any], Any]], Any]:
-        def timed(self: Remembering, look: Callable[[Any], Any]) -> Any:
+        def timed(self: Memoized, look: Callable[[Any], Any]) -> Any:
             module = look.__module__.rpartition("heuristics.")[2]
             return clock.timed(f"shared {module}.{look.__name__}", lambda: remember(self, look))
 
         return timed
 
-    def timed_findings(self: Signal, change: Change) -> Iterator[Finding]:
+    def timed_findings(self: Signal, change: CodeChange) -> Iterator[Finding]:
         return iter(clock.timed(f"signal {self.name}", lambda: list(findings(self, change))))
 
     def timed_parse(text: str, language: Language) -> Any:
@@ -228,8 +228,8 @@ def watched(clock: Clock) -> Generator[None]:
 
     with ExitStack() as stack:
         for owner, name, timed in (
-            (Remembering, "once", timed_look(Remembering.once)),
-            (Change, "meanwhile", timed_look(Change.meanwhile)),
+            (Memoized, "once", timed_look(Memoized.cached)),
+            (CodeChange, "meanwhile", timed_look(CodeChange.cached_for_family)),
             (Signal, "findings", timed_findings),
             (syntax, "parse", timed_parse),
         ):
@@ -240,7 +240,7 @@ def watched(clock: Clock) -> Generator[None]:
 
 def recorded(paths: Sequence[Path], most: int) -> list[Dossier]:
     rows = (line for path in paths for line in islice(_lines(path), most))
-    return [complete(Dossier.model_validate(json.loads(row)["dossier"])) for row in rows]
+    return [complete_dossier(Dossier.model_validate(json.loads(row)["dossier"])) for row in rows]
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -41,8 +41,8 @@ sys.path.insert(0, str(ROOT))
 from bench.empty_jobs import app_key  # noqa: E402 - found from any working directory
 from bench.stage import at, load  # noqa: E402 - as above
 from worker.adapters.redis import keys  # noqa: E402 - as above
-from worker.adapters.redis.client import Wire, whole  # noqa: E402 - as above
-from worker.adapters.redis.embedded_server import Role, embedded  # noqa: E402 - as above
+from worker.adapters.redis.client import RedisClient, whole  # noqa: E402 - as above
+from worker.adapters.redis.embedded_server import FolderRole, open_embedded_server  # noqa: E402 - as above
 from worker.domain.ids import InstallationId  # noqa: E402 - as above
 
 SECRET = "bench"  # noqa: S105 - played
@@ -300,7 +300,7 @@ def main() -> int:
     arguments = parser.parse_args()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-door-")))
-        redis_url = stack.enter_context(embedded(folder, Role.OWNER))
+        redis_url = stack.enter_context(open_embedded_server(folder, FolderRole.OWNER))
         environ = {
             "ASSAY_APP_ID": "1",
             "ASSAY_APP_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\nnone\n-----END PRIVATE KEY-----",
@@ -318,7 +318,7 @@ def main() -> int:
             sides.append(Side("Probot's minimal app", node.pid, node_url))
         before = resident_mib(ours)
         uvloop.run(measure(sides, arguments.rounds))
-        taken = whole(Wire(redis_url, 5.0).call("ZCARD", keys.due(InstallationId(1)).name))
+        taken = whole(RedisClient(redis_url, 5.0).call("ZCARD", keys.due(InstallationId(1)).name))
         assert taken == PULLS, f"{taken} of {PULLS} pull requests are in the store: not every delivery was ours"
         weight = f"web process: {before:.0f} MiB at rest, {resident_mib(ours):.0f} MiB after"
     return told(sides, weight)

@@ -21,14 +21,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from worker.adapters.redis.client import items, text
-from worker.adapters.redis.embedded_server import Role
-from worker.adapters.redis.store import Store, attached, open_store
-from worker.domain.judging import Dropped, Outcome
+from worker.adapters.redis.embedded_server import FolderRole
+from worker.adapters.redis.store import Store, open_store, with_store_url
+from worker.domain.judging import JudgingDiscarded, JudgingOutcome
 from worker.domain.ports import Lease
 from worker.domain.request.judge_request import JudgeRequest
 from worker.settings import Settings, read_settings
 from worker.wiring import app
-from worker.wiring.judge import open_bench
+from worker.wiring.judge import open_judge_context
 
 STORY = "bench:story"
 TICKS_S = os.sysconf("SC_CLK_TCK")
@@ -46,11 +46,11 @@ class EmptyCourt:
 
     store: Store
 
-    def judge(self, request: JudgeRequest, _lease: Lease, _since: datetime | None) -> Outcome:
+    def judge(self, request: JudgeRequest, _lease: Lease, _since: datetime | None) -> JudgingOutcome:
         ready = time.time()
         weight = private_kb() if request.pull.number >= ONE_AT_A_TIME else 0
-        self.store.wire.call("RPUSH", STORY, f"{request.delivery_id} {ready} {weight}")
-        return Dropped("bench")
+        self.store.client.call("RPUSH", STORY, f"{request.delivery_id} {ready} {weight}")
+        return JudgingDiscarded("bench")
 
     def open_check(self, *_: object) -> None:
         """Nothing: GitHub is not here."""
@@ -58,7 +58,7 @@ class EmptyCourt:
 
 @contextmanager
 def open_court(settings: Settings, store: Store) -> Generator[EmptyCourt]:
-    with app.open_court(settings, store), open_bench(settings, settings.tier):
+    with app.open_app(settings, store), open_judge_context(settings, settings.tier):
         yield EmptyCourt(store)
 
 
@@ -93,7 +93,7 @@ def app_key() -> str:
 def story(store: Store, count: int) -> list[list[str]]:
     """What the jobs noted, once all of them have."""
     limit = time.monotonic() + 120
-    while len(lines := items(store.wire.call("LRANGE", STORY, 0, -1))) < count:
+    while len(lines := items(store.client.call("LRANGE", STORY, 0, -1))) < count:
         assert time.monotonic() < limit, f"{len(lines)} of {count} jobs came"
         time.sleep(0.001)
     return [text(line).split() for line in lines]
@@ -111,9 +111,9 @@ def alone(store: Store, rounds: int) -> Sequence[Alone]:
     """From due to clients ready, and the job's own memory then; one job at a time."""
     found: list[Alone] = []
     for number in range(rounds):
-        store.wire.call("DEL", STORY)
+        store.client.call("DEL", STORY)
         due = time.time()
-        store.pulls.want(request(ONE_AT_A_TIME + number))
+        store.pulls.request_judging(request(ONE_AT_A_TIME + number))
         _, ready, weight = story(store, 1)[0]
         found.append(Alone((float(ready) - due) * 1000, int(weight) / 1024))
         time.sleep(0.05)
@@ -130,10 +130,10 @@ class Burst:
 
 
 def burst(store: Store, count: int, worker: int) -> Burst:
-    store.wire.call("DEL", STORY)
+    store.client.call("DEL", STORY)
     before = cpu_ms(worker)
     for number in range(count):
-        store.pulls.want(request(number))
+        store.pulls.request_judging(request(number))
     moments = sorted(float(line[1]) for line in story(store, count))
     time.sleep(0.2)  # until the last one is reaped
     own, jobs = (after - then for after, then in zip(cpu_ms(worker), before, strict=True))
@@ -174,7 +174,7 @@ def main() -> None:
             "ASSAY_LOG_LEVEL": "ERROR",
         }
         settings = read_settings(environ)
-        with open_store(settings, Role.OWNER) as store, working(attached(settings, store), environ) as crew:
+        with open_store(settings, FolderRole.OWNER) as store, working(with_store_url(settings, store), environ) as crew:
             alone(store, 3)
             singles = alone(store, 20)
             many = burst(store, count, worker_of(crew))
@@ -191,7 +191,7 @@ def working(settings: Settings, environ: dict[str, str]) -> Generator[int]:
     """`python -m worker` with one worker; its process."""
     assert settings.redis_url is not None
     environ = environ | {"REDIS_URL": settings.redis_url.get_secret_value(), "PATH": os.defpath, "PYTHONPATH": "."}
-    command = [sys.executable, "-m", "worker", "--court", "bench.empty_jobs:open_court", "--with-parent"]
+    command = [sys.executable, "-m", "worker", "--court", "bench.empty_jobs:open_app", "--with-parent"]
     with subprocess.Popen(command, env=environ) as process:
         try:
             yield process.pid

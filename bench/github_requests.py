@@ -37,19 +37,19 @@ from tests.world.pulls import Pull  # noqa: E402 - as above
 from tests.world.replies import accept, reject  # noqa: E402 - as above
 from tests.world.tester import World  # noqa: E402 - as above
 from worker.adapters.github.client import app_access  # noqa: E402 - as above
+from worker.adapters.github.published_check_runs import GitHubPublishedRuns  # noqa: E402 - as above
 from worker.adapters.github.repositories import GitHubRepositories  # noqa: E402 - as above
-from worker.adapters.github.shown import GitHubShown  # noqa: E402 - as above
 from worker.clock import SystemClock  # noqa: E402 - as above
-from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
+from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
 from worker.domain.request.judge_request import JudgeRequest, PullRef  # noqa: E402 - as above
 from worker.domain.request.open_pulls import Repository  # noqa: E402 - as above
-from worker.scheduling.forgotten import Forgotten  # noqa: E402 - as above
-from worker.scheduling.reconcile import MOST_WANTED, Sweeping  # noqa: E402 - as above
+from worker.scheduling.reconcile import MAX_HEADS, OpenPullSweep  # noqa: E402 - as above
+from worker.scheduling.reopened_checks import ReopenedCheckSweep  # noqa: E402 - as above
 from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
 
 FIRST, NEXT, CARRIED, SWEEP, PR_AGENT = 7, 5, 4, 60, 46
 QUIET = ("0", "3")
-"""Seconds. A window of less than `worker.publishing.initial_status.SOON` is not told of."""
+"""Seconds. A window of less than `worker.publishing.initial_status.MIN_ANNOUNCED_WAIT` is not told of."""
 SIZES = (1, 10, 100)
 REPOSITORIES, PULLS, FEW = 10, 100, 20
 AT = "src/m0.py:2"
@@ -226,35 +226,35 @@ class Heads:
 
     def __init__(self) -> None:
         self.known: set[tuple[PullRef, Sha]] = set()
-        self.bases: dict[PullRef, BaseMark] = {}
+        self.bases: dict[PullRef, BaseHash] = {}
 
-    def stays(self, pull: PullRef, head_sha: Sha) -> bool:
+    def has_state(self, pull: PullRef, head_sha: Sha) -> bool:
         return (pull, head_sha) in self.known
 
-    def went_into(self, pull: PullRef, base: BaseMark) -> BaseMark:
+    def recorded_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
         return self.bases.setdefault(pull, base)
 
-    def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
+    def is_known_head(self, pull: PullRef, head_sha: Sha) -> bool:
         del head_sha
         return any(one == pull for one, _ in self.known)
 
-    def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
+    def new_repositories(self, installation: InstallationId) -> Collection[RepositoryId]:
         del installation
         return ()
 
-    def seen_since(
+    def visible_since(
         self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
     ) -> Mapping[RepositoryId, datetime]:
         del installation
         return {one.id: installed_at for one in repositories}
 
-    def want(self, request: JudgeRequest) -> None:
+    def request_judging(self, request: JudgeRequest) -> None:
         assert request.head_sha
         assert request.base
         self.known.add((request.pull, request.head_sha))
         self.bases[request.pull] = request.base
 
-    def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
+    def show_preexisting(self, request: JudgeRequest, head_sha: Sha) -> None:
         self.known.add((request.pull, head_sha))
 
 
@@ -265,15 +265,15 @@ class Ends:
         self.restored = False
         self.asked: set[PullRef] = set()
 
-    def doubt(self, pull: PullRef, head_sha: Sha) -> str:
+    def find_doubt(self, pull: PullRef, head_sha: Sha) -> str:
         del head_sha
         return "restored" if self.restored and pull not in self.asked else ""
 
-    def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
+    def confirm_ended(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
         del head_sha, doubt
         self.asked.add(pull)
 
-    def set_right(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
+    def requeue(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
         raise AssertionError(f"nobody opened a check: {request}, {check}, {doubt}")
 
 
@@ -283,11 +283,11 @@ class Progress:
     def __init__(self) -> None:
         self.number = 1
 
-    def page(self, installation: InstallationId) -> int:
+    def next_page(self, installation: InstallationId) -> int:
         del installation
         return self.number
 
-    def turn_to(self, installation: InstallationId, page: int) -> None:
+    def set_next_page(self, installation: InstallationId, page: int) -> None:
         del installation
         self.number = page
 
@@ -344,14 +344,14 @@ def swept(github: GitHub, settings: Settings, pulls: int) -> Iterator[str]:
     clock, heads, ends, traffic = SystemClock(), Heads(), Ends(), Traffic(github)
     installation, everything = InstallationId(github.ready.installation_id), REPOSITORIES * pulls
     with app_access(settings, Memory(), clock) as access:
-        forgotten = Forgotten(GitHubShown(access, github.ready.app_id), ends)
-        sweeping = Sweeping(GitHubRepositories(access), heads, Progress(), clock, forgotten)
+        forgotten = ReopenedCheckSweep(GitHubPublishedRuns(access, github.ready.app_id), ends)
+        sweeping = OpenPullSweep(GitHubRepositories(access), heads, Progress(), clock, forgotten)
         rounds = 0
         while len(heads.known) < everything:
             rounds += 1
             traffic.since()
             taken = sweeping.run(installation, clock.now() - EARLIER)
-            assert 0 < taken <= MOST_WANTED, taken
+            assert 0 < taken <= MAX_HEADS, taken
             if rounds == 1:
                 yield from said("no head is known, a token too", traffic.since(), taken)
         traffic.since()

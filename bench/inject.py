@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from bench.mine import row, write  # noqa: E402 - found from any working directory
 from bench.mining.clean import clean, is_test, language_of  # noqa: E402 - as above
 from bench.mining.history import Commit, history  # noqa: E402 - as above
-from worker.adapters.git.git import Repository, open_repository  # noqa: E402 - as above
+from worker.adapters.git.git import GitRepository, open_repository  # noqa: E402 - as above
 
 WALKED: Final = 4000
 NAMELESS: Final = re.compile(r"^(?:if|for|while|switch|catch|match|else|return|function|constructor)$")
@@ -447,7 +447,7 @@ def scripts(texts: Mapping[str, str]) -> Iterator[Defect]:
 class Scratch:
     """A bare repository that borrows another one's objects and keeps what is committed here."""
 
-    def __init__(self, folder: Path, source: Repository) -> None:
+    def __init__(self, folder: Path, source: GitRepository) -> None:
         self.folder = folder
         self._environ = {
             "PATH": os.environ["PATH"],  # noqa: TID251 - a child needs its PATH
@@ -554,7 +554,7 @@ def seed(
     return found, twin
 
 
-def rows(repository: Repository, name: str, limit: int) -> list[dict[str, Any]]:
+def rows(repository: GitRepository, name: str, limit: int) -> list[dict[str, Any]]:
     """One seed and its twin for each of *limit* commits: of each commit the variant that is rarest so far."""
     counts = Counter[str]()
     result: list[dict[str, Any]] = []

@@ -15,14 +15,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.rows import read, two_files, write  # noqa: E402 - found from any working directory
-from worker.dossier.issue_links import IssueLink, closing_links, mentioned_issues  # noqa: E402 - as above
+from worker.dossier.issue_links import IssueLink, find_closing_links, find_mentions  # noqa: E402 - as above
 
 
 def answer(row: dict[str, Any]) -> dict[str, Any]:
     text, repository = row["text"] or "", row["repository"]
-    closes = closing_links(text, repository)
+    closes = find_closing_links(text, repository)
     closed = {(link.repository.casefold(), link.number) for link in closes}
-    mentions = mentioned_issues(text, repository)
+    mentions = find_mentions(text, repository)
     return {
         "id": row["id"],
         "closes": [_named(link) for link in closes],

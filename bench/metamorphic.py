@@ -19,9 +19,9 @@ sys.path.insert(0, str(ROOT))
 
 from bench.rows import read  # noqa: E402 - found from any working directory
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
-from worker.dossier.assemble import complete  # noqa: E402 - as above
+from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
 from worker.judge.rubric import load_rubric  # noqa: E402 - as above
-from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
+from worker.signals.heuristic_opinion import form_opinion  # noqa: E402 - as above
 
 Raw = dict[str, Any]
 DEFINED = re.compile(
@@ -124,7 +124,7 @@ WAYS: dict[str, Callable[[Raw], Raw]] = {
 
 
 def decided(raw: Raw) -> tuple[str, str]:
-    opinion = consider(complete(Dossier.model_validate(raw)), load_rubric())
+    opinion = form_opinion(complete_dossier(Dossier.model_validate(raw)), load_rubric())
     if opinion.facts:
         return "reject", max(opinion.facts, key=lambda one: one.weight).category
     return ("accept", "") if opinion.safe else ("abstain", "")

@@ -36,13 +36,13 @@ from bench.mining.history import Commit, history  # noqa: E402 - as above
 from bench.mining.listed import as_criteria, listed_items  # noqa: E402 - as above
 from worker.adapters.git.changes import changes_between, diff_between, texts_of  # noqa: E402 - as above
 from worker.adapters.git.checkout import repository_name  # noqa: E402 - as above
-from worker.adapters.git.git import GitFailedError, Repository, open_repository  # noqa: E402 - as above
+from worker.adapters.git.git import GitFailedError, GitRepository, open_repository  # noqa: E402 - as above
 from worker.adapters.git.guidance import guidance_at  # noqa: E402 - as above
-from worker.adapters.git.lookups import looked_up_at  # noqa: E402 - as above
+from worker.adapters.git.lookups import look_up_at  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.ids import Sha  # noqa: E402 - as above
-from worker.dossier.assemble import complete  # noqa: E402 - as above
-from worker.signals.heuristic_opinion import sought_in  # noqa: E402 - as above
+from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
+from worker.signals.heuristic_opinion import find_lookups  # noqa: E402 - as above
 
 FILE_BYTES: Final = 200 * 1024
 DOSSIER_BYTES: Final = 600 * 1024
@@ -99,7 +99,7 @@ def issues(commit: Commit, name: str, *, is_listed: bool) -> list[dict[str, Any]
     return [{"repository": name, **words}]
 
 
-def texts(repository: Repository, base: Sha, head: Sha) -> list[dict[str, Any]]:
+def texts(repository: GitRepository, base: Sha, head: Sha) -> list[dict[str, Any]]:
     """Whole texts at head of the changed files, without generated and vendored ones, up to a size."""
     wanted = [
         (change.path, change.blob)
@@ -116,7 +116,7 @@ def texts(repository: Repository, base: Sha, head: Sha) -> list[dict[str, Any]]:
     return kept
 
 
-def row(repository: Repository, commit: Commit, name: str, *, is_listed: bool = False) -> dict[str, Any] | None:
+def row(repository: GitRepository, commit: Commit, name: str, *, is_listed: bool = False) -> dict[str, Any] | None:
     """None where the diff is too large or too small, or is no text."""
     base, head = commit.parents[0], commit.sha
     diff, unread = diff_between(repository, base, head, changes_between(repository, base, head), DIFF_BYTES)
@@ -134,10 +134,10 @@ def row(repository: Repository, commit: Commit, name: str, *, is_listed: bool = 
         "guidance": [one.model_dump() for one in guidance_at(repository, base, paths)],
         "ci": {"state": "success", "checks": [{"name": "test", "conclusion": "success"}]},
     }
-    whole = complete(Dossier.model_validate(dossier))
-    found = looked_up_at(repository, whole, sought_in(whole))
+    whole = complete_dossier(Dossier.model_validate(dossier))
+    found = look_up_at(repository, whole, find_lookups(whole))
     dossier["lookups"] = [lookup.model_dump() for lookup in found.names]
-    dossier["files"] += [{"path": path, "exists": False} for path in found.absent]
+    dossier["files"] += [{"path": path, "exists": False} for path in found.absent_paths]
     expect = {
         "decision": "accept",
         "why": "clean",
@@ -153,7 +153,7 @@ def row(repository: Repository, commit: Commit, name: str, *, is_listed: bool = 
 
 
 def made(
-    repository: Repository, commits: Sequence[Commit], name: str, *, is_listed: bool
+    repository: GitRepository, commits: Sequence[Commit], name: str, *, is_listed: bool
 ) -> Iterator[tuple[Commit, dict[str, Any]]]:
     """Rows of those commits that can be read whole (a snapshot may lack contents)."""
     for commit in commits:
@@ -170,7 +170,7 @@ def _lists(commit: Commit, least: int) -> bool:
     return len(items) >= least and as_criteria(items) != ""
 
 
-def rows(repository: Repository, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+def rows(repository: GitRepository, arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """At most `limit` rows, newest first; three of four with a test, as far as there are."""
     name = arguments.name or repository_name(repository)
     commits = clean(history(repository, arguments.walk), arguments.touching)

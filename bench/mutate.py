@@ -36,15 +36,15 @@ MUTATIONS = (
     Mutation(
         "door: any signature opens",
         "app/web/webhooks.py",
-        "if not self.lock.opens(signature, body):",
-        "if not (self.lock.opens(signature, body) or body):",
+        "if not self.verifier.is_valid(signature, body):",
+        "if not (self.verifier.is_valid(signature, body) or body):",
         "test_the_door.py",
     ),
     Mutation(
         "events: our own check runs are not known as ours",
         "app/ingest/checks.py",
-        '    if is_ours(run.app, delivery):\n        return Ignored("own_check_run")\n',
-        '    if not is_ours(run.app, delivery):\n        return Ignored("own_check_run")\n',
+        '    if is_own_app(run.app, delivery):\n        return Ignored("own_check_run")\n',
+        '    if not is_own_app(run.app, delivery):\n        return Ignored("own_check_run")\n',
         "test_the_door.py",
     ),
     Mutation(
@@ -57,8 +57,8 @@ MUTATIONS = (
     Mutation(
         "commands: anybody may give them",
         "worker/domain/config/command_permissions.py",
-        "    if LADDER.index(asker.role) < LADDER.index(right.least):\n",
-        "    if LADDER.index(asker.role) < 0:\n",
+        "    if ROLE_ORDER.index(asker.role) < ROLE_ORDER.index(right.least_role):\n",
+        "    if ROLE_ORDER.index(asker.role) < 0:\n",
         "test_commands.py",
     ),
     Mutation(
@@ -71,7 +71,7 @@ MUTATIONS = (
     Mutation(
         "dispatch: no check run is opened before the judge comes",
         "worker/wiring/app.py",
-        "        self._reception().open(request, head_sha)",
+        "        self._initial_status().open(request, head_sha)",
         "        del request, head_sha",
         "test_the_first_case.py test_heads_that_move.py test_one_check_per_head.py",
     ),
@@ -92,8 +92,8 @@ MUTATIONS = (
     Mutation(
         "judge: a fact does not reject",
         "worker/judge/escalation.py",
-        "    if matter.opinion.facts and (_stands(matter) or not matter.has_model):",
-        "    if not matter.opinion and (_stands(matter) or not matter.has_model):",
+        "    if matter.opinion.facts and (_is_opinion_sufficient(matter) or not matter.has_model):",
+        "    if not matter.opinion and (_is_opinion_sufficient(matter) or not matter.has_model):",
         "test_the_first_case.py",
     ),
     Mutation(
@@ -120,15 +120,15 @@ MUTATIONS = (
     Mutation(
         "record: the ledger is not written",
         "worker/scheduling/record.py",
-        "    keepers.ledger.append(pull, made, events, beside)",
+        "    recorder.ledger.append(pull, made, events, beside)",
         "    del pull",
         "test_the_first_case.py test_the_model.py",
     ),
     Mutation(
         "publish: a head that moved gets the verdict",
         "worker/publishing/check_runs.py",
-        "        if newest == head_sha:\n            return None\n        self._lease.keep()",
-        "        if newest:\n            return None\n        self._lease.keep()",
+        "        if newest == head_sha:\n            return None\n        self._lease.renew()",
+        "        if newest:\n            return None\n        self._lease.renew()",
         "test_heads_that_move.py",
     ),
     Mutation(
@@ -155,8 +155,8 @@ MUTATIONS = (
     Mutation(
         "carry: the same content is judged again",
         "worker/scheduling/pipeline.py",
-        "known = None if dossier.contest or is_anew else carried(dossier, opened, bench)",
-        "known = carried(dossier, opened, bench) if dossier.contest or is_anew else None",
+        "known = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, opened, bench)",
+        "known = carry_over_verdict(dossier, opened, bench) if dossier.contest or is_rejudge else None",
         "test_heads_that_move.py test_commands.py test_same_content.py",
     ),
     Mutation(

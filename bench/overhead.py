@@ -32,13 +32,13 @@ from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.value import replace  # noqa: E402 - as above
 from worker.domain.verdict.budget import Caps  # noqa: E402 - as above
-from worker.dossier.assemble import complete  # noqa: E402 - as above
+from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
 from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
 from worker.evaluation.bench.judge_row import request_of  # noqa: E402 - as above
 from worker.evaluation.bench.rows import read_row  # noqa: E402 - as above
-from worker.judge.context import Bench  # noqa: E402 - as above
-from worker.judge.judge import docket, judge  # noqa: E402 - as above
-from worker.wiring.judge import Payer, open_bench  # noqa: E402 - as above
+from worker.judge.context import JudgeContext  # noqa: E402 - as above
+from worker.judge.judge import create_header, judge  # noqa: E402 - as above
+from worker.wiring.judge import BudgetAccount, open_judge_context  # noqa: E402 - as above
 
 PER_FILE, GOAL_MS, SHOWN = 25, 60.0, 40
 ROW = "row"
@@ -71,7 +71,9 @@ class Timed:
 def main() -> int:
     arguments = parsed()
     rows = [
-        complete(read_row(raw).dossier) for name in arguments.files for raw in chosen(Path(name), arguments.per_file)
+        complete_dossier(read_row(raw).dossier)
+        for name in arguments.files
+        for raw in chosen(Path(name), arguments.per_file)
     ]
     with ExitStack() as stack:
         server = stack.enter_context(played({ROW: Label(ROW, is_good=True, category="")}))
@@ -81,8 +83,8 @@ def main() -> int:
         settings = replace(settings_for(server, folder), caps=Caps(Decimal(10**6), Decimal(10**6)))
         store = stack.enter_context(open_store(settings))
         pull = request_of(rows[0], SystemClock()).pull
-        code = stack.enter_context(open_bench(settings, "heuristic"))
-        asking = stack.enter_context(open_bench(settings, "llm", payer=Payer(store, pull)))
+        code = stack.enter_context(open_judge_context(settings, "heuristic"))
+        asking = stack.enter_context(open_judge_context(settings, "llm", payer=BudgetAccount(store, pull)))
         first = took(rows[0], asking, timed)
         alone = [took(fresh(one), code, timed) for one in rows]
         profile = cProfile.Profile()
@@ -117,12 +119,12 @@ def fresh(dossier: Dossier) -> Dossier:
     return Dossier.model_validate_json(dossier.model_dump_json())
 
 
-def took(dossier: Dossier, bench: Bench, timed: Timed) -> Took:
+def took(dossier: Dossier, bench: JudgeContext, timed: Timed) -> Took:
     clock = SystemClock()
     request = request_of(dossier, clock)
     thought, asked = timed.seconds, timed.times
     started, cpu = time.perf_counter(), time.thread_time()
-    judge(dossier, docket(request, dossier, bench, clock), bench)
+    judge(dossier, create_header(request, dossier, bench, clock), bench)
     wall, cpu = time.perf_counter() - started, time.thread_time() - cpu
     return Took((wall - timed.seconds + thought) * 1000, cpu * 1000, timed.times - asked)
 

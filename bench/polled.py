@@ -25,12 +25,12 @@ sys.path.insert(0, str(ROOT))
 from bench.github_requests import PROJECT, Ends, Heads, Memory, Progress, settings_of  # noqa: E402 - found from any working directory
 from tests.world.github_bench import GitHub  # noqa: E402 - as above
 from worker.adapters.github.client import app_access  # noqa: E402 - as above
+from worker.adapters.github.published_check_runs import GitHubPublishedRuns  # noqa: E402 - as above
 from worker.adapters.github.repositories import GitHubRepositories  # noqa: E402 - as above
-from worker.adapters.github.shown import GitHubShown  # noqa: E402 - as above
 from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.ids import InstallationId  # noqa: E402 - as above
-from worker.scheduling.forgotten import Forgotten  # noqa: E402 - as above
-from worker.scheduling.reconcile import Sweeping  # noqa: E402 - as above
+from worker.scheduling.reconcile import OpenPullSweep  # noqa: E402 - as above
+from worker.scheduling.reopened_checks import ReopenedCheckSweep  # noqa: E402 - as above
 from worker.settings import Settings, Timing  # noqa: E402 - as above
 
 HOUR_S, BUDGET, EACH = 3600, 5000, 5
@@ -51,8 +51,10 @@ def hour(github: GitHub, settings: Settings, names: list[str], opened: int) -> t
         for look in range(looks):
             for _ in range(at.count(look)):
                 opens(github, chance.choice(names))
-            forgotten = Forgotten(GitHubShown(access, settings.require_app().app_id), Ends())
-            Sweeping(GitHubRepositories(access), heads, Progress(), clock, forgotten).run(installation, clock.now())
+            forgotten = ReopenedCheckSweep(GitHubPublishedRuns(access, settings.require_app().app_id), Ends())
+            OpenPullSweep(GitHubRepositories(access), heads, Progress(), clock, forgotten).run(
+                installation, clock.now()
+            )
     lists = [one["status"] for one in github.traffic(LIST)[before:]]
     same = lists.count(304)
     return len(lists), same, len(github.traffic(GRAPH)) - others

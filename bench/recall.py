@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from worker.domain.verdict.verdict import Category  # noqa: E402 - as above
-from worker.evaluation.bench.expectations import Outcome, read_outcomes  # noqa: E402 - as above
+from worker.evaluation.bench.expectations import RowOutcome, read_outcomes  # noqa: E402 - as above
 from worker.evaluation.bench.measures import Share  # noqa: E402 - found from any working directory
-from worker.evaluation.bench.rows import survey  # noqa: E402 - as above
+from worker.evaluation.bench.rows import survey_rows  # noqa: E402 - as above
 
 Hits = Sequence[frozenset[str]]
 """Of each row the signals that hit it."""
@@ -49,7 +49,7 @@ def _hit(names: frozenset[str], rows: Hits) -> int:
     return sum(not row.isdisjoint(names) for row in rows)
 
 
-def finders(one: Outcome) -> frozenset[str]:
+def finders(one: RowOutcome) -> frozenset[str]:
     """The signals without which this defect would not be found."""
     places = frozenset(found.signal for found in one.verdict.findings if one.is_found_by(found))
     if places or not one.is_rejected_rightly:
@@ -57,13 +57,15 @@ def finders(one: Outcome) -> frozenset[str]:
     return frozenset(found.signal for found in one.verdict.findings if found.fact)
 
 
-def suspects(one: Outcome, category: str) -> frozenset[str]:
+def suspects(one: RowOutcome, category: str) -> frozenset[str]:
     return frozenset(found.signal for found in one.verdict.findings if found.category == category)
 
 
-def _read(runs: Sequence[Sequence[str]]) -> list[Outcome]:
+def _read(runs: Sequence[Sequence[str]]) -> list[RowOutcome]:
     return [
-        one for folder, *files in runs for one in read_outcomes(survey([Path(name) for name in files]), Path(folder))
+        one
+        for folder, *files in runs
+        for one in read_outcomes(survey_rows([Path(name) for name in files]), Path(folder))
     ]
 
 

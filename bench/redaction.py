@@ -25,15 +25,15 @@ from bench.redaction_samples import Sample, look_alikes, secrets  # noqa: E402 -
 from bench.rows import read  # noqa: E402 - as above
 from worker.domain.dossier.case import Case  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Ci, CiCheck, Criterion, Dossier, Guidance, HeadFile, Issue  # noqa: E402 - as above
-from worker.dossier.assemble import complete  # noqa: E402 - as above
+from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
 from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
 from worker.judge.checks.ci_status import read_ci  # noqa: E402 - as above
 from worker.judge.checks.claims import check_claims  # noqa: E402 - as above
 from worker.judge.checks.evidence import Places  # noqa: E402 - as above
-from worker.judge.llm.prompt import Material, Question, ask_about  # noqa: E402 - as above
-from worker.judge.llm.redact import sendable  # noqa: E402 - as above
+from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question  # noqa: E402 - as above
+from worker.judge.llm.redact import redact_dossier  # noqa: E402 - as above
 from worker.judge.rubric import load_prompt, load_rubric  # noqa: E402 - as above
-from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
+from worker.signals.heuristic_opinion import form_opinion  # noqa: E402 - as above
 
 GOAL_ALIKE, GOAL_FENCES = 0.01, 0.03
 A_PART: Final = 12
@@ -83,16 +83,16 @@ FIELDS: Final[dict[str, Callable[[Dossier, str], Dossier]]] = {
 }
 
 
-def asked(dossier: Dossier) -> Question | None:
+def asked(dossier: Dossier) -> PromptQuestion | None:
     diff = diff_of(dossier.diff)
     claims = check_claims(dossier, diff, Places(dossier))
-    material = Material(dossier, diff, consider(dossier, load_rubric()), claims, read_ci(dossier.ci))
-    return ask_about(material, load_rubric(), load_prompt(), "bench")
+    material = PromptInput(dossier, diff, form_opinion(dossier, load_rubric()), claims, read_ci(dossier.ci))
+    return build_question(material, load_rubric(), load_prompt(), "bench")
 
 
 def judged(samples: Iterable[Sample]) -> Iterator[tuple[Sample, str, str]]:
     """Each sample with the field it was put into and the turn of the prompt made from that."""
-    plain = complete(made_dossier(["python"], Size(files=1), whole=False))
+    plain = complete_dossier(made_dossier(["python"], Size(files=1), whole=False))
     for at, sample in enumerate(samples):
         field = list(FIELDS)[at % len(FIELDS)]
         question = asked(FIELDS[field](plain, sample.text))
@@ -146,9 +146,9 @@ def real(dossiers: Iterable[Dossier]) -> None:
     spent, size, lines = 0.0, 0, 0
     for dossier in dossiers:
         diff_of(dossier.diff)
-        opinion = consider(dossier, load_rubric())
+        opinion = form_opinion(dossier, load_rubric())
         started = time.process_time()
-        sent = sendable(dossier, opinion, ())
+        sent = redact_dossier(dossier, opinion, ())
         spent += time.process_time() - started
         texts = [dossier.diff, *(file.text or "" for file in dossier.files or ())]
         size, lines = size + sum(map(len, texts)), lines + sum(text.count("\n") for text in texts)
@@ -168,7 +168,7 @@ def real(dossiers: Iterable[Dossier]) -> None:
 def recorded(paths: Iterable[Path], most: int) -> Iterator[Dossier]:
     for path in paths:
         for row in islice(read(path), most):
-            yield complete(Dossier.model_validate(row["dossier"]))
+            yield complete_dossier(Dossier.model_validate(row["dossier"]))
 
 
 def main() -> None:
@@ -179,7 +179,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=100, help="dossiers of each file")
     arguments = parser.parse_args()
     told(arguments.count, arguments.seed)
-    made = [complete(made_dossier([language], Size(files=8), whole=True)) for language in LANGUAGES]
+    made = [complete_dossier(made_dossier([language], Size(files=8), whole=True)) for language in LANGUAGES]
     real(recorded(arguments.files, arguments.most) if arguments.files else made)
 
 

@@ -33,13 +33,13 @@ from worker.domain.value import replace  # noqa: E402 - as above
 from worker.domain.verdict.opinion import HeuristicOpinion  # noqa: E402 - as above
 from worker.domain.verdict.rubric import Rubric  # noqa: E402 - as above
 from worker.domain.verdict.verdict import Abstain, Accept, Reject  # noqa: E402 - as above
-from worker.evaluation.bench.judge_row import sit  # noqa: E402 - as above
+from worker.evaluation.bench.judge_row import judge_row  # noqa: E402 - as above
 from worker.evaluation.bench.measures import Share  # noqa: E402 - as above
-from worker.evaluation.bench.rows import Raw, Row, read_lines, read_row  # noqa: E402 - as above
+from worker.evaluation.bench.rows import BenchRow, RawRow, read_lines, read_row  # noqa: E402 - as above
 from worker.judge import judge  # noqa: E402 - as above
-from worker.judge.context import Bench  # noqa: E402 - as above
-from worker.settings import ModelAccess, Settings, from_environment  # noqa: E402 - as above
-from worker.wiring.judge import open_bench  # noqa: E402 - as above
+from worker.judge.context import JudgeContext  # noqa: E402 - as above
+from worker.settings import ModelAccess, Settings, load_settings  # noqa: E402 - as above
+from worker.wiring.judge import open_judge_context  # noqa: E402 - as above
 
 PER_FILE = 40
 WEAK = "weak"
@@ -71,7 +71,7 @@ def main() -> int:
         server = stack.enter_context(played(labels))
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         write = stack.enter_context(written(arguments.out))
-        bench = stack.enter_context(open_bench(settings_for(server, Path(folder)), "hybrid"))
+        bench = stack.enter_context(open_judge_context(settings_for(server, Path(folder)), "hybrid"))
         stack.enter_context(considering_once())
         for raw in lines(arguments.files, None if arguments.all else arguments.per_file):
             for one in judged(raw, names, Bar(server, labels, bench), done):
@@ -93,7 +93,7 @@ def main() -> int:
 @contextmanager
 def considering_once() -> Generator[None]:
     """Code looks at a row once for all models: it is half of the time, and always the same."""
-    look = judge.consider
+    look = judge.form_opinion
     last: tuple[Dossier, HeuristicOpinion] | None = None
 
     def remembered(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
@@ -102,9 +102,9 @@ def considering_once() -> Generator[None]:
             last = dossier, look(dossier, rubric)
         return last[1]
 
-    judge.consider = remembered
+    judge.form_opinion = remembered
     yield
-    judge.consider = look
+    judge.form_opinion = look
 
 
 def kept(path: Path | None) -> dict[tuple[str, str], Judged]:
@@ -131,7 +131,7 @@ def written(path: Path | None) -> Generator[Callable[[Judged], object]]:
         yield lambda one: print(json.dumps({**one._asdict(), "label": one.label._asdict()}), file=file, flush=True)
 
 
-def lines(files: Sequence[str], most: int | None) -> Iterator[Raw]:
+def lines(files: Sequence[str], most: int | None) -> Iterator[RawRow]:
     return (raw for name in files for raw in chosen(Path(name), most))
 
 
@@ -153,7 +153,7 @@ def parsed() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def chosen(path: Path, most: int | None) -> Iterator[Raw]:
+def chosen(path: Path, most: int | None) -> Iterator[RawRow]:
     """All rows of a file, or so many drawn by chance, the same each time."""
     if most is None:
         return read_lines(path)
@@ -162,7 +162,7 @@ def chosen(path: Path, most: int | None) -> Iterator[Raw]:
     return (raw for at, raw in enumerate(read_lines(path)) if at in drawn)
 
 
-def label_of(row: Row, place: str) -> Label | None:
+def label_of(row: BenchRow, place: str) -> Label | None:
     """What a model may know of the row; None where nobody knows whether it is good."""
     expect = row.expect
     if expect.label == WEAK or expect.decision not in {"accept", "reject"}:
@@ -179,16 +179,16 @@ def settings_for(server: Played, folder: Path) -> Settings:
         api_key=SecretStr("x"), base_url=server.url, name=FIRST, timeout_s=60, attempts=1,
         retry_delay_s=0, max_output_tokens=8000,
     )  # fmt: skip
-    return replace(from_environment(), data_dir=folder, model=access, is_paused=False)
+    return replace(load_settings(), data_dir=folder, model=access, is_paused=False)
 
 
 class Bar(NamedTuple):
     server: Played
     labels: dict[str, Label]
-    bench: Bench
+    bench: JudgeContext
 
 
-def judged(raw: Raw, names: Sequence[str], bar: Bar, done: Mapping[tuple[str, str], Judged]) -> Iterator[Judged]:
+def judged(raw: RawRow, names: Sequence[str], bar: Bar, done: Mapping[tuple[str, str], Judged]) -> Iterator[Judged]:
     """One row under each model. What code settles alone is the same under every model, so it is judged once."""
     place = f"{raw.path.name}:{raw.number}"
     if all((name, place) in done for name in names):
@@ -204,7 +204,7 @@ def judged(raw: Raw, names: Sequence[str], bar: Bar, done: Mapping[tuple[str, st
             continue
         if alone is None:
             bar.server.now = f"{name} {raw.place}"
-            verdict, traits = sit(row, raw.path.name, bar.bench, SystemClock())
+            verdict, traits = judge_row(row, raw.path.name, bar.bench, SystemClock())
             one = told((name, place), row, label, verdict, traits.ms)
             alone = None if one.asked else one
             yield one
@@ -213,7 +213,7 @@ def judged(raw: Raw, names: Sequence[str], bar: Bar, done: Mapping[tuple[str, st
     del bar.labels[raw.place]
 
 
-def told(names: tuple[str, str], row: Row, label: Label, verdict: Accept | Reject | Abstain, ms: float) -> Judged:
+def told(names: tuple[str, str], row: BenchRow, label: Label, verdict: Accept | Reject | Abstain, ms: float) -> Judged:
     model, place = names
     return Judged(
         model=model,

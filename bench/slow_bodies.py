@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.door import OURS, SECRET, is_whole, requests, server  # noqa: E402 - found from any working directory
 from bench.stage import at, load  # noqa: E402 - as above
-from worker.adapters.redis.embedded_server import Role, embedded  # noqa: E402 - as above
+from worker.adapters.redis.embedded_server import FolderRole, open_embedded_server  # noqa: E402 - as above
 
 GROWS_MIB = 40
 SENT_IN_S = 10.0
@@ -102,7 +102,10 @@ async def attack(url: str, connections: int, kilobytes: int) -> tuple[list[float
 
 def measure(connections: int, kilobytes: int) -> tuple[float, float, list[float], list[str]]:
     """Memory at rest and at most, in MiB, and how the deliveries went."""
-    with tempfile.TemporaryDirectory(prefix="assay-slow-") as folder, embedded(Path(folder), Role.OWNER) as redis_url:
+    with (
+        tempfile.TemporaryDirectory(prefix="assay-slow-") as folder,
+        open_embedded_server(Path(folder), FolderRole.OWNER) as redis_url,
+    ):
         environ = {
             "ASSAY_APP_ID": "1",
             "ASSAY_APP_PRIVATE_KEY": "-----BEGIN PRIVATE KEY-----\nnone\n-----END PRIVATE KEY-----",

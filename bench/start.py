@@ -106,8 +106,8 @@ class running_server:  # noqa: N801 - used as a with statement
     """The embedded server, kept open by another process."""
 
     HOLD = (
-        "from worker.settings import from_environment; from worker.adapters.redis.store import open_store; import sys\n"
-        "with open_store(from_environment()): print('open', flush=True); sys.stdin.read()"
+        "from worker.settings import load_settings; from worker.adapters.redis.store import open_store; import sys\n"
+        "with open_store(load_settings()): print('open', flush=True); sys.stdin.read()"
     )
 
     def __init__(self, environ: dict[str, str]) -> None:

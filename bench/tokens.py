@@ -27,20 +27,20 @@ sys.path.insert(0, str(ROOT))
 
 from bench.redaction import fencing  # noqa: E402 - found from any working directory
 from bench.rows import read  # noqa: E402 - as above
-from worker.adapters.anthropic.prices import Billed, cost_of, worst_case  # noqa: E402 - as above
-from worker.adapters.anthropic.size import size_of  # noqa: E402 - as above
-from worker.adapters.anthropic.thinking import most_output  # noqa: E402 - as above
+from worker.adapters.anthropic.prices import BilledTokens, cost_of, worst_case  # noqa: E402 - as above
+from worker.adapters.anthropic.prompt_size import prompt_bytes  # noqa: E402 - as above
+from worker.adapters.anthropic.thinking import max_output_tokens  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
-from worker.dossier.assemble import complete  # noqa: E402 - as above
+from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
 from worker.dossier.diff.parser import DiffError, diff_of  # noqa: E402 - as above
 from worker.judge.checks.ci_status import read_ci  # noqa: E402 - as above
 from worker.judge.checks.claims import check_claims  # noqa: E402 - as above
 from worker.judge.checks.evidence import Places  # noqa: E402 - as above
-from worker.judge.llm.prompt import Material, Question, ask_about  # noqa: E402 - as above
-from worker.judge.llm.prompt_budget import PROMPT_TOKENS, Room  # noqa: E402 - as above
+from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question  # noqa: E402 - as above
+from worker.judge.llm.prompt_budget import PROMPT_TOKENS, TokenBudget  # noqa: E402 - as above
 from worker.judge.rubric import load_prompt, load_rubric  # noqa: E402 - as above
 from worker.settings import ModelAccess  # noqa: E402 - as above
-from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
+from worker.signals.heuristic_opinion import form_opinion  # noqa: E402 - as above
 
 MODEL = "claude-haiku-5-5"
 ACCESS = ModelAccess(SecretStr("x"), None, MODEL, 120, 3, 1, 8000)
@@ -59,20 +59,20 @@ class Asked(NamedTuple):
     seconds: float
 
 
-def asked(dossier: Dossier, room: Room) -> Asked | None:
+def asked(dossier: Dossier, room: TokenBudget) -> Asked | None:
     """None: not even the issue fits."""
     rubric, text = load_rubric(), load_prompt()
     diff = diff_of(dossier.diff)
     claims = check_claims(dossier, diff, Places(dossier))
-    material = Material(dossier, diff, consider(dossier, rubric), claims, read_ci(dossier.ci))
+    material = PromptInput(dossier, diff, form_opinion(dossier, rubric), claims, read_ci(dossier.ci))
     started = time.process_time()
-    question = ask_about(material, rubric, text, "bench", room)
+    question = build_question(material, rubric, text, "bench", room)
     spent = time.process_time() - started
     if question is None:
         return None
     prompt = question.prompt
     return Asked(
-        size=size_of(prompt),
+        size=prompt_bytes(prompt),
         reply=_reserve(question),
         system=len(prompt.system.encode()),
         fences=fencing(prompt.system, prompt.turns[0]),
@@ -82,16 +82,16 @@ def asked(dossier: Dossier, room: Room) -> Asked | None:
     )
 
 
-def _reserve(question: Question) -> int:
+def _reserve(question: PromptQuestion) -> int:
     """What is reserved for the reply, and sent as its limit."""
-    return most_output(ACCESS, question.prompt)
+    return max_output_tokens(ACCESS, question.prompt)
 
 
 def cost(one: Asked, per_token: float, *, cached: bool) -> Decimal:
     """Of the verdict: the system part is written to the cache, or read from it."""
     system, rest = int(one.system / per_token), int((one.size - one.system) / per_token)
     from_cache = system if cached else 0
-    price = cost_of(MODEL, Billed(rest, one.reply, system - from_cache, 0, from_cache))
+    price = cost_of(MODEL, BilledTokens(rest, one.reply, system - from_cache, 0, from_cache))
     assert price is not None, f"{MODEL} has a price"
     return price
 
@@ -155,10 +155,10 @@ def _held(is_held: object) -> str:
 
 def recorded(path: Path, most: int) -> Iterator[Dossier]:
     for row in islice(read(path), most):
-        yield complete(Dossier.model_validate(row["dossier"]))
+        yield complete_dossier(Dossier.model_validate(row["dossier"]))
 
 
-def judged(dossiers: Iterable[Dossier], room: Room) -> Iterator[Asked]:
+def judged(dossiers: Iterable[Dossier], room: TokenBudget) -> Iterator[Asked]:
     for dossier in dossiers:
         try:
             found = asked(dossier, room)
@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("--bytes", type=float, default=2.9, help="bytes of a token, to estimate by")
     parser.add_argument("--room", type=int, default=PROMPT_TOKENS, help="bytes of one question at most")
     arguments = parser.parse_args()
-    room = Room(arguments.room)
+    room = TokenBudget(arguments.room)
     everything: list[Asked] = []
     for path in arguments.files:
         rows = list(judged(recorded(path, arguments.most), room))

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from worker.domain.dossier.case import Case
-from worker.domain.verdict.verdict import VERDICT, AbstainReason, Category
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, AbstainReason, Category
 from worker.dossier.case import CASE_NAMES, CLAIM_NAMES, read_block
 from worker.dossier.claim_pointer import read_pointer
 from worker.settings_reference import VARIABLES
@@ -36,7 +36,7 @@ def test_the_readme_names_every_category_and_every_reason_not_to_judge() -> None
 def test_the_schema_of_verdicts_is_what_the_types_say() -> None:
     """To write it anew: json.dumps(VERDICT.json_schema(mode="serialization"), indent=2), and a line end."""
     published = json.loads((ROOT / "docs" / "verdict.schema.json").read_text("utf-8"))
-    assert published == VERDICT.json_schema(mode="serialization")
+    assert published == VERDICT_ADAPTER.json_schema(mode="serialization")
 
 
 def test_every_test_that_the_table_of_the_tests_names_is_there() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.wiring.process_supervisor import DROP
+from worker.wiring.process_supervisor import STOP_SEQUENCE
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -104,7 +104,7 @@ def test_fly_runs_the_commands_of_the_image_and_asks_the_routes_of_the_door() ->
 
 def test_fly_gives_judges_the_time_that_they_are_promised_and_shows_figures_to_nobody_outside() -> None:
     fly = tomllib.loads((ROOT / "fly.toml").read_text())
-    stops_in = float(fly["env"]["ASSAY_STOP_GRACE"]) + sum(patience for _, patience in DROP) + 5
+    stops_in = float(fly["env"]["ASSAY_STOP_GRACE"]) + sum(patience for _, patience in STOP_SEQUENCE) + 5
     assert stops_in < fly["kill_timeout"]
     [metrics] = fly["metrics"]
     assert (metrics["path"], metrics["processes"]) == ("/metrics", ["web"])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from worker.domain.verdict.law import digest_of
-from worker.domain.verdict.rubric import Versioned
+from worker.domain.verdict.judge_digest import rubric_digest
+from worker.domain.verdict.rubric import VersionedRubric
 from worker.judge.rubric import shipped_rubrics
 
 RELEASED = {
@@ -22,8 +22,8 @@ RELEASED = {
 
 
 @pytest.mark.parametrize("rubric", shipped_rubrics(), ids=lambda one: one.id)
-def test_a_rubric_that_ships_says_what_its_version_stands_for(rubric: Versioned) -> None:
-    assert RELEASED.get(f"{rubric.id} {rubric.version}") == digest_of(rubric), "raise its version: it was edited"
+def test_a_rubric_that_ships_says_what_its_version_stands_for(rubric: VersionedRubric) -> None:
+    assert RELEASED.get(f"{rubric.id} {rubric.version}") == rubric_digest(rubric), "raise its version: it was edited"
 
 
 def test_every_rubric_that_ships_is_held_to_its_version() -> None:

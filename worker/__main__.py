@@ -20,26 +20,26 @@ from typing import Final
 
 from worker.adapters.redis.pull_requests import workers_for_strangers
 from worker.adapters.redis.scripts import Script, digest
-from worker.adapters.redis.store import Role, Store, attached, await_redis, open_store
+from worker.adapters.redis.store import FolderRole, Store, open_store, wait_for_redis, with_store_url
 from worker.clock import SystemClock
 from worker.errors import InputError, Unavailable
 from worker.judge.rubric import shipped_rubrics
-from worker.lifeline import die_with_parent
 from worker.log import log_json
+from worker.parent_death_signal import die_with_parent
 from worker.scheduling import dispatcher
-from worker.scheduling.jobs import SCENE, Scene, horse_killed
+from worker.scheduling.jobs import JOB_CONTEXT, JobContext, handle_killed_job
 from worker.scheduling.queue import evaluate_queue, judge_queue, outside_queue, rq_connection
-from worker.settings import Settings, from_environment
-from worker.wiring.judge import open_bench
-from worker.wiring.process_supervisor import Crew, Hand
+from worker.settings import Settings, load_settings
+from worker.wiring.judge import open_judge_context
+from worker.wiring.process_supervisor import ProcessSupervisor, SupervisedProcess
 from worker.wiring.rq_worker import EvaluateWorker, JudgeWorker
 
 LOG: Final = logging.getLogger(__name__)
 
-COURT: Final = "worker.wiring.app:open_court"
+APP_FACTORY: Final = "worker.wiring.app:open_app"
 """What opens a court: `open_court(settings, store)`, a context manager."""
 
-PRELOADED: Final = (
+PRELOADED_MODULES: Final = (
     "anthropic.resources.messages",
     "githubkit",
     "worker.adapters.anthropic.model",
@@ -48,103 +48,106 @@ PRELOADED: Final = (
 )
 """What a job would load only once it is at work."""
 
-STANDS_BACK: Final = 10
+LOW_PRIORITY_NICENESS: Final = 10
 """How nice the processes are that re-evaluate verdicts or judge what strangers open from forks."""
 
 USAGE_EXIT: Final = 2
 FAILURE_EXIT: Final = 4
 
 
-class Stop:
+class StopFlag:
     """Whether a signal asked for the end. No Event: its lock may be held by what the signal interrupts."""
 
-    is_asked = False
+    is_requested = False
 
-    def ask(self, _signal: int, _frame: FrameType | None) -> None:
-        self.is_asked = True
+    def request(self, _signal: int, _frame: FrameType | None) -> None:
+        self.is_requested = True
 
 
 def main(arguments: list[str] | None = None) -> int:
     """`python -m worker`: work until told to stop."""
     parser = argparse.ArgumentParser(prog="python -m worker", description="Judge what is due.")
-    parser.add_argument("--court", default=COURT, help="what opens a court, as module:function")
+    parser.add_argument("--court", default=APP_FACTORY, help="what opens a court, as module:function")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent process ends")
     options = parser.parse_args(arguments)
     if options.with_parent:
         die_with_parent(os.getppid(), signal.SIGTERM)
     try:
-        settings = from_environment()
-        run_work(settings, court=options.court)
+        settings = load_settings()
+        run_work(settings, app_factory=options.court)
     except InputError as error:
-        return _said(str(error), USAGE_EXIT)
+        return _report_problem(str(error), USAGE_EXIT)
     except Unavailable as error:
-        return _said(str(error), FAILURE_EXIT)
+        return _report_problem(str(error), FAILURE_EXIT)
     return 0
 
 
-def run_work(settings: Settings, *, court: str = COURT, role: Role = Role.GUEST) -> None:
+def run_work(settings: Settings, *, app_factory: str = APP_FACTORY, role: FolderRole = FolderRole.GUEST) -> None:
     """Dispatch and judge until SIGINT or SIGTERM. To be called in the main thread of a process without others."""
     log_json(settings.log_level)
-    await_redis(settings, LOG.warning)
+    wait_for_redis(settings, LOG.warning)
     with open_store(settings, role) as store:
-        here = attached(settings, store)
+        here = with_store_url(settings, store)
         for rubric in shipped_rubrics():
             store.rubrics.admit(rubric)
-        _preload(here, store, court)
-        store.wire.close()
-        hands = [Hand("dispatcher", partial(run_dispatcher, here, court))]
+        _preload(here, store, app_factory)
+        store.client.close()
+        hands = [SupervisedProcess("dispatcher", partial(run_dispatcher, here, app_factory))]
         numbers = range(1, settings.workers + 1)
-        hands += [Hand(f"worker {n}", partial(run_worker, here, court)) for n in numbers]
+        hands += [SupervisedProcess(f"worker {n}", partial(run_worker, here, app_factory)) for n in numbers]
         strangers = range(1, workers_for_strangers(settings.workers) + 1)
-        hands += [Hand(f"worker for strangers {n}", partial(run_outside_worker, here, court)) for n in strangers]
-        hands += [Hand(f"evaluator {n}", partial(run_evaluator, here, court)) for n in numbers]
-        Crew(hands, settings.timing.stop_grace).run()
+        hands += [
+            SupervisedProcess(f"worker for strangers {n}", partial(run_outside_worker, here, app_factory))
+            for n in strangers
+        ]
+        hands += [SupervisedProcess(f"evaluator {n}", partial(run_evaluator, here, app_factory)) for n in numbers]
+        ProcessSupervisor(hands, settings.timing.stop_grace).run()
 
 
-def run_dispatcher(settings: Settings, court: str = COURT) -> None:
+def run_dispatcher(settings: Settings, app_factory: str = APP_FACTORY) -> None:
     """One dispatcher; it leads if no other does."""
-    stop = Stop()
+    stop = StopFlag()
     for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, stop.ask)
+        signal.signal(signum, stop.request)
     with open_store(settings) as store:
-        dispatcher.Dispatcher(settings, store, resolve_name(court), SystemClock()).run(lambda: stop.is_asked)
+        dispatcher.Dispatcher(settings, store, resolve_name(app_factory), SystemClock()).run(lambda: stop.is_requested)
 
 
-def run_worker(settings: Settings, court: str = COURT) -> None:
+def run_worker(settings: Settings, app_factory: str = APP_FACTORY) -> None:
     """One worker: takes jobs one after the other, each in a process of its own."""
-    with _scene(settings, court):
-        JudgeWorker.on(judge_queue(rq_connection(settings)), horse_killed).work(logging_level=None)
+    with _job_context(settings, app_factory):
+        JudgeWorker.for_queue(judge_queue(rq_connection(settings)), handle_killed_job).work(logging_level=None)
 
 
-def run_outside_worker(settings: Settings, court: str = COURT) -> None:
+def run_outside_worker(settings: Settings, app_factory: str = APP_FACTORY) -> None:
     """One that judges what strangers opened from forks: it takes nothing else, and stands back where others need the processor."""
-    os.nice(STANDS_BACK)
-    with _scene(settings, court):
-        JudgeWorker.on(outside_queue(rq_connection(settings)), horse_killed).work(logging_level=None)
+    os.nice(LOW_PRIORITY_NICENESS)
+    with _job_context(settings, app_factory):
+        JudgeWorker.for_queue(outside_queue(rq_connection(settings)), handle_killed_job).work(logging_level=None)
 
 
-def run_evaluator(settings: Settings, court: str = COURT) -> None:
+def run_evaluator(settings: Settings, app_factory: str = APP_FACTORY) -> None:
     """One that judges anew what nobody waits for: it takes no live judging, and stands back where one needs the processor."""
-    os.nice(STANDS_BACK)
+    os.nice(LOW_PRIORITY_NICENESS)
     import_module("worker.evaluation.evaluate_jobs")
-    with _scene(settings, court):
-        EvaluateWorker.on(evaluate_queue(rq_connection(settings))).work(logging_level=None)
+    with _job_context(settings, app_factory):
+        EvaluateWorker.for_queue(evaluate_queue(rq_connection(settings))).work(logging_level=None)
 
 
 @contextmanager
-def _scene(settings: Settings, court: str) -> Generator[None]:
+def _job_context(settings: Settings, court: str) -> Generator[None]:
     """What the jobs that are forked from here work with."""
     with open_store(settings) as store:
-        store.wire.close()
-        SCENE.set(Scene(settings, court, SystemClock(), store))
+        store.client.close()
+        JOB_CONTEXT.set(JobContext(settings, court, SystemClock(), store))
         yield
 
 
 def _preload(settings: Settings, store: Store, court: str) -> None:
     """Open a court and its bench once, for all that they load; and keep the collector from copying that into each job."""
-    for module in PRELOADED:
+    for module in PRELOADED_MODULES:
         import_module(module)
-    with resolve_name(court)(settings, store), open_bench(settings, settings.tier):
+    with resolve_name(court)(settings, store), open_judge_context(settings, settings.tier):
         pass
     for script in Script:
         digest(script)
@@ -152,7 +155,7 @@ def _preload(settings: Settings, store: Store, court: str) -> None:
     gc.freeze()
 
 
-def _said(problem: str, status: int) -> int:
+def _report_problem(problem: str, status: int) -> int:
     print(problem, file=sys.stderr)  # noqa: T201 - a program's last words
     return status
 

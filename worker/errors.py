@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.value import Value
 
 if TYPE_CHECKING:
-    from worker.domain.verdict.budget import Level
+    from worker.domain.verdict.budget import CapLevel
 
 
 class AssayError(Exception):
@@ -60,14 +60,14 @@ class Forbidden(AssayError):
 
 
 class Unavailable(AssayError):
-    """*what* can't be reached or fails; `reason` is for people, without secrets.
+    """*service* can't be reached or fails; `reason` is for people, without secrets.
 
     `lost_usd`: what questions that nobody answered may have cost all the same.
     """
 
-    def __init__(self, what: str, reason: str, lost_usd: Decimal = Decimal(0)) -> None:
-        super().__init__(f"{what} is unavailable: {reason}")
-        self.what = what
+    def __init__(self, service: str, reason: str, lost_usd: Decimal = Decimal(0)) -> None:
+        super().__init__(f"{service} is unavailable: {reason}")
+        self.service = service
         self.reason = reason
         self.lost_usd = lost_usd
 
@@ -75,8 +75,8 @@ class Unavailable(AssayError):
 class RateLimited(Unavailable):
     """*what* asks us to come back at `retry_at`."""
 
-    def __init__(self, what: str, retry_at: datetime) -> None:
-        super().__init__(what, f"rate limit reached, again at {retry_at:%H:%M:%S} UTC")
+    def __init__(self, service: str, retry_at: datetime) -> None:
+        super().__init__(service, f"rate limit reached, again at {retry_at:%H:%M:%S} UTC")
         self.retry_at = retry_at
 
 
@@ -90,38 +90,38 @@ class BudgetReached(AssayError):
     `lost_usd`: what earlier tries of the same question may have cost, which nobody answered.
     """
 
-    def __init__(self, level: "Level", asked_usd: Decimal, lost_usd: Decimal = Decimal(0)) -> None:
+    def __init__(self, level: "CapLevel", asked_usd: Decimal, lost_usd: Decimal = Decimal(0)) -> None:
         super().__init__(f"{level.cap} cap: {level.used_usd:f} + {asked_usd:f} > {level.cap_usd:f} dollars")
         self.level = level
         self.asked_usd = asked_usd
         self.lost_usd = lost_usd
 
 
-OVER: Final = frozenset({"closed", "merged", "deleted"})
+CLOSED_REASONS: Final = frozenset({"closed", "merged", "deleted"})
 """What is said of a pull request that is gone."""
 
 
-class Gone(AssayError):
-    """The thing to judge is not there any more; `what` is a word like `closed` or `deleted`."""
+class SubjectGone(AssayError):
+    """The thing to judge is not there any more; `reason` is a word like `closed` or `deleted`."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
     @property
-    def is_over(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether the pull request itself is. Else we may only not see it (suspended, uninstalled), perhaps for a while."""
-        return self.what in OVER
+        return self.reason in CLOSED_REASONS
 
 
-FRESH: Final = timedelta(minutes=1)
+NOT_FOUND_GRACE: Final = timedelta(minutes=1)
 """How long GitHub may not find yet what it has just told of: its parts learn of something new one after the other."""
 
 
-def not_found_yet(what: str, gone: Gone, told_at: datetime, now: datetime) -> Unavailable | None:
-    """What to raise instead, as long as GitHub told of *what* just now; None: it is gone."""
-    is_fresh = now < told_at + FRESH
-    return Unavailable(what, f"GitHub does not find it yet ({gone.what})") if is_fresh else None
+def unavailable_if_recent(service: str, gone: SubjectGone, announced_at: datetime, now: datetime) -> Unavailable | None:
+    """What to raise instead, as long as GitHub told of *service* just now; None: it is gone."""
+    is_fresh = now < announced_at + NOT_FOUND_GRACE
+    return Unavailable(service, f"GitHub does not find it yet ({gone.reason})") if is_fresh else None
 
 
 class LeaseLost(AssayError):
@@ -136,19 +136,19 @@ class RetryAt(Value):
     at: datetime
 
 
-class WaitOut(Value):
+class RetryAfterOutage(Value):
     """An outage: try again after so long. That counts as no try, since nothing was tried."""
 
     delay: timedelta
 
 
-class GiveUp(Value):
+class FailCheck(Value):
     """Publish `judge_unavailable` with this reason."""
 
     reason: str
 
 
-class Drop(Value):
+class Discard(Value):
     """Nothing to write: nobody is waiting, or somebody else will answer."""
 
     reason: str
@@ -158,58 +158,58 @@ class Bug(Value):
     """Not one of ours: log the traceback, tell the check that Assay failed, raise."""
 
 
-Fate = RetryIn | RetryAt | WaitOut | GiveUp | Drop | Bug
+RetryDecision = RetryIn | RetryAt | RetryAfterOutage | FailCheck | Discard | Bug
 
 
-def classify(error: Exception, attempt: int, retry: "RetryRule") -> Fate:  # noqa: PLR0911 - one return a fate
+def classify(error: Exception, attempt: int, retry: "RetryRule") -> RetryDecision:  # noqa: PLR0911 - one return a fate
     """Say what the job does about *error*; *attempt* counts from 1, of outages apart from all else."""
     match error:
         case LeaseLost():
-            return Drop("another judge took over")
-        case Gone(what=what):
-            return Drop(what)
+            return Discard("another judge took over")
+        case SubjectGone(reason=what):
+            return Discard(what)
         case Forbidden() | RubricRefused() | Unreadable():
-            return GiveUp(str(error))
+            return FailCheck(str(error))
         case RateLimited(retry_at=at):  # however often: it is no failure, and it says itself when it is over
             return RetryAt(at)
         case Outage() if attempt <= retry.outage_attempts:
-            return WaitOut(retry.outage_delay(attempt))
+            return RetryAfterOutage(retry.outage_delay(attempt))
         case Unavailable() if attempt > retry.attempts:
-            return GiveUp(str(error))
+            return FailCheck(str(error))
         case Unavailable():
             return RetryIn(retry.first_delay * retry.factor ** (attempt - 1))
         case _:
             return Bug()
 
 
-GROWS_FOR: Final = 40
+MAX_BACKOFF_STEPS: Final = 40
 """After so many tries the longest wait is reached, however short the first was."""
 
-SHORTEST: Final = 1 / 40
+MIN_DELAY_SHARE: Final = 1 / 40
 """Of the longest wait: no shorter one waits an outage out, or trying would become all that is done."""
 
 
 class RetryRule(Value):
     """Retries after the first try: `first_delay`, then *factor* times as long each.
 
-    Of an outage for `outage` in all, at most `longest` apart; never fewer than of anything else.
+    Of an outage for `outage_limit` in all, at most `longest_delay` apart; never fewer than of anything else.
     """
 
     attempts: int
     first_delay: timedelta
     factor: int = 3
-    longest: timedelta = timedelta(minutes=10)
-    outage: timedelta = timedelta(0)
+    longest_delay: timedelta = timedelta(minutes=10)
+    outage_limit: timedelta = timedelta(0)
 
     def outage_delay(self, attempt: int) -> timedelta:
         """How long to wait after so many tries in vain."""
-        grown = self.first_delay.total_seconds() * self.factor ** min(attempt - 1, GROWS_FOR)
-        longest = self.longest.total_seconds()
-        return timedelta(seconds=min(longest, max(grown, longest * SHORTEST)))
+        grown = self.first_delay.total_seconds() * self.factor ** min(attempt - 1, MAX_BACKOFF_STEPS)
+        longest = self.longest_delay.total_seconds()
+        return timedelta(seconds=min(longest, max(grown, longest * MIN_DELAY_SHARE)))
 
     @property
     def outage_attempts(self) -> int:
         """After how many tries in vain an outage is taken for more than that."""
-        passed = list(accumulate(self.outage_delay(attempt) for attempt in range(1, GROWS_FOR + 1)))
-        beyond = max(0, ceil((self.outage - passed[-1]) / self.longest))
-        return max(self.attempts, min(bisect_left(passed, self.outage) + 1, GROWS_FOR) + beyond)
+        passed = list(accumulate(self.outage_delay(attempt) for attempt in range(1, MAX_BACKOFF_STEPS + 1)))
+        beyond = max(0, ceil((self.outage_limit - passed[-1]) / self.longest_delay))
+        return max(self.attempts, min(bisect_left(passed, self.outage_limit) + 1, MAX_BACKOFF_STEPS) + beyond)

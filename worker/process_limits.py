@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-MOST_BYTES: Final = min(1 << 31, resource.getpagesize() * os.sysconf("SC_PHYS_PAGES") // 2)
+MAX_EXTRA_BYTES: Final = min(1 << 31, resource.getpagesize() * os.sysconf("SC_PHYS_PAGES") // 2)
 """What a process that judges may take more than it has: half of the machine's. A change of 5 MB mostly takes 50 MiB, at worst 350
 for each megabyte of signs in a row.
 """
@@ -19,7 +19,7 @@ _STATM: Final = Path("/proc/self/statm")
 _DATA: Final = 5
 
 
-def end_beyond(most_bytes: int = MOST_BYTES) -> None:
+def limit_memory(most_bytes: int = MAX_EXTRA_BYTES) -> None:
     """From so many bytes more on, memory is refused: Python raises MemoryError, and what is written in C mostly ends the process."""
     if sys.platform != "linux":
         return

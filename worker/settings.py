@@ -17,7 +17,7 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from worker.domain.config.app_permissions import SWITCHES, OptIn
+from worker.domain.config.app_permissions import OPT_IN_SETTINGS, OptIn
 from worker.domain.config.config import Authors, Handling
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
@@ -57,7 +57,7 @@ class ModelAccess(Value):
     attempts: int
     retry_delay_s: float
     max_output_tokens: int
-    thinks: bool = False
+    has_thinking: bool = False
 
 
 class ServerAccess(Value):
@@ -67,7 +67,7 @@ class ServerAccess(Value):
     token: SecretStr | None
 
 
-class Canary(Value):
+class ShadowSettings(Value):
     """A candidate that judges beside the active rubric and prompt; `day_usd`: what its questions may cost an installation a day."""
 
     rubric: Path | None = None
@@ -131,7 +131,7 @@ class Timing(Value):
         return min(3 * self.retry_delay, 2 * WRITES_EACH * 3600 / WRITES_AN_HOUR)
 
 
-MAY_BE_ZERO: Final = frozenset(
+ZERO_ALLOWED: Final = frozenset(
     {
         "quiet_window",
         "quiet_max",
@@ -180,9 +180,9 @@ class Settings(Value):
     round_limit: int = 5
     prompt_tokens: int = 60_000
     second_model: str | None = None
-    has_board: bool = False
+    has_panel: bool = False
     models: tuple[str, ...] = ()
-    canary: Canary = Canary()
+    shadow: ShadowSettings = ShadowSettings()
     server: ServerAccess | None = None
     authors: Authors = Authors()
     declined: frozenset[OptIn] = frozenset()
@@ -194,28 +194,28 @@ class Settings(Value):
         return RetryRule(
             self.retries,
             timedelta(seconds=self.timing.retry_delay),
-            longest=timedelta(seconds=self.timing.github_delay),
-            outage=timedelta(seconds=self.timing.github_outage),
+            longest_delay=timedelta(seconds=self.timing.github_delay),
+            outage_limit=timedelta(seconds=self.timing.github_outage),
         )
 
     def require_app(self) -> AppCredentials:
         """The App's credentials, or the SettingError of the first one that is missing."""
         if self.app is None:
-            raise missing("ASSAY_APP_ID")
+            raise missing_setting("ASSAY_APP_ID")
         return self.app
 
 
-def missing(name: str) -> SettingError:
-    return malformed(name, "is not set")
+def missing_setting(name: str) -> SettingError:
+    return malformed_setting(name, "is not set")
 
 
-def malformed(name: str, found: str) -> SettingError:
+def malformed_setting(name: str, problem: str) -> SettingError:
     from worker.settings_reference import VARIABLES  # noqa: PLC0415 - the texts of all are needed only when one is wrong
 
-    return SettingError(name, found, next(one for one in VARIABLES if one.name == name).remedy)
+    return SettingError(name, problem, next(one for one in VARIABLES if one.name == name).remedy)
 
 
-def unknown_names(environ: Mapping[str, str]) -> dict[str, str | None]:
+def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:
     """Names that begin as ours and that nothing reads, each with the one that may be meant."""
     from worker.settings_reference import VARIABLES  # noqa: PLC0415 - as above
 
@@ -228,7 +228,7 @@ def unknown_names(environ: Mapping[str, str]) -> dict[str, str | None]:
     return {name: next(iter(get_close_matches(name, known, 1)), None) for name in unknown}
 
 
-def unknown_words(name: str, meant: str | None) -> str:
+def unknown_variable_phrase(name: str, meant: str | None) -> str:
     """That a name is no setting."""
     return f"{name} is no setting of Assay" + (
         f"; is {meant} meant?" if meant else ". All of them: docs/configuration.md."
@@ -240,7 +240,7 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
-def from_environment() -> Settings:
+def load_settings() -> Settings:
     """Read the process's environment. Raises SettingError for the first variable that is wrong."""
     return read_settings(os.environ)
 
@@ -257,52 +257,52 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         github_api_url=_url(values, "ASSAY_GITHUB_API_URL", "https://api.github.com").rstrip("/"),
         github_token=SecretStr(values["GITHUB_TOKEN"]) if "GITHUB_TOKEN" in values else None,
         host=values.get("ASSAY_HOST", "127.0.0.1"),
-        port=_whole(values, "ASSAY_PORT", 8000, 0, 65535),
+        port=_integer(values, "ASSAY_PORT", 8000, 0, 65535),
         metrics_address=_address(values, "ASSAY_METRICS_ADDRESS"),
-        workers=_whole(values, "ASSAY_WORKERS", 1, 1, 256),
-        retries=_whole(values, "ASSAY_RETRIES", 3, 0, 20),
-        outage_retries=_whole(values, "ASSAY_OUTAGE_RETRIES", 5, 0, 20),
-        tier=_one_of(values, "ASSAY_TIER", ("hybrid", "heuristic", "llm")),
+        workers=_integer(values, "ASSAY_WORKERS", 1, 1, 256),
+        retries=_integer(values, "ASSAY_RETRIES", 3, 0, 20),
+        outage_retries=_integer(values, "ASSAY_OUTAGE_RETRIES", 5, 0, 20),
+        tier=_choice(values, "ASSAY_TIER", ("hybrid", "heuristic", "llm")),
         threshold=_number(values, "ASSAY_ESCALATION_THRESHOLD") if "ASSAY_ESCALATION_THRESHOLD" in values else None,
-        log_level=_one_of(values, "ASSAY_LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")),
-        is_paused=_one_of(values, "ASSAY_PAUSED", ("0", "1")) == "1",
+        log_level=_choice(values, "ASSAY_LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR")),
+        is_paused=_choice(values, "ASSAY_PAUSED", ("0", "1")) == "1",
         caps=_caps(values),
-        retention_days=_whole(values, "ASSAY_RETENTION_DAYS", 30, 0, 3650),
-        ledger_days=_whole(values, "ASSAY_LEDGER_DAYS", 90, 31, 3650),
-        event_days=_whole(values, "ASSAY_EVENT_DAYS", 365, 1, 3650),
-        lookahead_events=_whole(values, "ASSAY_LOOKAHEAD_EVENTS", 5, 1, 1000),
-        has_event_words=_one_of(values, "ASSAY_EVENT_WORDS", ("0", "1")) == "1",
-        round_limit=_whole(values, "ASSAY_ROUND_LIMIT", 5, 1, 100),
-        prompt_tokens=_whole(values, "ASSAY_PROMPT_TOKENS", 60_000, 20_000, 1_000_000),
+        retention_days=_integer(values, "ASSAY_RETENTION_DAYS", 30, 0, 3650),
+        ledger_days=_integer(values, "ASSAY_LEDGER_DAYS", 90, 31, 3650),
+        event_days=_integer(values, "ASSAY_EVENT_DAYS", 365, 1, 3650),
+        lookahead_events=_integer(values, "ASSAY_LOOKAHEAD_EVENTS", 5, 1, 1000),
+        has_event_words=_choice(values, "ASSAY_EVENT_WORDS", ("0", "1")) == "1",
+        round_limit=_integer(values, "ASSAY_ROUND_LIMIT", 5, 1, 100),
+        prompt_tokens=_integer(values, "ASSAY_PROMPT_TOKENS", 60_000, 20_000, 1_000_000),
         second_model=values.get("ASSAY_SECOND_MODEL"),
-        has_board=_one_of(values, "ASSAY_BOARD", ("0", "1")) == "1",
+        has_panel=_choice(values, "ASSAY_BOARD", ("0", "1")) == "1",
         models=tuple(dict.fromkeys(values.get("ASSAY_MODELS", "").replace(",", " ").split())),
-        canary=_canary(values),
+        shadow=_shadow(values),
         server=_server(values),
         authors=Authors(
             people=_handling(values, "ASSAY_PEOPLE", Handling.OBSERVE),
             bots=_handling(values, "ASSAY_BOTS", Handling.OBSERVE),
         ),
-        declined=frozenset(one for name, one in SWITCHES.items() if _one_of(values, name, ("1", "0")) == "0"),
+        declined=frozenset(one for name, one in OPT_IN_SETTINGS.items() if _choice(values, name, ("1", "0")) == "0"),
         timing=_timing(values),
     )
 
 
 def _handling(values: Mapping[str, str], name: str, default: Handling) -> Handling:
-    return Handling(_one_of(values, name, tuple(sorted(Handling, key=lambda handling: handling is not default))))
+    return Handling(_choice(values, name, tuple(sorted(Handling, key=lambda handling: handling is not default))))
 
 
-def _canary(values: Mapping[str, str]) -> Canary:
+def _shadow(values: Mapping[str, str]) -> ShadowSettings:
     rubric, prompt = (
         Path(values[name]).expanduser().absolute() if name in values else None
         for name in ("ASSAY_CANARY_RUBRIC", "ASSAY_CANARY_PROMPT")
     )
     usd = _decimal(values, "ASSAY_CANARY_USD", Decimal(0))
     if usd > MOST_USD:
-        raise malformed("ASSAY_CANARY_USD", f'is "{usd}", more than {MOST_USD}')
+        raise malformed_setting("ASSAY_CANARY_USD", f'is "{usd}", more than {MOST_USD}')
     if prompt is not None and not usd:
-        raise malformed("ASSAY_CANARY_PROMPT", "is set and ASSAY_CANARY_USD is not: no model would read it")
-    return Canary(rubric, prompt, usd)
+        raise malformed_setting("ASSAY_CANARY_PROMPT", "is set and ASSAY_CANARY_USD is not: no model would read it")
+    return ShadowSettings(rubric, prompt, usd)
 
 
 def _server(values: Mapping[str, str]) -> ServerAccess | None:
@@ -321,10 +321,10 @@ def _caps(values: Mapping[str, str]) -> Caps:
     )
     for name, part in (("ASSAY_REPOSITORY_SHARE", caps.share), ("ASSAY_AUTHOR_SHARE", caps.author_share)):
         if part > 1:
-            raise malformed(name, f'is "{part}", and a part of a day is at most 1')
+            raise malformed_setting(name, f'is "{part}", and a part of a day is at most 1')
     for name, usd in (("ASSAY_PR_MAX_USD", caps.pull_usd), ("ASSAY_DAY_MAX_USD", caps.day_usd)):
         if usd > MOST_USD:
-            raise malformed(name, f'is "{usd}", more than {MOST_USD}')
+            raise malformed_setting(name, f'is "{usd}", more than {MOST_USD}')
     return caps
 
 
@@ -334,8 +334,8 @@ def _timing(values: Mapping[str, str]) -> Timing:
         **{name: _number(values, f"ASSAY_{name.upper()}", getattr(standard, name)) for name in Timing.__match_args__}
     )
     for name in Timing.__match_args__:
-        if name not in MAY_BE_ZERO and not getattr(timing, name):
-            raise malformed(f"ASSAY_{name.upper()}", "is 0, and has to be more")
+        if name not in ZERO_ALLOWED and not getattr(timing, name):
+            raise malformed_setting(f"ASSAY_{name.upper()}", "is 0, and has to be more")
     return timing
 
 
@@ -346,9 +346,9 @@ def _data_dir(values: Mapping[str, str]) -> Path:
         state = values.get("XDG_STATE_HOME") or "~/.local/state"
         return Path(state).expanduser().absolute() / "assay"
     except RuntimeError as error:
-        raise malformed("ASSAY_DATA_DIR", "can't be found: there is no such home folder") from error
+        raise malformed_setting("ASSAY_DATA_DIR", "can't be found: there is no such home folder") from error
     except FileNotFoundError as error:
-        raise malformed("ASSAY_DATA_DIR", "is relative to the working directory, which was deleted") from error
+        raise malformed_setting("ASSAY_DATA_DIR", "is relative to the working directory, which was deleted") from error
 
 
 def _app(values: Mapping[str, str]) -> AppCredentials | None:
@@ -358,9 +358,9 @@ def _app(values: Mapping[str, str]) -> AppCredentials | None:
         return None
     for name in names:
         if name not in present:
-            raise missing(name)
+            raise missing_setting(name)
     return AppCredentials(
-        app_id=_whole(values, "ASSAY_APP_ID", 0, 1, 2**63),
+        app_id=_integer(values, "ASSAY_APP_ID", 0, 1, 2**63),
         private_keys=_private_keys(values["ASSAY_APP_PRIVATE_KEY"]),
         webhook_secrets=_webhook_secrets(values["ASSAY_WEBHOOK_SECRET"]),
     )
@@ -369,7 +369,7 @@ def _app(values: Mapping[str, str]) -> AppCredentials | None:
 def _webhook_secrets(value: str) -> tuple[SecretStr, ...]:
     secrets = value.split()
     if len(secrets) > 2:  # noqa: PLR2004 - the new one and the old one
-        raise malformed("ASSAY_WEBHOOK_SECRET", f"holds {len(secrets)} words, so more than two secrets")
+        raise malformed_setting("ASSAY_WEBHOOK_SECRET", f"holds {len(secrets)} words, so more than two secrets")
     return tuple(SecretStr(secret) for secret in secrets)
 
 
@@ -379,16 +379,16 @@ def _private_keys(value: str) -> tuple[SecretStr, ...]:
         text = _key_file(value) or _keys_of(value.split())
     keys = PEM.findall(text)
     if not keys:
-        raise malformed("ASSAY_APP_PRIVATE_KEY", "holds no PEM private key")
+        raise malformed_setting("ASSAY_APP_PRIVATE_KEY", "holds no PEM private key")
     if len(keys) > 2:  # noqa: PLR2004 - the new one and the old one
-        raise malformed("ASSAY_APP_PRIVATE_KEY", f"holds {len(keys)} keys, more than two")
+        raise malformed_setting("ASSAY_APP_PRIVATE_KEY", f"holds {len(keys)} keys, more than two")
     return tuple(SecretStr(key) for key in keys)
 
 
-def _keys_of(words: list[str]) -> str:
-    found = [_key_file(word) or _decoded(word) for word in words]
-    if len(words) > 1 and not all(found):
-        raise malformed("ASSAY_APP_PRIVATE_KEY", "holds a word that is neither a key nor the path of one")
+def _keys_of(paths: list[str]) -> str:
+    found = [_key_file(word) or _decode(word) for word in paths]
+    if len(paths) > 1 and not all(found):
+        raise malformed_setting("ASSAY_APP_PRIVATE_KEY", "holds a word that is neither a key nor the path of one")
     return "".join(found)
 
 
@@ -399,7 +399,7 @@ def _key_file(value: str) -> str:
         return ""
 
 
-def _decoded(value: str) -> str:
+def _decode(value: str) -> str:
     try:
         return base64.b64decode(value, validate=True).decode("ascii")
     except (binascii.Error, ValueError):
@@ -414,10 +414,10 @@ def _model(values: Mapping[str, str]) -> ModelAccess | None:
         base_url=_url(values, "ANTHROPIC_BASE_URL", "") or None,
         name=values.get("ASSAY_MODEL", "claude-haiku-5-5"),
         timeout_s=_number(values, "ASSAY_MODEL_TIMEOUT", 120),
-        attempts=_whole(values, "ASSAY_MODEL_ATTEMPTS", 3, 1, 10),
+        attempts=_integer(values, "ASSAY_MODEL_ATTEMPTS", 3, 1, 10),
         retry_delay_s=_number(values, "ASSAY_MODEL_RETRY_DELAY", 1),
-        max_output_tokens=_whole(values, "ASSAY_MAX_OUTPUT_TOKENS", 8000, 500, 64000),
-        thinks=_one_of(values, "ASSAY_THINKING", ("0", "1")) == "1",
+        max_output_tokens=_integer(values, "ASSAY_MAX_OUTPUT_TOKENS", 8000, 500, 64000),
+        has_thinking=_choice(values, "ASSAY_THINKING", ("0", "1")) == "1",
     )
 
 
@@ -426,7 +426,7 @@ def _redis_url(values: Mapping[str, str]) -> SecretStr | None:
     if url is None:
         return None
     if not url.startswith(("redis://", "rediss://", "unix://")):
-        raise malformed("REDIS_URL", "starts with none of redis://, rediss://, unix://")
+        raise malformed_setting("REDIS_URL", "starts with none of redis://, rediss://, unix://")
     return SecretStr(url)
 
 
@@ -438,14 +438,14 @@ def _store_keys(values: Mapping[str, str]) -> tuple[SecretStr, ...]:
         except (binascii.Error, ValueError):
             raw = b""
         if len(raw) != 32:  # noqa: PLR2004 - AES-256
-            raise malformed("ASSAY_STORE_KEYS", f"has a key (number {position}) that is not 32 bytes in base64")
+            raise malformed_setting("ASSAY_STORE_KEYS", f"has a key (number {position}) that is not 32 bytes in base64")
     return tuple(SecretStr(key) for key in keys)
 
 
 def _url(values: Mapping[str, str], name: str, default: str) -> str:
     url = values.get(name, default)
     if url and not re.match(r"https?://[^/\s]+", url):
-        raise malformed(name, f'is "{url}"')
+        raise malformed_setting(name, f'is "{url}"')
     return url
 
 
@@ -455,21 +455,21 @@ def _address(values: Mapping[str, str], name: str) -> tuple[str, int] | None:
         return None
     found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\s\[\]]+)):(\d{1,5})", value, re.ASCII)
     if found is None or int(found[3]) > 65535:  # noqa: PLR2004 - the highest port
-        raise malformed(name, f'is "{value}"')
+        raise malformed_setting(name, f'is "{value}"')
     return found[1] or found[2], int(found[3])
 
 
-def _one_of(values: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
+def _choice(values: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
     value = values.get(name, allowed[0])
     if value not in allowed:
-        raise malformed(name, f'is "{value}"')
+        raise malformed_setting(name, f'is "{value}"')
     return value
 
 
-def _whole(values: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+def _integer(values: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
     value = values.get(name, str(default))
     if not re.fullmatch(r"\d{1,19}", value) or not least <= int(value) <= most:
-        raise malformed(name, f'is "{value}"')
+        raise malformed_setting(name, f'is "{value}"')
     return int(value)
 
 
@@ -480,5 +480,5 @@ def _number(values: Mapping[str, str], name: str, default: float = 0.0) -> float
 def _decimal(values: Mapping[str, str], name: str, default: Decimal) -> Decimal:
     value = values.get(name, str(default))
     if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", value):
-        raise malformed(name, f'is "{value}"')
+        raise malformed_setting(name, f'is "{value}"')
     return Decimal(value)

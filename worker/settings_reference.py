@@ -15,13 +15,13 @@ class Variable(Value):
     name: str
     expected: str
     default: str
-    where: str
+    source: str
 
     @property
     def remedy(self) -> str:
         """What to set it to, and where that is to be had."""
         told = f"Expected: {self.expected}."
-        return told if self.where == CHOICE else f"{told} Get it from: {self.where}."
+        return told if self.source == CHOICE else f"{told} Get it from: {self.source}."
 
 
 CHOICE: Final = "your choice"

@@ -14,10 +14,10 @@ from structlog.contextvars import bound_contextvars
 from worker.domain.ids import DeliveryId, Sha
 from worker.domain.request.judge_request import JudgeRequest
 
-TOLD_LATE: Final = re.compile(r"^late-[0-9a-f]{8}-")
+LATE_PREFIX: Final = re.compile(r"^late-[0-9a-f]{8}-")
 
 
-def about(request: JudgeRequest, head_sha: Sha | None = None) -> dict[str, object]:
+def log_fields(request: JudgeRequest, head_sha: Sha | None = None) -> dict[str, object]:
     """The fields of a line about this request. *head_sha*: the head that it came to be about, where that is known better."""
     return {
         "delivery_id": request.delivery_id,
@@ -27,13 +27,13 @@ def about(request: JudgeRequest, head_sha: Sha | None = None) -> dict[str, objec
     }
 
 
-def told_late(delivery_id: DeliveryId) -> DeliveryId:
+def late_delivery_id(delivery_id: DeliveryId) -> DeliveryId:
     """Of who has to look once more at what this delivery asked for. Another each time: what was heard before is not heard."""
-    return DeliveryId(f"late-{secrets.token_hex(4)}-{TOLD_LATE.sub('', delivery_id)}")
+    return DeliveryId(f"late-{secrets.token_hex(4)}-{LATE_PREFIX.sub('', delivery_id)}")
 
 
 @contextmanager
-def carrying(fields: Mapping[str, object]) -> Generator[None]:
+def bind_log_fields(fields: Mapping[str, object]) -> Generator[None]:
     """Whatever is logged in this block, by whichever library, carries these fields."""
     with bound_contextvars(**fields):
         yield

@@ -13,30 +13,30 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
-from app.cli.exit_codes import Answer, Exit
+from app.cli.exit_codes import CommandResult, Exit
 from app.cli.judge import require_key
-from app.cli.progress import counted
-from worker.dossier.parser_sandbox import tasting
+from app.cli.progress import show_count
+from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
-from worker.evaluation.bench.compare import Comparison, compare, read_earlier
-from worker.evaluation.bench.expectations import Outcome, read_outcomes
-from worker.evaluation.bench.figures import figures
-from worker.evaluation.bench.plots import draw
-from worker.evaluation.bench.report import page, summary
-from worker.evaluation.bench.rows import Known, read_lines, survey
-from worker.evaluation.bench.run_budget import MONEY, Money
-from worker.evaluation.bench.run_folder import Plan, plan_of, prepare
-from worker.evaluation.bench.runner import HaltedError, Opening, RowFailedError, run
-from worker.evaluation.bench.statistics import Report, tally
-from worker.evaluation.bench.tiers import Tiers, tiers
-from worker.settings import Settings, from_environment
+from worker.evaluation.bench.compare import Comparison, compare_runs, read_earlier_run
+from worker.evaluation.bench.expectations import RowOutcome, read_outcomes
+from worker.evaluation.bench.plots import draw_plots
+from worker.evaluation.bench.report import report_page, report_summary
+from worker.evaluation.bench.report_json import report_json
+from worker.evaluation.bench.rows import RowSummary, read_lines, survey_rows
+from worker.evaluation.bench.run_budget import BUDGET_FILE, RunMoney
+from worker.evaluation.bench.run_folder import RunPlan, make_plan, prepare_folder
+from worker.evaluation.bench.runner import BenchOpener, HaltedError, RowFailedError, run_bench
+from worker.evaluation.bench.statistics import BenchReport, compute_report
+from worker.evaluation.bench.tiers import TierComparison, compare_tiers
+from worker.settings import Settings, load_settings
 from worker.wiring.rejudge import open_rows
 
-ZERO: Final = "zero"
+ZERO_TIER_FOLDER: Final = "zero"
 """Where in a run's folder its rows at the $0 tier stand."""
 
 
-def bench(arguments: argparse.Namespace) -> Answer:
+def bench(arguments: argparse.Namespace) -> CommandResult:
     """Judge the files' dossiers, and write verdicts.jsonl, report.json and report.md with its plots.
 
     What can be wrong with the call is found before anything is judged.
@@ -44,73 +44,73 @@ def bench(arguments: argparse.Namespace) -> Answer:
     gc.enable()
     files, folder = [Path(name) for name in arguments.files], Path(arguments.out)
     _check_names(files)
-    earlier = read_earlier(_other(arguments.against, folder)) if arguments.against else None
-    settings = from_environment()
+    earlier = read_earlier_run(_earlier_folder(arguments.against, folder)) if arguments.against else None
+    settings = load_settings()
     require_key(settings, arguments.tier)
     if arguments.record:
         _record(settings, ())
     rubric = Path(arguments.rubric) if arguments.rubric else None
-    opening = Opening(settings, arguments.tier or settings.tier, rubric, open_rows)
-    with opening.bench() as judges:
-        plan, asks = plan_of(files, judges, opening.tier), judges.model is not None
+    opening = BenchOpener(settings, arguments.tier or settings.tier, rubric, open_rows)
+    with opening.open_context() as judges:
+        plan, asks = make_plan(files, judges, opening.tier), judges.model is not None
     money = _money(arguments.max_usd, folder, asks=asks)
-    rows = survey(files)
-    prepare(folder, plan)
+    rows = survey_rows(files)
+    prepare_folder(folder, plan)
     jobs = arguments.jobs or os.cpu_count() or 1
-    zero = _zero(files, folder, opening, jobs, rows) if money else ()
+    zero = _run_zero_tier(files, folder, opening, jobs, rows) if money else ()
     opening = opening._replace(money=money)
-    _foretell(files, len(rows), opening)
+    _print_forecast(files, len(rows), opening)
     _run(files, folder, opening, (jobs, len(rows)))
     outcomes = read_outcomes(rows, folder)
-    report = tally(outcomes)
-    beside = tiers(zero, outcomes, money.spent_usd, money.limit_usd) if money else None
+    report = compute_report(outcomes)
+    beside = compare_tiers(zero, outcomes, money.spent_usd, money.limit_usd) if money else None
     if arguments.record:
         _record(settings, outcomes)
-    _write(folder, (report, plan, None if earlier is None else compare(outcomes, earlier), beside))
-    return Answer(Exit.ACCEPT, summary(report, str(folder / "report.md")))
+    _write(folder, (report, plan, None if earlier is None else compare_runs(outcomes, earlier), beside))
+    return CommandResult(Exit.ACCEPT, report_summary(report, str(folder / "report.md")))
 
 
-def _record(settings: Settings, outcomes: Sequence[Outcome]) -> None:
+def _record(settings: Settings, outcomes: Sequence[RowOutcome]) -> None:
     """Tell of the verdicts where Redis is; of none: find out before anything is judged whether it is there."""
     from worker.adapters.redis.store import open_store
-    from worker.evaluation.bench.recording import record
+    from worker.evaluation.bench.recording import record_run
 
     with open_store(settings) as store:
-        record(outcomes, store.events)
+        record_run(outcomes, store.events)
 
 
-def _money(max_usd: Decimal | None, folder: Path, *, asks: bool) -> Money | None:
+def _money(max_usd: Decimal | None, folder: Path, *, asks: bool) -> RunMoney | None:
     """What this run may cost. Raises InputError where a model would be asked and nobody said."""
     if not asks and max_usd is not None:
         raise InputError("--max-usd: no model would be asked. Set ANTHROPIC_API_KEY and give --tier hybrid or llm.")
     if asks and max_usd is None:
         raise InputError("This run asks a model. Say with --max-usd what it may cost, or give --tier heuristic.")
-    return None if max_usd is None else Money(folder / MONEY, max_usd)
+    return None if max_usd is None else RunMoney(folder / BUDGET_FILE, max_usd)
 
 
-def _zero(
-    files: Sequence[Path], folder: Path, opening: Opening, jobs: int, rows: Sequence[Known]
-) -> tuple[Outcome, ...]:
+def _run_zero_tier(
+    files: Sequence[Path], folder: Path, opening: BenchOpener, jobs: int, rows: Sequence[RowSummary]
+) -> tuple[RowOutcome, ...]:
     """The same rows at the $0 tier, to compare with; in a folder of their own."""
     opening = opening._replace(tier="heuristic")
-    with opening.bench() as judges:
-        plan = plan_of(files, judges, opening.tier)
-    prepare(folder / ZERO, plan)
-    _run(files, folder / ZERO, opening, (jobs, len(rows)))
-    return read_outcomes(rows, folder / ZERO)
+    with opening.open_context() as judges:
+        plan = make_plan(files, judges, opening.tier)
+    prepare_folder(folder / ZERO_TIER_FOLDER, plan)
+    _run(files, folder / ZERO_TIER_FOLDER, opening, (jobs, len(rows)))
+    return read_outcomes(rows, folder / ZERO_TIER_FOLDER)
 
 
-def _foretell(files: Sequence[Path], total: int, opening: Opening) -> None:
+def _print_forecast(files: Sequence[Path], total: int, opening: BenchOpener) -> None:
     """Say what it will cost, before it starts."""
     model, money = opening.settings.model, opening.money
     if model is None or money is None:
         return
-    from worker.evaluation.bench.cost import forecast, told
+    from worker.evaluation.bench.cost import forecast_cost, forecast_text
 
-    with tasting(), opening.bench() as judges:
+    with sandboxed_parsing(), opening.open_context() as judges:
         raws = (raw for path in files for raw in read_lines(path))
-        known = forecast(raws, total, judges, model)
-    print(told(known, money.limit_usd, money.spent_usd), file=sys.stderr)
+        known = forecast_cost(raws, total, judges, model)
+    print(forecast_text(known, money.limit_usd, money.spent_usd), file=sys.stderr)
 
 
 def _check_names(files: Sequence[Path]) -> None:
@@ -119,19 +119,19 @@ def _check_names(files: Sequence[Path]) -> None:
         raise InputError(f"Two files are called {doubled}; the report tells files by their names. Rename one.")
 
 
-def _other(against: str, folder: Path) -> Path:
+def _earlier_folder(against: str, folder: Path) -> Path:
     earlier = Path(against)
     if earlier.resolve() == folder.resolve():
         raise InputError(f"--against and --out are both {folder}. Give the folder of an earlier run, and another one.")
     return earlier
 
 
-def _run(files: Sequence[Path], folder: Path, opening: Opening, size: tuple[int, int]) -> None:
+def _run(files: Sequence[Path], folder: Path, opening: BenchOpener, size: tuple[int, int]) -> None:
     jobs, total = size
     done = 0
     try:
-        with counted(total, "dossier") as tell:
-            for done in run(files, folder, opening, min(jobs, total)):
+        with show_count(total, "dossier") as tell:
+            for done in run_bench(files, folder, opening, min(jobs, total)):
                 tell(done)
     except KeyboardInterrupt:
         print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
@@ -144,8 +144,8 @@ def _run(files: Sequence[Path], folder: Path, opening: Opening, size: tuple[int,
         raise
 
 
-def _write(folder: Path, told: tuple[Report, Plan, Comparison | None, Tiers | None]) -> None:
-    report, plan, compared, beside = told
-    (folder / "report.json").write_text(figures(report, plan, compared, beside), encoding="utf-8")
-    plots = draw(report, folder)
-    (folder / "report.md").write_text(page(report, plan, plots, compared, beside), encoding="utf-8")
+def _write(folder: Path, parts: tuple[BenchReport, RunPlan, Comparison | None, TierComparison | None]) -> None:
+    report, plan, compared, beside = parts
+    (folder / "report.json").write_text(report_json(report, plan, compared, beside), encoding="utf-8")
+    plots = draw_plots(report, folder)
+    (folder / "report.md").write_text(report_page(report, plan, plots, compared, beside), encoding="utf-8")

@@ -6,35 +6,35 @@ Does not judge, and stores nothing. Invariant: 0 is a case without anything to m
 import argparse
 from typing import Final
 
-from app.cli.exit_codes import Answer, Exit
-from app.cli.matter import checkout_source, read_text
-from app.cli.page import page
+from app.cli.exit_codes import CommandResult, Exit
+from app.cli.judge_inputs import checkout_source, read_text
+from app.cli.page import terminal_page
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 from worker.dossier.case import CaseError, read_block, read_case_file
 from worker.dossier.case_fence import case_fence
-from worker.dossier.parser_sandbox import tasting
+from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
 from worker.judge.checks.case_check import check_case
 from worker.judge.checks.case_draft import draft_claims
-from worker.publishing.texts.case import checked, draft, unreadable
+from worker.publishing.texts.case import check_report, draft, parse_error_report
 
 NO_CASE: Final = (
     "holds no case: expected a fenced `assay` block, or the YAML or JSON of one. `assay case new` drafts one."
 )
 
 
-def case(arguments: argparse.Namespace) -> Answer:
+def case(arguments: argparse.Namespace) -> CommandResult:
     """Draft a case, or check one."""
     if arguments.answer == "new":
         dossier = _dossier(arguments, None)
-        with tasting():
-            return Answer(Exit.ACCEPT, draft(dossier.pull_request.title, draft_claims(dossier)))
+        with sandboxed_parsing():
+            return CommandResult(Exit.ACCEPT, draft(dossier.pull_request.title, draft_claims(dossier)))
     return check(arguments)
 
 
-def check(arguments: argparse.Namespace) -> Answer:
+def check(arguments: argparse.Namespace) -> CommandResult:
     """Say what code will say of the case in a file, or of the one in the description."""
     if arguments.file == arguments.issue == "-":
         raise InputError("FILE and --issue can't both read standard input. Name a file for one of them.")
@@ -50,13 +50,13 @@ def check(arguments: argparse.Namespace) -> Answer:
     if isinstance(reading.case, CaseError):
         before = fence.start + 1 if fence else 0
         line = None if reading.case.line is None else before + reading.case.line
-        return Answer(Exit.USAGE, unreadable(name, line, reading.case.message, page()))
-    with tasting():
+        return CommandResult(Exit.USAGE, parse_error_report(name, line, reading.case.message, terminal_page()))
+    with sandboxed_parsing():
         found = check_case(dossier or _dossier(arguments, text), reading.case, reading.unread)
-    return Answer(Exit.USAGE if found.to_mend else Exit.ACCEPT, checked(name, found, page()))
+    return CommandResult(Exit.USAGE if found.problem_count else Exit.ACCEPT, check_report(name, found, terminal_page()))
 
 
 def _dossier(arguments: argparse.Namespace, case_text: str | None) -> Dossier:
     """What the branch and the options say, with the files that the case cites."""
     source = checkout_source(arguments, case_text)
-    return complete(source.dossier(source.request(SystemClock().now())))
+    return complete_dossier(source.dossier(source.request(SystemClock().now())))

@@ -11,249 +11,274 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from app.cli.exit_codes import Answer, Exit
-from app.cli.page import page
-from worker.adapters.redis.encryption import LACKS_KEY, RESTORE
+from app.cli.exit_codes import CommandResult, Exit
+from app.cli.page import terminal_page
+from worker.adapters.redis.encryption import LACKS_KEY, RESTORE_HINT
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
-from worker.domain.verdict.budget import week_of
+from worker.domain.verdict.budget import estimate_week
 from worker.errors import AssayError, InputError, SettingError
 from worker.judge.rubric import load_prompt, load_rubric, shipped_rubrics
-from worker.publishing.texts.doctor import Examined, Health, budget_words, doctor_report, dollars, is_well, week_words
+from worker.publishing.texts.doctor import (
+    DoctorFinding,
+    Health,
+    caps_phrase,
+    doctor_report,
+    dollars,
+    is_healthy,
+    week_cost_phrase,
+)
 from worker.publishing.texts.gate import gate_lines, installation_lines, permission_lines
-from worker.publishing.texts.pause import Listed
-from worker.publishing.texts.pause import words as pause_words
-from worker.publishing.texts.scanning import refused_words
-from worker.settings import Settings, environment, missing, read_settings, unknown_names, unknown_words
+from worker.publishing.texts.pause import ListedPause
+from worker.publishing.texts.pause import pause_line as pause_words
+from worker.publishing.texts.scanning import sarif_refusal_line
+from worker.settings import (
+    Settings,
+    environment,
+    missing_setting,
+    read_settings,
+    unknown_variable_phrase,
+    unknown_variables,
+)
 from worker.wiring.doctor import StoreReport, examine_store
 
 if TYPE_CHECKING:
     from worker.adapters.github.doctor import AppReport
 
-APP: Final = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
-HEADS: Final = 3
+APP_VARIABLES: Final = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
+HEADS_PER_PULL: Final = 3
 """How often a pull request is taken to be judged: opened, and pushed to twice."""
 MOST_SKEW: Final = timedelta(seconds=30)
 """GitHub refuses a token that was made in its future, and one that is older than ten minutes."""
 
 
-def doctor(arguments: argparse.Namespace) -> Answer:
+def doctor(arguments: argparse.Namespace) -> CommandResult:
     """Look at everything. 0 when all is well, 2 when something has to be changed.
 
     With a repository, estimate what a week of its pull requests costs; with --repo, say what keeps the check from being required.
     """
     repository: str | None = arguments.repository
-    settings, examined = settings_of(environment())
+    settings, examined = read_partial_settings(environment())
     folder = _data_dir(settings)
     has_place = settings.redis_url is not None or folder.health is Health.OK
     redis = _redis(settings) if has_place else ()
-    examined += [folder, *redis, *_app(settings), *_model(settings), *_canary(settings), _token(settings)]
-    examined += [_week(settings, repository)] if repository is not None else []
-    examined += _gate(settings, arguments.repo) if arguments.repo is not None else []
-    examined += _scanning(settings, arguments.repo) if arguments.repo is not None and has_place else []
+    examined += [folder, *redis, *_app(settings), *_model(settings), *_shadow(settings), _token(settings)]
+    examined += [_weekly_cost(settings, repository)] if repository is not None else []
+    examined += _required_check(settings, arguments.repo) if arguments.repo is not None else []
+    examined += _sarif_refusals(settings, arguments.repo) if arguments.repo is not None and has_place else []
     examined += [
-        Examined("Environment", Health.WARNING, unknown_words(*pair)) for pair in unknown_names(environment()).items()
+        DoctorFinding("Environment", Health.WARNING, unknown_variable_phrase(*pair))
+        for pair in unknown_variables(environment()).items()
     ]
-    code = Exit.ACCEPT if is_well(examined, strict=arguments.strict) else Exit.USAGE
-    return Answer(code, doctor_report(examined, page()))
+    code = Exit.ACCEPT if is_healthy(examined, strict=arguments.strict) else Exit.USAGE
+    return CommandResult(code, doctor_report(examined, terminal_page()))
 
 
-def settings_of(environ: Mapping[str, str]) -> tuple[Settings, list[Examined]]:
+def read_partial_settings(environ: Mapping[str, str]) -> tuple[Settings, list[DoctorFinding]]:
     """The settings as far as they can be read, and each variable that can't."""
-    left, found = dict(environ), list[Examined]()
+    left, found = dict(environ), list[DoctorFinding]()
     while True:
         try:
             return read_settings(left), found
         except SettingError as error:
             is_set = left.pop(error.variable, None) is not None
-            found.append(_bad(error.variable, error, Health.WRONG if is_set else Health.MISSING))
-            for name in () if is_set else APP:
+            found.append(_wrong_setting(error.variable, error, Health.WRONG if is_set else Health.MISSING))
+            for name in () if is_set else APP_VARIABLES:
                 left.pop(name, None)
 
 
-def _bad(name: str, error: AssayError, health: Health = Health.WRONG) -> Examined:
-    return Examined(name, health, str(error))
+def _wrong_setting(name: str, error: AssayError, health: Health = Health.WRONG) -> DoctorFinding:
+    return DoctorFinding(name, health, str(error))
 
 
-def _data_dir(settings: Settings) -> Examined:
+def _data_dir(settings: Settings) -> DoctorFinding:
     folder = settings.data_dir
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
-            return Examined("Data folder", Health.OK, str(folder))
+            return DoctorFinding("Data folder", Health.OK, str(folder))
     except OSError as error:
         words = f"{folder} can't be written to ({error.strerror}). Set ASSAY_DATA_DIR to a folder that can."
-        return Examined("Data folder", Health.WRONG, words)
+        return DoctorFinding("Data folder", Health.WRONG, words)
 
 
-def _redis(settings: Settings) -> Iterator[Examined]:
+def _redis(settings: Settings) -> Iterator[DoctorFinding]:
     try:
         with open_store(settings) as store:
             report = examine_store(store)
-            refused = [said for said in map(store.rubrics.look, shipped_rubrics()) if said]
-            demoted = [notice for one in store.events.installations() for notice in _demoted(store, one)]
-            pauses = [Listed(one.suspension, one.is_everywhere) for one in store.switches.in_force()]
+            refused = [said for said in map(store.rubrics.check, shipped_rubrics()) if said]
+            demoted = [notice for one in store.events.installations() for notice in _demotion_notices(store, one)]
+            pauses = [ListedPause(one.suspension, one.is_everywhere) for one in store.pauses.list_pauses()]
     except SettingError as error:
-        yield _bad(error.variable, error, Health.WRONG if settings.redis_url else Health.MISSING)
+        yield _wrong_setting(error.variable, error, Health.WRONG if settings.redis_url else Health.MISSING)
     except AssayError as error:
         words = f"{error}. Check REDIS_URL, and that the server runs." if settings.redis_url else str(error)
-        yield Examined("Redis", Health.WRONG, words)
+        yield DoctorFinding("Redis", Health.WRONG, words)
     else:
         yield from redis_lines(report, "embedded" if settings.redis_url is None else "REDIS_URL")
-        yield from (Examined("Demoted signal", Health.OK, one) for one in demoted)
-        yield from (Examined("Pause", Health.OK, pause_words(one)) for one in pauses)
-        yield from (Examined("Rubric", Health.WRONG, f"{one} Until then nothing is judged.") for one in refused)
+        yield from (DoctorFinding("Demoted signal", Health.OK, one) for one in demoted)
+        yield from (DoctorFinding("Pause", Health.OK, pause_words(one)) for one in pauses)
+        yield from (DoctorFinding("Rubric", Health.WRONG, f"{one} Until then nothing is judged.") for one in refused)
 
 
-def _demoted(store: Store, installation: InstallationId) -> list[str]:
-    return [one.notice(installation) for one in store.demotions.of(installation)]
+def _demotion_notices(store: Store, installation: InstallationId) -> list[str]:
+    return [one.notice(installation) for one in store.demotions.list_demotions(installation)]
 
 
-def redis_lines(report: StoreReport, which: str) -> Iterator[Examined]:
+def redis_lines(report: StoreReport, which: str) -> Iterator[DoctorFinding]:
     """What a server that answers is like."""
-    yield Examined("Redis", Health.OK, f"{which}, version {report.version}; what it stores is encrypted")
+    yield DoctorFinding("Redis", Health.OK, f"{which}, version {report.version}; what it stores is encrypted")
     if report.lacks_key:
         words = (
-            f"{LACKS_KEY} {RESTORE} Until then a pull request with a record under that key gets no verdict, and its check says so. "
+            f"{LACKS_KEY} {RESTORE_HINT} Until then a pull request with a record under that key gets no verdict, and its check says so. "
             "If the key is lost, delete such records with `assay forget OWNER/NAME`; this line goes 90 days after the key was used."
         )
-        yield Examined("Store key", Health.WRONG, words)
-    if report.keeps:
-        yield Examined("Redis persistence", Health.OK, report.keeps)
+        yield DoctorFinding("Store key", Health.WRONG, words)
+    if report.persistence:
+        yield DoctorFinding("Redis persistence", Health.OK, report.persistence)
     else:
         words = "neither AOF nor RDB is on: a restart loses every pull request's memory. Set `appendonly yes`."
-        yield Examined("Redis persistence", Health.WRONG, words)
+        yield DoctorFinding("Redis persistence", Health.WRONG, words)
     if report.eviction == "noeviction":
-        yield Examined("Redis eviction", Health.OK, "noeviction")
+        yield DoctorFinding("Redis eviction", Health.OK, "noeviction")
     else:
         words = f"maxmemory-policy is {report.eviction}: requests may get lost. Set `maxmemory-policy noeviction`."
-        yield Examined("Redis eviction", Health.WRONG, words)
+        yield DoctorFinding("Redis eviction", Health.WRONG, words)
 
 
-def _app(settings: Settings) -> Iterator[Examined]:
+def _app(settings: Settings) -> Iterator[DoctorFinding]:
     if settings.app is None:
-        words = f"{missing('ASSAY_APP_ID')} Without an App, `assay judge` works, and `assay up` serves /setup, which makes one."
-        yield Examined("GitHub App", Health.MISSING, words)
+        words = f"{missing_setting('ASSAY_APP_ID')} Without an App, `assay judge` works, and `assay up` serves /setup, which makes one."
+        yield DoctorFinding("GitHub App", Health.MISSING, words)
         return
-    from app.ingest.events import SUBSCRIBED
-    from worker.adapters.github.doctor import examine
+    from app.ingest.events import SUBSCRIBED_EVENTS
+    from worker.adapters.github.doctor import examine_app
 
-    yield Examined("Webhook secret", Health.OK, f"{len(settings.app.webhook_secrets)} set")
-    yield from app_lines(examine(settings, SystemClock(), SUBSCRIBED), settings)
+    yield DoctorFinding("Webhook secret", Health.OK, f"{len(settings.app.webhook_secrets)} set")
+    yield from app_lines(examine_app(settings, SystemClock(), SUBSCRIBED_EVENTS), settings)
 
 
-def app_lines(report: "AppReport", settings: Settings) -> Iterator[Examined]:
+def app_lines(report: "AppReport", settings: Settings) -> Iterator[DoctorFinding]:
     """What GitHub said of the App."""
     for key in report.keys:
         name = "App key" if len(report.keys) == 1 else f"App key {key.position}"
         if key.problem:
-            yield Examined(name, Health.WRONG, f"{key.problem.rstrip('.')}.")
+            yield DoctorFinding(name, Health.WRONG, f"{key.problem.rstrip('.')}.")
         else:
-            yield Examined(name, Health.OK, f"accepted at {settings.github_api_url}")
+            yield DoctorFinding(name, Health.OK, f"accepted at {settings.github_api_url}")
     if report.app is not None:
-        yield Examined("GitHub App", Health.OK, f"{report.app.slug} ({report.app.id})")
+        yield DoctorFinding("GitHub App", Health.OK, f"{report.app.slug} ({report.app.id})")
         yield from permission_lines(report.app.permissions, settings.declined)
-        yield _lacking("App events", report.missing_events, "Permissions & events, Subscribe to events")
-        yield from installation_lines(report.app.permissions, report.installed, report.app.html_url, settings.declined)
+        yield _missing_events("App events", report.missing_events, "Permissions & events, Subscribe to events")
+        yield from installation_lines(
+            report.app.permissions, report.installations, report.app.html_url, settings.declined
+        )
     if report.clock_skew is not None:
         yield skew_line(report.clock_skew)
 
 
-def _lacking(name: str, lacks: Sequence[str], where: str) -> Examined:
+def _missing_events(name: str, lacks: Sequence[str], where: str) -> DoctorFinding:
     if not lacks:
-        return Examined(name, Health.OK, "all there")
-    return Examined(name, Health.WRONG, f"the App lacks {', '.join(lacks)}. Add it in the App's settings: {where}.")
+        return DoctorFinding(name, Health.OK, "all there")
+    return DoctorFinding(
+        name, Health.WRONG, f"the App lacks {', '.join(lacks)}. Add it in the App's settings: {where}."
+    )
 
 
-def skew_line(skew: timedelta) -> Examined:
+def skew_line(skew: timedelta) -> DoctorFinding:
     """How this machine's clock compares with GitHub's."""
     seconds = round(skew.total_seconds())
     if abs(skew) <= MOST_SKEW:
-        return Examined("Clock", Health.OK, f"{seconds:+d} s against GitHub's")
-    return Examined(
+        return DoctorFinding("Clock", Health.OK, f"{seconds:+d} s against GitHub's")
+    return DoctorFinding(
         "Clock", Health.WRONG, f"{seconds:+d} s against GitHub's, which refuses tokens then. Set it by NTP."
     )
 
 
-def _model(settings: Settings) -> Iterator[Examined]:
+def _model(settings: Settings) -> Iterator[DoctorFinding]:
     if settings.is_paused:
         words = "ASSAY_PAUSED is 1: nothing is judged, and every check is neutral. Set it to 0 to go on."
-        yield Examined("Pause", Health.WRONG, words)
+        yield DoctorFinding("Pause", Health.WRONG, words)
     if settings.model is None:
         words = "ANTHROPIC_API_KEY is not set: no model is asked, and what needs one is left unproven"
-        yield Examined("Model", Health.OK, words)
+        yield DoctorFinding("Model", Health.OK, words)
         return
-    from worker.adapters.anthropic.examine import examine_key
-    from worker.adapters.anthropic.prices import typical_cost, unpriced
+    from worker.adapters.anthropic.diagnostics import check_key
+    from worker.adapters.anthropic.prices import typical_cost, unpriced_text
 
     name = settings.model.name
     if typical_cost(name) is None:
-        yield Examined("Model", Health.WRONG, f"{unpriced(name)}.")
-    elif problem := examine_key(settings.model):
-        yield Examined("Model", Health.WRONG, f"{problem}.")
+        yield DoctorFinding("Model", Health.WRONG, f"{unpriced_text(name)}.")
+    elif problem := check_key(settings.model):
+        yield DoctorFinding("Model", Health.WRONG, f"{problem}.")
     else:
-        yield Examined("Model", Health.OK, f"{name}; the key is accepted")
-    yield Examined("Budget", Health.OK, budget_words(settings.caps))
+        yield DoctorFinding("Model", Health.OK, f"{name}; the key is accepted")
+    yield DoctorFinding("Budget", Health.OK, caps_phrase(settings.caps))
 
 
-def _canary(settings: Settings) -> Iterator[Examined]:
+def _shadow(settings: Settings) -> Iterator[DoctorFinding]:
     """The candidate that judges beside the active rubric and prompt, where there is one."""
-    canary = settings.canary
+    canary = settings.shadow
     if not canary.is_set:
         return
     try:
         rubric, _ = load_rubric(canary.rubric), load_prompt(canary.prompt)
     except InputError as error:
-        yield Examined("Canary", Health.WRONG, f"{error} Until then it judges nothing; live judgings go on.")
+        yield DoctorFinding("Canary", Health.WRONG, f"{error} Until then it judges nothing; live judgings go on.")
         return
     cost = f"up to {dollars(canary.day_usd)} a day and installation" if canary.day_usd else "at $0, by code alone"
-    yield Examined("Canary", Health.OK, f"{rubric.id} {rubric.version} judges beside the active rubric, {cost}")
+    yield DoctorFinding("Canary", Health.OK, f"{rubric.id} {rubric.version} judges beside the active rubric, {cost}")
 
 
-def _week(settings: Settings, repository: str) -> Examined:
+def _weekly_cost(settings: Settings, repository: str) -> DoctorFinding:
     name = f"A week of {repository}"
     if settings.model is None or settings.tier == "heuristic":
-        return Examined(name, Health.OK, "$0.00: no model is asked")
-    from worker.adapters.anthropic.prices import typical_cost, unpriced
-    from worker.adapters.github.week import opened_this_week
+        return DoctorFinding(name, Health.OK, "$0.00: no model is asked")
+    from worker.adapters.anthropic.prices import typical_cost, unpriced_text
+    from worker.adapters.github.weekly_pull_requests import count_opened_this_week
 
     each = typical_cost(settings.model.name)
     if each is None:
-        return Examined(name, Health.WRONG, f"{unpriced(settings.model.name)}.")
+        return DoctorFinding(name, Health.WRONG, f"{unpriced_text(settings.model.name)}.")
     try:
-        pulls = opened_this_week(settings, SystemClock(), repository)
+        pulls = count_opened_this_week(settings, SystemClock(), repository)
     except AssayError as error:
         words = f"can't be looked up: {str(error).rstrip('.')}. Check the name, or set GITHUB_TOKEN to one that may read it."
-        return Examined(name, Health.WRONG, words)
-    return Examined(name, Health.OK, week_words(week_of([HEADS] * pulls, each, settings.caps), each, HEADS))
+        return DoctorFinding(name, Health.WRONG, words)
+    return DoctorFinding(
+        name,
+        Health.OK,
+        week_cost_phrase(estimate_week([HEADS_PER_PULL] * pulls, each, settings.caps), each, HEADS_PER_PULL),
+    )
 
 
-def _gate(settings: Settings, repository: str) -> Iterator[Examined]:
+def _required_check(settings: Settings, repository: str) -> Iterator[DoctorFinding]:
     """Whether merges of a repository wait for our check."""
     if settings.app is None:
         words = f"{repository} can't be looked at: that needs the App's settings."
-        yield Examined("Required check", Health.MISSING, words)
+        yield DoctorFinding("Required check", Health.MISSING, words)
         return
-    from worker.adapters.github.gate import look
+    from worker.adapters.github.branch_protection import read_branch_protection
 
     try:
-        gate = look(settings, SystemClock(), repository)
+        gate = read_branch_protection(settings, SystemClock(), repository)
     except AssayError as error:
         words = f"{repository} can't be looked at: {str(error).rstrip('.')}."
-        yield Examined("Required check", Health.WRONG, words)
+        yield DoctorFinding("Required check", Health.WRONG, words)
     else:
         yield from gate_lines(gate, settings.app.app_id, "your App", settings.authors)
 
 
-def _scanning(settings: Settings, repository: str) -> Iterator[Examined]:
+def _sarif_refusals(settings: Settings, repository: str) -> Iterator[DoctorFinding]:
     """Why SARIF that this repository wants was not uploaded when it was tried last. Who can't be asked was told of before."""
     with suppress(AssayError), open_store(settings) as store:
         yield from (
-            Examined("SARIF", Health.WRONG, refused_words(one)) for one in store.scan_notes.refusals(repository)
+            DoctorFinding("SARIF", Health.WRONG, sarif_refusal_line(one))
+            for one in store.scan_notes.refusals(repository)
         )
 
 
-def _token(settings: Settings) -> Examined:
+def _token(settings: Settings) -> DoctorFinding:
     words = "set" if settings.github_token else "not set: `assay judge OWNER/REPO#N` reads public repositories only"
-    return Examined("GITHUB_TOKEN", Health.OK, words)
+    return DoctorFinding("GITHUB_TOKEN", Health.OK, words)

@@ -18,64 +18,66 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final, cast
 
-from app.cli.exit_codes import Answer, Exit
-from app.cli.page import page
-from app.cli.progress import counted
-from worker.adapters.redis.store import Store, attached, open_store
+from app.cli.exit_codes import CommandResult, Exit
+from app.cli.page import terminal_page
+from app.cli.progress import show_count
+from worker.adapters.redis.store import Store, open_store, with_store_url
 from worker.clock import SystemClock
 from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
-from worker.domain.window import Window, WindowError, moment_ms, window
+from worker.domain.window import Window, WindowError, parse_moment_ms, parse_window
 from worker.errors import InputError
-from worker.evaluation.rejudge import Terms, asking, terms_of, weighing_terms
-from worker.evaluation.rerun import Run, forecast, has_workers, order_of
-from worker.evaluation.reweigh import WEIGHED, load_weights
-from worker.evaluation.supersession import Said, Wanted
+from worker.evaluation.rejudge import RejudgeTerms, complete_terms, rescore_terms, with_model
+from worker.evaluation.rerun import RejudgeRun, forecast_run, has_workers, make_order
+from worker.evaluation.rescore import SCORED_KINDS, load_scoring_rubric
+from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection
 from worker.evaluation.survey import Surveyor
-from worker.evaluation.texts.rejudge import Change, Evaluated, Foreseen, evaluated, foreseen
+from worker.evaluation.texts.rejudge import RejudgeForecast, RejudgeSummary, VerdictChange, forecast_text, summary_text
 from worker.judge.rubric import is_judged_by, load_rubric
-from worker.settings import Settings, from_environment, missing
+from worker.settings import Settings, load_settings, missing_setting
 from worker.wiring.rejudge import open_terms
 
-WORTH: Final = 20
+JUDGINGS_PER_PROCESS: Final = 20
 """So many judgings without a model are worth another process."""
 
-NOT_KEPT: Final = {
+MISSING_SOURCES: Final = {
     SubjectKind.CI_CHECK: "the dossier is not kept any more (ASSAY_RETENTION_DAYS), or the check is not in it",
     SubjectKind.PULL_REQUEST: "not all that it was weighed from is kept",
 }
 """What is missing of what can't be weighed anew."""
 
-WHENEVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
+FIXED_NOW: Final = datetime(9000, 1, 1, tzinfo=UTC)
 """From where `7d` is seen, so that it is the same span tomorrow, and no date that anybody names."""
 
 
-def evaluate(arguments: argparse.Namespace) -> Answer:
+def evaluate(arguments: argparse.Namespace) -> CommandResult:
     """Judge anew, or with --dry-run say what that would cost."""
-    settings = from_environment()
+    settings = load_settings()
     _check(arguments, settings)
     with open_store(settings) as store:
-        settings = attached(settings, store)
+        settings = with_store_url(settings, store)
         now = SystemClock().now()
         span, terms = _span(arguments, now), _terms(arguments, settings, store)
-        surveyor = Surveyor(store, _wanted(arguments, span, terms.law, store))
-        list(surveyor.read())
-        run = Run(settings, store, terms, [order_of(one) for one in surveyor.survey.todo], open_terms)
+        surveyor = Surveyor(store, _selection(arguments, span, terms.law, store))
+        list(surveyor.read_new())
+        run = RejudgeRun(settings, store, terms, [make_order(one) for one in surveyor.survey.unanswered], open_terms)
         if arguments.dry_run:
-            return _foreseen(arguments, run, len(surveyor.survey.standing))
-        stopped = _judged(run, surveyor, arguments.jobs) if run.orders else ""
-        return _told(arguments, run, surveyor, stopped)
+            return _show_forecast(arguments, run, len(surveyor.survey.standing))
+        stopped = _judge_all(run, surveyor, arguments.jobs) if run.orders else ""
+        return _show_result(arguments, run, surveyor, stopped)
 
 
 def _check(arguments: argparse.Namespace, settings: Settings) -> None:
     if settings.is_paused:
         raise InputError("ASSAY_PAUSED is 1: nothing is judged. Set it to 0 to judge anew.")
-    if arguments.subject in WEIGHED and (arguments.model or arguments.max_usd is not None or arguments.override_caps):
+    if arguments.subject in SCORED_KINDS and (
+        arguments.model or arguments.max_usd is not None or arguments.override_caps
+    ):
         raise InputError(
             f"No model is asked about a {arguments.subject}, at $0: leave out --model, --max-usd and --override-caps."
         )
     if arguments.model and settings.model is None:
-        raise missing("ANTHROPIC_API_KEY")
+        raise missing_setting("ANTHROPIC_API_KEY")
     asks = settings.model is not None and settings.tier != "heuristic"
     if not asks and (arguments.model or arguments.max_usd is not None):
         raise InputError("No model would be asked. Set ANTHROPIC_API_KEY, and ASSAY_TIER to hybrid or llm.")
@@ -83,26 +85,28 @@ def _check(arguments: argparse.Namespace, settings: Settings) -> None:
         raise InputError("--override-caps leaves this run no limit. Say with --max-usd what it may cost.")
 
 
-def _terms(arguments: argparse.Namespace, settings: Settings, store: Store) -> Terms:
+def _terms(arguments: argparse.Namespace, settings: Settings, store: Store) -> RejudgeTerms:
     """By what is judged."""
     file = Path(arguments.rubric).absolute() if arguments.rubric else None
     kind = SubjectKind(arguments.subject)
-    if kind not in WEIGHED:
-        return _judging(arguments, file, settings, store)
+    if kind not in SCORED_KINDS:
+        return _judging_terms(arguments, file, settings, store)
     is_judged = file is not None and is_judged_by(file)
-    judged = _judging(arguments, file if is_judged else None, settings, store)
-    store.rubrics.admit(load_weights(kind))
+    judged = _judging_terms(arguments, file if is_judged else None, settings, store)
+    store.rubrics.admit(load_scoring_rubric(kind))
     weights = None if is_judged else file
     if weights is not None:
-        store.rubrics.admit(load_weights(kind, weights), arguments.rubric)
-    return weighing_terms(kind, weights, judged)
+        store.rubrics.admit(load_scoring_rubric(kind, weights), arguments.rubric)
+    return rescore_terms(kind, weights, judged)
 
 
-def _judging(arguments: argparse.Namespace, rubric: Path | None, settings: Settings, store: Store) -> Terms:
+def _judging_terms(
+    arguments: argparse.Namespace, rubric: Path | None, settings: Settings, store: Store
+) -> RejudgeTerms:
     store.rubrics.admit(load_rubric())
     if rubric is not None:
         store.rubrics.admit(load_rubric(rubric), arguments.rubric)
-    named = Terms(
+    named = RejudgeTerms(
         law="",
         digest="",
         rubric_id="",
@@ -113,39 +117,41 @@ def _judging(arguments: argparse.Namespace, rubric: Path | None, settings: Setti
         limit_usd=arguments.max_usd or Decimal(0),
         is_capped=not arguments.override_caps,
     )
-    terms = terms_of(settings, named, open_terms)
-    return terms if arguments.max_usd is None else terms.model_copy(update={"book": book_of(arguments, terms.law)})
+    terms = complete_terms(settings, named, open_terms)
+    return (
+        terms if arguments.max_usd is None else terms.model_copy(update={"book": run_budget_name(arguments, terms.law)})
+    )
 
 
-def book_of(arguments: argparse.Namespace, law: str) -> str:
+def run_budget_name(arguments: argparse.Namespace, law: str) -> str:
     """The name of the run: what it judges by what law, in the window that was asked for, whenever that is.
 
     So the same command goes on with the same money until all of it is judged, past midnight too.
     """
-    since, until = (moment_ms(text, WHENEVER) for text in (arguments.since, arguments.until or "0m"))
+    since, until = (parse_moment_ms(text, FIXED_NOW) for text in (arguments.since, arguments.until or "0m"))
     called = json.dumps([since, until, arguments.subject, arguments.repository, law])
     return f"run:{sha256(called.encode()).hexdigest()}"
 
 
 def _span(arguments: argparse.Namespace, now: datetime) -> Window:
     try:
-        return window(arguments.since, arguments.until, now)
+        return parse_window(arguments.since, arguments.until, now)
     except WindowError as error:
         raise InputError(str(error)) from error
 
 
-def _wanted(arguments: argparse.Namespace, span: Window, law: str, store: Store) -> Wanted:
+def _selection(arguments: argparse.Namespace, span: Window, law: str, store: Store) -> RejudgeSelection:
     numbers = None
     if arguments.repository:
-        owned = store.records().of_repository(arguments.repository).owned
+        owned = store.records().find_holdings(arguments.repository).owned
         numbers = frozenset((int(one.installation), int(one.repository)) for one in owned)
-    return Wanted(SubjectKind(arguments.subject), span, law, numbers)
+    return RejudgeSelection(SubjectKind(arguments.subject), span, law, numbers)
 
 
-def _foreseen(arguments: argparse.Namespace, run: Run, subjects: int) -> Answer:
-    known = forecast(run)
-    model = asking(run.settings, run.terms.model).model
-    told = Foreseen(
+def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, subjects: int) -> CommandResult:
+    known = forecast_run(run)
+    model = with_model(run.settings, run.terms.model).model
+    told = RejudgeForecast(
         subjects=subjects,
         todo=len(run.orders),
         asked=known.asked if known else 0,
@@ -153,30 +159,30 @@ def _foreseen(arguments: argparse.Namespace, run: Run, subjects: int) -> Answer:
         expected_usd=known.expected_usd if known else None,
         most_usd=known.most_usd if known else None,
         has_model=model is not None and run.terms.tier != "heuristic" and bool(run.orders),
-        law=_law(run.terms),
+        law=_rubric_name(run.terms),
     )
-    return Answer(Exit.ACCEPT, _json(told) if arguments.json else foreseen(told))
+    return CommandResult(Exit.ACCEPT, _json(told) if arguments.json else forecast_text(told))
 
 
-def _judged(run: Run, surveyor: Surveyor, jobs: int | None) -> str:
+def _judge_all(run: RejudgeRun, surveyor: Surveyor, jobs: int | None) -> str:
     """Judge all of it, by the workers of a running server unless processes here are asked for; why it ended early."""
-    with _bar(len(run.orders)) as progress:
+    with _progress_bar(len(run.orders)) as progress:
         if jobs is None and has_workers(run.settings):
-            run.by_workers(surveyor, progress)
+            run.run_by_workers(surveyor, progress)
         else:
-            run.here(jobs or min(os.cpu_count() or 1, -(-len(run.orders) // WORTH)), progress)
-            list(surveyor.read())
-    if run.terms.book and run.store.book(run.terms.book, run.terms.limit_usd).is_full:
+            run.run_locally(jobs or min(os.cpu_count() or 1, -(-len(run.orders) // JUDGINGS_PER_PROCESS)), progress)
+            list(surveyor.read_new())
+    if run.terms.book and run.store.run_budget(run.terms.book, run.terms.limit_usd).is_full:
         return f"The limit of ${run.terms.limit_usd} is reached. Give a larger --max-usd to go on."
     return ""
 
 
 @contextmanager
-def _bar(total: int) -> Generator[Callable[[], object]]:
+def _progress_bar(total: int) -> Generator[Callable[[], object]]:
     done = 0
 
     try:
-        with counted(total, "subject") as tell:
+        with show_count(total, "subject") as tell:
 
             def progress() -> None:
                 nonlocal done
@@ -189,77 +195,77 @@ def _bar(total: int) -> Generator[Callable[[], object]]:
         raise
 
 
-def _told(arguments: argparse.Namespace, run: Run, surveyor: Surveyor, stopped: str) -> Answer:
-    one = _evaluated(run, surveyor, stopped)
+def _show_result(arguments: argparse.Namespace, run: RejudgeRun, surveyor: Surveyor, stopped: str) -> CommandResult:
+    one = _summarize(run, surveyor, stopped)
     is_whole = not (one.failed or one.capped or one.left or one.stopped)
     if is_whole and run.terms.book:
-        run.store.book(run.terms.book, run.terms.limit_usd).close()
+        run.store.run_budget(run.terms.book, run.terms.limit_usd).close()
     code = Exit.ACCEPT if is_whole else Exit.USAGE
-    return Answer(code, _json(one) if arguments.json else evaluated(one, page()))
+    return CommandResult(code, _json(one) if arguments.json else summary_text(one, terminal_page()))
 
 
-def _evaluated(run: Run, surveyor: Surveyor, stopped: str) -> Evaluated:
+def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSummary:
     survey, mine = surveyor.survey, {order.eval_id for order in run.orders}
-    final = [pair for pair in survey.answered if pair[1].is_final]
+    final = [pair for pair in survey.answered_pairs if pair[1].is_final]
     gone = [answer for _, answer in final if answer.failure == FailureMode.SUBJECT_NOT_FOUND]
     judged = [pair for pair in final if pair[1].failure is None]
-    unheard = [answer for _, answer in survey.answered if not answer.is_final]
+    unheard = [answer for _, answer in survey.answered_pairs if not answer.is_final]
     capped = sum(answer.is_throttled for answer in unheard)
     scored = [(before.score, now.score) for before, now in judged if before.score is not None and now.score is not None]
-    fresh = [answer for before, answer in survey.answered if before.eval_id in mine]
-    return Evaluated(
+    fresh = [answer for before, answer in survey.answered_pairs if before.eval_id in mine]
+    return RejudgeSummary(
         subjects=len(survey.standing),
         answered=len(judged),
         earlier=sum(before.eval_id not in mine for before, _ in judged),
         gone=len(gone),
         failed=len(unheard) - capped,
         left=len(survey.standing) - len(final) - len(unheard),
-        decisions=dict(Counter(answer.words for _, answer in judged).most_common()),
-        changes=tuple(_change(run.store, *pair) for pair in judged if pair[0].words != pair[1].words),
+        decisions=dict(Counter(answer.summary for _, answer in judged).most_common()),
+        changes=tuple(_change(run.store, *pair) for pair in judged if pair[0].summary != pair[1].summary),
         cost_usd=sum((one.cost_usd for one in fresh if one.cost_usd is not None), Decimal(0)),
         unpriced=sum(one.cost_usd is None for one in fresh),
-        law=_law(run.terms),
-        unread=survey.unread,
+        law=_rubric_name(run.terms),
+        unread=survey.unread_count,
         stopped=stopped,
         capped=capped,
-        missing=_missing(run.terms) if gone else "",
+        missing=_missing_source(run.terms) if gone else "",
         mean_before=round(fmean(before for before, _ in scored), 4) if scored else None,
         mean_now=round(fmean(now for _, now in scored), 4) if scored else None,
         rescored=sum(before != now for before, now in scored),
     )
 
 
-def _missing(terms: Terms) -> str:
-    return NOT_KEPT[terms.weighs] if terms.weighs else Evaluated.missing
+def _missing_source(terms: RejudgeTerms) -> str:
+    return MISSING_SOURCES[terms.weighs] if terms.weighs else RejudgeSummary.missing
 
 
-def _change(store: Store, before: Said, now: Said) -> Change:
+def _change(store: Store, before: RecordedVerdict, now: RecordedVerdict) -> VerdictChange:
     """Where and why it came out otherwise, as the ledger has it."""
     entries = store.ledger.entries(now.pull)
     verdict = next((one.verdict for one in entries if one.eval_id == now.eval_id), None)
     name = verdict.subject.repository if verdict else f"repository {now.repository}"
-    return Change(
+    return VerdictChange(
         name=f"{name}#{now.number}",
-        before=before.words,
-        now=now.words,
+        before=before.summary,
+        now=now.summary,
         eval_id=now.eval_id,
         concern=verdict.concern if verdict else "it was forgotten meanwhile",
-        places=tuple(one.place for one in verdict.evidence) if verdict else (),
+        places=tuple(one.location for one in verdict.evidence) if verdict else (),
     )
 
 
-def _law(terms: Terms) -> str:
+def _rubric_name(terms: RejudgeTerms) -> str:
     more = f" and {terms.model}" if terms.model else f" over {terms.over}" if terms.over else ""
     return f"{terms.rubric_id} {terms.rubric_version}{more}"
 
 
-def _json(one: Evaluated | Foreseen) -> str:
-    return f"{json.dumps(_plain(one), indent=2)}\n"
+def _json(result: RejudgeSummary | RejudgeForecast) -> str:
+    return f"{json.dumps(_plain(result), indent=2)}\n"
 
 
 def _plain(value: object) -> object:
     match value:
-        case Evaluated() | Foreseen() | Change():
+        case RejudgeSummary() | RejudgeForecast() | VerdictChange():
             return {name: _plain(getattr(value, name)) for name in value.__match_args__}
         case tuple():
             return [_plain(one) for one in cast("tuple[object, ...]", value)]

@@ -13,7 +13,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-class Answer(NamedTuple):
+class CommandResult(NamedTuple):
     """The exit code, and what is left to print on standard output: a reader who has gone changes no code."""
 
     code: int

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
-from app.cli.exit_codes import Answer, Exit
+from app.cli.exit_codes import CommandResult, Exit
 from worker.errors import InputError
-from worker.judge.task_judgement import Criteria, Ruling, criteria_from
+from worker.judge.task_judgement import Criteria, TaskRuling, criteria_from
 
-BATCH: Final = ".jsonl"
-OTHERS: Final = ("base", "head", "issue", "case", "body", "junit", "save_dossier", "tier", "format")
-CODES: Final = {Ruling.PASS: Exit.ACCEPT, Ruling.FAIL: Exit.REJECT, Ruling.UNAVAILABLE: Exit.ABSTAIN}
+BATCH_SUFFIX: Final = ".jsonl"
+CHECKOUT_OPTIONS: Final = ("base", "head", "issue", "case", "body", "junit", "save_dossier", "tier", "format")
+EXIT_CODES: Final = {TaskRuling.PASS: Exit.ACCEPT, TaskRuling.FAIL: Exit.REJECT, TaskRuling.UNAVAILABLE: Exit.ABSTAIN}
 
 
-class Task(NamedTuple):
+class DelegatedTask(NamedTuple):
     """One line of a batch: the result as it came, its text, and what it has to meet."""
 
     result: Mapping[str, object]
@@ -29,88 +29,92 @@ class Task(NamedTuple):
     criteria: Criteria
 
 
-def judge_outputs(arguments: argparse.Namespace) -> Answer:
+def judge_outputs(arguments: argparse.Namespace) -> CommandResult:
     """Judge one output, or a batch: JSON lines with criteria of their own."""
     gc.enable()
-    if other := next((name for name in OTHERS if getattr(arguments, name) is not None), None):
+    if other := next((name for name in CHECKOUT_OPTIONS if getattr(arguments, name) is not None), None):
         raise InputError(f"--{other.replace('_', '-')} does not go with --output, which judges a text. Leave it out.")
     if arguments.output == arguments.criteria == "-":
         raise InputError("--output and --criteria can't both read standard input. Name a file for one of them.")
     criteria = _text(arguments.criteria, "--criteria") if arguments.criteria else None
     given = _text(arguments.output, "--output")
-    if arguments.output.endswith(BATCH):
+    if arguments.output.endswith(BATCH_SUFFIX):
         return _batch([*_tasks(given, arguments.output, criteria)])
     return _single(given, criteria, is_json=arguments.json)
 
 
-def _single(output: str, criteria: Criteria, *, is_json: bool) -> Answer:
-    from worker.publishing.texts.judgement import told
+def _single(output: str, criteria: Criteria, *, is_json: bool) -> CommandResult:
+    from worker.publishing.texts.judgement import judgement_report
     from worker.wiring.delegate import judge_output
 
     judgement = judge_output(output, criteria)
-    text = f"{judgement.model_dump_json(indent=2)}\n" if is_json else told(judgement)
-    return Answer(CODES[judgement.verdict], text)
+    text = f"{judgement.model_dump_json(indent=2)}\n" if is_json else judgement_report(judgement)
+    return CommandResult(EXIT_CODES[judgement.verdict], text)
 
 
-def _batch(tasks: Sequence[Task]) -> Answer:
+def _batch(tasks: Sequence[DelegatedTask]) -> CommandResult:
     """The same lines with `judge` added. A FAIL decides the exit code, else an output that nobody judged."""
     from worker.errors import Unavailable
-    from worker.settings import from_environment
-    from worker.wiring.delegate import enriched, judge_output, open_judge
+    from worker.settings import load_settings
+    from worker.wiring.delegate import add_judgement, judge_output, open_judge
 
     if not any(task.criteria for task in tasks):
-        return Answer(Exit.ACCEPT, _lines([task.result for task in tasks]))
+        return CommandResult(Exit.ACCEPT, _lines([task.result for task in tasks]))
     try:
-        with open_judge(from_environment()) as judge:
-            done = [enriched(*task, judge) for task in tasks]
+        with open_judge(load_settings()) as judge:
+            done = [add_judgement(*task, judge) for task in tasks]
     except Unavailable:
-        done = [enriched(*task, judge_output) for task in tasks]
+        done = [add_judgement(*task, judge_output) for task in tasks]
     rulings = {cast("dict[str, str]", one["judge"])["verdict"] for one in done if "judge" in one}
-    worst = next((one for one in (Ruling.FAIL, Ruling.UNAVAILABLE) if one in rulings), Ruling.PASS)
-    return Answer(CODES[worst], _lines(done))
+    worst = next((one for one in (TaskRuling.FAIL, TaskRuling.UNAVAILABLE) if one in rulings), TaskRuling.PASS)
+    return CommandResult(EXIT_CODES[worst], _lines(done))
 
 
 def _lines(results: Sequence[Mapping[str, object]]) -> str:
     return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in results)
 
 
-def _tasks(given: str, name: str, criteria: Criteria) -> Iterator[Task]:
-    for number, line in enumerate(given.split("\n"), start=1):
+def _tasks(text: str, name: str, criteria: Criteria) -> Iterator[DelegatedTask]:
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield _task(line, f"{name}:{number}", criteria)
 
 
-def _task(line: str, place: str, criteria: Criteria) -> Task:
+def _task(line: str, location: str, criteria: Criteria) -> DelegatedTask:
     """One task's result; *criteria* are for those that bring none. Raises InputError."""
     try:
         read: object = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{place}: not JSON: {error}. Expected one JSON object a line: docs/delegate.md.") from error
+        raise InputError(
+            f"{location}: not JSON: {error}. Expected one JSON object a line: docs/delegate.md."
+        ) from error
     if not isinstance(read, dict):
-        raise InputError(f"{place}: expected a JSON object: docs/delegate.md.")
+        raise InputError(f"{location}: expected a JSON object: docs/delegate.md.")
     result = cast("dict[str, object]", read)
     output = result.get("output", result.get("summary"))
     if not isinstance(output, str):
-        raise InputError(f'{place}: "output" (or "summary"): expected a text: docs/delegate.md.')
+        raise InputError(f'{location}: "output" (or "summary"): expected a text: docs/delegate.md.')
     own = result.get("acceptance_criteria")
-    return Task(result, output, _usable(criteria if own is None else _own(own, place), place))
+    return DelegatedTask(
+        result, output, _check_criteria(criteria if own is None else _task_criteria(own, location), location)
+    )
 
 
-def _usable(criteria: Criteria, place: str) -> Criteria:
+def _check_criteria(criteria: Criteria, location: str) -> Criteria:
     """The same criteria: what can't be used of them is to be found out before anything is judged and paid for."""
     try:
         criteria_from(criteria)
     except ValueError as error:
-        raise InputError(f"{place}: acceptance_criteria: {error}.") from error
+        raise InputError(f"{location}: acceptance_criteria: {error}.") from error
     return criteria
 
 
-def _own(given: object, place: str) -> Criteria:
-    if isinstance(given, str):
-        return given
-    if isinstance(given, list) and all(isinstance(one, str) for one in cast("list[object]", given)):
-        return cast("list[str]", given)
-    raise InputError(f"{place}: acceptance_criteria: expected a text or a list of texts: docs/delegate.md.")
+def _task_criteria(value: object, location: str) -> Criteria:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(one, str) for one in cast("list[object]", value)):
+        return cast("list[str]", value)
+    raise InputError(f"{location}: acceptance_criteria: expected a text or a list of texts: docs/delegate.md.")
 
 
 def _text(name: str, option: str) -> str:

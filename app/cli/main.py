@@ -14,17 +14,17 @@ from types import TracebackType
 from typing import Final, NoReturn, Self, TextIO
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code; for `--help` and wrong arguments argparse exits by itself."""
     given = sys.argv[1:] if argv is None else argv
-    arguments = parser(given[0] if given else None).parse_args(given)
+    arguments = build_parser(given[0] if given else None).parse_args(given)
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # noqa: TID251 - what is installed beside Assay must not read along, and finding it takes time
     if arguments.run.name == "judge":
         gc.disable()  # until all is loaded (`judge` turns it on): looking for garbage in that takes a tenth of the time
-    with Edge() as edge:
+    with ErrorBoundary() as edge:
         if arguments.run.name != "doctor" and getattr(arguments, "end_with", None) is None:  # which tell it themselves
             warn_of_unknown_names()
         edge.code, text = arguments.run(arguments)
@@ -32,32 +32,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     return edge.code
 
 
-SPACE: Final = "Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk."
-FILES: Final = "Raise the limit of open files (`ulimit -n`)."
+FREE_SPACE_HINT: Final = "Free space there, or set ASSAY_DATA_DIR and TMPDIR to another disk."
+FILE_LIMIT_HINT: Final = "Raise the limit of open files (`ulimit -n`)."
 REMEDIES: Final[Mapping[int | None, str]] = {
-    ENOSPC: SPACE,
-    EDQUOT: SPACE,
-    EFBIG: SPACE,
+    ENOSPC: FREE_SPACE_HINT,
+    EDQUOT: FREE_SPACE_HINT,
+    EFBIG: FREE_SPACE_HINT,
     EROFS: "Set ASSAY_DATA_DIR and TMPDIR to folders that can be written to.",
-    EMFILE: FILES,
-    ENFILE: FILES,
+    EMFILE: FILE_LIMIT_HINT,
+    ENFILE: FILE_LIMIT_HINT,
     ENOMEM: "Free memory, or raise its limit.",
 }
 """What to do where the machine has no more to give."""
 
 
-def machine_words(error: OSError | MemoryError) -> str | None:
+def machine_error_phrase(error: OSError | MemoryError) -> str | None:
     """What the machine has no more of, and what to do about it; None: the error is no matter of that."""
     if isinstance(error, MemoryError):
         return f"There is not enough memory. {REMEDIES[ENOMEM]}"
     if str(error.strerror).startswith("No usable temporary directory"):
-        return f"No temporary folder can be written to. {SPACE}"
+        return f"No temporary folder can be written to. {FREE_SPACE_HINT}"
     remedy = REMEDIES.get(error.errno)
     where = f": {error.filename}" if error.filename else ""
     return f"{error.strerror}{where}. {remedy}" if remedy else None
 
 
-class Edge:
+class ErrorBoundary:
     """Where an exception becomes a line for people and an exit code."""
 
     code: int = Exit.FAILED
@@ -73,42 +73,42 @@ class Edge:
             case KeyboardInterrupt() | Exception() if is_interrupt(error):
                 self.code = self._say("Interrupted.", Exit.INTERRUPTED)
             case BrokenPipeError():
-                quiet(sys.stdout)
+                silence_stream(sys.stdout)
             case Exception():
-                self.code = self._failed(error)
+                self.code = self._report_failure(error)
             case _:
                 return False
         return True
 
-    def _failed(self, error: Exception) -> Exit:
-        from worker.errors import AssayError, Gone, LeaseLost, Unavailable
+    def _report_failure(self, error: Exception) -> Exit:
+        from worker.errors import AssayError, LeaseLost, SubjectGone, Unavailable
 
         code = Exit.FAILED
         match error:
             case LeaseLost():
                 words = "Another process took this judging over. Judge again."
-            case Unavailable(what="Redis") if os.environ.get("REDIS_URL"):  # noqa: TID251 - settings may be what failed, and none are read here
+            case Unavailable(service="Redis") if os.environ.get("REDIS_URL"):  # noqa: TID251 - settings may be what failed, and none are read here
                 words = f"{error}. Check REDIS_URL, and that the server runs."
             case Unavailable():
                 words = f"{error}. Try again later."
-            case Gone():
+            case SubjectGone():
                 words, code = f"There is nothing to judge: {error}.", Exit.USAGE
             case AssayError():
                 words, code = str(error), Exit.USAGE
-            case OSError() | MemoryError() if known := machine_words(error):
+            case OSError() | MemoryError() if known := machine_error_phrase(error):
                 words = known
             case _:
-                from app.cli.crash import recorded
+                from app.cli.crash import record_traceback
 
-                words = f"Assay itself failed. {recorded(error)}"
+                words = f"Assay itself failed. {record_traceback(error)}"
         return self._say(words, code)
 
-    def _say(self, words: str, code: Exit) -> Exit:
+    def _say(self, message: str, code: Exit) -> Exit:
         """Tell whoever still reads; nobody there is no reason for another exit code."""
         try:
-            print(f"assay: {words}", file=sys.stderr, flush=True)
+            print(f"assay: {message}", file=sys.stderr, flush=True)
         except OSError:
-            quiet(sys.stderr)
+            silence_stream(sys.stderr)
         return code
 
 
@@ -116,10 +116,10 @@ def warn_of_unknown_names() -> None:
     """Say which variables nothing reads."""
     if sum(name.startswith("ASSAY_") for name in os.environ) == 0:  # noqa: TID251 - before any settings are loaded
         return
-    from worker.settings import environment, unknown_names, unknown_words
+    from worker.settings import environment, unknown_variable_phrase, unknown_variables
 
-    for name, meant in unknown_names(environment()).items():
-        print(f"assay: {unknown_words(name, meant)}", file=sys.stderr)
+    for name, meant in unknown_variables(environment()).items():
+        print(f"assay: {unknown_variable_phrase(name, meant)}", file=sys.stderr)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
@@ -144,11 +144,11 @@ def write_out(text: str) -> None:
     except OSError as error:
         from worker.errors import InputError
 
-        quiet(sys.stdout)
+        silence_stream(sys.stdout)
         raise InputError(f"The result can't be written to standard output: {error.strerror}.") from error
 
 
-def quiet(stream: TextIO) -> None:
+def silence_stream(stream: TextIO) -> None:
     """Whoever read it has gone: write the rest nowhere, also what Python flushes at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())

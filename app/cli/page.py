@@ -7,17 +7,17 @@ import shutil
 import sys
 from typing import Final
 
-from worker.publishing.texts.columns import Page
+from worker.publishing.texts.columns import TerminalPage
 from worker.settings import environment
 
 WIDTH: Final = 100
-NARROWEST: Final = 40
+MIN_WIDTH: Final = 40
 
 
-def page() -> Page:
+def terminal_page() -> TerminalPage:
     """Its width, and whether it shows colour (see no-color.org)."""
     if sys.stdout is None or not sys.stdout.isatty():
-        return Page(WIDTH)
+        return TerminalPage(WIDTH)
     environ = environment()
     has_colour = not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
-    return Page(max(shutil.get_terminal_size((WIDTH, 24)).columns, NARROWEST), has_colour)
+    return TerminalPage(max(shutil.get_terminal_size((WIDTH, 24)).columns, MIN_WIDTH), has_colour)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from worker.errors import InputError
-from worker.evaluation.stats.export import KINDS, TYPED
+from worker.evaluation.stats.export import COLUMN_KINDS, TYPED_COLUMNS
 
-MISSING: Final = "--format parquet needs pyarrow. Install the extra: pip install 'assay[parquet]'."
+MISSING_PACKAGE: Final = "--format parquet needs pyarrow. Install the extra: pip install 'assay[parquet]'."
 
 
 class Parquet:
@@ -23,7 +23,7 @@ class Parquet:
             self._arrow: Any = import_module("pyarrow")
             self._parquet: Any = import_module("pyarrow.parquet")
         except ImportError as error:
-            raise InputError(MISSING) from error
+            raise InputError(MISSING_PACKAGE) from error
 
     def write(self, to: Path, groups: Iterable[Mapping[str, list[Any]]]) -> None:
         """Each group is one row group, compressed. Raises OSError."""
@@ -35,5 +35,5 @@ class Parquet:
     def _schema(self) -> Any:
         arrow = self._arrow
         of = {int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_(), list: arrow.list_(arrow.string())}
-        kinds = {name: of[KINDS[name]] if name in KINDS else arrow.string() for name in TYPED}
+        kinds = {name: of[COLUMN_KINDS[name]] if name in COLUMN_KINDS else arrow.string() for name in TYPED_COLUMNS}
         return arrow.schema(list((kinds | {"at": arrow.timestamp("ms", tz="UTC")}).items()))

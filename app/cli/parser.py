@@ -10,9 +10,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, NamedTuple, NoReturn
 
-from app.cli.exit_codes import Answer
+from app.cli.exit_codes import CommandResult
 
-EXITS: Final = """\
+EXIT_CODES_HELP: Final = """\
 exit codes: 0 accept, 1 reject, 2 the call or the settings have to change,
             3 abstain (not judged), 4 Assay itself failed, 130 interrupted"""
 
@@ -23,7 +23,7 @@ examples:
   assay judge acme/widgets#12     a pull request on GitHub; nothing is posted
 """
 
-FILES_AND_TEXTS: Final = (
+SOURCE_OPTIONS: Final = (
     ("--base", "REF", "what the branch started from (default: the remote's main branch)"),
     ("--head", "REF", "what to judge (default: HEAD)"),
     ("--issue", "FILE", "the issue that it answers, in Markdown; - reads standard input"),
@@ -31,31 +31,31 @@ FILES_AND_TEXTS: Final = (
     ("--body", "TEXT", "the pull request's description (default: the last commit's message)"),
     ("--save-dossier", "FILE", "keep what was judged, to judge it again with --dossier"),
 )
-EVAL_ID: Final = "the verdict's id, as the check and `assay judge` print it"
+EVAL_ID_HELP: Final = "the verdict's id, as the check and `assay judge` print it"
 MOST_JOBS: Final = 256
 DAY_S: Final = 86_400
-RUBRIC: Final = "a rubric's file, or `default` for the one that ships with Assay"
-WHEN: Final = "a date or a time like 2026-11-20T15:00Z, or how long ago like 7d, 24h"
-UNTIL: Final = "how long, like 90m, 2h or 3d, or a time like 2026-11-20T15:00Z"
-EVERYWHERE: Final = "the repository; without one: all of them"
-WEEK: Final = "also estimate what the model costs for a week of this repository's pull requests"
-GATE: Final = "also say what is missing in this repository for the check to be required"
-TIERS: Final = "code checks alone, the model too where they are not certain, or the model always"
+RUBRIC_HELP: Final = "a rubric's file, or `default` for the one that ships with Assay"
+TIME_HELP: Final = "a date or a time like 2026-11-20T15:00Z, or how long ago like 7d, 24h"
+UNTIL_HELP: Final = "how long, like 90m, 2h or 3d, or a time like 2026-11-20T15:00Z"
+REPOSITORY_HELP: Final = "the repository; without one: all of them"
+WEEK_HELP: Final = "also estimate what the model costs for a week of this repository's pull requests"
+GATE_HELP: Final = "also say what is missing in this repository for the check to be required"
+TIER_HELP: Final = "code checks alone, the model too where they are not certain, or the model always"
 
 Options = Callable[[argparse.ArgumentParser], None]
 
 
-class Command(NamedTuple):
-    """`run`: the module and the function that answers it, given the arguments. `told`: what `--help` says first."""
+class CommandSpec(NamedTuple):
+    """`run`: the module and the function that answers it, given the arguments. `description`: what `--help` says first."""
 
     name: str
-    words: str
+    summary: str
     run: str
     options: Options
-    told: str = ""
-    ending: str | None = None
+    description: str = ""
+    epilog: str | None = None
 
-    def __call__(self, arguments: argparse.Namespace) -> Answer:
+    def __call__(self, arguments: argparse.Namespace) -> CommandResult:
         module, _, function = self.run.partition(":")
         return getattr(import_module(module), function)(arguments)
 
@@ -75,11 +75,11 @@ def judge_options(judge: argparse.ArgumentParser) -> None:
         "--output", metavar="FILE", help="judge the output of a delegated task; FILE.jsonl: of many, with criteria each"
     )
     what.add_argument("--example", action="store_true", help="make a tiny repository and judge it")
-    for option, metavar, words in FILES_AND_TEXTS:
+    for option, metavar, words in SOURCE_OPTIONS:
         judge.add_argument(option, metavar=metavar, help=words)
     judge.add_argument("--criteria", metavar="FILE", help="with --output: what it has to meet, in Markdown")
     judge.add_argument("--junit", metavar="FILE", action="append", help="JUnit XML as a result of CI; may be repeated")
-    judge.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
+    judge.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIER_HELP)
     printed = judge.add_mutually_exclusive_group()
     printed.add_argument("--format", choices=("text", "json", "sarif"), help="what is printed (default: text)")
     printed.add_argument("--json", action="store_true", help="print the verdict as JSON and nothing else")
@@ -88,13 +88,13 @@ def judge_options(judge: argparse.ArgumentParser) -> None:
 def bench_options(bench: argparse.ArgumentParser) -> None:
     bench.add_argument("files", nargs="+", metavar="FILE", help="JSON lines, packed with gzip or not")
     bench.add_argument(
-        "--out", type=place, metavar="DIR", required=True, help="where verdicts and report go; a stopped run goes on"
+        "--out", type=path, metavar="DIR", required=True, help="where verdicts and report go; a stopped run goes on"
     )
-    bench.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIERS)
+    bench.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIER_HELP)
     bench.add_argument(
-        "--rubric", type=place, metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)"
+        "--rubric", type=path, metavar="FILE", help="judge by this rubric (default: the one that ships with Assay)"
     )
-    bench.add_argument("--against", type=place, metavar="DIR", help="compare with an earlier run, dossier by dossier")
+    bench.add_argument("--against", type=path, metavar="DIR", help="compare with an earlier run, dossier by dossier")
     bench.add_argument(
         "--max-usd",
         type=dollars,
@@ -110,8 +110,8 @@ def bench_options(bench: argparse.ArgumentParser) -> None:
 
 
 def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
-    evaluate.add_argument("--since", metavar="T", default="7d", help=f"{WHEN} (default: 7d)")
-    evaluate.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
+    evaluate.add_argument("--since", metavar="T", default="7d", help=f"{TIME_HELP} (default: 7d)")
+    evaluate.add_argument("--until", metavar="T", help=f"{TIME_HELP} (default: now)")
     evaluate.add_argument(
         "--subject",
         choices=("submission", "merge_group", "ci_check", "pull_request"),
@@ -151,16 +151,16 @@ def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
 def rubric_options(rubric: argparse.ArgumentParser) -> None:
     what = rubric.add_subparsers(title="commands", metavar="COMMAND", required=True)
     check = what.add_parser("check", help="read a rubric strictly: what is wrong is named by its path")
-    check.add_argument("file", metavar="FILE", help=RUBRIC)
+    check.add_argument("file", metavar="FILE", help=RUBRIC_HELP)
     check.set_defaults(answer="check")
     diff = what.add_parser("diff", help="which recorded changes two rubrics decide otherwise, at $0")
-    diff.add_argument("before", metavar="A", help=RUBRIC)
-    diff.add_argument("now", metavar="B", help=RUBRIC)
+    diff.add_argument("before", metavar="A", help=RUBRIC_HELP)
+    diff.add_argument("now", metavar="B", help=RUBRIC_HELP)
     diff.add_argument(
         "--prompt", metavar="FILE", help="hold what was judged with this prompt by B against what was with ours by A"
     )
-    diff.add_argument("--since", metavar="T", default="30d", help=f"{WHEN} (default: 30d)")
-    diff.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
+    diff.add_argument("--since", metavar="T", default="30d", help=f"{TIME_HELP} (default: 30d)")
+    diff.add_argument("--until", metavar="T", help=f"{TIME_HELP} (default: now)")
     diff.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
     diff.set_defaults(answer="diff")
     promote = what.add_parser("promote", help="let a signal reject alone again that demoted itself")
@@ -191,7 +191,7 @@ def case_options(case: argparse.ArgumentParser) -> None:
     check.set_defaults(answer="check")
     for command in (new, check):
         command.set_defaults(junit=None)
-        for option, metavar, words in FILES_AND_TEXTS:
+        for option, metavar, words in SOURCE_OPTIONS:
             if option in ("--base", "--head", "--issue", "--body"):
                 command.add_argument(option, metavar=metavar, help=words)
 
@@ -201,18 +201,18 @@ def process_options(command: argparse.ArgumentParser) -> None:
 
 
 def doctor_options(doctor: argparse.ArgumentParser) -> None:
-    doctor.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=WEEK)
-    doctor.add_argument("--repo", type=repository, metavar="OWNER/REPO", help=GATE)
+    doctor.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=WEEK_HELP)
+    doctor.add_argument("--repo", type=repository, metavar="OWNER/REPO", help=GATE_HELP)
     doctor.add_argument("--strict", action="store_true", help="exit 2 for warnings, too")
 
 
 def show_options(show: argparse.ArgumentParser) -> None:
-    show.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID)
+    show.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID_HELP)
     show.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
 
 
 def replay_options(replay: argparse.ArgumentParser) -> None:
-    replay.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID)
+    replay.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID_HELP)
     replay.add_argument(
         "--ask", action="store_true", help="judge anew, as a new entry; costs what asking the model does"
     )
@@ -222,7 +222,7 @@ def replay_options(replay: argparse.ArgumentParser) -> None:
 
 
 def report_options(report: argparse.ArgumentParser) -> None:
-    report.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID)
+    report.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID_HELP)
     report.add_argument("--out", metavar="FILE", help="default: assay-report-EVAL_ID.json here; - prints it")
 
 
@@ -233,14 +233,14 @@ def forget_options(forget: argparse.ArgumentParser) -> None:
 
 def pause_options(command: argparse.ArgumentParser) -> None:
     resume_options(command)
-    command.add_argument("--until", metavar="T", help=f"{UNTIL} (default: until it is resumed)")
+    command.add_argument("--until", metavar="T", help=f"{UNTIL_HELP} (default: until it is resumed)")
     command.add_argument("--reason", metavar="TEXT", help="why, in a sentence: it stands on every check")
     command.add_argument("--by", metavar="NAME", help="whose name stands on every check (default: yours here)")
     command.add_argument("--list", action="store_true", help="only show where judging is paused, until when, and why")
 
 
 def resume_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=EVERYWHERE)
+    command.add_argument("repository", nargs="?", type=repository, metavar="OWNER/REPO", help=REPOSITORY_HELP)
     command.add_argument("--repo", type=repository, metavar="OWNER/REPO", help="the same")
 
 
@@ -258,8 +258,8 @@ def token_options(token: argparse.ArgumentParser) -> None:
 
 
 def stats_options(stats: argparse.ArgumentParser) -> None:
-    stats.add_argument("--from", dest="since", metavar="T", help=f"{WHEN} (default: 7d)")
-    stats.add_argument("--to", dest="until", metavar="T", help=f"{WHEN} (default: now)")
+    stats.add_argument("--from", dest="since", metavar="T", help=f"{TIME_HELP} (default: 7d)")
+    stats.add_argument("--to", dest="until", metavar="T", help=f"{TIME_HELP} (default: now)")
     stats.add_argument(
         "--subject", metavar="KIND", help="submission (default), merge_group, ci_check, pull_request, benchmark, all"
     )
@@ -300,17 +300,17 @@ def export_options(export: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--format", choices=("jsonl", "csv", "parquet"), default="jsonl", help="default: jsonl; parquet is an extra"
     )
-    export.add_argument("--since", metavar="T", help=f"{WHEN} (default: 7d)")
-    export.add_argument("--until", metavar="T", help=f"{WHEN} (default: now)")
+    export.add_argument("--since", metavar="T", help=f"{TIME_HELP} (default: 7d)")
+    export.add_argument("--until", metavar="T", help=f"{TIME_HELP} (default: now)")
     export.add_argument("--out", metavar="FILE", default="-", help="default: standard output")
     installations_option(export)
 
 
-def seconds(given: str) -> float:
+def seconds(text: str) -> float:
     """A number of seconds, from 0 to a day."""
-    if not re.fullmatch(r"\d{1,5}(\.\d{1,3})?", given) or float(given) > DAY_S:
-        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {DAY_S}, found {given!r}")
-    return float(given)
+    if not re.fullmatch(r"\d{1,5}(\.\d{1,3})?", text) or float(text) > DAY_S:
+        raise argparse.ArgumentTypeError(f"expected seconds from 0 to {DAY_S}, found {text!r}")
+    return float(text)
 
 
 def installations_option(command: argparse.ArgumentParser) -> None:
@@ -321,73 +321,73 @@ def installations_option(command: argparse.ArgumentParser) -> None:
 
 
 COMMANDS: Final = (
-    Command(
+    CommandSpec(
         "judge", "judge a branch, a pull request or a recorded dossier; posts nothing",
         "app.cli.judge:judge", judge_options,
-        "Judge the current branch, a pull request on GitHub, or a recorded dossier.\nPosts nothing.", EXAMPLES + EXITS,
+        "Judge the current branch, a pull request on GitHub, or a recorded dossier.\nPosts nothing.", EXAMPLES + EXIT_CODES_HELP,
     ),
-    Command(
+    CommandSpec(
         "bench", "judge recorded dossiers by the hundred, and report how right that was",
         "app.cli.bench:bench", bench_options,
         "Judge recorded dossiers, and report how right that was. The format of a line: docs/bench.md.",
     ),
-    Command("up", "run all of Assay: Redis if none is configured, web door, dispatcher and worker", "app.cli.up:up", no_options),
-    Command("serve", "run the web door alone", "app.cli.serve:serve", process_options),
-    Command("work", "run dispatcher and worker alone", "app.cli.serve:work", process_options),
-    Command("doctor", "check every setting and connection, and say what to do", "app.cli.doctor:doctor", doctor_options),
-    Command("show", "tell all that is on record of a verdict", "app.cli.audit:show", show_options),
-    Command(
+    CommandSpec("up", "run all of Assay: Redis if none is configured, web door, dispatcher and worker", "app.cli.up:up", no_options),
+    CommandSpec("serve", "run the web door alone", "app.cli.serve:serve", process_options),
+    CommandSpec("work", "run dispatcher and worker alone", "app.cli.serve:work", process_options),
+    CommandSpec("doctor", "check every setting and connection, and say what to do", "app.cli.doctor:doctor", doctor_options),
+    CommandSpec("show", "tell all that is on record of a verdict", "app.cli.audit:show", show_options),
+    CommandSpec(
         "replay", "judge a recorded dossier again: with the recorded replies at $0, or anew",
         "app.cli.audit:replay", replay_options,
     ),
-    Command(
+    CommandSpec(
         "report", "write a verdict's dossier without its secrets, to report a wrong verdict",
         "app.cli.audit:report", report_options,
     ),
-    Command(
+    CommandSpec(
         "evaluate", "judge the recorded changes of a window anew, by another rubric or model, and compare",
         "app.cli.evaluate:evaluate", evaluate_options,
     ),
-    Command("rubric", "check a rubric, or compare two of them on what is on record", "app.cli.rubric:rubric", rubric_options),
-    Command("config", "check a repository's .github/assay.yml", "app.cli.config:config", config_options),
-    Command("stats", "quality, cost, agreement and backlog of what was judged", "app.cli.stats:stats", stats_options),
-    Command(
+    CommandSpec("rubric", "check a rubric, or compare two of them on what is on record", "app.cli.rubric:rubric", rubric_options),
+    CommandSpec("config", "check a repository's .github/assay.yml", "app.cli.config:config", config_options),
+    CommandSpec("stats", "quality, cost, agreement and backlog of what was judged", "app.cli.stats:stats", stats_options),
+    CommandSpec(
         "history", "a pull request's verdicts, and what was done about them", "app.cli.stats:history", history_options
     ),
-    Command(
+    CommandSpec(
         "case", "draft the author's case of this branch, or check one", "app.cli.case:case", case_options,
         "Draft the block that says where each criterion is met, or say what code will say of one. How to write one: docs/case.md.",
     ),
-    Command("wait", "wait for the verdict on one commit", "app.cli.wait:wait", wait_options),
-    Command("export", "write verdicts as lines, for other programs", "app.cli.export:export", export_options),
-    Command("forget", "delete all that is stored about a repository", "app.cli.audit:forget", forget_options),
-    Command(
+    CommandSpec("wait", "wait for the verdict on one commit", "app.cli.wait:wait", wait_options),
+    CommandSpec("export", "write verdicts as lines, for other programs", "app.cli.export:export", export_options),
+    CommandSpec("forget", "delete all that is stored about a repository", "app.cli.audit:forget", forget_options),
+    CommandSpec(
         "pause", "stop judging in a repository or everywhere, for a while: checks are neutral, no model is asked",
         "app.cli.pause:pause", pause_options,
     ),
-    Command(
+    CommandSpec(
         "token", "who may read the figures over HTTP: create, list, revoke",
         "app.cli.token:token", token_options,
     ),
-    Command("resume", "go on judging where it was paused", "app.cli.pause:resume", resume_options),
+    CommandSpec("resume", "go on judging where it was paused", "app.cli.pause:resume", resume_options),
 )  # fmt: skip
 
 
-def parser(called: str | None = None) -> argparse.ArgumentParser:
-    """The options of all commands, or of the one that is *called*, which is made sooner."""
+def build_parser(command_name: str | None = None) -> argparse.ArgumentParser:
+    """The options of all commands, or of the one that is *command_name*, which is made sooner."""
     top = argparse.ArgumentParser(
         prog="assay",
         description="Judges agent-written pull requests:\na proper solution, or does it just happen to pass?",
-        epilog=EXITS,
+        epilog=EXIT_CODES_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action=ShowVersion, nargs=0, help="print the version")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for one in [one for one in COMMANDS if one.name == called] or COMMANDS:
-        told = one.told or f"{one.words[0].upper()}{one.words[1:]}."
+    for one in [one for one in COMMANDS if one.name == command_name] or COMMANDS:
+        told = one.description or f"{one.summary[0].upper()}{one.summary[1:]}."
         made = commands.add_parser(
-            one.name, help=one.words, description=told, epilog=one.ending,
-            formatter_class=argparse.RawDescriptionHelpFormatter if one.ending else argparse.HelpFormatter,
+            one.name, help=one.summary, description=told, epilog=one.epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter if one.epilog else argparse.HelpFormatter,
         )  # fmt: skip
         one.options(made)
         made.set_defaults(run=one)
@@ -404,7 +404,7 @@ class ShowVersion(argparse.Action):
         parser.exit()
 
 
-def place(text: str) -> str:
+def path(text: str) -> str:
     """What a shell makes of a variable that is not set is refused, and not taken for "here" or for "none"."""
     if not text:
         raise argparse.ArgumentTypeError(f"expected a path, found {text!r}")

@@ -8,63 +8,65 @@ import argparse
 import os
 import pwd
 
-from app.cli.exit_codes import Answer, Exit
+from app.cli.exit_codes import CommandResult, Exit
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, Suspension, UntilError, end_of
+from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError, parse_end
 from worker.errors import AssayError, InputError
 from worker.publishing.texts import pause as texts
 from worker.publishing.texts.visible import one_line
-from worker.settings import Settings, from_environment
+from worker.settings import Settings, load_settings
 
 
-def pause(arguments: argparse.Namespace) -> Answer:
-    settings = from_environment()
+def pause(arguments: argparse.Namespace) -> CommandResult:
+    settings = load_settings()
     with open_store(settings) as store:
         if arguments.list:
-            return Answer(Exit.ACCEPT, texts.listed(in_force(store)))
+            return CommandResult(Exit.ACCEPT, texts.pause_list(list_pauses(store)))
         repository = _repository(arguments)
         suspension = _suspension(arguments, repository)
         if repository is None:
-            store.switches.pause_all(suspension)
-            return Answer(Exit.ACCEPT, texts.paused(None, suspension))
-        found = [(one.installation, one.repository) for one in store.records().of_repository(repository).owned]
-        found = found or _at_github(settings, repository)
+            store.pauses.pause_all(suspension)
+            return CommandResult(Exit.ACCEPT, texts.paused_message(None, suspension))
+        found = [(one.installation, one.repository) for one in store.records().find_holdings(repository).owned]
+        found = found or _find_at_github(settings, repository)
         if isinstance(found, str):
-            return Answer(Exit.USAGE, found)
+            return CommandResult(Exit.USAGE, found)
         for one in found:
-            store.switches.pause(*one, suspension)
-        return Answer(Exit.ACCEPT, texts.paused(repository, suspension))
+            store.pauses.pause(*one, suspension)
+        return CommandResult(Exit.ACCEPT, texts.paused_message(repository, suspension))
 
 
-def _at_github(settings: Settings, repository: str) -> list[tuple[InstallationId, RepositoryId]] | str:
+def _find_at_github(settings: Settings, repository: str) -> list[tuple[InstallationId, RepositoryId]] | str:
     """The numbers of one of which nothing was heard yet; or why it can't be paused."""
-    from worker.adapters.github.one_repository import numbers
+    from worker.adapters.github.one_repository import find_numbers
 
     try:
-        found = numbers(settings, SystemClock(), repository)
+        found = find_numbers(settings, SystemClock(), repository)
     except AssayError as error:
-        return texts.not_asked(repository, str(error))
-    return texts.not_seen(repository) if found is None else [(found.installation, found.repository)]
+        return texts.github_not_reached(repository, str(error))
+    return texts.not_installed(repository) if found is None else [(found.installation, found.repository)]
 
 
-def resume(arguments: argparse.Namespace) -> Answer:
-    with open_store(from_environment()) as store:
+def resume(arguments: argparse.Namespace) -> CommandResult:
+    with open_store(load_settings()) as store:
         repository = _repository(arguments)
         if repository is None:
-            was = store.switches.resume_all()
-            return Answer(Exit.ACCEPT, texts.resumed(None) if was else texts.not_paused(None))
-        owned = store.records().of_repository(repository).owned
+            was = store.pauses.resume_all()
+            return CommandResult(Exit.ACCEPT, texts.resumed_message(None) if was else texts.not_paused_message(None))
+        owned = store.records().find_holdings(repository).owned
         if not owned:
-            return Answer(Exit.USAGE, texts.unknown(repository))
-        were = [store.switches.resume(one.installation, one.repository) for one in owned]
-        return Answer(Exit.ACCEPT, texts.resumed(repository) if any(were) else texts.not_paused(repository))
+            return CommandResult(Exit.USAGE, texts.unknown_repository(repository))
+        were = [store.pauses.resume(one.installation, one.repository) for one in owned]
+        return CommandResult(
+            Exit.ACCEPT, texts.resumed_message(repository) if any(were) else texts.not_paused_message(repository)
+        )
 
 
-def in_force(store: Store) -> tuple[texts.Listed, ...]:
+def list_pauses(store: Store) -> tuple[texts.ListedPause, ...]:
     """All pauses, for people to read."""
-    return tuple(texts.Listed(one.suspension, one.is_everywhere) for one in store.switches.in_force())
+    return tuple(texts.ListedPause(one.suspension, one.is_everywhere) for one in store.pauses.list_pauses())
 
 
 def _repository(arguments: argparse.Namespace) -> str | None:
@@ -74,7 +76,7 @@ def _repository(arguments: argparse.Namespace) -> str | None:
     return named[0] if named else None
 
 
-def _suspension(arguments: argparse.Namespace, repository: str | None) -> Suspension:
+def _suspension(arguments: argparse.Namespace, repository: str | None) -> JudgingPause:
     now = SystemClock().now()
     reason = one_line(arguments.reason or "")
     if repository is None and not (arguments.until and reason):
@@ -85,11 +87,11 @@ def _suspension(arguments: argparse.Namespace, repository: str | None) -> Suspen
     if len(reason) > LONGEST_REASON:
         raise InputError(f"The reason has {len(reason)} characters. Say it in {LONGEST_REASON}.")
     try:
-        until = end_of(arguments.until, now) if arguments.until else None
+        until = parse_end(arguments.until, now) if arguments.until else None
     except UntilError as error:
         raise InputError(f"--until: {error}") from error
     by = one_line(arguments.by or _user())[:LONGEST_NAME]
-    return Suspension(by=by, at=now, until=until, reason=reason, repository=repository)
+    return JudgingPause(by=by, at=now, until=until, reason=reason, repository=repository)
 
 
 def _user() -> str:

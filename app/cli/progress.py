@@ -10,11 +10,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final
 
-EVERY_S: Final = 10.0
+INTERVAL_S: Final = 10.0
 
 
 @contextmanager
-def counted(total: int, unit: str) -> Generator[Callable[[int], None]]:
+def show_count(total: int, unit: str) -> Generator[Callable[[int], None]]:
     """Yields what is told how many are done."""
     if sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm  # a pipe needs none
@@ -32,18 +32,18 @@ def counted(total: int, unit: str) -> Generator[Callable[[int], None]]:
         nonlocal done
         done = now
 
-    with lines(lambda seconds: f"{done} of {total} {unit}s, {seconds:.0f} s"):
+    with show_elapsed(lambda seconds: f"{done} of {total} {unit}s, {seconds:.0f} s"):
         yield tell
 
 
 @contextmanager
-def lines(words: Callable[[float], str]) -> Generator[None]:
-    """Print a line every ten seconds; *words* gets the seconds that have passed."""
+def show_elapsed(message: Callable[[float], str]) -> Generator[None]:
+    """Print a line every ten seconds; *message* gets the seconds that have passed."""
     is_over, began = threading.Event(), time.monotonic()
 
     def tell() -> None:
-        while not is_over.wait(EVERY_S):
-            print(f"assay: {words(time.monotonic() - began)}", file=sys.stderr, flush=True)
+        while not is_over.wait(INTERVAL_S):
+            print(f"assay: {message(time.monotonic() - began)}", file=sys.stderr, flush=True)
 
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()

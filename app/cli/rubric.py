@@ -9,104 +9,111 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from app.cli.exit_codes import Answer, Exit
-from app.cli.page import page
-from worker.adapters.redis.rubrics import differ_unsaid
+from app.cli.exit_codes import CommandResult, Exit
+from app.cli.page import terminal_page
+from worker.adapters.redis.rubrics import is_version_reused
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.outcomes import STRENGTHS
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import SubjectKind
-from worker.domain.window import WindowError, window
-from worker.dossier.parser_sandbox import tasting
+from worker.domain.window import WindowError, parse_window
+from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import AssayError, InputError, RubricRefused
-from worker.evaluation.differing import Compared, heard
-from worker.evaluation.rubric_diff import OnRecord, Rubrics
-from worker.evaluation.stats.figures import wilson
-from worker.evaluation.stats.truth import bore_out
-from worker.evaluation.supersession import Wanted
-from worker.evaluation.texts.rubric import Agreement, Differing, Part, checked, differing, promoted
+from worker.evaluation.rubric_comparison import ComparedChange, count_agreement
+from worker.evaluation.rubric_diff import RubricDiff, RubricPair
+from worker.evaluation.stats.figures import wilson_interval
+from worker.evaluation.stats.ground_truth import is_borne_out
+from worker.evaluation.supersession import RejudgeSelection
+from worker.evaluation.texts.rubric import (
+    RubricDifferences,
+    ShareWithInterval,
+    StrengthAgreement,
+    differences_text,
+    promotion_text,
+    rubric_ok_text,
+)
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.settings import from_environment
-from worker.signals.registry import NAMES
+from worker.settings import load_settings
+from worker.signals.registry import REGISTERED_NAMES
 
-SHIPPED: Final = "default"
+SHIPPED_NAME: Final = "default"
 
 
-def rubric(arguments: argparse.Namespace) -> Answer:
+def rubric(arguments: argparse.Namespace) -> CommandResult:
     """What was asked for."""
-    return ANSWERS[arguments.answer](arguments)
+    return SUBCOMMANDS[arguments.answer](arguments)
 
 
-def check(arguments: argparse.Namespace) -> Answer:
+def check(arguments: argparse.Namespace) -> CommandResult:
     """Read a rubric strictly: what is wrong is named by its path."""
     read = _rubric(arguments.file)
     try:
-        with open_store(from_environment()) as store:
+        with open_store(load_settings()) as store:
             store.rubrics.refusal(load_rubric())  # what ships with Assay says first what its version stands for
-            refusal = store.rubrics.look(read, arguments.file)
+            refusal = store.rubrics.check(read, arguments.file)
     except AssayError as error:  # it can be read all the same, and that is what was asked
-        return Answer(
-            Exit.ACCEPT, checked(read, arguments.file, f"Its version was not compared with the store's: {error}")
+        return CommandResult(
+            Exit.ACCEPT, rubric_ok_text(read, arguments.file, f"Its version was not compared with the store's: {error}")
         )
-    return Answer(Exit.ACCEPT if refusal is None else Exit.USAGE, checked(read, arguments.file, refusal))
+    return CommandResult(Exit.ACCEPT if refusal is None else Exit.USAGE, rubric_ok_text(read, arguments.file, refusal))
 
 
-def diff(arguments: argparse.Namespace) -> Answer:
+def diff(arguments: argparse.Namespace) -> CommandResult:
     """Which recorded changes two rubrics decide otherwise."""
-    rubrics = Rubrics(_rubric(arguments.before), _rubric(arguments.now))
+    rubrics = RubricPair(_rubric(arguments.before), _rubric(arguments.now))
     try:
-        span = window(arguments.since, arguments.until, SystemClock().now())
+        span = parse_window(arguments.since, arguments.until, SystemClock().now())
     except WindowError as error:
         raise InputError(str(error)) from error
     names, prompts = _names(rubrics, arguments), _prompts(arguments.prompt)
-    with tasting(), open_store(from_environment()) as store:
-        _must_be_what_they_say(rubrics, arguments, store)
-        record = OnRecord(store, Wanted(SubjectKind.SUBMISSION, span, ""), rubrics, prompts)
+    with sandboxed_parsing(), open_store(load_settings()) as store:
+        _check_versions(rubrics, arguments, store)
+        record = RubricDiff(store, RejudgeSelection(SubjectKind.SUBMISSION, span, ""), rubrics, prompts)
         rows = list(record.rows())
-    one = Differing(
+    one = RubricDifferences(
         before=names[0],
         now=names[1],
         compared=len(rows),
         by_record=sum(row.model is not None for row in rows),
         left_out=record.left_out,
-        changes=tuple(row for row in rows if row.differs),
+        changes=tuple(row for row in rows if row.is_different),
         asked=tuple(row for row in rows if row.is_asked_otherwise),
-        moved=sum(not row.differs and row.before.score != row.now.score for row in rows),
+        moved=sum(not row.is_different and row.before.score != row.now.score for row in rows),
         agreement=_agreement(rows),
-        unread=record.survey.unread,
+        unread=record.survey.unread_count,
         by_prompts=prompts is not None,
     )
-    return Answer(Exit.ACCEPT, _json(one) if arguments.json else differing(one, page()))
+    return CommandResult(Exit.ACCEPT, _json(one) if arguments.json else differences_text(one, terminal_page()))
 
 
-def promote(arguments: argparse.Namespace) -> Answer:
+def promote(arguments: argparse.Namespace) -> CommandResult:
     """Let a signal reject alone again; its rejects are counted from now on."""
-    if arguments.signal not in NAMES:
+    if arguments.signal not in REGISTERED_NAMES:
         raise InputError(f'"{arguments.signal}" is no signal. All of them: docs/signals.md.')
-    with open_store(from_environment()) as store:
+    with open_store(load_settings()) as store:
         was_demoted = store.demotions.promote(InstallationId(arguments.installation), arguments.signal)
-    return Answer(Exit.ACCEPT, promoted(arguments.signal, arguments.installation, was_demoted=was_demoted))
+    return CommandResult(Exit.ACCEPT, promotion_text(arguments.signal, arguments.installation, was_demoted=was_demoted))
 
 
 def _rubric(name: str) -> Rubric:
-    return load_rubric(None if name == SHIPPED else Path(name))
+    return load_rubric(None if name == SHIPPED_NAME else Path(name))
 
 
-def _must_be_what_they_say(rubrics: Rubrics, arguments: argparse.Namespace, store: Store) -> None:
+def _check_versions(rubrics: RubricPair, arguments: argparse.Namespace, store: Store) -> None:
     """Raises RubricRefused where a version stands for another content: verdicts that name it would be told as this one's."""
     known = store.rubrics
     known.refusal(load_rubric())  # what ships with Assay says first what its version stands for
     for read, name in zip(rubrics, (arguments.before, arguments.now), strict=True):
-        if refusal := known.look(read, name):
+        if refusal := known.check(read, name):
             raise RubricRefused(refusal)
-    if differ_unsaid(*rubrics):
+    if is_version_reused(*rubrics):
         said = f'both say "{rubrics.now.id}" {rubrics.now.version}, and are not the same: raise the version of one.'
         raise RubricRefused(f"{arguments.before} and {arguments.now} {said}")
 
 
-def _names(rubrics: Rubrics, arguments: argparse.Namespace) -> tuple[str, str]:
+def _names(rubrics: RubricPair, arguments: argparse.Namespace) -> tuple[str, str]:
     """By their ids and versions; where these are the same, by what was typed."""
     before, now = (f"{one.id} {one.version}" for one in rubrics)
     if arguments.prompt:
@@ -119,40 +126,44 @@ def _prompts(candidate: str | None) -> tuple[str, str] | None:
     return (load_prompt().version, load_prompt(Path(candidate)).version) if candidate else None
 
 
-def _agreement(rows: list[Compared]) -> tuple[Agreement, ...]:
-    found = heard(rows, {kind.value: strength.value for kind, strength in STRENGTHS.items()}, bore_out)
+def _agreement(rows: list[ComparedChange]) -> tuple[StrengthAgreement, ...]:
+    found = count_agreement(rows, {kind.value: strength.value for kind, strength in STRENGTHS.items()}, is_borne_out)
     return tuple(
-        Agreement(one.strength, *(Part(*counts, wilson(*counts)) for counts in (one.before, one.now))) for one in found
+        StrengthAgreement(
+            one.strength, *(ShareWithInterval(*counts, wilson_interval(*counts)) for counts in (one.before, one.now))
+        )
+        for one in found
     )
 
 
-def _json(one: Differing) -> str:
+def _json(difference: RubricDifferences) -> str:
     said = {
-        "before": one.before,
-        "now": one.now,
-        "compared": one.compared,
-        "by_record": one.by_record,
-        "left_out": one.left_out,
-        "unread": one.unread,
-        "changes": [_row(row) for row in one.changes],
-        "asked_otherwise": [_row(row) for row in one.asked],
-        "moved": one.moved,
+        "before": difference.before,
+        "now": difference.now,
+        "compared": difference.compared,
+        "by_record": difference.by_record,
+        "left_out": difference.left_out,
+        "unread": difference.unread,
+        "changes": [_row(row) for row in difference.changes],
+        "asked_otherwise": [_row(row) for row in difference.asked],
+        "moved": difference.moved,
         "agreement": [
-            {"strength": each.strength, "before": _part(each.before), "now": _part(each.now)} for each in one.agreement
+            {"strength": each.strength, "before": _part(each.before), "now": _part(each.now)}
+            for each in difference.agreement
         ],
     }
     return f"{json.dumps(said, indent=2)}\n"
 
 
-def _row(row: Compared) -> dict[str, object]:
+def _row(row: ComparedChange) -> dict[str, object]:
     return {**row._asdict(), "before": row.before._asdict(), "now": row.now._asdict()}
 
 
-def _part(part: Part) -> dict[str, object]:
+def _part(part: ShareWithInterval) -> dict[str, object]:
     return {"hits": part.hits, "of": part.of, "interval": part.interval}
 
 
-ANSWERS: Final[Mapping[str, Callable[[argparse.Namespace], Answer]]] = {
+SUBCOMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], CommandResult]]] = {
     "check": check,
     "diff": diff,
     "promote": promote,

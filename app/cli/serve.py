@@ -7,38 +7,38 @@ ends with it, however that one ended.
 import argparse
 import signal
 
-from app.cli.exit_codes import Answer, Exit
-from worker.lifeline import die_with_parent
-from worker.settings import Settings, from_environment, malformed
+from app.cli.exit_codes import CommandResult, Exit
+from worker.parent_death_signal import die_with_parent
+from worker.settings import Settings, load_settings, malformed_setting
 
 
-def serve(arguments: argparse.Namespace) -> Answer:
+def serve(arguments: argparse.Namespace) -> CommandResult:
     """Run the web door until it is told to stop. Without an App, it serves the page that creates one."""
-    settings = _ready(arguments.end_with)
+    settings = _prepare(arguments.end_with)
     require_usable_app(settings, is_needed=False)
     from app.web.asgi import run_web
 
     run_web(settings)
-    return Answer(Exit.ACCEPT)
+    return CommandResult(Exit.ACCEPT)
 
 
-def work(arguments: argparse.Namespace) -> Answer:
+def work(arguments: argparse.Namespace) -> CommandResult:
     """Run dispatcher and worker until they are told to stop."""
-    settings = _ready(arguments.end_with)
+    settings = _prepare(arguments.end_with)
     require_usable_app(settings)
     from worker.__main__ import run_work
     from worker.log import log_json
 
     log_json(settings.log_level)
     run_work(settings)
-    return Answer(Exit.ACCEPT)
+    return CommandResult(Exit.ACCEPT)
 
 
-def _ready(end_with: int | None) -> Settings:
+def _prepare(end_with: int | None) -> Settings:
     """The settings, before anything is started or loaded. Raises SettingError where one is missing."""
     if end_with is not None:
         die_with_parent(end_with, signal.SIGTERM)
-    return from_environment()
+    return load_settings()
 
 
 def require_usable_app(settings: Settings, *, is_needed: bool = True) -> None:
@@ -53,4 +53,6 @@ def require_usable_app(settings: Settings, *, is_needed: bool = True) -> None:
         try:
             load_pem_private_key(key.get_secret_value().encode(), password=None)
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-            raise malformed("ASSAY_APP_PRIVATE_KEY", f"holds a key (number {position}) that is damaged") from error
+            raise malformed_setting(
+                "ASSAY_APP_PRIVATE_KEY", f"holds a key (number {position}) that is damaged"
+            ) from error

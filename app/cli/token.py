@@ -5,34 +5,44 @@ Does not show a token twice. Invariant: a token opens the installations that wer
 
 import argparse
 
-from app.cli.exit_codes import Answer, Exit
+from app.cli.exit_codes import CommandResult, Exit
 from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
-from worker.publishing.texts.token import created, listed, name_taken, no_such_name, revoked
-from worker.settings import from_environment
+from worker.publishing.texts.token import (
+    created_message,
+    name_taken_message,
+    revoked_message,
+    token_list,
+    unknown_name_message,
+)
+from worker.settings import load_settings
 
 
-def token(arguments: argparse.Namespace) -> Answer:
-    return {"create": create, "list": list_all, "revoke": revoke}[arguments.action](arguments)
+def token(arguments: argparse.Namespace) -> CommandResult:
+    return {"create": create, "list": list_tokens, "revoke": revoke}[arguments.action](arguments)
 
 
-def create(arguments: argparse.Namespace) -> Answer:
+def create(arguments: argparse.Namespace) -> CommandResult:
     """Make a token and print it, once."""
     numbers = frozenset(InstallationId(one) for one in arguments.installation)
-    with open_store(from_environment()) as store:
+    with open_store(load_settings()) as store:
         token = store.tokens().create(arguments.name, numbers, SystemClock().now())
     if token is None:
-        return Answer(Exit.USAGE, name_taken(arguments.name))
-    return Answer(Exit.ACCEPT, created(arguments.name, token, numbers))
+        return CommandResult(Exit.USAGE, name_taken_message(arguments.name))
+    return CommandResult(Exit.ACCEPT, created_message(arguments.name, token, numbers))
 
 
-def list_all(_: argparse.Namespace) -> Answer:
-    with open_store(from_environment()) as store:
-        return Answer(Exit.ACCEPT, listed(store.tokens().grants()))
+def list_tokens(_: argparse.Namespace) -> CommandResult:
+    with open_store(load_settings()) as store:
+        return CommandResult(Exit.ACCEPT, token_list(store.tokens().grants()))
 
 
-def revoke(arguments: argparse.Namespace) -> Answer:
-    with open_store(from_environment()) as store:
+def revoke(arguments: argparse.Namespace) -> CommandResult:
+    with open_store(load_settings()) as store:
         is_gone = store.tokens().revoke(arguments.name)
-    return Answer(Exit.ACCEPT, revoked(arguments.name)) if is_gone else Answer(Exit.USAGE, no_such_name(arguments.name))
+    return (
+        CommandResult(Exit.ACCEPT, revoked_message(arguments.name))
+        if is_gone
+        else CommandResult(Exit.USAGE, unknown_name_message(arguments.name))
+    )

@@ -19,31 +19,31 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import IO, Any, Final, cast
 
-from app.cli.exit_codes import Answer, Exit
+from app.cli.exit_codes import CommandResult, Exit
 from app.cli.serve import require_usable_app
-from worker.adapters.redis.embedded_server import Role
-from worker.adapters.redis.store import attached, open_store
-from worker.settings import Settings, environment, from_environment
+from worker.adapters.redis.embedded_server import FolderRole
+from worker.adapters.redis.store import open_store, with_store_url
+from worker.settings import Settings, environment, load_settings
 
-SOON_S: Final = 10.0
+MIN_UPTIME_S: Final = 10.0
 """A part that ends sooner than this after its start would only end again."""
-DOOR_S: Final = 15.0
+WEB_STOP_S: Final = 15.0
 """How long the door may take to answer what it has taken."""
 WORK_MARGIN_S: Final = 15.0
 """On top of what the worker itself allows its judges: it has to stop them."""
-AT_ONCE_S: Final = 5.0
-STOPPING: Final = {int(signal.SIGINT), int(signal.SIGTERM)}
+FORCED_STOP_S: Final = 5.0
+STOP_SIGNALS: Final = {int(signal.SIGINT), int(signal.SIGTERM)}
 
 
-def up(_: argparse.Namespace) -> Answer:
+def up(_: argparse.Namespace) -> CommandResult:
     """Run until told to stop: 130 after Ctrl-C, 0 after SIGTERM. Without an App, only the door, which creates one."""
-    settings = from_environment()
+    settings = load_settings()
     require_usable_app(settings, is_needed=False)
-    with signals() as inbox, open_store(settings, Role.OWNER) as store:
-        return Answer(Supervisor(attached(settings, store), inbox).run())
+    with open_signal_pipe() as inbox, open_store(settings, FolderRole.OWNER) as store:
+        return CommandResult(Supervisor(with_store_url(settings, store), inbox).run())
 
 
-def below(settings: Settings) -> dict[str, str]:
+def child_environment(settings: Settings) -> dict[str, str]:
     """The environment of the parts: ours, with the store that is open here."""
     url = settings.redis_url.get_secret_value() if settings.redis_url else ""
     keys = " ".join(key.get_secret_value() for key in settings.store_keys)
@@ -51,7 +51,7 @@ def below(settings: Settings) -> dict[str, str]:
 
 
 @contextmanager
-def signals() -> Generator[int]:
+def open_signal_pipe() -> Generator[int]:
     """A pipe that gets one byte, the signal's number, for each SIGINT, SIGTERM and SIGCHLD."""
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -73,15 +73,15 @@ def _wake(_number: int, _frame: FrameType | None) -> None:
 
 
 @dataclass
-class Part:
+class ChildProcess:
     """One child process: `assay serve` or `assay work`."""
 
     name: str
     environ: Mapping[str, str]
-    patience_s: float
+    stop_timeout_s: float
     output: int | None
     process: "subprocess.Popen[bytes]" = field(init=False)
-    started: float = field(init=False)
+    started_at: float = field(init=False)
 
     def start(self) -> None:
         """In a session of its own: Ctrl-C is for us to pass on, in order."""
@@ -89,9 +89,9 @@ class Part:
         self.process = subprocess.Popen(  # noqa: S603 - our own program
             command, stdin=subprocess.DEVNULL, stdout=self.output, env=self.environ, start_new_session=True
         )
-        self.started = time.monotonic()
+        self.started_at = time.monotonic()
 
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
         return self.process.poll() is not None
 
 
@@ -99,12 +99,12 @@ class Supervisor:
     """Keeps both parts running, passes on what the door says, stops them in order."""
 
     def __init__(self, settings: Settings, inbox: int) -> None:
-        environ = below(settings)
-        self._door = Part("serve", environ, DOOR_S, subprocess.PIPE)
-        self._work = Part("work", environ, settings.timing.stop_grace + WORK_MARGIN_S, None)
-        self._parts = (self._door,) if settings.app is None else (self._door, self._work)
+        environ = child_environment(settings)
+        self._web = ChildProcess("serve", environ, WEB_STOP_S, subprocess.PIPE)
+        self._work = ChildProcess("work", environ, settings.timing.stop_grace + WORK_MARGIN_S, None)
+        self._parts = (self._web,) if settings.app is None else (self._web, self._work)
         self._inbox = inbox
-        self._said = b""
+        self._partial_line = b""
 
     def run(self) -> int:
         """Until a signal, or until a part can't be kept running."""
@@ -117,7 +117,7 @@ class Supervisor:
             for part in parts:
                 self._stop(part)
 
-    def _watch(self, parts: Sequence[Part]) -> int:
+    def _watch(self, parts: Sequence[ChildProcess]) -> int:
         while True:
             heard = self._listen(None)
             if signal.SIGINT in heard:
@@ -125,37 +125,37 @@ class Supervisor:
             if signal.SIGTERM in heard:
                 return Exit.ACCEPT
             for part in parts:
-                if part.is_over() and (code := self._restart(part)) is not None:
+                if part.has_ended() and (code := self._restart(part)) is not None:
                     return code
 
-    def _restart(self, part: Part) -> int | None:
+    def _restart(self, part: ChildProcess) -> int | None:
         """Start a part again that had been running for a while. The exit code when there is no use in it."""
         code = part.process.returncode
-        if time.monotonic() - part.started < SOON_S:
+        if time.monotonic() - part.started_at < MIN_UPTIME_S:
             _say(f"`assay {part.name}` ended at its start (exit code {code}); what it says above has to be changed.")
             return Exit.USAGE if code == Exit.USAGE else Exit.FAILED
         _say(f"`assay {part.name}` ended (exit code {code}) and is started again.")
         part.start()
         return None
 
-    def _stop(self, part: Part) -> None:
+    def _stop(self, part: ChildProcess) -> None:
         """Let it finish what it has begun. Told again, it is told again; too late, it goes at once."""
-        if part.is_over():
+        if part.has_ended():
             return
         _say(f"Stopping `assay {part.name}`. Ctrl-C again to stop it at once.")
         part.process.terminate()
-        limit = time.monotonic() + part.patience_s
-        while not part.is_over() and (left := limit - time.monotonic()) > 0:
-            if STOPPING & set(self._listen(left)):
+        limit = time.monotonic() + part.stop_timeout_s
+        while not part.has_ended() and (left := limit - time.monotonic()) > 0:
+            if STOP_SIGNALS & set(self._listen(left)):
                 part.process.terminate()
-                limit = min(limit, time.monotonic() + AT_ONCE_S)
-        if not part.is_over():
+                limit = min(limit, time.monotonic() + FORCED_STOP_S)
+        if not part.has_ended():
             part.process.kill()
             part.process.wait()
 
     def _listen(self, timeout_s: float | None) -> bytes:
         """The signals that came, by number; meanwhile what the door says is passed on."""
-        says = self._door.process.stdout
+        says = self._web.process.stdout
         sources = [self._inbox, says] if says and not says.closed else [self._inbox]
         ready, _, _ = select.select(sources, [], [], timeout_s)
         if says in ready:
@@ -169,18 +169,18 @@ class Supervisor:
             return
         sys.stdout.buffer.write(said)
         sys.stdout.flush()
-        *lines, self._said = (self._said + said).split(b"\n")
+        *lines, self._partial_line = (self._partial_line + said).split(b"\n")
         for line in lines:
-            if url := listening_at(line):
-                _say(f"{self._what_now(url)} Ctrl-C stops Assay.")
+            if url := parse_listening_url(line):
+                _say(f"{self._next_step(url)} Ctrl-C stops Assay.")
 
-    def _what_now(self, url: str) -> str:
+    def _next_step(self, url: str) -> str:
         if len(self._parts) > 1:
             return f"Deliveries go to {url}/github/webhooks."
         return f"Open {url}/setup and enter the token above. Then start Assay again, with what that page gives you."
 
 
-def listening_at(line: bytes) -> str | None:
+def parse_listening_url(line: bytes) -> str | None:
     """The address in the door's line that says that it listens."""
     try:
         said = json.loads(line)
@@ -192,5 +192,5 @@ def listening_at(line: bytes) -> str | None:
     return str(fields.get("url")) if fields.get("event") == "listening" else None
 
 
-def _say(words: str) -> None:
-    print(f"assay: {words}", file=sys.stderr, flush=True)
+def _say(message: str) -> None:
+    print(f"assay: {message}", file=sys.stderr, flush=True)

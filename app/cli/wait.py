@@ -15,49 +15,51 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
-from app.cli.exit_codes import Answer, Exit
-from app.cli.page import page
+from app.cli.exit_codes import CommandResult, Exit
+from app.cli.page import terminal_page
 from worker.domain.pattern import pattern
 from worker.errors import InputError, Unavailable
-from worker.publishing.texts.awaited import awaited_words
-from worker.settings import ServerAccess, Settings, from_environment, missing
+from worker.publishing.texts.wait_status import wait_status_text
+from worker.settings import ServerAccess, Settings, load_settings, missing_setting
 
-PLACE: Final = pattern(r"([^/\s@]{1,200}/[^/\s@]{1,200})@([0-9a-fA-F]{40})")
-ASKED_S: Final = 30
+COMMIT_NAME: Final = pattern(r"([^/\s@]{1,200}/[^/\s@]{1,200})@([0-9a-fA-F]{40})")
+MAX_REQUEST_S: Final = 30
 """How long one question to the server waits: proxies cut longer ones."""
-PAUSE_S: Final = 2.0
-CODES: Final = {"accept": Exit.ACCEPT, "reject": Exit.REJECT, "abstain": Exit.ABSTAIN}
+POLL_PAUSE_S: Final = 2.0
+EXIT_CODES: Final = {"accept": Exit.ACCEPT, "reject": Exit.REJECT, "abstain": Exit.ABSTAIN}
 
-Ask = Callable[[float], dict[str, Any]]
+FetchStatus = Callable[[float], dict[str, Any]]
 
 
-def wait(arguments: argparse.Namespace) -> Answer:
+def wait(arguments: argparse.Namespace) -> CommandResult:
     """0 accept, 1 reject, 3 for all else: not judged, overridden, superseded, none coming, or pending when the time is up."""
-    found = PLACE.fullmatch(arguments.commit)
+    found = COMMIT_NAME.fullmatch(arguments.commit)
     if found is None:
         raise InputError(f'"{arguments.commit}": expected OWNER/REPO@SHA, with all 40 characters of the commit id.')
-    settings = from_environment()
+    settings = load_settings()
     repository, sha = found[1], found[2].lower()
-    answer = _until(asking(settings, repository, sha), arguments.timeout, _tell)
+    answer = _poll_until(status_source(settings, repository, sha), arguments.timeout, _print_status)
     verdict = answer["verdict"]
     is_overridden = answer.get("overridden_by") is not None  # a server of an earlier version tells of none
-    code = Exit.ABSTAIN if verdict is None or is_overridden else CODES[verdict["decision"]]
-    return Answer(code, f"{json.dumps(answer, indent=2)}\n" if arguments.json else awaited_words(answer, page()))
+    code = Exit.ABSTAIN if verdict is None or is_overridden else EXIT_CODES[verdict["decision"]]
+    return CommandResult(
+        code, f"{json.dumps(answer, indent=2)}\n" if arguments.json else wait_status_text(answer, terminal_page())
+    )
 
 
-def asking(settings: Settings, repository: str, sha: str) -> Ask:
+def status_source(settings: Settings, repository: str, sha: str) -> FetchStatus:
     """Whom to ask: the server of ASSAY_SERVER, or the records that this machine's settings lead to."""
     if settings.server is not None:
-        return _Remote(settings.server, repository, sha)
-    return _Local(settings, repository, sha)
+        return _RemoteSource(settings.server, repository, sha)
+    return _LocalSource(settings, repository, sha)
 
 
-def _tell(answer: Mapping[str, Any]) -> None:
+def _print_status(answer: Mapping[str, Any]) -> None:
     """Say what is known before the wait begins."""
-    print(awaited_words(answer, page()), file=sys.stderr, end="", flush=True)
+    print(wait_status_text(answer, terminal_page()), file=sys.stderr, end="", flush=True)
 
 
-def _until(ask: Ask, seconds: float, tell: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
+def _poll_until(ask: FetchStatus, seconds: float, tell: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
     """Ask until there is nothing to wait for, or the time is up; *tell* what is known where there is something to wait for.
 
     Raises Unavailable when nobody ever answered.
@@ -66,9 +68,9 @@ def _until(ask: Ask, seconds: float, tell: Callable[[Mapping[str, Any]], None]) 
     while True:
         left = max(0.0, until - time.monotonic())
         try:
-            answer = ask(min(left, ASKED_S) if is_told else 0.0)
+            answer = ask(min(left, MAX_REQUEST_S) if is_told else 0.0)
         except Unavailable:
-            if left <= PAUSE_S:
+            if left <= POLL_PAUSE_S:
                 raise
         else:
             is_known = answer["number"] is not None
@@ -79,10 +81,10 @@ def _until(ask: Ask, seconds: float, tell: Callable[[Mapping[str, Any]], None]) 
                 is_told = True
                 continue
         # records don't call back, and a server that is away does not say when it is there again: so look, pause, look
-        time.sleep(min(PAUSE_S, max(0.0, until - time.monotonic())))
+        time.sleep(min(POLL_PAUSE_S, max(0.0, until - time.monotonic())))
 
 
-class _Local:
+class _LocalSource:
     """The records here."""
 
     def __init__(self, settings: Settings, repository: str, sha: str) -> None:
@@ -90,23 +92,25 @@ class _Local:
 
     def __call__(self, _: float) -> dict[str, Any]:
         from worker.adapters.redis.store import open_store
-        from worker.adapters.redis.wait_status import seen_pulls
-        from worker.domain.check.wait_status import awaited
-        from worker.evaluation.stats.evaluations import shown
+        from worker.adapters.redis.wait_status import find_seen_pulls
+        from worker.domain.check.wait_status import find_wait_status
+        from worker.evaluation.stats.evaluations import wait_answer
 
         with open_store(self._settings) as store:
-            return shown(
-                awaited(seen_pulls(store, self._repository, self._sha), self._sha), self._repository, self._sha
+            return wait_answer(
+                find_wait_status(find_seen_pulls(store, self._repository, self._sha), self._sha),
+                self._repository,
+                self._sha,
             )
 
 
-class _Remote:
+class _RemoteSource:
     """A running Assay, asked over HTTP."""
 
     def __init__(self, server: ServerAccess, repository: str, sha: str) -> None:
         self._url = f"{server.url.rstrip('/')}/api/verdicts/{urllib.parse.quote(repository)}/{sha}"
         if server.token is None:
-            raise missing("ASSAY_TOKEN")
+            raise missing_setting("ASSAY_TOKEN")
         self._headers = {"Authorization": f"Bearer {server.token.get_secret_value()}", "User-Agent": "assay-wait"}
 
     def __call__(self, seconds: float) -> dict[str, Any]:
@@ -118,12 +122,12 @@ class _Remote:
         except urllib.error.HTTPError as error:
             if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise Unavailable("the server", f"answers {error.code}") from error
-            raise InputError(f"The server refuses ({error.code}): {_words(error)}") from error
+            raise InputError(f"The server refuses ({error.code}): {_error_message(error)}") from error
         except (OSError, ValueError) as error:
             raise Unavailable("the server", f"does not answer ({type(error).__name__})") from error
 
 
-def _words(error: urllib.error.HTTPError) -> str:
+def _error_message(error: urllib.error.HTTPError) -> str:
     try:
         return str(json.load(error)["error"])
     except (OSError, ValueError, KeyError, TypeError):

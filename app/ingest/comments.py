@@ -9,29 +9,29 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from app.ingest.event_types import CommandGiven, Fact, Ignored, PersonSpoke
+from app.ingest.event_types import CommandIssued, FrozenEvent, Ignored, PersonCommented
 from app.ingest.payloads import (
-    Account,
     Comment,
     CommentPayload,
     Delivery,
     LineCommentPayload,
+    PayloadAccount,
     ReviewPayload,
 )
 from app.ingest.pull_request import pull_ref
-from app.ingest.slash_commands import Command, CommandError, parse_command
+from app.ingest.slash_commands import CommandError, ParsedCommand, parse_command
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import CommandName, PullRef, ReviewRef
 
-DECIDED: Final = {"approved": CommandName.APPROVED, "changes_requested": CommandName.CHANGES}
+REVIEW_DECISIONS: Final = {"approved": CommandName.APPROVED, "changes_requested": CommandName.CHANGES}
 """What a review says by itself: a code owner's is the way back from a verdict that needs a person."""
 
 
-GHOST: Final = Account(login="ghost", type="User")
+GHOST: Final = PayloadAccount(login="ghost", type="User")
 """As GitHub names an account that is gone."""
 
 
-class Said(Fact, frozen=True, kw_only=True):
+class WrittenText(FrozenEvent, frozen=True, kw_only=True):
     """Something that somebody wrote at a pull request, wherever. `comment_id` None: in a review's own text."""
 
     pull: PullRef
@@ -42,66 +42,68 @@ class Said(Fact, frozen=True, kw_only=True):
     in_review: bool = False
     head_sha: Sha | None = None
     review: ReviewRef | None = None
-    said_at: datetime | None = None
+    written_at: datetime | None = None
 
 
-def commented(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
+def on_comment_created(delivery: Delivery) -> CommandIssued | PersonCommented | Ignored:
     payload = delivery.read(CommentPayload)
     if ignored := _not_for_us(payload, delivery):
         return ignored
-    said = _said(payload, payload.issue.number)
-    return _command(said, payload.comment.body) or _heard(said)
+    said = _written_text(payload, payload.issue.number)
+    return _command(said, payload.comment.body) or _person_commented(said)
 
 
-def comment_edited(delivery: Delivery) -> CommandGiven | Ignored:
+def on_comment_edited(delivery: Delivery) -> CommandIssued | Ignored:
     payload = delivery.read(CommentPayload)
     if ignored := _not_for_us(payload, delivery):
         return ignored
-    return _edited(_said(payload, payload.issue.number), payload, payload.comment.body)
+    return _command_of_edit(_written_text(payload, payload.issue.number), payload, payload.comment.body)
 
 
-def line_commented(delivery: Delivery) -> CommandGiven | Ignored:
+def on_line_comment_created(delivery: Delivery) -> CommandIssued | Ignored:
     """What a person says at a line is a part of their review, which is heard as one."""
     payload = delivery.read(LineCommentPayload)
-    if ignored := _not_at_a_line(payload, delivery):
+    if ignored := _not_for_us_at_line(payload, delivery):
         return ignored
-    return _command(_said(payload, payload.pull_request.number), payload.comment.body) or Ignored("part_of_a_review")
+    return _command(_written_text(payload, payload.pull_request.number), payload.comment.body) or Ignored(
+        "part_of_a_review"
+    )
 
 
-def line_comment_edited(delivery: Delivery) -> CommandGiven | Ignored:
+def on_line_comment_edited(delivery: Delivery) -> CommandIssued | Ignored:
     payload = delivery.read(LineCommentPayload)
-    if ignored := _not_at_a_line(payload, delivery):
+    if ignored := _not_for_us_at_line(payload, delivery):
         return ignored
-    return _edited(_said(payload, payload.pull_request.number), payload, payload.comment.body)
+    return _command_of_edit(_written_text(payload, payload.pull_request.number), payload, payload.comment.body)
 
 
-def reviewed(delivery: Delivery) -> CommandGiven | PersonSpoke | Ignored:
+def on_review_submitted(delivery: Delivery) -> CommandIssued | PersonCommented | Ignored:
     payload = delivery.read(ReviewPayload)
     said = _review(payload)
     if isinstance(said, Ignored):
         return said
-    said = replace(said, said_at=_moment(payload.review.submitted_at))
+    said = replace(said, written_at=_parse_time(payload.review.submitted_at))
     command = _command(said, payload.review.body or "")
-    decided = None if said.is_bot else DECIDED.get(payload.review.state)
+    decided = None if said.is_bot else REVIEW_DECISIONS.get(payload.review.state)
     if command is None or decided is None:
-        return command or (_heard(said) if decided is None else _given(said, decided))
+        return command or (_person_commented(said) if decided is None else _command_issued(said, decided))
     return replace(command, decides=decided)
 
 
-def review_edited(delivery: Delivery) -> CommandGiven | Ignored:
+def on_review_edited(delivery: Delivery) -> CommandIssued | Ignored:
     """Its text alone can be edited: what it decided was said when it was submitted."""
     payload = delivery.read(ReviewPayload)
     said = _review(payload)
-    return said if isinstance(said, Ignored) else _edited(said, payload, payload.review.body or "")
+    return said if isinstance(said, Ignored) else _command_of_edit(said, payload, payload.review.body or "")
 
 
-def _review(payload: ReviewPayload) -> Said | Ignored:
+def _review(payload: ReviewPayload) -> WrittenText | Ignored:
     author = payload.review.user
     if author is None:
         return Ignored("no_author")
     if payload.pull_request.state != "open":
         return Ignored("pull_request_closed")
-    return Said(
+    return WrittenText(
         pull=pull_ref(payload, payload.pull_request.number),
         repository=payload.repository.full_name,
         comment_id=None,
@@ -113,13 +115,13 @@ def _review(payload: ReviewPayload) -> Said | Ignored:
     )
 
 
-def dismissed(delivery: Delivery) -> CommandGiven | Ignored:
+def on_review_dismissed(delivery: Delivery) -> CommandIssued | Ignored:
     """Whoever GitHub lets may take a review back, also GitHub itself and also where the pull request is closed."""
     payload = delivery.read(ReviewPayload)
     by, review = payload.sender or GHOST, payload.review
     if review.commit_id is None:
         return Ignored("no_commit")
-    return CommandGiven(
+    return CommandIssued(
         pull=pull_ref(payload, payload.pull_request.number),
         repository=payload.repository.full_name,
         comment_id=None,
@@ -132,21 +134,21 @@ def dismissed(delivery: Delivery) -> CommandGiven | Ignored:
     )
 
 
-def _ref(payload: ReviewPayload, author: Account) -> ReviewRef:
+def _ref(payload: ReviewPayload, author: PayloadAccount) -> ReviewRef:
     return ReviewRef(id=payload.review.id, login=author.login, node_id=payload.review.node_id)
 
 
 def _not_for_us(payload: CommentPayload, delivery: Delivery) -> Ignored | None:
     if payload.issue.pull_request is None:
         return Ignored("not_a_pull_request")
-    return _unheard(payload.comment, payload.issue.state, delivery)
+    return _ignored_comment(payload.comment, payload.issue.state, delivery)
 
 
-def _not_at_a_line(payload: LineCommentPayload, delivery: Delivery) -> Ignored | None:
-    return _unheard(payload.comment, payload.pull_request.state, delivery)
+def _not_for_us_at_line(payload: LineCommentPayload, delivery: Delivery) -> Ignored | None:
+    return _ignored_comment(payload.comment, payload.pull_request.state, delivery)
 
 
-def _unheard(comment: Comment, state: str, delivery: Delivery) -> Ignored | None:
+def _ignored_comment(comment: Comment, state: str, delivery: Delivery) -> Ignored | None:
     if state != "open":
         return Ignored("pull_request_closed")
     if comment.user is None:
@@ -155,70 +157,74 @@ def _unheard(comment: Comment, state: str, delivery: Delivery) -> Ignored | None
     return Ignored("own_comment") if app is not None and app.id == delivery.our_app_id else None
 
 
-def _said(payload: CommentPayload | LineCommentPayload, number: int) -> Said:
+def _written_text(payload: CommentPayload | LineCommentPayload, number: int) -> WrittenText:
     author = payload.comment.user or GHOST
-    return Said(
+    return WrittenText(
         pull=pull_ref(payload, number),
         repository=payload.repository.full_name,
         comment_id=payload.comment.id,
         login=author.login,
         is_bot=is_bot(author),
         in_review=isinstance(payload, LineCommentPayload),
-        said_at=_moment(payload.comment.updated_at),
+        written_at=_parse_time(payload.comment.updated_at),
     )
 
 
-def _moment(told: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     """What is no time says nothing."""
     try:
-        return datetime.fromisoformat(told).astimezone(UTC) if told else None
+        return datetime.fromisoformat(text).astimezone(UTC) if text else None
     except (ValueError, OverflowError):
         return None
 
 
-def _heard(said: Said) -> PersonSpoke | Ignored:
-    return Ignored("bot_comment") if said.is_bot else PersonSpoke(pull=said.pull, repository=said.repository)
+def _person_commented(written: WrittenText) -> PersonCommented | Ignored:
+    return (
+        Ignored("bot_comment") if written.is_bot else PersonCommented(pull=written.pull, repository=written.repository)
+    )
 
 
-def _edited(
-    said: Said, payload: CommentPayload | LineCommentPayload | ReviewPayload, text: str
-) -> CommandGiven | Ignored:
+def _command_of_edit(
+    written: WrittenText, payload: CommentPayload | LineCommentPayload | ReviewPayload, text: str
+) -> CommandIssued | Ignored:
     """The command that was not there before the edit. Who may write may edit others' comments, and speaks for none of them."""
-    if payload.sender is None or payload.sender.login != said.login:
+    if payload.sender is None or payload.sender.login != written.login:
         return Ignored("edited_by_another")
     was = payload.changes.body
     before = None if was is None else was.before or ""
     if before is None or parse_command(before) == parse_command(text):
         return Ignored("no_new_command")
-    return _command(said, text) or Ignored("no_new_command")
+    return _command(written, text) or Ignored("no_new_command")
 
 
-def _command(said: Said, text: str) -> CommandGiven | None:
+def _command(written: WrittenText, text: str) -> CommandIssued | None:
     """What a bot misspells is no command: two bots could go on for ever about it."""
     found = parse_command(text)
-    if found is None or (said.is_bot and isinstance(found, CommandError)):
+    if found is None or (written.is_bot and isinstance(found, CommandError)):
         return None
-    if isinstance(found, Command):
-        return _given(said, found.name, reason=found.reason)
-    return _given(said, found.nearest, misspelt=found.found)
+    if isinstance(found, ParsedCommand):
+        return _command_issued(written, found.name, reason=found.reason)
+    return _command_issued(written, found.nearest, misspelt=found.typed)
 
 
-def _given(said: Said, command: CommandName, reason: str = "", misspelt: str | None = None) -> CommandGiven:
-    return CommandGiven(
-        pull=said.pull,
-        repository=said.repository,
-        comment_id=said.comment_id,
-        login=said.login,
+def _command_issued(
+    written: WrittenText, command: CommandName, reason: str = "", misspelt: str | None = None
+) -> CommandIssued:
+    return CommandIssued(
+        pull=written.pull,
+        repository=written.repository,
+        comment_id=written.comment_id,
+        login=written.login,
         command=command,
         reason=reason,
-        is_bot=said.is_bot,
+        is_bot=written.is_bot,
         misspelt=misspelt,
-        head_sha=said.head_sha,
-        in_review=said.in_review,
-        review=said.review,
-        said_at=said.said_at,
+        head_sha=written.head_sha,
+        in_review=written.in_review,
+        review=written.review,
+        said_at=written.written_at,
     )
 
 
-def is_bot(account: Account) -> bool:
+def is_bot(account: PayloadAccount) -> bool:
     return account.type == "Bot"

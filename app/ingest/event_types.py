@@ -23,18 +23,18 @@ class Ignored:
     reason: str
 
 
-class Fact(Struct, frozen=True, kw_only=True):
+class FrozenEvent(Struct, frozen=True, kw_only=True):
     """Immutable, and closed. Each delivery makes some: a model would take ten times as long."""
 
 
-class PullFact(Fact, frozen=True, kw_only=True):
+class PullEvent(FrozenEvent, frozen=True, kw_only=True):
     """What all events about one pull request have."""
 
     pull: PullRef
     repository: RepositoryName
 
 
-class HeadFact(PullFact, frozen=True, kw_only=True):
+class HeadEvent(PullEvent, frozen=True, kw_only=True):
     """Its head and whose it is, as the delivery said. `author` None: the account is gone.
 
     `base_sha`, `base_ref`: what it is compared with. `is_outside`: opened from a fork by an account
@@ -49,13 +49,13 @@ class HeadFact(PullFact, frozen=True, kw_only=True):
     is_outside: bool = False
 
 
-class PullOpened(HeadFact, frozen=True, kw_only=True):
+class PullOpened(HeadEvent, frozen=True, kw_only=True):
     """`has_case`: its description holds an `assay` block."""
 
     has_case: bool = False
 
 
-class PullPushed(HeadFact, frozen=True, kw_only=True):
+class PullPushed(HeadEvent, frozen=True, kw_only=True):
     """`by_another`: by a person who did not open the pull request. `before`: which commit it led from.
 
     `has_case`: the description holds an `assay` block.
@@ -66,23 +66,23 @@ class PullPushed(HeadFact, frozen=True, kw_only=True):
     has_case: bool = False
 
 
-class PullReopened(HeadFact, frozen=True, kw_only=True):
+class PullReopened(HeadEvent, frozen=True, kw_only=True):
     by_person: bool = False
 
 
-class PullReady(HeadFact, frozen=True, kw_only=True):
+class PullReady(HeadEvent, frozen=True, kw_only=True):
     """A draft is one no more."""
 
 
-class PullDrafted(HeadFact, frozen=True, kw_only=True):
+class PullDrafted(HeadEvent, frozen=True, kw_only=True):
     """It became a draft."""
 
 
-class ReviewAsked(HeadFact, frozen=True, kw_only=True):
+class ReviewRequested(HeadEvent, frozen=True, kw_only=True):
     """Somebody is asked for a review."""
 
 
-class Edit(StrEnum):
+class PullRequestEdit(StrEnum):
     """What of a pull request was edited that matters."""
 
     CASE = "case"
@@ -92,18 +92,18 @@ class Edit(StrEnum):
     """What it says of itself: its case is gone, or it asks for something else now."""
 
 
-class PullEdited(HeadFact, frozen=True, kw_only=True):
+class PullEdited(HeadEvent, frozen=True, kw_only=True):
     """`closes`: issues that say what is asked for in the place of an edited text, where one of them can be read.
 
     `left_base_ref`: which branch it went into before.
     """
 
-    edit: Edit
+    edit: PullRequestEdit
     closes: tuple[tuple[str, int], ...] = ()
     left_base_ref: str | None = None
 
 
-class CommandGiven(PullFact, frozen=True, kw_only=True):
+class CommandIssued(PullEvent, frozen=True, kw_only=True):
     """Somebody gave a command. Whether they may is not known yet. `comment_id` None: by a button, or in a review's own text.
 
     `in_review`: at a line of the change. `misspelt`: what stands there instead of `command`. `head_sha`: where the button was.
@@ -124,14 +124,14 @@ class CommandGiven(PullFact, frozen=True, kw_only=True):
     said_at: datetime | None = None
 
 
-class RerunPressed(PullFact, frozen=True, kw_only=True):
+class RerunRequested(PullEvent, frozen=True, kw_only=True):
     """Somebody pressed Re-run at our check. `head_sha` None: GitHub did not say what the head is now."""
 
     head_sha: Sha | None
 
 
-class PullClosed(PullFact, frozen=True, kw_only=True):
-    """`merge_sha` None: it was not merged. `mends`, `reverts`: what it says of earlier ones (`worker.dossier.mending`)."""
+class PullClosed(PullEvent, frozen=True, kw_only=True):
+    """`merge_sha` None: it was not merged. `mends`, `reverts`: what it says of earlier ones (`worker.dossier.reverts`)."""
 
     head_sha: Sha
     by_person: bool
@@ -140,25 +140,25 @@ class PullClosed(PullFact, frozen=True, kw_only=True):
     reverts: tuple[int, ...] = ()
 
 
-class PersonSpoke(PullFact, frozen=True, kw_only=True):
+class PersonCommented(PullEvent, frozen=True, kw_only=True):
     """Somebody wrote what is no command. What it says is not looked at."""
 
 
-class ThumbGiven(PullFact, frozen=True, kw_only=True):
+class FeedbackGiven(PullEvent, frozen=True, kw_only=True):
     """Somebody pressed a button at our check."""
 
     head_sha: Sha | None
     is_helpful: bool
 
 
-class Somewhere(Fact, frozen=True, kw_only=True):
+class RepositoryEvent(FrozenEvent, frozen=True, kw_only=True):
     """What events about a repository have."""
 
     installation_id: InstallationId
     repository_id: RepositoryId
 
 
-class CiMoved(Somewhere, frozen=True, kw_only=True):
+class CiChanged(RepositoryEvent, frozen=True, kw_only=True):
     """Another App's check or a status ended on a commit. Whose head that is, our own index says."""
 
     head_sha: Sha
@@ -167,34 +167,34 @@ class CiMoved(Somewhere, frozen=True, kw_only=True):
     """All checks that one App ran on this commit passed."""
 
 
-class HeadRerun(Somewhere, frozen=True, kw_only=True):
+class HeadRerunRequested(RepositoryEvent, frozen=True, kw_only=True):
     """Somebody pressed Re-run all, or Re-run where GitHub does not say at which pull request."""
 
     head_sha: Sha
 
 
-class IssueChanged(Somewhere, frozen=True, kw_only=True):
+class IssueChanged(RepositoryEvent, frozen=True, kw_only=True):
     """What an issue asks for was edited, or the issue is gone."""
 
     repository: RepositoryName
     number: int
 
 
-class BranchMoved(Somewhere, frozen=True, kw_only=True):
-    """A push. `reverted`: commits that it says it takes back.
+class BranchPushed(RepositoryEvent, frozen=True, kw_only=True):
+    """A push. `reverted_commits`: commits that it says it takes back.
 
     `has_new_config`: it touches the configuration on `branch`; `has_new_rules`: that, or another file that is judged by.
     `is_rewritten`: what `branch` was before is no part of it any more, be that rules or what others' changes build upon.
     """
 
     branch: str
-    reverted: tuple[Sha, ...] = ()
+    reverted_commits: tuple[Sha, ...] = ()
     has_new_config: bool = False
     has_new_rules: bool = False
     is_rewritten: bool = False
 
 
-class GroupTold(Somewhere, frozen=True, kw_only=True):
+class MergeGroupChanged(RepositoryEvent, frozen=True, kw_only=True):
     """GitHub's merge queue tries a commit; with `ended`: no more."""
 
     repository: RepositoryName
@@ -205,36 +205,36 @@ class GroupTold(Somewhere, frozen=True, kw_only=True):
     ended: GroupEnd | None = None
 
 
-class Seen(Fact, frozen=True, kw_only=True):
+class VisibleRepository(FrozenEvent, frozen=True, kw_only=True):
     """A repository that the App may see."""
 
     repository_id: RepositoryId
     repository: RepositoryName
 
 
-class AppMoved(Fact, frozen=True, kw_only=True):
+class InstallationChanged(FrozenEvent, frozen=True, kw_only=True):
     """The App was installed somewhere, or taken out, or may see more or less, or do more.
 
-    `new`: repositories that it did not see before. `gone`: those that it does not see any more. `may_more`: permissions that it
+    `added_repositories`: repositories that it did not see before. `removed_repositories`: those that it does not see any more. `has_new_permissions`: permissions that it
     had asked for were given to it.
     """
 
     installation_id: InstallationId
-    is_there: bool
-    new: tuple[Seen, ...] = ()
-    gone: tuple[RepositoryId, ...] = ()
-    may_more: bool = False
+    is_installed: bool
+    added_repositories: tuple[VisibleRepository, ...] = ()
+    removed_repositories: tuple[RepositoryId, ...] = ()
+    has_new_permissions: bool = False
 
 
-PullChanged = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewAsked
+PullChanged = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewRequested
 
-Judgeable = PullChanged | RerunPressed
+JudgeableEvent = PullChanged | RerunRequested
 """What may have one pull request judged."""
 
-Elsewhere = CiMoved | HeadRerun | IssueChanged | BranchMoved
+RepositoryWideEvent = CiChanged | HeadRerunRequested | IssueChanged | BranchPushed
 """What names no pull request, and may be about several."""
 
-Afterwards = PullClosed | PersonSpoke | ThumbGiven
+OutcomeEvent = PullClosed | PersonCommented | FeedbackGiven
 """What may say how a verdict was. Nothing is judged because of it."""
 
-Event = Judgeable | Elsewhere | Afterwards | CommandGiven | GroupTold | AppMoved
+Event = JudgeableEvent | RepositoryWideEvent | OutcomeEvent | CommandIssued | MergeGroupChanged | InstallationChanged

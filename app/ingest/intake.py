@@ -13,176 +13,192 @@ from anyio import to_thread
 from msgspec.structs import asdict
 
 from app.ingest.event_types import (
-    AppMoved,
-    BranchMoved,
-    CiMoved,
-    CommandGiven,
+    BranchPushed,
+    CiChanged,
+    CommandIssued,
     Event,
-    GroupTold,
-    HeadFact,
-    HeadRerun,
+    FeedbackGiven,
+    HeadEvent,
+    HeadRerunRequested,
+    InstallationChanged,
     IssueChanged,
-    PersonSpoke,
+    MergeGroupChanged,
+    PersonCommented,
     PullClosed,
     PullEdited,
     PullReopened,
-    RerunPressed,
-    Seen,
-    ThumbGiven,
+    RerunRequested,
+    VisibleRepository,
 )
-from app.ingest.noting import to_happening
-from app.ingest.wishes import named, to_wish
+from app.ingest.judge_requests import head_origin, to_judge_request
+from app.ingest.outcome_events import to_outcome_event
 from worker.adapters.redis import intake, keys
-from worker.adapters.redis.async_client import Lane
-from worker.adapters.redis.merge_groups import Groups
+from worker.adapters.redis.async_client import AsyncRedisClient
+from worker.adapters.redis.merge_groups import RedisMergeGroups
 from worker.adapters.redis.store import Store
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.ids import DeliveryId, InstallationId, base_mark
+from worker.domain.ids import DeliveryId, InstallationId, hash_base
 from worker.domain.ports import Clock
-from worker.domain.request.greeting import Greeting
-from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
-from worker.domain.request.pull_request_events import issue_mark
+from worker.domain.request.judge_request import CommandRequest, JudgeRequest, Trigger
+from worker.domain.request.pull_request_events import hash_issue
+from worker.domain.request.repository_added import RepositoryAdded
 
-LATE: Final = timedelta(minutes=1)
+LATE_AFTER: Final = timedelta(minutes=1)
 """What is told sooner was said when we heard it: GitHub's clock and ours differ, and a push is told late, too."""
 
-NOTED, UNKNOWN, DUPLICATE = intake.Outcome.NOTED, intake.Outcome.UNKNOWN, intake.Outcome.DUPLICATE
-Seldom = CommandGiven | AppMoved | GroupTold | HeadRerun | IssueChanged | BranchMoved
+NOTED, UNKNOWN, DUPLICATE = intake.IntakeOutcome.NOTED, intake.IntakeOutcome.UNKNOWN, intake.IntakeOutcome.DUPLICATE
+RareEvent = CommandIssued | InstallationChanged | MergeGroupChanged | HeadRerunRequested | IssueChanged | BranchPushed
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class EventIntake:
     """Where events are written down. What comes often goes by the lane, on the event loop; the rest blocks a thread."""
 
     store: Store
     clock: Clock
-    lane: Lane
+    async_client: AsyncRedisClient
 
-    async def take_in(self, event: Event, delivery_id: DeliveryId) -> intake.Outcome:
+    async def take_in(self, event: Event, delivery_id: DeliveryId) -> intake.IntakeOutcome:
         """Write down what an event asks for. Raises Unavailable."""
         at = self.clock.now()
         match event:
-            case HeadFact() | RerunPressed():
+            case HeadEvent() | RerunRequested():
                 if isinstance(event, PullReopened):
-                    await to_thread.run_sync(intake.reopen, self.store.wire, event.pull)
+                    await to_thread.run_sync(intake.reopen_pull_request, self.store.client, event.pull)
                 if (
                     isinstance(event, PullEdited)
                     and event.closes
-                    and await to_thread.run_sync(self._is_for_an_issue, event)
+                    and await to_thread.run_sync(self._is_judged_by_issue, event)
                 ):
                     return UNKNOWN
-                wish = to_wish(event, delivery_id, at)
-                reply = await self.lane.run(intake.to_want(wish, self.store.timing, named(event)))
-                if happening := to_happening(event, delivery_id, at):
-                    await self.lane.run(intake.to_happen(happening))
-                return intake.became(reply)
+                wish = to_judge_request(event, delivery_id, at)
+                reply = await self.async_client.run_script(
+                    intake.judging_call(wish, self.store.timing, head_origin(event))
+                )
+                if happening := to_outcome_event(event, delivery_id, at):
+                    await self.async_client.run_script(intake.queue_event_call(happening))
+                return intake.parse_outcome(reply)
             case PullClosed():
-                await self.lane.run(intake.to_shut(event.pull, self.store.remembered))
-                return await self._happened(event, delivery_id, at)
-            case CiMoved():
-                noted = await self._happened(event, delivery_id, at)
-                woken = intake.nudged(
-                    await self.lane.run(intake.to_nudge(event, self.store.timing, is_green=event.is_green))
+                await self.async_client.run_script(
+                    intake.close_pull_request_call(event.pull, self.store.ledger_retention)
+                )
+                return await self._store_outcome_event(event, delivery_id, at)
+            case CiChanged():
+                noted = await self._store_outcome_event(event, delivery_id, at)
+                woken = intake.parse_retrigger(
+                    await self.async_client.run_script(
+                        intake.retrigger_ci_call(event, self.store.timing, is_green=event.is_green)
+                    )
                 )
                 return noted if woken is UNKNOWN else woken
-            case PersonSpoke() | ThumbGiven():
-                return await self._happened(event, delivery_id, at)
+            case PersonCommented() | FeedbackGiven():
+                return await self._store_outcome_event(event, delivery_id, at)
             case _:
-                return await to_thread.run_sync(self._seldom, event, delivery_id, at)
+                return await to_thread.run_sync(self._store_rare_event, event, delivery_id, at)
 
-    async def _happened(self, event: Event, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
-        happening = to_happening(event, delivery_id, at)
-        return UNKNOWN if happening is None else intake.happened(await self.lane.run(intake.to_happen(happening)))
+    async def _store_outcome_event(self, event: Event, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
+        happening = to_outcome_event(event, delivery_id, at)
+        return (
+            UNKNOWN
+            if happening is None
+            else intake.parse_event_outcome(await self.async_client.run_script(intake.queue_event_call(happening)))
+        )
 
-    def _is_for_an_issue(self, event: PullEdited) -> bool:
+    def _is_judged_by_issue(self, event: PullEdited) -> bool:
         """Whether it was judged by one of the issues that say what is asked for instead: its text says nothing of that then."""
-        return any(intake.is_judged_by(self.store.wire, event.pull, issue_mark(*one)) for one in event.closes)
+        return any(intake.is_judged_by(self.store.client, event.pull, hash_issue(*one)) for one in event.closes)
 
-    def _seldom(self, event: Seldom, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
+    def _store_rare_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
         match event:
-            case CommandGiven():
-                return self._command(event, delivery_id, at)
-            case AppMoved():
-                return self._move(event, delivery_id, at)
-            case GroupTold():
-                return Groups(self.store.wire, self.store.timing).put(to_group(event, delivery_id, at))
+            case CommandIssued():
+                return self._store_command(event, delivery_id, at)
+            case InstallationChanged():
+                return self._update_installation(event, delivery_id, at)
+            case MergeGroupChanged():
+                return RedisMergeGroups(self.store.client, self.store.timing).put(
+                    to_merge_group(event, delivery_id, at)
+                )
             case _:
-                return self._elsewhere(event, delivery_id, at)
+                return self._store_repository_event(event, delivery_id, at)
 
-    def _command(self, event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
+    def _store_command(self, event: CommandIssued, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
         """A decision in a review is something that a person did, too."""
-        happening = to_happening(event, delivery_id, at)
+        happening = to_outcome_event(event, delivery_id, at)
         if happening is not None:
-            intake.happen(self.store.wire, happening)
-        taken = [self.store.asks.put(ask) for ask in to_asks(event, delivery_id, at)]
+            intake.queue_event(self.store.client, happening)
+        taken = [self.store.commands.put(ask) for ask in to_command_requests(event, delivery_id, at)]
         return next((one for one in taken if one is not DUPLICATE), DUPLICATE)
 
-    def _elsewhere(
-        self, event: HeadRerun | IssueChanged | BranchMoved, delivery_id: DeliveryId, at: datetime
-    ) -> intake.Outcome:
-        wire = self.store.wire
-        happening = to_happening(event, delivery_id, at)
-        noted = UNKNOWN if happening is None else intake.happen(wire, happening)
+    def _store_repository_event(
+        self, event: HeadRerunRequested | IssueChanged | BranchPushed, delivery_id: DeliveryId, at: datetime
+    ) -> intake.IntakeOutcome:
+        wire = self.store.client
+        happening = to_outcome_event(event, delivery_id, at)
+        noted = UNKNOWN if happening is None else intake.queue_event(wire, happening)
         match event:
-            case HeadRerun():
-                woken = self._again(intake.with_head(wire, event), Trigger.RERUN, delivery_id, at)
+            case HeadRerunRequested():
+                woken = self._rejudge_all(intake.find_requests_by_head(wire, event), Trigger.RERUN, delivery_id, at)
                 if woken is UNKNOWN:  # no pull request's head, but perhaps a merge group
                     place = (event.installation_id, event.repository_id, event.head_sha)
-                    woken = Groups(wire, self.store.timing).again(place, delivery_id, at)
+                    woken = RedisMergeGroups(wire, self.store.timing).reopen(place, delivery_id, at)
             case IssueChanged():
-                mark = issue_mark(event.repository, event.number)
-                found = intake.closing(wire, event.installation_id, mark)
-                woken = self._again(found, Trigger.CRITERIA, delivery_id, at)
-            case BranchMoved():
-                woken = self._new_rules(event, delivery_id, at)
+                mark = hash_issue(event.repository, event.number)
+                found = intake.find_requests_by_issue(wire, event.installation_id, mark)
+                woken = self._rejudge_all(found, Trigger.CRITERIA, delivery_id, at)
+            case BranchPushed():
+                woken = self._rejudge_base(event, delivery_id, at)
             case _:
                 assert_never(event)
         return noted if woken is UNKNOWN else woken
 
-    def _again(
-        self, found: Iterable[JudgeRequest], trigger: Trigger, delivery_id: DeliveryId, at: datetime
-    ) -> intake.Outcome:
+    def _rejudge_all(
+        self, requests: Iterable[JudgeRequest], trigger: Trigger, delivery_id: DeliveryId, at: datetime
+    ) -> intake.IntakeOutcome:
         """Each of them is judged once more, whatever its newest head is then."""
         outcomes = [
-            intake.want(self.store.wire, again(one, trigger, delivery_id, at), self.store.timing).outcome
-            for one in found
+            intake.request_judging(
+                self.store.client, rejudge_request(one, trigger, delivery_id, at), self.store.timing
+            ).outcome
+            for one in requests
         ]
         return outcomes[0] if outcomes else UNKNOWN
 
-    def _new_rules(self, event: BranchMoved, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
+    def _rejudge_base(self, event: BranchPushed, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
         """What was judged by the old ones is judged again; what the door keeps of the configuration is not known any more."""
         if not (event.has_new_rules or event.is_rewritten):
             return UNKNOWN
-        place = event.installation_id, event.repository_id, base_mark(event.branch)
+        place = event.installation_id, event.repository_id, hash_base(event.branch)
         if event.has_new_config or event.is_rewritten:
-            intake.set_window(self.store.wire, *place, None)
+            intake.set_window(self.store.client, *place, None)
         why = Trigger.BASE if event.is_rewritten else Trigger.RULES  # what is built upon it changes something else now
-        found = intake.judged_into(self.store.wire, *place)
+        found = intake.find_requests_by_base(self.store.client, *place)
         if event.is_rewritten:
             found = [one for one in found if one.base in (None, place[2])]  # not what goes elsewhere by now
-        woken = self._again(found, why, delivery_id, at)
+        woken = self._rejudge_all(found, why, delivery_id, at)
         return NOTED if woken is UNKNOWN and event.has_new_config else woken
 
-    def _move(self, event: AppMoved, delivery_id: DeliveryId, at: datetime) -> intake.Outcome:
+    def _update_installation(
+        self, event: InstallationChanged, delivery_id: DeliveryId, at: datetime
+    ) -> intake.IntakeOutcome:
         """All about an installation that left is forgotten, unless it is back in time.
 
         What was taken from it or granted to it may be told late, after it left: that brings nobody back.
         """
-        leaving = self.store.leaving()
-        if event.may_more:
+        leaving = self.store.uninstallations()
+        if event.has_new_permissions:
             self.store.vault.drop(keys.token(event.installation_id))  # what it may do was said when it was made
-        if event.is_there:
-            if event.new or not (event.gone or event.may_more):
-                leaving.is_back(event.installation_id)
-            self.store.arrivals.gone(event.installation_id, event.gone)
-            new = [to_greeting(event.installation_id, one, delivery_id, at) for one in event.new]
-            intake.greet(self.store.wire, new)
+        if event.is_installed:
+            if event.added_repositories or not (event.removed_repositories or event.has_new_permissions):
+                leaving.record_installed(event.installation_id)
+            self.store.first_seen.remove(event.installation_id, event.removed_repositories)
+            new = [to_repository_added(event.installation_id, one, delivery_id, at) for one in event.added_repositories]
+            intake.add_repositories(self.store.client, new)
         else:
-            leaving.leaves(event.installation_id)
+            leaving.record_uninstalled(event.installation_id)
         return NOTED
 
 
-def again(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
+def rejudge_request(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
     """The same pull request for another reason. One delivery may be about several.
 
     What was last told of it may be old: who judges asks GitHub for the head, and whether it is a draft.
@@ -193,26 +209,28 @@ def again(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: 
     return request.model_copy(update=changes)
 
 
-def to_asks(event: CommandGiven, delivery_id: DeliveryId, at: datetime) -> tuple[Ask, ...]:
+def to_command_requests(event: CommandIssued, delivery_id: DeliveryId, at: datetime) -> tuple[CommandRequest, ...]:
     """A command in a review that decides something is followed, and what it decides counts: each for itself.
 
     What is told late was said before what came since: a push, or another review.
     """
     said = asdict(event)
     decides, said_at = said.pop("decides"), said.pop("said_at")
-    is_late = said_at is not None and at - said_at > LATE
+    is_late = said_at is not None and at - said_at > LATE_AFTER
     when = {"asked_at": said_at if is_late else at}
-    given = Ask.model_validate({**said, **when, "delivery_id": delivery_id})
+    given = CommandRequest.model_validate({**said, **when, "delivery_id": delivery_id})
     if decides is None:
         return (given,)
     said |= {"command": decides, "reason": "", "misspelt": None}
-    return given, Ask.model_validate({**said, **when, "delivery_id": DeliveryId(f"{delivery_id}-review")})
+    return given, CommandRequest.model_validate({**said, **when, "delivery_id": DeliveryId(f"{delivery_id}-review")})
 
 
-def to_group(event: GroupTold, delivery_id: DeliveryId, at: datetime) -> MergeGroup:
+def to_merge_group(event: MergeGroupChanged, delivery_id: DeliveryId, at: datetime) -> MergeGroup:
     return MergeGroup.model_validate({**asdict(event), "delivery_id": delivery_id, "at": at})
 
 
-def to_greeting(installation: InstallationId, seen: Seen, delivery_id: DeliveryId, at: datetime) -> Greeting:
+def to_repository_added(
+    installation: InstallationId, seen: VisibleRepository, delivery_id: DeliveryId, at: datetime
+) -> RepositoryAdded:
     told = {"installation_id": installation, "since": at, "delivery_id": delivery_id}
-    return Greeting.model_validate({**asdict(seen), **told})
+    return RepositoryAdded.model_validate({**asdict(seen), **told})

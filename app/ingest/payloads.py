@@ -12,63 +12,63 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 
-LARGEST = 2**63 - 1
+MAX_ID = 2**63 - 1
 
-Number = Annotated[int, Field(ge=1, le=LARGEST)]
+Number = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 
-class Malformed(Exception):
+class MalformedPayload(Exception):
     """A body that can't be read. The message says where: expected, found."""
 
 
-class Slim(BaseModel):
+class PayloadModel(BaseModel):
     """A part of a payload. GitHub adds fields as it likes: those that we don't know are not looked at."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
-Shape = TypeVar("Shape", bound=Slim)
+Shape = TypeVar("Shape", bound=PayloadModel)
 
 
-class Envelope(Slim):
+class Envelope(PayloadModel):
     """What is read of every delivery, whatever it is. Events without an action have none."""
 
     action: str | None = None
     installation: object = None
 
 
-class Installation(Slim):
-    id: Annotated[InstallationId, Field(ge=1, le=LARGEST)]
+class Installation(PayloadModel):
+    id: Annotated[InstallationId, Field(ge=1, le=MAX_ID)]
 
 
-class Repository(Slim):
-    id: Annotated[RepositoryId, Field(ge=1, le=LARGEST)]
+class PayloadRepository(PayloadModel):
+    id: Annotated[RepositoryId, Field(ge=1, le=MAX_ID)]
     full_name: RepositoryName
 
 
-class InstallationPayload(Slim):
+class InstallationPayload(PayloadModel):
     installation: Installation
 
 
-class RepositoryPayload(Slim):
+class RepositoryPayload(PayloadModel):
     """The part that all our events share."""
 
     installation: Installation
-    repository: Repository
+    repository: PayloadRepository
 
 
-class Account(Slim):
+class PayloadAccount(PayloadModel):
     login: Annotated[str, Field(min_length=1)]
     type: str
 
 
-class SentPayload(RepositoryPayload):
+class SenderPayload(RepositoryPayload):
     """`sender`: who did it. Some deliveries of GitHub's own doing have none."""
 
-    sender: Account | None = None
+    sender: PayloadAccount | None = None
 
 
-class Was(Slim):
+class PreviousValue(PayloadModel):
     """What an edit replaced."""
 
     before: str | None = Field(default=None, validation_alias="from")
@@ -77,11 +77,11 @@ class Was(Slim):
 # --- pull requests ----------------------------------------------------------------------------------------
 
 
-class HeadRepository(Slim):
+class HeadRepository(PayloadModel):
     id: int
 
 
-class Head(Slim):
+class PayloadHead(PayloadModel):
     """`repo` is null when the fork is gone."""
 
     sha: Sha
@@ -89,20 +89,20 @@ class Head(Slim):
     repo: HeadRepository | None = None
 
 
-class Base(Slim):
+class Base(PayloadModel):
     sha: Sha
     ref: str | None = None
 
 
-class PullRequest(Slim):
+class PayloadPullRequest(PayloadModel):
     """`user` is null when the account is gone. `merge_commit_sha` stands there of an unmerged one, too: GitHub tried."""
 
     number: Number
-    head: Head
+    head: PayloadHead
     base: Base | None = None
     state: str = "open"
     draft: bool = False
-    user: Account | None = None
+    user: PayloadAccount | None = None
     title: str = ""
     body: str | None = None
     html_url: str = ""
@@ -111,20 +111,20 @@ class PullRequest(Slim):
     author_association: str = ""
 
 
-class BaseChange(Slim):
-    ref: Was | None = None
+class BaseChange(PayloadModel):
+    ref: PreviousValue | None = None
 
 
-class PullChanges(Slim):
-    title: Was | None = None
-    body: Was | None = None
+class PullChanges(PayloadModel):
+    title: PreviousValue | None = None
+    body: PreviousValue | None = None
     base: BaseChange | None = None
 
 
-class PullRequestPayload(SentPayload):
+class PullRequestPayload(SenderPayload):
     """`changes`: of an edit. `before`: of a push, the commit that it led from."""
 
-    pull_request: PullRequest
+    pull_request: PayloadPullRequest
     changes: PullChanges = PullChanges()
     before: Sha | None = None
 
@@ -132,7 +132,7 @@ class PullRequestPayload(SentPayload):
 # --- what people write ------------------------------------------------------------------------------------
 
 
-class Issue(Slim):
+class PayloadIssue(PayloadModel):
     """`pull_request` is there only if the issue is one."""
 
     number: Number
@@ -140,37 +140,37 @@ class Issue(Slim):
     pull_request: object = None
 
 
-class App(Slim):
+class PayloadApp(PayloadModel):
     id: Number
 
 
-class Comment(Slim):
+class Comment(PayloadModel):
     """`user` is null when the account is gone. `performed_via_github_app`: an App wrote it."""
 
     id: Number
     body: str
-    user: Account | None
-    performed_via_github_app: App | None = None
+    user: PayloadAccount | None
+    performed_via_github_app: PayloadApp | None = None
     updated_at: str | None = None
 
 
-class TextChanges(Slim):
-    title: Was | None = None
-    body: Was | None = None
+class TextChanges(PayloadModel):
+    title: PreviousValue | None = None
+    body: PreviousValue | None = None
 
 
-class CommentPayload(SentPayload):
-    issue: Issue
+class CommentPayload(SenderPayload):
+    issue: PayloadIssue
     comment: Comment
     changes: TextChanges = TextChanges()
 
 
-class ReviewedPull(Slim):
+class ReviewedPull(PayloadModel):
     number: Number
     state: str
 
 
-class LineCommentPayload(SentPayload):
+class LineCommentPayload(SenderPayload):
     """A comment at a line of the change."""
 
     pull_request: ReviewedPull
@@ -178,78 +178,78 @@ class LineCommentPayload(SentPayload):
     changes: TextChanges = TextChanges()
 
 
-class Review(Slim):
+class PayloadReview(PayloadModel):
     """Its text is null where there are only comments at lines."""
 
     id: Number
     node_id: str = ""
     body: str | None = None
-    user: Account | None
+    user: PayloadAccount | None
     commit_id: Sha | None = None
     state: str = ""
     submitted_at: str | None = None
 
 
-class ReviewPayload(SentPayload):
+class ReviewPayload(SenderPayload):
     pull_request: ReviewedPull
-    review: Review
+    review: PayloadReview
     changes: TextChanges = TextChanges()
 
 
 class IssuePayload(RepositoryPayload):
-    issue: Issue
+    issue: PayloadIssue
     changes: TextChanges = TextChanges()
 
 
 # --- checks -----------------------------------------------------------------------------------------------
 
 
-class BranchRepository(Slim):
+class BranchRepository(PayloadModel):
     id: Number
 
 
-class Branch(Slim):
+class PayloadBranch(PayloadModel):
     sha: Sha
     repo: BranchRepository
 
 
-class CheckedPull(Slim):
+class CheckedPull(PayloadModel):
     """A pull request that has the checked commit as its head. GitHub lists none of forks."""
 
     number: Number
-    head: Branch
-    base: Branch
+    head: PayloadBranch
+    base: PayloadBranch
 
 
-class CheckRun(Slim):
-    app: App | None
+class CheckRun(PayloadModel):
+    app: PayloadApp | None
     external_id: str | None = None
     head_sha: Sha | None = None
     conclusion: str | None = None
     pull_requests: tuple[CheckedPull, ...] = ()
 
 
-class CheckRunPayload(SentPayload):
+class CheckRunPayload(SenderPayload):
     check_run: CheckRun
 
 
-class Pressed(Slim):
+class RequestedAction(PayloadModel):
     identifier: str = ""
 
 
-class PressedPayload(CheckRunPayload):
+class RequestedActionPayload(CheckRunPayload):
     """`requested_action`: which of the buttons that the check run's App put there."""
 
-    requested_action: Pressed = Pressed()
+    requested_action: RequestedAction = RequestedAction()
 
 
-class CheckSuite(Slim):
-    app: App | None
+class CheckSuite(PayloadModel):
+    app: PayloadApp | None
     head_sha: Sha
     conclusion: str | None = None
 
 
-class CheckSuitePayload(SentPayload):
+class CheckSuitePayload(SenderPayload):
     check_suite: CheckSuite
 
 
@@ -260,7 +260,7 @@ class StatusPayload(RepositoryPayload):
     state: str
 
 
-class WorkflowRun(Slim):
+class WorkflowRun(PayloadModel):
     head_sha: Sha
 
 
@@ -271,7 +271,7 @@ class WorkflowRunPayload(RepositoryPayload):
 # --- branches ---------------------------------------------------------------------------------------------
 
 
-class PushedCommit(Slim):
+class PushedCommit(PayloadModel):
     """`added`, `modified`, `removed`: paths."""
 
     message: str = ""
@@ -280,11 +280,11 @@ class PushedCommit(Slim):
     removed: tuple[str, ...] = ()
 
 
-class PushedRepository(Repository):
+class PushedRepository(PayloadRepository):
     default_branch: str = ""
 
 
-class PushPayload(Slim):
+class PushPayload(PayloadModel):
     """`forced`: commits that were there before are there no more, and none says what they said."""
 
     installation: Installation
@@ -296,35 +296,35 @@ class PushPayload(Slim):
     commits: tuple[PushedCommit, ...] = ()
 
 
-class Group(Slim):
+class PayloadMergeGroup(PayloadModel):
     head_sha: Sha
     head_ref: str
     base_sha: Sha
     base_ref: str
 
 
-class GroupPayload(RepositoryPayload):
+class MergeGroupPayload(RepositoryPayload):
     """`reason`: of one that GitHub gave up."""
 
-    merge_group: Group
+    merge_group: PayloadMergeGroup
     reason: str | None = None
 
 
 # --- the App ----------------------------------------------------------------------------------------------
 
 
-class InstalledPayload(InstallationPayload):
+class InstallationRepositoriesPayload(InstallationPayload):
     """`repositories`: all that it may see; `repositories_added`: those that it may see from now on, `_removed`: until now."""
 
-    repositories: tuple[Repository, ...] = ()
-    repositories_added: tuple[Repository, ...] = ()
-    repositories_removed: tuple[Repository, ...] = ()
+    repositories: tuple[PayloadRepository, ...] = ()
+    repositories_added: tuple[PayloadRepository, ...] = ()
+    repositories_removed: tuple[PayloadRepository, ...] = ()
 
 
 class Delivery(Struct, frozen=True):
     """One verified delivery, opened no further than its envelope. `our_app_id` tells our checks from others'.
 
-    `found`: what `app.ingest.slim` took out of the body for all shapes together, so that it is gone through once.
+    `values`: what `app.ingest.payload_decoder` took out of the body for all shapes together, so that it is gone through once.
     """
 
     delivery_id: DeliveryId
@@ -332,7 +332,7 @@ class Delivery(Struct, frozen=True):
     our_app_id: int
     envelope: Envelope
     body: bytes
-    found: object = None
+    values: object = None
 
     @property
     def name(self) -> str:
@@ -342,26 +342,26 @@ class Delivery(Struct, frozen=True):
 
     def read(self, shape: type[Shape]) -> Shape:
         """Take from the body what *shape* needs. Raises Malformed."""
-        return taken(shape, self.found, self.body)
+        return validate_payload(shape, self.values, self.body)
 
 
-def taken(shape: type[Shape], found: object, body: bytes) -> Shape:
-    """As `read`, but from what was *found* in the body if that suffices. Raises Malformed, always in the words of `read`."""
+def validate_payload(shape: type[Shape], values: object, body: bytes) -> Shape:
+    """As `read`, but from what was *values* in the body if that suffices. Raises Malformed, always in the words of `read`."""
     try:
-        return shape.__pydantic_validator__.validate_python(found)  # as `model_validate`, whose options cost as much
+        return shape.__pydantic_validator__.validate_python(values)  # as `model_validate`, whose options cost as much
     except ValidationError:
-        return read(shape, body)
+        return parse_payload(shape, body)
 
 
-def read(shape: type[Shape], body: bytes) -> Shape:
+def parse_payload(shape: type[Shape], body: bytes) -> Shape:
     """Take from *body* what *shape* needs. Raises Malformed for the first thing that does not fit."""
     try:
         return shape.model_validate_json(body)
     except ValidationError as error:
-        raise Malformed(_complaint(error)) from None
+        raise MalformedPayload(_describe_error(error)) from None
 
 
-def _complaint(error: ValidationError) -> str:
+def _describe_error(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     if first["type"] == "json_invalid":
         return f"The body is not JSON: {first['msg'].removeprefix('Invalid JSON: ')}."
@@ -369,14 +369,14 @@ def _complaint(error: ValidationError) -> str:
     where = f'Field "{place}"' if place else "The body"
     if first["type"] == "missing":
         return f"{where}: expected a value, found nothing."
-    return f"{where}: expected {_expected(first['msg'])}, found {kind(first['input'])}."
+    return f"{where}: expected {_expected(first['msg'])}, found {json_type_name(first['input'])}."
 
 
 def _expected(message: str) -> str:
     return message.removeprefix("Input should be ").replace("String should match", "a string that matches")
 
 
-def kind(value: object) -> str:
+def json_type_name(value: object) -> str:
     """The name that JSON has for this kind of value."""
     match value:
         case None:

@@ -9,34 +9,41 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from app.ingest.event_types import AppMoved, BranchMoved, GroupTold, Ignored, IssueChanged, Seen
+from app.ingest.event_types import (
+    BranchPushed,
+    Ignored,
+    InstallationChanged,
+    IssueChanged,
+    MergeGroupChanged,
+    VisibleRepository,
+)
 from app.ingest.payloads import (
     Delivery,
-    GroupPayload,
     InstallationPayload,
-    InstalledPayload,
+    InstallationRepositoriesPayload,
     IssuePayload,
+    MergeGroupPayload,
+    PayloadRepository,
     PushedCommit,
     PushPayload,
-    Repository,
 )
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import Sha
-from worker.dossier.mending import MOST, reverted_commits
 from worker.dossier.repo_rules.files import is_rules_file
+from worker.dossier.reverts import MOST_COMMITS, find_reverted_commits
 
 CONFIG_PATH: Final = ".github/assay.yml"
 """The door keeps what it says of the quiet window. Other rules files are only judged by."""
 
 
-def issue_edited(delivery: Delivery) -> IssueChanged | Ignored:
+def on_issue_edited(delivery: Delivery) -> IssueChanged | Ignored:
     payload = delivery.read(IssuePayload)
     if payload.changes.body is None and payload.changes.title is None:
         return Ignored("nothing_judged_by")
-    return issue_gone(delivery)
+    return on_issue_removed(delivery)
 
 
-def issue_gone(delivery: Delivery) -> IssueChanged | Ignored:
+def on_issue_removed(delivery: Delivery) -> IssueChanged | Ignored:
     """Deleted, or moved to another repository."""
     payload = delivery.read(IssuePayload)
     if payload.issue.pull_request is not None:
@@ -49,40 +56,42 @@ def issue_gone(delivery: Delivery) -> IssueChanged | Ignored:
     )
 
 
-def branch_pushed(delivery: Delivery) -> BranchMoved | Ignored:
+def on_push(delivery: Delivery) -> BranchPushed | Ignored:
     """A push says nothing of pull requests, but that its commits take others back, or change what is judged by."""
     payload = delivery.read(PushPayload)
     paths = {path for commit in payload.commits for path in _paths(commit)}
     has_new_config = CONFIG_PATH in paths
     has_new_rules = has_new_config or any(map(is_rules_file, paths))
     branch = payload.ref.removeprefix("refs/heads/")
-    found = _reverted(payload.commits) if branch == payload.repository.default_branch else ()
+    found = _reverted_commits(payload.commits) if branch == payload.repository.default_branch else ()
     is_rewritten = payload.forced and not (payload.created or payload.deleted)
     if not (found or has_new_rules or is_rewritten):
         return Ignored("nothing_judged_by")
-    return BranchMoved(
+    return BranchPushed(
         installation_id=payload.installation.id,
         repository_id=payload.repository.id,
         branch=branch,
-        reverted=found,
+        reverted_commits=found,
         has_new_config=has_new_config,
         has_new_rules=has_new_rules,
         is_rewritten=is_rewritten,
     )
 
 
-def _reverted(commits: Iterable[PushedCommit]) -> tuple[Sha, ...]:
-    return tuple(dict.fromkeys(sha for commit in commits for sha in reverted_commits(commit.message)))[:MOST]
+def _reverted_commits(commits: Iterable[PushedCommit]) -> tuple[Sha, ...]:
+    return tuple(dict.fromkeys(sha for commit in commits for sha in find_reverted_commits(commit.message)))[
+        :MOST_COMMITS
+    ]
 
 
 def _paths(commit: PushedCommit) -> tuple[str, ...]:
     return (*commit.added, *commit.modified, *commit.removed)
 
 
-def group_told(delivery: Delivery) -> GroupTold:
-    payload = delivery.read(GroupPayload)
+def on_merge_group_requested(delivery: Delivery) -> MergeGroupChanged:
+    payload = delivery.read(MergeGroupPayload)
     group = payload.merge_group
-    return GroupTold(
+    return MergeGroupChanged(
         installation_id=payload.installation.id,
         repository_id=payload.repository.id,
         repository=payload.repository.full_name,
@@ -93,27 +102,34 @@ def group_told(delivery: Delivery) -> GroupTold:
     )
 
 
-def group_gone(delivery: Delivery) -> GroupTold:
+def on_merge_group_destroyed(delivery: Delivery) -> MergeGroupChanged:
     """For a reason that we do not know, too: nobody waits for it any more."""
-    reason = delivery.read(GroupPayload).reason
+    reason = delivery.read(MergeGroupPayload).reason
     ended = GroupEnd(reason) if reason in set(GroupEnd) else GroupEnd.INVALIDATED
-    return replace(group_told(delivery), ended=ended)
+    return replace(on_merge_group_requested(delivery), ended=ended)
 
 
-def app_came(delivery: Delivery) -> AppMoved:
-    payload = delivery.read(InstalledPayload)
+def on_app_installed(delivery: Delivery) -> InstallationChanged:
+    payload = delivery.read(InstallationRepositoriesPayload)
     new = (*payload.repositories, *payload.repositories_added)
     gone = tuple(one.id for one in payload.repositories_removed)
-    return AppMoved(installation_id=payload.installation.id, is_there=True, new=tuple(map(_seen, new)), gone=gone)
+    return InstallationChanged(
+        installation_id=payload.installation.id,
+        is_installed=True,
+        added_repositories=tuple(map(_visible_repository, new)),
+        removed_repositories=gone,
+    )
 
 
-def app_may_more(delivery: Delivery) -> AppMoved:
-    return AppMoved(installation_id=delivery.read(InstallationPayload).installation.id, is_there=True, may_more=True)
+def on_permissions_accepted(delivery: Delivery) -> InstallationChanged:
+    return InstallationChanged(
+        installation_id=delivery.read(InstallationPayload).installation.id, is_installed=True, has_new_permissions=True
+    )
 
 
-def app_left(delivery: Delivery) -> AppMoved:
-    return AppMoved(installation_id=delivery.read(InstallationPayload).installation.id, is_there=False)
+def on_app_uninstalled(delivery: Delivery) -> InstallationChanged:
+    return InstallationChanged(installation_id=delivery.read(InstallationPayload).installation.id, is_installed=False)
 
 
-def _seen(repository: Repository) -> Seen:
-    return Seen(repository_id=repository.id, repository=repository.full_name)
+def _visible_repository(repository: PayloadRepository) -> VisibleRepository:
+    return VisibleRepository(repository_id=repository.id, repository=repository.full_name)

@@ -17,40 +17,48 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from worker.domain.request.judge_request import LONGEST_REASON, CommandName
-from worker.dossier.markdown import within_bounds
+from worker.dossier.markdown import limit_text
 
-LONGEST: Final = 65_536
+MAX_COMMENT_LENGTH: Final = 65_536
 """GitHub takes no longer comment."""
 
-LONGEST_WORD: Final = 40
+MAX_WORD_LENGTH: Final = 40
 """A misspelt command is said back; nothing longer is a misspelling."""
 
-MAYBE: Final = re.compile(r"^[^\S\n]*/[a-zA-Z]", re.MULTILINE)
-WORD: Final = re.compile(r"/([a-zA-Z][a-zA-Z-]*)[.,:;!]?(?=\s|$)")
-FIRST: Final = re.compile(r"\s*([^\s.,:;!]+)[.,:;!]?(?=\s|$)")
-BREAKS: Final = frozenset({"softbreak", "hardbreak"})
-SIMILAR: Final = 0.8
-OURS: Final = "assay"
-FORCE: Final = frozenset({"force", "--force"})
-ALMOST_FORCE: Final = frozenset({"forced", "forces", "forge"})
+SLASH_LINE: Final = re.compile(r"^[^\S\n]*/[a-zA-Z]", re.MULTILINE)
+SLASH_WORD: Final = re.compile(r"/([a-zA-Z][a-zA-Z-]*)[.,:;!]?(?=\s|$)")
+FIRST_WORD: Final = re.compile(r"\s*([^\s.,:;!]+)[.,:;!]?(?=\s|$)")
+LINE_BREAKS: Final = frozenset({"softbreak", "hardbreak"})
+SIMILARITY_CUTOFF: Final = 0.8
+ASSAY: Final = "assay"
+FORCE_WORDS: Final = frozenset({"force", "--force"})
+FORCE_LOOKALIKES: Final = frozenset({"forced", "forces", "forge"})
 """Words of their own that are as near to `force` as a misspelling is."""
 
 REJUDGE: Final = "rejudge"
-PLAIN: Final = {REJUDGE: CommandName.REJUDGE, "contest": CommandName.CONTEST, "override": CommandName.OVERRIDE}
+TOP_LEVEL_COMMANDS: Final = {
+    REJUDGE: CommandName.REJUDGE,
+    "contest": CommandName.CONTEST,
+    "override": CommandName.OVERRIDE,
+}
 """Commands that stand alone after the slash."""
 
-BEHIND: Final = PLAIN | {"pause": CommandName.PAUSE, "resume": CommandName.RESUME, "help": CommandName.HELP}
+ASSAY_COMMANDS: Final = TOP_LEVEL_COMMANDS | {
+    "pause": CommandName.PAUSE,
+    "resume": CommandName.RESUME,
+    "help": CommandName.HELP,
+}
 """Commands that stand behind `/assay`."""
 
-MEANT: Final = BEHIND | {"unpause": CommandName.RESUME, "force": CommandName.FORCE}
+COMMAND_ALIASES: Final = ASSAY_COMMANDS | {"unpause": CommandName.RESUME, "force": CommandName.FORCE}
 """What is meant behind `/assay`, where the nearest letters would say something else."""
 
-OTHERS: Final = frozenset({"context", "content", "contents", "essay"})
+FOREIGN_WORDS: Final = frozenset({"context", "content", "contents", "essay"})
 """Words of their own that are as near to one of ours as a misspelling is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ParsedCommand:
     """`reason`: what follows it, in its author's words."""
 
     name: CommandName
@@ -61,113 +69,113 @@ class Command:
 class CommandError:
     """Surely meant for us, and no command: `nearest` is what may have been meant."""
 
-    found: str
+    typed: str
     nearest: CommandName
 
 
-def parse_command(markdown: str) -> Command | CommandError | None:
+def parse_command(markdown: str) -> ParsedCommand | CommandError | None:
     """The first command of a comment; without one, the first that was misspelt. Case does not matter."""
-    text = markdown[:LONGEST].replace("\r\n", "\n").replace("\r", "\n")
-    if not MAYBE.search(text):
+    text = markdown[:MAX_COMMENT_LENGTH].replace("\r\n", "\n").replace("\r", "\n")
+    if not SLASH_LINE.search(text):
         return None
     read = [said for lines in paragraphs(text) for said in _commands(lines)]
-    return next((said for said in read if isinstance(said, Command)), next(iter(read), None))
+    return next((said for said in read if isinstance(said, ParsedCommand)), next(iter(read), None))
 
 
 def command_lines(text: str) -> Iterator[str]:
     """The lines that begin with a slash, as a reader of the rendered comment sees them."""
-    return (line.text for lines in paragraphs(text) for line in lines if line.is_slashed)
+    return (line.text for lines in paragraphs(text) for line in lines if line.is_command)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a paragraph, as it is read. `is_slashed`: its first character is a slash, and no code, link or emphasis."""
+class CommentLine:
+    """One line of a paragraph, as it is read. `is_command`: its first character is a slash, and no code, link or emphasis."""
 
     text: str
-    is_slashed: bool
+    is_command: bool
 
 
-def paragraphs(text: str) -> Iterator[list[Line]]:
+def paragraphs(text: str) -> Iterator[list[CommentLine]]:
     """The paragraphs at the top level, line by line."""
-    tokens = _parser().parse(within_bounds(text))
+    tokens = _parser().parse(limit_text(text))
     for opening, inline in pairwise(tokens):
         if opening.type == "paragraph_open" and opening.level == 0:
             yield [*_lines(inline.children or ())]
 
 
-def _lines(children: Sequence[Token]) -> Iterator[Line]:
+def _lines(children: Sequence[Token]) -> Iterator[CommentLine]:
     line: list[Token] = []
     for token in (*children, Token("softbreak", "br", 0)):
-        if token.type not in BREAKS:
+        if token.type not in LINE_BREAKS:
             line.append(token)
             continue
         first = line[0] if line else token
         is_slashed = first.type == "text" and first.content.startswith("/")
-        yield Line("".join(part.content for part in line), is_slashed)
+        yield CommentLine("".join(part.content for part in line), is_slashed)
         line = []
 
 
-def _commands(lines: Sequence[Line]) -> Iterator[Command | CommandError]:
+def _commands(lines: Sequence[CommentLine]) -> Iterator[ParsedCommand | CommandError]:
     """What a paragraph says to us. A reason goes on until its end, or until the next command."""
     for at, line in enumerate(lines):
-        said = _understand(line)
-        if isinstance(said, Command):
-            more = takewhile(lambda one: not isinstance(_understand(one), Command), lines[at + 1 :])
+        said = _parse_line(line)
+        if isinstance(said, ParsedCommand):
+            more = takewhile(lambda one: not isinstance(_parse_line(one), ParsedCommand), lines[at + 1 :])
             reason = "\n".join([said.reason, *(one.text.strip() for one in more)])
-            yield Command(said.name, reason.strip()[:LONGEST_REASON].rstrip())
+            yield ParsedCommand(said.name, reason.strip()[:LONGEST_REASON].rstrip())
         elif said is not None:
             yield said
 
 
-def _understand(line: Line) -> Command | CommandError | None:
-    word = WORD.match(line.text) if line.is_slashed else None
+def _parse_line(line: CommentLine) -> ParsedCommand | CommandError | None:
+    word = SLASH_WORD.match(line.text) if line.is_command else None
     if word is None:
         return None
     name, rest = word[1].lower(), line.text[word.end() :]
-    if name == OURS:
-        return _behind(rest)
-    if name in PLAIN:
-        return _command(PLAIN[name], rest)
-    if joined := _joined(name):
+    if name == ASSAY:
+        return _parse_after_assay(rest)
+    if name in TOP_LEVEL_COMMANDS:
+        return _command(TOP_LEVEL_COMMANDS[name], rest)
+    if joined := _parse_hyphenated(name):
         return CommandError(word[1], joined)
-    near = get_close_matches(name, [*PLAIN, OURS], n=1, cutoff=SIMILAR)
-    if not near or name in OTHERS or len(name) > LONGEST_WORD:
+    near = get_close_matches(name, [*TOP_LEVEL_COMMANDS, ASSAY], n=1, cutoff=SIMILARITY_CUTOFF)
+    if not near or name in FOREIGN_WORDS or len(name) > MAX_WORD_LENGTH:
         return None
-    return CommandError(word[1], PLAIN.get(near[0], CommandName.HELP))
+    return CommandError(word[1], TOP_LEVEL_COMMANDS.get(near[0], CommandName.HELP))
 
 
-def _joined(name: str) -> CommandName | None:
+def _parse_hyphenated(name: str) -> CommandName | None:
     """What is meant by words of ours that a dash joins. What only begins like one of ours may be another bot's."""
     first, _, more = name.partition("-")
-    if first == OURS and (near := get_close_matches(more, [*MEANT], n=1, cutoff=SIMILAR)):
-        return MEANT[near[0]]
-    return CommandName.FORCE if PLAIN.get(first) is CommandName.REJUDGE and more in FORCE else None
+    if first == ASSAY and (near := get_close_matches(more, [*COMMAND_ALIASES], n=1, cutoff=SIMILARITY_CUTOFF)):
+        return COMMAND_ALIASES[near[0]]
+    return CommandName.FORCE if TOP_LEVEL_COMMANDS.get(first) is CommandName.REJUDGE and more in FORCE_WORDS else None
 
 
-def _behind(rest: str) -> Command | CommandError:
+def _parse_after_assay(rest: str) -> ParsedCommand | CommandError:
     """What follows `/assay`: all of it is meant for us."""
-    word = FIRST.match(rest)
+    word = FIRST_WORD.match(rest)
     if word is None:
-        return Command(CommandName.HELP)
+        return ParsedCommand(CommandName.HELP)
     name = word[1].lower()
-    if name in BEHIND:
-        return _command(BEHIND[name], rest[word.end() :])
-    near = get_close_matches(name, [*MEANT], n=1)
-    return CommandError(f"{OURS} {word[1][:LONGEST_WORD]}", MEANT[near[0]] if near else CommandName.HELP)
+    if name in ASSAY_COMMANDS:
+        return _command(ASSAY_COMMANDS[name], rest[word.end() :])
+    near = get_close_matches(name, [*COMMAND_ALIASES], n=1)
+    return CommandError(f"{ASSAY} {word[1][:MAX_WORD_LENGTH]}", COMMAND_ALIASES[near[0]] if near else CommandName.HELP)
 
 
-def _command(name: CommandName, rest: str) -> Command | CommandError:
+def _command(name: CommandName, rest: str) -> ParsedCommand | CommandError:
     """Who misspells `force` would get the verdict that they do not want any more: they are told instead."""
-    word = FIRST.match(rest) if name is CommandName.REJUDGE else None
-    if word is not None and word[1].lower() in FORCE:
-        return Command(CommandName.FORCE, rest[word.end() :].strip())
+    word = FIRST_WORD.match(rest) if name is CommandName.REJUDGE else None
+    if word is not None and word[1].lower() in FORCE_WORDS:
+        return ParsedCommand(CommandName.FORCE, rest[word.end() :].strip())
     if word is not None and _is_almost_force(word[1].lower()):
         return CommandError(f"{REJUDGE} {word[1]}", CommandName.FORCE)
-    return Command(name, rest.strip())
+    return ParsedCommand(name, rest.strip())
 
 
 def _is_almost_force(word: str) -> bool:
-    return word not in ALMOST_FORCE and bool(get_close_matches(word, FORCE, n=1, cutoff=SIMILAR))
+    return word not in FORCE_LOOKALIKES and bool(get_close_matches(word, FORCE_WORDS, n=1, cutoff=SIMILARITY_CUTOFF))
 
 
 @cache

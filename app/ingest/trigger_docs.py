@@ -5,8 +5,8 @@ Pure. Invariant: every row of the table is on the page, with the permission and 
 
 from typing import Final
 
-from app.ingest.events import TABLE, Row
-from worker.domain.config.app_permissions import NEEDED_BY, UNASKED
+from app.ingest.events import DELIVERY_RULES, DeliveryRule
+from worker.domain.config.app_permissions import EVENT_PERMISSIONS, IMPLICIT_EVENTS
 
 HEAD: Final = """\
 # What Assay reacts to
@@ -66,14 +66,14 @@ from their own events, since check events of forks name none.
 """
 
 
-def page() -> str:
-    return HEAD + "".join(_line(name, row) for name, row in TABLE.items()) + TAIL
+def render_page() -> str:
+    return HEAD + "".join(_line(name, row) for name, row in DELIVERY_RULES.items()) + TAIL
 
 
-def _line(name: tuple[str, str], row: Row) -> str:
+def _line(name: tuple[str, str], row: DeliveryRule) -> str:
     event, action = name
     words = f"`{event}.{action}`" if action else f"`{event}`"
-    if event in UNASKED:
-        return f"| {words} | {row.does} | always | always |\n"
-    permission = f"`{NEEDED_BY[event]}`" if event in NEEDED_BY else "-"
-    return f"| {words} | {row.does} | {permission} | {f'`{event}`' if row.is_heard else '-'} |\n"
+    if event in IMPLICIT_EVENTS:
+        return f"| {words} | {row.description} | always | always |\n"
+    permission = f"`{EVENT_PERMISSIONS[event]}`" if event in EVENT_PERMISSIONS else "-"
+    return f"| {words} | {row.description} | {permission} | {f'`{event}`' if row.is_handled else '-'} |\n"

@@ -17,23 +17,23 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.errors import Unavailable
-from worker.evaluation.stats.asking import AskError, Topic, asked
-from worker.evaluation.stats.evaluations import evaluations, outcomes
-from worker.evaluation.stats.histories import history
-from worker.evaluation.stats.queries import Found, answer, needed, together
-from worker.evaluation.stats.rollups import AT_MOST, open_rollups
+from worker.evaluation.stats.evaluations import list_evaluations, list_outcomes
+from worker.evaluation.stats.histories import read_history
+from worker.evaluation.stats.queries import CountedTables, answer_query, combine_tables, tables_needed
+from worker.evaluation.stats.rollups import MOST_ENTRIES, open_rollups
+from worker.evaluation.stats.stats_query import ParameterError, StatsTopic, parse_query
 
 AnyRequest = Request[Any, Any, Any]
-Said = Response[Mapping[str, Any]]
+JsonResponse = Response[Mapping[str, Any]]
 
 SCHEME: Final = "bearer "
-LONGEST_NUMBER: Final = 18
+MAX_NUMBER_DIGITS: Final = 18
 """A laptop's have ten digits, where it named none."""
 
 NO_TOKEN: Final = "Authorization: expected Bearer and a token that `assay token create` printed, found {found}. "  # noqa: S105 - no token
 
 
-class Tokens(Protocol):
+class TokenScopes(Protocol):
     """Who may read what."""
 
     def scope(self, token: str) -> frozenset[InstallationId] | None:
@@ -41,102 +41,102 @@ class Tokens(Protocol):
         ...
 
 
-class Api:
+class AnalyticsApi:
     """What an open question passes: the token, the parameters, the records."""
 
-    def __init__(self, store: Store, tokens: Tokens) -> None:
+    def __init__(self, store: Store, tokens: TokenScopes) -> None:
         self._store = store
         self._tokens = tokens
         self._clock = SystemClock()
 
-    def analytics(self, request: AnyRequest, name: str) -> Said:
-        return self._guarded(request, lambda scope: self._analytics(request, name, scope))
+    def get_analytics(self, request: AnyRequest, name: str) -> JsonResponse:
+        return self._with_scope(request, lambda scope: self._analytics(request, name, scope))
 
-    def pull(self, request: AnyRequest, owner: str, repo: str, number: str) -> Said:
-        return self._guarded(request, lambda scope: self._pull(f"{owner}/{repo}", number, scope))
+    def get_history(self, request: AnyRequest, owner: str, repo: str, number: str) -> JsonResponse:
+        return self._with_scope(request, lambda scope: self._pull(f"{owner}/{repo}", number, scope))
 
-    def _guarded(self, request: AnyRequest, answered: "Answered") -> Said:
+    def _with_scope(self, request: AnyRequest, answered: "ScopedQuery") -> JsonResponse:
         try:
-            scope = self.scope_of(request)
+            scope = self.authorize(request)
             if isinstance(scope, Response):
                 return scope
             return answered(scope)
-        except AskError as error:
-            told = {"parameter": error.parameter, "expected": error.expected, "found": error.found}
+        except ParameterError as error:
+            told = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
             return Response({"error": str(error), **told}, status_code=HTTPStatus.BAD_REQUEST)
         except Unavailable as error:
             return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
 
-    def scope_of(self, request: AnyRequest) -> "frozenset[InstallationId] | Said":
+    def authorize(self, request: AnyRequest) -> "frozenset[InstallationId] | JsonResponse":
         """The installations of the request's token, or the refusal. Raises Unavailable."""
         said = request.headers.get("authorization", "")
         if said[: len(SCHEME)].lower() != SCHEME:
-            return _refused("another scheme" if said else "none")
+            return _unauthorized("another scheme" if said else "none")
         scope = self._tokens.scope(said[len(SCHEME) :].strip())
-        return _refused("one that was not made here, or that was revoked") if scope is None else scope
+        return _unauthorized("one that was not made here, or that was revoked") if scope is None else scope
 
-    def _analytics(self, request: AnyRequest, name: str, scope: frozenset[InstallationId]) -> Said:
-        if name not in set(Topic):
-            return _nowhere(f"analytics: expected one of {', '.join(Topic)}, found {name[:100]!r}.")
+    def _analytics(self, request: AnyRequest, name: str, scope: frozenset[InstallationId]) -> JsonResponse:
+        if name not in set(StatsTopic):
+            return _not_found(f"analytics: expected one of {', '.join(StatsTopic)}, found {name[:100]!r}.")
         given: dict[str, str] = {}
         for parameter, value in request.query_params.multi_items():
             if parameter in given:
-                raise AskError(parameter, "one value", f"{given[parameter]}, {value}")
+                raise ParameterError(parameter, "one value", f"{given[parameter]}, {value}")
             given[parameter] = str(value)
-        topic, now = Topic(name), self._clock.now()
-        question = asked(given, topic, now)
-        rollups, tables = open_rollups(self._store), needed(topic, question)
-        found: list[Found] = []
-        left = AT_MOST  # of all installations together
+        topic, now = StatsTopic(name), self._clock.now()
+        question = parse_query(given, topic, now)
+        rollups, tables = open_rollups(self._store), tables_needed(topic, question)
+        found: list[CountedTables] = []
+        left = MOST_ENTRIES  # of all installations together
         for installation in sorted(scope):
-            found.append(rollups.find(installation, tables, question.over, now, at_most=left))
+            found.append(rollups.find(installation, tables, question.window, now, at_most=left))
             left -= found[-1].counted
-        return Response(answer(topic, question, together(found)))
+        return Response(answer_query(topic, question, combine_tables(found)))
 
-    def _pull(self, repository: str, number: str, scope: frozenset[InstallationId]) -> Said:
-        if not number.isascii() or not number.isdecimal() or len(number) > LONGEST_NUMBER:
-            raise AskError("number", "a pull request's number", number)
-        found = history(self._store, repository, int(number), scope)
+    def _pull(self, repository: str, number: str, scope: frozenset[InstallationId]) -> JsonResponse:
+        if not number.isascii() or not number.isdecimal() or len(number) > MAX_NUMBER_DIGITS:
+            raise ParameterError("number", "a pull request's number", number)
+        found = read_history(self._store, repository, int(number), scope)
         if not found.entries:
-            return _nowhere(f"Nothing is on record of {repository[:200]}#{number} that this token may read.")
+            return _not_found(f"Nothing is on record of {repository[:200]}#{number} that this token may read.")
         return Response(
             {
                 "repository": repository,
                 "number": int(number),
-                "evaluations": evaluations(found.entries),
-                "outcomes": outcomes(found.pulls),
+                "evaluations": list_evaluations(found.entries),
+                "outcomes": list_outcomes(found.pulls),
             }
         )
 
 
-class Answered(Protocol):
+class ScopedQuery(Protocol):
     """What comes after the token was found good."""
 
-    def __call__(self, scope: frozenset[InstallationId], /) -> Said: ...
+    def __call__(self, scope: frozenset[InstallationId], /) -> JsonResponse: ...
 
 
-def _refused(found: str) -> Said:
+def _unauthorized(problem: str) -> JsonResponse:
     headers = {"WWW-Authenticate": 'Bearer realm="assay"'}
     return Response(
-        {"error": NO_TOKEN.format(found=found).strip()}, status_code=HTTPStatus.UNAUTHORIZED, headers=headers
+        {"error": NO_TOKEN.format(found=problem).strip()}, status_code=HTTPStatus.UNAUTHORIZED, headers=headers
     )
 
 
-def _nowhere(words: str) -> Said:
-    return Response({"error": words}, status_code=HTTPStatus.NOT_FOUND)
+def _not_found(message: str) -> JsonResponse:
+    return Response({"error": message}, status_code=HTTPStatus.NOT_FOUND)
 
 
-def api_routes(api: Api) -> list[HTTPRouteHandler]:
+def api_routes(api: AnalyticsApi) -> list[HTTPRouteHandler]:
     """Each in a thread: Redis is waited for."""
 
     @get("/api/analytics/{name:str}", sync_to_thread=True)
     def analytics(request: Request[Any, Any, Any], name: FromPath[str]) -> Response[Mapping[str, Any]]:
-        return api.analytics(request, name)
+        return api.get_analytics(request, name)
 
     @get("/api/pulls/{owner:str}/{repo:str}/{number:str}", sync_to_thread=True)
     def pull(
         request: Request[Any, Any, Any], owner: FromPath[str], repo: FromPath[str], number: FromPath[str]
     ) -> Response[Mapping[str, Any]]:
-        return api.pull(request, owner, repo, number)
+        return api.get_history(request, owner, repo, number)
 
     return [analytics, pull]

@@ -26,84 +26,99 @@ from litestar.types import HTTPScope
 from msgspec.json import encode
 from structlog.typing import FilteringBoundLogger
 
-from app.ingest.intake import Intake
-from app.web.api import Api, api_routes
-from app.web.api_verdicts import Verdicts, verdict_routes
-from app.web.health import Outcome, Tally, health_routes
-from app.web.setup import SetupDoor, closed_routes, opened, setup_routes
-from app.web.timeouts import LOOK_SECONDS, Bounded, Watch
-from app.web.webhooks import PATH, Deliver, Door, Lock, Tell, deliveries, respond, webhook_route
-from worker.adapters.redis.async_client import Lane
-from worker.adapters.redis.store import Store, await_redis, open_store
+from app.ingest.intake import EventIntake
+from app.web.api import AnalyticsApi, api_routes
+from app.web.api_verdicts import VerdictApi, verdict_routes
+from app.web.health import DeliveryCounters, DeliveryOutcome, health_routes
+from app.web.setup import SetupHandler, closed_routes, open_setup, setup_routes
+from app.web.timeouts import CHECK_INTERVAL_S, ConnectionTimeouts, TimedHttpProtocol
+from app.web.webhooks import (
+    PATH,
+    DeliveryApp,
+    DeliveryLogger,
+    SignatureVerifier,
+    WebhookIntake,
+    delivery_app,
+    respond,
+    webhook_route,
+)
+from worker.adapters.redis.async_client import AsyncRedisClient
+from worker.adapters.redis.store import Store, open_store, wait_for_redis
 from worker.clock import SystemClock
 from worker.domain.model import build_models
 from worker.log import log_json
-from worker.settings import AppCredentials, Settings, malformed
+from worker.settings import AppCredentials, Settings, malformed_setting
 
 SHUTDOWN_SECONDS: Final = 10
-TICKS: Final = round(LOOK_SECONDS / 0.1)
+TICKS_PER_CHECK: Final = round(CHECK_INTERVAL_S / 0.1)
 """Uvicorn's main loop turns ten times a second."""
 BACKLOG: Final = 2048
-AS_JSON: Final = json.JSONEncoder(default=repr, separators=(",", ":"))
-FAILED: Final[Mapping[str, str]] = {"error": "Assay itself failed. Its log says where."}
-THE_PORTS_FAULT: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
+JSON_ENCODER: Final = json.JSONEncoder(default=repr, separators=(",", ":"))
+INTERNAL_ERROR: Final[Mapping[str, str]] = {"error": "Assay itself failed. Its log says where."}
+PORT_ERRORS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 
 
-class Web(Litestar):
+class WebApp(Litestar):
     """All routes. Deliveries get to theirs without the framework, whose way there takes a tenth of what they cost."""
 
-    deliver: Deliver | None = None
-    failed: "_Failed"
+    deliver: DeliveryApp | None = None
+    failures: "_FailureHandler"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if self.deliver and scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "POST":
             try:
                 await self.deliver(scope, receive, send)
             except Exception as error:  # noqa: BLE001 - a bug in what is done with a delivery is told as everywhere
-                self.failed.note(scope, error)
-                await respond(send, HTTP_500_INTERNAL_SERVER_ERROR, FAILED, {})
+                self.failures.log_failure(scope, error)
+                await respond(send, HTTP_500_INTERNAL_SERVER_ERROR, INTERNAL_ERROR, {})
         else:
             await super().__call__(scope, receive, send)
 
 
-def create_app(settings: Settings, store: Store, log_to: TextIO = sys.stderr, tally: Tally | None = None) -> Web:
+def create_app(
+    settings: Settings, store: Store, log_to: TextIO = sys.stderr, counters: DeliveryCounters | None = None
+) -> WebApp:
     """All routes; without the App's credentials, those that create it."""
-    log, tally = json_log(log_to, settings.log_level), tally or Tally()
-    lane = Lane(store.url.get_secret_value(), settings.timing.redis_timeout)
+    log, counters = json_log(log_to, settings.log_level), counters or DeliveryCounters()
+    lane = AsyncRedisClient(store.url.get_secret_value(), settings.timing.redis_timeout)
     routes: Sequence[ASGIRouteHandler | HTTPRouteHandler]
-    deliver, failed = None, _Failed(log, tally)
+    deliver, failed = None, _FailureHandler(log, counters)
     if settings.app is None:
-        opened(store, log_to)
-        routes = setup_routes(SetupDoor(settings, store, log), store.ping)
+        open_setup(store, log_to)
+        routes = setup_routes(SetupHandler(settings, store, log), store.ping)
     else:
-        intake = Intake(store, SystemClock(), lane)
-        deliver = deliveries(_door(settings.app, intake, tally, teller(log_to, settings.log_level)))
+        intake = EventIntake(store, SystemClock(), lane)
+        deliver = delivery_app(
+            _webhook_intake(settings.app, intake, counters, delivery_logger(log_to, settings.log_level))
+        )
         routes = [webhook_route(deliver), *_app_routes(settings, intake)]
-    web = Web(
+    web = WebApp(
         route_handlers=routes,
-        exception_handlers={HTTPException: _refused, Exception: failed.answer},
+        exception_handlers={HTTPException: _http_error_response, Exception: failed.respond},
         on_shutdown=[lane.close],
         openapi_config=None,
         logging_config=None,
         debug=False,
     )
-    web.deliver, web.failed = deliver, failed
+    web.deliver, web.failures = deliver, failed
     return web
 
 
-def _door(credentials: AppCredentials, intake: Intake, tally: Tally, tell: Tell) -> Door:
+def _webhook_intake(
+    credentials: AppCredentials, intake: EventIntake, tally: DeliveryCounters, tell: DeliveryLogger
+) -> WebhookIntake:
     build_models()
     secrets = tuple(secret.get_secret_value().encode() for secret in credentials.webhook_secrets)
-    return Door(Lock(secrets), credentials.app_id, intake, tally, tell)
+    return WebhookIntake(SignatureVerifier(secrets), credentials.app_id, intake, tally, tell)
 
 
-def _app_routes(settings: Settings, intake: Intake) -> list[HTTPRouteHandler]:
+def _app_routes(settings: Settings, intake: EventIntake) -> list[HTTPRouteHandler]:
     store = intake.store
-    api = Api(store, store.tokens())
+    api = AnalyticsApi(store, store.tokens())
     return [
         *health_routes(intake),
         *api_routes(api),
-        *verdict_routes(Verdicts(store, api)),
+        *verdict_routes(VerdictApi(store, api)),
         *closed_routes(settings.github_api_url),
     ]
 
@@ -112,19 +127,19 @@ def json_log(stream: TextIO, level: str) -> FilteringBoundLogger:
     """One JSON object a line. Tracebacks without the values of variables: those are other people's source."""
     logger = structlog.wrap_logger(
         structlog.WriteLogger(stream),
-        processors=[structlog.processors.format_exc_info, _line],
+        processors=[structlog.processors.format_exc_info, _render_line],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
     )
     return cast("FilteringBoundLogger", logger.bind())
 
 
-def _line(_: object, level: str, told: Mapping[str, object]) -> str:
+def _render_line(_: object, level: str, fields: Mapping[str, object]) -> str:
     """By one encoder: making it takes longer than its work."""
     at = SystemClock().now().isoformat().replace("+00:00", "Z")
-    return AS_JSON.encode({**told, "level": level, "timestamp": at})
+    return JSON_ENCODER.encode({**fields, "level": level, "timestamp": at})
 
 
-def teller(stream: TextIO, level: str) -> Tell:
+def delivery_logger(stream: TextIO, level: str) -> DeliveryLogger:
     """Writes what `json_log` would as `info`, for what is told of every delivery: that takes a fifth of the time."""
     is_told, clock = logging.getLevelNamesMapping()[level] <= logging.INFO, SystemClock()
 
@@ -133,31 +148,31 @@ def teller(stream: TextIO, level: str) -> Tell:
             told["event"], told["level"], told["timestamp"] = event, "info", clock.now()
             line = encode(told)
             # where it is not plain, somebody's header may hold what a terminal would obey
-            stream.write(f"{line.decode() if line.isascii() else _line(None, 'info', told)}\n")
+            stream.write(f"{line.decode() if line.isascii() else _render_line(None, 'info', told)}\n")
             stream.flush()
 
     return tell
 
 
-def _refused(_: Request[Any, Any, Any], error: HTTPException) -> Response[Mapping[str, str]]:
+def _http_error_response(_: Request[Any, Any, Any], error: HTTPException) -> Response[Mapping[str, str]]:
     return Response({"error": error.detail}, status_code=error.status_code, headers=error.headers)
 
 
-class _Failed:
+class _FailureHandler:
     """What the caller is told of a bug: that there is one. The log gets the rest."""
 
-    def __init__(self, log: FilteringBoundLogger, tally: Tally) -> None:
+    def __init__(self, log: FilteringBoundLogger, tally: DeliveryCounters) -> None:
         self._log = log
         self._tally = tally
 
-    def answer(self, request: Request[Any, Any, Any], error: Exception) -> Response[Mapping[str, str]]:
-        self.note(request.scope, error)
-        return Response(FAILED, status_code=HTTP_500_INTERNAL_SERVER_ERROR)
+    def respond(self, request: Request[Any, Any, Any], error: Exception) -> Response[Mapping[str, str]]:
+        self.log_failure(request.scope, error)
+        return Response(INTERNAL_ERROR, status_code=HTTP_500_INTERNAL_SERVER_ERROR)
 
-    def note(self, scope: HTTPScope, error: Exception) -> None:
+    def log_failure(self, scope: HTTPScope, error: Exception) -> None:
         raw = dict(scope["headers"]).get(b"x-github-delivery")
         delivery_id = None if raw is None else raw.decode("latin-1")
-        self._tally.count(Outcome.FAILED)
+        self._tally.count(DeliveryOutcome.FAILED)
         self._log.error("failed", path=scope["path"], delivery_id=delivery_id, exc_info=error)
 
 
@@ -166,7 +181,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._watch = Watch()
+        self._timeouts = ConnectionTimeouts()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -174,8 +189,8 @@ class Server(uvicorn.Server):
             print(json.dumps({"event": "listening", "url": _url(listening)}), flush=True)  # noqa: T201 - for who started us
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % TICKS == 0:
-            self._watch.look(tuple(self.server_state.connections), time.monotonic())
+        if counter % TICKS_PER_CHECK == 0:
+            self._timeouts.close_expired(tuple(self.server_state.connections), time.monotonic())
         return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn's signature
@@ -187,7 +202,7 @@ def web_server(app: Litestar) -> Server:
     """A server that is ready to run. A second signal does not wait for open requests."""
     config = uvicorn.Config(
         cast("Any", app),
-        http=Bounded,
+        http=TimedHttpProtocol,
         loop="uvloop",
         ws="none",
         log_config=None,
@@ -202,25 +217,25 @@ def web_server(app: Litestar) -> Server:
 def run_web(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT. Raises SettingError, and Unavailable where Redis does not answer at the start."""
     log_json(settings.log_level)
-    await_redis(settings, json_log(sys.stderr, settings.log_level).warning)
+    wait_for_redis(settings, json_log(sys.stderr, settings.log_level).warning)
     with open_store(settings) as store:
-        tally = Tally()
-        server = web_server(create_app(settings, store, tally=tally))
+        tally = DeliveryCounters()
+        server = web_server(create_app(settings, store, counters=tally))
         gc.collect()
         gc.freeze()  # what is loaded stays: to look through it takes as long as an answer
-        with listen(settings.host, settings.port) as listening, _metrics(settings, store, tally):
+        with listen(settings.host, settings.port) as listening, _serve_metrics(settings, store, tally):
             server.run(sockets=[listening])
 
 
 @contextmanager
-def _metrics(settings: Settings, store: Store, tally: Tally) -> Generator[None]:
+def _serve_metrics(settings: Settings, store: Store, tally: DeliveryCounters) -> Generator[None]:
     """Beside the door, where the operator asks for it: `/metrics` at an address of its own."""
     if settings.metrics_address is None:
         yield
         return
-    from app.web.metrics_port import figures, telling  # noqa: PLC0415 - a door that nobody watches needs none of it
+    from app.web.metrics_port import render_metrics, serve_metrics  # noqa: PLC0415 - a door that nobody watches needs none of it
 
-    with telling(settings.metrics_address, lambda: figures(store, tally, SystemClock())) as url:
+    with serve_metrics(settings.metrics_address, lambda: render_metrics(store, tally, SystemClock())) as url:
         json_log(sys.stderr, settings.log_level).info("metrics", url=url)
         yield
 
@@ -233,10 +248,10 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (while attempting")[0]
-        name, found = ("ASSAY_PORT", port) if error.errno in THE_PORTS_FAULT else ("ASSAY_HOST", f'"{host}"')
-        raise malformed(name, f'is {found}, and "{host}:{port}" can\'t be listened at ({reason})') from error
+        name, found = ("ASSAY_PORT", port) if error.errno in PORT_ERRORS else ("ASSAY_HOST", f'"{host}"')
+        raise malformed_setting(name, f'is {found}, and "{host}:{port}" can\'t be listened at ({reason})') from error
     except UnicodeError as error:
-        raise malformed("ASSAY_HOST", f'is "{host}", which is no host\'s name') from error
+        raise malformed_setting("ASSAY_HOST", f'is "{host}", which is no host\'s name') from error
 
 
 def _url(listening: socket.socket) -> str:

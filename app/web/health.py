@@ -13,13 +13,13 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.status_codes import HTTP_200_OK, HTTP_503_SERVICE_UNAVAILABLE
 
-from app.ingest.intake import Intake
+from app.ingest.intake import EventIntake
 from worker.adapters.redis.encryption import LACKS_KEY
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
 
 
-class Outcome(StrEnum):
+class DeliveryOutcome(StrEnum):
     """What became of a delivery."""
 
     QUEUED = "queued"
@@ -32,37 +32,37 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-class Tally:
+class DeliveryCounters:
     """Deliveries by outcome. Counted in the event loop only, so it needs no lock."""
 
     def __init__(self) -> None:
-        self._counts = Counter[Outcome]()
+        self._counts = Counter[DeliveryOutcome]()
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, outcome: DeliveryOutcome) -> None:
         self._counts[outcome] += 1
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Each outcome, also those that did not come."""
-        return {outcome.value: self._counts[outcome] for outcome in Outcome}
+        return {outcome.value: self._counts[outcome] for outcome in DeliveryOutcome}
 
 
-def health_routes(intake: Intake) -> list[HTTPRouteHandler]:
+def health_routes(intake: EventIntake) -> list[HTTPRouteHandler]:
     @get("/livez")
     async def livez() -> Mapping[str, str]:
         return {"status": "live"}
 
     @get("/readyz")
     async def readyz() -> Response[Mapping[str, str]]:
-        return await to_thread.run_sync(_readiness, intake.store)
+        return await to_thread.run_sync(_check_readiness, intake.store)
 
     return [livez, readyz]
 
 
-def _readiness(store: Store) -> Response[Mapping[str, str]]:
+def _check_readiness(store: Store) -> Response[Mapping[str, str]]:
     """Without its key the store takes deliveries all the same, and the checks say what can't be read."""
     try:
-        lacks_key = store.lacks_key()
+        lacks_key = store.is_key_missing()
     except Unavailable as unavailable:
         content = {"status": "not ready", "reason": str(unavailable)}
         return Response(content, status_code=HTTP_503_SERVICE_UNAVAILABLE)

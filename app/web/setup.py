@@ -16,35 +16,45 @@ from litestar import MediaType, Request, Response, get, post
 from litestar.handlers import HTTPRouteHandler
 from structlog.typing import FilteringBoundLogger
 
-from app.ingest.events import SUBSCRIBED
-from app.web.setup_exchange import CodeRefused, exchange
-from app.web.setup_pages import STYLE_HASH, Form, closed_page, confirm_page, done_page, form_page, refused_page
+from app.ingest.events import SUBSCRIBED_EVENTS
+from app.web.setup_exchange import CodeRefused, exchange_code
+from app.web.setup_pages import (
+    STYLE_HASH,
+    SetupFormValues,
+    closed_page,
+    confirm_page,
+    done_page,
+    form_page,
+    refused_page,
+)
 from worker.adapters.redis.setup import declined_in
 from worker.adapters.redis.store import Store
 from worker.domain.config.app_manifest import (
     CALLBACK,
     WEBHOOKS,
-    WishError,
-    guessed,
-    manifest,
+    SetupFormError,
+    build_manifest,
+    guess_address,
+    read_setup_form,
     register_url,
     web_url,
-    wish,
 )
-from worker.domain.config.app_permissions import declined_of
+from worker.domain.config.app_permissions import find_declined
 from worker.errors import Unavailable
 from worker.settings import Settings
 
 AnyRequest = Request[Any, Any, Any]
-Page = Response[str]
+HtmlResponse = Response[str]
 T = TypeVar("T")
 
-LARGEST_FORM: Final = 16 * 1024
+MAX_FORM_BYTES: Final = 16 * 1024
 RETRY_SECONDS: Final = "30"
 
 NOT_SET_UP: Final = "Assay is not set up: no GitHub App is configured. Open /setup, or set ASSAY_APP_ID, ASSAY_APP_PRIVATE_KEY and ASSAY_WEBHOOK_SECRET."
-HAS_APP: Final = "This Assay has its GitHub App. Its settings are at GitHub, under Developer settings, GitHub Apps."
-USED_UP: Final = (
+ALREADY_SET_UP: Final = (
+    "This Assay has its GitHub App. Its settings are at GitHub, under Developer settings, GitHub Apps."
+)
+SETUP_CLOSED: Final = (
     "An App was created here, or the token of this page is older than a day. Put the App’s three settings where Assay runs, and "
     "start it again. If they are lost, start it without them: it prints a new token, and you create another App."
 )
@@ -55,10 +65,10 @@ WRONG_STATE: Final = (
     "This way back from GitHub did not begin here, began more than an hour ago, or was gone already. Nothing was taken over. If you "
     "created an App just now, delete it at GitHub: its key was not passed on."
 )
-ASK_AGAIN: Final = "Reload this page to try once more: GitHub’s code is good for an hour."
+RETRY_HINT: Final = "Reload this page to try once more: GitHub’s code is good for an hour."
 
 
-class SetupDoor:
+class SetupHandler:
     """What somebody passes who sets Assay up."""
 
     def __init__(self, settings: Settings, store: Store, log: FilteringBoundLogger) -> None:
@@ -67,58 +77,58 @@ class SetupDoor:
         self._setup = store.setup()
         self._log = log
 
-    def form(self, host: str, organization: str) -> Page:
+    def show_form(self, host: str, organization: str) -> HtmlResponse:
         """The first page. What the Host header says is offered, to be confirmed."""
         if not self._setup.is_open():
-            return self._page(closed_page(USED_UP), HTTPStatus.NOT_FOUND)
-        return self._page(form_page(Form(address=guessed(host), organization=organization[:39])))
+            return self._respond(closed_page(SETUP_CLOSED), HTTPStatus.NOT_FOUND)
+        return self._respond(form_page(SetupFormValues(address=guess_address(host), organization=organization[:39])))
 
-    def begin(self, fields: Mapping[str, list[str]]) -> Page:
+    def begin(self, fields: Mapping[str, list[str]]) -> HtmlResponse:
         """The second page, for who holds a token."""
         typed = {name: fields.get(name, [""])[0][:1000] for name in ("token", "address", "deliveries", "organization")}
         ticked = frozenset(fields.get("opt_in", ()))
-        form = Form(typed["address"], typed["deliveries"], typed["organization"], ticked)
+        form = SetupFormValues(typed["address"], typed["deliveries"], typed["organization"], ticked)
         if not self._setup.is_open():
-            return self._page(closed_page(USED_UP), HTTPStatus.NOT_FOUND)
+            return self._respond(closed_page(SETUP_CLOSED), HTTPStatus.NOT_FOUND)
         if not self._setup.is_token(typed["token"].strip()):
             self._log.warning("setup", outcome="wrong_token")
-            return self._page(form_page(form, WRONG_TOKEN), HTTPStatus.FORBIDDEN)
+            return self._respond(form_page(form, WRONG_TOKEN), HTTPStatus.FORBIDDEN)
         try:
-            wanted = wish(form.address, form.deliveries, form.organization, ticked)
-        except WishError as error:
-            return self._page(form_page(form, str(error)), HTTPStatus.BAD_REQUEST)
-        state = self._setup.begin(declined=[one.opt_in for one in declined_of(wanted.opt_ins)])
+            wanted = read_setup_form(form.address, form.deliveries, form.organization, ticked)
+        except SetupFormError as error:
+            return self._respond(form_page(form, str(error)), HTTPStatus.BAD_REQUEST)
+        state = self._setup.begin_setup(declined=[one.opt_in for one in find_declined(wanted.opt_ins)])
         if state is None:
-            return self._page(closed_page(USED_UP), HTTPStatus.NOT_FOUND)
-        self._log.info("setup", outcome="begun", organization=wanted.organization, deliveries=wanted.deliveries)
+            return self._respond(closed_page(SETUP_CLOSED), HTTPStatus.NOT_FOUND)
+        self._log.info("setup", outcome="begun", organization=wanted.organization, deliveries=wanted.webhook_base)
         target = register_url(self._api_url, wanted.organization, state)
-        return self._page(confirm_page(wanted, manifest(wanted, SUBSCRIBED), target))
+        return self._respond(confirm_page(wanted, build_manifest(wanted, SUBSCRIBED_EVENTS), target))
 
-    def finish(self, code: str, state: str) -> Page:
+    def finish(self, code: str, state: str) -> HtmlResponse:
         """The last page, for who comes back from GitHub. Closes all of it."""
-        taker = self._setup.take(state)
+        taker = self._setup.take_state(state)
         if taker is None:
             self._log.warning("setup", outcome="wrong_state")
-            return self._page(refused_page(WRONG_STATE), HTTPStatus.FORBIDDEN)
+            return self._respond(refused_page(WRONG_STATE), HTTPStatus.FORBIDDEN)
         try:
-            made = exchange(self._api_url, code, self._timeout_s)
+            made = exchange_code(self._api_url, code, self._timeout_s)
         except CodeRefused as error:
             self._log.warning("setup", outcome="code_refused", reason=str(error))
-            return self._page(refused_page(str(error)), HTTPStatus.BAD_GATEWAY)
+            return self._respond(refused_page(str(error)), HTTPStatus.BAD_GATEWAY)
         except Unavailable as error:
             self._setup.give_back(state, taker)
             self._log.warning("setup", outcome="unavailable", reason=str(error))
-            return self._page(refused_page(f"{error}. {ASK_AGAIN}"), HTTPStatus.SERVICE_UNAVAILABLE)
+            return self._respond(refused_page(f"{error}. {RETRY_HINT}"), HTTPStatus.SERVICE_UNAVAILABLE)
         with suppress(Unavailable):  # the secrets are told this once; a state that was taken opens nothing anyway
             self._setup.close()
         self._log.info("setup", outcome="created", app_id=made.id, slug=made.slug)
-        return self._page(done_page(made, declined_in(state)))
+        return self._respond(done_page(made, declined_in(state)))
 
-    def _page(self, html: str, status: HTTPStatus = HTTPStatus.OK) -> Page:
-        return page(html, status, web_url(self._api_url))
+    def _respond(self, html: str, status: HTTPStatus = HTTPStatus.OK) -> HtmlResponse:
+        return page_response(html, status, web_url(self._api_url))
 
 
-def page(html: str, status: HTTPStatus, github: str) -> Page:
+def page_response(html: str, status: HTTPStatus, github: str) -> HtmlResponse:
     """One page: kept by nobody, framed by nobody, without scripts; its forms go here and to GitHub."""
     origin = "{0.scheme}://{0.netloc}".format(urlsplit(github))
     policy = f"default-src 'none'; style-src '{STYLE_HASH}'; form-action 'self' {origin}; base-uri 'none'; frame-ancestors 'none'"
@@ -133,7 +143,7 @@ def page(html: str, status: HTTPStatus, github: str) -> Page:
     return Response(html, status_code=status, media_type=MediaType.HTML, headers=headers)
 
 
-def opened(store: Store, say_to: TextIO) -> None:
+def open_setup(store: Store, say_to: TextIO) -> None:
     """Make the one-time token and tell whoever started us."""
     token = store.setup().open()
     say_to.write(
@@ -143,23 +153,23 @@ def opened(store: Store, say_to: TextIO) -> None:
     say_to.flush()
 
 
-def setup_routes(door: SetupDoor, ping: Callable[[], None]) -> list[HTTPRouteHandler]:
+def setup_routes(door: SetupHandler, ping: Callable[[], None]) -> list[HTTPRouteHandler]:
     """All there is while there is no App."""
 
     @get("/setup")
     async def form(request: Request[Any, Any, Any]) -> Response[str]:
         organization = str(request.query_params.get("organization", ""))
-        return await _answered(lambda: door.form(request.headers.get("host", ""), organization))
+        return await _run_in_thread(lambda: door.show_form(request.headers.get("host", ""), organization))
 
-    @post("/setup", request_max_body_size=LARGEST_FORM)
+    @post("/setup", request_max_body_size=MAX_FORM_BYTES)
     async def begin(request: Request[Any, Any, Any]) -> Response[str]:
         fields = parse_qs((await request.body()).decode(errors="replace"))
-        return await _answered(lambda: door.begin(fields))
+        return await _run_in_thread(lambda: door.begin(fields))
 
     @get(CALLBACK)
     async def callback(request: Request[Any, Any, Any]) -> Response[str]:
         code, state = (str(request.query_params.get(name, "")) for name in ("code", "state"))
-        return await _answered(lambda: door.finish(code, state))
+        return await _run_in_thread(lambda: door.finish(code, state))
 
     @post(WEBHOOKS)
     async def deliveries() -> Response[Mapping[str, str]]:
@@ -186,24 +196,24 @@ def setup_routes(door: SetupDoor, ping: Callable[[], None]) -> list[HTTPRouteHan
 def closed_routes(api_url: str) -> list[HTTPRouteHandler]:
     """What is left of it once there is an App: words."""
 
-    def closed() -> Page:
-        return page(closed_page(HAS_APP), HTTPStatus.NOT_FOUND, web_url(api_url))
+    def closed() -> HtmlResponse:
+        return page_response(closed_page(ALREADY_SET_UP), HTTPStatus.NOT_FOUND, web_url(api_url))
 
     @get(["/setup", CALLBACK])
     async def form() -> Response[str]:
         return closed()
 
-    @post("/setup", request_max_body_size=LARGEST_FORM)
+    @post("/setup", request_max_body_size=MAX_FORM_BYTES)
     async def begin() -> Response[str]:
         return closed()
 
     return [form, begin]
 
 
-async def _answered(work: Callable[[], Page]) -> Page:
+async def _run_in_thread(work: Callable[[], HtmlResponse]) -> HtmlResponse:
     """Redis and GitHub are waited for in a thread. Raises nothing but bugs."""
     try:
         return await to_thread.run_sync(work)
     except Unavailable as error:
         words = refused_page(f"{error}. Reload this page to try again.")
-        return page(words, HTTPStatus.SERVICE_UNAVAILABLE, "https://github.com")
+        return page_response(words, HTTPStatus.SERVICE_UNAVAILABLE, "https://github.com")

@@ -23,13 +23,13 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from worker.errors import Unavailable
 
-LARGEST_ANSWER: Final = 1024 * 1024
+MAX_RESPONSE_BYTES: Final = 1024 * 1024
 CODE: Final = r"[A-Za-z0-9_-]{1,200}"
 SERVER_ERROR: Final = 500
-TOO_MANY: Final = 429
+TOO_MANY_REQUESTS: Final = 429
 
 
-class Made(BaseModel):
+class CreatedApp(BaseModel):
     """The App, and its secrets, which GitHub tells once."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
@@ -46,7 +46,7 @@ class CodeRefused(Exception):
     """GitHub knows no such code, or not any more. The message says so for people."""
 
 
-def exchange(api_url: str, code: str, timeout_s: float) -> Made:
+def exchange_code(api_url: str, code: str, timeout_s: float) -> CreatedApp:
     """Have the code's App told. Raises CodeRefused, and Unavailable where it may be asked again."""
     if not re.fullmatch(CODE, code):
         raise CodeRefused("That is no code of GitHub's.")
@@ -58,10 +58,10 @@ def exchange(api_url: str, code: str, timeout_s: float) -> Made:
     )
     try:
         with _opener().open(request, timeout=timeout_s) as answer:
-            return Made.model_validate_json(answer.read(LARGEST_ANSWER))
+            return CreatedApp.model_validate_json(answer.read(MAX_RESPONSE_BYTES))
     except HTTPError as error:
         with error:
-            raise _told(error.code) from None
+            raise _error_for(error.code) from None
     except (OSError, http.client.HTTPException) as error:
         raise Unavailable("GitHub", f"did not answer ({type(error).__name__})") from None
     except ValidationError:
@@ -76,8 +76,8 @@ def _opener() -> OpenerDirector:
     return opener
 
 
-def _told(status: int) -> CodeRefused | Unavailable:
-    if status >= SERVER_ERROR or status == TOO_MANY:
+def _error_for(status: int) -> CodeRefused | Unavailable:
+    if status >= SERVER_ERROR or status == TOO_MANY_REQUESTS:
         return Unavailable("GitHub", f"answered {status}")
     return CodeRefused(
         f"GitHub does not take this code (any more): it answered {status}. A code is good for an hour, and once."

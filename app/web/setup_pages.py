@@ -13,9 +13,16 @@ from collections.abc import Collection
 from html import escape
 from typing import Final
 
-from app.web.setup_exchange import Made
-from worker.domain.config.app_manifest import Manifest, Wish, is_here
-from worker.domain.config.app_permissions import CORE, EXTRAS, OFFERED, SWITCHES, Level, OptIn
+from app.web.setup_exchange import CreatedApp
+from worker.domain.config.app_manifest import Manifest, SetupForm, is_loopback
+from worker.domain.config.app_permissions import (
+    CORE_PERMISSIONS,
+    DEFAULT_OPT_INS,
+    OPT_IN_SETTINGS,
+    OPTIONAL_PERMISSIONS,
+    OptIn,
+    PermissionLevel,
+)
 from worker.domain.value import Value
 
 STYLE: Final = (
@@ -39,22 +46,24 @@ STYLE_HASH: Final = "sha256-" + base64.b64encode(hashlib.sha256(STYLE.encode()).
 """What the Content-Security-Policy lets through as style; all else is refused."""
 
 
-class Form(Value):
+class SetupFormValues(Value):
     """What stands in the form: what was typed before, or what is offered."""
 
     address: str = ""
     deliveries: str = ""
     organization: str = ""
-    opt_ins: frozenset[str] = OFFERED
+    opt_ins: frozenset[str] = DEFAULT_OPT_INS
 
 
-def form_page(form: Form, wrong: str = "") -> str:
+def form_page(form: SetupFormValues, wrong: str = "") -> str:
     """The first page: who is there, where Assay is, what it may do."""
-    ticks = "".join(_tick(one.opt_in, form.opt_ins) for one in EXTRAS)
-    core = "".join(f"<li>{escape(_level(one.title, one.level))}: {escape(one.reason)}.</li>" for one in CORE)
+    ticks = "".join(_checkbox(one.opt_in, form.opt_ins) for one in OPTIONAL_PERMISSIONS)
+    core = "".join(
+        f"<li>{escape(_permission_text(one.title, one.level))}: {escape(one.reason)}.</li>" for one in CORE_PERMISSIONS
+    )
     return _page(
         "Set up Assay",
-        f"""{_wrong(wrong)}<p>This creates the GitHub App that Assay works as. You see all of it before GitHub is asked, and GitHub asks you again.</p>
+        f"""{_error_box(wrong)}<p>This creates the GitHub App that Assay works as. You see all of it before GitHub is asked, and GitHub asks you again.</p>
 <form method="post" action="/setup" autocomplete="off">
 {_field("token", "One-time token", "password", "", "Assay printed it when it started, in its terminal or log.")}
 {_field("address", "Address of this Assay", "url", form.address, "As your browser reaches it. GitHub sends you back to it, with what opens the App: it has to be yours.")}
@@ -68,17 +77,17 @@ def form_page(form: Form, wrong: str = "") -> str:
     )
 
 
-def confirm_page(wanted: Wish, manifest: Manifest, target: str) -> str:
+def confirm_page(wanted: SetupForm, manifest: Manifest, target: str) -> str:
     """The second page: everything that is asked, and the button that asks it."""
     note = ""
-    if is_here(wanted.deliveries):
+    if is_loopback(wanted.webhook_base):
         note = (
             '<p class="note">GitHub can’t reach this machine by that address, so no delivery would come. Go back, and fill in '
             "where Assay will run, or a tunnel’s address. It can be changed later in the App’s settings.</p>"
         )
     rows = [
         ("Whose App", wanted.organization or "your own account’s"),
-        ("Deliveries go to", wanted.deliveries),
+        ("Deliveries go to", wanted.webhook_base),
         ("GitHub sends you back to", manifest["redirect_url"]),
         ("Permissions", ", ".join(f"{name}: {level}" for name, level in manifest["default_permissions"].items())),
         ("Events", ", ".join(manifest["default_events"])),
@@ -94,9 +103,9 @@ def confirm_page(wanted: Wish, manifest: Manifest, target: str) -> str:
     )
 
 
-def done_page(made: Made, declined: Collection[str] = ()) -> str:
+def done_page(made: CreatedApp, declined: Collection[str] = ()) -> str:
     """The last page, shown once: the secrets, what was *declined*, and what to put where."""
-    variables = lines(made, declined)
+    variables = setting_lines(made, declined)
     fly = " ".join(["fly secrets set", *variables])
     return _page(
         f"Your App “{made.slug}” is there",
@@ -115,24 +124,24 @@ def done_page(made: Made, declined: Collection[str] = ()) -> str:
     )
 
 
-def lines(made: Made, declined: Collection[str] = ()) -> list[str]:
+def setting_lines(made: CreatedApp, declined: Collection[str] = ()) -> list[str]:
     """The three settings, each on one line: the key in base64, which Assay reads as well as PEM. Then what keeps off what was *declined*."""
     key = base64.b64encode(made.pem.get_secret_value().encode()).decode()
     values = (str(made.id), made.webhook_secret.get_secret_value(), key)
     names = ("ASSAY_APP_ID", "ASSAY_WEBHOOK_SECRET", "ASSAY_APP_PRIVATE_KEY")
-    off = [f"{name}=0" for name, one in SWITCHES.items() if one in declined]
+    off = [f"{name}=0" for name, one in OPT_IN_SETTINGS.items() if one in declined]
     return [*(f"{name}={shlex.quote(value)}" for name, value in zip(names, values, strict=True)), *off]
 
 
-def refused_page(words: str) -> str:
+def refused_page(message: str) -> str:
     """The way back from GitHub did not end with an App."""
     return _page(
-        "No App was taken over", f'<p class="wrong">{escape(words)}</p><p><a href="/setup">Begin again</a></p>'
+        "No App was taken over", f'<p class="wrong">{escape(message)}</p><p><a href="/setup">Begin again</a></p>'
     )
 
 
-def closed_page(words: str) -> str:
-    return _page("Setup is closed", f"<p>{escape(words)}</p>")
+def closed_page(message: str) -> str:
+    return _page("Setup is closed", f"<p>{escape(message)}</p>")
 
 
 def _page(title: str, body: str) -> str:
@@ -153,24 +162,24 @@ def _field(name: str, label: str, kind: str, value: str, hint: str) -> str:
     )
 
 
-def _tick(opt_in: OptIn, ticked: Collection[str]) -> str:
-    one = next(extra for extra in EXTRAS if extra.opt_in is opt_in)
+def _checkbox(opt_in: OptIn, ticked: Collection[str]) -> str:
+    one = next(extra for extra in OPTIONAL_PERMISSIONS if extra.opt_in is opt_in)
     is_on = " checked" if opt_in in ticked else ""
-    asks = _level(one.permission.title, one.permission.level)
+    asks = _permission_text(one.permission.title, one.permission.level)
     return (
         f'<label class="tick"><input type="checkbox" name="opt_in" value="{opt_in}"{is_on}> '
-        f"{escape(asks)}: {_with_code(one.permission.reason)}<small>Without it {escape(one.lost)}.</small></label>"
+        f"{escape(asks)}: {_render_code(one.permission.reason)}<small>Without it {escape(one.consequence)}.</small></label>"
     )
 
 
-def _with_code(words: str) -> str:
+def _render_code(text: str) -> str:
     """What stands between backticks as code, as the same words show in Markdown."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(words))
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
-def _level(title: str, level: Level) -> str:
-    return f"{title} ({'read and write' if level is Level.WRITE else 'read'})"
+def _permission_text(title: str, level: PermissionLevel) -> str:
+    return f"{title} ({'read and write' if level is PermissionLevel.WRITE else 'read'})"
 
 
-def _wrong(words: str) -> str:
-    return f'<p class="wrong" role="alert">{escape(words)}</p>\n' if words else ""
+def _error_box(message: str) -> str:
+    return f'<p class="wrong" role="alert">{escape(message)}</p>\n' if message else ""

@@ -12,7 +12,7 @@ from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working 
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
 from bench.made import Size, made_dossier  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Commit  # noqa: E402 - as above
-from worker.dossier.agents import AGENTS, author_agent  # noqa: E402 - as above
+from worker.dossier.agents import AGENTS, find_author_agent  # noqa: E402 - as above
 
 MESSAGE: Final = b"""Count each row once
 
@@ -48,7 +48,7 @@ def run(raw: bytes) -> None:
     text = raw.decode("utf-8", "replace")
     commits = (Commit(sha="3" * 40, message=text, author=text[:200]),)
     pull = PULL.model_copy(update={"commits": commits, "author": text[:100], "head_ref": text[:100], "body": text})
-    assert author_agent(pull) in KNOWN
+    assert find_author_agent(pull) in KNOWN
 
 
 TARGET: Final = Target("agents", make, run)

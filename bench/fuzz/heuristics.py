@@ -17,9 +17,9 @@ from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working 
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
 from bench.made import LANGUAGES, Size, made_dossier, made_file  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier, HeadFile  # noqa: E402 - as above
-from worker.dossier.parser_sandbox import tasting  # noqa: E402 - as above
+from worker.dossier.parser_sandbox import sandboxed_parsing  # noqa: E402 - as above
 from worker.judge.rubric import load_rubric  # noqa: E402 - as above
-from worker.signals.heuristic_opinion import consider  # noqa: E402 - as above
+from worker.signals.heuristic_opinion import form_opinion  # noqa: E402 - as above
 
 RUBRIC: Final = load_rubric()
 WORDS: Final = (
@@ -97,7 +97,7 @@ def path_in(language: str, number: int) -> str:
 
 
 def run(raw: bytes) -> None:
-    consider(dossier_of(raw), RUBRIC)
+    form_opinion(dossier_of(raw), RUBRIC)
 
 
 def dossier_of(raw: bytes) -> Dossier:
@@ -128,5 +128,5 @@ def printed(path: str, before: str, after: str) -> str:
 
 
 TARGET: Final = Target("heuristics", make, run)
-with tasting() if __name__ == "__main__" else nullcontext():
+with sandboxed_parsing() if __name__ == "__main__" else nullcontext():
     run_as_script(__name__, TARGET)

@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
-from worker.dossier.issue_links import closing_links, mentioned_issues  # noqa: E402 - as above
+from worker.dossier.issue_links import find_closing_links, find_mentions  # noqa: E402 - as above
 
 TEXT: Final = b"""Fixes #12, closes acme/widgets#13 and resolves https://github.com/acme/other/issues/14.
 
@@ -48,7 +48,7 @@ def make(random: Random) -> bytes:
 
 def run(raw: bytes) -> None:
     text = raw.decode("utf-8", "replace")
-    for link in (*closing_links(text, "acme/widgets"), *mentioned_issues(text, "acme/widgets")):
+    for link in (*find_closing_links(text, "acme/widgets"), *find_mentions(text, "acme/widgets")):
         assert str(link.number) in text
 
 

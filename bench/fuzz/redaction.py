@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT))
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
 from bench.redaction_samples import look_alikes, secrets  # noqa: E402 - as above
-from worker.dossier.secrets import conceal  # noqa: E402 - as above
+from worker.dossier.secrets import redact  # noqa: E402 - as above
 
 WORDS: Final = tuple(
     "password token secret api_key credential key bearer login :// @ : = \" ' ` \\n > < { } ( ) , eyJ . SG. sk- ghp_ AKIA xoxb- ://a: "
@@ -32,10 +32,10 @@ def make(random: Random) -> bytes:
 
 def run(raw: bytes) -> None:
     text = raw.decode("utf-8", "replace")
-    clean = conceal(text)
+    clean = redact(text)
     assert clean.text.count("\n") == text.count("\n"), "a line was lost"
-    assert all(1 <= one.line <= text.count("\n") + 1 for one in clean.found), "a line that is not there"
-    assert conceal(clean.text).text.count("[redacted: ") >= clean.text.count("[redacted: "), "a mark was redacted"
+    assert all(1 <= one.line <= text.count("\n") + 1 for one in clean.secret_lines), "a line that is not there"
+    assert redact(clean.text).text.count("[redacted: ") >= clean.text.count("[redacted: "), "a mark was redacted"
 
 
 TARGET: Final = Target("redaction", make, run)

@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT))
 from bench.fuzz.mutations import spoiled  # noqa: E402 - found from any working directory
 from bench.fuzz.running import Target, run_as_script  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Guidance  # noqa: E402 - as above
-from worker.dossier.repo_rules.parser import rules_of  # noqa: E402 - as above
+from worker.dossier.repo_rules.parser import parse_guidance  # noqa: E402 - as above
 
 RULES: Final = b"""# Rules for agents
 
@@ -58,7 +58,7 @@ def make(random: Random) -> bytes:
 
 def run(raw: bytes) -> None:
     text = raw.decode("utf-8", "replace")
-    rules_of(Guidance(path="AGENTS.md", text=text))
+    parse_guidance(Guidance(path="AGENTS.md", text=text))
 
 
 TARGET: Final = Target("rules", make, run)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from worker.adapters.git.git import Repository
+from worker.adapters.git.git import GitRepository
 from worker.domain.ids import Sha
 
 LONGEST_S: Final = 900.0
@@ -61,12 +61,12 @@ class Commit:
         return MERGED.sub("", self.message).strip()
 
 
-def patient(repository: Repository) -> Repository:
+def patient(repository: GitRepository) -> GitRepository:
     """The same repository, for one long walk."""
-    return replace(repository, program=replace(repository.program, longest_s=LONGEST_S))
+    return replace(repository, program=replace(repository.program, timeout_s=LONGEST_S))
 
 
-def history(repository: Repository, most: int) -> list[Commit]:
+def history(repository: GitRepository, most: int) -> list[Commit]:
     """The newest *most* commits of HEAD's first-parent line, newest first."""
     raw = patient(repository).read(
         *("log", "--first-parent", "-m", "--raw", "--no-renames", "-z", f"--max-count={most}"),

@@ -8,7 +8,7 @@ from typing import Final
 
 from bench.mining.history import Commit
 from worker.dossier.criteria import listed_criteria
-from worker.dossier.outline import Item, outline
+from worker.dossier.outline import ListItem, parse_outline
 
 LEAST_WORDS: Final = 3
 PLACE: Final = re.compile(r"[\w.@-]*[\w@.-]/[\w./@-]+|[\w-]+\.[a-z]{1,4}(?::\d+)?|[0-9a-f]{7,40}|#\d+|https?://\S+")
@@ -20,8 +20,8 @@ def listed_items(commit: Commit) -> tuple[str, ...]:
     """The items, each on one line, in order and without repetition."""
     items = (
         " ".join(part.text.split())
-        for part in outline(commit.body)
-        if isinstance(part, Item) and not part.is_task and not STEP_OF_HISTORY.match(part.text)
+        for part in parse_outline(commit.body)
+        if isinstance(part, ListItem) and not part.is_task and not STEP_OF_HISTORY.match(part.text)
     )
     return tuple(dict.fromkeys(item for item in items if _count_words(item) >= LEAST_WORDS))
 

@@ -17,8 +17,8 @@ from werkzeug import Request, Response
 from bench.storm.people import WRONG
 from tests.world.anthropic import DIFF, ERRORS, MODEL, ROW, Asked, message, quoting
 from tests.world.replies import accept, reject
-from worker.adapters.anthropic.prices import Billed, cost_of
-from worker.domain.verdict.budget import nano_of
+from worker.adapters.anthropic.prices import BilledTokens, cost_of
+from worker.domain.verdict.budget import to_nano
 
 IN_TOKENS, OUT_TOKENS = 812, 96
 HELD_S: Final = 2.0
@@ -26,9 +26,9 @@ HELD_S: Final = 2.0
 
 def cost_nano() -> int:
     """What each answer costs."""
-    billed = Billed(input=IN_TOKENS, output=OUT_TOKENS, write_5m=0, write_1h=0, cache_read=0)
+    billed = BilledTokens(input=IN_TOKENS, output=OUT_TOKENS, write_5m=0, write_1h=0, cache_read=0)
     usd = cost_of(MODEL, billed)
-    return nano_of(usd or Decimal(0))
+    return to_nano(usd or Decimal(0))
 
 
 def ruled(asked: Asked) -> dict[str, Any]:

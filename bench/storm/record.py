@@ -62,7 +62,10 @@ class Ending:
     def read(cls, crowd: Crowd, store: Store, cut_short: frozenset[tuple[str, int]]) -> "Ending":
         all_of = crowd.conversations.values()
         overridden = {
-            (one.number, head) for one in all_of for head in one.heads if store.decisions.of(one.ref, head).override
+            (one.number, head)
+            for one in all_of
+            for head in one.heads
+            if store.decisions.find_decisions(one.ref, head).override
         }
         return cls(
             crowd,

@@ -14,17 +14,17 @@ from bench.made import LANGUAGES, Size, made_dossier
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile
 from worker.dossier.diff.parser import diff_of, parse_diff
 from worker.judge.rubric import load_rubric
-from worker.signals.analysis.change import Change
-from worker.signals.heuristic_opinion import consider
+from worker.signals.analysis.change import CodeChange
+from worker.signals.heuristic_opinion import form_opinion
 
 RUBRIC = load_rubric()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_made_change_is_a_program_before_and_after_it(language: str) -> None:
-    change = Change(made_dossier([language], Size(files=4), whole=True))
+    change = CodeChange(made_dossier([language], Size(files=4), whole=True))
     assert len(change.files) == 4
-    assert all(file.base is not None and file.base != file.head for file in change.files)
+    assert all(file.base_text is not None and file.base_text != file.head_text for file in change.files)
     assert not any(source.root.has_error for file in change.files for source in file.sources)
 
 
@@ -57,7 +57,7 @@ def calls_of(run: Callable[[], object]) -> int:
 
 def judged(dossier: Dossier) -> int:
     diff_of.cache_clear()
-    return calls_of(lambda: consider(dossier, RUBRIC))
+    return calls_of(lambda: form_opinion(dossier, RUBRIC))
 
 
 TWICE_WITH_ROOM = 2.6

@@ -12,7 +12,7 @@ from bench.mine import main
 from bench.mining.history import history
 from worker.adapters.git.git import open_repository
 from worker.domain.dossier.dossier import Dossier
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 
 AUTHOR = ("-c", "user.name=Alice", "-c", "user.email=alice@example.org", "-c", "commit.gpgsign=false")
 
@@ -179,7 +179,7 @@ def test_a_list_of_what_a_commit_does_becomes_the_criteria_of_an_issue(workshop:
     (issue,) = row["dossier"]["issues"]
     assert issue["body"].startswith("## Acceptance criteria\n\n- ")
     assert row["expect"]["issue_source"] == "list"
-    criteria = complete(Dossier.model_validate(row["dossier"])).criteria or ()
+    criteria = complete_dossier(Dossier.model_validate(row["dossier"])).criteria or ()
     assert [(one.text, one.inferred) for one in criteria] == [
         ("Retry three times before the part fails", False),
         ("Log the number of retries (#9)", False),

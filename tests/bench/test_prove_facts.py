@@ -13,7 +13,7 @@ from bench.prove_facts import CHECKS, main, prove
 from bench.proving.answer import Claim, Outcome, claim_of
 from bench.proving.shown import Matter, numbered
 from worker.signals.registry import SIGNALS
-from worker.signals.signal import Kind
+from worker.signals.signal import SignalKind
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -55,7 +55,7 @@ def outcome(claim: Claim, about: Matter) -> Outcome:
 
 
 def test_every_fact_of_the_registry_has_a_check() -> None:
-    facts = {signal.name for signal in SIGNALS if signal.kind is Kind.FACT}
+    facts = {signal.name for signal in SIGNALS if signal.kind is SignalKind.FACT}
     assert facts <= CHECKS.keys()
 
 

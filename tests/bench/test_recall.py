@@ -5,7 +5,7 @@ from typing import Any
 from bench.recall import Step, finders, steps, suspects
 from tests.worker.evaluation.bench.made import WEAK_TEST, finding, judged
 from tests.worker.judge.verdicts import rejected, unjudged
-from worker.evaluation.bench.expectations import Outcome
+from worker.evaluation.bench.expectations import RowOutcome
 from worker.evaluation.bench.measures import Share
 
 AT_TEN: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
@@ -15,7 +15,7 @@ def hits(*rows: str) -> list[frozenset[str]]:
     return [frozenset(row.split()) for row in rows]
 
 
-def defect(*findings: dict[str, Any]) -> Outcome:
+def defect(*findings: dict[str, Any]) -> RowOutcome:
     return judged(unjudged(findings=list(findings)), AT_TEN)
 
 

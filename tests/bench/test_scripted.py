@@ -14,10 +14,10 @@ from tests.worker.signals.made import dossier_of
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
-from worker.evaluation.bench.judge_row import sit
-from worker.evaluation.bench.rows import Expect, Row
+from worker.evaluation.bench.judge_row import judge_row
+from worker.evaluation.bench.rows import BenchRow, ExpectedVerdict
 from worker.settings import ModelAccess, Settings
-from worker.wiring.judge import open_bench
+from worker.wiring.judge import open_judge_context
 
 CRITERIA = (Criterion(id="AC1", text="`load` reads the file"), Criterion(id="AC2", text="`load` closes\nthe file: it"))
 CHANGE = "def load(path):\n    with open(path) as file:\n        return file.read()\n"
@@ -43,8 +43,8 @@ def judged(server: Played, model: str, row: str) -> Accept | Reject | Abstain:
         api_key=SecretStr(f"{model} {row}"), base_url=server.url, name=FIRST, timeout_s=20, attempts=1,
         retry_delay_s=0, max_output_tokens=8000,
     )  # fmt: skip
-    with open_bench(Settings(data_dir=Path("/nowhere"), model=access), "llm") as bench:
-        verdict, _ = sit(Row(id=row, dossier=dossier(), expect=Expect()), "f", bench, SystemClock())
+    with open_judge_context(Settings(data_dir=Path("/nowhere"), model=access), "llm") as bench:
+        verdict, _ = judge_row(BenchRow(id=row, dossier=dossier(), expect=ExpectedVerdict()), "f", bench, SystemClock())
     assert server.troubles == []
     return verdict
 
@@ -59,7 +59,7 @@ def test_the_oracle_accepts_what_is_good_and_points_at_the_code(server: Played) 
 def test_the_oracle_rejects_what_is_bad_at_its_place(server: Played) -> None:
     verdict = judged(server, "oracle", "bad")
     assert (verdict.decision, verdict.category) == ("reject", "half_finished")
-    assert [one.place for one in verdict.evidence] == ["load.py:2"]
+    assert [one.location for one in verdict.evidence] == ["load.py:2"]
 
 
 def test_the_oracle_names_the_criterion_that_is_not_done_and_the_line_that_falls_short(server: Played) -> None:

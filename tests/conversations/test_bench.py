@@ -18,10 +18,10 @@ from tests.app.cli.assay_command import ASSAY, assay, environment
 from tests.worker.evaluation.bench.made import DONE, STUB, row, written
 from tests.world.anthropic import Anthropic, Held
 from tests.world.replies import cannot_tell
-from worker.evaluation.bench.cost import forecast
+from worker.evaluation.bench.cost import forecast_cost
 from worker.evaluation.bench.rows import read_lines
 from worker.settings import read_settings
-from worker.wiring.judge import open_bench
+from worker.wiring.judge import open_judge_context
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GOOD, STUBBED = {"decision": "accept", "why": "clean"}, {"decision": "reject", "category": "half_finished"}
@@ -308,8 +308,8 @@ def worst_question(rows: Path, told: dict[str, str]) -> Decimal:
     """At least the most that one of these questions may cost, as it is reserved: half of it and of its correction."""
     settings = read_settings(told)
     assert settings.model is not None
-    with open_bench(settings, "hybrid") as judges:
-        known = forecast(read_lines(rows), 12, judges, settings.model)
+    with open_judge_context(settings, "hybrid") as judges:
+        known = forecast_cost(read_lines(rows), 12, judges, settings.model)
     assert known.most_usd is not None
     return known.most_usd / 12 / 2
 

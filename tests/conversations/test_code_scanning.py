@@ -12,7 +12,7 @@ from tests.world.product import run
 from tests.world.pulls import Pull
 from tests.world.replies import accept, reject
 from tests.world.tester import World
-from worker.domain.config.app_permissions import OptIn, asked
+from worker.domain.config.app_permissions import OptIn, requested_permissions
 
 WANTED = {**PROJECT, PLACE: "sarif: true\n"}
 BETTER = {**RETRY, "notes.md": "Retried three times.\n"}
@@ -21,7 +21,7 @@ BETTER = {**RETRY, "notes.md": "Retried three times.\n"}
 @contextmanager
 def granted(world: World, *opt_ins: OptIn) -> Generator[None]:
     """While this lasts, the installation's owner has approved these choices beside comments and merge queues."""
-    world.github.verb("permissions", permissions=asked({OptIn.COMMENTS, OptIn.MERGE_QUEUE, *opt_ins}))
+    world.github.verb("permissions", permissions=requested_permissions({OptIn.COMMENTS, OptIn.MERGE_QUEUE, *opt_ins}))
     try:
         yield
     finally:

@@ -16,7 +16,7 @@ from tests.world.github_bench import GitHub
 from tests.world.product import Product, environment, run
 from tests.world.redis import Redis
 from tests.world.replies import accept
-from worker.domain.config.app_permissions import OptIn, asked
+from worker.domain.config.app_permissions import OptIn, requested_permissions
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +56,7 @@ def test_who_has_no_app_makes_one_and_gets_the_first_verdict(
     finally:
         door.stop()
         redis.end()
-    granted = asked(OptIn(one) for one in opt_ins)
+    granted = requested_permissions(OptIn(one) for one in opt_ins)
     github.verb("permissions", permissions=granted)
     world = another_world(settings)
     world.repository(PROJECT, private=True, collaborators={"copilot-swe-agent[bot]": "push"})

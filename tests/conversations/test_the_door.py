@@ -23,7 +23,7 @@ WRONG: tuple[object, ...] = (None, [], "x y", -1, 1.5, True)
 
 @pytest.fixture
 def opened(world: World) -> Iterator[dict[str, Any]]:
-    """The body of a real `pull_request.opened`, and the proof afterwards that the same process still answers."""
+    """The body of a real `pull_request.on_opened`, and the proof afterwards that the same process still answers."""
     world.repository(PROJECT)
     world.agent.opens(ONLY_DOCUMENTATION, title="Document how uploads work", draft=True)
     told = world.github.told(world.here.name, "pull_request")[0]

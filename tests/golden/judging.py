@@ -16,24 +16,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.worker.judge.making import ScriptedModel, reply
-from worker.adapters.github.check_runs import output, state_of
+from worker.adapters.github.check_runs import check_run_output, check_run_state
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier, read_dossier
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
-from worker.domain.verdict.audit import Heard
-from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.audit import EvaluatedVerdict
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.ledger import ROUND_LIMIT, LedgerEntry
 from worker.domain.verdict.verdict import Subject
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.context import Bench, Docket
-from worker.judge.escalation import Pause, Skipped
-from worker.judge.judge import content_of
-from worker.judge.llm.prompt_budget import Room
+from worker.judge.context import EvaluationHeader, JudgeContext
+from worker.judge.escalation import ModelSkipReason, Pause
+from worker.judge.judge import fingerprint_of
+from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.rubric import load_prompt, load_rubric
 from worker.publishing.texts.check_run import check_content
-from worker.scheduling.pipeline import settle
-from worker.scheduling.record import entry
+from worker.scheduling.pipeline import carry_over_or_judge
+from worker.scheduling.record import ledger_entry
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in (HERE / "dossiers").glob("*.json"))
@@ -42,7 +42,7 @@ BLOCK = re.compile(r"<details><summary>([^<]+ as JSON)</summary>\n\n```json\n(.+
 DOLLAR = Decimal(1)
 ERRORS: Mapping[str, Exception] = {
     "unavailable": Unavailable("The model", "status 529 (overloaded_error)"),
-    "daily_cap": BudgetReached(Level(Cap.DAY, DOLLAR, DOLLAR), Decimal("0.01")),
+    "daily_cap": BudgetReached(CapLevel(Cap.DAY, DOLLAR, DOLLAR), Decimal("0.01")),
 }
 
 
@@ -50,7 +50,7 @@ class Judged(NamedTuple):
     """The outcome of one dossier. `check`: the body of the request to GitHub. `asked`: every question to a model, hashed."""
 
     dossier: Dossier
-    heard: Heard
+    heard: EvaluatedVerdict
     check: dict[str, Any]
     asked: tuple[str, ...]
 
@@ -61,7 +61,7 @@ class Judged(NamedTuple):
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
         """The ledger after this verdict."""
-        return (*self.dossier.ledger, entry(self.heard.verdict, self.dossier, fence=1))
+        return (*self.dossier.ledger, ledger_entry(self.heard.verdict, self.dossier, fence=1))
 
 
 @cache
@@ -71,19 +71,19 @@ def judged(name: str) -> Judged:
     earlier = judged(settings["after"]) if "after" in settings else None
     if earlier is not None:
         recorded = recorded.model_copy(update={"ledger": earlier.entries})
-    dossier = complete(recorded)
+    dossier = complete_dossier(recorded)
     first, second = scripted(settings.get("replies")), scripted(settings.get("second"), "claude-opus-5")
-    bench = Bench(
+    bench = JudgeContext(
         load_rubric(),
         load_prompt(),
         threshold=0.7,
         model=first,
-        second=second,
-        board=settings.get("board", False),
+        second_model=second,
+        is_panel=settings.get("board", False),
         pause=Pause(settings["pause"]) if "pause" in settings else None,
-        no_model=Skipped(settings.get("no_model", "no_model")),
+        no_model=ModelSkipReason(settings.get("no_model", "no_model")),
         round_limit=settings.get("round_limit", ROUND_LIMIT),
-        room=Room(settings.get("question_bytes", 60_000)),
+        token_budget=TokenBudget(settings.get("question_bytes", 60_000)),
     )
     pull = dossier.pull_request
     subject = Subject(
@@ -94,8 +94,8 @@ def judged(name: str) -> Judged:
         head_sha=pull.head_sha,
     )
     at = NOW + timedelta(minutes=0 if earlier is None else 10)
-    docket = Docket(EvalId(f"eval-{name}"), subject, at, content_of(dossier, bench), lambda: 0)
-    heard = settle(dossier, docket, bench)
+    docket = EvaluationHeader(EvalId(f"eval-{name}"), subject, at, fingerprint_of(dossier, bench), lambda: 0)
+    heard = carry_over_or_judge(dossier, docket, bench)
     check = body_of(check_content(heard.verdict, dossier, delivery_id="a-delivery"))
     asked = [prompt for model in (first, second) if model for prompt in model.asked]
     return Judged(dossier, heard, check, tuple(digest(one.system, *one.turns) for one in asked))
@@ -103,7 +103,7 @@ def judged(name: str) -> Judged:
 
 def body_of(content: CheckContent) -> dict[str, Any]:
     """The body of the request that writes the check run."""
-    return {**state_of(content), "output": output(content, content.annotations)}
+    return {**check_run_state(content), "output": check_run_output(content, content.annotations)}
 
 
 def blocks_of(check: Mapping[str, Any]) -> dict[str, Any]:

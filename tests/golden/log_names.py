@@ -17,9 +17,9 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical", "log"})
 OF_LOGGING: Final = frozenset({"exc_info", "stack_info", "stacklevel", "extra"})
 CONTEXT: Final = frozenset({"bound_contextvars", "bind_contextvars"})
-WRITERS: Final = frozenset({"tell"})
+WRITERS: Final = frozenset({"log_delivery"})
 """Functions that write a line without a logger, for speed: the event, and fields as keywords."""
-LOGS: Final = re.compile(r'\w*log(?:ger)?\.\w+\(|contextvars|"event"|\btell\(|\bfields\b', re.IGNORECASE)
+LOGS: Final = re.compile(r'\w*log(?:ger)?\.\w+\(|contextvars|"event"|\blog_delivery\(|\bfields\b', re.IGNORECASE)
 """Matches a file that logs or builds fields of a line. Other files are not parsed, which takes two seconds."""
 
 Kept = Mapping[str, list[ast.expr]]

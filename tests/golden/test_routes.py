@@ -10,12 +10,12 @@ import pytest
 from pydantic import SecretStr
 
 from app.web.asgi import create_app
-from app.web.metrics_port import telling
+from app.web.metrics_port import serve_metrics
 from tests.app.web.served import PATH, ServedDoor, payload, served, settings, standard_headers
 from tests.golden.golden import Golden
 from tests.world.redis import Redis
 from worker.adapters.redis.store import open_store
-from worker.adapters.redis.tokens import Tokens
+from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.ids import InstallationId
 
 TOPICS: Final = ("quality", "cost", "agreement", "backlog", "agents", "overrides", "nothing")
@@ -45,10 +45,10 @@ def redis() -> Iterator[Redis]:
 
 def test_what_a_door_with_an_app_answers(redis: Redis, golden: Golden) -> None:
     with served(redis) as door, open_store(settings(redis_url=SecretStr(redis.url))) as store:
-        made = Tokens(store.wire).create("golden", [InstallationId(1)], datetime(2026, 11, 20, tzinfo=UTC))
+        made = RedisTokens(store.client).create("golden", [InstallationId(1)], datetime(2026, 11, 20, tzinfo=UTC))
         bearer = {"Authorization": f"Bearer {made}"}
         outlines = answers(door, (*deliveries(), *figures(bearer), *others()))
-        with telling(("127.0.0.1", 0), lambda: "") as url:
+        with serve_metrics(("127.0.0.1", 0), lambda: "") as url:
             outlines["metrics address: GET /metrics"] = outline(httpx.get(url))
             outlines["metrics address: GET /"] = outline(httpx.get(url.removesuffix("metrics")))
             outlines["metrics address: POST /metrics"] = outline(httpx.post(url))

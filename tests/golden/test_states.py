@@ -9,20 +9,20 @@ from tests.golden.judging import blocks_of, body_of, judged, text_of
 from tests.golden.test_verdicts import CHECK, structure
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd
-from worker.domain.check.overrides import Contest, Override, Reviewed, Said
-from worker.domain.check.shared_head import Sibling
+from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
+from worker.domain.check.shared_head import OtherPull
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.verdict.verdict import Accept
-from worker.judge.merge_group import Passes, Published, Stops, Why
+from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import check_run, merge_group
 from worker.publishing.texts import states as standing
-from worker.publishing.texts.overrides import unjudged, with_people
-from worker.publishing.texts.siblings import together
+from worker.publishing.texts.overrides import unjudged_content, with_decisions
+from worker.publishing.texts.shared_head import combine_content
 
 NOW: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
-PLACE: Final = merge_group.Place("https://github.com", "acme/widgets", 12)
-PUBLISHED: Final = Published(CheckRunId(5), "neutral", "Skipped: a person's pull request")
+PLACE: Final = merge_group.GroupLocation("https://github.com", "acme/widgets", 12)
+PUBLISHED: Final = PublishedCheckRun(CheckRunId(5), "neutral", "Skipped: a person's pull request")
 
 
 def test_each_state_of_a_check_run(golden: Golden) -> None:
@@ -44,64 +44,71 @@ def test_each_state_of_a_check_run(golden: Golden) -> None:
 
 
 def waiting() -> Iterator[tuple[str, CheckContent]]:
-    yield "judging", check_run.judging()
-    yield "quiet window", standing.waiting(NOW, 60)
-    yield "waiting for CI", check_run.waiting_for_ci(("test", "lint"), NOW)
-    yield "rate limit", check_run.waiting_for_github(NOW)
-    yield "outage of GitHub", check_run.waiting_out(NOW)
+    yield "judging", check_run.judging_content()
+    yield "quiet window", standing.quiet_window_content(NOW, 60)
+    yield "waiting for CI", check_run.waiting_for_ci_content(("test", "lint"), NOW)
+    yield "rate limit", check_run.rate_limit_content(NOW)
+    yield "outage of GitHub", check_run.github_outage_content(NOW)
     for trigger in Trigger:
-        yield f"judging after {trigger.value}", standing.begun(trigger)
+        yield f"judging after {trigger.value}", standing.started_content(trigger)
 
 
 def without_a_verdict() -> Iterator[tuple[str, CheckContent]]:
-    yield "draft", standing.draft()
+    yield "draft", standing.draft_content()
     for kind in AuthorKind:
-        yield f"skipped {kind.value}", standing.skipped(kind)
-    yield "opened before", standing.old()
-    yield "opened before, blocking", standing.old(is_blocking=True)
+        yield f"skipped {kind.value}", standing.skipped_content(kind)
+    yield "opened before", standing.existing_pull_content()
+    yield "opened before, blocking", standing.existing_pull_content(is_blocking=True)
     yield (
         "superseded",
-        check_run.superseded("c" * 40, check_run.checks_page("https://github.com", "acme/widgets", "c" * 40)),
+        check_run.superseded_content("c" * 40, check_run.checks_page("https://github.com", "acme/widgets", "c" * 40)),
     )
-    yield "created twice", check_run.doubled()
-    yield "closed", check_run.closed()
-    yield "failed", check_run.failed("GitHub does not answer", "a-delivery")
-    yield "not judged", unjudged()
+    yield "created twice", check_run.duplicate_content()
+    yield "closed", check_run.closed_content()
+    yield "failed", check_run.failed_content("GitHub does not answer", "a-delivery")
+    yield "not judged", unjudged_content()
 
 
 def after_decisions() -> Iterator[tuple[str, CheckContent]]:
     rejected, doubted = (judged(name) for name in ("model_reject", "model_cannot_tell"))
     shown = check_run.check_content(rejected.heard.verdict, rejected.dossier)
     asked = check_run.check_content(doubted.heard.verdict, doubted.dossier)
-    review = Reviewed(login="alice", at=NOW, is_approved=True, review_id=7)
+    review = ReviewDecision(login="alice", at=NOW, is_approved=True, review_id=7)
     yield "judged again later", check_run.check_content(doubted.heard.verdict, doubted.dossier, again_at=NOW)
     yield (
         "overridden",
-        with_people(
-            shown, Said(override=Override(login="alice", reason="It is urgent.", at=NOW)), rejected.heard.verdict
+        with_decisions(
+            shown,
+            HumanDecisions(override=Override(login="alice", reason="It is urgent.", at=NOW)),
+            rejected.heard.verdict,
         ),
     )
     yield (
         "contested",
-        with_people(
-            shown, Said(contest=Contest(login="alice", reason="It is tested.", at=NOW)), rejected.heard.verdict
+        with_decisions(
+            shown,
+            HumanDecisions(contest=Contest(login="alice", reason="It is tested.", at=NOW)),
+            rejected.heard.verdict,
         ),
     )
-    yield "approved by an owner", with_people(asked, Said(review=review), doubted.heard.verdict)
-    yield "held by another pull request", together(check_run.judging(), (Sibling(13, "failure"),), is_here=True)
+    yield "approved by an owner", with_decisions(asked, HumanDecisions(review=review), doubted.heard.verdict)
+    yield (
+        "held by another pull request",
+        combine_content(check_run.judging_content(), (OtherPull(13, "failure"),), is_head=True),
+    )
 
 
 def of_groups() -> Iterator[tuple[str, CheckContent]]:
     accepted, rejected = (judged(name).heard.verdict for name in ("model_accept", "model_reject"))
     assert isinstance(accepted, Accept)
-    yield "group, looking", merge_group.looking(PLACE)
-    yield "group, waiting", merge_group.waiting(PLACE, NOW)
-    yield "group, judging", merge_group.judging(PLACE)
-    yield "group, carried", merge_group.carried(PLACE, accepted, PUBLISHED)
-    yield "group, passed", merge_group.passed(PLACE, Passes(Conclusion.NEUTRAL, PUBLISHED))
-    for why in Why:
-        verdict = rejected if why is Why.REJECTED else None
-        yield f"group, stopped: {why.value}", merge_group.stopped(PLACE, Stops(why, PUBLISHED, verdict))
+    yield "group, looking", merge_group.looking_content(PLACE)
+    yield "group, waiting", merge_group.waiting_content(PLACE, NOW)
+    yield "group, judging", merge_group.group_judging_content(PLACE)
+    yield "group, carried", merge_group.carried_over_content(PLACE, accepted, PUBLISHED)
+    yield "group, passed", merge_group.passed_content(PLACE, GroupPasses(Conclusion.NEUTRAL, PUBLISHED))
+    for why in GroupStopReason:
+        verdict = rejected if why is GroupStopReason.REJECTED else None
+        yield f"group, stopped: {why.value}", merge_group.stopped_content(PLACE, GroupStops(why, PUBLISHED, verdict))
     for end in GroupEnd:
-        yield f"group, ended: {end.value}", merge_group.ended(end)
-    yield "group, failed", merge_group.failed(PLACE, "GitHub does not answer")
+        yield f"group, ended: {end.value}", merge_group.ended_content(end)
+    yield "group, failed", merge_group.group_failed_content(PLACE, "GitHub does not answer")

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 from tests.golden.golden import Golden
 from tests.golden.log_names import log_names
 from tests.golden.redis_keys import is_durable
@@ -27,12 +27,12 @@ PARTS: Final = {
 
 
 def test_commands_and_their_options(golden: Golden) -> None:
-    golden.holds_json("commands.json", {name: options(one) for name, one in commands(parser())})
+    golden.holds_json("commands.json", {name: options(one) for name, one in commands(build_parser())})
 
 
 def test_help_texts(golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    texts = (f"$ {name} --help\n{one.format_help()}" for name, one in commands(parser()))
+    texts = (f"$ {name} --help\n{one.format_help()}" for name, one in commands(build_parser()))
     golden.holds("prose/help.txt", "\n".join(texts))
 
 
@@ -42,7 +42,7 @@ def test_exit_codes(golden: Golden) -> None:
 
 def test_environment_variables(golden: Golden) -> None:
     golden.holds_json("environment.json", {one.name: "..." if " " in one.default else one.default for one in VARIABLES})
-    texts = (f"{one.name}\n  {one.expected}\n  default: {one.default}\n  from: {one.where}\n" for one in VARIABLES)
+    texts = (f"{one.name}\n  {one.expected}\n  default: {one.default}\n  from: {one.source}\n" for one in VARIABLES)
     golden.holds("prose/environment.txt", "\n".join(texts))
 
 

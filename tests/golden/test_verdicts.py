@@ -16,10 +16,10 @@ from tests.golden.golden import Golden
 from tests.golden.judging import NAMES, Judged, blocks_of, judged, text_of
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.verdict import Category
-from worker.publishing.texts.columns import Page
-from worker.publishing.texts.feedback import feedback
-from worker.publishing.texts.sarif import sarif
-from worker.publishing.texts.terminal import report
+from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.feedback import feedback_comment
+from worker.publishing.texts.sarif import sarif_text
+from worker.publishing.texts.terminal import verdict_report
 
 PROSE: Final = frozenset({
     "case_error", "claim", "concern", "description", "escalation_reason", "improvement", "label", "message", "next_step", "note",
@@ -34,7 +34,7 @@ SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}")
 def test_a_recorded_dossier_gives_the_same_verdict_and_check(name: str, golden: Golden) -> None:
     outcome = judged(name)
     output, blocks = outcome.check["output"], blocks_of(outcome.check)
-    alerts = json.loads(sarif(outcome.heard.verdict, outcome.dossier, (), "0"))["runs"][0]["results"]
+    alerts = json.loads(sarif_text(outcome.heard.verdict, outcome.dossier, (), "0"))["runs"][0]["results"]
     golden.holds_json(
         f"verdicts/{name}.json",
         {
@@ -102,9 +102,9 @@ def words(outcome: Judged) -> str:
         "# Verdict",
         "\n".join(phrases),
         "# Comment for the author",
-        feedback(outcome.entries, ROUND_LIMIT),
+        feedback_comment(outcome.entries, ROUND_LIMIT),
         "# Terminal",
-        report(outcome.heard.verdict, outcome.dossier, Page()).rstrip("\n"),
+        verdict_report(outcome.heard.verdict, outcome.dossier, TerminalPage()).rstrip("\n"),
     )
     return "\n\n".join(parts) + "\n"
 

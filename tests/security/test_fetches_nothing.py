@@ -22,7 +22,7 @@ from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept
 from tests.world.tester import World
 from worker.adapters.github.client import app_access, token_access
-from worker.adapters.github.logs import JOB, JobLogs
+from worker.adapters.github.logs import JOB_URL, JobLogs
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState
 from worker.settings import AppCredentials, Settings, Timing
@@ -52,14 +52,14 @@ WHO_MAY_CALL: Final = {
     "worker/adapters/github/tokens.py": "keeps tokens",
     "worker/adapters/anthropic/model.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/anthropic/deadline.py": "ANTHROPIC_BASE_URL",
-    "worker/adapters/anthropic/examine.py": "ANTHROPIC_BASE_URL",
+    "worker/adapters/anthropic/diagnostics.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/anthropic/budgeted_model.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/anthropic/thinking.py": "names a type",
     "worker/adapters/git/git.py": "git, without protocols",
     "worker/dossier/parser_sandbox.py": "our own interpreter",
     "worker/scheduling/queue.py": "REDIS_URL",
     "worker/adapters/redis/embedded_server.py": "starts our own Redis",
-    "worker/adapters/redis/keeper.py": "our own Redis' socket",
+    "worker/adapters/redis/server_supervisor.py": "our own Redis' socket",
     "worker/adapters/redis/async_client.py": "REDIS_URL",
     "worker/adapters/redis/client.py": "REDIS_URL",
 }
@@ -235,5 +235,5 @@ def tail(api: HTTPServer, folder: Path, *, is_app: bool) -> str:
     ],
 )
 def test_of_a_checks_address_only_a_jobs_number_is_taken(url: str, job: str | None) -> None:
-    found = JOB.search(url)
+    found = JOB_URL.search(url)
     assert (found[1] if found else None) == job

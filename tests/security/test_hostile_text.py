@@ -22,15 +22,15 @@ from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
 from tests.worker.publishing.texts.samples import HOSTILE, UNREAD, abstained, accepted, dossier, rejected
 from tests.worker.publishing.texts.test_comments import ask
 from tests.worker.publishing.texts.test_configuration import editing
-from worker.domain.check.branch_protection import Gate, Installed, Requirement
+from worker.domain.check.branch_protection import AppInstallation, RepositoryProtection, Requirement
 from worker.domain.check.check_run import Annotation, CheckContent, Conclusion
-from worker.domain.check.overrides import Contest, Override, Reviewed, Said
-from worker.domain.config.command_permissions import Refusal, Role
+from worker.domain.check.overrides import Contest, HumanDecisions, Override, ReviewDecision
+from worker.domain.config.command_permissions import CommandRefusal, Role
 from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Guidance, UnreadFile
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import CommandName
-from worker.domain.request.pause import Suspension
+from worker.domain.request.pause import JudgingPause
 from worker.domain.verdict.verdict import (
     AbstainReason,
     Category,
@@ -47,19 +47,19 @@ from worker.domain.verdict.verdict import (
     Score,
     Verdict,
 )
-from worker.dossier.config_file import configured, read_config
+from worker.dossier.config_file import read_config, resolve_config
 from worker.evaluation.texts import history
-from worker.judge.merge_group import Passes, Published, Stops, Why
-from worker.publishing.texts import awaited, configuration, feedback, merge_group, overrides, pause
+from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import comments as answers
-from worker.publishing.texts.check_run import check_content, failed, waiting_for_ci
-from worker.publishing.texts.columns import Ink, Page
-from worker.publishing.texts.config import effective, mistakes
+from worker.publishing.texts import configuration, feedback, merge_group, overrides, pause, wait_status
+from worker.publishing.texts.check_run import check_content, failed_content, waiting_for_ci_content
+from worker.publishing.texts.columns import Ink, TerminalPage
+from worker.publishing.texts.config import effective_report, mistake_report
 from worker.publishing.texts.config_phrases import proposals
 from worker.publishing.texts.doctor import doctor_report
 from worker.publishing.texts.gate import gate_lines, installation_lines
-from worker.publishing.texts.terminal import report
-from worker.publishing.texts.visible import UNSEEN
+from worker.publishing.texts.terminal import verdict_report
+from worker.publishing.texts.visible import INVISIBLE
 
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 END: Final = "END OF IT"
@@ -185,34 +185,36 @@ def checks(said: str) -> Iterator[CheckContent]:
     """Every check that says something of others."""
     yield from (check_content(one, judged(said)) for one in verdicts(said))
     yield from (check_content(rejected(), one) for one in configurations(said))
-    yield waiting_for_ci([said, said], NOON)
-    yield failed(said, said)
+    yield waiting_for_ci_content([said, said], NOON)
+    yield failed_content(said, said)
     place, published = (
-        merge_group.Place("https://github.com", "acme/widgets", 12),
-        Published(CheckRunId(5), "neutral", said),
+        merge_group.GroupLocation("https://github.com", "acme/widgets", 12),
+        PublishedCheckRun(CheckRunId(5), "neutral", said),
     )
     accept, reject = poisoned(accepted(), said), poisoned(rejected(), said)
-    yield merge_group.carried(place, accept, published)
-    yield merge_group.passed(place, Passes(Conclusion.NEUTRAL, published))
-    yield from (merge_group.stopped(place, Stops(why, published, reject)) for why in Why)
-    yield merge_group.failed(place, said)
+    yield merge_group.carried_over_content(place, accept, published)
+    yield merge_group.passed_content(place, GroupPasses(Conclusion.NEUTRAL, published))
+    yield from (merge_group.stopped_content(place, GroupStops(why, published, reject)) for why in GroupStopReason)
+    yield merge_group.group_failed_content(place, said)
     word: dict[str, Any] = {"login": said, "reason": said, "at": NOON}
     override, contest = Override.model_construct(**word), Contest.model_construct(**word)
-    review = Reviewed.model_construct(**word, is_approved=True)
+    review = ReviewDecision.model_construct(**word, is_approved=True)
     unproven = abstained(AbstainReason.NEEDS_HUMAN)
-    for spoken in (Said(override=override, contest=contest), Said(review=review, contest=contest)):
-        yield overrides.with_people(overrides.unjudged(), spoken, unproven, overrides.Called((said, said)))
+    for spoken in (HumanDecisions(override=override, contest=contest), HumanDecisions(review=review, contest=contest)):
+        yield overrides.with_decisions(
+            overrides.unjudged_content(), spoken, unproven, overrides.RequestedReviews((said, said))
+        )
 
 
 def comments(said: str) -> Iterator[str]:
     """Everything that Assay writes into a conversation."""
     for one in verdicts(said):
         on_record = [entry("a", 1).model_copy(update={"verdict": each}) for each in (one, rejected(), one)]
-        yield feedback.feedback(on_record, 5)
-    yield answers.unknown(ask(CommandName.REJUDGE).model_copy(update={"misspelt": said}))
+        yield feedback.feedback_comment(on_record, 5)
+    yield answers.unknown_command_comment(ask(CommandName.REJUDGE).model_copy(update={"misspelt": said}))
     asked = ask().model_copy(update={"login": said, "reason": said})
-    yield from (answers.refused(asked, why, Role.READ, said) for why in Refusal)
-    yield answers.paused(Suspension.model_construct(by=said, at=NOON, until=NOON, reason=said))
+    yield from (answers.refusal_comment(asked, why, Role.READ, said) for why in CommandRefusal)
+    yield answers.pause_comment(JudgingPause.model_construct(by=said, at=NOON, until=NOON, reason=said))
 
 
 def human(text: str) -> str:
@@ -286,13 +288,13 @@ def test_all_of_it_is_seen_by_who_reads(said: str) -> None:
         assert whole.count(END) == " ".join(content.summary.split()).replace("&#8203;", "").count(END)
 
 
-def terminals(said: str, page: Page) -> Iterator[str]:
+def terminals(said: str, page: TerminalPage) -> Iterator[str]:
     """Everything that a terminal shows of others."""
-    yield from (report(one, judged(said), page, [said]) for one in verdicts(said))
+    yield from (verdict_report(one, judged(said), page, [said]) for one in verdicts(said))
     for one in configurations(said):
-        yield report(rejected(), one, page, proposals(one))
+        yield verdict_report(rejected(), one, page, proposals(one))
     word: dict[str, Any] = {"login": said, "reason": said, "at": NOON}
-    spoken = Said(override=Override.model_construct(**word), contest=Contest.model_construct(**word))
+    spoken = HumanDecisions(override=Override.model_construct(**word), contest=Contest.model_construct(**word))
     evaluation = evaluated(
         concern=said,
         rubric_id=said,
@@ -300,9 +302,9 @@ def terminals(said: str, page: Page) -> Iterator[str]:
         evidence=[{"path": said, "line": 3}],
         subject={"kind": "submission", "head_sha": "a" * 40},
     )
-    yield history.history(said, [evaluation], [], page, {"a" * 40: spoken})
+    yield history.history_text(said, [evaluation], [], page, {"a" * 40: spoken})
     told = {"repository": said, "sha": "a" * 40, "number": 3, "state": "none", "why": said, "verdict": None}
-    yield awaited.awaited_words(told, page)
+    yield wait_status.wait_status_text(told, page)
     verdict = {
         "subject": {"installation_id": 100},
         "decision": "reject",
@@ -312,32 +314,32 @@ def terminals(said: str, page: Page) -> Iterator[str]:
         "next_step": said,
         "eval_id": said,
     }
-    yield awaited.awaited_words({**told, "verdict": verdict}, page)
-    suspension = Suspension.model_construct(by=said, at=NOON, until=NOON, reason=said, repository=said)
-    yield pause.listed([pause.Listed(suspension, everywhere=False)])
+    yield wait_status.wait_status_text({**told, "verdict": verdict}, page)
+    suspension = JudgingPause.model_construct(by=said, at=NOON, until=NOON, reason=said, repository=said)
+    yield pause.pause_list([pause.ListedPause(suspension, is_everywhere=False)])
     text = f"model: {json.dumps(said)}\n{json.dumps(said)}: 1\n"
-    yield mistakes(read_config(text).problems, text, said, page)
-    yield mistakes(read_config(said).problems, said, said, page)
+    yield mistake_report(read_config(text).problems, text, said, page)
+    yield mistake_report(read_config(said).problems, said, said, page)
     texts = (ConfigText(origin=ConfigOrigin.REPOSITORY, text=f"never_send: [{json.dumps(said)}]\n"),)
-    yield effective(configured(texts), {ConfigOrigin.REPOSITORY: said}, page)
-    installed = Installed(1, said, {}, said, is_suspended=True)
-    gate = Gate(said, installed, said, (Requirement(said, 5),), has_queue=True)
+    yield effective_report(resolve_config(texts), {ConfigOrigin.REPOSITORY: said}, page)
+    installed = AppInstallation(1, said, {}, said, is_suspended=True)
+    gate = RepositoryProtection(said, installed, said, (Requirement(said, 5),), has_queue=True)
     lines = [*gate_lines(gate, 4, said, Authors()), *installation_lines({"merge_queues": "read"}, [installed], said)]
     yield doctor_report(lines, page)
 
 
 @pytest.mark.parametrize("said", EACH)
 def test_in_a_terminal_it_moves_no_cursor_and_hides_nothing(said: str) -> None:
-    for text in terminals(said, Page(has_colour=True)):
+    for text in terminals(said, TerminalPage(has_colour=True)):
         assert unseen(INKS.sub("", text), "\n\t") == set(), text
-    for text in terminals(said, Page()):
+    for text in terminals(said, TerminalPage()):
         assert unseen(text, "\n\t") == set(), text
 
 
 def test_configurations_edits_are_shown_at_all() -> None:
-    assert any(configuration.changes(one) for one in configurations("x"))
+    assert any(configuration.proposed_changes(one) for one in configurations("x"))
 
 
 def test_every_sign_that_is_not_seen_is_known() -> None:
-    missed = {f"U+{code:04X}" for code in range(0x110000) if is_unseen(chr(code)) and not UNSEEN.match(chr(code))}
+    missed = {f"U+{code:04X}" for code in range(0x110000) if is_unseen(chr(code)) and not INVISIBLE.match(chr(code))}
     assert missed == {"U+0009", "U+000A"}

@@ -24,12 +24,12 @@ from tests.world.pulls import Pull
 from tests.world.redis import Redis
 from tests.world.replies import accept, reject
 from tests.world.tester import World
-from worker.adapters.redis.notes import RedisNotes
+from worker.adapters.redis.author_comments import RedisNotes
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.check.author_comment import Letter, Note
-from worker.domain.check.overrides import Contest, Override, Reviewed
+from worker.domain.check.author_comment import CommentJob, CommentRecord
+from worker.domain.check.overrides import Contest, Override, ReviewDecision
 from worker.domain.dossier.dossier import ConfigOrigin
-from worker.domain.ids import DeliveryId, EvalId, InstallationId, base_mark
+from worker.domain.ids import DeliveryId, EvalId, InstallationId, hash_base
 
 __all__ = ["another_world", "anthropic_server", "github"]  # the stage of the conversations
 
@@ -131,22 +131,22 @@ def keep_everything(store: Store) -> None:
     spoken: dict[str, Any] = {"login": CANARY, "reason": CANARY, "at": AT}
     store.decisions.override(pull(), HEAD, Override(**spoken))
     store.decisions.contest(pull(), HEAD, Contest(**spoken))
-    store.decisions.review(pull(), HEAD, Reviewed(**spoken, is_approved=True))
-    store.decisions.call(pull(), (CANARY,))
-    store.decisions.begins(pull(), CANARY, DeliveryId("a"), AT)
-    store.decisions.answers(pull(), CANARY, DeliveryId("a"))
-    store.configs.settle(
-        pull(), base_mark("main"), dict.fromkeys(ConfigOrigin, f"# {CANARY}\nmode: observe\n"), frozenset()
+    store.decisions.review(pull(), HEAD, ReviewDecision(**spoken, is_approved=True))
+    store.decisions.record_requested_reviewers(pull(), (CANARY,))
+    store.decisions.claim_action(pull(), CANARY, DeliveryId("a"), AT)
+    store.decisions.claim_answer(pull(), CANARY, DeliveryId("a"))
+    store.configs.exchange(
+        pull(), hash_base("main"), dict.fromkeys(ConfigOrigin, f"# {CANARY}\nmode: observe\n"), frozenset()
     )
-    letter = Letter(pull=pull(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d"))
-    store.letters.put(letter)
-    RedisNotes(store.wire).put(pull(), Note(nonce="4f" * 16, comment_id=5, head_sha=HEAD))
+    letter = CommentJob(pull=pull(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d"))
+    store.comment_jobs.put(letter)
+    RedisNotes(store.client).put(pull(), CommentRecord(nonce="4f" * 16, comment_id=5, head_sha=HEAD))
     store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
     private = entry("e", taken.lease.fence).model_copy(update={"diff_summary": CANARY})
     kept(store, private, dossier(diff=CANARY))
     store.ledger.append(pull(), private)
     store.tokens().create("reader", [InstallationId(100)], AT)
-    store.wire.call("SET", "visible", "a word that may be read")
+    store.client.call("SET", "visible", "a word that may be read")
 
 
 def test_what_is_said_about_a_verdict_and_what_it_was_made_of_stand_in_no_file_of_redis() -> None:

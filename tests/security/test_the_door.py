@@ -11,26 +11,26 @@ import anyio.lowlevel
 import pytest
 from litestar.types import HTTPRequestEvent
 
-from app.web.health import Outcome, Tally
-from app.web.timeouts import HEAD_SECONDS, LARGEST_HEAD, REST_SECONDS
+from app.web.health import DeliveryCounters, DeliveryOutcome
+from app.web.timeouts import BODY_TIMEOUT_S, HEADER_TIMEOUT_S, MAX_HEADER_BYTES
 from app.web.webhooks import (
     BODY_SECONDS,
+    INLINE_BODY_BYTES,
     LARGEST_BODY,
-    QUICK_BODY,
-    Answer,
-    Crowded,
-    Door,
-    Held,
-    Lock,
-    Refused,
-    Room,
+    BodyMemory,
+    BodyReservation,
+    DeliveryRefused,
+    DeliveryResponse,
+    SignatureVerifier,
+    TooManyRequests,
+    WebhookIntake,
     read_body,
 )
 from bench.slow_bodies import GROWS_MIB, measure
 from tests.app.web.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
 from tests.worker.adapters.redis.played import becomes
 from worker.adapters.redis import keys
-from worker.adapters.redis.waiting_keys import ASKS
+from worker.adapters.redis.queue_keys import COMMANDS
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 
@@ -74,13 +74,13 @@ def test_either_secret_is_good_while_one_is_rotated_out_and_every_one_is_compare
     door: ServedDoor, secret: str
 ) -> None:
     assert door.deliver("pull_request", BODY, {"X-Hub-Signature-256": signature(BODY, secret)}).status_code == 202
-    lock = Lock((SECRET.encode(), NEXT_SECRET.encode()))
-    assert lock.opens(signature(BODY, secret).encode(), BODY)
-    assert not lock.opens(signature(BODY, secret).encode(), OTHER_BODY)
+    lock = SignatureVerifier((SECRET.encode(), NEXT_SECRET.encode()))
+    assert lock.is_valid(signature(BODY, secret).encode(), BODY)
+    assert not lock.is_valid(signature(BODY, secret).encode(), OTHER_BODY)
 
 
 def test_a_door_without_a_secret_opens_to_nobody() -> None:
-    assert not Lock(()).opens(signature(BODY, "").encode(), BODY)
+    assert not SignatureVerifier(()).is_valid(signature(BODY, "").encode(), BODY)
 
 
 def test_a_delivery_that_is_played_again_is_counted_once_whatever_it_says_now(door: ServedDoor) -> None:
@@ -96,7 +96,7 @@ def test_a_command_that_is_played_again_is_given_once(door: ServedDoor) -> None:
     for _ in range(3):
         door.deliver("issue_comment", comment("/override Because I say so."), {"X-GitHub-Delivery": "d-2"})
     with door.redis.client as redis:
-        assert len(redis.hvals(ASKS.texts.name)) == 1
+        assert len(redis.hvals(COMMANDS.texts.name)) == 1
 
 
 def test_a_body_that_is_announced_too_large_is_refused_before_one_byte_of_it_is_read(door: ServedDoor) -> None:
@@ -115,14 +115,14 @@ def test_without_a_signature_nobody_can_make_us_hold_a_body(door: ServedDoor) ->
 
 def test_bodies_that_nobody_signed_fill_no_memory_and_those_that_come_whole_pass_beside_them() -> None:
     """Whether the signature fits is not known before all of a body is there."""
-    room, held = Room(2_000_000), [Held() for _ in range(5)]
+    room, held = BodyMemory(2_000_000), [BodyReservation() for _ in range(5)]
     short: list[HTTPRequestEvent] = [
-        {"type": "http.request", "body": b"x" * (QUICK_BODY // 2), "more_body": more} for more in (True, False)
+        {"type": "http.request", "body": b"x" * (INLINE_BODY_BYTES // 2), "more_body": more} for more in (True, False)
     ]
 
     async def next_of_short() -> HTTPRequestEvent:
         await anyio.lowlevel.checkpoint()
-        assert room.taken <= 2_000_000
+        assert room.used_bytes <= 2_000_000
         return short.pop(0)
 
     async def read() -> None:
@@ -130,21 +130,21 @@ def test_bodies_that_nobody_signed_fill_no_memory_and_those_that_come_whole_pass
             for one in held:
                 together.start_soon(never_whole, one)
             await anyio.sleep(0.01)
-            mine = Held()
-            assert len(await read_body({}, next_of_short, mine, room)) == QUICK_BODY
+            mine = BodyReservation()
+            assert len(await read_body({}, next_of_short, mine, room)) == INLINE_BODY_BYTES
             room.release(mine)
             together.cancel_scope.cancel()
 
-    async def never_whole(one: Held) -> None:
+    async def never_whole(one: BodyReservation) -> None:
         try:
-            with pytest.raises(Crowded):
+            with pytest.raises(TooManyRequests):
                 await read_body({}, pieces_of_half_a_megabyte(2), one, room)
         finally:
             room.release(one)
 
     anyio.run(read)
-    assert sum(one.gave_way for one in held) >= 1
-    assert room.taken == 0
+    assert sum(one.was_evicted for one in held) >= 1
+    assert room.used_bytes == 0
 
 
 def pieces_of_half_a_megabyte(count: int) -> Callable[[], Awaitable[HTTPRequestEvent]]:
@@ -159,12 +159,19 @@ def pieces_of_half_a_megabyte(count: int) -> Callable[[], Awaitable[HTTPRequestE
 
 
 def test_the_body_that_is_awaited_for_longest_gives_way_and_its_sender_may_deliver_again() -> None:
-    door = Door(Lock((SECRET.encode(),)), 1, cast("Any", None), Tally(), cast("Any", None), Room(1_200_000))
+    door = WebhookIntake(
+        SignatureVerifier((SECRET.encode(),)),
+        1,
+        cast("Any", None),
+        DeliveryCounters(),
+        cast("Any", None),
+        BodyMemory(1_200_000),
+    )
     headers = {b"x-hub-signature-256": b"sha256=" + b"0" * 64}
-    answers: list[Answer] = []
+    answers: list[DeliveryResponse] = []
 
     async def send(pieces: int) -> None:
-        answers.append(await door.answer(headers, pieces_of_half_a_megabyte(pieces)))
+        answers.append(await door.handle(headers, pieces_of_half_a_megabyte(pieces)))
 
     async def all_of_them() -> None:
         async with anyio.create_task_group() as together:
@@ -177,19 +184,19 @@ def test_the_body_that_is_awaited_for_longest_gives_way_and_its_sender_may_deliv
 
     anyio.run(all_of_them)
     [answer] = answers
-    assert (answer.status, answer.outcome) == (503, Outcome.UNAVAILABLE)
+    assert (answer.status, answer.outcome) == (503, DeliveryOutcome.UNAVAILABLE)
     assert answer.headers == {"Retry-After": "30", "Connection": "close"}
-    assert door.room.taken == 0
+    assert door.body_memory.used_bytes == 0
 
 
 def test_a_body_that_is_alone_may_be_larger_than_the_room_and_one_that_is_whole_does_not_give_way() -> None:
-    room, whole, next_one = Room(1000), Held(), Held()
+    room, whole, next_one = BodyMemory(1000), BodyReservation(), BodyReservation()
     room.grow(whole, 5000)
-    with pytest.raises(Crowded):
+    with pytest.raises(TooManyRequests):
         room.grow(next_one, 1)
     room.release(next_one)
     room.release(whole)
-    assert room.taken == 0
+    assert room.used_bytes == 0
 
 
 def test_many_unfinished_bodies_take_little_memory_and_deliveries_pass_beside_them() -> None:
@@ -202,8 +209,8 @@ def test_many_unfinished_bodies_take_little_memory_and_deliveries_pass_beside_th
 def test_of_too_many_connections_those_that_are_awaited_for_longest_are_closed(
     door: ServedDoor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.web.timeouts.MOST_CONNECTIONS", 20)
-    monkeypatch.setattr("app.web.timeouts.GIVE_WAY", 5)
+    monkeypatch.setattr("app.web.timeouts.MAX_CONNECTIONS", 20)
+    monkeypatch.setattr("app.web.timeouts.MAX_EVICTIONS", 5)
     head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nX-Hub-Signature-256: {signature(BODY)}\r\nContent-Length: {len(BODY)}\r\n\r\n"
     slow: list[socket.socket] = []
     for _ in range(30):
@@ -297,12 +304,12 @@ async def trickling() -> HTTPRequestEvent:
 
 def test_a_body_that_never_comes_whole_is_given_up() -> None:
     async def read() -> None:
-        await read_body({}, trickling, Held(), Room(), 0.02)
+        await read_body({}, trickling, BodyReservation(), BodyMemory(), 0.02)
 
-    with pytest.raises(Refused, match="did not come whole") as refused:
+    with pytest.raises(DeliveryRefused, match="did not come whole") as refused:
         anyio.run(read)
     assert refused.value.status == 408
-    assert Answer(408, Outcome.REFUSED).headers == {"Connection": "close"}
+    assert DeliveryResponse(408, DeliveryOutcome.REFUSED).headers == {"Connection": "close"}
 
 
 @pytest.mark.slow
@@ -331,10 +338,10 @@ def test_who_never_comes_to_the_end_of_a_head_is_sent_away_in_time(door: ServedD
     assert b" 200 " in second.recv(1000)
     second.sendall(b"GET /livez HTTP/1.1\r\n")
     open_ones = {silent, trickling_head, second}
-    while open_ones and time.monotonic() - begun < HEAD_SECONDS + 5:
+    while open_ones and time.monotonic() - begun < HEADER_TIMEOUT_S + 5:
         open_ones -= {one for one in open_ones if is_closed(one, b"" if one is silent else b"X-A: b\r\n")}
     assert not open_ones
-    assert time.monotonic() - begun > HEAD_SECONDS / 2
+    assert time.monotonic() - begun > HEADER_TIMEOUT_S / 2
     for one in (silent, trickling_head, second):
         one.close()
 
@@ -347,10 +354,10 @@ def test_a_body_that_nobody_reads_keeps_no_connection_open(door: ServedDoor, lin
     with connected(door) as connection:
         connection.sendall(f"{line} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n".encode())
         assert connection.recv(1000).startswith(b"HTTP/1.1 ")
-        while not (is_over := is_closed(connection, b"x")) and time.monotonic() - begun < REST_SECONDS + 10:
+        while not (is_over := is_closed(connection, b"x")) and time.monotonic() - begun < BODY_TIMEOUT_S + 10:
             pass
     assert is_over
-    assert REST_SECONDS - 1 < time.monotonic() - begun < REST_SECONDS + 5
+    assert BODY_TIMEOUT_S - 1 < time.monotonic() - begun < BODY_TIMEOUT_S + 5
 
 
 def is_closed(connection: socket.socket, more: bytes) -> bool:
@@ -376,7 +383,7 @@ def test_a_head_without_an_end_fills_no_memory(door: ServedDoor, before: bytes) 
             connection.sendall(b"body")
         connection.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\n".encode())
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
-            connection.sendall(line * (100 * LARGEST_HEAD // len(line)))
+            connection.sendall(line * (100 * MAX_HEADER_BYTES // len(line)))
 
 
 def trickles(connection: socket.socket, said: bytes) -> tuple[bytes, bool]:

@@ -10,7 +10,7 @@ from tests.worker.adapters.redis.played import AT, HEAD, pull, wish
 from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.evaluation.stats.told import completed, outcome
 from worker.adapters.redis import keys
-from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.outcomes import OutcomeKind
@@ -24,17 +24,17 @@ WINDOW = {"from": "2026-11-20", "to": "2026-11-21"}
 def judged(store: Store, installation: int, eval_id: str, concern: str) -> None:
     """A pull request of the same repository's name, number and head, in this installation."""
     ref = pull(installation=installation)
-    store.pulls.want(wish(installation=installation))
-    job = store.pulls.next_due(wish().delivery_id, Limits(10, 10))
+    store.pulls.request_judging(wish(installation=installation))
+    job = store.pulls.next_due(wish().delivery_id, DispatchLimits(10, 10))
     assert job is not None
-    taken = store.pulls.take(ref, job.fence)
+    taken = store.pulls.take_lease(ref, job.fence)
     assert taken is not None
     made = entry(eval_id, taken.lease.fence)
     verdict = made.verdict.model_copy(update={"concern": concern, "eval_id": EvalId(eval_id)})
     store.ledger.append(ref, made.model_copy(update={"verdict": verdict}))
     store.pulls.finish(taken.lease, Finish.JUDGED)
     for at_ms, kind, raw in (completed(eval_id, author_agent=concern[:20]), outcome(OutcomeKind.MERGED, eval_id)):
-        store.wire.call("XADD", keys.events(InstallationId(installation)).name, f"{at_ms}-*", "k", kind, "j", raw)
+        store.client.call("XADD", keys.events(InstallationId(installation)).name, f"{at_ms}-*", "k", kind, "j", raw)
 
 
 @pytest.fixture

@@ -19,5 +19,5 @@ def redis_server() -> Iterator[Redis]:
 @pytest.fixture
 def store(redis_server: Redis) -> Iterator[Store]:
     with open_store(settings(redis_server.url)) as opened:
-        opened.wire.call("FLUSHALL")
+        opened.client.call("FLUSHALL")
         yield opened

@@ -6,21 +6,21 @@ from pathlib import Path
 import pytest
 
 from worker.errors import SettingError
-from worker.settings import Canary, read_settings
+from worker.settings import ShadowSettings, read_settings
 
 
 def test_without_a_candidate_there_is_no_canary() -> None:
-    assert not read_settings({}).canary.is_set
+    assert not read_settings({}).shadow.is_set
 
 
 def test_a_candidate_is_a_rubric_a_prompt_or_both(tmp_path: Path) -> None:
     file = tmp_path / "x.yml"
-    assert read_settings({"ASSAY_CANARY_RUBRIC": str(file)}).canary == Canary(file)
+    assert read_settings({"ASSAY_CANARY_RUBRIC": str(file)}).shadow == ShadowSettings(file)
     both = read_settings(
         {"ASSAY_CANARY_RUBRIC": str(file), "ASSAY_CANARY_PROMPT": str(file), "ASSAY_CANARY_USD": "0.5"}
     )
-    assert both.canary == Canary(file, file, Decimal("0.5"))
-    assert both.canary.is_set
+    assert both.shadow == ShadowSettings(file, file, Decimal("0.5"))
+    assert both.shadow.is_set
 
 
 @pytest.mark.parametrize(

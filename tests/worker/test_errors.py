@@ -7,21 +7,21 @@ import pytest
 from worker.domain.value import replace
 from worker.errors import (
     Bug,
-    Drop,
-    Fate,
+    Discard,
+    FailCheck,
     Forbidden,
-    GiveUp,
-    Gone,
     LeaseLost,
     Outage,
     RateLimited,
+    RetryAfterOutage,
     RetryAt,
+    RetryDecision,
     RetryIn,
     RetryRule,
     RubricRefused,
+    SubjectGone,
     Unavailable,
     Unreadable,
-    WaitOut,
     classify,
 )
 
@@ -29,7 +29,7 @@ RULE = RetryRule(attempts=3, first_delay=timedelta(seconds=15))
 AT = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
 DOWN = Unavailable("Redis", "no answer")
 AWAY = Outage("GitHub", "502")
-HOURS = RetryRule(attempts=3, first_delay=timedelta(seconds=15), outage=timedelta(hours=6))
+HOURS = RetryRule(attempts=3, first_delay=timedelta(seconds=15), outage_limit=timedelta(hours=6))
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ HOURS = RetryRule(attempts=3, first_delay=timedelta(seconds=15), outage=timedelt
     [
         (DOWN, 1, RetryIn(timedelta(seconds=15))),
         (DOWN, 3, RetryIn(timedelta(seconds=135))),
-        (DOWN, 4, GiveUp("Redis is unavailable: no answer")),
+        (DOWN, 4, FailCheck("Redis is unavailable: no answer")),
         (RateLimited("GitHub", AT), 1, RetryAt(AT)),
         (RateLimited("GitHub", AT), 99, RetryAt(AT)),
-        (Forbidden("no"), 1, GiveUp("no")),
-        (RubricRefused("raise it"), 1, GiveUp("raise it")),
-        (Unreadable("no key"), 1, GiveUp("no key")),
-        (Gone("closed"), 1, Drop("closed")),
-        (LeaseLost(), 1, Drop("another judge took over")),
+        (Forbidden("no"), 1, FailCheck("no")),
+        (RubricRefused("raise it"), 1, FailCheck("raise it")),
+        (Unreadable("no key"), 1, FailCheck("no key")),
+        (SubjectGone("closed"), 1, Discard("closed")),
+        (LeaseLost(), 1, Discard("another judge took over")),
         (KeyError("x"), 1, Bug()),
     ],
     ids=[
@@ -61,30 +61,30 @@ HOURS = RetryRule(attempts=3, first_delay=timedelta(seconds=15), outage=timedelt
         "bug",
     ],
 )
-def test_every_error_has_one_fate(error: Exception, attempt: int, fate: Fate) -> None:
+def test_every_error_has_one_fate(error: Exception, attempt: int, fate: RetryDecision) -> None:
     assert classify(error, attempt, RULE) == fate
 
 
 def test_while_github_is_away_each_wait_is_longer_up_to_the_longest() -> None:
     waits = [classify(AWAY, attempt, HOURS) for attempt in (1, 2, 3, 4, 5, 39)]
-    assert waits == [WaitOut(timedelta(seconds=seconds)) for seconds in (15, 45, 135, 405, 600, 600)]
+    assert waits == [RetryAfterOutage(timedelta(seconds=seconds)) for seconds in (15, 45, 135, 405, 600, 600)]
 
 
 def test_an_outage_is_waited_out_for_as_long_as_is_set_and_no_longer() -> None:
     waited = sum((HOURS.outage_delay(one) for one in range(1, HOURS.outage_attempts + 1)), timedelta(0))
     assert timedelta(hours=6) <= waited < timedelta(hours=6, minutes=10)
-    assert classify(AWAY, HOURS.outage_attempts + 1, HOURS) == GiveUp("GitHub is unavailable: 502")
+    assert classify(AWAY, HOURS.outage_attempts + 1, HOURS) == FailCheck("GitHub is unavailable: 502")
 
 
 @pytest.mark.parametrize(("outage", "attempts"), [(0, 3), (15, 3), (600, 4), (601, 5), (86_400, 147)])
 def test_an_outage_is_tried_as_often_as_it_takes_and_no_less_often_than_anything_else(
     outage: float, attempts: int
 ) -> None:
-    rule = replace(HOURS, outage=timedelta(seconds=outage))
+    rule = replace(HOURS, outage_limit=timedelta(seconds=outage))
     assert rule.outage_attempts == attempts
-    assert isinstance(classify(AWAY, attempts, rule), WaitOut)
+    assert isinstance(classify(AWAY, attempts, rule), RetryAfterOutage)
 
 
 def test_without_a_delay_an_outage_is_not_all_that_is_worked_on() -> None:
-    rule = RetryRule(attempts=3, first_delay=timedelta(0), outage=timedelta(hours=6))
+    rule = RetryRule(attempts=3, first_delay=timedelta(0), outage_limit=timedelta(hours=6))
     assert rule.outage_delay(1) == rule.outage_delay(1000) == timedelta(seconds=15)

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
-from app.ingest.events import TABLE, Ignored, translate
+from app.ingest.events import DELIVERY_RULES, Ignored, translate
 from app.ingest.payloads import Delivery, Envelope
 from tests.worker.adapters.redis.played import AT, settings
 from tests.worker.judge.making import dossier
@@ -23,12 +23,12 @@ from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
-from worker.domain.request.judge_request import LAPTOP
+from worker.domain.request.judge_request import LOCAL_INSTALLATION
 from worker.domain.value import replace
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.settings import ModelAccess, Settings
-from worker.wiring.cli import judge_anew, judge_locally
+from worker.wiring.cli import judge_locally, rejudge_recorded
 
 PLACE = "upload.py:2"
 STUB = """\
@@ -62,11 +62,11 @@ class Bench(NamedTuple):
 
     def told(self, kind: str = "") -> list[dict[str, Any]]:
         """The bodies of all events of a kind, oldest first."""
-        entries = self.store.events.read(LAPTOP)
+        entries = self.store.events.read(LOCAL_INSTALLATION)
         return [json.loads(one.raw) for one in entries if one.kind.decode().endswith(kind)]
 
     def kinds(self) -> list[str]:
-        return [one.kind.decode() for one in self.store.events.read(LAPTOP)]
+        return [one.kind.decode() for one in self.store.events.read(LOCAL_INSTALLATION)]
 
     def under(self, **changes: Any) -> "Bench":
         return self._replace(settings=replace(self.settings, **changes))
@@ -84,7 +84,7 @@ def bench(redis: Redis, server: HTTPServer) -> Iterator[Bench]:
     access = ModelAccess(SecretStr("k"), model.url, MODEL, 10.0, 1, 0.01, 8_000)
     told = settings(redis.url, model=access)
     with open_store(told) as store:
-        store.wire.call("FLUSHALL")
+        store.client.call("FLUSHALL")
         yield Bench(told, store, model)
     model.check()
 
@@ -135,9 +135,9 @@ def test_6_re_evaluation_produces_a_new_event(bench: Bench) -> None:
     bench.model.answers(accept(PLACE, criteria=2)).answers(accept(PLACE, criteria=2, confidence=0.8))
     verdict = bench.judges(dossier())
     (before,) = bench.told("eval.completed")
-    recorded = bench.store.records().find(verdict.eval_id)
+    recorded = bench.store.records().find_entry(verdict.eval_id)
     assert recorded is not None
-    judge_anew(bench.settings, bench.store, recorded, dossier(), None)
+    rejudge_recorded(bench.settings, bench.store, recorded, dossier(), None)
 
     old, new = bench.told("eval.completed")
     assert old == before, "what stands there is never edited"
@@ -192,7 +192,7 @@ def test_13_without_being_asked_for_no_words_are_told(bench: Bench) -> None:
 def test_15_no_mid_turn_fire() -> None:
     """Nothing that is under way is judged: no delivery about a running check is translated into a judging."""
     running = {"check_run.created", "check_suite.requested", "workflow_run.in_progress", "workflow_job.queued"}
-    assert not running & {".".join(one) for one in TABLE if one != ("check_run", "created")}
+    assert not running & {".".join(one) for one in DELIVERY_RULES if one != ("check_run", "created")}
     body: dict[str, Any] = {
         "action": "created",
         "installation": {"id": 1},

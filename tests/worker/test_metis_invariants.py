@@ -18,10 +18,10 @@ from worker.adapters.redis.client import items
 from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.ids import EvalId
-from worker.domain.verdict.events import EvalTrigger, Event, started, terminal
+from worker.domain.verdict.events import EvalTrigger, Event, started_event, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject
-from worker.scheduling.record import Telling, begun_of
+from worker.scheduling.record import EventPublishing, evaluation_started
 
 # 1. Append-only
 
@@ -55,12 +55,12 @@ class History:
     """A pull request's ledger and its installation's stream, as they grow."""
 
     def __init__(self, store: Store) -> None:
-        store.wire.call("FLUSHALL")
+        store.client.call("FLUSHALL")
         self.store = store
         self.made: list[LedgerEntry] = []
 
     def does(self, one: Done) -> None:
-        lease = self.store.pulls.seize(wish())
+        lease = self.store.pulls.take_local_lease(wish())
         earlier = self.made[one.which % len(self.made)] if self.made else None
         if one.what == "judge" or earlier is None:
             self._append(self._entry(lease.fence, one.score, None), one)
@@ -69,14 +69,14 @@ class History:
         else:  # the same id, and other content
             verdict = rejected(eval_id=earlier.eval_id, score=one.score, concern="Something else.")
             changed = earlier.model_copy(update={"verdict": verdict, "head_sha": NEWER})
-            self.store.ledger.append(pull(), changed, (terminal(verdict, EvalTrigger.BATCH),))
+            self.store.ledger.append(pull(), changed, (terminal_event(verdict, EvalTrigger.BATCH),))
         self.store.pulls.finish(lease, Finish.JUDGED)
 
     def _append(self, entry: LedgerEntry, one: Done) -> None:
         self.made.append(entry)
         children = [self._entry(entry.fence, one.score, entry.eval_id, nth=nth) for nth in range(one.opinions)]
         if entry.verdict.parent_eval_id is None:
-            self.store.events.begin(pull(), entry.fence, begun_of(entry.verdict, Telling()))
+            self.store.events.record_started(pull(), entry.fence, evaluation_started(entry.verdict, EventPublishing()))
         beside = [(child, _whole(child)) for child in children]
         self.store.ledger.append(pull(), entry, _whole(entry)[entry.verdict.parent_eval_id is None :], beside)
         self.made += children
@@ -92,11 +92,13 @@ class History:
         return {one.eval_id: one.model_dump_json() for one in self.store.ledger.entries(pull())}
 
     def told(self) -> list[str]:
-        return [repr(one) for one in items(self.store.wire.call("XRANGE", "assay:100:events", "-", "+"))]
+        return [repr(one) for one in items(self.store.client.call("XRANGE", "assay:100:events", "-", "+"))]
 
 
 def _whole(entry: LedgerEntry) -> tuple[Event, Event]:
-    return started(begun_of(entry.verdict, Telling())), terminal(entry.verdict, EvalTrigger.BUS)
+    return started_event(evaluation_started(entry.verdict, EventPublishing())), terminal_event(
+        entry.verdict, EvalTrigger.BUS
+    )
 
 
 @tries(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -157,7 +159,7 @@ def verdicts(draw: st.DrawFn) -> Accept | Reject | Abstain:
 def test_a_verdict_has_one_score_a_number_from_0_to_1_and_all_else_is_a_signal(
     verdict: Accept | Reject | Abstain,
 ) -> None:
-    body = json.loads(terminal(verdict, EvalTrigger.BUS).dump())
+    body = json.loads(terminal_event(verdict, EvalTrigger.BUS).dump())
     assert body["score"] == round(verdict.score, 4)
     assert 0 <= body["score"] <= 1
     assert [name for name in body if "score" in name or "composite" in name] == ["score"]
@@ -168,7 +170,7 @@ def test_a_verdict_has_one_score_a_number_from_0_to_1_and_all_else_is_a_signal(
 def test_what_a_verdict_cost_is_always_told_and_the_prices_it_was_reckoned_by(
     verdict: Accept | Reject | Abstain,
 ) -> None:
-    body = json.loads(terminal(verdict, EvalTrigger.BUS).dump())
+    body = json.loads(terminal_event(verdict, EvalTrigger.BUS).dump())
     told = body["judge_cost_usd"]
     if verdict.judge_kind is JudgeKind.HEURISTIC:
         assert (told, body["judge_pricing_version"]) == ("0", None)

@@ -71,7 +71,7 @@ def test_whatever_caps_and_whatever_the_model_does_code_has_its_word_and_nothing
     access = ModelAccess(SecretStr("k"), model.url, MODEL, 10.0, 1, 0.01, 8_000)
     told = settings(redis.url, model=access)
     with open_store(told) as store:
-        store.wire.call("FLUSHALL")
+        store.client.call("FLUSHALL")
         bench = Bench(told, store, model).under(caps=Caps(pull_usd=case.pull, day_usd=case.day))
         if case.road == "down":
             model.is_down()
@@ -124,7 +124,7 @@ def test_whatever_is_edited_a_version_stands_for_one_content(redis: Redis, weigh
     shipped = load_rubric()
     edited = shipped.model_copy(update={"signals": {**shipped.signals, **weights}})
     with open_store(settings(redis.url)) as store:
-        store.wire.call("FLUSHALL")
+        store.client.call("FLUSHALL")
         assert store.rubrics.refusal(shipped) is None
         is_same = edited.signals == shipped.signals
         assert (store.rubrics.refusal(edited) is None) == is_same

@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-from worker.process_limits import end_beyond
+from worker.process_limits import limit_memory
 
 TAKES = """
 import resource, sys
-from worker.process_limits import end_beyond
+from worker.process_limits import limit_memory
 
 for most in map(int, sys.argv[1:]):
-    end_beyond(most)
+    limit_memory(most)
 kept = bytearray(1 << 24)
 print("kept", flush=True)
 bytearray(1 << 27)
@@ -38,5 +38,5 @@ def test_what_somebody_else_bounded_is_not_widened() -> None:
 
 def test_where_the_kernel_does_not_count_nothing_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    end_beyond(0)
+    limit_memory(0)
     assert len(bytearray(1 << 24)) == 1 << 24

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from worker.domain.config.app_permissions import SWITCHES, OptIn
+from worker.domain.config.app_permissions import OPT_IN_SETTINGS, OptIn
 from worker.domain.verdict.budget import Caps
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.errors import SettingError
-from worker.settings import MAY_BE_ZERO, PEM, Timing, read_settings
+from worker.settings import PEM, ZERO_ALLOWED, Timing, read_settings
 from worker.settings_reference import VARIABLES
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
@@ -35,8 +35,8 @@ def test_the_data_folder_follows_the_users_state_folder() -> None:
 def test_comments_and_reactions_are_on_unless_an_operator_declines_them() -> None:
     assert read_settings({}).declined == frozenset()
     assert read_settings({"ASSAY_COMMENTS": "1", "ASSAY_REACTIONS": "0"}).declined == {OptIn.REACTIONS}
-    assert read_settings(dict.fromkeys(SWITCHES, "0")).declined == {OptIn.COMMENTS, OptIn.REACTIONS}
-    assert set(SWITCHES) <= {variable.name for variable in VARIABLES}
+    assert read_settings(dict.fromkeys(OPT_IN_SETTINGS, "0")).declined == {OptIn.COMMENTS, OptIn.REACTIONS}
+    assert set(OPT_IN_SETTINGS) <= {variable.name for variable in VARIABLES}
     with pytest.raises(SettingError, match=r'^ASSAY_REACTIONS is "no"\. Expected: '):
         read_settings({"ASSAY_REACTIONS": "no"})
 
@@ -166,8 +166,8 @@ def test_a_duration_that_nothing_can_be_done_in_is_refused(name: str) -> None:
 
 
 def test_not_to_wait_is_a_choice() -> None:
-    timing = read_settings({f"ASSAY_{name.upper()}": "0" for name in MAY_BE_ZERO}).timing
-    assert {getattr(timing, name) for name in MAY_BE_ZERO} == {0.0}
+    timing = read_settings({f"ASSAY_{name.upper()}": "0" for name in ZERO_ALLOWED}).timing
+    assert {getattr(timing, name) for name in ZERO_ALLOWED} == {0.0}
 
 
 def test_money_is_read_as_decimals_and_a_pause_as_a_switch() -> None:
@@ -187,9 +187,9 @@ def test_the_round_limit_is_the_ledgers_unless_it_is_set() -> None:
 
 def test_second_opinions_boards_and_choices_are_off_unless_they_are_set() -> None:
     plain = read_settings({})
-    assert (plain.second_model, plain.has_board, plain.models) == (None, False, ())
+    assert (plain.second_model, plain.has_panel, plain.models) == (None, False, ())
     asked = {"ASSAY_SECOND_MODEL": "claude-opus-5-5", "ASSAY_BOARD": "1", "ASSAY_MODELS": "a, b a"}
     found = read_settings(asked)
-    assert (found.second_model, found.has_board, found.models) == ("claude-opus-5-5", True, ("a", "b"))
+    assert (found.second_model, found.has_panel, found.models) == ("claude-opus-5-5", True, ("a", "b"))
     with pytest.raises(SettingError, match='ASSAY_BOARD is "yes"'):
         read_settings({"ASSAY_BOARD": "yes"})

@@ -24,7 +24,7 @@ class Example:
 
     @property
     def id(self) -> str:
-        """Names it in a test's report: `pull_request.opened-3`."""
+        """Names it in a test's report: `pull_request.on_opened-3`."""
         action = self.payload.get("action")
         return f"{self.name}.{action}-{self.position}" if action else f"{self.name}-{self.position}"
 

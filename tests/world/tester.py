@@ -21,7 +21,7 @@ from tests.world.pulls import Repository
 from tests.world.redis import Redis
 from tests.world.sender import Sender
 from worker.adapters.redis import keys
-from worker.adapters.redis.waiting_keys import ASKS, COMMITS, GROUPS, HAPPENINGS, LETTERS, SCANS
+from worker.adapters.redis.queue_keys import COMMANDS, COMMENT_JOBS, GROUPS, PULL_REQUEST_EVENTS, SCANS, SHARED_HEADS
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 
@@ -243,11 +243,11 @@ def busy_keys(client: Any, repository: Repository, installation: int) -> list[st
     pattern = keys.pull(every).name.removesuffix("0") + "*"
     known = list(client.scan_iter(match=pattern, count=1000))
     with client.pipeline() as questions:  # at one moment: nothing goes from one line to another between two of them
-        for line in (keys.opening, keys.opening_outside):
+        for line in (keys.pending_checks, keys.pending_checks_outside):
             questions.zrange(line(InstallationId(installation)).name, 0, -1)
-        for line in (ASKS, HAPPENINGS, GROUPS, COMMITS):
+        for line in (COMMANDS, PULL_REQUEST_EVENTS, GROUPS, SHARED_HEADS):
             questions.hvals(line.texts.name)
-        questions.hkeys(LETTERS.texts.name)
+        questions.hkeys(COMMENT_JOBS.texts.name)
         questions.hkeys(SCANS.texts.name)
         questions.zrangebyscore(keys.LOOKAHEAD.name, 0, time.time() * 1000)
         for key in known:

@@ -11,16 +11,16 @@ from worker.domain.dossier.never_send import is_withheld
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 
-PLACES: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
+CODEOWNERS_PATHS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """Where GitHub looks; the first that is there counts."""
 
 MOST_LINES: Final = 3_000
 LONGEST_GLOB: Final = 200
-MOST_LOOKS: Final = 50_000
+MOST_MATCHES: Final = 50_000
 """How often a file is held against a rule: of a long list fewer files are looked at. Owners are to be found, not counted."""
 
-OWNER: Final = pattern(r"@([A-Za-z0-9][A-Za-z0-9-]{0,99})(?:/([A-Za-z0-9_.-]{1,100}))?")
-NOT_READ: Final = pattern(r"^!|[\[\]]")
+OWNER_PATTERN: Final = pattern(r"@([A-Za-z0-9][A-Za-z0-9-]{0,99})(?:/([A-Za-z0-9_.-]{1,100}))?")
+UNSUPPORTED_PATTERN: Final = pattern(r"^!|[\[\]]")
 """What GitHub's own reader does not take in a pattern: negations and ranges."""
 
 
@@ -36,31 +36,31 @@ class Owner(Value):
         return self.login if self.team is None else f"{self.login}/{self.team}"
 
 
-class Rule(Value):
+class CodeownersRule(Value):
     glob: str
     owners: tuple[Owner, ...]
 
 
-def rules_of(text: str) -> tuple[Rule, ...]:
+def parse_rules(text: str) -> tuple[CodeownersRule, ...]:
     """The rules in their order. E-mail addresses are left out: they name no account."""
     return tuple(rule for line in text.splitlines()[:MOST_LINES] if (rule := _rule(line)) is not None)
 
 
-def owners_of(text: str, paths: Sequence[str]) -> tuple[Owner, ...]:
+def find_owners(text: str, paths: Sequence[str]) -> tuple[Owner, ...]:
     """Everybody who owns one of these files, who owns most of them first."""
-    rules = rules_of(text)
+    rules = parse_rules(text)
     found: dict[Owner, int] = {}
-    for path in paths[: max(1, MOST_LOOKS // max(1, len(rules)))]:
+    for path in paths[: max(1, MOST_MATCHES // max(1, len(rules)))]:
         for owner in _owners(rules, path):
             found[owner] = found.get(owner, 0) + 1
     return tuple(sorted(found, key=lambda owner: (-found[owner], owner.name)))
 
 
-def _owners(rules: Sequence[Rule], path: str) -> tuple[Owner, ...]:
-    return next((rule.owners for rule in reversed(rules) if _fits(rule.glob, path)), ())
+def _owners(rules: Sequence[CodeownersRule], path: str) -> tuple[Owner, ...]:
+    return next((rule.owners for rule in reversed(rules) if _matches(rule.glob, path)), ())
 
 
-def _fits(glob: str, path: str) -> bool:
+def _matches(glob: str, path: str) -> bool:
     """As in a .gitignore, but that `docs/*` means the files in that folder and nothing below it."""
     body = glob.strip("/")
     if body.endswith("/*") and "**" not in body and path.count("/") != body.count("/"):
@@ -68,9 +68,11 @@ def _fits(glob: str, path: str) -> bool:
     return is_withheld(path, (glob,))
 
 
-def _rule(line: str) -> Rule | None:
+def _rule(line: str) -> CodeownersRule | None:
     words = line.replace("\\ ", "\0").partition("#")[0].split()
-    if not words or len(words[0]) > LONGEST_GLOB or NOT_READ.search(words[0]):
+    if not words or len(words[0]) > LONGEST_GLOB or UNSUPPORTED_PATTERN.search(words[0]):
         return None
-    owners = (OWNER.fullmatch(word) for word in words[1:])
-    return Rule(words[0].replace("\0", " "), tuple(Owner(one[1], one[2]) for one in owners if one is not None))
+    owners = (OWNER_PATTERN.fullmatch(word) for word in words[1:])
+    return CodeownersRule(
+        words[0].replace("\0", " "), tuple(Owner(one[1], one[2]) for one in owners if one is not None)
+    )

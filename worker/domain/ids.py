@@ -29,15 +29,15 @@ RepositoryName = Annotated[str, StringConstraints(pattern=r"^[^/\s]+/[^/\s]+$")]
 """`owner/name`, as GitHub spells it."""
 
 
-BaseMark = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+BaseHash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 """Stands for a branch that pull requests are to be merged into: its name may be long, and holds what it likes."""
 
-TIMED: Final = pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+TIMED_EVAL_ID: Final = pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 """An `EvalId` that holds its time."""
 
 
 @lru_cache(maxsize=1024)
-def base_mark(branch: str) -> BaseMark:
+def hash_base(branch: str) -> BaseHash:
     """Of a branch's name without `refs/heads/`, as pull requests name their base."""
     return hashlib.sha256(branch.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -47,10 +47,10 @@ def new_eval_id(at: datetime) -> EvalId:
     return _eval_id(int(at.timestamp() * 1000))
 
 
-def eval_id_after(at: datetime, known: Iterable[EvalId]) -> EvalId:
-    """A new id of this moment that comes after all that are *known*, whatever the clocks of other machines said."""
-    made, latest = new_eval_id(at), max(known, default=EvalId(""))
-    if made > latest or not TIMED.fullmatch(latest):
+def eval_id_after(at: datetime, existing: Iterable[EvalId]) -> EvalId:
+    """A new id of this moment that comes after all that are *existing*, whatever the clocks of other machines said."""
+    made, latest = new_eval_id(at), max(existing, default=EvalId(""))
+    if made > latest or not TIMED_EVAL_ID.fullmatch(latest):
         return made
     return _eval_id(int(latest.replace("-", "")[:12], 16) + 1)
 

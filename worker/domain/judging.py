@@ -2,30 +2,30 @@
 
 from datetime import timedelta
 
-from worker.domain.check.overrides import NOTHING, Said
+from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 
-class Judged(Value):
-    """Recorded and published. `again_in`: nobody judged, for an outage; it comes again after so long."""
+class JudgingCompleted(Value):
+    """Recorded and published. `retry_in`: nobody judged, for an outage; it comes again after so long."""
 
     verdict: Accept | Reject | Abstain
     dossier: Dossier
-    again_in: timedelta | None = None
-    said: Said = NOTHING
+    retry_in: timedelta | None = None
+    decisions: HumanDecisions = NO_DECISIONS
     """What people had said about the head when it was judged."""
 
 
-class Overtaken(Value):
+class JudgingSuperseded(Value):
     """The head moved: its check is cancelled, and the newer one has to be judged.
 
-    `newer` None: something else that it was judged by did. Its check is open, and it has to be judged again.
+    `newer_head` None: something else that it was judged by did. Its check is open, and it has to be judged again.
     """
 
-    newer: Sha | None = None
+    newer_head: Sha | None = None
 
 
 class WaitForCi(Value):
@@ -35,10 +35,10 @@ class WaitForCi(Value):
     names: tuple[str, ...]
 
 
-class Dropped(Value):
+class JudgingDiscarded(Value):
     """Nobody waits for this verdict any more."""
 
     reason: str
 
 
-Outcome = Judged | Overtaken | WaitForCi | Dropped
+JudgingOutcome = JudgingCompleted | JudgingSuperseded | WaitForCi | JudgingDiscarded

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import AnyStr, Generic, cast, overload
 
 
-class _PutOff(Generic[AnyStr]):
+class _LazyPattern(Generic[AnyStr]):
     def __init__(self, text: AnyStr, flags: int) -> None:
         self._text = text
         self._flags = flags
@@ -29,28 +29,28 @@ class _PutOff(Generic[AnyStr]):
         return found
 
 
-class Needing(_PutOff[str]):
-    """A pattern that matches no text without one of *needs*, which are written in lower case."""
+class KeywordPattern(_LazyPattern[str]):
+    """A pattern that matches no text without one of *keywords*, which are written in lower case."""
 
     def __init__(self, text: str, flags: int, needs: tuple[str, ...]) -> None:
         super().__init__(text, flags)
-        self.needs = needs
+        self.keywords = needs
 
     def match(self, text: str) -> re.Match[str] | None:
-        return self.compiled.match(text) if self.may(text) else None
+        return self.compiled.match(text) if self.can_match(text) else None
 
     def fullmatch(self, text: str) -> re.Match[str] | None:
-        return self.compiled.fullmatch(text) if self.may(text) else None
+        return self.compiled.fullmatch(text) if self.can_match(text) else None
 
     def search(self, text: str) -> re.Match[str] | None:
-        return self.compiled.search(text) if self.may(text) else None
+        return self.compiled.search(text) if self.can_match(text) else None
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return self.compiled.finditer(text) if self.may(text) else iter(())
+        return self.compiled.finditer(text) if self.can_match(text) else iter(())
 
-    def may(self, text: str) -> bool:
+    def can_match(self, text: str) -> bool:
         lower = text.casefold()
-        for word in self.needs:  # noqa: SIM110 - asked of every line of a change, and `any` takes three times as long
+        for word in self.keywords:  # noqa: SIM110 - asked of every line of a change, and `any` takes three times as long
             if word in lower:
                 return True
         return False
@@ -63,17 +63,17 @@ def pattern(text: bytes, flags: int = 0) -> re.Pattern[bytes]: ...
 def pattern(text: str | bytes, flags: int = 0, *, needs: tuple[str, ...] = ()) -> re.Pattern[str] | re.Pattern[bytes]:
     """`re.compile`, put off until the first use, and with *needs* until a text holds one of these words in any case."""
     if needs and isinstance(text, str):
-        return cast("re.Pattern[str]", Needing(text, flags, needs))
-    return cast("re.Pattern[str]", _PutOff(cast("str", text), flags))
+        return cast("re.Pattern[str]", KeywordPattern(text, flags, needs))
+    return cast("re.Pattern[str]", _LazyPattern(cast("str", text), flags))
 
 
-def may_match(look: re.Pattern[str], text: str) -> bool:
+def can_match(regex: re.Pattern[str], text: str) -> bool:
     """False where no line of *text* holds a word that the pattern needs."""
-    asked = cast("object", look)
-    return asked.may(text) if isinstance(asked, Needing) else True
+    asked = cast("object", regex)
+    return asked.can_match(text) if isinstance(asked, KeywordPattern) else True
 
 
 def compile_patterns() -> int:
     """Compile what was put off, in all modules that are imported: before a fork, not in each of them. Counts them."""
-    waiting = cast("list[_PutOff[str]]", [one for one in gc.get_objects() if isinstance(one, _PutOff)])
+    waiting = cast("list[_LazyPattern[str]]", [one for one in gc.get_objects() if isinstance(one, _LazyPattern)])
     return len([one.compiled for one in waiting])

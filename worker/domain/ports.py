@@ -10,21 +10,21 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Protocol
 
-from worker.domain.check.author_comment import Note
+from worker.domain.check.author_comment import CommentRecord
 from worker.domain.check.check_run import CheckContent
-from worker.domain.check.overrides import Said
-from worker.domain.check.shared_head import Met, Place, Together
+from worker.domain.check.overrides import HumanDecisions
+from worker.domain.check.shared_head import CommitRef, SharedHeadState, SharedHeadView
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
-from worker.domain.dossier.lookups import LookedUp, Sought
-from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryName, Sha
-from worker.domain.request.judge_request import Ask, JudgeRequest, Plan, PullRef, ReviewRef, Trigger
-from worker.domain.request.pull_request_events import Happening
+from worker.domain.dossier.lookups import LookupRequest, LookupResult
+from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryName, Sha
+from worker.domain.request.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
+from worker.domain.request.pull_request_events import PullRequestEvent
 from worker.domain.value import Value
 from worker.domain.verdict.audit import AuditRecord
-from worker.domain.verdict.budget import Bill, Density, Level, Reservation
-from worker.domain.verdict.events import Begun, Event
+from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
+from worker.domain.verdict.events import EvaluationStarted, Event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Tokens
 
@@ -52,7 +52,7 @@ class PullSource(Protocol):
         ...
 
 
-LookUp = Callable[[JudgeRequest, Dossier, Sought], LookedUp]
+TreeLookup = Callable[[JudgeRequest, Dossier, LookupRequest], LookupResult]
 """Searches the dossier's head tree for functions and files. What can't be looked up is left out. Raises as PullSource does."""
 
 Fence = Callable[[], object]
@@ -62,7 +62,7 @@ Fence = Callable[[], object]
 class CheckPublisher(Protocol):
     """GitHub's check runs, which nobody writes without a fence."""
 
-    def under(self, fence: Fence) -> "CheckRuns": ...
+    def with_fence(self, fence: Fence) -> "CheckRuns": ...
 
 
 class CheckRuns(Protocol):
@@ -72,7 +72,7 @@ class CheckRuns(Protocol):
         """Create the check run of this head, or take the one that is there: never two. Where *content* gives way, its end stays."""
         ...
 
-    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+    def create_first(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         """As `create`, where it is known that nobody began to before: looks for ours only after a lost answer."""
         ...
 
@@ -104,8 +104,8 @@ class Prompt(Value):
     reply_tokens: int | None = None
 
 
-class Reply(Value):
-    """What came back, billed. `cost_usd` is None where the price is not known; `near`: a cap that is almost reached.
+class ModelReply(Value):
+    """What came back, billed. `cost_usd` is None where the price is not known; `near_cap`: a cap that is almost reached.
 
     `lost_usd`: what tries before it may have cost, whose answers were lost.
     """
@@ -116,7 +116,7 @@ class Reply(Value):
     tokens: Tokens
     cost_usd: Decimal | None
     request_id: str | None
-    near: Level | None = None
+    near_cap: CapLevel | None = None
     lost_usd: Decimal = Decimal(0)
 
 
@@ -132,10 +132,10 @@ class Model(Protocol):
     @property
     def pricing_version(self) -> str | None: ...
 
-    def ask(self, prompt: Prompt) -> Reply: ...
+    def ask(self, prompt: Prompt) -> ModelReply: ...
 
 
-class Purse(Protocol):
+class ModelBudget(Protocol):
     """The money for models. All of it may be called twice; raises Unavailable."""
 
     def density(self, pull: PullRef, model: str) -> Density:
@@ -149,12 +149,12 @@ class Purse(Protocol):
         """
         ...
 
-    def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
+    def settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
         """Give back what was not spent, once. The fuller of the caps that are almost reached, if one is."""
         ...
 
 
-Written = tuple[LedgerEntry, Sequence[Event]]
+EntryWithEvents = tuple[LedgerEntry, Sequence[Event]]
 """An entry, and what is told of it."""
 
 
@@ -164,23 +164,27 @@ class Ledger(Protocol):
         ...
 
     def append(
-        self, pull: PullRef, entry: LedgerEntry, told: Sequence[Event] = (), beside: Sequence[Written] = ()
+        self,
+        pull: PullRef,
+        entry: LedgerEntry,
+        events: Sequence[Event] = (),
+        child_entries: Sequence[EntryWithEvents] = (),
     ) -> None:
-        """Append once (the same eval_id again changes nothing), and tell of it; with its children *beside* it, or none of it.
+        """Append once (the same eval_id again changes nothing), and tell of it; with its children *child_entries* it, or none of it.
 
         Raises LeaseLost when another judge took over.
         """
         ...
 
 
-class Events(Protocol):
+class EvaluationEvents(Protocol):
     """What happened. All of it may be called twice; raises Unavailable."""
 
-    def begin(self, pull: PullRef, fence: int, begun: Begun) -> None:
-        """Tell that an evaluation began. It ends with its entry in the ledger, or by `end`. Raises LeaseLost."""
+    def record_started(self, pull: PullRef, fence: int, evaluation: EvaluationStarted) -> None:
+        """Tell that an evaluation began. It ends with its entry in the ledger, or by `record_ended`. Raises LeaseLost."""
         ...
 
-    def end(self, pull: PullRef, event: Event) -> bool:
+    def record_ended(self, pull: PullRef, event: Event) -> bool:
         """End an evaluation that comes to no entry. False: it had ended before."""
         ...
 
@@ -191,16 +195,16 @@ class Lease(Protocol):
     @property
     def fence(self) -> int: ...
 
-    def keep(self) -> Trigger | None:
+    def renew(self) -> Trigger | None:
         """Prolong it, right before every outside write. What was told since it began that has a verdict count no more. Raises LeaseLost."""
         ...
 
 
-class Again(Value):
-    """A check run that says what counts no more: `why`; None: it was cancelled before this was the newest head again."""
+class OutdatedCheckRun(Value):
+    """A check run that says what counts no more: `trigger`; None: it was cancelled before this was the newest head again."""
 
     check: CheckRunId
-    why: Trigger | None
+    trigger: Trigger | None
 
 
 class CheckRegistry(Protocol):
@@ -213,7 +217,7 @@ class CheckRegistry(Protocol):
         """
         ...
 
-    def is_making(self, pull: PullRef, head_sha: Sha) -> bool:
+    def is_claim_held(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether it is still ours to create: who took too long over it may have been followed by somebody else."""
         ...
 
@@ -221,30 +225,30 @@ class CheckRegistry(Protocol):
         """Whether our claim was the first one ever of this head, so that there can be no check run yet."""
         ...
 
-    def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None: ...
+    def record_opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None: ...
 
-    def rests(
-        self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool, is_put_off: bool = False
+    def record_waiting(
+        self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool, is_deferred: bool = False
     ) -> None:
         """It is there, and says that judging has not begun, or can't go on. Not *is_watched*: for as long as it takes."""
         ...
 
-    def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
+    def is_waiting(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether that is still so."""
         ...
 
-    def again(self, pull: PullRef, head_sha: Sha) -> Again | None:
+    def find_outdated(self, pull: PullRef, head_sha: Sha) -> OutdatedCheckRun | None:
         """The check run of the newest head, if it is concluded by what counts no more; it rests from then on.
 
         One that is being judged, or was reopened for that, is none.
         """
         ...
 
-    def still_rests(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
+    def record_still_waiting(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
         """Note that it says this, which is not concluded; False, and nothing is noted: somebody judges it by now."""
         ...
 
-    def is_put_off(self, pull: PullRef, head_sha: Sha) -> bool:
+    def is_deferred(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether it says until when it can't be judged."""
         ...
 
@@ -256,22 +260,22 @@ class CheckRegistry(Protocol):
         """Give up our claim, if it is still ours: it was not created, and the next who claims it may try."""
         ...
 
-    def forget(self, pull: PullRef, head_sha: Sha) -> None:
+    def mark_unwritable(self, pull: PullRef, head_sha: Sha) -> None:
         """GitHub lets nobody write its check run: what that says is not known, and who claims it looks for it first."""
         ...
 
-    def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
+    def record_concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
         """It has its conclusion; False: the watchdog closed it, or was about to, since it was opened last.
 
         *check*: which one it is, where that may not be known yet.
         """
         ...
 
-    def expires(self, pull: PullRef, head_sha: Sha) -> None:
+    def mark_expiring(self, pull: PullRef, head_sha: Sha) -> None:
         """It is about to be written to by nobody who judges: who concludes it meanwhile writes his words once more."""
         ...
 
-    def expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
+    def record_expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
         """It was closed as overdue. False: by then it was open no more, and what is noted of it stands."""
         ...
 
@@ -279,11 +283,11 @@ class CheckRegistry(Protocol):
         """The checks of this pull request that were opened and not concluded yet."""
         ...
 
-    def begun(self, pull: PullRef) -> tuple[Sha, ...]:
+    def list_unfinished_heads(self, pull: PullRef) -> tuple[Sha, ...]:
         """The heads whose check run somebody claimed, and of which nobody said yet that it was opened or concluded."""
         ...
 
-    def newest(self, pull: PullRef) -> Sha | None:
+    def newest_head(self, pull: PullRef) -> Sha | None:
         """The head that the newest event named."""
         ...
 
@@ -291,27 +295,27 @@ class CheckRegistry(Protocol):
 class ReopenedChecks(CheckRegistry, Protocol):
     """Check runs that are written to without a lease: for each a mark says so until the write is over."""
 
-    def known(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
+    def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
         """The check run of this head, if there is one."""
         ...
 
-    def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
+    def has_check_run(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether this head has its check run, or is about to get it."""
         ...
 
-    def reopens(self, pull: PullRef, head_sha: Sha) -> None:
+    def mark_reopened(self, pull: PullRef, head_sha: Sha) -> None:
         """Mark the check run of this head as being written to."""
         ...
 
-    def reopened(self, pull: PullRef, head_sha: Sha) -> None:
+    def clear_reopened(self, pull: PullRef, head_sha: Sha) -> None:
         """Remove that mark."""
         ...
 
-    def may_be_written_over(self, pull: PullRef) -> tuple[Sha, ...]:
+    def list_overwritten_heads(self, pull: PullRef) -> tuple[Sha, ...]:
         """The heads whose mark a dead process left behind, or whose check run a judge wrote meanwhile."""
         ...
 
-    def is_again(self, pull: PullRef) -> None:
+    def record_outdated(self, pull: PullRef) -> None:
         """Note that the check run says that its verdict is outdated."""
         ...
 
@@ -319,27 +323,27 @@ class ReopenedChecks(CheckRegistry, Protocol):
 class JudgeRequests(Protocol):
     """The newest request to judge each pull request, and when judging begins. May be called twice; raises Unavailable."""
 
-    def want(self, request: JudgeRequest) -> object:
+    def request_judging(self, request: JudgeRequest) -> object:
         """Request a judging."""
         ...
 
-    def rest(self, request: JudgeRequest) -> bool:
+    def withdraw(self, request: JudgeRequest) -> bool:
         """Withdraw this request. False: a newer one came, or it is being judged."""
         ...
 
-    def plan(self, pull: PullRef) -> Plan | None:
+    def find_plan(self, pull: PullRef) -> JudgingPlan | None:
         """When judging begins; None: nothing is due."""
         ...
 
-    def request(self, pull: PullRef) -> JudgeRequest | None:
+    def find_request(self, pull: PullRef) -> JudgeRequest | None:
         """The newest request of a pull request."""
         ...
 
-    def greeted(self, pull: PullRef, head_sha: Sha) -> None:
+    def record_initial_head(self, pull: PullRef, head_sha: Sha) -> None:
         """Note the head at which a pull request was found that is older than the installation."""
         ...
 
-    def greeted_head(self, pull: PullRef) -> Sha | None:
+    def find_initial_head(self, pull: PullRef) -> Sha | None:
         """The head that was noted last."""
         ...
 
@@ -347,27 +351,27 @@ class JudgeRequests(Protocol):
 class SharedHeads(Protocol):
     """Check runs of pull requests that share a head. May be called twice; raises Unavailable."""
 
-    def at(self, place: Place) -> Met:
+    def find_state(self, commit: CommitRef) -> SharedHeadState:
         """The pull requests of this head, and a version of that."""
         ...
 
-    def own(self, place: Place, number: int) -> CheckContent:
+    def own_content(self, commit: CommitRef, number: int) -> CheckContent:
         """What the check run of one pull request says by itself."""
         ...
 
-    def tells(self, place: Place, number: int) -> None:
-        """Note that a check run is about to be written: what it shows is not known until `settled`."""
+    def mark_updating(self, commit: CommitRef, number: int) -> None:
+        """Note that a check run is about to be written: what it shows is not known until `record_shown`."""
         ...
 
-    def settled(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
+    def record_shown(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
         """Note what a check run shows since that version."""
         ...
 
-    def leaves(self, pull: PullRef, place: Place | None = None) -> None:
+    def leave(self, pull: PullRef, commit: CommitRef | None = None) -> None:
         """Remove a pull request from this head, or from the one it had last."""
         ...
 
-    def done(self, place: Place, version: int) -> bool:
+    def close_version(self, commit: CommitRef, version: int) -> bool:
         """Close the head for this version. False: there is a newer version."""
         ...
 
@@ -375,19 +379,19 @@ class SharedHeads(Protocol):
 class DecisionStore(Protocol):
     """What people decided about heads, and who was asked for a review. May be called twice; raises Unavailable."""
 
-    def of(self, pull: PullRef, head_sha: Sha) -> Said:
+    def find_decisions(self, pull: PullRef, head_sha: Sha) -> HumanDecisions:
         """What people decided about this head."""
         ...
 
-    def judged(self, pull: PullRef, head_sha: Sha, said: Said) -> None:
+    def record_judged(self, pull: PullRef, head_sha: Sha, decisions: HumanDecisions) -> None:
         """Note that a judging answered these requests."""
         ...
 
-    def called(self, pull: PullRef) -> tuple[str, ...] | None:
+    def find_requested_reviewers(self, pull: PullRef) -> tuple[str, ...] | None:
         """Who was asked to review this pull request; None: the question is still open."""
         ...
 
-    def call(self, pull: PullRef, names: tuple[str, ...]) -> None:
+    def record_requested_reviewers(self, pull: PullRef, names: tuple[str, ...]) -> None:
         """Note who was asked."""
         ...
 
@@ -395,7 +399,7 @@ class DecisionStore(Protocol):
         """Whether this pull request was given the label of its repository."""
         ...
 
-    def label(self, pull: PullRef) -> None:
+    def record_labelled(self, pull: PullRef) -> None:
         """Note that it was."""
         ...
 
@@ -403,7 +407,7 @@ class DecisionStore(Protocol):
 class CommandQueue(Protocol):
     """Commands from comments and reviews. May be called twice; raises Unavailable."""
 
-    def put(self, command: Ask) -> object:
+    def put(self, command: CommandRequest) -> object:
         """Enqueue a command; the same delivery again changes nothing."""
         ...
 
@@ -411,32 +415,32 @@ class CommandQueue(Protocol):
 class PullRequestEventQueue(Protocol):
     """Pull request events. May be called twice; raises Unavailable."""
 
-    def put(self, happening: Happening) -> object:
+    def put(self, happening: PullRequestEvent) -> object:
         """Enqueue an event; the same delivery again changes nothing."""
         ...
 
 
-class Siblings(Protocol):
+class SharedHeadMembers(Protocol):
     """Pull requests of one commit, and what each one's check says by itself. May be called twice; raises Unavailable."""
 
-    def says(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> Together:
+    def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadView:
         """Note what this one's is about to say, and see what it is said beside."""
         ...
 
-    def told(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
+    def record_written(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
         """GitHub was told this, as things were in that version; where they changed meanwhile, somebody looks again."""
         ...
 
-    def comes(self, pull: PullRef, head_sha: Sha) -> None:
+    def rejoin(self, pull: PullRef, head_sha: Sha) -> None:
         """This head, where its check said something before, is its newest one again."""
         ...
 
-    def leaves(self, pull: PullRef) -> None:
+    def leave(self, pull: PullRef) -> None:
         """This one is closed: it counts no more where its check said anything last."""
         ...
 
 
-class Proposal(Value):
+class CurrentPull(Value):
     """A pull request as it is right now: who opened it, and its newest commit."""
 
     author: str
@@ -444,34 +448,34 @@ class Proposal(Value):
     is_open: bool
 
 
-class Desk(Protocol):
+class CommandApi(Protocol):
     """GitHub's side of a command: who gives it, and what they are told. Raises as PullSource does."""
 
-    def role(self, ask: Ask) -> Role:
+    def role(self, ask: CommandRequest) -> Role:
         """What the author of the comment may do in this repository, by GitHub's own answer."""
         ...
 
-    def is_only_maintainer(self, ask: Ask) -> bool:
+    def is_only_maintainer(self, ask: CommandRequest) -> bool:
         """Whether no other account may maintain or administer this repository."""
         ...
 
-    def proposal(self, ask: Ask) -> Proposal:
+    def find_pull(self, ask: CommandRequest) -> CurrentPull:
         """The pull request that it is about."""
         ...
 
-    def react(self, ask: Ask, sign: str) -> None:
+    def react(self, ask: CommandRequest, sign: str) -> None:
         """Leave a reaction (`eyes`: taken, `-1`: refused) at the comment; the same again changes nothing.
 
         It may be in a review's own text. A button has no comment. Where GitHub does not let us, or we are not to, nothing is left.
         """
         ...
 
-    def say(self, ask: Ask, text: str) -> bool:
+    def post_comment(self, ask: CommandRequest, text: str) -> bool:
         """Write a comment of our own; whether it was written: GitHub may not let us, and we may not be to."""
         ...
 
 
-class GivenReview(Value):
+class SubmittedReview(Value):
     """What somebody's newest review that decides anything says, and about which commit."""
 
     review: ReviewRef
@@ -483,48 +487,48 @@ class GivenReview(Value):
 class Reviewers(Protocol):
     """GitHub's side of asking people to look at a pull request. Raises as PullSource does."""
 
-    def given(self, request: JudgeRequest) -> tuple[GivenReview, ...]:
+    def list_reviews(self, request: JudgeRequest) -> tuple[SubmittedReview, ...]:
         """What those people who may write here said of it already, in the order in which they did."""
         ...
 
-    def owners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
+    def read_codeowners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
         """The CODEOWNERS file at this commit; None: there is none."""
         ...
 
-    def ask(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
+    def request_reviews(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
         """Ask for their review; who was asked, since GitHub refuses some: who has no access here, and the author."""
         ...
 
-    def label(self, request: JudgeRequest, name: str) -> None:
+    def add_label(self, request: JudgeRequest, name: str) -> None:
         """Put this label on the pull request; the same again changes nothing."""
         ...
 
 
-class Left(Value):
-    """How many requests are left until *reset*."""
+class RateLimit(Value):
+    """How many requests are left until *reset_at*."""
 
     remaining: int
-    reset: datetime
+    reset_at: datetime
 
 
-class RateBook(Protocol):
+class RateLimits(Protocol):
     """What GitHub said last of rate limits, shared by all processes. May be called twice; raises Unavailable."""
 
-    def left(self, installation: InstallationId) -> Mapping[str, Left]:
+    def find_limits(self, installation: InstallationId) -> Mapping[str, RateLimit]:
         """By GitHub's name of the budget (`core`, `graphql`); those of which nobody noted anything are left out."""
         ...
 
-    def put(self, installation: InstallationId, resource: str, left: Left) -> None: ...
+    def put(self, installation: InstallationId, resource: str, limit: RateLimit) -> None: ...
 
 
-class Posted(Value):
+class PostedComment(Value):
     """A comment, by its number and by what GraphQL calls it."""
 
     id: int
     node_id: str | None = None
 
 
-class Tip(Value):
+class PullHead(Value):
     """The newest commit of a pull request, and whether that is open."""
 
     head_sha: Sha
@@ -534,31 +538,31 @@ class Tip(Value):
 class Comments(Protocol):
     """Comments of ours in a pull request's conversation. Raises as PullSource does."""
 
-    def write(self, pull: PullRef, repository: RepositoryName, text: str) -> Posted: ...
+    def write(self, pull: PullRef, repository: RepositoryName, text: str) -> PostedComment: ...
 
-    def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> Posted: ...
+    def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> PostedComment: ...
 
-    def change_and_look(self, pull: PullRef, node_id: str, text: str) -> Tip | None:
+    def change_and_read_head(self, pull: PullRef, node_id: str, text: str) -> PullHead | None:
         """Change it, and see in the same answer where this pull request stands; None: the answer does not say."""
         ...
 
-    def find(self, pull: PullRef, repository: RepositoryName, mark: str, since: datetime) -> Posted | None:
+    def find(self, pull: PullRef, repository: RepositoryName, marker: str, since: datetime) -> PostedComment | None:
         """The comment that ends in this mark."""
         ...
 
 
-class Notes(Protocol):
+class CommentRecords(Protocol):
     """What is known of the one comment at each pull request. May be called twice; raises Unavailable."""
 
-    def of(self, pull: PullRef) -> Note | None: ...
+    def find_record(self, pull: PullRef) -> CommentRecord | None: ...
 
-    def put(self, pull: PullRef, note: Note) -> None: ...
+    def put(self, pull: PullRef, record: CommentRecord) -> None: ...
 
 
 class Archive(Protocol):
     """What verdicts were made from, and how, encrypted at rest and kept for a while."""
 
-    def keep(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
+    def store(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
         """Keep them beside this entry of the ledger, which follows. Raises LeaseLost."""
         ...
 
@@ -573,15 +577,15 @@ class Vault(Protocol):
     def put(self, name: str, secret: bytes, ttl: timedelta) -> None: ...
 
 
-class Configs(Protocol):
+class LastGoodConfigs(Protocol):
     """The last `.github/assay.yml` of each repository that could be used, by base. May be called twice; raises Unavailable."""
 
-    def settle(
-        self, pull: PullRef, base: BaseMark, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
+    def exchange(
+        self, pull: PullRef, base: BaseHash, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
     ) -> Mapping[ConfigOrigin, str]:
         """Keep the good ones, forget what is in neither, and get the last good ones of the broken. *base*: where they were read."""
         ...
 
-    def tell_the_door(self, pull: PullRef, base: BaseMark, quiet_window: float | None) -> None:
+    def store_quiet_window(self, pull: PullRef, base: BaseHash, quiet_window: float | None) -> None:
         """How many seconds pull requests into this base stay quiet after a push; None: as long as the operator says."""
         ...

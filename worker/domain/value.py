@@ -18,33 +18,37 @@ class Value:
 
     __match_args__: ClassVar[tuple[str, ...]] = ()
     _defaults: ClassVar[dict[str, object]] = {}
-    _least: ClassVar[int] = 0
+    _required_count: ClassVar[int] = 0
     """Fields that have to be given: those up to the last one without a default."""
 
     def __init_subclass__(cls) -> None:
         own = vars(cls)
         cls.__match_args__ = tuple(cls.__annotations__)
         cls._defaults = {name: own[name] for name in cls.__match_args__ if name in own}
-        cls._least = max((at for at, name in enumerate(cls.__match_args__, 1) if name not in own), default=0)
+        cls._required_count = max((at for at, name in enumerate(cls.__match_args__, 1) if name not in own), default=0)
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *positional: Any, **named: Any) -> None:
         names, fields = self.__match_args__, self.__dict__
-        if not named and len(given) == len(names):  # most are made so
-            fields.update(zip(names, given, strict=False))
+        if not named and len(positional) == len(names):  # most are made so
+            fields.update(zip(names, positional, strict=False))
             return
-        if not named and self._least <= len(given) < len(names):
+        if not named and self._required_count <= len(positional) < len(names):
             fields.update(self._defaults)
-            fields.update(zip(names, given, strict=False))
+            fields.update(zip(names, positional, strict=False))
             return
-        if len(given) + len(named) == len(names) and (not named or named.keys() == set(names[len(given) :])):
-            fields.update(zip(names, given, strict=False))
+        if len(positional) + len(named) == len(names) and (not named or named.keys() == set(names[len(positional) :])):
+            fields.update(zip(names, positional, strict=False))
             fields.update(named)
             return
         fields.update(self._defaults)
-        fields.update(zip(names, given, strict=False))
+        fields.update(zip(names, positional, strict=False))
         fields.update(named)
-        if fields.keys() != set(names) or len(given) > len(names) or not named.keys().isdisjoint(names[: len(given)]):
-            told = [*map(repr, given), *(f"{name}=..." for name in named)]
+        if (
+            fields.keys() != set(names)
+            or len(positional) > len(names)
+            or not named.keys().isdisjoint(names[: len(positional)])
+        ):
+            told = [*map(repr, positional), *(f"{name}=..." for name in named)]
             raise TypeError(f"{type(self).__name__}({', '.join(names)}) was called with ({', '.join(told)})")
 
     def __eq__(self, other: object) -> bool:

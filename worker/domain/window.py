@@ -9,12 +9,14 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 
-AGO: Final = pattern(r"(\d{1,5})([mhdw])")
-UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-FOR_EVER: Final = 2**53
+AGO_PATTERN: Final = pattern(r"(\d{1,5})([mhdw])")
+DURATION_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+NO_END_MS: Final = 2**53
 """The clock of whoever wrote the last entry may be ahead of ours."""
 
-EXPECTED: Final = "Expected: a date like 2026-11-20, a time like 2026-11-20T15:00Z, or how long ago like 7d, 24h, 90m."
+EXPECTED_FORMAT: Final = (
+    "Expected: a date like 2026-11-20, a time like 2026-11-20T15:00Z, or how long ago like 7d, 24h, 90m."
+)
 
 
 class WindowError(ValueError):
@@ -27,28 +29,28 @@ class Window(Value):
     since_ms: int
     until_ms: int
 
-    def holds(self, at_ms: int) -> bool:
+    def contains(self, at_ms: int) -> bool:
         return self.since_ms <= at_ms < self.until_ms
 
 
-def window(since: str, until: str | None, now: datetime) -> Window:
+def parse_window(since: str, until: str | None, now: datetime) -> Window:
     """The span that people mean by these words; without *until* it ends behind all that is there. Raises WindowError."""
-    begin, end = moment_ms(since, now), moment_ms(until or "0m", now)
+    begin, end = parse_moment_ms(since, now), parse_moment_ms(until or "0m", now)
     if end <= begin:
         raise WindowError(f'The window ends ("{until or "now"}") before it begins ("{since}").')
-    return Window(begin, end if until is not None else FOR_EVER)
+    return Window(begin, end if until is not None else NO_END_MS)
 
 
-def moment_ms(text: str, now: datetime) -> int:
+def parse_moment_ms(text: str, now: datetime) -> int:
     """The moment that *text* names, seen from *now*. Raises WindowError."""
-    if ago := AGO.fullmatch(text):
-        return millis(now - timedelta(**{UNITS[ago[2]]: int(ago[1])}))
+    if ago := AGO_PATTERN.fullmatch(text):
+        return to_milliseconds(now - timedelta(**{DURATION_UNITS[ago[2]]: int(ago[1])}))
     try:
         at = datetime.fromisoformat(text)
     except ValueError as error:
-        raise WindowError(f'"{text}" is no time. {EXPECTED}') from error
-    return millis(at if at.tzinfo else at.replace(tzinfo=UTC))
+        raise WindowError(f'"{text}" is no time. {EXPECTED_FORMAT}') from error
+    return to_milliseconds(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
-def millis(at: datetime) -> int:
+def to_milliseconds(at: datetime) -> int:
     return int(at.timestamp() * 1000)

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import FAILED, Ci, CiCheck, CiState, Dossier, PullRequest
-from worker.dossier.agents import author_agent
+from worker.domain.dossier.dossier import FAILED_CONCLUSIONS, Ci, CiCheck, CiState, Dossier, PullRequest
+from worker.dossier.agents import find_author_agent
 from worker.dossier.case import CaseError, read_case
 
-PASSED: Final = frozenset({"success", "neutral", "skipped"})
+PASSED_CONCLUSIONS: Final = frozenset({"success", "neutral", "skipped"})
 """GitHub's words; what is neither here nor in FAILED (`stale`, or none yet) did not finish."""
 
 
-def complete(dossier: Dossier) -> Dossier:
+def complete_dossier(dossier: Dossier) -> Dossier:
     """Derive what is unset: the author's agent, the criteria, the policy, the case, the state of CI."""
     known = dossier.model_fields_set
     derived: dict[str, object] = {"pull_request": _with_agent(dossier.pull_request), "ci": _ci(dossier)}
@@ -26,9 +26,9 @@ def complete(dossier: Dossier) -> Dossier:
         pull = dossier.pull_request
         derived["criteria"] = criteria_of(dossier.issues, pull.title, pull.body)
     if dossier.config and "policy" not in known:
-        from worker.dossier.config_file import policy_of  # noqa: PLC0415 - most repositories have no configuration
+        from worker.dossier.config_file import build_policy  # noqa: PLC0415 - most repositories have no configuration
 
-        derived["policy"] = policy_of(dossier.config)
+        derived["policy"] = build_policy(dossier.config)
     if not known & {"case", "case_error"}:
         derived["case"], derived["case_error"] = _case(dossier.pull_request.body)
     return dossier.model_copy(update=derived)
@@ -37,7 +37,7 @@ def complete(dossier: Dossier) -> Dossier:
 def _with_agent(pull: PullRequest) -> PullRequest:
     if "author_agent" in pull.model_fields_set:
         return pull
-    return pull.model_copy(update={"author_agent": author_agent(pull)})
+    return pull.model_copy(update={"author_agent": find_author_agent(pull)})
 
 
 def _case(body: str) -> tuple[Case | None, str | None]:
@@ -65,8 +65,8 @@ def ci_state(checks: Sequence[CiCheck]) -> CiState:
         return CiState.MISSING
     counting = [check for check in checks if check.required is not False] or checks
     conclusions = {check.conclusion for check in counting}
-    if conclusions & FAILED:
+    if conclusions & FAILED_CONCLUSIONS:
         return CiState.FAILURE
-    if not conclusions <= PASSED:
+    if not conclusions <= PASSED_CONCLUSIONS:
         return CiState.PENDING
     return CiState.SUCCESS if "success" in conclusions else CiState.MISSING

@@ -14,7 +14,7 @@ from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.case_fence import case_fence
-from worker.dossier.strict_yaml import StrictYamlError, load_marked_yaml, load_strict_yaml
+from worker.dossier.strict_yaml import StrictYamlError, load_strict_yaml, load_yaml_with_positions
 
 CASE_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "summary": ("summary", "what", "whatchanged", "description", "overview", "change", "abstract", "tldr"),
@@ -44,7 +44,7 @@ CLAIM_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 """`part`: lines or a symbol, where they are a field of their own beside the file."""
 _REPEATABLE: Final = frozenset({"addressed_by", "part", "evidence"})
 _WRAPPERS: Final = frozenset({"assay", "case", "assaycase"})
-_NO_WORDS: Final = frozenset({"", "none", "none.", "n/a", "na", "nothing", "no", "-", "nil"})
+_EMPTY_TEXTS: Final = frozenset({"", "none", "none.", "n/a", "na", "nothing", "no", "-", "nil"})
 _SIGNS: Final = pattern(r"[\W_]+")
 _CLAIM_LINE: Final = pattern(
     r"\s*(?:[-*]\s+)?(?P<criterion>(?:AC|criterion)[ #-]{0,2}\d{1,3}|#?\d{1,3})\s*(?::|[-=]>|→|[-–—=])\s*(?P<place>\S.*)",
@@ -60,7 +60,7 @@ REMEDIES: Final[Mapping[str, str]] = {
 }
 """What to do about a problem of YAML, by words of it."""
 
-EXPECTED: Final[Mapping[str, str]] = {
+EXPECTED_FORMATS: Final[Mapping[str, str]] = {
     "summary": "Write one or two lines on what the change achieves.",
     "criterion": "Each item names its criterion, as `AC1` or by its text.",
     "addressed_by": "Name the place that meets the criterion, as `path:name` or `path:12-30`; where nothing meets it, leave the item out.",
@@ -107,7 +107,7 @@ def read_case_file(text: str) -> Case | CaseError | None:
 def _holds_fields(text: str) -> bool:
     """Whether a text without a block begins a field of a case somewhere."""
     names = {name for names in CASE_NAMES.values() for name in names} | _WRAPPERS
-    return any(_normal(key) in names for key in _KEY.findall(text))
+    return any(_normalize(key) in names for key in _KEY.findall(text))
 
 
 _KEY: Final = pattern(r"^[ \t{,\[-]{0,20}[\"']?([A-Za-z][\w -]{1,30})[\"']?[ \t]{0,3}:", re.MULTILINE)
@@ -115,11 +115,11 @@ _KEY: Final = pattern(r"^[ \t{,\[-]{0,20}[\"']?([A-Za-z][\w -]{1,30})[\"']?[ \t]
 
 def read_block(block: str) -> CaseReading:
     """Read the text of a block."""
-    reader, block = _Reader(), block.replace("\u00a0", " ")
-    if (told := _told_in_prose(block)) is not None:
+    reader, block = _CaseReader(), block.replace("\u00a0", " ")
+    if (told := _read_prose(block)) is not None:
         return CaseReading(told)
     try:
-        return CaseReading(reader.case(_loaded(block)), tuple(reader.unread))
+        return CaseReading(reader.case(_load_block(block)), tuple(reader.unread))
     except StrictYamlError as error:
         at = "" if error.line is None else f" at line {error.line} of the block"
         remedy = next((words for problem, words in REMEDIES.items() if problem in error.problem), REMEDIES[""])
@@ -127,12 +127,12 @@ def read_block(block: str) -> CaseReading:
         return CaseReading(CaseError(f"Case refused{at}: not YAML as we read it: {problem}. {remedy}", error.line))
     except _RefusedError as error:
         line = _line(block, error.path)
-        at = f" at {_place(error.path)}" if error.path else ""
+        at = f" at {_location(error.path)}" if error.path else ""
         of_the_block = f" (line {line} of the block)" if error.path and line else ""
         return CaseReading(CaseError(f"Case refused{at}{of_the_block}: {error.problem}", line))
 
 
-def _told_in_prose(block: str) -> Case | None:
+def _read_prose(block: str) -> Case | None:
     """The case of a block without any field: lines such as `AC1: upload.py:retry`, and sentences beside them."""
     if _holds_fields(block):
         return None
@@ -145,10 +145,10 @@ def _told_in_prose(block: str) -> Case | None:
 
 
 def _claim_of(line: re.Match[str]) -> CoverageClaim:
-    return CoverageClaim(criterion=line["criterion"].lstrip("#"), addressed_by=_unquoted(line["place"]))
+    return CoverageClaim(criterion=line["criterion"].lstrip("#"), addressed_by=_strip_quotes(line["place"]))
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     """Without the quotes that a word processor made around all of it."""
     bare = text.strip()
     return bare[1:-1].strip() or bare if bare[:1] in _OPENING and bare[-1:] in _CLOSING else bare
@@ -159,7 +159,7 @@ _CLOSING: Final = frozenset("”“’‘»«")
 _BULLET: Final = pattern(r"^(\s*)[–—•*+](?=\s)")
 
 
-def _loaded(block: str) -> object:
+def _load_block(block: str) -> object:
     if not block.strip():
         raise _RefusedError((), "the block is empty. Write at least a line `summary: what the change achieves`.")
     try:
@@ -173,7 +173,7 @@ def _loaded(block: str) -> object:
 def _with_quotes(block: str) -> str:
     """The block with quotes around the texts that YAML takes for more than text, with spaces for tabs and `-` for other bullets."""
     lines = (_BULLET.sub(r"\1-", line.expandtabs(4).rstrip()) for line in block.split("\n"))
-    return "\n".join(_PLAIN.sub(_quoted, line) for line in lines)
+    return "\n".join(_PLAIN.sub(_quote, line) for line in lines)
 
 
 _PLAIN: Final = pattern(
@@ -181,26 +181,26 @@ _PLAIN: Final = pattern(
 )
 
 
-def _quoted(found: re.Match[str]) -> str:
-    is_key = not found["head"].strip() or found["text"].endswith(":")
-    text = found["text"].replace("'", "''")
-    return found.group() if is_key else f"{found['head']}'{text}'"
+def _quote(match: re.Match[str]) -> str:
+    is_key = not match["head"].strip() or match["text"].endswith(":")
+    text = match["text"].replace("'", "''")
+    return match.group() if is_key else f"{match['head']}'{text}'"
 
 
 def _line(block: str, path: Path) -> int | None:
     """The line on which *path*, or what it stands in, begins."""
     try:
-        _, marks = load_marked_yaml(block)
+        _, marks = load_yaml_with_positions(block)
     except StrictYamlError:
         return None
     return next((marks[path[:end]].key.line for end in range(len(path), -1, -1) if path[:end] in marks), None)
 
 
-def _place(path: Path) -> str:
-    return _short("".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix("."))
+def _location(path: Path) -> str:
+    return _shorten("".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix("."))
 
 
-class _Reader:
+class _CaseReader:
     """Makes a case of what was loaded. Raises _RefusedError."""
 
     def __init__(self) -> None:
@@ -210,14 +210,14 @@ class _Reader:
         fields = self._fields(value, path, CASE_NAMES)
         if not fields and isinstance(value, dict) and len(mapping := cast("dict[str, object]", value)) == 1:
             ((key, inner),) = mapping.items()
-            if _normal(key) in _WRAPPERS:
+            if _normalize(key) in _WRAPPERS:
                 self.unread.clear()
                 return self.case(inner, (*path, key))
         if "summary" not in fields:
-            raise _RefusedError((*path, "summary"), f"missing. {EXPECTED['summary']}")
+            raise _RefusedError((*path, "summary"), f"missing. {EXPECTED_FORMATS['summary']}")
         ((summary_path, summary),) = fields["summary"]
         if summary is None:
-            raise _RefusedError(summary_path, f"empty. {EXPECTED['summary']}")
+            raise _RefusedError(summary_path, f"empty. {EXPECTED_FORMATS['summary']}")
         return Case(
             summary=_text(summary, summary_path),
             ac_coverage=tuple(
@@ -235,9 +235,9 @@ class _Reader:
         known = {alias: name for name, aliases in names.items() for alias in aliases}
         fields: Fields = {}
         for key, item in cast("dict[str, object]", value).items():  # the strict loader makes no other keys
-            name = known.get(_normal(key)) or _nearest(_normal(key), known)
+            name = known.get(_normalize(key)) or _nearest(_normalize(key), known)
             if name is None:
-                self.unread.append(_place((*path, key)))
+                self.unread.append(_location((*path, key)))
             elif name in fields and name not in _REPEATABLE:
                 first = fields[name][0][0][-1]
                 raise _RefusedError((*path, key), f"`{first}` and `{key}` both stand for `{name}`. Keep one of them.")
@@ -247,17 +247,17 @@ class _Reader:
 
     def _claims(self, value: object, path: Path) -> Iterator[CoverageClaim]:
         match value:
-            case str() if value.strip().casefold() not in _NO_WORDS:
+            case str() if value.strip().casefold() not in _EMPTY_TEXTS:
                 for line in filter(str.strip, value.splitlines()):
                     yield self._claim(line, path)
             case list():
                 for index, item in enumerate(cast("list[object]", value)):
                     yield self._claim(item, (*path, index))
-            case dict() if any(_normal(key) in _CLAIM_KEYS for key in cast("dict[str, object]", value)):
+            case dict() if any(_normalize(key) in _CLAIM_KEYS for key in cast("dict[str, object]", value)):
                 yield self._claim(cast("object", value), path)
             case dict():
                 for key, item in cast("dict[str, object]", value).items():
-                    yield self._named_claim(key, item, (*path, key))
+                    yield self._keyed_claim(key, item, (*path, key))
             case None | str():
                 return
             case _:
@@ -269,27 +269,27 @@ class _Reader:
                 return _claim_of(line)
             case dict() if len(mapping := cast("dict[str, object]", value)) == 1:
                 ((key, item),) = mapping.items()
-                if _normal(key) not in _CLAIM_KEYS:
-                    return self._named_claim(key, item, (*path, key))
+                if _normalize(key) not in _CLAIM_KEYS:
+                    return self._keyed_claim(key, item, (*path, key))
             case _:
                 pass
-        return self._made_claim(self._fields(cast("object", value), path, CLAIM_NAMES), path)
+        return self._build_claim(self._fields(cast("object", value), path, CLAIM_NAMES), path)
 
-    def _named_claim(self, criterion: str, value: object, path: Path) -> CoverageClaim:
+    def _keyed_claim(self, criterion: str, value: object, path: Path) -> CoverageClaim:
         """A claim whose criterion is its key: `AC1: upload.py:retry`."""
         fields: Fields = {"addressed_by": [(path, value)]}
         if isinstance(value, dict):
             fields = self._fields(cast("object", value), path, CLAIM_NAMES)
-        return self._made_claim({"criterion": [(path, criterion)], **fields}, path)
+        return self._build_claim({"criterion": [(path, criterion)], **fields}, path)
 
-    def _made_claim(self, fields: Fields, path: Path) -> CoverageClaim:
+    def _build_claim(self, fields: Fields, path: Path) -> CoverageClaim:
         evidence = [text for at, found in fields.get("evidence", []) for text in _texts(found, at)]
         named = [_text(found, at) for at, found in fields.get("addressed_by", []) if not _is_none(found)]
         addressed = named or evidence[:1]
         for name, is_there in (("criterion", "criterion" in fields), ("addressed_by", bool(addressed))):
             if not is_there:
                 place = fields[name][0][0] if name in fields else (*path, name)
-                raise _RefusedError(place, f"{'empty' if name in fields else 'missing'}. {EXPECTED[name]}")
+                raise _RefusedError(place, f"{'empty' if name in fields else 'missing'}. {EXPECTED_FORMATS[name]}")
         ((at, criterion),) = fields["criterion"]
         parts = [_text(found, at) for at, found in fields.get("part", [])]
         return CoverageClaim(
@@ -302,16 +302,16 @@ class _Reader:
 _CLAIM_KEYS: Final = frozenset(alias for aliases in CLAIM_NAMES.values() for alias in aliases)
 
 
-def _normal(key: str) -> str:
+def _normalize(key: str) -> str:
     return _SIGNS.sub("", key).casefold()
 
 
-def _nearest(key: str, known: Mapping[str, str]) -> str | None:
+def _nearest(key: str, names: Mapping[str, str]) -> str | None:
     """The field whose name is written with a slip: `ac_coverge`."""
     from difflib import get_close_matches  # noqa: PLC0415 - few cases need it
 
-    near = get_close_matches(key, [alias for alias in known if len(alias) >= 8], 1, 0.85)  # noqa: PLR2004 - shorter ones are alike by chance
-    return known[near[0]] if near else None
+    near = get_close_matches(key, [alias for alias in names if len(alias) >= 8], 1, 0.85)  # noqa: PLR2004 - shorter ones are alike by chance
+    return names[near[0]] if near else None
 
 
 def _texts(value: object, path: Path) -> tuple[str, ...]:
@@ -322,7 +322,7 @@ def _texts(value: object, path: Path) -> tuple[str, ...]:
 
 
 def _is_none(value: object) -> bool:
-    return value is None or (isinstance(value, str) and value.strip().casefold() in _NO_WORDS)
+    return value is None or (isinstance(value, str) and value.strip().casefold() in _EMPTY_TEXTS)
 
 
 def _text(value: object, path: Path) -> str:
@@ -332,7 +332,7 @@ def _text(value: object, path: Path) -> str:
         case str():
             if not value.strip():
                 raise _RefusedError(path, "the text is empty. Write it, or take the line out.")
-            return _unquoted(value)
+            return _strip_quotes(value)
         case int() | float():
             return str(value)
         case list() if value:
@@ -354,12 +354,12 @@ def _kind(value: object) -> str:
         case int() | float():
             return "a number"
         case str():
-            return f'the text "{_short(value)}"'
+            return f'the text "{_shorten(value)}"'
         case list():
             return "a list"
         case _:
             return "a mapping (a colon makes one)"
 
 
-def _short(text: str, most: int = 80) -> str:
+def _shorten(text: str, most: int = 80) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"

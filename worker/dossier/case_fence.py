@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.dossier.markdown import Fence, fences
+from worker.dossier.markdown import FencedBlock, find_fences
 
 CASE_WORD: Final = "assay"
 _DATA_WORDS: Final = frozenset({"", "yaml", "yml", "json", "jsonc", "json5", "text", "txt", "plaintext"})
@@ -18,18 +18,18 @@ _CASE_FIELD: Final = pattern(
 """A field that only a case has, as a key of YAML or JSON."""
 
 
-def case_fences(body: str) -> tuple[Fence, ...]:
+def case_fences(body: str) -> tuple[FencedBlock, ...]:
     """The blocks with the word `assay`, or without any of those the blocks of data that hold a case's fields."""
     lower = body.casefold()
     if CASE_WORD not in lower and "coverage" not in lower and "addressed" not in lower:
         return ()
-    found = tuple(fences(body))
-    named = tuple(fence for fence in found if fence.word.casefold() == CASE_WORD)
+    found = tuple(find_fences(body))
+    named = tuple(fence for fence in found if fence.info_word.casefold() == CASE_WORD)
     return named or tuple(
-        fence for fence in found if fence.word.casefold() in _DATA_WORDS and _CASE_FIELD.search(fence.text)
+        fence for fence in found if fence.info_word.casefold() in _DATA_WORDS and _CASE_FIELD.search(fence.text)
     )
 
 
-def case_fence(body: str) -> Fence | None:
+def case_fence(body: str) -> FencedBlock | None:
     """The block that counts: the last one, since agents append a new case to the description after a reject."""
     return next(reversed(case_fences(body)), None)

@@ -53,7 +53,7 @@ _LONGEST: Final = 1_000
 
 
 class ClaimPointer(Value):
-    """A file, and in it lines or a name (a symbol or a test), or neither. `words`: a remark behind the place.
+    """A file, and in it lines or a name (a symbol or a test), or neither. `remark`: a remark behind the place.
 
     `is_exact`: the text has a documented form, so that it can't mean any other place.
     """
@@ -62,7 +62,7 @@ class ClaimPointer(Value):
     line: int | None = None
     end_line: int | None = None
     name: str | None = None
-    words: str | None = None
+    remark: str | None = None
     is_exact: bool = True
 
     @property
@@ -76,11 +76,11 @@ def read_pointer(text: str) -> ClaimPointer | None:
     """Read the first place that *text* names; None if it names no file."""
     bare = _LINK.sub(_link_target, text.strip().translate(_STRAIGHT))
     quoted = _QUOTED_PLACE.match(bare)
-    documented = quoted and _documented(quoted["place"])
+    documented = quoted and _read_documented(quoted["place"])
     remark = _remark(bare[quoted.end() :]) if quoted else None
     if documented and (documented.line or documented.name or not remark):
-        return replace(documented, words=remark)
-    return _documented(_MARKS.sub("", bare).strip("\"'").strip()) or _natural(bare[:_LONGEST])
+        return replace(documented, remark=remark)
+    return _read_documented(_MARKS.sub("", bare).strip("\"'").strip()) or _read_sentence(bare[:_LONGEST])
 
 
 def cited_paths(case: Case) -> Iterator[str]:
@@ -106,7 +106,7 @@ _QUOTED_PLACE: Final = pattern(r"`(?P<place>[^`]+)`(?!\s*(?:::|[:#]\s?\S|>))")
 _MARKS: Final = pattern(r"`|\*\*")
 
 
-def _documented(text: str) -> ClaimPointer | None:
+def _read_documented(text: str) -> ClaimPointer | None:
     """The place if the whole text is a documented form of one."""
     separator = SEPARATOR.search(text)
     path_text, rest = (
@@ -119,18 +119,18 @@ def _documented(text: str) -> ClaimPointer | None:
     if separator is None or not rest.strip():
         return place
     if separator.group().strip() in {"::", ">"}:  # titles of tests may hold spaces
-        return _named(place, rest.strip())
+        return _with_name(place, rest.strip())
     lines = _LINES.fullmatch(rest)
     if lines:
-        return _placed(place, lines["first"], lines["last"])
+        return _with_lines(place, lines["first"], lines["last"])
     if separator.group() not in {":", "#"} or not _NAME.fullmatch(rest) or rest.casefold() in _REMARKS:
         return None
-    return _named(place, rest.rstrip("."))
+    return _with_name(place, rest.rstrip("."))
 
 
-def _named(place: ClaimPointer, name: str) -> ClaimPointer:
-    is_exact = place.is_exact and (" " in name or _EXACT_NAME.fullmatch(name) is not None)
-    return replace(place, name=name, is_exact=is_exact)
+def _with_name(pointer: ClaimPointer, name: str) -> ClaimPointer:
+    is_exact = pointer.is_exact and (" " in name or _EXACT_NAME.fullmatch(name) is not None)
+    return replace(pointer, name=name, is_exact=is_exact)
 
 
 _REMARKS: Final = frozenset(
@@ -184,12 +184,12 @@ def _path(text: str) -> str | None:
     return text if is_one else first
 
 
-def _placed(place: ClaimPointer, first_line: str, last_line: str | None) -> ClaimPointer:
+def _with_lines(pointer: ClaimPointer, first_line: str, last_line: str | None) -> ClaimPointer:
     first, last = int(first_line), int(last_line or 0)
-    return replace(place, line=first or None, end_line=last if last > first > 0 else None)
+    return replace(pointer, line=first or None, end_line=last if last > first > 0 else None)
 
 
-def _natural(text: str) -> ClaimPointer | None:
+def _read_sentence(text: str) -> ClaimPointer | None:
     """The place that a sentence names: `retry() in upload.py`, `upload.py, lines 12 to 30 (the loop)`."""
     plain, start, end = _file(_URL.sub(_url_path, text))
     if not plain:
@@ -200,15 +200,15 @@ def _natural(text: str) -> ClaimPointer | None:
     for lines in (_LINES_BEHIND.match(behind), _LINES_BEFORE.search(before)):
         if lines:
             remark = behind[lines.end() :] if lines.string is behind else behind
-            return replace(_placed(place, lines["first"], lines["last"]), words=_remark(remark))
+            return replace(_with_lines(place, lines["first"], lines["last"]), remark=_remark(remark))
     name = _NAME_DIRECTLY_BEHIND.match(behind)
     if name and name["bare"].casefold() not in _REMARKS:
-        return replace(place, name=name["bare"], words=_remark(behind[name.end() :]))
+        return replace(place, name=name["bare"], remark=_remark(behind[name.end() :]))
     name = _NAME_BEHIND.match(behind)
     if name and (symbol := _symbol(name)):
-        return replace(place, name=symbol, words=_remark(behind[name.end() :]))
+        return replace(place, name=symbol, remark=_remark(behind[name.end() :]))
     name = _NAME_BEFORE.search(before)
-    return replace(place, name=_symbol(name) if name else None, words=_remark(behind))
+    return replace(place, name=_symbol(name) if name else None, remark=_remark(behind))
 
 
 def _file(text: str) -> tuple[str, int, int]:

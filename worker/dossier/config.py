@@ -8,28 +8,28 @@ from datetime import timedelta
 
 from worker.domain.config.config import RepositoryConfig
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ids import base_mark
-from worker.domain.ports import Configs
+from worker.domain.ids import hash_base
+from worker.domain.ports import LastGoodConfigs
 from worker.domain.request.judge_request import PullRef
-from worker.dossier.config_file import configured, read_config
+from worker.dossier.config_file import read_config, resolve_config
 
 
-def with_last_good(dossier: Dossier, pull: PullRef, configs: Configs) -> Dossier:
+def with_last_good(dossier: Dossier, pull: PullRef, configs: LastGoodConfigs) -> Dossier:
     """Put the last good text beside each with a mistake, remember those without, and tell the door. Raises Unavailable."""
     broken = {one.origin for one in dossier.config if one.is_misnamed or read_config(one.text).problems}
     good = {one.origin: one.text for one in dossier.config if one.origin not in broken and one.text is not None}
-    base = base_mark(dossier.pull_request.base_ref)
-    before = configs.settle(pull, base, good, broken)
+    base = hash_base(dossier.pull_request.base_ref)
+    before = configs.exchange(pull, base, good, broken)
     if before:
         texts = [one.model_copy(update={"last_good": before.get(one.origin)}) for one in dossier.config]
         dossier = dossier.model_copy(update={"config": tuple(texts)})
-    configs.tell_the_door(pull, base, config_of(dossier).quiet_window)
+    configs.store_quiet_window(pull, base, config_of(dossier).quiet_window)
     return dossier
 
 
 def config_of(dossier: Dossier) -> RepositoryConfig:
     """What steers the judging of this pull request; its policy stands in the dossier by itself."""
-    return configured(dossier.config).config
+    return resolve_config(dossier.config).config
 
 
 def ci_wait(dossier: Dossier, longest: timedelta) -> timedelta | None:

@@ -14,20 +14,26 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from worker.domain.config.config import RepositoryConfig
-from worker.domain.config.config_place import MISNAMED, PLACE
+from worker.domain.config.config_path import CONFIG_PATH, MISNAMED_CONFIG_PATH
 from worker.domain.config.schema import ConfigKeys, to_config
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.strict_yaml import MOST_BYTES, Marks, Place, StrictYamlError, load_marked_yaml
+from worker.dossier.strict_yaml import (
+    MOST_BYTES,
+    PositionsByPath,
+    StrictYamlError,
+    YamlPosition,
+    load_yaml_with_positions,
+)
 
 MOST_PROBLEMS: Final = 20
 LONGEST_FOUND: Final = 40
 LONGEST_NAME: Final = 60
 """No key's name is longer; what is longer is not looked for among them."""
 
-WORDS: Final[Mapping[str, str]] = {
+EXPECTED_TYPES: Final[Mapping[str, str]] = {
     "bool_type": "true or false",
     "dict_type": "keys with values, each on a line of its own",
     "model_type": "keys with values, each on a line of its own",
@@ -38,7 +44,7 @@ WORDS: Final[Mapping[str, str]] = {
 }
 """What pydantic's errors say was expected, where they carry no more than their kind."""
 
-UNREADABLE: Final = f"not a text of up to {MOST_BYTES // 1024} KB"
+UNREADABLE_TEXT: Final = f"not a text of up to {MOST_BYTES // 1024} KB"
 
 
 class Problem(Value):
@@ -47,49 +53,49 @@ class Problem(Value):
     key: str
     line: int
     column: int
-    words: str
+    explanation: str
 
     @property
     def message(self) -> str:
-        return f"`{self.key}`: {self.words}" if self.key else self.words
+        return f"`{self.key}`: {self.explanation}" if self.key else self.explanation
 
 
-class Reading(Value):
+class ConfigReading(Value):
     """What can be read of a file, by its keys, and what can't."""
 
-    given: Mapping[str, object] = MappingProxyType({})
+    values: Mapping[str, object] = MappingProxyType({})
     problems: tuple[Problem, ...] = ()
 
 
 @lru_cache(maxsize=8)
-def read_config(text: str | None) -> Reading:
+def read_config(text: str | None) -> ConfigReading:
     """Read a file. None: what is there is no text, or too long to be read."""
     if text is None:
-        return Reading(problems=(Problem("", 1, 1, UNREADABLE),))
+        return ConfigReading(problems=(Problem("", 1, 1, UNREADABLE_TEXT),))
     try:
-        value, marks = load_marked_yaml(text.removeprefix("\ufeff"))
+        value, marks = load_yaml_with_positions(text.removeprefix("\ufeff"))
     except StrictYamlError as error:
-        return Reading(problems=(Problem("", error.line or 1, error.column or 1, error.problem),))
+        return ConfigReading(problems=(Problem("", error.line or 1, error.column or 1, error.problem),))
     if value is None:
-        return Reading()
+        return ConfigReading()
     try:
-        return Reading(_given(value))
+        return ConfigReading(_valid_values(value))
     except ValidationError as error:
         found = sorted(_problems(error, value, marks), key=lambda one: (one.line, one.column))
-        return Reading(_readable(value), tuple(found))
+        return ConfigReading(_readable_values(value), tuple(found))
 
 
-def _given(value: object) -> Mapping[str, object]:
+def _valid_values(value: object) -> Mapping[str, object]:
     """The keys of a file without a mistake. Raises ValidationError."""
     read = ConfigKeys.model_validate_json(json.dumps(value), strict=True)
     given = {name: getattr(read, name) for name in ConfigKeys.model_fields if name in read.model_fields_set}
     return MappingProxyType(given)
 
 
-def _readable(value: object) -> Mapping[str, object]:
+def _readable_values(value: object) -> Mapping[str, object]:
     """The keys of what is left once each entry with a mistake is taken out of *value*."""
     try:
-        return _given(value)
+        return _valid_values(value)
     except ValidationError as error:
         wrong = {
             _path(one["loc"]) for one in error.errors(include_url=False, include_context=False, include_input=False)
@@ -99,41 +105,43 @@ def _readable(value: object) -> Mapping[str, object]:
     for *above, last in sorted(
         wrong, reverse=True
     ):  # of a list the last entry first, so that the others keep their numbers
-        del cast("Any", _at(value, above))[last]
-    return _readable(value)
+        del cast("Any", _value_at(value, above))[last]
+    return _readable_values(value)
 
 
 def _path(location: Sequence[str | int]) -> tuple[str | int, ...]:
     return tuple(part for part in location if part != "[key]")
 
 
-def _problems(error: ValidationError, value: object, marks: Marks) -> Iterator[Problem]:
+def _problems(error: ValidationError, value: object, marks: PositionsByPath) -> Iterator[Problem]:
     for one in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
         is_key = one["loc"][-1:] == ("[key]",) or one["type"] == "extra_forbidden"
         path = _path(one["loc"])
         stands = marks[path]
         place = stands.key if is_key else stands.value
         context = cast("Mapping[str, Any]", one.get("ctx") or {})
-        yield _problem(path, place, _unknown(path) if is_key else _expected(one["type"], context, _at(value, path)))
+        yield _build_problem(
+            path, place, _explain_unknown(path) if is_key else _expected(one["type"], context, _value_at(value, path))
+        )
 
 
-def _problem(path: Sequence[str | int], place: Place, words: str) -> Problem:
-    return Problem(_name(path), place.line, place.column, words)
+def _build_problem(path: Sequence[str | int], position: YamlPosition, explanation: str) -> Problem:
+    return Problem(_name(path), position.line, position.column, explanation)
 
 
 def _name(path: Sequence[str | int]) -> str:
     """`never_send[2]`, `authors.people`; a name of others is cut."""
-    parts = [f"[{part}]" if isinstance(part, int) else f".{_cut(part)}" for part in path]
+    parts = [f"[{part}]" if isinstance(part, int) else f".{_shorten(part)}" for part in path]
     return "".join(parts).removeprefix(".")
 
 
-def _at(value: object, path: Sequence[str | int]) -> object:
+def _value_at(value: object, path: Sequence[str | int]) -> object:
     for part in path:
         value = cast("Any", value)[part]
     return value
 
 
-def _expected(kind: str, context: Mapping[str, Any], found: object) -> str:
+def _expected(kind: str, context: Mapping[str, Any], value: object) -> str:
     match kind:
         case "literal_error" | "enum":
             expected = str(context["expected"]).replace("'", "")
@@ -144,28 +152,28 @@ def _expected(kind: str, context: Mapping[str, Any], found: object) -> str:
         case "value_error":
             expected = str(context["error"])
         case _:
-            expected = WORDS[kind]
-    return f"expected {expected}, found {_shown(found)}"
+            expected = EXPECTED_TYPES[kind]
+    return f"expected {expected}, found {_format_value(value)}"
 
 
-def _shown(found: object) -> str:
-    match found:
+def _format_value(value: object) -> str:
+    match value:
         case None:
             return "nothing"
         case dict():
             return "keys with values"
         case list():
-            return f"a list of {len(cast('list[object]', found))}"
+            return f"a list of {len(cast('list[object]', value))}"
         case _:
-            return _cut(json.dumps(found, ensure_ascii=False))
+            return _shorten(json.dumps(value, ensure_ascii=False))
 
 
-def _unknown(path: Sequence[str | int]) -> str:
+def _explain_unknown(path: Sequence[str | int]) -> str:
     """That there is no such key, and the one that may be meant."""
     from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
 
     *above, name = path
-    known = keys_of(above)
+    known = list_keys(above)
     near = get_close_matches(str(name), known, 1, 0.6) if len(str(name)) <= LONGEST_NAME else []
     if near:
         return f"there is no such key; is `{near[0]}` meant?"
@@ -176,29 +184,29 @@ def _unknown(path: Sequence[str | int]) -> str:
     )
 
 
-def keys_of(above: Sequence[str | int]) -> list[str]:
+def list_keys(above: Sequence[str | int]) -> list[str]:
     """The keys that may stand at the top (nothing *above*), or in one of the keys there."""
     schema = ConfigKeys.model_json_schema()
     if above:
-        schema = _resolved(schema["properties"][above[0]], schema)
+        schema = _resolve(schema["properties"][above[0]], schema)
         if names := schema.get("propertyNames"):
-            return list(_resolved(names, ConfigKeys.model_json_schema())["enum"])
+            return list(_resolve(names, ConfigKeys.model_json_schema())["enum"])
     return list(schema["properties"])
 
 
-def _resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve(part: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
     reference = part.get("$ref")
     return schema["$defs"][reference.rpartition("/")[2]] if reference else part
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST_FOUND else f"{text[:LONGEST_FOUND]} …"
 
 
-MISPLACED: Final = Problem("", 1, 1, f"`{MISNAMED}` is not read; the file is called `{PLACE}`")
+MISNAMED_PROBLEM: Final = Problem("", 1, 1, f"`{MISNAMED_CONFIG_PATH}` is not read; the file is called `{CONFIG_PATH}`")
 
 
-class Refused(Value):
+class RefusedConfig(Value):
     """A file with a mistake.
 
     `is_replaced`: its last version without one is known, and holds for what can't be read. `withholds_all`: what it says of
@@ -212,15 +220,15 @@ class Refused(Value):
     withholds_all: bool = False
 
 
-class Configured(Value):
+class EffectiveConfig(Value):
     """What holds. `origins`: whose file sets a key; what is not in it has its default."""
 
     config: RepositoryConfig = RepositoryConfig()
     origins: Mapping[str, ConfigOrigin] = MappingProxyType({})
-    refused: tuple[Refused, ...] = ()
+    refused_files: tuple[RefusedConfig, ...] = ()
 
 
-def configured(texts: Sequence[ConfigText]) -> Configured:
+def resolve_config(texts: Sequence[ConfigText]) -> EffectiveConfig:
     """The repository's file over its owner's, key by key at the top level.
 
     A mistake may hide what its author wrote to protect the repository. So a file with a mistake accepts nothing alone, and one
@@ -228,21 +236,23 @@ def configured(texts: Sequence[ConfigText]) -> Configured:
     """
     given: dict[str, object] = {}
     origins: dict[str, ConfigOrigin] = {}
-    refused: list[Refused] = []
+    refused: list[RefusedConfig] = []
     for one in sorted(texts, key=lambda text: text.origin is ConfigOrigin.REPOSITORY):
-        reading = Reading(problems=(MISPLACED,)) if one.is_misnamed else read_config(one.text)
-        own = dict(reading.given)
+        reading = ConfigReading(problems=(MISNAMED_PROBLEM,)) if one.is_misnamed else read_config(one.text)
+        own = dict(reading.values)
         is_hidden = one.last_good is None and any(map(_hides_never_send, reading.problems))
         if reading.problems:
-            refused.append(Refused(one.origin, reading.problems, one.last_good is not None, one.is_misnamed, is_hidden))
-            own = _completed(reading, read_config(one.last_good or ""))
+            refused.append(
+                RefusedConfig(one.origin, reading.problems, one.last_good is not None, one.is_misnamed, is_hidden)
+            )
+            own = _complete_values(reading, read_config(one.last_good or ""))
         origins |= dict.fromkeys(own, one.origin)
         if reading.problems:
             own["accept_alone"] = False
             if is_hidden:
                 own["never_send"] = ("**",)
         given |= own
-    return Configured(to_config(given), origins, tuple(refused))
+    return EffectiveConfig(to_config(given), origins, tuple(refused))
 
 
 def _hides_never_send(problem: Problem) -> bool:
@@ -253,20 +263,20 @@ def _hides_never_send(problem: Problem) -> bool:
     return not key or bool(get_close_matches(key.casefold(), ["never_send"], cutoff=0.6))
 
 
-def _completed(reading: Reading, last_good: Reading) -> dict[str, object]:
+def _complete_values(reading: ConfigReading, last_good: ConfigReading) -> dict[str, object]:
     """What a file with a mistake sets, and what its last version without one does: entry by entry in a key with a mistake."""
     wrong = {_KEY.split(one.key)[0] for one in reading.problems}
-    before = last_good.given
+    before = last_good.values
     both = {
-        name: _joined(before[name], value) for name, value in reading.given.items() if name in wrong & before.keys()
+        name: _merge(before[name], value) for name, value in reading.values.items() if name in wrong & before.keys()
     }
-    return {**before, **reading.given, **both}
+    return {**before, **reading.values, **both}
 
 
 _KEY: Final = pattern(r"[.\[]")
 
 
-def _joined(before: object, now: object) -> object:
+def _merge(before: object, now: object) -> object:
     match now:
         case dict():
             return {**cast("dict[object, object]", before), **cast("dict[object, object]", now)}
@@ -277,7 +287,7 @@ def _joined(before: object, now: object) -> object:
             return cast("Frozen", before).model_copy(update={name: getattr(one, name) for name in one.model_fields_set})
 
 
-def policy_of(texts: Sequence[ConfigText]) -> Policy | None:
+def build_policy(texts: Sequence[ConfigText]) -> Policy | None:
     """By what the judge judges; None where the files set nothing of it, which is as if there were none."""
-    policy = configured(texts).config.policy
+    policy = resolve_config(texts).config.policy
     return None if policy == Policy() else policy

@@ -15,13 +15,13 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.case_fence import case_fences
 from worker.dossier.markdown import without_comments
-from worker.dossier.outline import Item, Paragraph, Part, Row, Steps, Title, outline
+from worker.dossier.outline import GherkinBlock, ListItem, OutlinePart, OutlineTitle, Paragraph, TableRow, parse_outline
 
 MOST_CRITERIA: Final = 100
 MOST_PROSE: Final = 6000
 MOST_TITLE: Final = 120
 
-ASKING_TITLES: Final = (
+CRITERIA_TITLES: Final = (
     pattern(r"acceptance(?: criteri(?:a|on)| tests?| conditions?| checklist)?|success criteri(?:a|on)|acs?"),
     pattern(r"definition of done|dod|done when|exit criteria|completion criteria|scenarios?"),
     pattern(r"(?:functional |technical )?requirements?|must[- ]haves?|deliverables?"),
@@ -34,7 +34,7 @@ PLACEHOLDER: Final = pattern(
     r"|(?:(?:first|second|third|another|your) )?(?:criteri(?:a|on)|items?|steps?|requirements?|tasks?|ac|example)\s?#?\d{0,2}\W*",
     re.IGNORECASE | re.DOTALL,
 )
-STRUCK, NO_WORD = "~~", pattern(r"\W*")
+STRIKE_MARK, NO_WORD = "~~", pattern(r"\W*")
 BOLD_MARK: Final = pattern(r"\*\*(?=\S)|(?<=\S)\*\*|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
 CRITERION_COLUMN: Final = pattern(r"criteri|requirement|description|acceptance|expected|must", re.IGNORECASE)
 SCENARIO: Final = pattern(r"^[^\S\n]*Scenario(?: Outline| Template)?:[^\n]*$", re.MULTILINE)
@@ -47,39 +47,39 @@ TRAILER: Final = pattern(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
 def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criterion, ...]:
     """The criteria of *issues*; without any there is none but that the change does what its *title* and *body* say."""
     if not issues:
-        return (Criterion(id=DESCRIPTION, text=own_text(title, body), inferred=True),)
-    return _numbered(found for issue in issues for found in _of_issue(issue))
+        return (Criterion(id=DESCRIPTION, text=describe_own_task(title, body), inferred=True),)
+    return _number_criteria(found for issue in issues for found in _of_issue(issue))
 
 
-class _Found(Value):
+class _RawCriterion(Value):
     text: str
     source: str | None
     inferred: bool
 
 
-def _numbered(found: Iterable[_Found]) -> tuple[Criterion, ...]:
+def _number_criteria(criteria: Iterable[_RawCriterion]) -> tuple[Criterion, ...]:
     return tuple(
         Criterion(id=f"AC{number}", text=each.text, source=each.source, inferred=each.inferred)
-        for number, each in enumerate(found, start=1)
+        for number, each in enumerate(criteria, start=1)
     )
 
 
-def _of_issue(issue: Issue) -> list[_Found]:
+def _of_issue(issue: Issue) -> list[_RawCriterion]:
     source = f"{issue.repository or ''}#{issue.number}" if issue.number else issue.url
     listed = listed_criteria(issue.body)
     if listed:
-        return [_Found(text, source, inferred=False) for text in listed]
-    return [_Found(own_text(issue.title, issue.body), source, inferred=True)]
+        return [_RawCriterion(text, source, inferred=False) for text in listed]
+    return [_RawCriterion(describe_own_task(issue.title, issue.body), source, inferred=True)]
 
 
 def listed_criteria(markdown: str) -> tuple[str, ...]:
     """The criteria that somebody wrote as such; none if it is all prose."""
-    parts = list(outline(markdown))
+    parts = list(parse_outline(markdown))
     sections = list(_sections(parts))
     best = min((section.rank for section in sections), default=None)
     asked = [text for section in sections if section.rank == best for text in section.texts()]
-    tasks = (part.text for part in parts if isinstance(part, Item) and part.is_task)
-    chosen = asked or _scenarios(parts) or _unless_placeholders(tasks)
+    tasks = (part.text for part in parts if isinstance(part, ListItem) and part.is_task)
+    chosen = asked or _scenarios(parts) or _without_placeholders(tasks)
     return tuple(dict.fromkeys(_without_own_numbers(chosen)))[:MOST_CRITERIA]
 
 
@@ -103,29 +103,29 @@ class _Section:
         self.paragraphs: list[str] = []
 
     def texts(self) -> list[str]:
-        return _unless_placeholders(self.items or self.paragraphs)
+        return _without_placeholders(self.items or self.paragraphs)
 
-    def holds(self, part: Part) -> bool:
+    def holds(self, part: OutlinePart) -> bool:
         """Whether the section goes on at *part*."""
         match part:
-            case Title(level=level):
+            case OutlineTitle(level=level):
                 return level > self.level
-            case Item(depth=depth):
+            case ListItem(depth=depth):
                 return depth >= self.depth
             case _:
                 return self.depth == 1  # a list's own section ends with the list
 
-    def take(self, part: Part) -> None:
+    def take(self, part: OutlinePart) -> None:
         match part:
-            case Title(text=text):
-                self.muted = OTHER_TITLES.fullmatch(_plain(text)) is not None
+            case OutlineTitle(text=text):
+                self.muted = OTHER_TITLES.fullmatch(_normalize_title(text)) is not None
             case _ if self.muted:
                 pass
-            case Item(text=text, depth=depth) if depth == self.depth:
+            case ListItem(text=text, depth=depth) if depth == self.depth:
                 self.items.append(text)
-            case Row(header=header, cells=cells):
+            case TableRow(header=header, cells=cells):
                 self.items.append(_criterion_cell(header, cells))
-            case Steps(text=text):
+            case GherkinBlock(text=text):
                 self.items += _scenarios_of(text)
             case Paragraph(text=text) if not text.rstrip().endswith(":"):
                 self.paragraphs.append(text)
@@ -133,10 +133,10 @@ class _Section:
                 pass
 
 
-def _sections(parts: Iterable[Part]) -> Iterator[_Section]:
+def _sections(parts: Iterable[OutlinePart]) -> Iterator[_Section]:
     section: _Section | None = None
     for part in parts:
-        opened = _opened_by(part)
+        opened = _open_section(part)
         if opened is not None:
             section = opened
             yield section
@@ -146,13 +146,13 @@ def _sections(parts: Iterable[Part]) -> Iterator[_Section]:
             section = None
 
 
-def _opened_by(part: Part) -> _Section | None:
+def _open_section(part: OutlinePart) -> _Section | None:
     """The section that *part* opens: a title that asks, or a list item named like one (its own list follows)."""
     match part:
-        case Title(text=text, level=level):
+        case OutlineTitle(text=text, level=level):
             rank = _rank(text)
             return None if rank is None else _Section(rank, level, depth=1)
-        case Item(text=text, depth=depth, is_task=False):
+        case ListItem(text=text, depth=depth, is_task=False):
             rank = _rank(text)
             return None if rank is None else _Section(rank, level=0, depth=depth + 1)
         case _:
@@ -160,11 +160,11 @@ def _opened_by(part: Part) -> _Section | None:
 
 
 def _rank(title: str) -> int | None:
-    plain = _plain(title)
-    return next((rank for rank, asking in enumerate(ASKING_TITLES) if asking.fullmatch(plain)), None)
+    plain = _normalize_title(title)
+    return next((rank for rank, asking in enumerate(CRITERIA_TITLES) if asking.fullmatch(plain)), None)
 
 
-def _plain(title: str) -> str:
+def _normalize_title(title: str) -> str:
     """A title in small letters, without emoji, numbers, marks and what stands in brackets behind it."""
     words = re.sub(r"\([^)]*\)\s*:?\s*$", "", BOLD_MARK.sub("", title[:MOST_TITLE]).strip())
     return re.sub(r"^[\W\d_]+|[\W_]+$", "", words).casefold()
@@ -175,10 +175,10 @@ def _criterion_cell(header: Sequence[str], cells: Sequence[str]) -> str:
     return named[0] if named else max(cells, key=len, default="")
 
 
-def _scenarios(parts: Iterable[Part]) -> list[str]:
+def _scenarios(parts: Iterable[OutlinePart]) -> list[str]:
     """Gherkin: each scenario is one criterion, without its name."""
-    texts = [part.text for part in parts if isinstance(part, Paragraph | Steps)]
-    return _unless_placeholders(scenario for text in texts for scenario in _scenarios_of(text))
+    texts = [part.text for part in parts if isinstance(part, Paragraph | GherkinBlock)]
+    return _without_placeholders(scenario for text in texts for scenario in _scenarios_of(text))
 
 
 def _scenarios_of(text: str) -> list[str]:
@@ -189,10 +189,10 @@ def _is_struck(text: str) -> bool:
     """`~~all of it~~.`, found from its end, so that a text of nothing else takes no longer."""
     tail = NO_WORD.match(text[::-1])
     words = len(text) - (tail.end() if tail is not None else 0)
-    return text.startswith(STRUCK) and text.find(STRUCK, max(len(STRUCK), words)) >= 0
+    return text.startswith(STRIKE_MARK) and text.find(STRIKE_MARK, max(len(STRIKE_MARK), words)) >= 0
 
 
-def _unless_placeholders(texts: Iterable[str]) -> list[str]:
+def _without_placeholders(texts: Iterable[str]) -> list[str]:
     tidied = (_tidy(text) for text in texts)
     return [text for text in tidied if not PLACEHOLDER.fullmatch(text) and not _is_struck(text)]
 
@@ -201,7 +201,7 @@ def _tidy(text: str) -> str:
     return " ".join(BOLD_MARK.sub("", text).split())
 
 
-def own_text(title: str, body: str) -> str:
+def describe_own_task(title: str, body: str) -> str:
     """What it asks for in its own words: title and text without comments, our own block and trailers, cut at a length a judge can hold."""
     lines = _without_case_blocks(NEWLINE.sub("\n", without_comments(body)))
     while lines and (not lines[-1].strip() or TRAILER.fullmatch(lines[-1])):

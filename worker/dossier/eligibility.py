@@ -10,34 +10,34 @@ from typing import Final
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import PullRequest
 from worker.domain.model import Frozen
-from worker.domain.request.judge_request import BY_HAND, DRAFT_TOO, AuthorKind, Trigger
+from worker.domain.request.judge_request import DRAFT_TRIGGERS, MANUAL_TRIGGERS, AuthorKind, Trigger
 from worker.domain.value import Value
-from worker.dossier.agents import agent_of, author_agent
+from worker.dossier.agents import agent_of, find_author_agent
 
 BOT: Final = "Bot"
 """GitHub's type of an account that is no person's."""
 
 
-class Judge(Value):
-    """`observes`: judged, and neither passed nor blocked, since the pull requests of this kind of author are; None: judged."""
+class Eligible(Value):
+    """`observed_author`: judged, and neither passed nor blocked, since the pull requests of this kind of author are; None: judged."""
 
-    observes: AuthorKind | None = None
+    observed_author: AuthorKind | None = None
 
 
-class Hold(Value):
+class DraftHeld(Value):
     """A draft: until it is ready, or somebody asks."""
 
 
-class Skip(Value):
+class AuthorSkipped(Value):
     """Nobody judges what these write here."""
 
     author: AuthorKind
 
 
-Standing = Judge | Hold | Skip
+Eligibility = Eligible | DraftHeld | AuthorSkipped
 
 
-class About(Frozen):
+class EligibilityInput(Frozen):
     """What is known of a pull request. `was_judged`: its head was, for whatever reason."""
 
     author: AuthorKind
@@ -46,37 +46,37 @@ class About(Frozen):
     was_judged: bool = False
 
 
-def standing(about: About, authors: Authors) -> Standing:
+def decide_eligibility(eligibility_input: EligibilityInput, authors: Authors) -> Eligibility:
     """What becomes of it."""
-    handling = handling_of(about.author, authors)
-    judged = Judge(about.author if handling is Handling.OBSERVE else None)
-    if about.trigger in BY_HAND or about.was_judged:
+    handling = find_handling(eligibility_input.author, authors)
+    judged = Eligible(eligibility_input.author if handling is Handling.OBSERVE else None)
+    if eligibility_input.trigger in MANUAL_TRIGGERS or eligibility_input.was_judged:
         return judged
     if handling is Handling.SKIP:
-        return Skip(about.author)
-    if about.draft and about.trigger not in DRAFT_TOO:
-        return Hold()
+        return AuthorSkipped(eligibility_input.author)
+    if eligibility_input.draft and eligibility_input.trigger not in DRAFT_TRIGGERS:
+        return DraftHeld()
     return judged
 
 
-def handling_of(author: AuthorKind, authors: Authors) -> Handling:
+def find_handling(author: AuthorKind, authors: Authors) -> Handling:
     return {AuthorKind.AGENT: authors.agents, AuthorKind.BOT: authors.bots, AuthorKind.PERSON: authors.people}[author]
 
 
-def with_operators(authors: Authors, operators: Authors) -> Authors:
+def with_operator_defaults(authors: Authors, operators: Authors) -> Authors:
     """What a repository says of authors, and where it says nothing what the operator does."""
     return operators.model_copy(update={name: getattr(authors, name) for name in authors.model_fields_set})
 
 
-def kind_of_account(login: str, account_type: str, head_ref: str) -> AuthorKind:
+def classify_account(login: str, account_type: str, head_ref: str) -> AuthorKind:
     """Who opened it, by what a delivery says."""
     if agent_of(login, head_ref) is not None:
         return AuthorKind.AGENT
     return AuthorKind.BOT if account_type == BOT or login.endswith("[bot]") else AuthorKind.PERSON
 
 
-def kind_of(pull: PullRequest, told: AuthorKind | None = None) -> AuthorKind:
-    """Who wrote it, its commits included. *told*: what a delivery said."""
-    if told is AuthorKind.AGENT or author_agent(pull) is not None:
+def classify_author(pull: PullRequest, delivery_kind: AuthorKind | None = None) -> AuthorKind:
+    """Who wrote it, its commits included. *delivery_kind*: what a delivery said."""
+    if delivery_kind is AuthorKind.AGENT or find_author_agent(pull) is not None:
         return AuthorKind.AGENT
-    return AuthorKind.BOT if told is AuthorKind.BOT or pull.author.endswith("[bot]") else AuthorKind.PERSON
+    return AuthorKind.BOT if delivery_kind is AuthorKind.BOT or pull.author.endswith("[bot]") else AuthorKind.PERSON

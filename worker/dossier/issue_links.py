@@ -10,9 +10,9 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.markdown import blocks, unquoted, without_code_spans, without_comments
+from worker.dossier.markdown import parse_blocks, skip_quotations, without_code_spans, without_comments
 
-CLOSING: Final = pattern(
+CLOSING_PATTERN: Final = pattern(
     r"(?<![\w-])(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?)(?::[ \t]*|[ \t]+)"
     r"(?:(?P<repository>[\w.-]{1,100}/[\w.-]{1,100})?#(?P<number>\d{1,9})"
     r"|https?://(?P<host>[\w.-]{1,253})/(?P<url_repository>[\w.-]{1,100}/[\w.-]{1,100})"
@@ -21,7 +21,7 @@ CLOSING: Final = pattern(
 )
 
 
-MENTION: Final = pattern(
+MENTION_PATTERN: Final = pattern(
     r"(?<![\w/&-])(?:(?P<repository>[\w.-]{1,100}/[\w.-]{1,100})?#|GH-)(?P<number>\d{1,9})(?![\w/])"
     r"|https?://(?P<host>[\w.-]{1,253})/(?P<url_repository>[\w.-]{1,100}/[\w.-]{1,100})"
     r"/(?:issues|pull)/(?P<url_number>\d{1,9})(?!\w)"
@@ -29,26 +29,26 @@ MENTION: Final = pattern(
 
 
 class IssueLink(Value):
-    """An issue to close. `words` is what links it, as written."""
+    """An issue to close. `text` is what links it, as written."""
 
     repository: str
     number: int
-    words: str
+    text: str
 
 
-def closing_links(text: str, repository: str, host: str = "github.com") -> tuple[IssueLink, ...]:
+def find_closing_links(text: str, repository: str, host: str = "github.com") -> tuple[IssueLink, ...]:
     """The issues that *text* (Markdown of a pull request in *repository*) closes, each once, in order."""
     if "#" not in text and "://" not in text:
         return ()
-    return _found(CLOSING, text, repository, host)
+    return _find_links(CLOSING_PATTERN, text, repository, host)
 
 
-def mentioned_issues(text: str, repository: str, host: str = "github.com") -> tuple[IssueLink, ...]:
+def find_mentions(text: str, repository: str, host: str = "github.com") -> tuple[IssueLink, ...]:
     """Every issue or pull request that *text* refers to, closed by it or not, each once, in order."""
-    return _found(MENTION, text, repository, host)
+    return _find_links(MENTION_PATTERN, text, repository, host)
 
 
-def _found(form: re.Pattern[str], text: str, repository: str, host: str) -> tuple[IssueLink, ...]:
+def _find_links(form: re.Pattern[str], text: str, repository: str, host: str) -> tuple[IssueLink, ...]:
     found: dict[tuple[str, int], IssueLink] = {}
     for prose in _prose(text):
         for match in form.finditer(prose):
@@ -60,7 +60,7 @@ def _found(form: re.Pattern[str], text: str, repository: str, host: str) -> tupl
 
 def _prose(text: str) -> list[str]:
     """What is shown as prose: no code, no quotation, no comment."""
-    tokens = unquoted(blocks(text))
+    tokens = skip_quotations(parse_blocks(text))
     shown = (token.content for token in tokens if token.type in {"inline", "html_block"})
     return [without_comments(without_code_spans(part)) for part in shown]
 

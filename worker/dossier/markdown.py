@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 BACKTICKS: Final = pattern(r"`+")
 NEWLINE: Final = pattern(r"\r\n?|\n")
 
-BEFORE_A_QUOTATION: Final = " \t-*+.)0123456789"
+QUOTATION_PREFIX: Final = " \t-*+.)0123456789"
 """What may stand in a line before the mark of a quotation: indentation and list marks."""
 
-MOST_LOOKS: Final = 100_000
+MOST_QUOTATION_LINES: Final = 100_000
 """How often lines may be looked at for quotations. From each line that begins one the parser looks through all that follow up to
 a blank one, and it may begin anew at each: without a bound, a description of 60 KB takes ten seconds."""
 
@@ -32,27 +32,27 @@ MOST_LINES: Final = 20_000
 longest description has so many only where most are empty or hold a word."""
 
 
-class Fence(Value):
-    """A fenced block outside quotations. `word` is the first word of its info string; `start` and `end` count lines from 0."""
+class FencedBlock(Value):
+    """A fenced block outside quotations. `info_word` is the first word of its info string; `start` and `end` count lines from 0."""
 
-    word: str
+    info_word: str
     text: str
     start: int = 0
     end: int = 0
 
 
-def blocks(text: str) -> "list[Token]":
+def parse_blocks(text: str) -> "list[Token]":
     """Block tokens of *text*, in order; `inline` tokens carry the raw text of their block.
 
     Where there are too many quotations to read, their lines count as blank ones.
     """
-    return _parser().parse(within_bounds(text))
+    return _parser().parse(limit_text(text))
 
 
-def within_bounds(text: str) -> str:
+def limit_text(text: str) -> str:
     """The text as a parser of Markdown can read it in time."""
     text = _first_lines(text)
-    if text.count(">") * (text.count("\n") + text.count("\r")) <= MOST_LOOKS:
+    if text.count(">") * (text.count("\n") + text.count("\r")) <= MOST_QUOTATION_LINES:
         return text
     lines = NEWLINE.split(text)
     depths = [_depth(line) for line in lines]
@@ -60,7 +60,7 @@ def within_bounds(text: str) -> str:
     for line, depth in zip(lines, depths, strict=True):
         above = above + depth if line.strip() else 0
         looks += above
-    if looks <= MOST_LOOKS:
+    if looks <= MOST_QUOTATION_LINES:
         return text
     return "\n".join("" if depth else line for line, depth in zip(lines, depths, strict=True))
 
@@ -74,17 +74,17 @@ def _first_lines(text: str) -> str:
 
 def _depth(line: str) -> int:
     """How many quotations this line begins or goes on with, at most."""
-    return line.count(">") if line.lstrip(BEFORE_A_QUOTATION).startswith(">") else 0
+    return line.count(">") if line.lstrip(QUOTATION_PREFIX).startswith(">") else 0
 
 
-def fences(text: str) -> Iterator[Fence]:
-    for token in unquoted(blocks(text)):
+def find_fences(text: str) -> Iterator[FencedBlock]:
+    for token in skip_quotations(parse_blocks(text)):
         if token.type == "fence":
             start, end = token.map or (0, 0)
-            yield Fence((token.info.split(maxsplit=1) or [""])[0], token.content, start, end)
+            yield FencedBlock((token.info.split(maxsplit=1) or [""])[0], token.content, start, end)
 
 
-def unquoted(tokens: "Sequence[Token]") -> "Iterator[Token]":
+def skip_quotations(tokens: "Sequence[Token]") -> "Iterator[Token]":
     """The tokens that stand in no block quotation."""
     depth = 0
     for token in tokens:

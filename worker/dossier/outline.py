@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.markdown import blocks, unquoted, without_comments
+from worker.dossier.markdown import parse_blocks, skip_quotations, without_comments
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -27,14 +27,14 @@ FEATURE: Final = pattern(r"\s*(?:[@#][^\n]*\n\s*){0,10}(?:Feature|Background|Sce
 BOX: Final = pattern(r"\[[ xX]\]\s+")
 
 
-class Title(Value):
+class OutlineTitle(Value):
     """`level` counts from 1 (`#`); LABEL_LEVEL is the lowest. An empty text ends a `<details>`."""
 
     text: str
     level: int
 
 
-class Item(Value):
+class ListItem(Value):
     """The first paragraph of a list item. `depth` counts lists from 1."""
 
     text: str
@@ -42,7 +42,7 @@ class Item(Value):
     is_task: bool
 
 
-class Row(Value):
+class TableRow(Value):
     """A table's row under its header."""
 
     header: tuple[str, ...]
@@ -55,23 +55,23 @@ class Paragraph(Value):
     text: str
 
 
-class Steps(Value):
+class GherkinBlock(Value):
     """A fenced block of Gherkin: what it is marked as, or how an unmarked one begins."""
 
     text: str
 
 
-Part = Title | Item | Row | Paragraph | Steps
+OutlinePart = OutlineTitle | ListItem | TableRow | Paragraph | GherkinBlock
 
 
-def outline(markdown: str) -> Iterator[Part]:
+def parse_outline(markdown: str) -> Iterator[OutlinePart]:
     """The parts of *markdown*, in order."""
-    reader = _Reader()
-    for token in unquoted(blocks(markdown)):
+    reader = _OutlineReader()
+    for token in skip_quotations(parse_blocks(markdown)):
         yield from reader.read(token)
 
 
-class _Reader:
+class _OutlineReader:
     """Where we are: in which heading, how deep in lists, in which row."""
 
     def __init__(self) -> None:
@@ -82,12 +82,12 @@ class _Reader:
         self.cells: list[str] = []
         self.in_table = False
 
-    def read(self, token: "Token") -> Iterable[Part]:
+    def read(self, token: "Token") -> Iterable[OutlinePart]:
         match token.type:
             case "inline":
                 return self._text(token.content)
             case "html_block":
-                return _folds(token.content)
+                return _read_html_titles(token.content)
             case "tr_close":
                 return self._row()
             case "fence":
@@ -115,9 +115,9 @@ class _Reader:
             case _:
                 pass
 
-    def _text(self, text: str) -> Iterable[Part]:
+    def _text(self, text: str) -> Iterable[OutlinePart]:
         if self.heading:
-            return (Title(text, self.heading),)
+            return (OutlineTitle(text, self.heading),)
         if self.in_table:
             self.cells.append(text)
             return ()
@@ -126,36 +126,36 @@ class _Reader:
             return (_item(text, self.depth),)
         return () if self.depth else _paragraph(text)
 
-    def _row(self) -> Iterable[Part]:
+    def _row(self) -> Iterable[OutlinePart]:
         cells, self.cells = tuple(self.cells), []
         if self.header:
-            return (Row(self.header, cells),)
+            return (TableRow(self.header, cells),)
         self.header = cells
         return ()
 
 
-def _steps(fence: "Token") -> Iterable[Part]:
+def _steps(fence: "Token") -> Iterable[OutlinePart]:
     marked = fence.info.casefold().split()[:1]
     is_gherkin = marked[0] in GHERKIN if marked else FEATURE.match(fence.content) is not None
-    return (Steps(fence.content),) if is_gherkin else ()
+    return (GherkinBlock(fence.content),) if is_gherkin else ()
 
 
-def _item(text: str, depth: int) -> Item:
+def _item(text: str, depth: int) -> ListItem:
     box = BOX.match(text)
-    return Item(text[box.end() :] if box else text, depth, is_task=box is not None)
+    return ListItem(text[box.end() :] if box else text, depth, is_task=box is not None)
 
 
-def _paragraph(text: str) -> Iterable[Part]:
+def _paragraph(text: str) -> Iterable[OutlinePart]:
     label = BOLD_LINE.fullmatch(text) or COLON_LINE.fullmatch(text)
     if label:
-        return (Title(label[1], LABEL_LEVEL),)
+        return (OutlineTitle(label[1], LABEL_LEVEL),)
     first, _, rest = text.partition("\n")
     label = BOLD_LINE.fullmatch(first)
-    return (Title(label[1], LABEL_LEVEL), Paragraph(rest)) if label else (Paragraph(text),)
+    return (OutlineTitle(label[1], LABEL_LEVEL), Paragraph(rest)) if label else (Paragraph(text),)
 
 
-def _folds(html: str) -> Iterable[Part]:
+def _read_html_titles(html: str) -> Iterable[OutlinePart]:
     """The titles that an HTML block's `<summary>` sets, and the end of its `<details>`."""
     shown = without_comments(html)
-    titles = [Title(TAG.sub("", summary).strip(), LABEL_LEVEL) for summary in SUMMARY.findall(shown)]
-    return [*titles, Title("", LABEL_LEVEL)] if "</details>" in shown.lower() else titles
+    titles = [OutlineTitle(TAG.sub("", summary).strip(), LABEL_LEVEL) for summary in SUMMARY.findall(shown)]
+    return [*titles, OutlineTitle("", LABEL_LEVEL)] if "</details>" in shown.lower() else titles

@@ -17,9 +17,9 @@ from pathlib import Path
 from select import select
 from typing import Final
 
-from worker.dossier.tree_sitter import TASTER, Grammar, parsed
-from worker.lifeline import die_with_parent
-from worker.process_limits import end_beyond
+from worker.dossier.tree_sitter import SANDBOX, Grammar, parse_within_limits
+from worker.parent_death_signal import die_with_parent
+from worker.process_limits import limit_memory
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ MOST_BYTES: Final = 1 << 29
 MOST_S: Final = 60.0
 """The parser's work is bounded, and takes a few seconds at most."""
 
-A_LIFE: Final = 1 << 25
+LIFETIME_BYTES: Final = 1 << 25
 """Bytes that one process tastes: the parser of tree-sitter 0.26 keeps every text that it read piece by piece."""
 
 _READY: Final = b"!"
@@ -38,10 +38,10 @@ _ROOT: Final = Path(__file__).resolve().parent.parent.parent
 _CODE: Final = "import sys; sys.path.insert(0, sys.argv[1]); from worker.dossier.parser_sandbox import main; main(*map(int, sys.argv[2:]))"
 
 
-class Taster:
+class ParserSandbox:
     """Tries texts, in a process that is started at once and again after each that it did not survive."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES, life: int = A_LIFE) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES, life: int = LIFETIME_BYTES) -> None:
         self._most_bytes = most_bytes
         self._life = life
         self._fatal: set[bytes] = set()
@@ -63,23 +63,23 @@ class Taster:
         """Of the process that tries texts now."""
         return self._process.pid
 
-    def survives(self, raw: bytes, grammar: Grammar) -> bool:
+    def can_parse(self, raw: bytes, grammar: Grammar) -> bool:
         """Whether a process got through this text. Raises RuntimeError where none can be started."""
         digest = hashlib.sha256(raw).digest()
         if digest in self._fatal:  # a change is parsed more than once, and is told of once
             return False
         if self._left < 0:
-            self._again()
-        if not self._is_ready and self._heard() != _READY:
+            self._restart()
+        if not self._is_ready and self._receive() != _READY:
             self.close()
             raise RuntimeError("no process that parses could be started")
         self._is_ready = True
         self._left -= len(raw)
-        if self._tell(raw, grammar) and self._heard() == _READY:
+        if self._send(raw, grammar) and self._receive() == _READY:
             return True
         self._fatal.add(digest)
         LOG.warning("a text of %s bytes is read by its lines: %s did not survive it", len(raw), grammar.module)
-        self._again()
+        self._restart()
         return False
 
     def close(self) -> None:
@@ -87,11 +87,11 @@ class Taster:
         with self._process:
             pass
 
-    def _again(self) -> None:
+    def _restart(self) -> None:
         self.close()
         self._start()
 
-    def _tell(self, raw: bytes, grammar: Grammar) -> bool:
+    def _send(self, raw: bytes, grammar: Grammar) -> bool:
         names = grammar.module.encode(), grammar.function.encode()
         told = memoryview(_SIZES.pack(*map(len, names), len(raw)) + b"".join(names) + raw)
         assert self._process.stdin is not None  # noqa: S101 - it has a pipe
@@ -102,7 +102,7 @@ class Taster:
             return False
         return True
 
-    def _heard(self) -> bytes:
+    def _receive(self) -> bytes:
         """What it says next; nothing where it ended, or is at it for too long."""
         assert self._process.stdout is not None  # noqa: S101 - it has a pipe
         ready, _, _ = select([self._process.stdout], [], [], MOST_S)
@@ -110,24 +110,24 @@ class Taster:
 
 
 @contextmanager
-def tasting() -> Generator[None]:
+def sandboxed_parsing() -> Generator[None]:
     """Meanwhile no text is parsed here that another process did not survive."""
-    with closing(Taster()) as taster:
-        token = TASTER.set(taster.survives)
+    with closing(ParserSandbox()) as taster:
+        token = SANDBOX.set(taster.can_parse)
         try:
             yield
         finally:
-            TASTER.reset(token)
+            SANDBOX.reset(token)
 
 
 def main(most_bytes: int, parent: int) -> None:
     """Parse what is told on standard input until nobody tells any more; say after each text that one is still there."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal; whoever started this one ends it
     die_with_parent(parent, signal.SIGKILL)  # whoever else it forked may hold the other end of the pipe
-    end_beyond(most_bytes)
+    limit_memory(most_bytes)
     told = os.fdopen(0, "rb")
     os.write(1, _READY)
     while sizes := told.read(_SIZES.size):
         module, function, raw = (told.read(size) for size in _SIZES.unpack(sizes))
-        parsed(raw, Grammar(module.decode(), function.decode()))
+        parse_within_limits(raw, Grammar(module.decode(), function.decode()))
         os.write(1, _READY)

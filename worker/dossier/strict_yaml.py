@@ -37,31 +37,31 @@ class StrictYamlError(ValueError):
         self.column = column
 
 
-class Place(NamedTuple):
+class YamlPosition(NamedTuple):
     """A line and a column, from 1."""
 
     line: int
     column: int
 
 
-class Stands(NamedTuple):
+class YamlPositions(NamedTuple):
     """Where something stands. `key`: its key, or its dash; the same as `value` for the whole text."""
 
-    key: Place
-    value: Place
+    key: YamlPosition
+    value: YamlPosition
 
 
-Marks = Mapping[tuple[str | int, ...], Stands]
+PositionsByPath = Mapping[tuple[str | int, ...], YamlPositions]
 
 
 def load_strict_yaml(text: str) -> object:
     """Load one document. Raises StrictYamlError, never anything else."""
-    return _whole(text, lambda: _load_json(text) if text.lstrip().startswith(("{", "[")) else _load_yaml(text))
+    return _load_whole(text, lambda: _load_json(text) if text.lstrip().startswith(("{", "[")) else _load_yaml(text))
 
 
-def load_marked_yaml(text: str) -> tuple[object, Marks]:
+def load_yaml_with_positions(text: str) -> tuple[object, PositionsByPath]:
     """The same for YAML alone, and where each key and value of it stands, by its path. Raises StrictYamlError."""
-    marks: dict[tuple[str | int, ...], Stands] = {}
+    marks: dict[tuple[str | int, ...], YamlPositions] = {}
 
     def load() -> object:
         loader = StrictLoader(text)
@@ -69,14 +69,16 @@ def load_marked_yaml(text: str) -> tuple[object, Marks]:
         if node is None:
             return None
         value = cast("object", loader.construct_document(node))  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
-        place = _place(node.start_mark)
-        _mark(node, (), Stands(place, place), marks)  # last: now it is known that every key is a text
+        place = _position(node.start_mark)
+        _record_positions(
+            node, (), YamlPositions(place, place), marks
+        )  # last: now it is known that every key is a text
         return value
 
-    return _whole(text, lambda: _understood(load)), marks
+    return _load_whole(text, lambda: _translate_errors(load)), marks
 
 
-def _whole(text: str, load: Callable[[], object]) -> object:
+def _load_whole(text: str, load: Callable[[], object]) -> object:
     if len(text.encode(errors="replace")) > MOST_BYTES:
         raise StrictYamlError(f"longer than {MOST_BYTES // 1024} KB")
     try:
@@ -87,23 +89,30 @@ def _whole(text: str, load: Callable[[], object]) -> object:
     return value
 
 
-def _mark(
-    node: yaml.Node, path: tuple[str | int, ...], stands: Stands, marks: dict[tuple[str | int, ...], Stands]
+def _record_positions(
+    node: yaml.Node,
+    path: tuple[str | int, ...],
+    stands: YamlPositions,
+    marks: dict[tuple[str | int, ...], YamlPositions],
 ) -> None:
     marks[path] = stands
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            _mark(value, (*path, key.value), Stands(_place(key.start_mark), _place(value.start_mark)), marks)
+            _record_positions(
+                value, (*path, key.value), YamlPositions(_position(key.start_mark), _position(value.start_mark)), marks
+            )
     elif isinstance(node, yaml.SequenceNode):
         for index, one in enumerate(node.value):
-            _mark(one, (*path, index), Stands(_place(one.start_mark), _place(one.start_mark)), marks)
+            _record_positions(
+                one, (*path, index), YamlPositions(_position(one.start_mark), _position(one.start_mark)), marks
+            )
 
 
-def _place(mark: yaml.Mark) -> Place:
-    return Place(mark.line + 1, mark.column + 1)
+def _position(mark: yaml.Mark) -> YamlPosition:
+    return YamlPosition(mark.line + 1, mark.column + 1)
 
 
-def load_own_yaml(text: str) -> object:
+def load_operator_yaml(text: str) -> object:
     """`load_strict_yaml` for what the operator wrote: by libyaml, which is six times as fast and forgives tabs behind a value.
 
     What it refuses, and every text where PyYAML comes without it, is for `load_strict_yaml` to say. Raises StrictYamlError.
@@ -121,14 +130,14 @@ def load_own_yaml(text: str) -> object:
 def _load_json(text: str) -> object:
     """JSON if it is JSON (which may hold tabs), else YAML in its flow style."""
     try:
-        return json.loads(text, object_pairs_hook=_unique_pairs, parse_constant=_no_constant)
+        return json.loads(text, object_pairs_hook=_reject_duplicate_keys, parse_constant=_reject_constant)
     except StrictYamlError:
         raise
     except (ValueError, RecursionError):
         return _load_yaml(text)
 
 
-def _unique_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     made: dict[str, object] = {}
     for key, value in pairs:
         if key in made:
@@ -137,21 +146,21 @@ def _unique_pairs(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return made
 
 
-def _no_constant(name: str) -> Never:
+def _reject_constant(name: str) -> Never:
     raise StrictYamlError(f"{name} is not a number we read")
 
 
 def _load_yaml(text: str) -> object:
-    return _understood(lambda: StrictLoader(text).get_single_data())
+    return _translate_errors(lambda: StrictLoader(text).get_single_data())
 
 
-def _understood(load: Callable[[], object]) -> object:
+def _translate_errors(load: Callable[[], object]) -> object:
     """What is loaded; what PyYAML raises as one StrictYamlError."""
     try:
         return load()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        place = _place(mark) if mark else (None, None)
+        place = _position(mark) if mark else (None, None)
         raise StrictYamlError(error.problem or "not YAML", *place) from error
     except yaml.YAMLError as error:
         raise StrictYamlError("a character that YAML does not allow") from error
@@ -159,7 +168,7 @@ def _understood(load: Callable[[], object]) -> object:
         raise StrictYamlError("an escape that names no character") from error
 
 
-class _Strictly(Composer, SafeConstructor, Resolver):
+class _StrictComposer(Composer, SafeConstructor, Resolver):
     """PyYAML's safe half without aliases, tags, deep nesting, duplicate keys and guessed types; a parser comes with it."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's own way to set them, per class
@@ -168,7 +177,7 @@ class _Strictly(Composer, SafeConstructor, Resolver):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()
-        problem = self._problem(event)
+        problem = self._find_problem(event)
         if problem is not None:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
         self._level += 1
@@ -176,7 +185,7 @@ class _Strictly(Composer, SafeConstructor, Resolver):
         self._level -= 1
         return node
 
-    def _problem(self, event: yaml.Event) -> str | None:
+    def _find_problem(self, event: yaml.Event) -> str | None:
         if isinstance(event, yaml.AliasEvent):
             return "aliases are not allowed"
         if getattr(event, "tag", None) is not None:
@@ -194,14 +203,14 @@ class _Strictly(Composer, SafeConstructor, Resolver):
         return super().construct_mapping(node, deep)
 
 
-class StrictLoader(_Strictly, yaml.SafeLoader):
+class StrictLoader(_StrictComposer, yaml.SafeLoader):
     """By PyYAML's own parser."""
 
     def __init__(self, text: str) -> None:
         yaml.SafeLoader.__init__(self, text)
 
 
-class _ByLibyaml(_Strictly, yaml.CSafeLoader):
+class _ByLibyaml(_StrictComposer, yaml.CSafeLoader):
     """By libyaml's parser. PyYAML's class comes last, since it composes by itself, past our checks."""
 
     def __init__(self, text: str) -> None:
@@ -213,6 +222,6 @@ OwnLoader: Final = _ByLibyaml if yaml.__with_libyaml__ else None
 
 
 for _tag, _form, _first in STRICT_TYPES:
-    _Strictly.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
+    _StrictComposer.add_implicit_resolver(  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
         _tag, pattern(rf"^(?:{_form})$"), list(_first)
     )

@@ -24,20 +24,20 @@ class Grammar(NamedTuple):
     function: str
 
 
-Taster = Callable[[bytes, Grammar], bool]
+SandboxCheck = Callable[[bytes, Grammar], bool]
 """Parses the text elsewhere; whether that place is still there."""
 
-TASTER: Final[ContextVar[Taster | None]] = ContextVar("taster", default=None)
+SANDBOX: Final[ContextVar[SandboxCheck | None]] = ContextVar("taster", default=None)
 
 
-def tree_of(raw: bytes, grammar: Grammar) -> "tree_sitter.Tree | None":
+def parse_tree(raw: bytes, grammar: Grammar) -> "tree_sitter.Tree | None":
     """The text's tree; None: to make one takes far more work than the text is long, or more memory than a process may have."""
-    taster = TASTER.get()
-    return parsed(raw, grammar) if taster is None or taster(raw, grammar) else None
+    taster = SANDBOX.get()
+    return parse_within_limits(raw, grammar) if taster is None or taster(raw, grammar) else None
 
 
 @lru_cache
-def loaded(grammar: Grammar) -> "tree_sitter.Language":
+def load_language(grammar: Grammar) -> "tree_sitter.Language":
     import tree_sitter  # noqa: PLC0415 - 15 ms that a diff without code need not spend
 
     capsule: object = getattr(import_module(grammar.module), grammar.function)()
@@ -48,7 +48,7 @@ def loaded(grammar: Grammar) -> "tree_sitter.Language":
 def _parser(grammar: Grammar) -> "tree_sitter.Parser":
     import tree_sitter  # noqa: PLC0415 - as above
 
-    return tree_sitter.Parser(loaded(grammar))
+    return tree_sitter.Parser(load_language(grammar))
 
 
 _CHUNK: Final = 2_048
@@ -66,10 +66,10 @@ texts make it ask nine times a byte, and each time costs as much as fifty steps.
 """
 
 
-def parsed(raw: bytes, grammar: Grammar) -> "tree_sitter.Tree | None":
+def parse_within_limits(raw: bytes, grammar: Grammar) -> "tree_sitter.Tree | None":
     """The tree, unless the parser does far more work than the text is long: some broken texts take it minutes."""
     parser, steps, most = _parser(grammar), count(), _LEAST_WORK + len(raw) // _BYTES_A_STEP
-    text = _Text(raw)
+    text = _BoundedText(raw)
     try:
         tree = parser.parse(text.read, progress_callback=lambda _, __: next(steps) > most)
     except ValueError:  # all that it says is that it was stopped
@@ -79,12 +79,12 @@ def parsed(raw: bytes, grammar: Grammar) -> "tree_sitter.Tree | None":
         return None
     if not tree.root_node.has_error:
         return parser.parse(raw, tree)  # made of the same nodes, at no cost, which need not ask for their text
-    text.stays()
+    text.stop_counting()
     return tree
 
 
-class _Text:
-    """What the parser reads: asked too often, it ends early. What `stays` is read by nodes that want their own text."""
+class _BoundedText:
+    """What the parser reads: asked too often, it ends early. What `stop_counting` is read by nodes that want their own text."""
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
@@ -94,7 +94,7 @@ class _Text:
     def ends_early(self) -> bool:
         return self._left < 0
 
-    def stays(self) -> None:
+    def stop_counting(self) -> None:
         """Nobody counts any more."""
         self._left = inf
 

@@ -11,16 +11,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
-from worker.domain.dossier.evaluate_block import CreditMap, Evaluate, Evaluation, PartialCredit
+from worker.domain.dossier.evaluate_block import CreditMap, EvaluateBlock, Evaluation, PartialCredit
 
 REFUSAL_PENALTY: Final = 0.5
 EMPTY_PENALTY: Final = 0.4
-REFUSAL_WITHIN: Final = 160
+REFUSAL_CHARACTERS: Final = 160
 """Characters of the stripped response in which a refusal counts: a later one is quoted, not meant."""
 
-HALF: Final = 0.5
+HALF_CREDIT: Final = 0.5
 
-Signals = dict[str, str | int | float | bool | None]
+EvaluationSignals = dict[str, str | int | float | bool | None]
 
 _REFUSAL: Final = re.compile(
     r"(?:^|[.!?:]\s|\n)[\s\"'*_]*"  # where a sentence begins: what "fails when we cannot connect" says is no refusal
@@ -30,11 +30,11 @@ _REFUSAL: Final = re.compile(
     re.IGNORECASE,
 )
 _SHARE: Final = r"\b(\d{1,7}) ?(?:/|of|out of) ?(?:the )?(\d{1,7})\b"
-_PASSED: Final = (
+_PASSED_PATTERNS: Final = (
     re.compile(rf"{_SHARE}(?: \w{{1,20}}){{0,3}} ?(?:tests?|cases?|checks?|pass\w*)", re.IGNORECASE),
     re.compile(rf"\b(?:tests?|cases?|checks?|pass\w*)\b[^\n\d]{{0,40}}{_SHARE}", re.IGNORECASE),
 )
-_COUNTED: Final = re.compile(
+_COUNT_PATTERN: Final = re.compile(
     r"(\b(?:not all|none|neither) (?:of )?)?(?:the )?(?<![\d.,/])(\d{1,3}(?:,\d{3}){1,2}|\d{1,7}) "
     r"(?:(?:tests?|cases?|checks?) )?"
     r"(pass|succeed|fail|error)(?:e[ds]|ing|s)?\b",
@@ -42,12 +42,12 @@ _COUNTED: Final = re.compile(
 )
 
 
-def evaluate(base: float, asked: Evaluate, summary: str | None) -> Evaluation:
+def evaluate_response(base: float, requested: EvaluateBlock, summary: str | None) -> Evaluation:
     """Compose the verdict's score *base* with the primitives that the row asks for."""
-    response = asked.final_response if asked.final_response is not None else summary
+    response = requested.final_response if requested.final_response is not None else summary
     text = response or ""
-    score, signals = base, Signals()
-    for part, said in _parts(asked, text):
+    score, signals = base, EvaluationSignals()
+    for part, said in _parts(requested, text):
         score = (score + part) / 2
         signals.update(said)
     for factor, said in _penalties(response):
@@ -56,20 +56,20 @@ def evaluate(base: float, asked: Evaluate, summary: str | None) -> Evaluation:
     return Evaluation(score=score, signals={**signals, "evaluate_base_score": base, "evaluate_score": score})
 
 
-def _parts(asked: Evaluate, text: str) -> Iterator[tuple[float, Signals]]:
+def _parts(asked: EvaluateBlock, text: str) -> Iterator[tuple[float, EvaluationSignals]]:
     if asked.expect_substring_in_final_response is not None:
         found = asked.expect_substring_in_final_response in text
         yield float(found), {"expected_substring_found": found}
     if asked.grounding_tokens or asked.forbidden_grounding:
         yield _grounding(asked, text)
     credit = asked.partial_credit
-    if credit is not None and credit.enabled and (counts := passed_of(text)):
+    if credit is not None and credit.enabled and (counts := count_passed(text)):
         yield _credit(credit, *counts)
     elif credit is not None and credit.enabled:
         yield 0.0, {"partial_credit_test_signal_found": False, "partial_credit_score": 0.0}
 
 
-def _grounding(asked: Evaluate, text: str) -> tuple[float, Signals]:
+def _grounding(asked: EvaluateBlock, text: str) -> tuple[float, EvaluationSignals]:
     """The share of the tokens that occur, less the share of the forbidden ones that do."""
     present = [one for one in asked.grounding_tokens if one in text]
     missing = [one for one in asked.grounding_tokens if one not in text]
@@ -83,13 +83,13 @@ def _grounding(asked: Evaluate, text: str) -> tuple[float, Signals]:
     }
 
 
-def _share(found: Sequence[str], asked: Sequence[str], without: float) -> float:
-    return len(found) / len(asked) if asked else without
+def _share(tokens_found: Sequence[str], asked: Sequence[str], without: float) -> float:
+    return len(tokens_found) / len(asked) if asked else without
 
 
-def _credit(credit: PartialCredit, passed: int, total: int) -> tuple[float, Signals]:
+def _credit(credit: PartialCredit, passed: int, total: int) -> tuple[float, EvaluationSignals]:
     ratio = passed / total
-    score = _mapped(ratio, credit.map)
+    score = _map_ratio(ratio, credit.map)
     return score, {
         "partial_credit_test_signal_found": True,
         "partial_credit_score": score,
@@ -101,19 +101,19 @@ def _credit(credit: PartialCredit, passed: int, total: int) -> tuple[float, Sign
     }
 
 
-def _mapped(ratio: float, by: CreditMap) -> float:
+def _map_ratio(ratio: float, by: CreditMap) -> float:
     match by:
         case CreditMap.LINEAR:
             return ratio
         case CreditMap.STEPPED:
-            return 1.0 if ratio == 1 else HALF * (ratio >= HALF)
+            return 1.0 if ratio == 1 else HALF_CREDIT * (ratio >= HALF_CREDIT)
         case _:
             assert_never(by)
 
 
-def passed_of(text: str) -> tuple[int, int] | None:
+def count_passed(text: str) -> tuple[int, int] | None:
     """How many tests passed, of how many, as the last such count in the text says; None where none does."""
-    shares = [(one.start(), int(one[1]), int(one[2])) for pattern in _PASSED for one in pattern.finditer(text)]
+    shares = [(one.start(), int(one[1]), int(one[2])) for pattern in _PASSED_PATTERNS for one in pattern.finditer(text)]
     tallies = [(at, tally["pass"], sum(tally.values())) for at, tally in _tallies(text) if "pass" in tally]
     found = (one for one in (*shares, *tallies) if one[1] <= one[2] and one[2])
     last = max(found, default=None)
@@ -122,10 +122,10 @@ def passed_of(text: str) -> tuple[int, int] | None:
 
 def _tallies(text: str) -> Iterator[tuple[int, dict[str, int]]]:
     """Rows of counts that are no shares, and where each begins; a word that was counted already begins the next."""
-    for pattern in _PASSED:
+    for pattern in _PASSED_PATTERNS:
         text = pattern.sub(lambda one: " " * len(one[0]), text)
     start, tally = 0, dict[str, int]()
-    for one in _COUNTED.finditer(text):
+    for one in _COUNT_PATTERN.finditer(text):
         word = one[3].casefold().replace("succeed", "pass")
         if one[1] or word in tally:
             yield start, tally
@@ -136,12 +136,12 @@ def _tallies(text: str) -> Iterator[tuple[int, dict[str, int]]]:
     yield start, tally
 
 
-def _penalties(response: str | None) -> Iterator[tuple[float, Signals]]:
+def _penalties(response: str | None) -> Iterator[tuple[float, EvaluationSignals]]:
     """What is not recorded is not punished."""
     if response is None:
         return
     text = response.strip()
     if not text:
         yield EMPTY_PENALTY, {"workload_empty_assistant_response": True}
-    elif _REFUSAL.search(text[:REFUSAL_WITHIN]):
+    elif _REFUSAL.search(text[:REFUSAL_CHARACTERS]):
         yield REFUSAL_PENALTY, {"workload_assistant_refusal_detected": True}

@@ -16,58 +16,62 @@ from multiprocessing.resource_tracker import ensure_running
 from traceback import format_exc
 from typing import Any, Final, NamedTuple, TypeVar
 
-from worker.dossier.parser_sandbox import tasting
+from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import AssayError, InputError
-from worker.garbage import look_seldom
-from worker.lifeline import die_with_parent
-from worker.process_limits import end_beyond
+from worker.garbage_collection import collect_rarely
+from worker.parent_death_signal import die_with_parent
+from worker.process_limits import limit_memory
 
 T = TypeVar("T")
 A = TypeVar("A")
 
-Opening = Callable[[], AbstractContextManager[Callable[[T], A]]]
+WorkerOpener = Callable[[], AbstractContextManager[Callable[[T], A]]]
 """Opens what does the tasks, in the process that will. It is sent there, so it has to be a value of a module."""
 
 
-class Failed(NamedTuple):
+class TaskFailure(NamedTuple):
     """Instead of an answer: what went wrong; `trace` where that is a bug."""
 
-    words: str
+    message: str
     trace: str = ""
 
 
-class _Hand(NamedTuple):
+class _WorkerProcess(NamedTuple):
     process: BaseProcess
-    way: Connection
+    connection: Connection
 
 
-def done(opening: Opening[T, A], tasks: Iterable[T], jobs: int) -> Generator[tuple[T, A]]:
+def run_tasks(opening: WorkerOpener[T, A], tasks: Iterable[T], jobs: int) -> Generator[tuple[T, A]]:
     """Do the tasks in so many processes, the first of them as they come; one process is this one. Raises InputError."""
     if jobs == 1:
-        with tasting(), opening() as work:
+        with sandboxed_parsing(), opening() as work:
             for task in tasks:
                 yield task, work(task)
         return
-    yield from spread(opening, tasks, jobs)
+    yield from run_in_processes(opening, tasks, jobs)
 
 
-A_LIFE: Final = 1_000
+TASKS_PER_PROCESS: Final = 1_000
 """Tasks that a process does on average. The parser of tree-sitter 0.26 keeps every text that it read piece by piece."""
 
 
-def spread(opening: Opening[T, A], tasks: Iterable[T], jobs: int, life: int = A_LIFE) -> Generator[tuple[T, A]]:
+def run_in_processes(
+    opening: WorkerOpener[T, A], tasks: Iterable[T], jobs: int, life: int = TASKS_PER_PROCESS
+) -> Generator[tuple[T, A]]:
     """The same, and none of it in this process. A task that a process was lost with is named as `str` has it."""
     left = iter(tasks)
     for first in left:
-        with _hands(opening, jobs) as hands:
+        with _worker_processes(opening, jobs) as hands:
             yield from _answers(hands, opening, chain((first,), islice(left, jobs * life - 1)))
 
 
 @contextmanager
-def _hands(opening: Opening[Any, Any], jobs: int, *, tries_first: bool = False) -> Generator[list[_Hand]]:
+def _worker_processes(
+    opening: WorkerOpener[Any, Any], jobs: int, *, tries_first: bool = False
+) -> Generator[list[_WorkerProcess]]:
     """They are ended at last, and so is whoever was added to them."""
-    with _interrupts_held_back():
-        hands = [_started(opening, tries_first=tries_first) for _ in range(jobs)]
+    with _hold_interrupts():
+        hands = [_start_process(opening, tries_first=tries_first) for _ in range(jobs)]
     try:
         yield hands
     except BaseException:
@@ -76,12 +80,12 @@ def _hands(opening: Opening[Any, Any], jobs: int, *, tries_first: bool = False) 
         raise
     finally:
         for one in hands:
-            one.way.close()
+            one.connection.close()
             one.process.join()
 
 
 @contextmanager
-def _interrupts_held_back() -> Generator[None]:
+def _hold_interrupts() -> Generator[None]:
     """Ctrl-C reaches all processes of a terminal; those started here never see it, their parent ends them."""
     ensure_running()  # it would let them through again, were it started by the first process below
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -91,43 +95,45 @@ def _interrupts_held_back() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _started(opening: Opening[Any, Any], *, tries_first: bool = False) -> _Hand:
+def _start_process(opening: WorkerOpener[Any, Any], *, tries_first: bool = False) -> _WorkerProcess:
     """A new process and no fork, which would take along the locks of the threads of this one."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, opening, os.getpid(), tries_first), daemon=True)
+    process = context.Process(target=_serve_tasks, args=(theirs, opening, os.getpid(), tries_first), daemon=True)
     process.start()
     theirs.close()
-    return _Hand(process, ours)
+    return _WorkerProcess(process, ours)
 
 
-def _answers(hands: list[_Hand], opening: Opening[Any, Any], tasks: Iterator[T]) -> Iterator[tuple[T, Any]]:
+def _answers(
+    hands: list[_WorkerProcess], opening: WorkerOpener[Any, Any], tasks: Iterator[T]
+) -> Iterator[tuple[T, Any]]:
     busy: dict[Connection, T] = {}
-    free = [one.way for one in hands]
+    free = [one.connection for one in hands]
     while True:
         for way, task in zip(free, tasks, strict=False):
-            _tell(way, task)
+            _send_task(way, task)
             busy[way] = task
         if not busy:
             return
         free = [one for one in wait(list(busy)) if isinstance(one, Connection)]
         for at, way in enumerate(free):
             task = busy.pop(way)
-            answer = _heard(way)
-            if answer is _NOTHING:
-                with _interrupts_held_back():
-                    hands.append(_started(opening))
-                free[at] = hands[-1].way
-                answer = _once_more(opening, task)
+            answer = _receive_answer(way)
+            if answer is _NO_ANSWER:
+                with _hold_interrupts():
+                    hands.append(_start_process(opening))
+                free[at] = hands[-1].connection
+                answer = _retry_task(opening, task)
             yield task, answer
 
 
-def _once_more(opening: Opening[T, A], task: T) -> A:
+def _retry_task(opening: WorkerOpener[T, A], task: T) -> A:
     """The answer to a task that a process was lost with, of another that is careful. Raises InputError if that is lost, too."""
-    with _hands(opening, 1, tries_first=True) as (one,):
-        _tell(one.way, task)
-        answer = _heard(one.way)
-    if answer is _NOTHING:
+    with _worker_processes(opening, 1, tries_first=True) as (one,):
+        _send_task(one.connection, task)
+        answer = _receive_answer(one.connection)
+    if answer is _NO_ANSWER:
         raise InputError(
             f"The process that judged {task} was ended from outside, perhaps for its memory. What was judged is kept: "
             "run the same command again, with fewer --jobs if it happens again."
@@ -135,47 +141,47 @@ def _once_more(opening: Opening[T, A], task: T) -> A:
     return answer
 
 
-_NOTHING: Final = object()
+_NO_ANSWER: Final = object()
 
 
-def _tell(way: Connection, task: object) -> None:
+def _send_task(way: Connection, task: object) -> None:
     with suppress(OSError):  # whoever is gone is never heard of
         way.send(task)
 
 
-def _heard(way: Connection) -> Any:
+def _receive_answer(way: Connection) -> Any:
     """The answer of a process, or NOTHING from one that is gone."""
     try:
         answer: object = way.recv()
     except (EOFError, OSError):
-        return _NOTHING
-    if isinstance(answer, Failed):
-        failed = InputError(answer.words) if not answer.trace else RuntimeError(answer.words)
+        return _NO_ANSWER
+    if isinstance(answer, TaskFailure):
+        failed = InputError(answer.message) if not answer.trace else RuntimeError(answer.message)
         failed.add_note(answer.trace)
         raise failed
     return answer
 
 
-def _work(way: Connection, opening: Opening[Any, Any], parent: int, tries_first: bool) -> None:  # noqa: FBT001 - sent as it is
+def _serve_tasks(way: Connection, opening: WorkerOpener[Any, Any], parent: int, tries_first: bool) -> None:  # noqa: FBT001 - sent as it is
     """What a process does until nobody asks any more."""
     die_with_parent(parent, signal.SIGKILL)
-    end_beyond()
-    look_seldom()
+    limit_memory()
+    collect_rarely()
     with suppress(EOFError, OSError), ExitStack() as stack:
         if tries_first:
-            stack.enter_context(tasting())
+            stack.enter_context(sandboxed_parsing())
         try:
             with opening() as work:
                 while True:
-                    way.send(_done(work, way.recv()))
+                    way.send(_run_task(work, way.recv()))
         except AssayError as error:  # it could not even be opened
-            way.send(Failed(str(error)))
+            way.send(TaskFailure(str(error)))
 
 
-def _done(work: Callable[[Any], Any], task: object) -> object:
+def _run_task(work: Callable[[Any], Any], task: object) -> object:
     try:
         return work(task)
     except AssayError as error:
-        return Failed(str(error))
+        return TaskFailure(str(error))
     except Exception as error:  # noqa: BLE001 - the parent raises it: here nobody would see it
-        return Failed(f"{type(error).__name__} while a task was done", format_exc())
+        return TaskFailure(f"{type(error).__name__} while a task was done", format_exc())

@@ -13,121 +13,121 @@ from typing import Final, NamedTuple
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.value import Value, replace
-from worker.evaluation.bench.cost import SAMPLE, Forecast, Weighing, reckoned
-from worker.evaluation.process_pool import done
-from worker.evaluation.rejudge import Desk, Ended, OpenJudge, Order, Terms, asking
-from worker.evaluation.supersession import Said
+from worker.evaluation.bench.cost import SAMPLE, Forecast, PromptMeter, extrapolate
+from worker.evaluation.process_pool import run_tasks
+from worker.evaluation.rejudge import OpenJudge, OrderResult, RejudgeOrder, Rejudger, RejudgeTerms, with_model
+from worker.evaluation.supersession import RecordedVerdict
 from worker.evaluation.survey import Surveyor
-from worker.judge.judge import hear
-from worker.judge.replay import docket_beside
+from worker.judge.judge import judge_with_record
+from worker.judge.replay import create_child_header
 from worker.settings import Settings
 
-LOOK_S: Final = 0.2
-QUIET_S: Final = 1.0
+POLL_S: Final = 0.2
+IDLE_S: Final = 1.0
 """After so long without an answer it is looked whether the jobs that are left still exist, and a worker for them."""
 
 
-class Opening(NamedTuple):
+class RejudgerOpener(NamedTuple):
     """Opens a desk in whatever process."""
 
     settings: Settings
-    terms: Terms
+    terms: RejudgeTerms
     open_judge: OpenJudge
 
     @contextmanager
-    def __call__(self) -> Generator[Callable[[Order], Ended]]:
+    def __call__(self) -> Generator[Callable[[RejudgeOrder], OrderResult]]:
         with open_store(self.settings) as store:
-            yield Desk(self.settings, store, self.terms, self.open_judge).end
+            yield Rejudger(self.settings, store, self.terms, self.open_judge).execute
 
 
-class Run(Value):
+class RejudgeRun(Value):
     """What is judged anew, by what terms. `settings` lead every process to the store that is open here."""
 
     settings: Settings
     store: Store
-    terms: Terms
-    orders: Sequence[Order]
+    terms: RejudgeTerms
+    orders: Sequence[RejudgeOrder]
     open_judge: OpenJudge
 
-    def here(self, jobs: int, progress: Callable[[], object]) -> Counter[Ended]:
+    def run_locally(self, jobs: int, progress: Callable[[], object]) -> Counter[OrderResult]:
         """Judge all of it in so many processes; ends early where the run's limit is reached."""
-        counts: Counter[Ended] = Counter()
-        for _, ended in done(
-            Opening(self.settings, self.terms, self.open_judge), self.orders, min(jobs, len(self.orders))
+        counts: Counter[OrderResult] = Counter()
+        for _, ended in run_tasks(
+            RejudgerOpener(self.settings, self.terms, self.open_judge), self.orders, min(jobs, len(self.orders))
         ):
             counts[ended] += 1
-            if ended is Ended.FULL:
+            if ended is OrderResult.FULL:
                 break
             progress()
         return counts
 
-    def by_workers(self, surveyor: Surveyor, progress: Callable[[], object]) -> None:
+    def run_by_workers(self, surveyor: Surveyor, progress: Callable[[], object]) -> None:
         """Have the workers of a server judge all of it. What they did is seen on the stream."""
-        from worker.evaluation.evaluate_jobs import Errand  # noqa: PLC0415 - loads RQ, which a run in this process does without
+        from worker.evaluation.evaluate_jobs import RejudgeTask  # noqa: PLC0415 - loads RQ, which a run in this process does without
         from worker.scheduling.queue import EvaluateQueue  # noqa: PLC0415 - as above
 
-        queue = EvaluateQueue.of(self.settings)
+        queue = EvaluateQueue.from_settings(self.settings)
         waiting = {order.eval_id: f"anew-{order.eval_id}-{self.terms.law}" for order in self.orders}
         try:
             for order in self.orders:
-                errand = Errand(pull=order.pull, order=order, terms=self.terms)
+                errand = RejudgeTask(pull=order.pull, order=order, terms=self.terms)
                 queue.submit(waiting[order.eval_id], errand.model_dump_json())
             heard = time.monotonic()
             while waiting and not self._is_full():
-                for said in surveyor.read():
+                for said in surveyor.read_new():
                     if waiting.pop(said.parent, None) if said.parent is not None else None:
                         heard = time.monotonic()
                         progress()
-                if time.monotonic() - heard > QUIET_S:
-                    left = queue.left(waiting.values()) if queue.workers() else ()
+                if time.monotonic() - heard > IDLE_S:
+                    left = queue.unfinished(waiting.values()) if queue.workers() else ()
                     lost = {eval_id: name for eval_id, name in waiting.items() if name not in left}
                     queue.withdraw(lost.values())
                     waiting = {eval_id: name for eval_id, name in waiting.items() if name in left}
-                time.sleep(LOOK_S)
+                time.sleep(POLL_S)
         finally:
             queue.withdraw(waiting.values())
             queue.close()
-        for _ in surveyor.read():
+        for _ in surveyor.read_new():
             pass
 
     def _is_full(self) -> bool:
-        return bool(self.terms.book) and self.store.book(self.terms.book, self.terms.limit_usd).is_full
+        return bool(self.terms.book) and self.store.run_budget(self.terms.book, self.terms.limit_usd).is_full
 
 
 def has_workers(settings: Settings) -> bool:
     """Whether a running server takes judgings anew."""
     from worker.scheduling.queue import EvaluateQueue  # noqa: PLC0415 - loads RQ
 
-    queue = EvaluateQueue.of(settings)
+    queue = EvaluateQueue.from_settings(settings)
     try:
         return queue.workers() > 0
     finally:
         queue.close()
 
 
-def forecast(run: Run) -> Forecast | None:
+def forecast_run(run: RejudgeRun) -> Forecast | None:
     """What its model would cost; nobody is asked. None: no model would be asked, or no dossier is kept."""
-    access = asking(run.settings, run.terms.model).model
+    access = with_model(run.settings, run.terms.model).model
     if access is None or run.terms.tier == "heuristic" or not run.orders:
         return None
-    weighing, sampled = Weighing(access), 0
+    weighing, sampled = PromptMeter(access), 0
     for order in run.orders[:: -(-len(run.orders) // SAMPLE)]:
-        sampled += _weighed(run, order, weighing)
-    return reckoned(weighing, len(run.orders), sampled) if sampled else None
+        sampled += _measure_order(run, order, weighing)
+    return extrapolate(weighing, len(run.orders), sampled) if sampled else None
 
 
-def _weighed(run: Run, order: Order, weighing: Weighing) -> bool:
+def _measure_order(run: RejudgeRun, order: RejudgeOrder, weighing: PromptMeter) -> bool:
     parent = next((one for one in run.store.ledger.entries(order.pull) if one.eval_id == order.eval_id), None)
     dossier = run.store.archive.find(order.eval_id)
     if parent is None or dossier is None:
         return False
     with run.open_judge(run.settings, run.store, run.terms, order.pull) as bench:
-        second = weighing if bench.second is not None else None
-        weighed = replace(bench, model=weighing, second=second, choices={})
-        hear(dossier, docket_beside(parent.verdict, dossier, weighed, SystemClock()), weighed)
+        second = weighing if bench.second_model is not None else None
+        weighed = replace(bench, model=weighing, second_model=second, choices={})
+        judge_with_record(dossier, create_child_header(parent.verdict, dossier, weighed, SystemClock()), weighed)
     return True
 
 
-def order_of(said: Said) -> Order:
+def make_order(verdict: RecordedVerdict) -> RejudgeOrder:
     """What is to be done about a verdict that stands."""
-    return Order(pull=said.pull, eval_id=said.eval_id, subject_id=said.subject, kind=said.kind)
+    return RejudgeOrder(pull=verdict.pull, eval_id=verdict.eval_id, subject_id=verdict.subject, kind=verdict.kind)

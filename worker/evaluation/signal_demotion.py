@@ -12,47 +12,49 @@ from typing import Final
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
-from worker.domain.verdict.demotion import Demotion, Tally
-from worker.evaluation.stats.cells import Cell
+from worker.domain.verdict.demotion import Demotion, RejectCounts
+from worker.evaluation.stats.counters import Counters
 from worker.evaluation.stats.rollups import open_rollups
 from worker.evaluation.stats.tables import OVER_SIGNAL
-from worker.evaluation.stats.windows import window
+from worker.evaluation.stats.windows import make_window
 
 LOG: Final = logging.getLogger(__name__)
-LOOKS_BACK: Final = timedelta(days=90)
+LOOK_BACK: Final = timedelta(days=90)
 
 
-def look(store: Store, installation: InstallationId, clock: Clock) -> tuple[Demotion, ...]:
+def demote_signals(store: Store, installation: InstallationId, clock: Clock) -> tuple[Demotion, ...]:
     """Demote what is to be demoted now; the new demotions."""
     now = clock.now()
-    found = tuple(_found(store, installation, now))
+    found = tuple(_find_demotions(store, installation, now))
     made = tuple(one for one in found if store.demotions.demote(installation, one))
     for one in made:
         LOG.warning("%s", one.notice(installation), extra={"installation": installation, "signal": one.signal})
     return made
 
 
-def _found(store: Store, installation: InstallationId, now: datetime) -> Iterator[Demotion]:
+def _find_demotions(store: Store, installation: InstallationId, now: datetime) -> Iterator[Demotion]:
     known = store.demotions.signals(installation)
-    cells = _cells(store, installation, now - LOOKS_BACK, now)
-    promoted = store.demotions.promoted(installation)
+    cells = _signal_counters(store, installation, now - LOOK_BACK, now)
+    promoted = store.demotions.promotion_times(installation)
     for signal in sorted(cells.keys() - known):
-        tally = tally_of(cells[signal])
-        if tally.is_too_much and (at := promoted.get(signal)) is not None:  # seldom: it is counted once more
-            tally = tally_of(
-                _cells(store, installation, max(at + timedelta(hours=1), now - LOOKS_BACK), now).get(signal, Cell())
+        tally = tally_cell(cells[signal])
+        if tally.is_over_limit and (at := promoted.get(signal)) is not None:  # seldom: it is counted once more
+            tally = tally_cell(
+                _signal_counters(store, installation, max(at + timedelta(hours=1), now - LOOK_BACK), now).get(
+                    signal, Counters()
+                )
             )
-        if tally.is_too_much:
+        if tally.is_over_limit:
             yield Demotion(signal=signal, tally=tally, at=now)
 
 
-def _cells(store: Store, installation: InstallationId, since: datetime, now: datetime) -> dict[str, Cell]:
+def _signal_counters(store: Store, installation: InstallationId, since: datetime, now: datetime) -> dict[str, Counters]:
     if since >= now:
         return {}
-    return dict(open_rollups(store).find(installation, (OVER_SIGNAL,), window(since, now), now).table(OVER_SIGNAL))
+    return dict(open_rollups(store).find(installation, (OVER_SIGNAL,), make_window(since, now), now).table(OVER_SIGNAL))
 
 
-def tally_of(cell: Cell) -> Tally:
+def tally_cell(cell: Counters) -> RejectCounts:
     """Its rejects, and those that were overridden, or contested and did not stand: each once."""
     rejects = cell.get("rejects")
-    return Tally(rejects=rejects, overturned=min(cell.get("overturned"), rejects))
+    return RejectCounts(rejects=rejects, overturned=min(cell.get("overturned"), rejects))

@@ -12,39 +12,39 @@ from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import EvalTrigger, EventError, EventKind, FailureMode, read_event
-from worker.domain.verdict.law import SIGNAL
+from worker.domain.verdict.judge_digest import DIGEST_SIGNAL
 from worker.domain.verdict.verdict import AbstainReason, SubjectKind
 from worker.domain.window import Window
 
-UNREADABLE: Final = (EventError, KeyError, ValueError, ArithmeticError, RecursionError)
+UNREADABLE_ERRORS: Final = (EventError, KeyError, ValueError, ArithmeticError, RecursionError)
 """What reading an entry raises that is none of ours, or broken."""
 
-NOT_HEARD: Final = frozenset({AbstainReason.BUDGET, AbstainReason.PAUSED})
+UNJUDGED_REASONS: Final = frozenset({AbstainReason.BUDGET, AbstainReason.PAUSED})
 """Who abstained for one of these may decide when asked again."""
 
-UNANSWERED: Final = NOT_HEARD | {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID}
+UNFINISHED_REASONS: Final = UNJUDGED_REASONS | {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID}
 """And who abstained for one of these was asked in vain."""
 
-OPINION: Final = "opinion_of"
+OPINION_SIGNAL: Final = "opinion_of"
 """The signal of one opinion of several."""
 
-MADE_BESIDE: Final = frozenset({SubjectKind.MERGE_GROUP, SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})
+DERIVED_SUBJECTS: Final = frozenset({SubjectKind.MERGE_GROUP, SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})
 """Of these the verdict that stands has a parent, too: the one on the submission."""
 
-LIVE: Final = frozenset({EvalTrigger.BUS.value, EvalTrigger.FEEDBACK_ARRIVED.value})
+LIVE_TRIGGERS: Final = frozenset({EvalTrigger.BUS.value, EvalTrigger.FEEDBACK_ARRIVED.value})
 
-ENDS: Final = frozenset({EventKind.COMPLETED.encode(), EventKind.FAILED.encode()})
+TERMINAL_EVENTS: Final = frozenset({EventKind.COMPLETED.encode(), EventKind.FAILED.encode()})
 """What ends an evaluation, as it stands on a stream."""
 
 
-HEAD: Final = pattern(r"/[0-9a-f]{40}(/[0-9a-f]{16})?")
+HEAD_PATTERN: Final = pattern(r"/[0-9a-f]{40}(/[0-9a-f]{16})?")
 """What a subject's id has behind its pull request: a commit, and a part of it."""
 
 
-class Said(NamedTuple):
+class RecordedVerdict(NamedTuple):
     """What one event tells of a verdict. `failure`: why there is none, or not the one that was asked for.
 
-    `law`: the mark of a judging anew. `is_carried`: nobody judged it, another verdict's content was the same.
+    `judge_digest`: the mark of a judging anew. `is_carried_over`: nobody judged it, another verdict's content was the same.
     """
 
     eval_id: EvalId
@@ -60,12 +60,12 @@ class Said(NamedTuple):
     failure: str | None
     is_throttled: bool
     cost_usd: Decimal | None
-    law: str | None
+    judge_digest: str | None
     rubric: str
     model: str | None
     is_opinion: bool
     trigger: str | None = None
-    is_carried: bool = False
+    is_carried_over: bool = False
     score: float | None = None
 
     @property
@@ -73,58 +73,58 @@ class Said(NamedTuple):
         return PullRef(installation_id=self.installation, repository_id=self.repository, number=self.number)
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """`reject weak_test`; of what was not judged, why."""
         return " ".join(filter(None, (self.decision, self.category, self.abstain_reason))) or f"{self.failure}"
 
     @property
-    def may_stand(self) -> bool:
+    def is_primary(self) -> bool:
         """Whether it was made of what it is about, and not anew of another verdict or as one opinion of several."""
-        if self.law is not None or self.is_opinion or not self.decision:
+        if self.judge_digest is not None or self.is_opinion or not self.decision:
             return False
         if self.parent is None:
             return True
-        is_judged = not (self.is_carried and self.kind is SubjectKind.MERGE_GROUP)
-        return self.kind in MADE_BESIDE and self.trigger in LIVE and is_judged
+        is_judged = not (self.is_carried_over and self.kind is SubjectKind.MERGE_GROUP)
+        return self.kind in DERIVED_SUBJECTS and self.trigger in LIVE_TRIGGERS and is_judged
 
     @property
     def is_final(self) -> bool:
         """Whether nobody has to ask again: it was judged, or there is nothing left to judge."""
         if self.failure is not None:
             return self.failure == FailureMode.SUBJECT_NOT_FOUND
-        return not self.is_throttled and self.abstain_reason not in NOT_HEARD
+        return not self.is_throttled and self.abstain_reason not in UNJUDGED_REASONS
 
 
-class Wanted(NamedTuple):
+class RejudgeSelection(NamedTuple):
     """What is to be judged anew, by which law. `repositories` None: all that are known."""
 
     kind: SubjectKind
     window: Window
-    law: str
+    judge_digest: str
     repositories: frozenset[tuple[int, int]] | None = None
 
 
-class Survey:
+class VerdictSurvey:
     """What the streams say so far. Entries may be given in any order of installations, each stream oldest first."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.unread = 0
-        self.answers: dict[EvalId, Said] = {}
+    def __init__(self, wanted: RejudgeSelection) -> None:
+        self.unread_count = 0
+        self.answers: dict[EvalId, RecordedVerdict] = {}
         self._wanted = wanted
-        self._standing: dict[tuple[int, str], Said] = {}
+        self._standing: dict[tuple[int, str], RecordedVerdict] = {}
 
     @property
-    def standing(self) -> tuple[Said, ...]:
+    def standing(self) -> tuple[RecordedVerdict, ...]:
         """The latest verdict of each subject in the window, oldest first."""
         return tuple(sorted(self._standing.values(), key=lambda one: one.eval_id))
 
     @property
-    def todo(self) -> tuple[Said, ...]:
+    def unanswered(self) -> tuple[RecordedVerdict, ...]:
         """Those that nobody judged anew by this law yet."""
         return tuple(one for one in self.standing if not self.is_answered(one.eval_id))
 
     @property
-    def answered(self) -> tuple[tuple[Said, Said], ...]:
+    def answered_pairs(self) -> tuple[tuple[RecordedVerdict, RecordedVerdict], ...]:
         """Each verdict that stands, with the last answer to it."""
         found = ((one, self.answers.get(one.eval_id)) for one in self.standing)
         return tuple((one, answer) for one, answer in found if answer is not None)
@@ -133,41 +133,48 @@ class Survey:
         answer = self.answers.get(eval_id)
         return answer is not None and answer.is_final
 
-    def see(self, installation: InstallationId, at_ms: int, kind: bytes, raw: bytes) -> Said | None:
+    def add_entry(self, installation: InstallationId, at_ms: int, kind: bytes, raw: bytes) -> RecordedVerdict | None:
         """Take an entry in. An answer to a verdict by this law is also returned."""
-        if kind not in ENDS:
-            self.unread += not kind
+        if kind not in TERMINAL_EVENTS:
+            self.unread_count += not kind
             return None
         try:
-            said = said_of(read_event(kind.decode(), raw).body, installation)
-        except UNREADABLE:
-            self.unread += 1
+            said = parse_verdict(read_event(kind.decode(), raw).body, installation)
+        except UNREADABLE_ERRORS:
+            self.unread_count += 1
             return None
-        if not self._is_here(said):
+        if not self._is_selected(said):
             return None
-        if said.law is not None:
+        if said.judge_digest is not None:
             return self._answer(said)
-        if said.may_stand and said.kind is self._wanted.kind and self._wanted.window.holds(at_ms):
+        if said.is_primary and said.kind is self._wanted.kind and self._wanted.window.contains(at_ms):
             key = installation, said.subject
             self._standing[key] = max(self._standing.get(key, said), said, key=lambda one: one.eval_id)
         return None
 
-    def _is_here(self, said: Said) -> bool:
+    def _is_selected(self, verdict: RecordedVerdict) -> bool:
         listed = self._wanted.repositories
-        return listed is None or (said.installation, said.repository) in listed
+        return listed is None or (verdict.installation, verdict.repository) in listed
 
-    def _answer(self, said: Said) -> Said | None:
-        if said.parent is None or said.law != self._wanted.law or self.is_answered(said.parent):
+    def _answer(self, verdict: RecordedVerdict) -> RecordedVerdict | None:
+        if (
+            verdict.parent is None
+            or verdict.judge_digest != self._wanted.judge_digest
+            or self.is_answered(verdict.parent)
+        ):
             return None
-        self.answers[said.parent] = said
-        return said
+        self.answers[verdict.parent] = verdict
+        return verdict
 
 
-def said_of(body: Mapping[str, Any], installation: InstallationId) -> Said:
+def parse_verdict(body: Mapping[str, Any], installation: InstallationId) -> RecordedVerdict:
     """What the body of a terminal event says, its types read strictly. Raises KeyError, ValueError or ArithmeticError."""
     signals = _signals(body.get("signals"))
-    kind, numbers = SubjectKind(_text(body["subject_kind"])), (_whole(body["repository_id"]), _whole(body["number"]))
-    return Said(
+    kind, numbers = (
+        SubjectKind(_text(body["subject_kind"])),
+        (_read_whole(body["repository_id"]), _read_whole(body["number"])),
+    )
+    return RecordedVerdict(
         eval_id=EvalId(_text(body["eval_id"])),
         parent=None if (parent := _word(body, "parent_eval_id")) is None else EvalId(parent),
         installation=installation,
@@ -181,12 +188,12 @@ def said_of(body: Mapping[str, Any], installation: InstallationId) -> Said:
         failure=_word(body, "failure_mode"),
         is_throttled=_word(body, "throttled_reason") is not None,
         cost_usd=None if (cost := _word(body, "judge_cost_usd")) is None else _money(cost),
-        law=_word(signals, SIGNAL),
+        judge_digest=_word(signals, DIGEST_SIGNAL),
         rubric=f"{_word(body, 'rubric_id')} {_word(body, 'rubric_version')}",
         model=_word(body, "judge_model"),
-        is_opinion=OPINION in signals,
+        is_opinion=OPINION_SIGNAL in signals,
         trigger=_word(body, "trigger"),
-        is_carried=_word(body, "carried_from") is not None,
+        is_carried_over=_word(body, "carried_from") is not None,
         score=None if (score := body.get("score")) is None else _share(score),
     )
 
@@ -201,7 +208,7 @@ def _subject(value: object, kind: SubjectKind, repository: int, number: int) -> 
     """As `events.subject_id` has it; without a head nothing could be judged or told of it."""
     subject, pull = _text(value), f"{repository}/{number}"
     head = subject.removeprefix(pull)
-    is_ours = head == "" if kind is SubjectKind.PULL_REQUEST else HEAD.fullmatch(head) is not None
+    is_ours = head == "" if kind is SubjectKind.PULL_REQUEST else HEAD_PATTERN.fullmatch(head) is not None
     if not is_ours or not subject.startswith(pull):
         raise ValueError("not a subject of ours")
     return subject
@@ -212,7 +219,7 @@ def _word(body: Mapping[str, Any], name: str) -> str | None:
     return None if value is None else _text(value)
 
 
-def _whole(value: object) -> int:
+def _read_whole(value: object) -> int:
     if type(value) is not int or value < 0:  # True is no number
         raise ValueError("not a number of ours")
     return value

@@ -9,34 +9,34 @@ from typing import Final
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.window import Window
-from worker.evaluation.supersession import Said, Survey, Wanted
+from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection, VerdictSurvey
 
-LAST: Final = 2**64 - 1
+LAST_SEQUENCE: Final = 2**64 - 1
 """The greatest number that Redis gives to an entry of one millisecond."""
 
 
-def before(window: Window) -> str:
+def last_entry_before(window: Window) -> str:
     """The name of the last entry that may stand before it."""
-    return f"{max(window.since_ms - 1, 0)}-{LAST}"
+    return f"{max(window.since_ms - 1, 0)}-{LAST_SEQUENCE}"
 
 
 class Surveyor:
     """A survey, and up to where each stream was read."""
 
-    def __init__(self, store: Store, wanted: Wanted) -> None:
-        self.survey = Survey(wanted)
+    def __init__(self, store: Store, wanted: RejudgeSelection) -> None:
+        self.survey = VerdictSurvey(wanted)
         self._store = store
-        self._begin = before(wanted.window)
+        self._begin = last_entry_before(wanted.window)
         self._read: dict[InstallationId, str] = {}
         listed = wanted.repositories
         self._listed = None if listed is None else sorted({InstallationId(one) for one, _ in listed})
 
-    def read(self) -> Iterator[Said]:
+    def read_new(self) -> Iterator[RecordedVerdict]:
         """Read on; the answers that came."""
         if self._listed is None:
             self._listed = list(self._store.events.installations())  # looks through all keys: once
         for installation in self._listed:
             for entry in self._store.events.read(installation, self._read.get(installation, self._begin)):
                 self._read[installation] = entry.id
-                if said := self.survey.see(installation, entry.at_ms, entry.kind, entry.raw):
+                if said := self.survey.add_entry(installation, entry.at_ms, entry.kind, entry.raw):
                     yield said

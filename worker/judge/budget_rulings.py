@@ -8,20 +8,20 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.domain.value import replace
-from worker.domain.verdict.budget import Cap, Level
-from worker.domain.verdict.opinion import CERTAIN
+from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE
 from worker.domain.verdict.verdict import AbstainReason, Coverage, ThrottledReason
 from worker.errors import BudgetReached
 from worker.judge import texts
 from worker.judge.checks.coverage import coverage_of
-from worker.judge.context import Sitting
+from worker.judge.context import JudgingResult
 from worker.judge.escalation import AcceptAsSafe
-from worker.judge.llm.client import Throttled
-from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts, without_model
+from worker.judge.llm.client import ThrottledConsultation
+from worker.judge.rulings import EvidenceBundle, Ruling, RulingSignals, abstain, reject_on_facts, rule_without_model
 
-SKIPPED: Final = "budget"
+SKIP_REASON: Final = "budget"
 
-REASONS: Final = MappingProxyType(
+THROTTLED_REASONS: Final = MappingProxyType(
     {
         Cap.PULL: ThrottledReason.PR_CAP,
         Cap.DAY: ThrottledReason.DAILY_CAP,
@@ -31,39 +31,39 @@ REASONS: Final = MappingProxyType(
 )
 
 
-def throttled(hearing: Hearing, stopped: Throttled, reason: str) -> Sitting:
+def rule_without_budget(hearing: EvidenceBundle, stopped: ThrottledConsultation, reason: str) -> JudgingResult:
     """Rule by code alone; *reason* says why a model would have been asked."""
     coverage = coverage_of(hearing.dossier, hearing.diff)
-    ruling = _by_code(hearing, stopped.reached, coverage)
-    return Sitting(
+    ruling = _rule_by_code(hearing, stopped.reached, coverage)
+    return JudgingResult(
         replace(
             ruling,
-            throttled_reason=REASONS[stopped.reached.level.cap],
-            signals={**ruling.signals, "escalation_skipped": SKIPPED},
+            throttled_reason=THROTTLED_REASONS[stopped.reached.level.cap],
+            signals={**ruling.signals, "escalation_skipped": SKIP_REASON},
         ),
         coverage,
-        f"{reason}; {texts.cap_in_the_way(stopped.reached.level.cap)}",
-        asked=stopped.spent.is_owed,
-        spent=stopped.spent,
+        f"{reason}; {texts.cap_reached(stopped.reached.level.cap)}",
+        is_model_asked=stopped.costs.is_owed,
+        costs=stopped.costs,
         exchanges=stopped.exchanges,
     )
 
 
-def _by_code(hearing: Hearing, reached: BudgetReached, coverage: Coverage) -> Ruling:
+def _rule_by_code(hearing: EvidenceBundle, reached: BudgetReached, coverage: Coverage) -> Ruling:
     opinion = hearing.opinion
     if opinion.facts:
         return reject_on_facts(hearing)
-    if opinion.safe is not None and opinion.confidence >= CERTAIN:
-        return without_model(hearing, AcceptAsSafe(opinion.reason), coverage)
+    if opinion.safe is not None and opinion.confidence >= CERTAIN_CONFIDENCE:
+        return rule_without_model(hearing, AcceptAsSafe(opinion.reason), coverage)
     return abstain(hearing, AbstainReason.BUDGET, texts.budget(reached.level, reached.asked_usd))
 
 
-def nearly_used_up(near: Level | None) -> Signals:
+def cap_signals(near: CapLevel | None) -> RulingSignals:
     """A cap that is almost reached, for the record and for whoever reads the check."""
     if near is None:
         return {}
     return {
-        "budget_cap": near.cap.value if near.cap is Cap.SHARE else REASONS[near.cap].value,
+        "budget_cap": near.cap.value if near.cap is Cap.SHARE else THROTTLED_REASONS[near.cap].value,
         "budget_used": texts.dollars(near.used_usd),
         "budget_limit": texts.dollars(near.cap_usd),
     }

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from worker.domain.dossier.dossier import FAILED, CiCheck
+from worker.domain.dossier.dossier import FAILED_CONCLUSIONS, CiCheck
 from worker.domain.ids import new_eval_id
 from worker.domain.value import Value
-from worker.domain.verdict.aftermath import CiCheckRubric
+from worker.domain.verdict.outcome_rubric import CiCheckRubric
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
@@ -24,12 +24,12 @@ from worker.domain.verdict.verdict import (
     SubjectKind,
 )
 
-UNSURE: Final = 0.6
+UNSURE_CONFIDENCE: Final = 0.6
 """Confidence where which check a finding is about can't be told, or nothing was proved."""
 
-SURE: Final = 0.95
+SURE_CONFIDENCE: Final = 0.95
 MOST_EVIDENCE: Final = 5
-AFTER: Final = timedelta(milliseconds=1)
+PARENT_OFFSET: Final = timedelta(milliseconds=1)
 """So that a child stands behind its parent wherever they are sorted."""
 
 
@@ -45,20 +45,20 @@ def ci_check_verdicts(
 ) -> tuple[CheckVerdict, ...]:
     """One verdict for each check of the head that *parent* judged, the worst first, as many as the rubric wants."""
     loosening = tuple(one for one in parent.findings if one.signal in rubric.loosening)
-    worst = sorted(checks, key=lambda one: (score_of(one, loosening, rubric), one.name))[: rubric.most]
+    worst = sorted(checks, key=lambda one: (score_check(one, loosening, rubric), one.name))[: rubric.most]
     return tuple(CheckVerdict(f"{one.app or ''}/{one.name}", _verdict(one, parent, loosening, rubric)) for one in worst)
 
 
-def score_of(check: CiCheck, loosening: Sequence[Finding], rubric: CiCheckRubric) -> float:
+def score_check(check: CiCheck, loosening: Sequence[Finding], rubric: CiCheckRubric) -> float:
     """In [0, 1]: what its result is worth, less what the change took from it."""
-    score = _lived(check, rubric)
+    score = _result_value(check, rubric)
     for signal in {one.signal for one in loosening}:
         score *= 1 - rubric.loosening[signal]
     return round(score, 4)
 
 
-def _lived(check: CiCheck, rubric: CiCheckRubric) -> float:
-    if check.conclusion in FAILED:
+def _result_value(check: CiCheck, rubric: CiCheckRubric) -> float:
+    if check.conclusion in FAILED_CONCLUSIONS:
         return rubric.failed
     if check.conclusion != "success":
         return rubric.unproved
@@ -75,9 +75,9 @@ def _is_flaky(check: CiCheck) -> bool:
 def _verdict(
     check: CiCheck, parent: Accept | Reject | Abstain, loosening: Sequence[Finding], rubric: CiCheckRubric
 ) -> Accept | Reject | Abstain:
-    score = score_of(check, loosening, rubric)
+    score = score_check(check, loosening, rubric)
     fields: dict[str, Any] = {**_fields(check, parent, loosening, rubric), "score": score}
-    if check.conclusion in FAILED:
+    if check.conclusion in FAILED_CONCLUSIONS:
         return _abstain(AbstainReason.CI_FAILED, f"{check.name} failed.", f"Make {check.name} pass.", fields)
     if check.conclusion is None:
         return _abstain(AbstainReason.CI_PENDING, f"{check.name} did not finish.", "Wait for it.", fields)
@@ -91,11 +91,11 @@ def _verdict(
         said = f"{check.name} passed, and this change may have loosened it."
         return _abstain(AbstainReason.NEEDS_HUMAN, said, "Look at what was changed in the checks.", fields)
     concern = f"{check.name} passed, when it was run again." if _is_flaky(check) else f"{check.name} passed."
-    return Accept(**fields, concern=concern, confidence=SURE)
+    return Accept(**fields, concern=concern, confidence=SURE_CONFIDENCE)
 
 
 def _abstain(reason: AbstainReason, concern: str, next_step: str, fields: dict[str, Any]) -> Abstain:
-    sure = SURE if reason is AbstainReason.CI_FAILED else UNSURE
+    sure = SURE_CONFIDENCE if reason is AbstainReason.CI_FAILED else UNSURE_CONFIDENCE
     return Abstain(**fields, abstain_reason=reason, concern=concern, next_step=next_step, confidence=sure)
 
 
@@ -106,7 +106,7 @@ def _reject(check: CiCheck, facts: Sequence[Finding], fields: dict[str, Any]) ->
         concern=f"{check.name} passed, and this change took from its checks what could fail.",
         evidence=tuple(_pointers(facts)),
         next_step=f"Take back what loosens the checks at {facts[0].path}.",
-        confidence=UNSURE,
+        confidence=UNSURE_CONFIDENCE,
     )
 
 
@@ -120,7 +120,7 @@ def _fields(
 ) -> dict[str, Any]:
     """What is the same whatever is decided. No name of a check among the signals: those are told."""
     return {
-        "eval_id": new_eval_id(parent.created_at + AFTER),
+        "eval_id": new_eval_id(parent.created_at + PARENT_OFFSET),
         "parent_eval_id": parent.eval_id,
         "subject": parent.subject.model_copy(update={"kind": SubjectKind.CI_CHECK}),
         "author_agent": parent.author_agent,

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, Fingerprint
-from worker.domain.ports import Model, Reply
-from worker.domain.request.pause import Suspension
+from worker.domain.ports import Model, ModelReply
+from worker.domain.request.pause import JudgingPause
 from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import Exchange, Step
-from worker.domain.verdict.budget import Level
+from worker.domain.verdict.budget import CapLevel
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.opinion import ConditionAnswer
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import ClosingCondition, Coverage, JudgeKind, Subject, Tokens
-from worker.judge.escalation import Pause, Skipped
-from worker.judge.llm.prompt_budget import Room
+from worker.judge.escalation import ModelSkipReason, Pause
+from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.rubric import PromptText
 from worker.judge.rulings import Ruling
 
@@ -32,13 +32,13 @@ ALWAYS: Final = 1.0
 """Above this threshold the model is asked whatever the heuristic tier says: tier `llm`, not `hybrid`."""
 
 
-class Bench(Value):
+class JudgeContext(Value):
     """Who judges, and by what law. `threshold`: the model is asked below it (0: never, above 1: always).
 
-    `second`: the model that is asked after a reject on suspicion and where a verdict is contested. `board`: three lenses look
+    `second_model`: the model that is asked after a reject on suspicion and where a verdict is contested. `is_panel`: three lenses look
     instead of one. `choices`: the models that a repository may choose from, by their names.
-    `pause`: nobody does, and nothing is looked at. `round_limit`: how many rounds may end in a reject. `room`: how much
-    the model is shown; `rooms`: others, by their names. `asking_ms`: how long after the first question further ones may begin.
+    `pause`: nobody does, and nothing is looked at. `round_limit`: how many rounds may end in a reject. `token_budget`: how much
+    the model is shown; `token_budgets`: others, by their names. `asking_ms`: how long after the first question further ones may begin.
     `suspension`: what is known of the pause. `no_model`: why there is no model, where there is none.
     """
 
@@ -48,31 +48,31 @@ class Bench(Value):
     model: Model | None = None
     pause: Pause | None = None
     round_limit: int = ROUND_LIMIT
-    room: Room = Room()
-    rooms: Mapping[str, Room] = MappingProxyType({})
-    second: Model | None = None
-    board: bool = False
+    token_budget: TokenBudget = TokenBudget()
+    token_budgets: Mapping[str, TokenBudget] = MappingProxyType({})
+    second_model: Model | None = None
+    is_panel: bool = False
     choices: Mapping[str, Model] = MappingProxyType({})
     asking_ms: int = 600_000
-    suspension: Suspension | None = None
-    no_model: Skipped = Skipped.NO_MODEL
+    suspension: JudgingPause | None = None
+    no_model: ModelSkipReason = ModelSkipReason.NO_MODEL
 
-    def by_code_alone(self, why: Skipped) -> "Bench":
+    def without_model(self, why: ModelSkipReason) -> "JudgeContext":
         """The same bench without a model to ask, since it is not to be asked about this change."""
-        return replace(self, model=None, second=None, board=False, no_model=why)
+        return replace(self, model=None, second_model=None, is_panel=False, no_model=why)
 
-    def chosen_by(self, policy: Policy | None) -> "Bench":
+    def with_chosen_model(self, policy: Policy | None) -> "JudgeContext":
         """The same bench with the model that the repository chose, if it may; else as it is."""
         name = policy.model if policy else None
         chosen = self.choices.get(name) if name and self.model is not None else None
-        return self if chosen is None else replace(self, model=chosen, room=self.room_of(chosen))
+        return self if chosen is None else replace(self, model=chosen, token_budget=self.token_budget_of(chosen))
 
-    def room_of(self, model: Model) -> Room:
+    def token_budget_of(self, model: Model) -> TokenBudget:
         """How much this model is shown: its tokens are as dense as they are, whatever another one's are."""
-        return self.rooms.get(model.name, self.room)
+        return self.token_budgets.get(model.name, self.token_budget)
 
     @property
-    def planned(self) -> JudgeKind:
+    def planned_judge(self) -> JudgeKind:
         """Who is to judge, as far as that is known before."""
         if self.model is None or self.pause is not None or self.threshold <= 0:
             return JudgeKind.HEURISTIC
@@ -83,12 +83,12 @@ class Bench(Value):
         """The allowed tiers and models, as the fingerprint takes them."""
         if self.pause is not None:
             return "nobody"
-        second = f" second={self.second.name}" if self.second else ""
-        board = " board" if self.board else ""
+        second = f" second={self.second_model.name}" if self.second_model else ""
+        board = " board" if self.is_panel else ""
         return f"threshold={self.threshold:g} model={self.model.name if self.model else None}{second}{board}"
 
 
-class Seat(Value):
+class PanelMember(Value):
     """One that is asked. `focus`: a sentence that says what to look at above all; empty where that is everything."""
 
     name: str
@@ -96,7 +96,7 @@ class Seat(Value):
     focus: str = ""
 
 
-class Docket(Value):
+class EvaluationHeader(Value):
     """What is written above every verdict. `parent_eval_id`: the verdict that is judged anew, if one is."""
 
     eval_id: EvalId
@@ -107,7 +107,7 @@ class Docket(Value):
     parent_eval_id: EvalId | None = None
 
 
-class Spent(Value):
+class ReplyCosts(Value):
     """What the replies cost so far. `cost_usd` None: there is one whose price is not known.
 
     `lost_usd`: what questions may have cost on top whose answers never came. `near`: the cap that was almost reached when the
@@ -117,7 +117,7 @@ class Spent(Value):
     tokens: Tokens = Tokens()
     cost_usd: Decimal | None = Decimal(0)
     replies: int = 0
-    near: Level | None = None
+    near: CapLevel | None = None
     lost_usd: Decimal = Decimal(0)
 
     @property
@@ -130,39 +130,39 @@ class Spent(Value):
         """What all of it costs at most."""
         return None if self.cost_usd is None else self.cost_usd + self.lost_usd
 
-    def losing(self, usd: Decimal) -> "Spent":
+    def with_lost(self, usd: Decimal) -> "ReplyCosts":
         return replace(self, lost_usd=self.lost_usd + usd)
 
-    def plus(self, reply: Reply) -> "Spent":
+    def with_reply(self, reply: ModelReply) -> "ReplyCosts":
         known = self.cost_usd is not None and reply.cost_usd is not None
         cost = (self.cost_usd or Decimal(0)) + (reply.cost_usd or Decimal(0)) if known else None
         lost = self.lost_usd + reply.lost_usd
-        return Spent(self.tokens + reply.tokens, cost, self.replies + 1, reply.near, lost)
+        return ReplyCosts(self.tokens + reply.tokens, cost, self.replies + 1, reply.near_cap, lost)
 
 
-class Sitting(Value):
+class JudgingResult(Value):
     """How the verdict came about: what was ruled, what was read, and who was asked at which price.
 
     `answers` are the model's on the conditions that were open, `conditions` how all of them stand after it.
     `exchanges` are the questions with what came of each, `steps` what became of the opinion, and
-    `redactions` what was taken out of the question: all for the audit alone. `voices`: each opinion, where there were several.
+    `redactions` what was taken out of the question: all for the audit alone. `opinions`: each opinion, where there were several.
     """
 
     ruling: Ruling
     coverage: Coverage
     reason: str
-    asked: bool = False
+    is_model_asked: bool = False
     answers: tuple[ConditionAnswer, ...] = ()
     conditions: tuple[ClosingCondition, ...] = ()
-    spent: Spent = Spent()
+    costs: ReplyCosts = ReplyCosts()
     exchanges: tuple[Exchange, ...] = ()
     steps: tuple[Step, ...] = ()
     redactions: "tuple[Redaction, ...]" = ()
-    voices: "tuple[Voice, ...]" = ()
+    opinions: "tuple[PanelOpinion, ...]" = ()
 
 
-class Voice(Value):
+class PanelOpinion(Value):
     """What one of several seats said, as if it had judged alone."""
 
-    seat: Seat
-    sitting: Sitting
+    member: PanelMember
+    result: JudgingResult

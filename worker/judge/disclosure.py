@@ -9,30 +9,30 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.verdict.audit import AuditRecord, audit_json, read_audit
+from worker.domain.verdict.audit import AuditRecord, dump_audit, read_audit
 from worker.domain.verdict.opinion import HeuristicOpinion
-from worker.domain.verdict.verdict import VERDICT, Abstain, Accept, Reject
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
-from worker.dossier.secrets import Redaction, fields
-from worker.judge.llm.fencing import redacted
-from worker.judge.llm.redact import sendable
+from worker.dossier.secrets import Redaction, redacted_fields
+from worker.judge.llm.fencing import redact_text
+from worker.judge.llm.redact import redact_dossier
 
-_NOBODY: Final = HeuristicOpinion(score=0.5, confidence=0.0, reason="nobody was asked")
+_NO_OPINION: Final = HeuristicOpinion(score=0.5, confidence=0.0, reason="nobody was asked")
 
 
 def without_secrets(record: AuditRecord) -> AuditRecord:
     """A record to show: the questions left without secrets, the replies may quote some."""
-    return read_audit(fields.without_secrets(audit_json(record)))
+    return read_audit(redacted_fields.redact_fields(dump_audit(record)))
 
 
 def verdict_without_secrets(verdict: Accept | Reject | Abstain) -> Accept | Reject | Abstain:
     """A verdict to show: it quotes lines as they stand, and the model's own words."""
-    return VERDICT.validate_python(fields.without_secrets(verdict.model_dump(mode="json")))
+    return VERDICT_ADAPTER.validate_python(redacted_fields.redact_fields(verdict.model_dump(mode="json")))
 
 
-def shareable(dossier: Dossier) -> tuple[Dossier, tuple[Redaction, ...]]:
+def make_shareable(dossier: Dossier) -> tuple[Dossier, tuple[Redaction, ...]]:
     """A dossier to give away, and what was taken out of it. Where nothing has to go, it is the same dossier."""
-    sent = sendable(dossier, _NOBODY, ())
+    sent = redact_dossier(dossier, _NO_OPINION, ())
     return _with_clean_paths(_with_broken_diff(sent.dossier, dossier)), sent.redactions
 
 
@@ -40,7 +40,7 @@ def _with_broken_diff(sent: Dossier, dossier: Dossier) -> Dossier:
     """A diff that nobody can read is what may be reported; but of files that are never sent it can't be told apart."""
     if sent.diff or (dossier.policy is not None and dossier.policy.never_send):
         return sent
-    return sent.model_copy(update={"diff": redacted(dossier.diff)})
+    return sent.model_copy(update={"diff": redact_text(dossier.diff)})
 
 
 def _with_clean_paths(dossier: Dossier) -> Dossier:
@@ -48,7 +48,7 @@ def _with_clean_paths(dossier: Dossier) -> Dossier:
     whole = dossier.model_dump_json(exclude_unset=True)
     clean = whole
     for path in sorted(set(_paths(dossier)), key=len, reverse=True):
-        clean = clean.replace(json.dumps(path, ensure_ascii=False)[1:-1], json.dumps(redacted(path))[1:-1])
+        clean = clean.replace(json.dumps(path, ensure_ascii=False)[1:-1], json.dumps(redact_text(path))[1:-1])
     return dossier if clean == whole else Dossier.model_validate_json(clean)
 
 
@@ -59,4 +59,4 @@ def _paths(dossier: Dossier) -> Iterator[str]:
     except DiffError:
         changed = []
     told = [one.path for one in (*(dossier.files or ()), *dossier.files_unread, *dossier.guidance)]
-    return (path for path in (*changed, *told) if redacted(path) != path)
+    return (path for path in (*changed, *told) if redact_text(path) != path)

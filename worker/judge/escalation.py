@@ -11,12 +11,12 @@ from typing import Final
 
 from worker.domain.dossier.dossier import CiState
 from worker.domain.value import Value
-from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
+from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, HeuristicOpinion
 from worker.domain.verdict.verdict import AbstainReason
 from worker.judge.checks.ci_status import CiReport
 
 
-class Skipped(StrEnum):
+class ModelSkipReason(StrEnum):
     """Why no model was asked although nobody was certain."""
 
     CI = "ci"
@@ -34,14 +34,14 @@ class Pause(StrEnum):
     REPOSITORY = "repository"
 
 
-class Matter(Value):
+class EscalationInput(Value):
     """All that the choice depends on."""
 
     ci: CiReport
     opinion: HeuristicOpinion
     threshold: float
     has_model: bool
-    no_model: Skipped = Skipped.NO_MODEL
+    no_model: ModelSkipReason = ModelSkipReason.NO_MODEL
     """Why there is no model, where there is none."""
     lacks_issue: bool = False
     """No issue is linked, and the repository judges nothing without one."""
@@ -55,11 +55,11 @@ class AcceptAsSafe(Value):
     reason: str
 
 
-class Stop(Value):
+class StopJudging(Value):
     """Nobody judges."""
 
     abstain: AbstainReason
-    skipped: Skipped
+    skipped: ModelSkipReason
     reason: str
 
 
@@ -67,88 +67,102 @@ class AskModel(Value):
     reason: str
 
 
-Route = RejectOnFacts | AcceptAsSafe | Stop | AskModel
-Rule = Callable[[Matter], Route | None]
+Route = RejectOnFacts | AcceptAsSafe | StopJudging | AskModel
+EscalationRule = Callable[[EscalationInput], Route | None]
 
 
-def stop_when_ci_failed(matter: Matter) -> Route | None:
+def stop_when_ci_failed(matter: EscalationInput) -> Route | None:
     """Validators first: their report is the feedback."""
     if matter.ci.state is not CiState.FAILURE:
         return None
-    return Stop(AbstainReason.CI_FAILED, Skipped.CI, "CI failed: the model is not asked before it is green")
+    return StopJudging(
+        AbstainReason.CI_FAILED, ModelSkipReason.CI, "CI failed: the model is not asked before it is green"
+    )
 
 
-def stop_while_ci_runs(matter: Matter) -> Route | None:
+def stop_while_ci_runs(matter: EscalationInput) -> Route | None:
     """Nothing accepts before the checks are green on this head."""
     if matter.ci.state is not CiState.PENDING:
         return None
-    return Stop(AbstainReason.CI_PENDING, Skipped.CI, "CI has not finished: the model is not asked before it is green")
+    return StopJudging(
+        AbstainReason.CI_PENDING, ModelSkipReason.CI, "CI has not finished: the model is not asked before it is green"
+    )
 
 
-def stop_without_issue(matter: Matter) -> Route | None:
+def stop_without_issue(matter: EscalationInput) -> Route | None:
     """What is wanted stands nowhere, and the repository wants it to."""
     if not matter.lacks_issue:
         return None
-    return Stop(AbstainReason.NO_CRITERIA, Skipped.ISSUE, "no issue is linked: the model is not asked without one here")
+    return StopJudging(
+        AbstainReason.NO_CRITERIA, ModelSkipReason.ISSUE, "no issue is linked: the model is not asked without one here"
+    )
 
 
-def settle_on_facts(matter: Matter) -> Route | None:
+def reject_on_facts(matter: EscalationInput) -> Route | None:
     """A fact rejects alone; asking could only add words. Where nobody can be asked, it rejects too."""
-    if matter.opinion.facts and (_stands(matter) or not matter.has_model):
-        return RejectOnFacts(_comparison(matter))
+    if matter.opinion.facts and (_is_opinion_sufficient(matter) or not matter.has_model):
+        return RejectOnFacts(_describe_comparison(matter))
     return None
 
 
-def settle_safe_change(matter: Matter) -> Route | None:
+def accept_safe_change(matter: EscalationInput) -> Route | None:
     """A safe change is accepted alone, also where nobody can be asked."""
-    certain = _stands(matter) or (not matter.has_model and matter.opinion.confidence >= CERTAIN)
-    return AcceptAsSafe(_comparison(matter)) if matter.opinion.safe is not None and certain else None
+    certain = _is_opinion_sufficient(matter) or (
+        not matter.has_model and matter.opinion.confidence >= CERTAIN_CONFIDENCE
+    )
+    return AcceptAsSafe(_describe_comparison(matter)) if matter.opinion.safe is not None and certain else None
 
 
-def stop_when_never_asked(matter: Matter) -> Route | None:
+def stop_when_model_disabled(matter: EscalationInput) -> Route | None:
     """A threshold that even an uncertain opinion reaches: the operator wants no model."""
-    if not _stands(matter):
+    if not _is_opinion_sufficient(matter):
         return None
-    return Stop(AbstainReason.UNPROVEN, Skipped.TIER, f"{_comparison(matter)}; the model is never asked at this tier")
+    return StopJudging(
+        AbstainReason.UNPROVEN,
+        ModelSkipReason.TIER,
+        f"{_describe_comparison(matter)}; the model is never asked at this tier",
+    )
 
 
-def stop_without_model(matter: Matter) -> Route | None:
+def stop_without_model(matter: EscalationInput) -> Route | None:
     if matter.has_model:
         return None
-    return Stop(AbstainReason.UNPROVEN, matter.no_model, f"{_comparison(matter)}; {WITHOUT_MODEL[matter.no_model]}")
+    return StopJudging(
+        AbstainReason.UNPROVEN, matter.no_model, f"{_describe_comparison(matter)}; {NO_MODEL_TEXTS[matter.no_model]}"
+    )
 
 
-WITHOUT_MODEL: Final = {
-    Skipped.NO_MODEL: "no model is configured",
-    Skipped.OUTSIDER: "the author has no write access",
-    Skipped.WITHHELD: "no changed file may be sent to a model",
+NO_MODEL_TEXTS: Final = {
+    ModelSkipReason.NO_MODEL: "no model is configured",
+    ModelSkipReason.OUTSIDER: "the author has no write access",
+    ModelSkipReason.WITHHELD: "no changed file may be sent to a model",
 }
 
 
-RULES: Final[tuple[Rule, ...]] = (
+RULES: Final[tuple[EscalationRule, ...]] = (
     stop_when_ci_failed,
     stop_while_ci_runs,
     stop_without_issue,
-    settle_on_facts,
-    settle_safe_change,
-    stop_when_never_asked,
+    reject_on_facts,
+    accept_safe_change,
+    stop_when_model_disabled,
     stop_without_model,
 )
 
 
-def route(matter: Matter) -> Route:
+def choose_route(matter: EscalationInput) -> Route:
     """Choose who answers."""
     answers = (rule(matter) for rule in RULES)
-    return next((answer for answer in answers if answer is not None), AskModel(_comparison(matter)))
+    return next((answer for answer in answers if answer is not None), AskModel(_describe_comparison(matter)))
 
 
-def _stands(matter: Matter) -> bool:
+def _is_opinion_sufficient(matter: EscalationInput) -> bool:
     return matter.opinion.confidence >= matter.threshold
 
 
-def _comparison(matter: Matter) -> str:
+def _describe_comparison(matter: EscalationInput) -> str:
     """`confidence 0.58 < 0.70: AC2 has no matching change`, with as many digits as it takes to be true."""
     confidence, threshold = matter.opinion.confidence, matter.threshold
-    sign = "≥" if _stands(matter) else "<"
+    sign = "≥" if _is_opinion_sufficient(matter) else "<"
     digits = next((n for n in (2, 3, 4, 6) if f"{confidence:.{n}f}" != f"{threshold:.{n}f}"), 2)
     return f"confidence {confidence:.{digits}f} {sign} {threshold:.{digits}f}: {matter.opinion.reason}"

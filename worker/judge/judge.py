@@ -10,39 +10,57 @@ from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.domain.dossier.never_send import is_withheld
 from worker.domain.ids import Fingerprint, eval_id_after, new_eval_id
 from worker.domain.ports import Clock
-from worker.domain.request.judge_request import LAPTOP, JudgeRequest
-from worker.domain.request.pause import Suspension, signals_of
+from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest
+from worker.domain.request.pause import JudgingPause, pause_to_signals
 from worker.domain.value import replace
-from worker.domain.verdict.audit import Heard, Stage, Step
+from worker.domain.verdict.audit import EvaluatedVerdict, Stage, Step
 from worker.domain.verdict.ledger import conditions_of
 from worker.domain.verdict.opinion import HeuristicOpinion
-from worker.domain.verdict.verdict import KINDS, Abstain, AbstainReason, Accept, Coverage, JudgeKind, Reject, Subject
+from worker.domain.verdict.verdict import (
+    VERDICT_MODELS,
+    Abstain,
+    AbstainReason,
+    Accept,
+    Coverage,
+    JudgeKind,
+    Reject,
+    Subject,
+)
 from worker.dossier.diff.parser import Diff, DiffError, diff_of
 from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.coverage import coverage_of
 from worker.judge.checks.evidence import Places
-from worker.judge.context import ALWAYS, Bench, Docket, Sitting, Spent, Voice
-from worker.judge.escalation import AcceptAsSafe, AskModel, Matter, Pause, Route, Skipped, Stop, route
-from worker.judge.rounds.convergence import converge, unsettled
+from worker.judge.context import ALWAYS, EvaluationHeader, JudgeContext, JudgingResult, PanelOpinion, ReplyCosts
+from worker.judge.escalation import (
+    AcceptAsSafe,
+    AskModel,
+    EscalationInput,
+    ModelSkipReason,
+    Pause,
+    Route,
+    StopJudging,
+    choose_route,
+)
+from worker.judge.rounds.convergence import converge, unsettled_conditions
 from worker.judge.rounds.fingerprint import fingerprint
-from worker.judge.rounds.previous_rounds import Standing, round_in, standing_of
+from worker.judge.rounds.previous_rounds import PreviousRounds, read_previous_rounds, round_number
 from worker.judge.rulings import (
-    Hearing,
+    EvidenceBundle,
     Ruling,
     abstain,
-    too_large,
-    without_model,
+    abstain_too_large,
+    rule_without_model,
 )
 from worker.judge.scoring import composite
-from worker.judge.trace import written
-from worker.signals.heuristic_opinion import consider
+from worker.judge.trace import audit_record
+from worker.signals.heuristic_opinion import form_opinion
 
 NOTHING_READ = "no changed file could be read"
 
 
-def docket(request: JudgeRequest, dossier: Dossier, bench: Bench, clock: Clock) -> Docket:
+def create_header(request: JudgeRequest, dossier: Dossier, bench: JudgeContext, clock: Clock) -> EvaluationHeader:
     """Open a docket for this head. The dossier is complete."""
     now = clock.now()
     subject = Subject(
@@ -52,83 +70,93 @@ def docket(request: JudgeRequest, dossier: Dossier, bench: Bench, clock: Clock) 
         number=dossier.pull_request.number,
         head_sha=dossier.pull_request.head_sha,
     )
-    return Docket(
+    return EvaluationHeader(
         eval_id_after(now, (one.eval_id for one in dossier.ledger)),
         subject,
         now,
-        content_of(dossier, bench),
+        fingerprint_of(dossier, bench),
         clock.monotonic_ms,
     )
 
 
-def content_of(dossier: Dossier, bench: Bench) -> Fingerprint:
+def fingerprint_of(dossier: Dossier, bench: JudgeContext) -> Fingerprint:
     """The fingerprint of the dossier under this bench; of a diff that can't be read, its bytes count."""
     try:
-        return fingerprint(dossier, bench.rubric, bench.prompt.version, bench.chosen_by(dossier.policy).judges)
+        return fingerprint(dossier, bench.rubric, bench.prompt.version, bench.with_chosen_model(dossier.policy).judges)
     except DiffError:
         return Fingerprint(f"sha256:{hashlib.sha256(dossier.diff.encode()).hexdigest()}")
 
 
-def judge(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject | Abstain:
+def judge(dossier: Dossier, docket: EvaluationHeader, bench: JudgeContext) -> Accept | Reject | Abstain:
     """Judge a complete dossier. Never raises but for a bug."""
-    return hear(dossier, docket, bench).verdict
+    return judge_with_record(dossier, docket, bench).verdict
 
 
-def hear(dossier: Dossier, docket: Docket, bench: Bench) -> Heard:
+def judge_with_record(dossier: Dossier, docket: EvaluationHeader, bench: JudgeContext) -> EvaluatedVerdict:
     """Judge a complete dossier, and keep the record of how. Never raises but for a bug."""
     started = docket.monotonic_ms()
-    dossier, bench = _with_named_criteria(dossier), bench.chosen_by(dossier.policy)
+    dossier, bench = _with_named_criteria(dossier), bench.with_chosen_model(dossier.policy)
     hearing, sitting = (
-        _paused(dossier, bench.pause, bench.suspension) if bench.pause else _heard(dossier, docket, bench)
+        _abstain_paused(dossier, bench.pause, bench.suspension)
+        if bench.pause
+        else _judge_evidence(dossier, docket, bench)
     )
     verdict = _verdict(hearing, sitting, docket, bench)
     verdict = verdict.model_copy(update={"judge_latency_ms": max(0, docket.monotonic_ms() - started)})
     opinions = tuple(
-        _opinion(hearing, one, replace(docket, parent_eval_id=docket.eval_id), bench) for one in sitting.voices
+        _judge_opinion(hearing, one, replace(docket, parent_eval_id=docket.eval_id), bench) for one in sitting.opinions
     )
-    return Heard(verdict, written(hearing, sitting, verdict, bench), opinions)
+    return EvaluatedVerdict(verdict, audit_record(hearing, sitting, verdict, bench), opinions)
 
 
-def _opinion(hearing: Hearing, voice: Voice, docket: Docket, bench: Bench) -> Heard:
+def _judge_opinion(
+    hearing: EvidenceBundle, voice: PanelOpinion, docket: EvaluationHeader, bench: JudgeContext
+) -> EvaluatedVerdict:
     """One seat's own verdict, as the child of the one that it led to. No earlier round binds it."""
     docket = replace(docket, eval_id=new_eval_id(docket.created_at))
-    room = bench.room_of(voice.seat.model)
-    bench = replace(bench, model=voice.seat.model, second=None, board=False, room=room)
-    ruling = voice.sitting.ruling
-    sitting = replace(voice.sitting, ruling=replace(ruling, signals={**ruling.signals, "opinion_of": voice.seat.name}))
+    room = bench.token_budget_of(voice.member.model)
+    bench = replace(bench, model=voice.member.model, second_model=None, is_panel=False, token_budget=room)
+    ruling = voice.result.ruling
+    sitting = replace(voice.result, ruling=replace(ruling, signals={**ruling.signals, "opinion_of": voice.member.name}))
     verdict = _verdict(hearing, sitting, docket, bench)
-    return Heard(verdict, written(hearing, sitting, verdict, bench))
+    return EvaluatedVerdict(verdict, audit_record(hearing, sitting, verdict, bench))
 
 
-def _heard(dossier: Dossier, docket: Docket, bench: Bench) -> tuple[Hearing, Sitting]:
+def _judge_evidence(
+    dossier: Dossier, docket: EvaluationHeader, bench: JudgeContext
+) -> tuple[EvidenceBundle, JudgingResult]:
     try:
         diff = diff_of(dossier.diff)
     except DiffError as error:
-        hearing = _unread(dossier, "the diff can't be read")
-        return hearing, _unreadable(hearing, str(error))
-    opinion = consider(dossier, bench.rubric)
+        hearing = _unread_evidence(dossier, "the diff can't be read")
+        return hearing, _abstain_unreadable(hearing, str(error))
+    opinion = form_opinion(dossier, bench.rubric)
     places = Places(dossier)
     claims = check_claims(dossier, diff, places, opinion.findings)
-    on_laptop = docket.subject.installation_id == LAPTOP
-    hearing = Hearing(dossier, diff, places, opinion, read_ci(dossier.ci), claims, on_laptop)
-    standing = standing_of(hearing, docket, bench.rubric.id)
-    return hearing, _converged(_sit(hearing, docket, bench, standing), hearing, standing, bench)
+    on_laptop = docket.subject.installation_id == LOCAL_INSTALLATION
+    hearing = EvidenceBundle(dossier, diff, places, opinion, read_ci(dossier.ci), claims, on_laptop)
+    standing = read_previous_rounds(hearing, docket, bench.rubric.id)
+    return hearing, _apply_convergence(_judge_by_route(hearing, docket, bench, standing), hearing, standing, bench)
 
 
-def _converged(sitting: Sitting, hearing: Hearing, standing: Standing, bench: Bench) -> Sitting:
+def _apply_convergence(
+    sitting: JudgingResult, hearing: EvidenceBundle, standing: PreviousRounds, bench: JudgeContext
+) -> JudgingResult:
     """The same sitting, its ruling held against what earlier rounds asked for."""
     held = converge(sitting.ruling, sitting.answers, hearing, standing, bench.round_limit)
-    refused = (Step(stage=Stage.VETOES, outcome="convergence", reason=held.refused),) if held.refused else ()
+    refused = (Step(stage=Stage.VETOES, outcome="convergence", reason=held.refusal),) if held.refusal else ()
     return replace(sitting, ruling=held.ruling, conditions=held.conditions, steps=(*sitting.steps, *refused))
 
 
-def _paused(dossier: Dossier, pause: Pause, suspension: Suspension | None) -> tuple[Hearing, Sitting]:
+def _abstain_paused(
+    dossier: Dossier, pause: Pause, suspension: JudgingPause | None
+) -> tuple[EvidenceBundle, JudgingResult]:
     """Nothing is looked at, not even by code."""
-    hearing = _unread(dossier, "judging is paused")
+    hearing = _unread_evidence(dossier, "judging is paused")
     ruling = abstain(hearing, AbstainReason.PAUSED, texts.paused(pause, suspension))
-    known = signals_of(suspension) if suspension else {}
+    known = pause_to_signals(suspension) if suspension else {}
     ruling = replace(ruling, signals={**ruling.signals, "paused_by": pause.value, **known})
-    return hearing, _nobody(ruling, hearing)
+    return hearing, _result_without_model(ruling, hearing)
 
 
 def _with_named_criteria(dossier: Dossier) -> Dossier:
@@ -144,62 +172,68 @@ def _with_named_criteria(dossier: Dossier) -> Dossier:
     return dossier.model_copy(update={"criteria": tuple(named)})
 
 
-def _unread(dossier: Dossier, reason: str) -> Hearing:
+def _unread_evidence(dossier: Dossier, reason: str) -> EvidenceBundle:
     """A hearing without a diff: nobody knows what changed."""
     nothing = HeuristicOpinion(score=0.5, confidence=0.0, reason=reason)
     bare = dossier.model_copy(update={"diff": ""})
-    return Hearing(dossier, Diff(()), Places(bare), nothing, read_ci(dossier.ci), ())
+    return EvidenceBundle(dossier, Diff(()), Places(bare), nothing, read_ci(dossier.ci), ())
 
 
-def _unreadable(hearing: Hearing, problem: str) -> Sitting:
-    return _nobody(abstain(hearing, AbstainReason.TOO_LARGE, texts.unreadable(problem)), hearing)
+def _abstain_unreadable(hearing: EvidenceBundle, problem: str) -> JudgingResult:
+    return _result_without_model(abstain(hearing, AbstainReason.TOO_LARGE, texts.unreadable(problem)), hearing)
 
 
-def _nobody(ruling: Ruling, hearing: Hearing) -> Sitting:
+def _result_without_model(ruling: Ruling, hearing: EvidenceBundle) -> JudgingResult:
     coverage = Coverage(unread=tuple(file.path for file in hearing.dossier.files or ()))
-    return Sitting(ruling, coverage, hearing.opinion.reason, conditions=conditions_of(hearing.dossier.ledger))
+    return JudgingResult(ruling, coverage, hearing.opinion.reason, conditions=conditions_of(hearing.dossier.ledger))
 
 
-def _sit(hearing: Hearing, docket: Docket, bench: Bench, standing: Standing) -> Sitting:
+def _judge_by_route(
+    hearing: EvidenceBundle, docket: EvaluationHeader, bench: JudgeContext, standing: PreviousRounds
+) -> JudgingResult:
     lacks_issue = hearing.dossier.policy is not None and hearing.dossier.policy.require_issue
     lacks_issue = lacks_issue and not hearing.dossier.issues
-    no_model = Skipped.WITHHELD if bench.model is not None and _is_all_withheld(hearing) else bench.no_model
-    has_model = bench.model is not None and no_model is not Skipped.WITHHELD
-    matter = Matter(hearing.ci, hearing.opinion, bench.threshold, has_model, no_model, lacks_issue)
-    chosen = _with_conditions(route(matter), hearing, standing, bench)
-    is_about_ci = isinstance(chosen, Stop) and chosen.skipped is Skipped.CI
+    no_model = ModelSkipReason.WITHHELD if bench.model is not None and _is_all_withheld(hearing) else bench.no_model
+    has_model = bench.model is not None and no_model is not ModelSkipReason.WITHHELD
+    matter = EscalationInput(hearing.ci, hearing.opinion, bench.threshold, has_model, no_model, lacks_issue)
+    chosen = _with_conditions(choose_route(matter), hearing, standing, bench)
+    is_about_ci = isinstance(chosen, StopJudging) and chosen.skipped is ModelSkipReason.CI
     coverage = coverage_of(hearing.dossier, hearing.diff)
     if coverage.unread and not (coverage.read or coverage.partly or is_about_ci or hearing.opinion.facts):
-        return Sitting(too_large(hearing, coverage), coverage, NOTHING_READ)  # no judge could do better
+        return JudgingResult(abstain_too_large(hearing, coverage), coverage, NOTHING_READ)  # no judge could do better
     if isinstance(chosen, AskModel) and bench.model is not None:
-        from worker.judge.llm.time_limit import in_time  # noqa: PLC0415 - as above
-        from worker.judge.opinions import hear_opinions  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
+        from worker.judge.llm.time_limit import with_time_limit  # noqa: PLC0415 - as above
+        from worker.judge.opinions import ask_models  # noqa: PLC0415 - a tenth of the time of a judging that asks nobody
 
-        timed = in_time(bench, docket.monotonic_ms)
-        return hear_opinions(hearing, docket, timed, timed.model or bench.model, chosen.reason)
+        timed = with_time_limit(bench, docket.monotonic_ms)
+        return ask_models(hearing, docket, timed, timed.model or bench.model, chosen.reason)
     assert not isinstance(chosen, AskModel)  # noqa: S101 - the rules ask only where there is a model
-    return Sitting(without_model(hearing, chosen, coverage), coverage, chosen.reason)
+    return JudgingResult(rule_without_model(hearing, chosen, coverage), coverage, chosen.reason)
 
 
-def _is_all_withheld(hearing: Hearing) -> bool:
+def _is_all_withheld(hearing: EvidenceBundle) -> bool:
     """Whether `never_send` names every changed file, so that a question would show nothing of the change."""
     globs = hearing.dossier.policy.never_send if hearing.dossier.policy else ()
     return bool(globs) and all(is_withheld(file.path, globs) for file in hearing.diff.files)
 
 
-def _with_conditions(chosen: Route, hearing: Hearing, standing: Standing, bench: Bench) -> Route:
+def _with_conditions(chosen: Route, hearing: EvidenceBundle, standing: PreviousRounds, bench: JudgeContext) -> Route:
     """A safe change does not settle what a model asked for in an earlier round: it is asked whether that is done."""
-    left = unsettled(hearing, standing) if isinstance(chosen, AcceptAsSafe) and bench.model is not None else ()
+    left = (
+        unsettled_conditions(hearing, standing) if isinstance(chosen, AcceptAsSafe) and bench.model is not None else ()
+    )
     names = ", ".join(one.id for one in left)
     return AskModel(f"{chosen.reason}; still open: {names}") if left else chosen
 
 
-def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -> Accept | Reject | Abstain:
+def _verdict(
+    hearing: EvidenceBundle, sitting: JudgingResult, docket: EvaluationHeader, bench: JudgeContext
+) -> Accept | Reject | Abstain:
     """The whole verdict; what contradicts itself can't be built."""
-    return KINDS[sitting.ruling.decision].model_validate(
+    return VERDICT_MODELS[sitting.ruling.decision].model_validate(
         {
-            **_ruled(sitting, hearing, bench),
-            **_by_whom(sitting, bench),
+            **_ruling_fields(sitting, hearing, bench),
+            **_judge_fields(sitting, bench),
             "coverage": sitting.coverage,
             "closing_conditions": sitting.conditions,
             "claims": hearing.claims,
@@ -211,30 +245,30 @@ def _verdict(hearing: Hearing, sitting: Sitting, docket: Docket, bench: Bench) -
             "parent_eval_id": docket.parent_eval_id,
             "subject": docket.subject,
             "author_agent": hearing.dossier.pull_request.author_agent,
-            "round": round_in(hearing.dossier, docket.subject.head_sha, docket.fingerprint),
+            "round": round_number(hearing.dossier, docket.subject.head_sha, docket.fingerprint),
             "fingerprint": docket.fingerprint,
             "created_at": docket.created_at,
             "rubric_id": bench.rubric.id,
             "rubric_version": bench.rubric.version,
-            "escalated": sitting.asked,
+            "escalated": sitting.is_model_asked,
             "escalation_reason": sitting.reason,
         }
     )
 
 
-def _choice(hearing: Hearing, bench: Bench) -> dict[str, str]:
+def _refused_choice(hearing: EvidenceBundle, bench: JudgeContext) -> dict[str, str]:
     """The model that the repository would have chosen, where it may not."""
     name = hearing.dossier.policy.model if hearing.dossier.policy else None
     seated = {bench.model.name} if bench.model else {name}
     return {} if name is None or name in seated else {"model_not_allowed": name}
 
 
-def _unheard(spent: Spent) -> dict[str, str]:
+def _lost_cost(spent: ReplyCosts) -> dict[str, str]:
     """The part of the cost that is an upper bound: of questions whose answers never came."""
     return {"unheard_usd": f"{spent.lost_usd:f}"} if spent.lost_usd else {}
 
 
-def _ruled(sitting: Sitting, hearing: Hearing, bench: Bench) -> dict[str, object]:
+def _ruling_fields(sitting: JudgingResult, hearing: EvidenceBundle, bench: JudgeContext) -> dict[str, object]:
     ruling = sitting.ruling
     failure = {} if ruling.ci_failure is None else {"ci_failure": ruling.ci_failure}
     tiers = {"heuristic_score": hearing.opinion.score, "heuristic_confidence": hearing.opinion.confidence}
@@ -255,27 +289,27 @@ def _ruled(sitting: Sitting, hearing: Hearing, bench: Bench) -> dict[str, object
         "signals": {
             **tiers,
             **hearing.opinion.signals,
-            **_choice(hearing, bench),
-            **_unheard(sitting.spent),
+            **_refused_choice(hearing, bench),
+            **_lost_cost(sitting.costs),
             **ruling.signals,
         },
     }
 
 
-def _models(sitting: Sitting) -> str:
+def _models(sitting: JudgingResult) -> str:
     """All that were asked, in that order."""
     return ", ".join(dict.fromkeys(one.model for one in sitting.exchanges if one.model))
 
 
-def _by_whom(sitting: Sitting, bench: Bench) -> dict[str, object]:
+def _judge_fields(sitting: JudgingResult, bench: JudgeContext) -> dict[str, object]:
     """Kind of judge, model and price. A heuristic verdict has none of the latter."""
-    if not sitting.spent.is_owed or bench.model is None:
+    if not sitting.costs.is_owed or bench.model is None:
         return {"judge_kind": JudgeKind.HEURISTIC}
     return {
         "judge_kind": JudgeKind.LLM if bench.threshold > ALWAYS else JudgeKind.HYBRID,
         "judge_model": _models(sitting) or bench.model.name,
-        "judge_cost_usd": sitting.spent.most_usd,
+        "judge_cost_usd": sitting.costs.most_usd,
         "judge_pricing_version": bench.model.pricing_version,
-        "tokens": sitting.spent.tokens,
+        "tokens": sitting.costs.tokens,
         "prompt_version": bench.prompt.version,
     }

@@ -19,10 +19,10 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind, Tokens
 from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import DiffError, diff_of
-from worker.judge.rounds.fingerprint import of_change
+from worker.judge.rounds.fingerprint import change_fingerprint
 
 
-class Published(Value):
+class PublishedCheckRun(Value):
     """Our own check run on the pull request's head. `conclusion`: GitHub's word; None: it is not done."""
 
     check: CheckRunId
@@ -30,15 +30,15 @@ class Published(Value):
     title: str
 
 
-class Member(Value):
+class GroupPullRequest(Value):
     """The pull request that a group tries, as it is now. `published`, `recorded`: of its current head."""
 
     is_closed: bool
-    published: Published | None
+    published: PublishedCheckRun | None
     recorded: LedgerEntry | None
 
 
-class Why(StrEnum):
+class GroupStopReason(StrEnum):
     """Why a group does not pass."""
 
     STRANGE_REF = "strange_ref"
@@ -51,87 +51,90 @@ class Why(StrEnum):
     NOT_SHOWN = "not_shown"
 
 
-class Waits(Value):
+class GroupWaits(Value):
     """Its pull request has no verdict yet."""
 
 
-class Stops(Value):
+class GroupStops(Value):
     """It does not pass. `verdict`: what was decided on the pull request's head, if that is the reason."""
 
-    why: Why
-    published: Published | None = None
+    reason: GroupStopReason
+    published: PublishedCheckRun | None = None
     verdict: Accept | Reject | Abstain | None = None
 
 
-class Passes(Value):
+class GroupPasses(Value):
     """Its pull request passes without a verdict of ours: it is out of scope, observed, paused, or overridden."""
 
     conclusion: Conclusion
-    published: Published
+    published: PublishedCheckRun
 
 
-class Accepted(Value):
+class GroupAccepted(Value):
     """Its pull request is accepted: the group passes if it changes the same, and is judged if it does not."""
 
     accept: Accept
     entry: LedgerEntry
-    published: Published
+    published: PublishedCheckRun
 
 
-Standing = Waits | Stops | Passes | Accepted
+GroupStanding = GroupWaits | GroupStops | GroupPasses | GroupAccepted
 
-BESIDE: Final = {Conclusion.NEUTRAL.value: Conclusion.NEUTRAL, Conclusion.SKIPPED.value: Conclusion.SKIPPED}
+NEUTRAL_CONCLUSIONS: Final = {
+    Conclusion.NEUTRAL.value: Conclusion.NEUTRAL,
+    Conclusion.SKIPPED.value: Conclusion.SKIPPED,
+}
 """What lets a pull request pass though nobody accepted it; its group is told the same."""
 
 
-def standing(member: Member) -> Standing:
+def group_standing(member: GroupPullRequest) -> GroupStanding:
     """What follows for a group from where its pull request stands."""
     published = member.published
     if member.is_closed:
-        return Stops(Why.CLOSED, published)
+        return GroupStops(GroupStopReason.CLOSED, published)
     if published is None or published.conclusion is None:
-        return Waits()
-    if beside := BESIDE.get(published.conclusion):
-        return Passes(beside, published)
+        return GroupWaits()
+    if beside := NEUTRAL_CONCLUSIONS.get(published.conclusion):
+        return GroupPasses(beside, published)
     verdict = member.recorded.verdict if member.recorded else None
     if published.conclusion != Conclusion.SUCCESS.value:
-        return Stops(_why(verdict), published, verdict)
+        return GroupStops(_stop_reason(verdict), published, verdict)
     if member.recorded is None or not isinstance(verdict, Accept):
-        return Stops(Why.UNRECORDED, published)
-    return Accepted(verdict, member.recorded, published)
+        return GroupStops(GroupStopReason.UNRECORDED, published)
+    return GroupAccepted(verdict, member.recorded, published)
 
 
-def _why(verdict: Accept | Reject | Abstain | None) -> Why:
+def _stop_reason(verdict: Accept | Reject | Abstain | None) -> GroupStopReason:
     """Why a check is not green. An accept's may be held by another pull request of the same head."""
     match verdict:
         case Accept():
-            return Why.HELD
+            return GroupStopReason.HELD
         case Reject():
-            return Why.REJECTED
+            return GroupStopReason.REJECTED
         case _:
-            return Why.NOT_JUDGED
+            return GroupStopReason.NOT_JUDGED
 
 
-def newest(entries: tuple[LedgerEntry, ...], head_sha: Sha) -> LedgerEntry | None:
+def newest_entry(entries: tuple[LedgerEntry, ...], head_sha: Sha) -> LedgerEntry | None:
     """The newest verdict on this head. What was judged beside another one decides nothing."""
     own = (one for one in reversed(entries) if one.head_sha == head_sha and one.verdict.parent_eval_id is None)
     return next(own, None)
 
 
-def answered(entries: tuple[LedgerEntry, ...], group: MergeGroup, parent: LedgerEntry) -> LedgerEntry | None:
+def find_answer(entries: tuple[LedgerEntry, ...], group: MergeGroup, parent: LedgerEntry) -> LedgerEntry | None:
     """What is on record for this very group already, made from the verdict that its pull request has now."""
     own = (one for one in reversed(entries) if one.verdict.parent_eval_id == parent.eval_id)
-    return next((one for one in own if is_of(group, one)), None)
+    return next((one for one in own if is_entry_of(group, one)), None)
 
 
-def is_of(group: MergeGroup, entry: LedgerEntry) -> bool:
+def is_entry_of(group: MergeGroup, entry: LedgerEntry) -> bool:
     """Whether this is of this very group. That nobody judged it counts only where it was said since somebody asked."""
     verdict = entry.verdict
     is_groups = verdict.subject.kind is SubjectKind.MERGE_GROUP and verdict.subject.head_sha == group.head_sha
     return is_groups and (not isinstance(verdict, Abstain) or entry.created_at >= group.at)
 
 
-def carried_over(accept: Accept, group_sha: Sha, eval_id: EvalId, at: datetime) -> Accept:
+def carry_over_accept(accept: Accept, group_sha: Sha, eval_id: EvalId, at: datetime) -> Accept:
     """The accept of a pull request, for a group that changes the same: the child of that verdict. It costs nothing.
 
     Its pointers stay where they were checked, and say so: the base branch may have moved the lines.
@@ -162,7 +165,7 @@ def is_same_change(diff: str, entry: LedgerEntry, recorded: Dossier | None) -> b
     try:
         change = diff_of(diff)
         if recorded is not None:
-            return of_change(change) == of_change(diff_of(recorded.diff))
+            return change_fingerprint(change) == change_fingerprint(diff_of(recorded.diff))
     except DiffError:
         return False
     hashes = hash_changed_lines(change)

@@ -8,50 +8,59 @@ read; nothing that went wrong with the model is a reject or a pass.
 from itertools import count
 from typing import assert_never
 
-from worker.domain.ports import Model, Reply
+from worker.domain.ports import Model, ModelReply
 from worker.domain.value import replace
 from worker.domain.verdict.opinion import Breakdown, Leaning, ModelOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import AbstainReason, Coverage, EvidencePointer
 from worker.dossier.diff.parser import diff_of
 from worker.judge import texts
-from worker.judge.budget_rulings import nearly_used_up, throttled
+from worker.judge.budget_rulings import cap_signals, rule_without_budget
 from worker.judge.checks.claims import claimed_ids
-from worker.judge.checks.coverage import coverage_of, misses_unread
+from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
 from worker.judge.checks.evidence import Places
-from worker.judge.context import Bench, Docket, Seat, Sitting
-from worker.judge.llm.client import Answered, Read, ReplyInvalid, Throttled, Unreachable, consult
+from worker.judge.context import EvaluationHeader, JudgeContext, JudgingResult, PanelMember
+from worker.judge.llm.client import (
+    AnsweredConsultation,
+    InvalidConsultation,
+    ReplyReader,
+    ThrottledConsultation,
+    UnreachableConsultation,
+    consult_model,
+)
 from worker.judge.llm.fencing import shown_path
-from worker.judge.llm.history import correction
-from worker.judge.llm.prompt import Material, Question, ask_about
-from worker.judge.llm.prompt_budget import Room
+from worker.judge.llm.history import correction_text
+from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
+from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
-from worker.judge.llm.reply_limits import MANY_FILES
-from worker.judge.llm.reply_schema import Asked
-from worker.judge.rounds.calibration import first_scores, progress
-from worker.judge.rounds.convergence import refusal_of
-from worker.judge.rounds.previous_rounds import standing_of
-from worker.judge.rulings import Hearing, Ruling, Signals, abstain, reject_on_facts, too_large
-from worker.judge.trace import after_reading
-from worker.judge.vetoes import question_of, vetoed
+from worker.judge.llm.reply_limits import WIDE_CHANGE_FILES
+from worker.judge.llm.reply_schema import ReplyRequirements
+from worker.judge.rounds.calibration import calibration_signals, first_scores
+from worker.judge.rounds.convergence import find_refusal
+from worker.judge.rounds.previous_rounds import read_previous_rounds
+from worker.judge.rulings import EvidenceBundle, Ruling, RulingSignals, abstain, abstain_too_large, reject_on_facts
+from worker.judge.trace import opinion_steps
+from worker.judge.vetoes import apply_vetoes, find_question
 
 
-def ask(hearing: Hearing, docket: Docket, bench: Bench, seat: Seat, reason: str) -> Sitting:
+def ask_model(
+    hearing: EvidenceBundle, docket: EvaluationHeader, bench: JudgeContext, seat: PanelMember, reason: str
+) -> JudgingResult:
     """Ask one model, and hold what follows; *reason* says why it is asked."""
-    standing = standing_of(hearing, docket, bench.rubric.id)
-    material = Material(hearing.dossier, hearing.diff, hearing.opinion, hearing.claims, hearing.ci, standing)
-    question = ask_about(material, bench.rubric, bench.prompt, docket.eval_id, _room(bench, seat))
+    standing = read_previous_rounds(hearing, docket, bench.rubric.id)
+    material = PromptInput(hearing.dossier, hearing.diff, hearing.opinion, hearing.claims, hearing.ci, standing)
+    question = build_question(material, bench.rubric, bench.prompt, docket.eval_id, _token_budget(bench, seat))
     if question is None:
-        return _too_long(hearing, reason)
-    return _consult(hearing, _focused(question, seat.focus), bench, seat.model, reason)
+        return _abstain_too_long(hearing, reason)
+    return _consult(hearing, _with_focus(question, seat.focus), bench, seat.model, reason)
 
 
-def _room(bench: Bench, seat: Seat) -> Room:
-    room = bench.room_of(seat.model)
+def _token_budget(bench: JudgeContext, seat: PanelMember) -> TokenBudget:
+    room = bench.token_budget_of(seat.model)
     return replace(room, question_bytes=room.question_bytes - len(seat.focus.encode()))
 
 
-def _focused(question: Question, focus: str) -> Question:
+def _with_focus(question: PromptQuestion, focus: str) -> PromptQuestion:
     """The focus is told last, so that all before it is the same for every seat, and cached."""
     if not focus:
         return question
@@ -59,106 +68,116 @@ def _focused(question: Question, focus: str) -> Question:
     return replace(question, prompt=replace(question.prompt, turns=(*before, f"{last}\n\n{focus}")))
 
 
-def _too_long(hearing: Hearing, reason: str) -> Sitting:
+def _abstain_too_long(hearing: EvidenceBundle, reason: str) -> JudgingResult:
     coverage = coverage_of(hearing.dossier, hearing.diff, hidden=[file.path for file in hearing.diff.files])
     if hearing.opinion.facts:
-        return Sitting(reject_on_facts(hearing), coverage, f"{reason}; the question does not fit any model")
+        return JudgingResult(reject_on_facts(hearing), coverage, f"{reason}; the question does not fit any model")
     ruling = abstain(hearing, AbstainReason.TOO_LARGE, texts.too_long())
-    return Sitting(ruling, coverage, f"{reason}; the question does not fit any model")
+    return JudgingResult(ruling, coverage, f"{reason}; the question does not fit any model")
 
 
-def _consult(hearing: Hearing, question: Question, bench: Bench, model: Model, reason: str) -> Sitting:
-    consultation = consult(model, question.prompt, _reading(hearing, question, _asked(hearing, question, bench.rubric)))
-    if isinstance(consultation, Throttled):
-        return replace(throttled(hearing, consultation, reason), redactions=question.redactions)
-    ruling = _with_model(hearing, consultation, question.coverage)
-    _, first = first_scores(hearing.dossier, question.standing)
-    moves = progress(ruling.scores, first)
-    ruling = replace(ruling, signals={**ruling.signals, **nearly_used_up(consultation.spent.near), **moves})
-    opinion = consultation.opinion if isinstance(consultation, Answered) else None
-    return Sitting(
+def _consult(
+    hearing: EvidenceBundle, question: PromptQuestion, bench: JudgeContext, model: Model, reason: str
+) -> JudgingResult:
+    consultation = consult_model(
+        model, question.prompt, _reader_of(hearing, question, _requirements(hearing, question, bench.rubric))
+    )
+    if isinstance(consultation, ThrottledConsultation):
+        return replace(rule_without_budget(hearing, consultation, reason), redactions=question.redactions)
+    ruling = _rule_with_model(hearing, consultation, question.coverage)
+    _, first = first_scores(hearing.dossier, question.previous_rounds)
+    moves = calibration_signals(ruling.scores, first)
+    ruling = replace(ruling, signals={**ruling.signals, **cap_signals(consultation.costs.near), **moves})
+    opinion = consultation.opinion if isinstance(consultation, AnsweredConsultation) else None
+    return JudgingResult(
         ruling,
         question.coverage,
         reason,
-        asked=True,
+        is_model_asked=True,
         answers=opinion.conditions if opinion else (),
-        spent=consultation.spent,
+        costs=consultation.costs,
         exchanges=consultation.exchanges,
-        steps=after_reading(opinion, ruling),
+        steps=opinion_steps(opinion, ruling),
         redactions=question.redactions,
     )
 
 
-def _reading(hearing: Hearing, question: Question, asked: Asked) -> Read:
+def _reader_of(hearing: EvidenceBundle, question: PromptQuestion, asked: ReplyRequirements) -> ReplyReader:
     """Read the replies; the first is asked for again where what it says could not stand, for all that is well-formed."""
     number = count()
 
-    def read(reply: Reply) -> ModelOpinion | ReplyError:
+    def read(reply: ModelReply) -> ModelOpinion | ReplyError:
         attempt = Attempt.LAST if next(number) else Attempt.FIRST
         opinion = read_reply(reply, asked, attempt)
         if attempt is Attempt.LAST or isinstance(opinion, ReplyError):
             return opinion
-        if doubt := question_of(opinion, hearing, question.questions):
+        if doubt := find_question(opinion, hearing, question.questions):
             return ReplyError(ReplyFault.EVIDENCE, (doubt,))
-        ruling = _by_opinion(opinion, question.coverage)
-        refusal = refusal_of(ruling, opinion.conditions, hearing, question.standing)
+        ruling = _rule_by_opinion(opinion, question.coverage)
+        refusal = find_refusal(ruling, opinion.conditions, hearing, question.previous_rounds)
         if refusal is None:
             return opinion
-        return ReplyError(ReplyFault.CONVERGENCE, (correction(refusal, question.standing),))
+        return ReplyError(ReplyFault.CONVERGENCE, (correction_text(refusal, question.previous_rounds),))
 
     return read
 
 
-def _asked(hearing: Hearing, question: Question, rubric: Rubric) -> Asked:
+def _requirements(hearing: EvidenceBundle, question: PromptQuestion, rubric: Rubric) -> ReplyRequirements:
     """What a reply is held against: the change as it was sent, so that no correction quotes what was kept back."""
-    places, changed = Places(question.sent), diff_of(question.sent.diff).files
+    places, changed = Places(question.sent_dossier), diff_of(question.sent_dossier.diff).files
     opaque = (
         file.path
         for file in changed
-        if file.is_binary or file.is_submodule or file.is_symlink or not (file.added or file.removed)
+        if file.is_binary or file.is_submodule or file.is_symlink or not (file.added_lines or file.removed_lines)
     )
-    return Asked(
+    return ReplyRequirements(
         criteria=hearing.criteria,
         rubric=rubric,
         places=places,
-        claimed=claimed_ids(hearing.dossier.case, hearing.criteria),
+        claimed_ids=claimed_ids(hearing.dossier.case, hearing.criteria),
         paths={shown_path(path): path for path in places.paths},
-        bare=frozenset(opaque),
+        bare_names=frozenset(opaque),
         conditions=question.conditions,
-        is_wide=len({file.path for file in changed}) >= MANY_FILES,
+        is_wide=len({file.path for file in changed}) >= WIDE_CHANGE_FILES,
     )
 
 
-def _with_model(hearing: Hearing, consultation: Answered | ReplyInvalid | Unreachable, coverage: Coverage) -> Ruling:
+def _rule_with_model(
+    hearing: EvidenceBundle,
+    consultation: AnsweredConsultation | InvalidConsultation | UnreachableConsultation,
+    coverage: Coverage,
+) -> Ruling:
     """What the model said, joined with what the heuristic tier knows."""
     if hearing.opinion.facts:
-        return _joined_with_facts(hearing, consultation)
+        return _rule_with_facts(hearing, consultation)
     match consultation:
-        case Answered(opinion=opinion) if opinion.breakdown is Breakdown.INFRASTRUCTURE:
-            return _run_again(hearing, opinion)
-        case Answered(opinion=opinion):
-            return vetoed(_by_opinion(opinion, coverage), opinion, hearing)
-        case ReplyInvalid(errors=errors):
-            return _not_usable(hearing, errors[-1], coverage)
-        case Unreachable(reason=reason):
+        case AnsweredConsultation(opinion=opinion) if opinion.breakdown is Breakdown.INFRASTRUCTURE:
+            return _rule_run_again(hearing, opinion)
+        case AnsweredConsultation(opinion=opinion):
+            return apply_vetoes(_rule_by_opinion(opinion, coverage), opinion, hearing)
+        case InvalidConsultation(errors=errors):
+            return _rule_unusable(hearing, errors[-1], coverage)
+        case UnreachableConsultation(reason=reason):
             return abstain(hearing, AbstainReason.JUDGE_UNAVAILABLE, texts.judge_unavailable(reason))
         case _:
             assert_never(consultation)
 
 
-def _not_usable(hearing: Hearing, error: ReplyError, coverage: Coverage) -> Ruling:
+def _rule_unusable(hearing: EvidenceBundle, error: ReplyError, coverage: Coverage) -> Ruling:
     """No reply could be used. Where not everything could be read, that is what stands in the way of a better one."""
     if error.fault is ReplyFault.TOO_LONG:
         return abstain(hearing, AbstainReason.TOO_LARGE, texts.too_long())
     ruling = abstain(hearing, AbstainReason.REPLY_INVALID, texts.reply_invalid(error.problems[0]))
-    ruling = ruling if coverage.is_complete else too_large(hearing, coverage)
+    ruling = ruling if coverage.is_complete else abstain_too_large(hearing, coverage)
     return replace(ruling, signals={"parse_failed": True})
 
 
-def _joined_with_facts(hearing: Hearing, consultation: Answered | ReplyInvalid | Unreachable) -> Ruling:
+def _rule_with_facts(
+    hearing: EvidenceBundle, consultation: AnsweredConsultation | InvalidConsultation | UnreachableConsultation
+) -> Ruling:
     """Facts reject. A model that rejects for the same reason words it better and adds what it saw."""
     ruling = reject_on_facts(hearing)
-    if not isinstance(consultation, Answered):
+    if not isinstance(consultation, AnsweredConsultation):
         return ruling
     opinion = consultation.opinion
     agrees = opinion.decision is Leaning.REJECT and opinion.category is ruling.category
@@ -175,41 +194,41 @@ def _joined_with_facts(hearing: Hearing, consultation: Answered | ReplyInvalid |
     )
 
 
-def _run_again(hearing: Hearing, opinion: ModelOpinion) -> Ruling:
+def _rule_run_again(hearing: EvidenceBundle, opinion: ModelOpinion) -> Ruling:
     """What the evidence comes from is suspected: it is to be repeated, and nothing is scored."""
     ruling = abstain(hearing, AbstainReason.NEEDS_HUMAN, texts.run_again(opinion.concern, opinion.next_step))
     said = {"model_decision": opinion.decision.value, "breakdown": opinion.breakdown.value}
     return replace(ruling, confidence=opinion.confidence, evidence=opinion.evidence, signals=said)
 
 
-def _by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:
+def _rule_by_opinion(opinion: ModelOpinion, coverage: Coverage) -> Ruling:
     match opinion.decision:
         case Leaning.ACCEPT if not coverage.is_complete:
             unread = texts.too_large([*coverage.unread, *coverage.partly])
-            return _undecided(opinion, AbstainReason.TOO_LARGE, unread)
+            return _rule_undecided(opinion, AbstainReason.TOO_LARGE, unread)
         case Leaning.ACCEPT:
-            return _of_model(opinion, evidence=opinion.evidence or _first_of_each(opinion))
+            return _model_ruling(opinion, evidence=opinion.evidence or _first_places(opinion))
         case Leaning.REJECT if not coverage.is_complete and (
-            not opinion.evidence or misses_unread(f"{opinion.concern}\n{opinion.next_step}", coverage)
+            not opinion.evidence or mentions_unread_as_missing(f"{opinion.concern}\n{opinion.next_step}", coverage)
         ):
             # what is missed may stand in what was not shown
             unread = texts.too_large([*coverage.unread, *coverage.partly])
-            return _undecided(opinion, AbstainReason.TOO_LARGE, unread)
+            return _rule_undecided(opinion, AbstainReason.TOO_LARGE, unread)
         case Leaning.REJECT:
-            return _of_model(opinion, evidence=opinion.evidence)
+            return _model_ruling(opinion, evidence=opinion.evidence)
         case Leaning.CANNOT_TELL:
-            return _undecided(
+            return _rule_undecided(
                 opinion, AbstainReason.NEEDS_HUMAN, (opinion.concern, texts.cannot_tell(opinion.next_step))
             )
         case _:
             assert_never(opinion.decision)
 
 
-def _first_of_each(opinion: ModelOpinion) -> tuple[EvidencePointer, ...]:
+def _first_places(opinion: ModelOpinion) -> tuple[EvidencePointer, ...]:
     return tuple(dict.fromkeys(one.evidence[0] for one in opinion.criteria if one.evidence))
 
 
-def _of_model(opinion: ModelOpinion, evidence: tuple[EvidencePointer, ...]) -> Ruling:
+def _model_ruling(opinion: ModelOpinion, evidence: tuple[EvidencePointer, ...]) -> Ruling:
     return Ruling(
         concern=opinion.concern,
         next_step=opinion.next_step,
@@ -219,11 +238,11 @@ def _of_model(opinion: ModelOpinion, evidence: tuple[EvidencePointer, ...]) -> R
         evidence=evidence,
         criteria=opinion.criteria,
         scores=opinion.scores,
-        signals=_direction(opinion),
+        signals=_direction_signals(opinion),
     )
 
 
-def _direction(opinion: ModelOpinion) -> Signals:
+def _direction_signals(opinion: ModelOpinion) -> RulingSignals:
     """What a reject of a change over many files says to build on, and what to move."""
     if opinion.decision is not Leaning.REJECT:
         return {}
@@ -231,9 +250,9 @@ def _direction(opinion: ModelOpinion) -> Signals:
     return {name: text for name, text in said.items() if text}
 
 
-def _undecided(opinion: ModelOpinion, reason: AbstainReason, said: tuple[str, str]) -> Ruling:
+def _rule_undecided(opinion: ModelOpinion, reason: AbstainReason, texts: tuple[str, str]) -> Ruling:
     """The model's scores and places stay on record; they decide nothing."""
-    concern, next_step = said
+    concern, next_step = texts
     return Ruling(
         concern=concern,
         next_step=next_step,

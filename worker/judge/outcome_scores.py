@@ -13,22 +13,22 @@ from typing import Any, Final
 
 from worker.domain.ids import EvalId, eval_id_after
 from worker.domain.value import Value
-from worker.domain.verdict.aftermath import PullRequestRubric
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcome_rubric import PullRequestRubric
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, Strength
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind
 
-MIDDLE: Final = 0.5
+MIDDLE_SCORE: Final = 0.5
 MOST_CHILDREN: Final = 50
 WEAKEST_FIRST: Final = (Strength.LIFECYCLE, Strength.IMPLICIT, Strength.EXPLICIT)
 
 
-class Weighed(Value):
+class OutcomeScore(Value):
     """A score, how sure it is, and what each strength of outcomes said: where it moved the score to."""
 
     score: float
     confidence: float
-    said: Mapping[Strength, float]
+    targets: Mapping[Strength, float]
 
 
 def submissions_of(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
@@ -48,19 +48,21 @@ def next_eval_id(now: datetime, entries: Sequence[LedgerEntry]) -> EvalId:
     return eval_id_after(now, (entry.eval_id for entry in entries))
 
 
-def weigh(entries: Sequence[LedgerEntry], outcomes: Sequence[Outcome], rubric: PullRequestRubric) -> Weighed:
+def score_pull_request(
+    entries: Sequence[LedgerEntry], outcomes: Sequence[Outcome], rubric: PullRequestRubric
+) -> OutcomeScore:
     """Score a pull request by all that is on record of it: at least one submission."""
     submissions = submissions_of(entries)
     last, scores = submissions[-1].verdict, [one.verdict.score for one in submissions]
     score = rubric.last * last.score + (1 - rubric.last) * fmean(scores)
-    said = _said(entries, outcomes, rubric)
+    said = _targets(entries, outcomes, rubric)
     for strength in WEAKEST_FIRST:
         if strength in said:
             score += rubric.pull[strength] * (said[strength] - score)
-    return Weighed(round(score, 4), round(_confidence(last.confidence, said, rubric), 4), said)
+    return OutcomeScore(round(score, 4), round(_confidence(last.confidence, said, rubric), 4), said)
 
 
-def _said(
+def _targets(
     entries: Sequence[LedgerEntry], outcomes: Sequence[Outcome], rubric: PullRequestRubric
 ) -> dict[Strength, float]:
     """Where outcomes of each strength move the score: as the pull request stands now, to the worst sign, to the mean.
@@ -75,11 +77,11 @@ def _said(
             found.setdefault(one.strength, []).append(target)
         elif one.kind is OutcomeKind.REOPENED:
             found.pop(Strength.LIFECYCLE, None)
-    taken = {Strength.LIFECYCLE: _last, Strength.IMPLICIT: min, Strength.EXPLICIT: fmean}
+    taken = {Strength.LIFECYCLE: _last_target, Strength.IMPLICIT: min, Strength.EXPLICIT: fmean}
     return {strength: taken[strength](targets) for strength, targets in found.items()}
 
 
-def _last(targets: list[float]) -> float:
+def _last_target(targets: list[float]) -> float:
     return targets[-1]
 
 
@@ -94,11 +96,11 @@ def _target(
     return 1.0 if isinstance(verdict, Accept) == (outcome.kind is OutcomeKind.HELPFUL) else 0.0
 
 
-def _confidence(last: float, said: Mapping[Strength, float], rubric: PullRequestRubric) -> float:
-    if not said:
+def _confidence(last: float, targets: Mapping[Strength, float], rubric: PullRequestRubric) -> float:
+    if not targets:
         return min(last, rubric.without_outcomes)
-    sure = max(rubric.confidence[strength] for strength in said)
-    sides = {target >= MIDDLE for target in said.values()}
+    sure = max(rubric.confidence[strength] for strength in targets)
+    sides = {target >= MIDDLE_SCORE for target in targets.values()}
     return sure * rubric.contradicted if len(sides) > 1 else sure
 
 
@@ -111,7 +113,7 @@ def pull_request_verdict(
 ) -> Accept | Reject | Abstain:
     """The verdict on the whole, beside that on the last submission, which is its parent."""
     submissions = submissions_of(entries)
-    last, weighed = submissions[-1].verdict, weigh(entries, outcomes, rubric)
+    last, weighed = submissions[-1].verdict, score_pull_request(entries, outcomes, rubric)
     fields: dict[str, Any] = {
         **_fields(last, rubric),
         "eval_id": eval_id,
@@ -121,20 +123,20 @@ def pull_request_verdict(
         "signals": _signals(submissions, outcomes, weighed),
     }
     match last:
-        case Accept() if weighed.score >= MIDDLE:
+        case Accept() if weighed.score >= MIDDLE_SCORE:
             fields |= {"coverage": last.coverage, "criteria": last.criteria, "evidence": last.evidence}
             return Accept(**fields, concern=last.concern)
-        case Reject() if weighed.score < MIDDLE:
+        case Reject() if weighed.score < MIDDLE_SCORE:
             fields |= {"criteria": last.criteria, "evidence": last.evidence, "next_step": last.next_step}
             return Reject(**fields, category=last.category, concern=last.concern)
         case Abstain():
             fields |= {"abstain_reason": last.abstain_reason, "next_step": last.next_step}
             return Abstain(**fields, concern=last.concern)
         case _:
-            return _contradicted(last, outcomes, fields)
+            return _abstain_contradicted(last, outcomes, fields)
 
 
-def _contradicted(last: Accept | Reject, outcomes: Sequence[Outcome], fields: dict[str, Any]) -> Abstain:
+def _abstain_contradicted(last: Accept | Reject, outcomes: Sequence[Outcome], fields: dict[str, Any]) -> Abstain:
     done = ", ".join(dict.fromkeys(one.kind.value.replace("_", " ") for one in outcomes)) or "earlier submissions"
     return Abstain(
         **fields,
@@ -159,10 +161,12 @@ def _fields(last: Accept | Reject | Abstain, rubric: PullRequestRubric) -> dict[
     }
 
 
-def _signals(submissions: Sequence[LedgerEntry], outcomes: Sequence[Outcome], weighed: Weighed) -> dict[str, object]:
+def _signals(
+    submissions: Sequence[LedgerEntry], outcomes: Sequence[Outcome], weighed: OutcomeScore
+) -> dict[str, object]:
     scores = [one.verdict.score for one in submissions]
     counts = Counter(one.kind for one in outcomes)
-    strongest = next((one for one in Strength if one in weighed.said), None)
+    strongest = next((one for one in Strength if one in weighed.targets), None)
     return {
         "child_eval_ids": tuple(one.eval_id for one in submissions[-MOST_CHILDREN:]),
         "submissions": len(submissions),
@@ -172,6 +176,6 @@ def _signals(submissions: Sequence[LedgerEntry], outcomes: Sequence[Outcome], we
         "least_score": round(min(scores), 4),
         "outcomes": len(outcomes),
         **{f"outcome_{kind.value}": counts[kind] for kind in OutcomeKind if counts[kind]},
-        **{f"said_{strength.value}": round(target, 4) for strength, target in weighed.said.items()},
+        **{f"said_{strength.value}": round(target, 4) for strength, target in weighed.targets.items()},
         "strongest": strongest and strongest.value,
     }

@@ -15,8 +15,8 @@ from typing import Final
 from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Category
 from worker.judge import texts
-from worker.judge.accord import Accord, Joined, leaning, was_had
-from worker.judge.rulings import Ruling, left_to_a_person
+from worker.judge.panel_ruling import PanelAgreement, PanelRuling, intended_decision, is_model_ruling
+from worker.judge.rulings import Ruling, leave_to_person
 
 
 class Lens(StrEnum):
@@ -27,7 +27,7 @@ class Lens(StrEnum):
     SCOPE = "scope"
 
 
-OWN: Final[Mapping[Lens, frozenset[Category]]] = MappingProxyType(
+LENS_CATEGORIES: Final[Mapping[Lens, frozenset[Category]]] = MappingProxyType(
     {
         Lens.CORRECTNESS: frozenset({Category.ACCEPTANCE_GAP, Category.TESTS_PASS_BUT_WRONG, Category.HALF_FINISHED}),
         Lens.TESTS: frozenset({Category.WEAK_TEST}),
@@ -45,43 +45,49 @@ FOCUS: Final[Mapping[Lens, str]] = MappingProxyType(
 )
 
 
-class Seen(Value):
+class LensRuling(Value):
     """What was ruled through a lens."""
 
     lens: Lens
     ruling: Ruling
 
 
-def rule_of_board(seen: Sequence[Seen]) -> Joined:
+def rule_of_panel(seen: Sequence[LensRuling]) -> PanelRuling:
     """Rule together."""
     rejecting = [one for one in seen if one.ruling.decision == "reject"]
-    own = [one for one in rejecting if one.ruling.category in OWN[one.lens]]
+    own = [one for one in rejecting if one.ruling.category in LENS_CATEGORIES[one.lens]]
     if own or len(rejecting) > 1:
-        return _rejected((own or rejecting)[0], rejecting, seen)
-    missing = [one for one in seen if not was_had(one.ruling)]
+        return _join_rejects((own or rejecting)[0], rejecting, seen)
+    missing = [one for one in seen if not is_model_ruling(one.ruling)]
     doubting = [one for one in seen if one.ruling.decision != "accept"]
     if absent := [one for one in missing if one in doubting] or (not doubting and missing):
-        return Joined(absent[0].ruling, seen.index(absent[0]), Accord.ALONE)
+        return PanelRuling(absent[0].ruling, seen.index(absent[0]), PanelAgreement.ALONE)
     if not doubting:
-        return _accepted(seen)
+        return _join_accepts(seen)
     speaker = (rejecting or doubting)[0]
     if len(doubting) == len(seen) and not rejecting:
-        return Joined(speaker.ruling, seen.index(speaker), Accord.AGREE)
-    said = texts.opinions_differ([(one.lens.value, leaning(one.ruling), one.ruling.concern) for one in seen])
-    return Joined(left_to_a_person(speaker.ruling, said, leaning(speaker.ruling)), seen.index(speaker), Accord.DIFFER)
+        return PanelRuling(speaker.ruling, seen.index(speaker), PanelAgreement.AGREE)
+    said = texts.opinions_differ([(one.lens.value, intended_decision(one.ruling), one.ruling.concern) for one in seen])
+    return PanelRuling(
+        leave_to_person(speaker.ruling, said, intended_decision(speaker.ruling)),
+        seen.index(speaker),
+        PanelAgreement.DIFFER,
+    )
 
 
-def _rejected(speaker: Seen, rejecting: Sequence[Seen], seen: Sequence[Seen]) -> Joined:
+def _join_rejects(speaker: LensRuling, rejecting: Sequence[LensRuling], seen: Sequence[LensRuling]) -> PanelRuling:
     """The first that rejects speaks, with the places of all that do."""
     places = dict.fromkeys(place for one in (speaker, *rejecting) for place in one.ruling.evidence)
     confidence = speaker.ruling.confidence * (len(rejecting) / len(seen))
     ruling = replace(speaker.ruling, evidence=tuple(places), confidence=confidence)
-    return Joined(ruling, seen.index(speaker), Accord.AGREE if len(rejecting) == len(seen) else Accord.DIFFER)
+    return PanelRuling(
+        ruling, seen.index(speaker), PanelAgreement.AGREE if len(rejecting) == len(seen) else PanelAgreement.DIFFER
+    )
 
 
-def _accepted(seen: Sequence[Seen]) -> Joined:
+def _join_accepts(seen: Sequence[LensRuling]) -> PanelRuling:
     speaker = min(seen, key=lambda one: one.ruling.score)
     places = dict.fromkeys(place for one in (speaker, *seen) for place in one.ruling.evidence)
     confidence = min(one.ruling.confidence for one in seen)
     ruling = replace(speaker.ruling, evidence=tuple(places), confidence=confidence)
-    return Joined(ruling, seen.index(speaker), Accord.AGREE)
+    return PanelRuling(ruling, seen.index(speaker), PanelAgreement.AGREE)

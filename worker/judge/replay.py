@@ -9,49 +9,51 @@ from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import eval_id_after
-from worker.domain.ports import Clock, Prompt, Reply, StopReason
-from worker.domain.request.pause import suspension_of
-from worker.domain.verdict.audit import AuditRecord, Exchange, Law, Replay
-from worker.domain.verdict.budget import Cap, Level
+from worker.domain.ports import Clock, ModelReply, Prompt, StopReason
+from worker.domain.request.pause import pause_from_signals
+from worker.domain.verdict.audit import AuditRecord, Exchange, JudgeSettings, Replay
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.context import Bench, Docket
+from worker.judge.context import EvaluationHeader, JudgeContext
 from worker.judge.escalation import Pause
-from worker.judge.judge import content_of, hear
-from worker.judge.llm.prompt_budget import Room
+from worker.judge.judge import fingerprint_of, judge_with_record
+from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.rubric import PromptText
 from worker.judge.trace import first_difference
 
-DECIDED: Final = (
+DECIDED_FIELDS: Final = (
     "decision", "category", "abstain_reason", "throttled_reason", "evidence", "criteria", "scores", "composite", "score",
     "closing_conditions",
 )  # fmt: skip
 """What a verdict decides. Its words may be worded anew."""
 
 
-class Recording:
+class RecordedModel:
     """A Model that says again what was said, in order, and fails again where it failed.
 
     All seats of a court share what was *said*: they were asked one after the other.
     """
 
-    def __init__(self, name: str, pricing_version: str | None, said: Iterator[Exchange]) -> None:
+    def __init__(self, name: str, pricing_version: str | None, exchanges: Iterator[Exchange]) -> None:
         self.name = name
         self.pricing_version = pricing_version
-        self._said = said
+        self._said = exchanges
 
-    def ask(self, prompt: Prompt) -> Reply:  # noqa: ARG002 - whatever is asked, this is what was answered
+    def ask(self, prompt: Prompt) -> ModelReply:  # noqa: ARG002 - whatever is asked, this is what was answered
         recorded = next(self._said, None)
         if recorded is None:
             raise Unavailable("The recording", "it holds no reply to this question")
         if recorded.over is not None:
             over = recorded.over
-            raise BudgetReached(Level(Cap(over.cap), over.used_usd, over.cap_usd), over.asked_usd)
+            raise BudgetReached(CapLevel(Cap(over.cap), over.used_usd, over.cap_usd), over.asked_usd)
         if recorded.reply is None:
             raise Unavailable("The model", recorded.failure or "no reply is on record")
         said = recorded.reply
-        return Reply(said.text, StopReason(said.stop), said.stop_detail, said.tokens, said.cost_usd, said.request_id)
+        return ModelReply(
+            said.text, StopReason(said.stop), said.stop_detail, said.tokens, said.cost_usd, said.request_id
+        )
 
 
 def replay(
@@ -60,43 +62,45 @@ def replay(
     """Judge the recorded dossier with the recorded replies, by this rubric and prompt."""
     law = audit.law
     said = iter(audit.exchanges)
-    model = Recording(law.model, law.pricing_version, said) if law.model is not None else None
-    second = Recording(law.second, law.second_pricing_version, said) if law.second is not None else None
+    model = RecordedModel(law.model, law.pricing_version, said) if law.model is not None else None
+    second = RecordedModel(law.second, law.second_pricing_version, said) if law.second is not None else None
     pause = Pause(law.pause) if law.pause else None
-    bench = Bench(
+    bench = JudgeContext(
         rubric,
         prompt,
         law.threshold,
         model,
         pause,
         law.round_limit,
-        room=Room(law.question_bytes),
-        rooms=_rooms(law),
-        second=second,
-        board=law.board,
-        suspension=suspension_of(recorded.signals),
+        token_budget=TokenBudget(law.question_bytes),
+        token_budgets=_token_budgets(law),
+        second_model=second,
+        is_panel=law.board,
+        suspension=pause_from_signals(recorded.signals),
     )
-    docket = Docket(
+    docket = EvaluationHeader(
         recorded.eval_id,
         recorded.subject,
         recorded.created_at,
-        content_of(dossier, bench),
+        fingerprint_of(dossier, bench),
         monotonic_ms=lambda: 0,
         parent_eval_id=recorded.parent_eval_id,
     )
-    heard = hear(dossier, docket, bench)
-    differing = tuple(name for name in DECIDED if getattr(recorded, name) != getattr(heard.verdict, name))
+    heard = judge_with_record(dossier, docket, bench)
+    differing = tuple(name for name in DECIDED_FIELDS if getattr(recorded, name) != getattr(heard.verdict, name))
     return Replay(recorded, heard.verdict, differing, first_difference(audit.steps, heard.audit.steps))
 
 
-def _rooms(law: Law) -> dict[str, Room]:
-    return {} if law.second is None or law.second_bytes is None else {law.second: Room(law.second_bytes)}
+def _token_budgets(law: JudgeSettings) -> dict[str, TokenBudget]:
+    return {} if law.second is None or law.second_bytes is None else {law.second: TokenBudget(law.second_bytes)}
 
 
-def docket_beside(recorded: Accept | Reject | Abstain, dossier: Dossier, bench: Bench, clock: Clock) -> Docket:
+def create_child_header(
+    recorded: Accept | Reject | Abstain, dossier: Dossier, bench: JudgeContext, clock: Clock
+) -> EvaluationHeader:
     """Open a docket for judging a recorded dossier anew, as the child of its verdict."""
     now = clock.now()
-    content = content_of(dossier, bench)
-    return Docket(
+    content = fingerprint_of(dossier, bench)
+    return EvaluationHeader(
         eval_id_after(now, [recorded.eval_id]), recorded.subject, now, content, clock.monotonic_ms, recorded.eval_id
     )

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from pydantic import ValidationError
 
-from worker.domain.config.signal_names import RETIRED, SIGNAL_NAMES
+from worker.domain.config.signal_names import RETIRED_SIGNALS, SIGNAL_NAMES
 from worker.domain.model import Frozen
 from worker.domain.value import Value
 from worker.domain.verdict.rubric import Rubric
-from worker.dossier.strict_yaml import Marks, StrictYamlError, load_marked_yaml, load_own_yaml
+from worker.dossier.strict_yaml import PositionsByPath, StrictYamlError, load_operator_yaml, load_yaml_with_positions
 from worker.errors import InputError
 
 if TYPE_CHECKING:
-    from worker.domain.verdict.aftermath import CiCheckRubric, PullRequestRubric
-    from worker.domain.verdict.rubric import Versioned
+    from worker.domain.verdict.outcome_rubric import CiCheckRubric, PullRequestRubric
+    from worker.domain.verdict.rubric import VersionedRubric
 
 M = TypeVar("M", bound=Frozen)
 FieldPath = tuple[str | int, ...]
@@ -55,7 +55,7 @@ def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
     fields = cast("dict[str, object]", value) if isinstance(value, dict) else {}
     signals, criteria = fields.get("signals"), fields.get("criteria")
     for name in cast("dict[str, object]", signals) if isinstance(signals, dict) else ():
-        if name not in SIGNAL_NAMES and name not in RETIRED:
+        if name not in SIGNAL_NAMES and name not in RETIRED_SIGNALS:
             yield ("signals", name), "no signal has this name; docs/signals.md lists all"
     seen: set[object] = set()
     for index, criterion in enumerate(cast("list[object]", criteria) if isinstance(criteria, list) else ()):
@@ -68,7 +68,7 @@ def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
 @cache
 def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
     """How CI checks are scored, once a process; without *path* the rubric that ships with Assay. Raises InputError."""
-    from worker.domain.verdict.aftermath import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
+    from worker.domain.verdict.outcome_rubric import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
 
     return _read(CiCheckRubric, _text(path or _shipped("rubrics/ci_check.yml")))
 
@@ -76,7 +76,7 @@ def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
 @cache
 def load_pull_request_rubric(path: Path | None = None) -> "PullRequestRubric":
     """How whole pull requests are scored, likewise."""
-    from worker.domain.verdict.aftermath import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
+    from worker.domain.verdict.outcome_rubric import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
 
     return _read(PullRequestRubric, _text(path or _shipped("rubrics/pull_request.yml")))
 
@@ -84,29 +84,29 @@ def load_pull_request_rubric(path: Path | None = None) -> "PullRequestRubric":
 def is_judged_by(path: Path) -> bool:
     """Whether this file is (meant as) a rubric that judges hold a change against, and none that no model reads."""
     try:
-        said = load_own_yaml(_text(path))
+        said = load_operator_yaml(_text(path))
     except StrictYamlError:
         return False
     return isinstance(said, dict) and "criteria" in cast("dict[str, object]", said)
 
 
-def shipped_rubrics() -> "tuple[Versioned, ...]":
+def shipped_rubrics() -> "tuple[VersionedRubric, ...]":
     """All that verdicts name: the one that is judged by, and the two that no model reads."""
     return load_rubric(), load_ci_check_rubric(), load_pull_request_rubric()
 
 
 def _read(model: type[M], text: str) -> M:
     try:
-        value = load_own_yaml(text)
+        value = load_operator_yaml(text)
     except StrictYamlError as error:
         raise InputError(f"Rubric refused: {error}. The format: docs/rubric.md.") from error
     wrong = [*_wrong_names(value)] if issubclass(model, Rubric) else []
     try:
         read = model.model_validate(value)
     except ValidationError as error:
-        raise InputError(_refusal([*_mistakes(error), *wrong], text)) from error
+        raise InputError(_mistakes_text([*_list_mistakes(error), *wrong], text)) from error
     if wrong:
-        raise InputError(_refusal(wrong, text))
+        raise InputError(_mistakes_text(wrong, text))
     return read
 
 
@@ -117,31 +117,33 @@ def load_prompt(path: Path | None = None) -> PromptText:
     return PromptText(text, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}")
 
 
-MISSING: Final = "Field required"
-WORDS: Final = {"extra_forbidden": "unknown field", "string_type": "expected a text; put it in quotes"}
+MISSING_FIELD: Final = "Field required"
+MISTAKE_TEXTS: Final = {"extra_forbidden": "unknown field", "string_type": "expected a text; put it in quotes"}
 """What pydantic's errors say in our words, where its own are less plain."""
 
 
-def _mistakes(error: ValidationError) -> Iterator[tuple[FieldPath, str]]:
+def _list_mistakes(error: ValidationError) -> Iterator[tuple[FieldPath, str]]:
     errors = error.errors(include_url=False, include_context=False, include_input=False)
     paths = [tuple(part for part in one["loc"] if part != "[key]") for one in errors]
     for one, path in zip(errors, paths, strict=True):
         if one["type"] == "too_short" and any(path == other[:-1][: len(path)] for other in paths):
             continue  # a list is counted without its entries that are wrong
-        yield path, WORDS.get(one["type"], one["msg"])
+        yield path, MISTAKE_TEXTS.get(one["type"], one["msg"])
 
 
-def _refusal(mistakes: Sequence[tuple[FieldPath, str]], text: str) -> str:
+def _mistakes_text(mistakes: Sequence[tuple[FieldPath, str]], text: str) -> str:
     """All mistakes, each by its path and its line; what is missing last, since a typo leaves its field missing, too."""
     try:
-        marks: Marks = load_marked_yaml(text)[1]
+        marks: PositionsByPath = load_yaml_with_positions(text)[1]
     except StrictYamlError:  # JSON, where a tab may stand
         marks = {}
     found: list[tuple[bool, int, str]] = []
     for path, reason in mistakes:
         line = marks[path].key.line if path in marks else 0
         where = f" (line {line})" if line else ""
-        found.append((reason == MISSING, line, f"{'.'.join(map(str, path)) or 'the whole file'}: {reason}{where}."))
+        found.append(
+            (reason == MISSING_FIELD, line, f"{'.'.join(map(str, path)) or 'the whole file'}: {reason}{where}.")
+        )
     first, *others = [words for _, _, words in sorted(found)]
     if not others:
         return f"Rubric refused at {first} The format: docs/rubric.md."

@@ -32,7 +32,7 @@ from worker.judge import texts as words
 from worker.judge.checks.ci_status import CiReport, first_failure
 from worker.judge.checks.claims import claimed_ids
 from worker.judge.checks.evidence import Places
-from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Skipped, Stop
+from worker.judge.escalation import AcceptAsSafe, ModelSkipReason, RejectOnFacts, StopJudging
 
 FACT_SCORE: Final = 0.1
 """No verdict that rests on a fact scores higher."""
@@ -40,16 +40,16 @@ FACT_SCORE: Final = 0.1
 SAFE_SCORE: Final = 0.9
 """No verdict that rests on a safe change scores lower."""
 
-EXPLICIT: Final = frozenset({Category.SPEC_VIOLATION, Category.ACCEPTANCE_GAP})
+EXPLICIT_CATEGORIES: Final = frozenset({Category.SPEC_VIOLATION, Category.ACCEPTANCE_GAP})
 """Facts about what somebody wrote down: an issue, a rule, the case."""
 
-EVIDENCE: Final = 20
+MOST_EVIDENCE: Final = 20
 """How many places of a fact or a safe change a verdict names."""
 
-Signals = Mapping[str, str | int | float | bool | None]
+RulingSignals = Mapping[str, str | int | float | bool | None]
 
 
-class Hearing(Value):
+class EvidenceBundle(Value):
     """What lies before the court once code has read it."""
 
     dossier: Dossier
@@ -58,7 +58,7 @@ class Hearing(Value):
     opinion: HeuristicOpinion
     ci: CiReport
     claims: tuple[ClaimVerdict, ...]
-    on_laptop: bool = False
+    is_local: bool = False
     """The reader is the one who sets the key and the tier."""
 
     @property
@@ -78,7 +78,7 @@ class Ruling(Value):
     evidence: tuple[EvidencePointer, ...] = ()
     criteria: tuple[CriterionVerdict, ...] = ()
     scores: tuple[Score, ...] = ()
-    signals: Signals = MappingProxyType({})
+    signals: RulingSignals = MappingProxyType({})
     throttled_reason: ThrottledReason | None = None
     ci_failure: CiFailure | None = None
 
@@ -89,46 +89,48 @@ class Ruling(Value):
         return "accept" if self.category is None else "reject"
 
 
-def without_model(hearing: Hearing, route: RejectOnFacts | AcceptAsSafe | Stop, coverage: Coverage) -> Ruling:
+def rule_without_model(
+    hearing: EvidenceBundle, route: RejectOnFacts | AcceptAsSafe | StopJudging, coverage: Coverage
+) -> Ruling:
     """What the heuristic tier and the validators say alone."""
     match route:
         case RejectOnFacts():
             return reject_on_facts(hearing)
         case AcceptAsSafe():
             return _accept_safe(hearing, coverage)
-        case Stop():
-            return stopped(hearing, route, coverage)
+        case StopJudging():
+            return rule_stopped(hearing, route, coverage)
         case _:
             assert_never(route)
 
 
-def abstain(hearing: Hearing, reason: AbstainReason, said: tuple[str, str]) -> Ruling:
+def abstain(hearing: EvidenceBundle, reason: AbstainReason, concern_and_step: tuple[str, str]) -> Ruling:
     """Nobody judged: the criteria are open, the heuristic tier's score is what there is."""
-    concern, next_step = said
+    concern, next_step = concern_and_step
     return Ruling(
         concern=concern,
         next_step=next_step,
         score=hearing.opinion.score,
         confidence=hearing.opinion.confidence,
         abstain_reason=reason,
-        criteria=tuple(_with_places(_as_far_as_seen(hearing), hearing)),
+        criteria=tuple(_with_places(_unjudged_criteria(hearing), hearing)),
     )
 
 
-def left_to_a_person(ruling: Ruling, said: tuple[str, str], meant: str, **signals: str) -> Ruling:
-    """What was thought can't stand as it is: a person decides. What it *meant* stays on record."""
-    concern, next_step = said
+def leave_to_person(ruling: Ruling, texts: tuple[str, str], intended: str, **signals: str) -> Ruling:
+    """What was thought can't stand as it is: a person decides. What it *intended* stays on record."""
+    concern, next_step = texts
     return replace(
         ruling,
         concern=concern,
         next_step=next_step,
         category=None,
         abstain_reason=AbstainReason.NEEDS_HUMAN,
-        signals={**ruling.signals, "model_decision": meant, **signals},
+        signals={**ruling.signals, "model_decision": intended, **signals},
     )
 
 
-def stopped(hearing: Hearing, stop: Stop, coverage: Coverage) -> Ruling:
+def rule_stopped(hearing: EvidenceBundle, stop: StopJudging, coverage: Coverage) -> Ruling:
     """Nobody was asked: the validators' report, or that this is unproven."""
     match stop.abstain:
         case AbstainReason.CI_FAILED:
@@ -144,19 +146,19 @@ def stopped(hearing: Hearing, stop: Stop, coverage: Coverage) -> Ruling:
                 len(opinion.findings),
                 opinion.obstacle,
                 (*coverage.unread, *coverage.partly),
-                on_laptop=hearing.on_laptop,
+                on_laptop=hearing.is_local,
             )
     ruling = abstain(hearing, stop.abstain, said)
     failure = first_failure(hearing.ci) if stop.abstain is AbstainReason.CI_FAILED else None
     return replace(ruling, signals={"escalation_skipped": stop.skipped.value}, ci_failure=failure)
 
 
-def reject_on_facts(hearing: Hearing) -> Ruling:
+def reject_on_facts(hearing: EvidenceBundle) -> Ruling:
     """The gravest fact names the category; all facts are evidence."""
-    facts = gravest_first(hearing.opinion)
+    facts = sort_by_gravity(hearing.opinion)
     return Ruling(
-        concern=words.facts(facts),
-        next_step=words.fact_steps(facts),
+        concern=words.describe_facts(facts),
+        next_step=words.describe_fact_steps(facts),
         score=min(hearing.opinion.score, FACT_SCORE),
         confidence=hearing.opinion.confidence,
         category=facts[0].category,
@@ -165,16 +167,16 @@ def reject_on_facts(hearing: Hearing) -> Ruling:
     )
 
 
-def gravest_first(opinion: HeuristicOpinion) -> tuple[Finding, ...]:
+def sort_by_gravity(opinion: HeuristicOpinion) -> tuple[Finding, ...]:
     """What breaks somebody's explicit word before what the change shows by itself, then by weight."""
-    return tuple(sorted(opinion.facts, key=lambda one: (one.category not in EXPLICIT, -one.weight)))
+    return tuple(sorted(opinion.facts, key=lambda one: (one.category not in EXPLICIT_CATEGORIES, -one.weight)))
 
 
-def _pointers(facts: tuple[Finding, ...], hearing: Hearing) -> tuple[EvidencePointer, ...]:
-    return tuple(pointer for fact in facts[:EVIDENCE] for pointer in _shown(fact, hearing.places))
+def _pointers(facts: tuple[Finding, ...], hearing: EvidenceBundle) -> tuple[EvidencePointer, ...]:
+    return tuple(pointer for fact in facts[:MOST_EVIDENCE] for pointer in _fact_places(fact, hearing.places))
 
 
-def _shown(fact: Finding, places: Places) -> Iterator[EvidencePointer]:
+def _fact_places(fact: Finding, places: Places) -> Iterator[EvidencePointer]:
     """The fact's place, and what stood there before."""
     if (pointer := _pointer(fact, places)) is not None:
         yield pointer
@@ -193,39 +195,41 @@ def _pointer(fact: Finding, places: Places) -> EvidencePointer | None:
     return EvidencePointer(path=fact.path, side=fact.side, note=fact.note)
 
 
-def _criteria_under_facts(hearing: Hearing, facts: tuple[Finding, ...]) -> tuple[CriterionVerdict, ...]:
+def _criteria_under_facts(hearing: EvidenceBundle, facts: tuple[Finding, ...]) -> tuple[CriterionVerdict, ...]:
     """Where nothing changed nothing is met; any other fact without a place is something of its own that is missing."""
     if any(fact.path for fact in facts):
-        return _as_far_as_seen(hearing)
-    absent = CriterionVerdict(id=words.absent(facts[0]), status=CriterionStatus.MISSING, note=facts[0].note)
+        return _unjudged_criteria(hearing)
+    absent = CriterionVerdict(
+        id=words.absent_criterion_id(facts[0]), status=CriterionStatus.MISSING, note=facts[0].note
+    )
     if facts[0].category is Category.ACCEPTANCE_GAP:
-        return _all(hearing, CriterionStatus.MISSING) or (absent,)
-    return (*_as_far_as_seen(hearing), absent)
+        return _criteria_with_status(hearing, CriterionStatus.MISSING) or (absent,)
+    return (*_unjudged_criteria(hearing), absent)
 
 
-def _all(hearing: Hearing, status: CriterionStatus) -> tuple[CriterionVerdict, ...]:
+def _criteria_with_status(hearing: EvidenceBundle, status: CriterionStatus) -> tuple[CriterionVerdict, ...]:
     claimed = claimed_ids(hearing.dossier.case, hearing.criteria)
     return tuple(CriterionVerdict(id=one.id, status=status, claimed=one.id in claimed) for one in hearing.criteria)
 
 
-def _as_far_as_seen(hearing: Hearing) -> tuple[CriterionVerdict, ...]:
+def _unjudged_criteria(hearing: EvidenceBundle) -> tuple[CriterionVerdict, ...]:
     """Each criterion as code sees it: not judged, but where it is proved that something is not there."""
     seen = {one.id: one for one in hearing.opinion.criteria}
     return tuple(
-        one.model_copy(update=_seen(seen[one.id])) if one.id in seen else one
-        for one in _all(hearing, CriterionStatus.UNVERIFIABLE)
+        one.model_copy(update=_absence_fields(seen[one.id])) if one.id in seen else one
+        for one in _criteria_with_status(hearing, CriterionStatus.UNVERIFIABLE)
     )
 
 
-def _seen(criterion: CriterionVerdict) -> dict[str, object]:
+def _absence_fields(criterion: CriterionVerdict) -> dict[str, object]:
     is_open = criterion.status is CriterionStatus.UNVERIFIABLE and criterion.note
     return {
         "status": criterion.status,
-        "note": words.not_looked_at(criterion.note) if is_open else criterion.note,
+        "note": words.not_judged_note(criterion.note) if is_open else criterion.note,
     }
 
 
-def _with_places(criteria: Iterable[CriterionVerdict], hearing: Hearing) -> Iterator[CriterionVerdict]:
+def _with_places(criteria: Iterable[CriterionVerdict], hearing: EvidenceBundle) -> Iterator[CriterionVerdict]:
     """Each with the changed lines that speak of it, for a person who judges in place of a model."""
     seen = {one.id: one.evidence for one in hearing.opinion.criteria}
     for one in criteria:
@@ -233,34 +237,38 @@ def _with_places(criteria: Iterable[CriterionVerdict], hearing: Hearing) -> Iter
         yield one.model_copy(update={"evidence": tuple(p for p in checked if isinstance(p, EvidencePointer))})
 
 
-def _accept_safe(hearing: Hearing, coverage: Coverage) -> Ruling:
+def _accept_safe(hearing: EvidenceBundle, coverage: Coverage) -> Ruling:
     if not coverage.is_complete:
-        return too_large(hearing, coverage)
-    evidence = tuple(islice(changed_places(hearing), EVIDENCE))
+        return abstain_too_large(hearing, coverage)
+    evidence = tuple(islice(changed_places(hearing), MOST_EVIDENCE))
     if not evidence:
-        return stopped(hearing, Stop(AbstainReason.UNPROVEN, Skipped.TIER, hearing.opinion.reason), coverage)
-    unread = {"note": words.not_looked_at(words.COMPARED)}
+        return rule_stopped(
+            hearing, StopJudging(AbstainReason.UNPROVEN, ModelSkipReason.TIER, hearing.opinion.reason), coverage
+        )
+    unread = {"note": words.not_judged_note(words.COMPARED_BY_CODE)}
     return Ruling(
         concern=_sentence(hearing.opinion.safe or hearing.opinion.reason),
         next_step=None,
         score=max(hearing.opinion.score, SAFE_SCORE),
         confidence=hearing.opinion.confidence,
         evidence=evidence,
-        criteria=tuple(one.model_copy(update=unread) for one in _all(hearing, CriterionStatus.UNVERIFIABLE)),
+        criteria=tuple(
+            one.model_copy(update=unread) for one in _criteria_with_status(hearing, CriterionStatus.UNVERIFIABLE)
+        ),
     )
 
 
-def changed_places(hearing: Hearing) -> Iterator[EvidencePointer]:
+def changed_places(hearing: EvidenceBundle) -> Iterator[EvidencePointer]:
     """Where a safe change can be seen: its added lines, else the removed ones, else the file itself."""
     for file in hearing.diff.files:
         yield from _places_of(file)
 
 
 def _places_of(file: FileDiff) -> Iterator[EvidencePointer]:
-    if file.is_submodule or file.is_symlink or not (file.added or file.removed):
+    if file.is_submodule or file.is_symlink or not (file.added_lines or file.removed_lines):
         yield EvidencePointer(path=file.path, side=_side(file))
         return
-    lines = [line for line in file.added if line.text.strip()] or file.added or file.removed
+    lines = [line for line in file.added_lines if line.text.strip()] or file.added_lines or file.removed_lines
     for line in lines:
         side = Side.BASE if line.head_line is None else Side.HEAD
         path = file.old_path or file.path if side is Side.BASE else file.path
@@ -276,13 +284,13 @@ def _sentence(text: str) -> str:
     return said[0].upper() + said[1:] + ("" if said.endswith((".", "!", "?")) else ".")
 
 
-def too_large(hearing: Hearing, coverage: Coverage) -> Ruling:
+def abstain_too_large(hearing: EvidenceBundle, coverage: Coverage) -> Ruling:
     """Not everything could be read; the files are named."""
     said = words.too_large([*coverage.unread, *coverage.partly], is_nothing_read=not (coverage.read or coverage.partly))
     return abstain(hearing, AbstainReason.TOO_LARGE, said)
 
 
-def closing_conditions(ruling: Ruling, hearing: Hearing) -> tuple[ClosingCondition, ...]:
+def closing_conditions(ruling: Ruling, hearing: EvidenceBundle) -> tuple[ClosingCondition, ...]:
     """What a reject freezes: its next step, and each criterion that is not met (what code says of one binds nobody)."""
     assert ruling.next_step is not None  # noqa: S101 - a reject has one, and nothing else freezes any
     texts = {one.id: words.criterion_met(one) for one in hearing.criteria}

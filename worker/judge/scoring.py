@@ -10,13 +10,13 @@ from typing import Final
 
 from worker.domain.verdict.verdict import Score
 
-LINE: Final = Decimal("5.5")
+DECISION_LINE: Final = Decimal("5.5")
 """The middle of 1 to 10: what is at or above it is on the accepting side."""
 
-LEAST: Final = 1
-MOST: Final = 10
+LOWEST_SCORE: Final = 1
+HIGHEST_SCORE: Final = 10
 
-UNSCORED: Final = 0.5
+NO_SCORE: Final = 0.5
 """On neither side: what was not scored at all."""
 
 NOISE: Final = 1
@@ -42,11 +42,11 @@ def verdict_score(scores: Sequence[Score]) -> float:
     return float(((strength(scores) - 1) / 9).quantize(_THOUSANDTH, ROUND_HALF_UP))
 
 
-def is_on_the_accepting_side(scores: Sequence[Score]) -> bool:
+def is_accepting(scores: Sequence[Score]) -> bool:
     return verdict_score(scores) >= 0.5  # noqa: PLR2004 - LINE, on [0, 1]
 
 
-def moved(first: Sequence[Score], now: Sequence[Score]) -> tuple[tuple[Score, Score], ...]:
+def moved_scores(first: Sequence[Score], now: Sequence[Score]) -> tuple[tuple[Score, Score], ...]:
     """The criteria whose score moved by more than the noise, as it was first and as it is now."""
     then = {one.criterion: one for one in first}
     pairs = ((then[one.criterion], one) for one in now if one.criterion in then)

@@ -9,42 +9,53 @@ from typing import Final
 
 from worker.domain.value import replace
 from worker.judge import texts
-from worker.judge.accord import Accord, Joined, leaning, was_had
-from worker.judge.rulings import Hearing, Ruling, left_to_a_person
-from worker.judge.vetoes import SUSPICIONS
+from worker.judge.panel_ruling import PanelAgreement, PanelRuling, intended_decision, is_model_ruling
+from worker.judge.rulings import EvidenceBundle, Ruling, leave_to_person
+from worker.judge.vetoes import SUSPICIONS_SIGNAL
 
-HALF: Final = 0.5
+UNSURE_SCORE: Final = 0.5
 
 
-def why_again(first: Ruling, hearing: Hearing) -> str | None:
+def second_opinion_reason(first: Ruling, hearing: EvidenceBundle) -> str | None:
     """Why a second opinion is asked for; None: it is not. What a fact decides, no opinion changes."""
-    if hearing.opinion.facts or not was_had(first):
+    if hearing.opinion.facts or not is_model_ruling(first):
         return None
     if hearing.dossier.contest:
         return "the verdict is contested"
-    if first.signals.get("vetoed_by") == SUSPICIONS:
+    if first.signals.get("vetoed_by") == SUSPICIONS_SIGNAL:
         return "an accept that leaves suspicions open"
     return "a reject on suspicion" if first.decision == "reject" else None
 
 
-def rule_of_two(first: Ruling, second: Ruling) -> Joined:
+def rule_of_two(first: Ruling, second: Ruling) -> PanelRuling:
     """Rule together."""
-    if not was_had(second):
-        return Joined(first, 0, Accord.ALONE)
-    if {leaning(first), leaning(second)} == {"accept", "reject"}:
-        opinions = (("first", leaning(first), first.concern), ("second", leaning(second), second.concern))
-        doubtful = replace(second, confidence=min(first.confidence, second.confidence) * HALF)
-        return Joined(left_to_a_person(doubtful, texts.opinions_differ(opinions), leaning(doubtful)), 1, Accord.DIFFER)
+    if not is_model_ruling(second):
+        return PanelRuling(first, 0, PanelAgreement.ALONE)
+    if {intended_decision(first), intended_decision(second)} == {"accept", "reject"}:
+        opinions = (
+            ("first", intended_decision(first), first.concern),
+            ("second", intended_decision(second), second.concern),
+        )
+        doubtful = replace(second, confidence=min(first.confidence, second.confidence) * UNSURE_SCORE)
+        return PanelRuling(
+            leave_to_person(doubtful, texts.opinions_differ(opinions), intended_decision(doubtful)),
+            1,
+            PanelAgreement.DIFFER,
+        )
     if first.decision == second.decision:
-        return _same(first, second)
+        return _join_agreeing(first, second)
     decided = 0 if second.decision == "abstain" else 1
     stands = (first, second)[decided]
-    return Joined(replace(stands, confidence=stands.confidence * HALF), decided, Accord.DIFFER)
+    return PanelRuling(replace(stands, confidence=stands.confidence * UNSURE_SCORE), decided, PanelAgreement.DIFFER)
 
 
-def _same(first: Ruling, second: Ruling) -> Joined:
+def _join_agreeing(first: Ruling, second: Ruling) -> PanelRuling:
     """The second is the stronger, and speaks; with another category they agree on less."""
     agree = first.category is second.category
     confidence = max(first.confidence, second.confidence) if agree else min(first.confidence, second.confidence)
     places = tuple(dict.fromkeys((*second.evidence, *first.evidence)))
-    return Joined(replace(second, evidence=places, confidence=confidence), 1, Accord.AGREE if agree else Accord.DIFFER)
+    return PanelRuling(
+        replace(second, evidence=places, confidence=confidence),
+        1,
+        PanelAgreement.AGREE if agree else PanelAgreement.DIFFER,
+    )

@@ -34,7 +34,7 @@ HEADING: Final = "## Acceptance criteria"
 Criteria = str | Sequence[str] | None
 
 
-class Ruling(StrEnum):
+class TaskRuling(StrEnum):
     PASS = "PASS"  # noqa: S105 - a ruling, not a password
     FAIL = "FAIL"
     UNAVAILABLE = "UNAVAILABLE"
@@ -45,15 +45,15 @@ class CriterionJudgement(Frozen):
 
     id: str
     text: str
-    verdict: Ruling
+    verdict: TaskRuling
     reasoning: str
     evidence: tuple[EvidencePointer, ...] = ()
 
 
-class Judgement(Frozen):
+class TaskJudgement(Frozen):
     """`reason`: why it was not judged. `judged`: False where there was nothing to judge by. `cost_usd` None: not known."""
 
-    verdict: Ruling
+    verdict: TaskRuling
     reasoning: str
     criteria: tuple[CriterionJudgement, ...] = ()
     next_step: str | None = None
@@ -63,16 +63,22 @@ class Judgement(Frozen):
     eval_id: str | None = None
 
 
-def criteria_from(given: Criteria) -> tuple[Criterion, ...]:
+def criteria_from(criteria: Criteria) -> tuple[Criterion, ...]:
     """The criteria: of Markdown its list items, else its paragraphs. Raises ValueError for more than fit one question."""
-    texts = (_listed(given) if isinstance(given, str) else tuple(one for one in given if one.strip())) if given else ()
+    texts = (
+        (_list_items(criteria) if isinstance(criteria, str) else tuple(one for one in criteria if one.strip()))
+        if criteria
+        else ()
+    )
     if len(texts) >= MOST_CRITERIA:
         msg = f"at most {MOST_CRITERIA - 1} criteria can be judged together"
         raise ValueError(msg)
-    return tuple(Criterion(id=f"AC{number}", text=_writable(text)) for number, text in enumerate(texts, start=1))
+    return tuple(
+        Criterion(id=f"AC{number}", text=_escape_surrogates(text)) for number, text in enumerate(texts, start=1)
+    )
 
 
-def _listed(markdown: str) -> tuple[str, ...]:
+def _list_items(markdown: str) -> tuple[str, ...]:
     if not markdown.strip():
         return ()
     return listed_criteria(f"{HEADING}\n\n{markdown}") or (markdown.strip(),)
@@ -80,7 +86,7 @@ def _listed(markdown: str) -> tuple[str, ...]:
 
 def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[str]) -> Dossier:
     """The output as a change that adds one file. *signals* are about code, so they are switched off."""
-    output = _writable(output)
+    output = _escape_surrogates(output)
     asked = "\0".join(f"{one.id} {one.text}" for one in criteria)
     digest = hashlib.sha256(f"{asked}\0\0{output}".encode()).hexdigest()
     nothing = "0" * 40
@@ -97,18 +103,18 @@ def dossier_of(output: str, criteria: tuple[Criterion, ...], signals: Sequence[s
         ),
         criteria=criteria,
         case=None,
-        diff=_added(output),
+        diff=_added_file(output),
         files=(HeadFile(path=OUTPUT, text=output),),
         policy=Policy(signals=dict.fromkeys(signals, "off")),
     )
 
 
-def _writable(text: str) -> str:
+def _escape_surrogates(text: str) -> str:
     """Half of a character pair, which no file can hold, as an escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _added(text: str) -> str:
+def _added_file(text: str) -> str:
     lines = text.removesuffix("\n").split("\n")
     body = "".join(f"+{line}\n" for line in lines)
     end = "" if text.endswith("\n") else "\\ No newline at end of file\n"
@@ -118,33 +124,35 @@ def _added(text: str) -> str:
     )
 
 
-_UNSAID: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": "", "evidence": ()}
+_UNVERIFIABLE: Final = {"status": CriterionStatus.UNVERIFIABLE, "note": "", "evidence": ()}
 
 
-def judgement_of(verdict: Verdict, criteria: Sequence[Criterion]) -> Judgement:
+def judgement_of(verdict: Verdict, criteria: Sequence[Criterion]) -> TaskJudgement:
     """What a verdict on that dossier says of the output. What only code guessed of a criterion says nothing."""
     texts = {one.id: one.text for one in criteria}
     nobody = isinstance(verdict, Abstain) and not verdict.scores
-    said = [one.model_copy(update=_UNSAID) if nobody else one for one in verdict.criteria]
-    return Judgement(
+    said = [one.model_copy(update=_UNVERIFIABLE) if nobody else one for one in verdict.criteria]
+    return TaskJudgement(
         verdict=_ruling(verdict),
-        reasoning=_of_output(verdict.concern) if nobody else verdict.concern,
+        reasoning=_reword_for_output(verdict.concern) if nobody else verdict.concern,
         criteria=tuple(_criterion(one, texts[one.id]) for one in said),
-        next_step=_AGAIN.get(verdict.abstain_reason, _LOOK) if nobody and verdict.abstain_reason else verdict.next_step,
+        next_step=_ASK_AGAIN.get(verdict.abstain_reason, _LOOK_YOURSELF)
+        if nobody and verdict.abstain_reason
+        else verdict.next_step,
         reason=verdict.abstain_reason,
         cost_usd=verdict.judge_cost_usd,
         eval_id=verdict.eval_id,
     )
 
 
-def _of_output(concern: str) -> str:
+def _reword_for_output(concern: str) -> str:
     """What the court says where nobody judged, of an output: it is no change, and solves no issue."""
-    for of_change, of_output in _WORDS:
+    for of_change, of_output in _REWORDINGS:
         concern = concern.replace(of_change, of_output)
     return concern
 
 
-_WORDS: Final = (
+_REWORDINGS: Final = (
     ("this change", "this output"),
     ("This change", "This output"),
     ("The issue, its criteria and the rules alone", "The criteria alone"),
@@ -152,8 +160,8 @@ _WORDS: Final = (
     ("of this pull request", "of this output under these criteria"),
     ("of this repository's share of today", "of outputs' share of today"),
 )
-_LOOK: Final = "Look at the output yourself, or ask again."
-_AGAIN: Final = {
+_LOOK_YOURSELF: Final = "Look at the output yourself, or ask again."
+_ASK_AGAIN: Final = {
     AbstainReason.JUDGE_UNAVAILABLE: "Ask again when the model can be reached; nothing has to change in the output.",
     AbstainReason.REPLY_INVALID: "Ask again, or look at the output yourself; nothing has to change in it.",
     AbstainReason.BUDGET: "Ask again after midnight UTC, or with a larger ASSAY_DAY_MAX_USD or ASSAY_PR_MAX_USD.",
@@ -163,49 +171,51 @@ _AGAIN: Final = {
 """What whoever asked may do: there is no check to re-run, and no author to wait for."""
 
 
-def _ruling(verdict: Verdict) -> Ruling:
+def _ruling(verdict: Verdict) -> TaskRuling:
     match verdict:
         case Accept():
-            return Ruling.PASS
+            return TaskRuling.PASS
         case Reject():
-            return Ruling.FAIL
+            return TaskRuling.FAIL
         case Abstain():
-            return Ruling.UNAVAILABLE
+            return TaskRuling.UNAVAILABLE
         case _:
             assert_never(verdict)
 
 
 STATES: Final = {
-    CriterionStatus.MET: Ruling.PASS,
-    CriterionStatus.PARTIAL: Ruling.FAIL,
-    CriterionStatus.MISSING: Ruling.FAIL,
-    CriterionStatus.UNVERIFIABLE: Ruling.UNAVAILABLE,
+    CriterionStatus.MET: TaskRuling.PASS,
+    CriterionStatus.PARTIAL: TaskRuling.FAIL,
+    CriterionStatus.MISSING: TaskRuling.FAIL,
+    CriterionStatus.UNVERIFIABLE: TaskRuling.UNAVAILABLE,
 }
 
 
-def _criterion(one: CriterionVerdict, text: str) -> CriterionJudgement:
-    said = [note for note in (one.note, *(place.note for place in one.evidence)) if note]
+def _criterion(criterion: CriterionVerdict, text: str) -> CriterionJudgement:
+    said = [note for note in (criterion.note, *(place.note for place in criterion.evidence)) if note]
     return CriterionJudgement(
-        id=one.id,
+        id=criterion.id,
         text=text,
-        verdict=STATES[one.status],
-        reasoning=f"{one.status}: {'; '.join(said)}" if said else one.status.value,
-        evidence=one.evidence,
+        verdict=STATES[criterion.status],
+        reasoning=f"{criterion.status}: {'; '.join(said)}" if said else criterion.status.value,
+        evidence=criterion.evidence,
     )
 
 
-def not_asked() -> Judgement:
+def judge_without_criteria() -> TaskJudgement:
     """Without criteria nobody judges, and nothing stands against the output."""
-    return Judgement(verdict=Ruling.PASS, reasoning=NOT_ASKED, judged=False)
+    return TaskJudgement(verdict=TaskRuling.PASS, reasoning=NOT_ASKED, judged=False)
 
 
-def nothing_there(criteria: Sequence[Criterion]) -> Judgement:
+def judge_empty_output(criteria: Sequence[Criterion]) -> TaskJudgement:
     """An empty output meets nothing; nobody has to be asked."""
-    missing = (CriterionJudgement(id=one.id, text=one.text, verdict=Ruling.FAIL, reasoning=EMPTY) for one in criteria)
-    return Judgement(verdict=Ruling.FAIL, reasoning=EMPTY, criteria=tuple(missing))
+    missing = (
+        CriterionJudgement(id=one.id, text=one.text, verdict=TaskRuling.FAIL, reasoning=EMPTY) for one in criteria
+    )
+    return TaskJudgement(verdict=TaskRuling.FAIL, reasoning=EMPTY, criteria=tuple(missing))
 
 
-def out_of_reach(why: str) -> Judgement:
+def judge_unavailable(why: str) -> TaskJudgement:
     """Nobody could be asked: neither a pass nor a fail."""
     said = f"The judge is unavailable: {why}"
-    return Judgement(verdict=Ruling.UNAVAILABLE, reasoning=said, reason=AbstainReason.JUDGE_UNAVAILABLE)
+    return TaskJudgement(verdict=TaskRuling.UNAVAILABLE, reasoning=said, reason=AbstainReason.JUDGE_UNAVAILABLE)

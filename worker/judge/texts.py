@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import AWAITING_APPROVAL, CiCheck, Criterion
-from worker.domain.request.pause import Suspension, when
-from worker.domain.verdict.budget import Cap, Level
+from worker.domain.request.pause import JudgingPause, format_time
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import (
     Category,
@@ -22,9 +22,9 @@ from worker.domain.verdict.verdict import (
     Finding,
 )
 from worker.judge.checks.ci_status import CiReport
-from worker.judge.escalation import Pause, Skipped
+from worker.judge.escalation import ModelSkipReason, Pause
 
-NAMED: Final = 10
+MOST_NAMED: Final = 10
 """How many names a sentence lists."""
 
 FACTS_NAMED: Final = 3
@@ -41,17 +41,17 @@ BUDGETS: Final = MappingProxyType(
 )
 
 
-def listed(names: Sequence[str], most: int = NAMED) -> str:
+def join_names(names: Sequence[str], limit: int = MOST_NAMED) -> str:
     """`a, b and 3 more`."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
 def ci_failed(report: CiReport) -> tuple[str, str]:
     checks = [_check(check) for check in report.failed]
-    which = f": {listed(checks)}" if checks else ""
-    tests = f" Failing tests: {listed(report.tests)}." if report.tests else ""
-    fix = listed([check.name for check in report.failed]) or "CI"
+    which = f": {join_names(checks)}" if checks else ""
+    tests = f" Failing tests: {join_names(report.tests)}." if report.tests else ""
+    fix = join_names([check.name for check in report.failed]) or "CI"
     return (
         f"CI failed on this head{which}.{tests}",
         f"The author makes {fix} pass; the solution is judged once the validators are green.",
@@ -68,7 +68,7 @@ def ci_pending(report: CiReport) -> tuple[str, str]:
             f'CI did not run on this head: its commit message says "{report.silenced}".',
             "The author pushes a commit whose message does not keep CI from running.",
         )
-    names = listed([check.name for check in report.unfinished])
+    names = join_names([check.name for check in report.unfinished])
     if report.unfinished and all(check.status == AWAITING_APPROVAL for check in report.unfinished):
         return (
             f"CI did not run on this head: a maintainer has to approve it first ({names}).",
@@ -81,7 +81,7 @@ def ci_pending(report: CiReport) -> tuple[str, str]:
 
 
 def unproven(
-    skipped: Skipped,
+    skipped: ModelSkipReason,
     suspicions: int,
     obstacle: str | None = None,
     unread: Sequence[str] = (),
@@ -93,25 +93,25 @@ def unproven(
     *on_laptop*: the reader is the one who sets the key and the tier.
     """
     found = (
-        f"No fact was found in what could be read (not read in full: {listed(unread)})"
+        f"No fact was found in what could be read (not read in full: {join_names(unread)})"
         if unread
         else "No fact was found against this change"
     )
     doubt = f" {_count(suspicions, 'suspicion')} to look at." if suspicions else ""
     if obstacle is not None:
         doubt = f" Only documentation changed, and a reader has to look at it: {obstacle}."
-    if skipped is Skipped.NO_MODEL:
+    if skipped is ModelSkipReason.NO_MODEL:
         step = "A person reviews it, or the operator sets ANTHROPIC_API_KEY so that a model can be asked."
         return (
             f"{found}; whether it does what it should was not judged: no model is set up.{doubt}",
             "Set ANTHROPIC_API_KEY to have a model judge this, or review it yourself." if on_laptop else step,
         )
-    if skipped is Skipped.OUTSIDER:
+    if skipped is ModelSkipReason.OUTSIDER:
         return (
             f"{found}, and no model was asked: its author has no write access here.{doubt}",
             "An account with write access comments `/rejudge`; from then on a model is asked about this pull request.",
         )
-    if skipped is Skipped.WITHHELD:
+    if skipped is ModelSkipReason.WITHHELD:
         return (
             f"{found}, and no model was asked: `never_send` keeps every changed file from it.{doubt}",
             "A person reviews it; the author has nothing to change.",
@@ -146,8 +146,8 @@ def reply_invalid(problem: str) -> tuple[str, str]:
 
 
 def too_large(paths: Sequence[str], *, is_nothing_read: bool = False) -> tuple[str, str]:
-    nothing = f"Nothing of this change could be read, so nothing was looked at. Not read: {listed(paths)}."
-    some = f"Not everything that changed could be read, so it can't be accepted. Not read in full: {listed(paths)}."
+    nothing = f"Nothing of this change could be read, so nothing was looked at. Not read: {join_names(paths)}."
+    some = f"Not everything that changed could be read, so it can't be accepted. Not read in full: {join_names(paths)}."
     return (
         nothing if is_nothing_read else some,
         "The author splits the change into parts that can be read in full, or a person reviews these files.",
@@ -168,7 +168,7 @@ def unreadable(problem: str) -> tuple[str, str]:
     )
 
 
-def budget(level: Level, asked_usd: Decimal) -> tuple[str, str]:
+def budget(level: CapLevel, asked_usd: Decimal) -> tuple[str, str]:
     """Nobody was asked for want of money: how full which cap is, and what asking might have cost."""
     used = f"{dollars(level.used_usd)} of {dollars(level.cap_usd)}"
     concern = (
@@ -189,7 +189,7 @@ def budget(level: Level, asked_usd: Decimal) -> tuple[str, str]:
     return concern, step
 
 
-def cap_in_the_way(cap: Cap) -> str:
+def cap_reached(cap: Cap) -> str:
     return f"the budget {BUDGETS[cap]} has no room for it"
 
 
@@ -199,7 +199,7 @@ def dollars(usd: Decimal) -> str:
     return f"${cents:f}" if cents % Decimal("0.01") else f"${cents:.2f}"
 
 
-def paused(pause: Pause, suspension: Suspension | None = None) -> tuple[str, str]:
+def paused(pause: Pause, suspension: JudgingPause | None = None) -> tuple[str, str]:
     """All judging was stopped. *suspension*: by whom, until when, and why, where somebody said so."""
     if suspension is not None and suspension.by:
         return _suspended(pause, suspension)
@@ -218,9 +218,9 @@ def paused(pause: Pause, suspension: Suspension | None = None) -> tuple[str, str
             assert_never(pause)
 
 
-def _suspended(pause: Pause, suspension: Suspension) -> tuple[str, str]:
+def _suspended(pause: Pause, suspension: JudgingPause) -> tuple[str, str]:
     where = " in this repository" if pause is Pause.REPOSITORY else ""
-    until = f" until {when(suspension.until)}" if suspension.until else ""
+    until = f" until {format_time(suspension.until)}" if suspension.until else ""
     why = f" Reason: {suspension.reason.rstrip('.')}." if suspension.reason else ""
     end = "the pause ends" if suspension.until else "`assay resume` ends the pause"
     return (
@@ -242,7 +242,7 @@ def contradicted(criterion: str, claim: ClaimVerdict) -> tuple[str, str]:
 
 
 def shown_by_tests_alone(criteria: Sequence[str]) -> tuple[str, str]:
-    names = listed(criteria)
+    names = join_names(criteria)
     return (
         f"The model accepts, but shows {names} by tests or texts only, also when asked for the code that does it.",
         f"A person looks whether the code does what {names} asks for.",
@@ -252,12 +252,12 @@ def shown_by_tests_alone(criteria: Sequence[str]) -> tuple[str, str]:
 def look_at_code(criteria: Sequence[str]) -> str:
     """For the model."""
     return (
-        f"{listed(criteria)}: you point at tests or texts only, and it asks for what the code does. "
+        f"{join_names(criteria)}: you point at tests or texts only, and it asks for what the code does. "
         "Point at the code that does it, or say that it is not met."
     )
 
 
-def there(name: str, path: str, line: int, *, is_taken: bool) -> tuple[str, str]:
+def name_exists(name: str, path: str, line: int, *, is_taken: bool) -> tuple[str, str]:
     if is_taken:
         return (
             f"The model rejects because {name} is not there, also when told that line {line} of {path} takes it from elsewhere.",
@@ -269,7 +269,7 @@ def there(name: str, path: str, line: int, *, is_taken: bool) -> tuple[str, str]
     )
 
 
-def look_there(name: str, path: str, line: int, *, is_taken: bool) -> str:
+def look_at_name(name: str, path: str, line: int, *, is_taken: bool) -> str:
     """For the model."""
     how = "takes it from elsewhere, which you were not shown" if is_taken else "defines it"
     return (
@@ -278,22 +278,22 @@ def look_there(name: str, path: str, line: int, *, is_taken: bool) -> str:
     )
 
 
-def no_rule(said: str) -> tuple[str, str]:
+def rule_not_found(quote: str) -> tuple[str, str]:
     return (
-        f"The model rejects for a rule that stands nowhere in what was read, also when told so: {said}.",
+        f"The model rejects for a rule that stands nowhere in what was read, also when told so: {quote}.",
         "A person looks whether there is such a rule, and whether this change breaks it.",
     )
 
 
-def look_for_rule(said: str) -> str:
+def look_for_rule(quote: str) -> str:
     """For the model."""
     return (
-        f"Your concern rests on a rule that stands nowhere in what you were shown: {said}. "
+        f"Your concern rests on a rule that stands nowhere in what you were shown: {quote}. "
         "Quote a rule as it is written, or decide otherwise."
     )
 
 
-def criterion_is_spoken_of(name: str, status: CriterionStatus) -> str:
+def criterion_is_mentioned(name: str, status: CriterionStatus) -> str:
     """Why an unmet criterion does not survive, as the next four: for the model, and for who decides."""
     return f"{name} is called {status}, and the change speaks of all that it names."
 
@@ -302,22 +302,20 @@ def criterion_is_not_named(name: str, status: CriterionStatus) -> str:
     return f"{name} is called {status}, and no word of the reject is about what it asks for."
 
 
-def place_is_tied(place: EvidencePointer) -> str:
-    return (
-        f"{place.path} is called work that was not asked for, and what it changes is tied to the rest and to the issue."
-    )
+def place_is_related(pointer: EvidencePointer) -> str:
+    return f"{pointer.path} is called work that was not asked for, and what it changes is tied to the rest and to the issue."
 
 
-RULE_IS_NOT_NAMED: Final = (
+RULE_NOT_NAMED: Final = (
     "It is called spec_violation, and no rule is named: quote it, or name the file or the criterion that states it."
 )
 
 
-def place_is_not_spoken_of(place: EvidencePointer) -> str:
-    return f"No word of the reject is about what stands at {place.place}."
+def place_is_not_mentioned(pointer: EvidencePointer) -> str:
+    return f"No word of the reject is about what stands at {pointer.location}."
 
 
-def nothing_survives(refused: Sequence[str]) -> str:
+def no_finding_survives(refused: Sequence[str]) -> str:
     """For the model."""
     return (
         f"Your reject rests on nothing that the change bears out. {' '.join(refused)} "
@@ -326,7 +324,7 @@ def nothing_survives(refused: Sequence[str]) -> str:
     )
 
 
-def not_borne_out(concern: str, refused: Sequence[str]) -> tuple[str, str]:
+def reject_not_supported(concern: str, refused: Sequence[str]) -> tuple[str, str]:
     return (
         f"The model rejects, also when asked again, for what the change does not bear out: {concern} {refused[0]}",
         "A person looks whether anything stands against this change; its author has nothing to change for it.",
@@ -334,7 +332,7 @@ def not_borne_out(concern: str, refused: Sequence[str]) -> tuple[str, str]:
 
 
 def met_without_a_test(criteria: Sequence[str]) -> tuple[str, str]:
-    names = listed(criteria)
+    names = join_names(criteria)
     return (
         f"The model calls {names} met, also when asked again, and the change adds to no test.",
         f"The author adds the test that {names} asks for, or a person decides.",
@@ -343,11 +341,11 @@ def met_without_a_test(criteria: Sequence[str]) -> tuple[str, str]:
 
 def look_for_a_test(criteria: Sequence[str]) -> str:
     """For the model."""
-    return f"{listed(criteria)} asks for a test, and the change adds to none: it is `missing`. Decide by that."
+    return f"{join_names(criteria)} asks for a test, and the change adds to none: it is `missing`. Decide by that."
 
 
-def suspicions_left(left: Sequence[Finding]) -> tuple[str, str]:
-    told = "; ".join(_suspected(one) for one in left[:3])
+def suspicions_unanswered(left: Sequence[Finding]) -> tuple[str, str]:
+    told = "; ".join(_describe_suspicion(one) for one in left[:3])
     more = f"; and {len(left) - 3} more" if len(left) > 3 else ""  # noqa: PLR2004 - three are told
     return (
         f"The model accepts, and no line that it names settles what code suspects: {told}{more}.",
@@ -355,20 +353,20 @@ def suspicions_left(left: Sequence[Finding]) -> tuple[str, str]:
     )
 
 
-def _suspected(finding: Finding) -> str:
-    return f"{_placed(finding)}{finding.note or finding.signal.replace('_', ' ')}".rstrip(".")
+def _describe_suspicion(finding: Finding) -> str:
+    return f"{_describe_finding(finding)}{finding.note or finding.signal.replace('_', ' ')}".rstrip(".")
 
 
-def settle(questions: Sequence[str]) -> str:
+def settle_suspicions(questions: Sequence[str]) -> str:
     """For the model."""
     return (
-        f"Your accept leaves questions open: {listed(questions)}. Answer each in `settled` with another "
+        f"Your accept leaves questions open: {join_names(questions)}. Answer each in `settled` with another "
         "line than the suspected one, of the kind that it names, that shows why it is no defect; if there is no such line, reject or say cannot_tell."
     )
 
 
 NO_TEST: Final = "the change adds to no test"
-SPOKEN_OF: Final = "called unmet, though the change speaks of it"
+MENTIONED_THOUGH_UNMET: Final = "called unmet, though the change speaks of it"
 
 
 def opinions_differ(opinions: Sequence[tuple[str, str, str]]) -> tuple[str, str]:
@@ -377,11 +375,11 @@ def opinions_differ(opinions: Sequence[tuple[str, str, str]]) -> tuple[str, str]
     return f"The opinions on this change differ. {told}", "A person who knows the issue decides between them."
 
 
-def second_asked(reason: str, name: str, why: str) -> str:
+def second_opinion_asked(reason: str, name: str, why: str) -> str:
     return f"{reason}; then {name} for a second opinion: {why}"
 
 
-def board_asked(reason: str) -> str:
+def panel_asked(reason: str) -> str:
     return f"{reason}; through three lenses"
 
 
@@ -393,57 +391,59 @@ def run_again(concern: str, next_step: str | None) -> tuple[str, str]:
     )
 
 
-def facts(found: Sequence[Finding]) -> str:
+def describe_facts(findings: Sequence[Finding]) -> str:
     """One to three facts, each with its place."""
-    sentences = [f"{_placed(one)}{one.note or one.signal.replace('_', ' ')}" for one in found[:FACTS_NAMED]]
-    more = f" And {len(found) - FACTS_NAMED} more." if len(found) > FACTS_NAMED else ""
+    sentences = [
+        f"{_describe_finding(one)}{one.note or one.signal.replace('_', ' ')}" for one in findings[:FACTS_NAMED]
+    ]
+    more = f" And {len(findings) - FACTS_NAMED} more." if len(findings) > FACTS_NAMED else ""
     return ". ".join(sentence.rstrip(".") for sentence in sentences) + f".{more}"
 
 
-def fact_steps(found: Sequence[Finding]) -> str:
+def describe_fact_steps(findings: Sequence[Finding]) -> str:
     """What takes the facts away that `facts` names: a sentence for each kind, with all its places."""
     kinds: dict[str, list[str]] = {}
-    for one in found[:FACTS_NAMED]:
-        place = _place(one)
-        kind = one.step.replace(place, _HERE) if place else one.step
+    for one in findings[:FACTS_NAMED]:
+        place = _describe_place(one)
+        kind = one.step.replace(place, _PLACE_MARK) if place else one.step
         kinds.setdefault(kind, []).append(place)
-    steps = [kind.replace(_HERE, _joined(places)) for kind, places in kinds.items()]
-    left = len(found) - FACTS_NAMED
+    steps = [kind.replace(_PLACE_MARK, _join_places(places)) for kind, places in kinds.items()]
+    left = len(findings) - FACTS_NAMED
     more = [f'Then see to the {_count(left, "other fact")} under "Evidence".'] if left > 0 else []
     return " ".join([*steps, *more])
 
 
-_HERE: Final = "\0"
+_PLACE_MARK: Final = "\0"
 
 
-def _joined(places: Sequence[str]) -> str:
+def _join_places(places: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *before, last = dict.fromkeys(places)
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def not_looked_at(note: str) -> str:
+def not_judged_note(note: str) -> str:
     """A criterion's note where nothing judged it."""
     return f"not looked at; {note}"
 
 
-COMPARED: Final = "code compared the changed sentences alone"
+COMPARED_BY_CODE: Final = "code compared the changed sentences alone"
 """What code looks at where it accepts alone."""
 
 _ABSENT: Final = MappingProxyType({"changelog_entry_missing": "changelog-entry", "cited_file_missing": "cited-file"})
 
 
-def absent(fact: Finding) -> str:
+def absent_criterion_id(fact: Finding) -> str:
     """What is not there, as the id of a criterion: of a fact that has no place."""
     return _ABSENT.get(fact.signal, "any-change")
 
 
-def _placed(finding: Finding) -> str:
-    place = _place(finding)
+def _describe_finding(finding: Finding) -> str:
+    place = _describe_place(finding)
     return f"{place}: " if place else ""
 
 
-def _place(finding: Finding) -> str:
+def _describe_place(finding: Finding) -> str:
     if finding.path is None:
         return ""
     return finding.path if finding.line is None else f"{finding.path}:{finding.line}"
@@ -457,9 +457,9 @@ def overruled(concern: str, opinion: ModelOpinion) -> str:
     return f"{concern} The model, asked too, said {said}; a fact stands whatever a model says."
 
 
-UNCHANGED_SINCE: Final = "called unmet now, on lines that were judged before and did not change since"
+UNCHANGED_SINCE_JUDGED: Final = "called unmet now, on lines that were judged before and did not change since"
 
-PRINCIPLE: Final = MappingProxyType(
+CATEGORY_PRINCIPLES: Final = MappingProxyType(
     {
         Category.SCOPE_CREEP: "A change is reviewed against its issue; what the issue does not need goes into one of its own.",
         Category.ACCEPTANCE_GAP: "Done is what the issue lists, each point of it, and nothing that only looks like it.",
@@ -484,16 +484,16 @@ def round_limit(limit: int, concern: str) -> tuple[str, str]:
     )
 
 
-def conditions_left(left: Sequence[ClosingCondition]) -> tuple[str, str]:
+def conditions_open(left: Sequence[ClosingCondition]) -> tuple[str, str]:
     return (
-        f"Nothing new stands against this change, but what earlier rounds asked for is not shown to be done: {_named(left)}.",
+        f"Nothing new stands against this change, but what earlier rounds asked for is not shown to be done: {_name_conditions(left)}.",
         "A person looks at these conditions, or it is judged again with a model that can.",
     )
 
 
 def nothing_new(left: Sequence[ClosingCondition], concern: str, places: Sequence[str]) -> tuple[str, str]:
-    stand = f"Still open, and not shown to be: {_named(left)}." if left else "Every closing condition is met."
-    where = f" ({listed(places, most=3)})" if places else ""
+    stand = f"Still open, and not shown to be: {_name_conditions(left)}." if left else "Every closing condition is met."
+    where = f" ({join_names(places, limit=3)})" if places else ""
     return (
         f"{stand} The model objects to what was judged before and did not change since, which may not reject: {concern}{where}",
         "A person decides whether that objection matters; the author has nothing to change for it.",
@@ -507,7 +507,7 @@ def still_open(condition: ClosingCondition, round_number: int) -> tuple[str, str
     )
 
 
-def repeated(times: int, concern: str) -> tuple[str, str]:
+def step_repeated(times: int, concern: str) -> tuple[str, str]:
     again = f"This would be the {_ordinal(times)} reject for the same reason at the same place"
     return (
         f"{again}, and the judge has no clearer step to offer than before: {concern}",
@@ -519,9 +519,9 @@ def late_fact(concern: str) -> str:
     return f"{concern} (No earlier round said so, though these lines were there: a fact stands wherever it is found.)"
 
 
-def taught(concern: str, category: Category) -> str:
+def recurring_fact(concern: str, category: Category) -> str:
     """A recurring fact's concern."""
-    return f"{concern} {PRINCIPLE[category]}"
+    return f"{concern} {CATEGORY_PRINCIPLES[category]}"
 
 
 def fact_step_again(step: str, quote: str | None, times: int) -> str:
@@ -530,11 +530,11 @@ def fact_step_again(step: str, quote: str | None, times: int) -> str:
     return f"{step}{reads} This is asked for the {_ordinal(times)} time."
 
 
-def _named(conditions: Sequence[ClosingCondition]) -> str:
-    return listed([f"{one.id} ({one.text.rstrip('.')})" for one in conditions], most=3)
+def _name_conditions(conditions: Sequence[ClosingCondition]) -> str:
+    return join_names([f"{one.id} ({one.text.rstrip('.')})" for one in conditions], limit=3)
 
 
-def times(number: int) -> str:
+def count_times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 

@@ -10,72 +10,89 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Final
 
-from worker.domain.ports import Prompt, Reply
+from worker.domain.ports import ModelReply, Prompt
 from worker.domain.value import replace
-from worker.domain.verdict.audit import AuditRecord, Exchange, Law, OverBudget, Said, Stage, Step, Taken
+from worker.domain.verdict.audit import (
+    AuditRecord,
+    Exchange,
+    JudgeSettings,
+    OverBudget,
+    RecordedRedaction,
+    RecordedReply,
+    Stage,
+    Step,
+)
 from worker.domain.verdict.opinion import HeuristicOpinion, Leaning, ModelOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Abstain, Accept, Coverage, Finding, Reject
 from worker.errors import BudgetReached
 from worker.judge.checks.ci_status import CiReport
-from worker.judge.context import Bench, Sitting
-from worker.judge.rulings import Hearing, Ruling
+from worker.judge.context import JudgeContext, JudgingResult
+from worker.judge.rulings import EvidenceBundle, Ruling
 
-USABLE: Final = "usable"
-NO_REPLY: Final = "none came"
+USABLE_OUTCOME: Final = "usable"
+NO_REPLY_OUTCOME: Final = "none came"
 
 
-def written(hearing: Hearing, sitting: Sitting, verdict: Accept | Reject | Abstain, bench: Bench) -> AuditRecord:
+def audit_record(
+    hearing: EvidenceBundle, sitting: JudgingResult, verdict: Accept | Reject | Abstain, bench: JudgeContext
+) -> AuditRecord:
     """The whole record of a judging that has ended."""
     steps = (
-        _law_step(law_of(bench)),
-        _validators(hearing.ci),
+        _digest_step(judge_digest_of(bench)),
+        _ci_step(hearing.ci),
         _code_checks(hearing.opinion),
-        Step(stage=Stage.ROUTE, outcome="the model is asked" if sitting.asked else "code alone", reason=sitting.reason),
-        *_asking(sitting.exchanges, sitting.coverage),
+        Step(
+            stage=Stage.ROUTE,
+            outcome="the model is asked" if sitting.is_model_asked else "code alone",
+            reason=sitting.reason,
+        ),
+        *_asking_steps(sitting.exchanges, sitting.coverage),
         *sitting.steps,
         _ruling(sitting.ruling),
         _verdict(verdict),
     )
     return AuditRecord(
         eval_id=verdict.eval_id,
-        law=law_of(bench),
+        law=judge_digest_of(bench),
         steps=steps,
         exchanges=sitting.exchanges,
-        redactions=tuple(Taken(one.kind.value, one.where, one.line) for one in sitting.redactions),
+        redactions=tuple(RecordedRedaction(one.kind.value, one.where, one.line) for one in sitting.redactions),
     )
 
 
-def carried_over(verdict: Accept | Reject, bench: Bench) -> AuditRecord:
+def carry_over_record(verdict: Accept | Reject, bench: JudgeContext) -> AuditRecord:
     """The record of a verdict that stands for the same content: nobody judged."""
-    law = law_of(bench)
+    law = judge_digest_of(bench)
     same = Step(
         stage=Stage.CARRIED, outcome=f"from {verdict.carried_from}", reason="the same content was judged before"
     )
-    return AuditRecord(eval_id=verdict.eval_id, law=law, steps=(_law_step(law), same, _verdict(verdict)))
+    return AuditRecord(eval_id=verdict.eval_id, law=law, steps=(_digest_step(law), same, _verdict(verdict)))
 
 
-def law_of(bench: Bench) -> Law:
-    return Law(
+def judge_digest_of(bench: JudgeContext) -> JudgeSettings:
+    return JudgeSettings(
         rubric=f"{bench.rubric.id} {bench.rubric.version}",
-        rubric_hash=_of_rubric(bench.rubric),
+        rubric_hash=_hash_rubric(bench.rubric),
         prompt_version=bench.prompt.version,
         threshold=bench.threshold,
         model=bench.model.name if bench.model else None,
         pricing_version=bench.model.pricing_version if bench.model else None,
         round_limit=bench.round_limit,
-        question_bytes=bench.room.question_bytes,
+        question_bytes=bench.token_budget.question_bytes,
         pause=bench.pause.value if bench.pause else None,
-        second=bench.second.name if bench.second else None,
-        second_bytes=bench.room_of(bench.second).question_bytes if bench.second else None,
-        second_pricing_version=bench.second.pricing_version if bench.second else None,
-        board=bench.board,
+        second=bench.second_model.name if bench.second_model else None,
+        second_bytes=bench.token_budget_of(bench.second_model).question_bytes if bench.second_model else None,
+        second_pricing_version=bench.second_model.pricing_version if bench.second_model else None,
+        board=bench.is_panel,
     )
 
 
-def exchange(prompt: Prompt, reply: Reply, fault: str | None = None, problems: tuple[str, ...] = ()) -> Exchange:
+def answered_exchange(
+    prompt: Prompt, reply: ModelReply, fault: str | None = None, problems: tuple[str, ...] = ()
+) -> Exchange:
     """A question that was answered. *fault* and *problems*: what its reading said, where the reply is unusable."""
-    said = Said(
+    said = RecordedReply(
         text=reply.text,
         stop=reply.stop.value,
         stop_detail=reply.stop_detail,
@@ -83,26 +100,26 @@ def exchange(prompt: Prompt, reply: Reply, fault: str | None = None, problems: t
         cost_usd=reply.cost_usd,
         request_id=reply.request_id,
     )
-    return replace(_asked(prompt), reply=said, fault=fault, problems=problems)
+    return replace(_sent_exchange(prompt), reply=said, fault=fault, problems=problems)
 
 
-def unanswered(prompt: Prompt, failure: str) -> Exchange:
+def unanswered_exchange(prompt: Prompt, failure: str) -> Exchange:
     """A question to which no reply came."""
-    return replace(_asked(prompt), failure=failure)
+    return replace(_sent_exchange(prompt), failure=failure)
 
 
-def unaffordable(prompt: Prompt, reached: BudgetReached) -> Exchange:
+def unaffordable_exchange(prompt: Prompt, reached: BudgetReached) -> Exchange:
     """A question that was never sent, since a cap stood before it."""
     level = reached.level
     over = OverBudget(cap=level.cap, used_usd=level.used_usd, cap_usd=level.cap_usd, asked_usd=reached.asked_usd)
-    return replace(_asked(prompt), failure=str(reached), over=over)
+    return replace(_sent_exchange(prompt), failure=str(reached), over=over)
 
 
-def _asked(prompt: Prompt) -> Exchange:
-    return Exchange(system=_hash(prompt.system), form=_of_form(prompt.schema), turns=prompt.turns)
+def _sent_exchange(prompt: Prompt) -> Exchange:
+    return Exchange(system=_hash(prompt.system), form=_hash_schema(prompt.schema), turns=prompt.turns)
 
 
-def after_reading(opinion: ModelOpinion | None, ruling: Ruling) -> tuple[Step, ...]:
+def opinion_steps(opinion: ModelOpinion | None, ruling: Ruling) -> tuple[Step, ...]:
     """What became of an opinion that could be read; nothing where there was none."""
     if opinion is None:
         return ()
@@ -113,7 +130,7 @@ def after_reading(opinion: ModelOpinion | None, ruling: Ruling) -> tuple[Step, .
     vetoed = leaned != ruling.decision or (opinion.category is not None and opinion.category is not ruling.category)
     wanted = f"the model's {opinion.decision} does not stand" if vetoed else "none"
     return (
-        Step(stage=Stage.EVIDENCE, outcome=counted, reason=", ".join(dict.fromkeys(one.place for one in places))),
+        Step(stage=Stage.EVIDENCE, outcome=counted, reason=", ".join(dict.fromkeys(one.location for one in places))),
         Step(stage=Stage.VETOES, outcome=wanted, reason=ruling.concern if vetoed else ""),
     )
 
@@ -123,7 +140,7 @@ def first_difference(recorded: Iterable[Step], again: Iterable[Step]) -> tuple[S
     return next(((one, other) for one, other in zip_longest(recorded, again) if one != other), None)
 
 
-def _law_step(law: Law) -> Step:
+def _digest_step(law: JudgeSettings) -> Step:
     asked = f"model {law.model}" if law.model else "no model"
     asked += ", a board of three" if law.board else ""
     asked += f", second opinion of {law.second}" if law.second else ""
@@ -132,24 +149,24 @@ def _law_step(law: Law) -> Step:
     return Step(stage=Stage.LAW, outcome=f"rubric {law.rubric} ({law.rubric_hash[:19]})", reason=reason)
 
 
-def _validators(ci: CiReport) -> Step:
+def _ci_step(ci: CiReport) -> Step:
     named = [*(f"failed: {one.name}" for one in ci.failed), *(f"not finished: {one.name}" for one in ci.unfinished)]
     return Step(stage=Stage.VALIDATORS, outcome=ci.state.value, reason=", ".join(named))
 
 
 def _code_checks(opinion: HeuristicOpinion) -> Step:
     outcome = f"score {opinion.score:.2f}, confidence {opinion.confidence:.2f}"
-    seen = "; ".join(map(_seen, opinion.findings))
+    seen = "; ".join(map(_describe_finding, opinion.findings))
     return Step(stage=Stage.HEURISTICS, outcome=outcome, reason=seen or opinion.safe or opinion.reason)
 
 
-def _seen(finding: Finding) -> str:
+def _describe_finding(finding: Finding) -> str:
     line = "" if finding.line is None else f":{finding.line}"
     where = f" at {finding.path}{line}" if finding.path else ""
     return f"{'fact' if finding.fact else 'suspicion'} {finding.signal}{where}"
 
 
-def _asking(exchanges: Iterable[Exchange], coverage: Coverage) -> Iterator[Step]:
+def _asking_steps(exchanges: Iterable[Exchange], coverage: Coverage) -> Iterator[Step]:
     read = f"{len(coverage.read)} files shown, {len(coverage.partly)} in part, {len(coverage.unread)} not"
     for one in exchanges:
         asked = "".join(one.turns[-1:])
@@ -157,9 +174,9 @@ def _asking(exchanges: Iterable[Exchange], coverage: Coverage) -> Iterator[Step]
         stage, reason = (Stage.CORRECTION, "") if one.is_correction else (Stage.QUESTION, read)
         yield Step(stage=stage, outcome=outcome, reason=reason)
         if one.reply is None:
-            yield Step(stage=Stage.REPLY, outcome=NO_REPLY, reason=one.failure or "")
+            yield Step(stage=Stage.REPLY, outcome=NO_REPLY_OUTCOME, reason=one.failure or "")
         else:
-            yield Step(stage=Stage.REPLY, outcome=one.fault or USABLE, reason=" ".join(one.problems))
+            yield Step(stage=Stage.REPLY, outcome=one.fault or USABLE_OUTCOME, reason=" ".join(one.problems))
 
 
 def _ruling(ruling: Ruling) -> Step:
@@ -173,11 +190,11 @@ def _verdict(verdict: Accept | Reject | Abstain) -> Step:
     return Step(stage=Stage.VERDICT, outcome=verdict.decision, reason=reason)
 
 
-def _of_rubric(rubric: Rubric) -> str:
+def _hash_rubric(rubric: Rubric) -> str:
     return _hash(rubric.model_dump_json())
 
 
-def _of_form(schema: Mapping[str, object]) -> str:
+def _hash_schema(schema: Mapping[str, object]) -> str:
     return _hash(json.dumps(schema, sort_keys=True))
 
 

@@ -12,83 +12,87 @@ from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, CriterionStatus, CriterionVerdict
 from worker.judge import texts
-from worker.judge.checks.claims import meant
-from worker.judge.checks.missing_names import denied
-from worker.judge.checks.missing_rules import unwritten
+from worker.judge.checks.claims import names_criterion
+from worker.judge.checks.missing_names import find_refuted_claim
+from worker.judge.checks.missing_rules import find_missing_rule
 from worker.judge.checks.survival import UNMET, Survival, survival_of
-from worker.judge.checks.suspicions import left_open
-from worker.judge.rulings import Hearing, Ruling, left_to_a_person
-from worker.signals.acceptance_gap.shortfall import untested_criteria
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.file_roles import Role, role_of
+from worker.judge.checks.suspicions import find_unanswered
+from worker.judge.rulings import EvidenceBundle, Ruling, leave_to_person
+from worker.signals.acceptance_gap.shortfall import find_untested_criteria
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.file_roles import FileRole, role_of
 
 _TEXT: Final = pattern(
     r"\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|tex)$|(?:^|/)(?:LICENSE|NOTICE|AUTHORS|CHANGELOG)$"
 )
-_NOT_OF_CODE: Final = pattern(
+_NOT_ABOUT_CODE: Final = pattern(
     r"(?i)\b(?:tests?|tested|testing|covers?|covered|coverage|assert\w*|specs?|fixtures?|ci|lint\w*|build|pipeline|workflow"
     r"|docs?|document\w*|readme|changelog|comments?|docstrings?|examples?|guides?|tutorials?|wording|typos?|notes?)\b"
 )
 """What a criterion says that a test, a text or a run may meet."""
 
 
-SUSPICIONS: Final = "suspicions"
+SUSPICIONS_SIGNAL: Final = "suspicions"
 """Why an accept is a person's that answers what code suspects with no line that could settle it."""
 
 
-def vetoed(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
+def apply_vetoes(ruling: Ruling, opinion: ModelOpinion, hearing: EvidenceBundle) -> Ruling:
     """The same ruling, or a person's."""
-    untested = untested_of(opinion, hearing)
-    ruling = replace(ruling, criteria=tuple(_untested(one) if one.id in untested else one for one in ruling.criteria))
+    untested = criteria_without_test(opinion, hearing)
+    ruling = replace(
+        ruling, criteria=tuple(_without_test(one) if one.id in untested else one for one in ruling.criteria)
+    )
     match ruling.decision:
         case "reject":
-            return _held_reject(ruling, opinion, hearing)
+            return _check_reject(ruling, opinion, hearing)
         case "accept":
-            return _held_accept(ruling, opinion, hearing)
+            return _check_accept(ruling, opinion, hearing)
         case _:
             return ruling
 
 
-def _untested(criterion: CriterionVerdict) -> CriterionVerdict:
+def _without_test(criterion: CriterionVerdict) -> CriterionVerdict:
     return criterion.model_copy(update={"status": CriterionStatus.MISSING, "evidence": (), "note": texts.NO_TEST})
 
 
-def _held_reject(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
-    if found := denied(opinion, hearing.dossier):
-        said = texts.there(found.name, found.path, found.line, is_taken=found.is_taken)
-        return _held_against(ruling, said, "names")
-    if rule := unwritten(opinion, hearing.dossier):
-        return _held_against(ruling, texts.no_rule(rule), "rules")
+def _check_reject(ruling: Ruling, opinion: ModelOpinion, hearing: EvidenceBundle) -> Ruling:
+    if found := find_refuted_claim(opinion, hearing.dossier):
+        said = texts.name_exists(found.name, found.path, found.line, is_taken=found.is_imported)
+        return _veto(ruling, said, "names")
+    if rule := find_missing_rule(opinion, hearing.dossier):
+        return _veto(ruling, texts.rule_not_found(rule), "rules")
     survival = survival_of(opinion, hearing)
     if survival is None:
         return ruling
     if survival.is_empty:
-        said = texts.not_borne_out(opinion.concern, survival.refused)
-        return _held_against(replace(ruling, evidence=()), said, "change")
+        said = texts.reject_not_supported(opinion.concern, survival.refused)
+        return _veto(replace(ruling, evidence=()), said, "change")
     unmet = {one.id for one in opinion.criteria if one.status in UNMET}
     return _with_survivors(ruling, survival, unmet - survival.criteria)
 
 
-def _held_accept(ruling: Ruling, opinion: ModelOpinion, hearing: Hearing) -> Ruling:
-    against = next(contradicted(hearing), None)
+def _check_accept(ruling: Ruling, opinion: ModelOpinion, hearing: EvidenceBundle) -> Ruling:
+    against = next(contradicted_claims(hearing), None)
     if against is not None:
-        return _held_against(ruling, texts.contradicted(*against), "claims")
-    if bare := shown_by_others_alone(opinion, hearing):
-        return _held_against(ruling, texts.shown_by_tests_alone(bare), "evidence")
-    if untested := untested_of(opinion, hearing):
-        return _held_against(ruling, texts.met_without_a_test(untested), "tests")
-    left = left_open(opinion, hearing)
-    return _held_against(ruling, texts.suspicions_left([one.finding for one in left]), SUSPICIONS) if left else ruling
+        return _veto(ruling, texts.contradicted(*against), "claims")
+    if bare := criteria_shown_without_code(opinion, hearing):
+        return _veto(ruling, texts.shown_by_tests_alone(bare), "evidence")
+    if untested := criteria_without_test(opinion, hearing):
+        return _veto(ruling, texts.met_without_a_test(untested), "tests")
+    left = find_unanswered(opinion, hearing)
+    return (
+        _veto(ruling, texts.suspicions_unanswered([one.finding for one in left]), SUSPICIONS_SIGNAL) if left else ruling
+    )
 
 
-def _held_against(ruling: Ruling, said: tuple[str, str], why: str) -> Ruling:
-    return left_to_a_person(ruling, said, ruling.decision, vetoed_by=why)
+def _veto(ruling: Ruling, concern_and_step: tuple[str, str], why: str) -> Ruling:
+    return leave_to_person(ruling, concern_and_step, ruling.decision, vetoed_by=why)
 
 
 def _with_survivors(ruling: Ruling, survival: Survival, refuted: Collection[str]) -> Ruling:
     """The reject without what the change speaks against."""
     criteria = tuple(
-        one.model_copy(update={"status": CriterionStatus.UNVERIFIABLE, "note": texts.SPOKEN_OF})
+        one.model_copy(update={"status": CriterionStatus.UNVERIFIABLE, "note": texts.MENTIONED_THOUGH_UNMET})
         if one.id in refuted
         else one
         for one in ruling.criteria
@@ -96,15 +100,15 @@ def _with_survivors(ruling: Ruling, survival: Survival, refuted: Collection[str]
     return replace(ruling, evidence=survival.evidence, criteria=criteria)
 
 
-def contradicted(hearing: Hearing) -> Iterator[tuple[str, ClaimVerdict]]:
+def contradicted_claims(hearing: EvidenceBundle) -> Iterator[tuple[str, ClaimVerdict]]:
     """Each criterion that the author says is met somewhere where it is known not to be, with that claim."""
     case = hearing.dossier.case
     for claim, found in zip(case.ac_coverage if case else (), hearing.claims, strict=False):
         if found.status is ClaimStatus.CONTRADICTED:
-            yield from ((one.id, found) for one in hearing.criteria if meant(claim, one))
+            yield from ((one.id, found) for one in hearing.criteria if names_criterion(claim, one))
 
 
-def question_of(opinion: ModelOpinion, hearing: Hearing, asked: Collection[str] = ()) -> str | None:
+def find_question(opinion: ModelOpinion, hearing: EvidenceBundle, asked: Collection[str] = ()) -> str | None:
     """What the model is asked about where it looked, if that can't have been enough. *asked*: the suspicions that it was told of."""
     match opinion.decision:
         case Leaning.REJECT:
@@ -115,37 +119,37 @@ def question_of(opinion: ModelOpinion, hearing: Hearing, asked: Collection[str] 
             return None
 
 
-def _question_of_reject(opinion: ModelOpinion, hearing: Hearing) -> str | None:
-    if found := denied(opinion, hearing.dossier):
-        return texts.look_there(found.name, found.path, found.line, is_taken=found.is_taken)
-    if rule := unwritten(opinion, hearing.dossier):
+def _question_of_reject(opinion: ModelOpinion, hearing: EvidenceBundle) -> str | None:
+    if found := find_refuted_claim(opinion, hearing.dossier):
+        return texts.look_at_name(found.name, found.path, found.line, is_taken=found.is_imported)
+    if rule := find_missing_rule(opinion, hearing.dossier):
         return texts.look_for_rule(rule)
     survival = survival_of(opinion, hearing)
-    return texts.nothing_survives(survival.refused) if survival and survival.is_empty else None
+    return texts.no_finding_survives(survival.refused) if survival and survival.is_empty else None
 
 
-def _question_of_accept(opinion: ModelOpinion, hearing: Hearing, asked: Collection[str]) -> str | None:
-    if bare := shown_by_others_alone(opinion, hearing):
+def _question_of_accept(opinion: ModelOpinion, hearing: EvidenceBundle, asked: Collection[str]) -> str | None:
+    if bare := criteria_shown_without_code(opinion, hearing):
         return texts.look_at_code(bare)
     if hearing.opinion.facts:
         return None
-    if untested := untested_of(opinion, hearing):
+    if untested := criteria_without_test(opinion, hearing):
         return texts.look_for_a_test(untested)
-    left = [one.id for one in left_open(opinion, hearing) if one.id in asked]
-    return texts.settle(left) if left else None
+    left = [one.id for one in find_unanswered(opinion, hearing) if one.id in asked]
+    return texts.settle_suspicions(left) if left else None
 
 
-def untested_of(opinion: ModelOpinion, hearing: Hearing) -> tuple[str, ...]:
+def criteria_without_test(opinion: ModelOpinion, hearing: EvidenceBundle) -> tuple[str, ...]:
     """The criteria that ask for a test and are called met by a change that adds to none."""
-    untested = untested_criteria(Change(hearing.dossier))
+    untested = find_untested_criteria(CodeChange(hearing.dossier))
     return tuple(one.id for one in opinion.criteria if one.status is CriterionStatus.MET and one.id in untested)
 
 
-def shown_by_others_alone(opinion: ModelOpinion, hearing: Hearing) -> tuple[str, ...]:
+def criteria_shown_without_code(opinion: ModelOpinion, hearing: EvidenceBundle) -> tuple[str, ...]:
     """The criteria of code that an accept shows by tests or texts only, though the change holds code."""
     if opinion.decision is not Leaning.ACCEPT or all(is_test_or_text(file.path) for file in hearing.diff.files):
         return ()
-    of_code = {one.id for one in hearing.criteria if not _NOT_OF_CODE.search(one.text)}
+    of_code = {one.id for one in hearing.criteria if not _NOT_ABOUT_CODE.search(one.text)}
     return tuple(
         one.id
         for one in opinion.criteria
@@ -154,4 +158,4 @@ def shown_by_others_alone(opinion: ModelOpinion, hearing: Hearing) -> tuple[str,
 
 
 def is_test_or_text(path: str) -> bool:
-    return role_of(path) is Role.TEST or _TEXT.search(path) is not None
+    return role_of(path) is FileRole.TEST or _TEXT.search(path) is not None

@@ -13,175 +13,186 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from worker.domain.check.author_comment import Letter, Note, Says, is_news, is_wanted, mark, says, told_of
+from worker.domain.check.author_comment import (
+    AuthorMessage,
+    CommentJob,
+    CommentRecord,
+    comment_marker,
+    find_entry_for_comment,
+    is_comment_enabled,
+    message_to_author,
+    needs_update,
+)
 from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import Sha
-from worker.domain.judging import Judged, Outcome
-from worker.domain.ports import Clock, Comments, Ledger, Notes, Posted
+from worker.domain.judging import JudgingCompleted, JudgingOutcome
+from worker.domain.ports import Clock, CommentRecords, Comments, Ledger, PostedComment
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.config import config_of
-from worker.errors import Forbidden, Gone, RateLimited, Unavailable
+from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.publishing.texts.check_run import conclusion
-from worker.publishing.texts.feedback import feedback
+from worker.publishing.texts.feedback import feedback_comment
 
 LOG: Final = logging.getLogger(__name__)
-BEFORE: Final = timedelta(days=1)
+SEARCH_WINDOW: Final = timedelta(days=1)
 """How far back a comment is looked for whose answer was lost: clocks differ, and errands are tried again for a while."""
 
-REFUSED: Final = ""
+REFUSED_NODE_ID: Final = ""
 """What stands for the name of a comment that GitHub did not let us change by it: each try would be a request more."""
 
 
-class Writer(Value):
-    """`newest`: the head that was announced last. `is_silent`: the operator declined comments."""
+class AuthorCommentPublisher(Value):
+    """`newest_head`: the head that was announced last. `is_silent`: the operator declined comments."""
 
     comments: Comments
-    notes: Notes
+    notes: CommentRecords
     ledger: Ledger
-    newest: Callable[[PullRef], Sha | None]
+    newest_head: Callable[[PullRef], Sha | None]
     clock: Clock
     round_limit: int
     is_silent: bool = False
 
-    def tell(self, letter: Letter) -> None:
+    def publish(self, letter: CommentJob) -> None:
         """May be called again. Raises what GitHub's outages raise; where it does not let us, nothing is written."""
-        news = self._news(letter)
+        news = self._update(letter)
         if news is None:
             return
         try:
             self._write(letter.pull, news)
-        except (Forbidden, Gone) as refused:
+        except (Forbidden, SubjectGone) as refused:
             LOG.info("the author is not told: %s", refused, extra={"number": letter.pull.number})
 
-    def tell_and_look(self, letter: Letter) -> Sha | None:
+    def publish_and_find_head(self, letter: CommentJob) -> Sha | None:
         """Change the comment, and see in GitHub's answer which head is the newest; None: that is still to be asked for.
 
         Raises RateLimited, and Unavailable where not GitHub but our own memory is away.
         """
-        news = self._news(letter)
+        news = self._update(letter)
         if news is None or news.note is None or not news.note.node_id:
             return None
         try:
-            tip = self.comments.change_and_look(letter.pull, news.note.node_id, news.marked(news.note))
+            tip = self.comments.change_and_read_head(letter.pull, news.note.node_id, news.text_with_mark(news.note))
         except RateLimited:
             raise
-        except (Forbidden, Gone, Unavailable) as refused:
+        except (Forbidden, SubjectGone, Unavailable) as refused:
             LOG.info("the author is not told yet: %s", refused, extra={"number": letter.pull.number})
             if not isinstance(refused, Unavailable):
-                self.notes.put(letter.pull, news.note.model_copy(update={"node_id": REFUSED}))
+                self.notes.put(letter.pull, news.note.model_copy(update={"node_id": REFUSED_NODE_ID}))
             return None
-        self.notes.put(letter.pull, news.noted(news.note))
+        self.notes.put(letter.pull, news.updated_note(news.note))
         return tip.head_sha if tip and tip.is_open else None
 
-    def can_look(self, letter: Letter, said: Says) -> bool:
-        """Whether `tell_and_look` would change the comment, once this is on record."""
+    def can_find_head(self, letter: CommentJob, state: AuthorMessage) -> bool:
+        """Whether `publish_and_find_head` would change the comment, once this is on record."""
         if self.is_silent:
             return False
-        note = self.notes.of(letter.pull)
+        note = self.notes.find_record(letter.pull)
         is_known = note is not None and note.comment_id is not None and bool(note.node_id)
-        return is_known and is_news(said, letter.head_sha, note) and self._is_newest(letter)
+        return is_known and needs_update(state, letter.head_sha, note) and self._is_newest(letter)
 
-    def _news(self, letter: Letter) -> "News | None":
+    def _update(self, letter: CommentJob) -> "CommentUpdate | None":
         """What the comment is to say; None: there is nothing new, or nothing is to be said."""
         if self.is_silent:
             return None
         entries = self.ledger.entries(letter.pull)
-        entry = told_of(entries, letter.head_sha)
+        entry = find_entry_for_comment(entries, letter.head_sha)
         if entry is None or not self._is_newest(letter):
             return None
-        said = says(entry.verdict, is_overridden=letter.is_overridden)
-        note = self.notes.of(letter.pull)
-        if said is None or not is_news(said, entry.head_sha, note):
+        said = message_to_author(entry.verdict, is_overridden=letter.is_overridden)
+        note = self.notes.find_record(letter.pull)
+        if said is None or not needs_update(said, entry.head_sha, note):
             return None
-        return News(entry, note, said, feedback(entries, self.round_limit, is_overridden=letter.is_overridden))
+        return CommentUpdate(
+            entry, note, said, feedback_comment(entries, self.round_limit, is_overridden=letter.is_overridden)
+        )
 
-    def _is_newest(self, letter: Letter) -> bool:
-        return self.newest(letter.pull) in (None, letter.head_sha)
+    def _is_newest(self, letter: CommentJob) -> bool:
+        return self.newest_head(letter.pull) in (None, letter.head_sha)
 
-    def _write(self, pull: PullRef, news: "News") -> None:
+    def _write(self, pull: PullRef, news: "CommentUpdate") -> None:
         if news.note is None:
-            known = Note(nonce=secrets.token_hex(16))
+            known = CommentRecord(nonce=secrets.token_hex(16))
             self.notes.put(pull, known)
         else:
             known = news.note
-        posted = self._posted(pull, news, known)
-        self.notes.put(pull, news.noted(known, posted))
+        posted = self._post(pull, news, known)
+        self.notes.put(pull, news.updated_note(known, posted))
 
-    def _posted(self, pull: PullRef, news: "News", known: Note) -> Posted | None:
+    def _post(self, pull: PullRef, news: "CommentUpdate", note: CommentRecord) -> PostedComment | None:
         """The comment, which says this now; None: there is none, and none is needed."""
-        repository, comment_id = news.entry.verdict.subject.repository, known.comment_id
+        repository, comment_id = news.entry.verdict.subject.repository, note.comment_id
         if comment_id is None and news.note is not None:
-            found = self.comments.find(pull, repository, mark(known.nonce), self.clock.now() - BEFORE)
+            found = self.comments.find(pull, repository, comment_marker(note.nonce), self.clock.now() - SEARCH_WINDOW)
             comment_id = found.id if found else None
         if comment_id is not None:
-            return self.comments.change(pull, repository, comment_id, news.marked(known))
-        return self.comments.write(pull, repository, news.marked(known)) if news.is_open else None
+            return self.comments.change(pull, repository, comment_id, news.text_with_mark(note))
+        return self.comments.write(pull, repository, news.text_with_mark(note)) if news.is_open else None
 
 
-class News(Value):
+class CommentUpdate(Value):
     """What the comment is to say of this verdict, its text without the mark, and what is known of it so far."""
 
     entry: LedgerEntry
-    note: Note | None
-    said: Says
+    note: CommentRecord | None
+    state: AuthorMessage
     text: str
 
     @property
     def is_open(self) -> bool:
-        return self.said.is_open
+        return self.state.is_open
 
-    def marked(self, known: Note) -> str:
-        return f"{self.text}\n\n{mark(known.nonce)}"
+    def text_with_mark(self, note: CommentRecord) -> str:
+        return f"{self.text}\n\n{comment_marker(note.nonce)}"
 
-    def noted(self, known: Note, posted: Posted | None = None) -> Note:
+    def updated_note(self, note: CommentRecord, posted: PostedComment | None = None) -> CommentRecord:
         """The note once this is said, in the comment that was *posted*. What GitHub refused once stays refused."""
         found = {} if posted is None else {"comment_id": posted.id, "node_id": posted.node_id}
-        if known.node_id is not None:
+        if note.node_id is not None:
             found.pop("node_id", None)
-        about = {"is_about_ci": self.said.is_about_ci, "is_about_case": self.said.is_about_case}
-        return known.model_copy(update={**found, "head_sha": self.entry.head_sha, "is_open": self.is_open, **about})
+        about = {"is_about_ci": self.state.is_about_ci, "is_about_case": self.state.is_about_case}
+        return note.model_copy(update={**found, "head_sha": self.entry.head_sha, "is_open": self.is_open, **about})
 
 
-class Riding(Value):
+class EarlyAuthorComment(Value):
     """The author is told by what asks for the newest head. `is_waiting`: whether an errand may be at this pull request's comment."""
 
-    writer: Writer
+    publisher: AuthorCommentPublisher
     is_waiting: Callable[[PullRef], bool]
 
-    def due(self, request: JudgeRequest, judged: Judged) -> Callable[[], Sha | None] | None:
+    def prepare(self, request: JudgeRequest, judged: JudgingCompleted) -> Callable[[], Sha | None] | None:
         """What tells the author of this verdict once it is on record, and finds the newest head out.
 
         None: the comment says nothing new, or can't be changed so. What was carried over needs no such question.
         """
-        letter = letter_of(request, judged)
+        letter = comment_job_for(request, judged)
         if letter is None or judged.verdict.carried_from is not None or self.is_waiting(letter.pull):
             return None
-        said = says(judged.verdict, is_overridden=letter.is_overridden)
-        if said is None or not self.writer.can_look(letter, said):
+        said = message_to_author(judged.verdict, is_overridden=letter.is_overridden)
+        if said is None or not self.publisher.can_find_head(letter, said):
             return None
-        return partial(self.writer.tell_and_look, letter)
+        return partial(self.publisher.publish_and_find_head, letter)
 
 
-def letter_of(request: JudgeRequest, outcome: Outcome) -> Letter | None:
+def comment_job_for(request: JudgeRequest, outcome: JudgingOutcome) -> CommentJob | None:
     """What the author may have to be told of; None: nothing, or nobody wants them to be told.
 
     A reject or a red CI that blocks nothing is shown on the check, and asks for nothing.
     """
-    if not isinstance(outcome, Judged):
+    if not isinstance(outcome, JudgingCompleted):
         return None
     verdict, dossier = outcome.verdict, outcome.dossier
-    is_overridden = outcome.said.override is not None
-    if outcome.said.decides(verdict) and not is_overridden:
+    is_overridden = outcome.decisions.override is not None
+    if outcome.decisions.is_deciding(verdict) and not is_overridden:
         return None  # a review did, of a verdict that left it to a person: the author was told so
-    said = says(verdict, is_overridden=is_overridden)
-    if said is None or not is_wanted(verdict, config_of(dossier).feedback):
+    said = message_to_author(verdict, is_overridden=is_overridden)
+    if said is None or not is_comment_enabled(verdict, config_of(dossier).feedback):
         return None
     if said.is_open and conclusion(verdict, dossier) is Conclusion.NEUTRAL:
         return None
     subject = verdict.subject
-    return Letter(
+    return CommentJob(
         pull=request.pull,
         head_sha=subject.head_sha,
         eval_id=verdict.eval_id,

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Final, Protocol
 
-from worker.domain.check.code_scanning import MOST_BYTES, Refusal, Scan, Scanned
+from worker.domain.check.code_scanning import MOST_BYTES, SarifUpload, UploadedSarif, UploadRefusal
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, RepositoryName, Sha
-from worker.domain.judging import Judged, Outcome
+from worker.domain.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.ports import Ledger
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
@@ -26,10 +26,10 @@ from worker.dossier.config import config_of
 LOG: Final = logging.getLogger(__name__)
 
 
-class Scans(Protocol):
+class SarifUploads(Protocol):
     """GitHub's code scanning. Raises Gone and Unavailable."""
 
-    def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> Refusal | None:
+    def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> UploadRefusal | None:
         """Hand it over, gzipped and in base64; why it was not taken, or None."""
         ...
 
@@ -37,34 +37,34 @@ class Scans(Protocol):
 class ScanNotes(Protocol):
     """What is known of SARIF that was sent. May be called twice; raises Unavailable."""
 
-    def scanned(self, pull: PullRef) -> Scanned | None: ...
+    def last_scan(self, pull: PullRef) -> UploadedSarif | None: ...
 
-    def note(self, pull: PullRef, scanned: Scanned, refusal: Refusal | None) -> None: ...
+    def note(self, pull: PullRef, scanned: UploadedSarif, refusal: UploadRefusal | None) -> None: ...
 
-    def refusal(self, pull: PullRef) -> Refusal | None:
+    def refusal(self, pull: PullRef) -> UploadRefusal | None:
         """Why the last of this repository was not taken."""
         ...
 
 
-class Kept(Protocol):
+class ScannedDossiers(Protocol):
     """What verdicts were made from, as long as that is kept."""
 
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 
 
-class Scanner(Value):
-    """`newest`: the head that was announced last."""
+class SarifUploader(Value):
+    """`newest_head`: the head that was announced last."""
 
-    scans: Scans
+    uploads: SarifUploads
     notes: ScanNotes
     ledger: Ledger
-    archive: Kept
-    newest: Callable[[PullRef], Sha | None]
+    archive: ScannedDossiers
+    newest_head: Callable[[PullRef], Sha | None]
 
-    def upload(self, scan: Scan) -> None:
+    def upload(self, scan: SarifUpload) -> None:
         """May be called again. Raises what GitHub's outages raise."""
-        before = self.notes.scanned(scan.pull)
-        if self.newest(scan.pull) not in (None, scan.head_sha) or (before is not None and before.is_of(scan)):
+        before = self.notes.last_scan(scan.pull)
+        if self.newest_head(scan.pull) not in (None, scan.head_sha) or (before is not None and before.matches(scan)):
             return
         entry = next((one for one in self.ledger.entries(scan.pull) if one.eval_id == scan.eval_id), None)
         if entry is None:  # forgotten meanwhile
@@ -72,26 +72,30 @@ class Scanner(Value):
         refusal = self._upload(scan, entry)
         if refusal is not None:
             LOG.warning("SARIF was not uploaded: %s", refusal, extra={"number": scan.pull.number})
-        self.notes.note(scan.pull, Scanned(head_sha=scan.head_sha, origin=scan.origin), refusal)
+        self.notes.note(scan.pull, UploadedSarif(head_sha=scan.head_sha, origin=scan.origin), refusal)
 
-    def _upload(self, scan: Scan, entry: LedgerEntry) -> Refusal | None:
+    def _upload(self, scan: SarifUpload, entry: LedgerEntry) -> UploadRefusal | None:
         from worker.publishing.sarif_rules import sarif_rules  # noqa: PLC0415 - as above
-        from worker.publishing.texts.sarif import uploaded  # noqa: PLC0415 - most repositories want none
+        from worker.publishing.texts.sarif import sarif_for_upload  # noqa: PLC0415 - most repositories want none
 
-        text = uploaded(entry.verdict, self.archive.find(scan.eval_id), sarif_rules(), version("assay"))
+        text = sarif_for_upload(entry.verdict, self.archive.find(scan.eval_id), sarif_rules(), version("assay"))
         packed = gzip.compress(text.encode(), mtime=0)
         if len(packed) > MOST_BYTES:
-            return Refusal.TOO_LARGE
+            return UploadRefusal.TOO_LARGE
         repository = entry.verdict.subject.repository
-        return self.scans.upload(scan.pull, repository, scan.head_sha, base64.b64encode(packed).decode())
+        return self.uploads.upload(scan.pull, repository, scan.head_sha, base64.b64encode(packed).decode())
 
 
-def scan_of(request: JudgeRequest, outcome: Outcome) -> Scan | None:
+def scan_job_for(request: JudgeRequest, outcome: JudgingOutcome) -> SarifUpload | None:
     """What is due after this judging; None: nobody judged, or the repository wants no SARIF."""
-    if not isinstance(outcome, Judged) or isinstance(outcome.verdict, Abstain) or not config_of(outcome.dossier).sarif:
+    if (
+        not isinstance(outcome, JudgingCompleted)
+        or isinstance(outcome.verdict, Abstain)
+        or not config_of(outcome.dossier).sarif
+    ):
         return None
     verdict = outcome.verdict
-    return Scan(
+    return SarifUpload(
         pull=request.pull,
         head_sha=verdict.subject.head_sha,
         eval_id=verdict.eval_id,
@@ -100,6 +104,6 @@ def scan_of(request: JudgeRequest, outcome: Outcome) -> Scan | None:
     )
 
 
-def refusal_for(notes: ScanNotes, pull: PullRef, dossier: Dossier) -> Refusal | None:
+def refusal_for(notes: ScanNotes, pull: PullRef, dossier: Dossier) -> UploadRefusal | None:
     """Why the SARIF of this repository was not taken when it was last tried; None: it was, or is not wanted."""
     return notes.refusal(pull) if config_of(dossier).sarif else None

@@ -10,24 +10,33 @@ from worker.domain.check.check_run import CheckContent
 from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Dossier, Policy
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest
-from worker.dossier.eligibility import About, Hold, Judge, Skip, Standing, kind_of, standing, with_operators
+from worker.dossier.eligibility import (
+    AuthorSkipped,
+    DraftHeld,
+    Eligibility,
+    EligibilityInput,
+    Eligible,
+    classify_author,
+    decide_eligibility,
+    with_operator_defaults,
+)
 
 
-def scope_of(request: JudgeRequest, dossier: Dossier, operators: Authors | None) -> Standing:
+def eligibility_of(request: JudgeRequest, dossier: Dossier, operators: Authors | None) -> Eligibility:
     """What becomes of this head. *operators* None: all of it is judged."""
     if operators is None:
-        return Judge()
+        return Eligible()
     pull = dossier.pull_request
-    about = About(
-        author=kind_of(pull, request.author),
+    about = EligibilityInput(
+        author=classify_author(pull, request.author),
         trigger=request.trigger,
         draft=pull.draft,
         was_judged=any(one.head_sha == pull.head_sha for one in dossier.ledger),
     )
-    return standing(about, with_operators(chosen(dossier), operators))
+    return decide_eligibility(about, with_operator_defaults(repository_authors(dossier), operators))
 
 
-def chosen(dossier: Dossier) -> Authors:
+def repository_authors(dossier: Dossier) -> Authors:
     """What the repository says of authors."""
     if not dossier.config:
         return Authors()
@@ -36,20 +45,20 @@ def chosen(dossier: Dossier) -> Authors:
     return config_of(dossier).authors
 
 
-def observed(dossier: Dossier, author: AuthorKind) -> Dossier:
+def as_observed(dossier: Dossier, author: AuthorKind) -> Dossier:
     """Judged, and neither passed nor blocked, whatever the repository does with others."""
     policy = (dossier.policy or Policy()).model_copy(update={"mode": "observe", "categories": {}})
     return dossier.model_copy(update={"policy": policy, "observed_as": author})
 
 
-def shown(left: Hold | Skip) -> CheckContent:
+def idle_content(left: DraftHeld | AuthorSkipped) -> CheckContent:
     """What the check of a head says that nobody judges."""
-    from worker.publishing.texts.states import draft, skipped  # noqa: PLC0415 - a laptop leaves nothing alone
+    from worker.publishing.texts.states import draft_content, skipped_content  # noqa: PLC0415 - a laptop leaves nothing alone
 
     match left:
-        case Hold():
-            return draft()
-        case Skip(author=author):
-            return skipped(author)
+        case DraftHeld():
+            return draft_content()
+        case AuthorSkipped(author=author):
+            return skipped_content(author)
         case _:
             assert_never(left)

@@ -13,208 +13,232 @@ from worker.domain.check.check_run import CheckContent
 from worker.domain.config.config import Authors, Handling
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryName, Sha
 from worker.domain.ports import Clock, JudgeRequests, Ledger, ReopenedChecks
-from worker.domain.request.greeting import Greeting
-from worker.domain.request.judge_request import ARRIVALS, BY_HAND, AuthorKind, JudgeRequest, PullRef, Trigger
-from worker.domain.request.open_pulls import Looked, OpenPull
+from worker.domain.request.judge_request import (
+    HEAD_TRIGGERS,
+    MANUAL_TRIGGERS,
+    AuthorKind,
+    JudgeRequest,
+    PullRef,
+    Trigger,
+)
+from worker.domain.request.open_pulls import OpenPull, PullSnapshot
+from worker.domain.request.repository_added import RepositoryAdded
 from worker.domain.value import Value
-from worker.dossier.eligibility import About, Judge, Skip, Standing, handling_of, kind_of, standing, with_operators
-from worker.errors import Gone, Unreadable
-from worker.publishing.check_runs import CheckDesk
-from worker.publishing.eligibility import shown
-from worker.publishing.texts.check_run import failed, judging
-from worker.publishing.texts.phrases import OVERDUE
-from worker.publishing.texts.states import AGAIN, begun, old, waiting
-from worker.traces import told_late
+from worker.dossier.eligibility import (
+    AuthorSkipped,
+    Eligibility,
+    EligibilityInput,
+    Eligible,
+    classify_author,
+    decide_eligibility,
+    find_handling,
+    with_operator_defaults,
+)
+from worker.errors import SubjectGone, Unreadable
+from worker.publishing.check_runs import CheckRunService
+from worker.publishing.eligibility import idle_content
+from worker.publishing.texts.check_run import failed_content, judging_content
+from worker.publishing.texts.phrases import CHECK_EXPIRED
+from worker.publishing.texts.states import TRIGGER_TEXTS, existing_pull_content, quiet_window_content, started_content
+from worker.traces import late_delivery_id
 
-SOON: Final = timedelta(seconds=1)
+MIN_ANNOUNCED_WAIT: Final = timedelta(seconds=1)
 """A shorter wait is not worth a word."""
 
 WATCHED_SHARE: Final = 0.5
 """How much of a check's time may pass until judging begins, for its deadline to count from the beginning."""
 
-MOST_AT_ONCE: Final = 10
+MAX_WRITES: Final = 10
 """How many checks of old pull requests are written in one go: GitHub allows few writes a minute."""
 
-GOES_ON: Final = timedelta(minutes=1)
+CONTINUE_AFTER: Final = timedelta(minutes=1)
 """How long to leave it at that."""
 
 
-AFTERWARDS: Final = frozenset({Trigger.EDITED, Trigger.CASE, Trigger.CRITERIA, Trigger.RULES})
+TEXT_TRIGGERS: Final = frozenset({Trigger.EDITED, Trigger.CASE, Trigger.CRITERIA, Trigger.RULES})
 """They change nothing about what a check says that waits for its verdict."""
 
-WINDOWED: Final = frozenset({Trigger.TEXT, Trigger.REOPENED})
+QUIET_WINDOW_TRIGGERS: Final = frozenset({Trigger.TEXT, Trigger.REOPENED})
 """They have a verdict count no more, and wait for the quiet window: there may be more of it."""
 
 
-class Look(Protocol):
+class AuthorListing(Protocol):
     """Who wrote a pull request, and which ones are open. Raises as PullSource does."""
 
-    def look(self, request: JudgeRequest) -> Looked: ...
+    def find_author(self, request: JudgeRequest) -> PullSnapshot: ...
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]: ...
 
 
-class Reception(Value):
+class InitialStatus(Value):
     """Opens check runs. `operators`: whose pull requests are judged where a repository does not say."""
 
-    desk: CheckDesk
+    service: CheckRunService
     checks: ReopenedChecks
     pulls: JudgeRequests
     ledger: Ledger
-    look: Look
+    listing: AuthorListing
     clock: Clock
     operators: Authors
     deadline: timedelta
 
     def open(self, request: JudgeRequest, head_sha: Sha) -> None:
         """Give a head its check run, with what is true of it now. May be called again: after a write whose end is not known, too."""
-        doubtful = self.checks.may_be_written_over(request.pull)
+        doubtful = self.checks.list_overwritten_heads(request.pull)
         if head_sha in doubtful:
-            self.pulls.want(late(request))
-        self._say(request, head_sha)
+            self.pulls.request_judging(late_request(request))
+        self._show(request, head_sha)
         for one in doubtful:
-            self._set_right(request, one)
+            self._repair(request, one)
 
-    def _say(self, request: JudgeRequest, head_sha: Sha) -> None:
-        again = None if request.trigger in ARRIVALS else self.checks.again(request.pull, head_sha)
-        if again is not None and again.why is not None:
-            self._reopen(request, head_sha, again.check, again.why)
-        elif again is not None or not self._is_said(request, head_sha):
+    def _show(self, request: JudgeRequest, head_sha: Sha) -> None:
+        again = None if request.trigger in HEAD_TRIGGERS else self.checks.find_outdated(request.pull, head_sha)
+        if again is not None and again.trigger is not None:
+            self._reopen(request, head_sha, again.check, again.trigger)
+        elif again is not None or not self._is_shown(request, head_sha):
             self._open(request, head_sha)
 
-    def _set_right(self, request: JudgeRequest, head_sha: Sha) -> None:
+    def _repair(self, request: JudgeRequest, head_sha: Sha) -> None:
         """Have a check that may say anything cancelled, or counted as open until somebody judges. May be called again."""
-        check = self.checks.known(request.pull, head_sha)
-        is_left = check is not None and self.desk.leave_behind(request, head_sha, check)
+        check = self.checks.find_check_run(request.pull, head_sha)
+        is_left = check is not None and self.service.cancel_stale(request, head_sha, check)
         if check is not None and not is_left and head_sha not in self.checks.open_checks(request.pull):
-            self.desk.written_over(request, head_sha, check)
-        self.checks.reopened(request.pull, head_sha)
+            self.service.mark_overwritten(request, head_sha, check)
+        self.checks.clear_reopened(request.pull, head_sha)
 
-    def _is_said(self, request: JudgeRequest, head_sha: Sha) -> bool:
+    def _is_shown(self, request: JudgeRequest, head_sha: Sha) -> bool:
         """Whether what happened changes nothing about what the check says as long as it waits for its verdict."""
-        return request.trigger in AFTERWARDS and not request.draft and self.checks.is_known(request.pull, head_sha)
+        return (
+            request.trigger in TEXT_TRIGGERS and not request.draft and self.checks.has_check_run(request.pull, head_sha)
+        )
 
     def _reopen(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, why: Trigger) -> None:
         """What its check says counts no more, and somebody is to judge it: nobody may rely on it until then."""
-        content = self._begins(request.pull, why) if why in WINDOWED else begun(why)
-        self.checks.reopens(request.pull, head_sha)
-        if not self.desk.reopen(request, head_sha, check, content):
-            self.pulls.want(late(request))
-        self.checks.is_again(request.pull)
-        self.checks.reopened(request.pull, head_sha)
+        content = self._content(request.pull, why) if why in QUIET_WINDOW_TRIGGERS else started_content(why)
+        self.checks.mark_reopened(request.pull, head_sha)
+        if not self.service.reopen(request, head_sha, check, content):
+            self.pulls.request_judging(late_request(request))
+        self.checks.record_outdated(request.pull)
+        self.checks.clear_reopened(request.pull, head_sha)
 
     def _open(self, request: JudgeRequest, head_sha: Sha) -> None:
-        found = self._standing(request)
+        found = self._eligibility(request)
         content = (
-            self._begins(request.pull, self._outdated_by(request, head_sha))
-            if isinstance(found, Judge)
-            else shown(found)
+            self._content(request.pull, self._outdated_by(request, head_sha))
+            if isinstance(found, Eligible)
+            else idle_content(found)
         )
-        if is_known := self.checks.is_known(request.pull, head_sha):
-            self.checks.reopens(request.pull, head_sha)
-        if not self.desk.open(request, head_sha, content):
-            self.pulls.want(late(request))
-        elif isinstance(found, Skip):
-            self.pulls.rest(request)
+        if is_known := self.checks.has_check_run(request.pull, head_sha):
+            self.checks.mark_reopened(request.pull, head_sha)
+        if not self.service.open(request, head_sha, content):
+            self.pulls.request_judging(late_request(request))
+        elif isinstance(found, AuthorSkipped):
+            self.pulls.withdraw(request)
         if is_known:
-            self.checks.reopened(request.pull, head_sha)
+            self.checks.clear_reopened(request.pull, head_sha)
 
     def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
         """Close a check run that nobody concluded in time, and no verdict with it."""
-        if not self.desk.expire(request, head_sha, check, failed(OVERDUE, request.delivery_id)):
-            self.pulls.want(late(request))
+        if not self.service.expire(request, head_sha, check, failed_content(CHECK_EXPIRED, request.delivery_id)):
+            self.pulls.request_judging(late_request(request))
 
-    def _standing(self, request: JudgeRequest) -> Standing:
-        if request.trigger in BY_HAND:
-            return Judge()
+    def _eligibility(self, request: JudgeRequest) -> Eligibility:
+        if request.trigger in MANUAL_TRIGGERS:
+            return Eligible()
         if request.author is AuthorKind.AGENT:
-            about = About(author=AuthorKind.AGENT, trigger=request.trigger, draft=request.draft)
-            return standing(about, self.operators)
-        looked = self.look.look(request)
+            about = EligibilityInput(author=AuthorKind.AGENT, trigger=request.trigger, draft=request.draft)
+            return decide_eligibility(about, self.operators)
+        looked = self.listing.find_author(request)
         if looked.authors is None:
-            return Judge()
-        about = About(author=kind_of(looked.pull, request.author), trigger=request.trigger, draft=looked.pull.draft)
-        return standing(about, with_operators(looked.authors, self.operators))
+            return Eligible()
+        about = EligibilityInput(
+            author=classify_author(looked.pull, request.author), trigger=request.trigger, draft=looked.pull.draft
+        )
+        return decide_eligibility(about, with_operator_defaults(looked.authors, self.operators))
 
     def _outdated_by(self, request: JudgeRequest, head_sha: Sha) -> Trigger | None:
         """What has a verdict on this head count no more; None: nothing, or there is none."""
-        is_told = request.trigger in AGAIN and any(
+        is_told = request.trigger in TRIGGER_TEXTS and any(
             one.head_sha == head_sha for one in self.ledger.entries(request.pull)
         )
         return request.trigger if is_told else None
 
-    def _begins(self, pull: PullRef, why: Trigger | None) -> CheckContent:
+    def _content(self, pull: PullRef, why: Trigger | None) -> CheckContent:
         """What the check says until it is judged."""
-        plan, now = self.pulls.plan(pull), self.clock.now()
-        if plan is None or plan.due_at - now < SOON:
-            return begun(why) if why is Trigger.TEXT else judging()
+        plan, now = self.pulls.find_plan(pull), self.clock.now()
+        if plan is None or plan.due_at - now < MIN_ANNOUNCED_WAIT:
+            return started_content(why) if why is Trigger.TEXT else judging_content()
         is_watched = plan.due_at - now < self.deadline * WATCHED_SHARE
-        return waiting(plan.due_at, plan.window_s, is_watched=is_watched, why=why)
+        return quiet_window_content(plan.due_at, plan.window_s, is_watched=is_watched, why=why)
 
-    def greet(self, greeting: Greeting) -> bool:
+    def show_preexisting(self, greeting: RepositoryAdded) -> bool:
         """Say on the open pull requests of a repository that they were there before; False: not yet on all of them.
 
         One that Assay heard of in an earlier time is judged instead. May be called again. Raises as PullSource does.
         """
         written = 0
-        for one in self.look.open_pulls(greeting.installation_id, greeting.repository):
-            pull = pull_of(greeting, one)
-            if one.opened_at >= greeting.since or self.checks.is_known(pull, one.head_sha):
+        for one in self.listing.open_pulls(greeting.installation_id, greeting.repository):
+            pull = pull_ref_of(greeting, one)
+            if one.opened_at >= greeting.since or self.checks.has_check_run(pull, one.head_sha):
                 continue
-            request = swept(greeting, one, self.clock.now())
-            if was_heard_of(pull, one.head_sha, self.pulls, self.ledger):
-                self.pulls.want(request)
+            request = sweep_request(greeting, one, self.clock.now())
+            if is_known_head(pull, one.head_sha, self.pulls, self.ledger):
+                self.pulls.request_judging(request)
                 continue
-            if written == MOST_AT_ONCE:
+            if written == MAX_WRITES:
                 return False
-            content = of_before(request, self.look, self.operators)
+            content = preexisting_content(request, self.listing, self.operators)
             if content is not None:
-                self.desk.open(request, one.head_sha, content)
-                self.pulls.greeted(pull, one.head_sha)
+                self.service.open(request, one.head_sha, content)
+                self.pulls.record_initial_head(pull, one.head_sha)
                 written += 1
         return True
 
 
-def of_before(request: JudgeRequest, look: Look, operators: Authors) -> CheckContent | None:
+def preexisting_content(request: JudgeRequest, listing: AuthorListing, operators: Authors) -> CheckContent | None:
     """What the check of a pull request from before Assay says; None: it is closed by now. Raises as PullSource does."""
     try:
-        looked = look.look(request)
-    except Gone:
+        looked = listing.find_author(request)
+    except SubjectGone:
         return None
-    author = kind_of(looked.pull, request.author)
-    handling = handling_of(author, with_operators(looked.authors or Authors(), operators))
-    return old(is_blocking=looked.is_required and not looked.lets_pass and handling is Handling.JUDGE)
+    author = classify_author(looked.pull, request.author)
+    handling = find_handling(author, with_operator_defaults(looked.authors or Authors(), operators))
+    return existing_pull_content(
+        is_blocking=looked.is_required and not looked.is_passed_unjudged and handling is Handling.JUDGE
+    )
 
 
-def late(request: JudgeRequest) -> JudgeRequest:
+def late_request(request: JudgeRequest) -> JudgeRequest:
     """Somebody began to judge while the check was written: it may say what was true before, also of a draft that is none."""
-    changes = {"trigger": Trigger.LATE, "delivery_id": told_late(request.delivery_id), "head_sha": None}
+    changes = {"trigger": Trigger.LATE, "delivery_id": late_delivery_id(request.delivery_id), "head_sha": None}
     return request.model_copy(update={**changes, "draft": False})
 
 
-def was_heard_of(pull: PullRef, head_sha: Sha, pulls: JudgeRequests, ledger: Ledger) -> bool:
+def is_known_head(pull: PullRef, head_sha: Sha, pulls: JudgeRequests, ledger: Ledger) -> bool:
     """Whether somebody asked for it lately, it was ever judged, or it was pushed to since it was greeted."""
     try:
-        if pulls.request(pull) is not None or ledger.entries(pull):
+        if pulls.find_request(pull) is not None or ledger.entries(pull):
             return True
     except Unreadable:
         return True  # there is an entry, and its key is missing: the judge says so on the check
-    return pulls.greeted_head(pull) not in (None, head_sha)
+    return pulls.find_initial_head(pull) not in (None, head_sha)
 
 
-def pull_of(greeting: Greeting, one: OpenPull) -> PullRef:
-    return PullRef(installation_id=greeting.installation_id, repository_id=greeting.repository_id, number=one.number)
+def pull_ref_of(greeting: RepositoryAdded, open_pull: OpenPull) -> PullRef:
+    return PullRef(
+        installation_id=greeting.installation_id, repository_id=greeting.repository_id, number=open_pull.number
+    )
 
 
-def swept(greeting: Greeting, one: OpenPull, at: datetime) -> JudgeRequest:
+def sweep_request(greeting: RepositoryAdded, open_pull: OpenPull, at: datetime) -> JudgeRequest:
     return JudgeRequest(
-        pull=pull_of(greeting, one),
+        pull=pull_ref_of(greeting, open_pull),
         repository=greeting.repository,
-        head_sha=one.head_sha,
+        head_sha=open_pull.head_sha,
         trigger=Trigger.SWEEP,
-        delivery_id=DeliveryId(f"greeted-{greeting.id}-{one.number}-{greeting.delivery_id}"),
+        delivery_id=DeliveryId(f"greeted-{greeting.id}-{open_pull.number}-{greeting.delivery_id}"),
         requested_at=at,
-        author=one.author,
-        draft=one.draft,
-        base=one.base,
+        author=open_pull.author,
+        draft=open_pull.draft,
+        base=open_pull.base,
     )

@@ -11,119 +11,127 @@ from datetime import datetime
 from typing import Final
 
 from worker.domain.check.check_run import Conclusion
-from worker.domain.check.overrides import Said, asks_a_person
-from worker.domain.codeowners import Owner, owners_of
-from worker.domain.config.command_permissions import RIGHTS, Role, roles_from
+from worker.domain.check.overrides import HumanDecisions, needs_human
+from worker.domain.codeowners import Owner, find_owners
+from worker.domain.config.command_permissions import COMMAND_RIGHTS, Role, roles_from
 from worker.domain.config.config import Review
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId, EvalId, Sha
-from worker.domain.judging import Judged, Outcome
-from worker.domain.ports import CommandQueue, DecisionStore, GivenReview, Ledger, PullRequestEventQueue, Reviewers
-from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef
-from worker.domain.request.pull_request_events import Happened, Happening
+from worker.domain.judging import JudgingCompleted, JudgingOutcome
+from worker.domain.ports import CommandQueue, DecisionStore, Ledger, PullRequestEventQueue, Reviewers, SubmittedReview
+from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
-from worker.errors import Forbidden, Gone, RateLimited, Unavailable
+from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.publishing.texts.check_run import conclusion
-from worker.publishing.texts.overrides import Called
+from worker.publishing.texts.overrides import RequestedReviews
 
 LOG: Final = logging.getLogger(__name__)
-MOST_ASKED: Final = 5
+MAX_OWNERS: Final = 5
 """Who owns most of the changed files comes first."""
 
 
-class People(Value):
-    """What people said about a head, and whom to ask about it. `review_of`: whom the repository wants asked.
+class ReviewRequests(Value):
+    """What people said about a head, and whom to ask about it. `review_settings`: whom the repository wants asked.
 
-    `asks_nobody`: the operator declined that.
+    `is_silent`: the operator declined that.
     """
 
     decisions: DecisionStore
-    asks: CommandQueue
+    commands: CommandQueue
     reviewers: Reviewers
-    review_of: Callable[[Dossier], Review]
-    asks_nobody: bool = False
+    review_settings: Callable[[Dossier], Review]
+    is_silent: bool = False
 
-    def said(self, pull: PullRef, head_sha: Sha) -> Said:
-        return self.decisions.of(pull, head_sha)
+    def decisions_for(self, pull: PullRef, head_sha: Sha) -> HumanDecisions:
+        return self.decisions.find_decisions(pull, head_sha)
 
-    def call(self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier) -> Called | None:
+    def request_reviews(
+        self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier
+    ) -> RequestedReviews | None:
         """Ask the code owners, if this verdict needs a person, blocks a merge and nobody was asked yet; None: nobody needs to be asked."""
-        if not asks_a_person(verdict):
+        if not needs_human(verdict):
             return None
-        said = self.said(request.pull, verdict.subject.head_sha)
-        is_decided = said.into(dossier.pull_request.base_ref).decides(verdict)
-        approved = frozenset[str]() if is_decided else self._hear(request, verdict.subject.head_sha)
-        review = self.review_of(dossier)
+        said = self.decisions_for(request.pull, verdict.subject.head_sha)
+        is_decided = said.for_base(dossier.pull_request.base_ref).is_deciding(verdict)
+        approved = frozenset[str]() if is_decided else self._import_reviews(request, verdict.subject.head_sha)
+        review = self.review_settings(dossier)
         is_blocking = dossier.is_required and conclusion(verdict, dossier) is not Conclusion.NEUTRAL
         if not review.codeowners or not is_blocking:
             if not is_decided:
-                self._only_label(request, review.label)
+                self._label_once(request, review.label)
             return None
-        known = self.decisions.called(request.pull)
+        known = self.decisions.find_requested_reviewers(request.pull)
         if known is not None:
-            return Called(known, has_owners=bool(known))
+            return RequestedReviews(known, has_owners=bool(known))
         if is_decided:
             return None
         try:
-            called = self._call(request, dossier, review, approved)
+            called = self._request(request, dossier, review, approved)
         except RateLimited:
             raise
         except (
             Forbidden,
-            Gone,
+            SubjectGone,
             Unavailable,
         ) as refused:  # Gone: what we asked at; the check tells of the pull request itself
             LOG.warning("nobody was asked for a review: %s", refused, extra={"repository": request.repository})
-            return Called(refused=not isinstance(refused, Unavailable))
+            return RequestedReviews(is_refused=not isinstance(refused, Unavailable))
         if called is not None and not called.is_declined:
-            self.decisions.call(request.pull, called.names)
+            self.decisions.record_requested_reviewers(request.pull, called.names)
         return called
 
-    def _hear(self, request: JudgeRequest, head_sha: Sha) -> frozenset[str]:
+    def _import_reviews(self, request: JudgeRequest, head_sha: Sha) -> frozenset[str]:
         """Have those reviews looked into that were given before the verdict, if one approves; who approves."""
         try:
-            given = [one for one in self.reviewers.given(request) if one.head_sha == head_sha]
+            given = [one for one in self.reviewers.list_reviews(request) if one.head_sha == head_sha]
         except RateLimited:
             raise
-        except (Forbidden, Gone, Unavailable) as refused:
+        except (Forbidden, SubjectGone, Unavailable) as refused:
             LOG.warning("nobody knows who reviewed this before: %s", refused, extra={"repository": request.repository})
             return frozenset()
         approved = frozenset(one.review.login.casefold() for one in given if one.is_approved)
         for one in given if approved else ():
-            self.asks.put(_ask_of(request, one))
+            self.commands.put(_command_of_review(request, one))
         return approved
 
-    def heard(self, request: JudgeRequest, outcome: Outcome, happenings: PullRequestEventQueue) -> None:
+    def record_outcome(self, request: JudgeRequest, outcome: JudgingOutcome, happenings: PullRequestEventQueue) -> None:
         """What was asked for was done, if somebody decided; and a contest that was right is told. May be called again."""
-        if not isinstance(outcome, Judged) or outcome.said.anew_since is None or outcome.said.override is not None:
+        if (
+            not isinstance(outcome, JudgingCompleted)
+            or outcome.decisions.rejudge_requested_at is None
+            or outcome.decisions.override is not None
+        ):
             return
         verdict, head_sha = outcome.verdict, outcome.verdict.subject.head_sha
         if not isinstance(verdict, Abstain):
-            self.decisions.judged(request.pull, head_sha, outcome.said)
-        contested = _reject_before(outcome) if outcome.said.open_reason is not None else None
-        if contested is not None and (isinstance(verdict, Accept) or asks_a_person(verdict)):
-            happenings.put(_upheld(request, contested, verdict.created_at))
+            self.decisions.record_judged(request.pull, head_sha, outcome.decisions)
+        contested = _reject_before(outcome) if outcome.decisions.open_contest_reason is not None else None
+        if contested is not None and (isinstance(verdict, Accept) or needs_human(verdict)):
+            happenings.put(_contest_upheld(request, contested, verdict.created_at))
 
-    def _call(self, request: JudgeRequest, dossier: Dossier, review: Review, approved: frozenset[str]) -> Called | None:
+    def _request(
+        self, request: JudgeRequest, dossier: Dossier, review: Review, approved: frozenset[str]
+    ) -> RequestedReviews | None:
         """None: nobody needs to be asked, since an owner approved already."""
         pull = dossier.pull_request
         owners = owners_at_base(self.reviewers, request.pull, dossier)
         if any(one.team is None and one.login.casefold() in approved for one in owners):
             return None
-        if self.asks_nobody:
-            return Called(is_declined=True, has_owners=bool(owners))
-        others = [one for one in owners if one.login.casefold() != pull.author.casefold()][:MOST_ASKED]
-        asked = self.reviewers.ask(request, others) if others else ()
+        if self.is_silent:
+            return RequestedReviews(is_declined=True, has_owners=bool(owners))
+        others = [one for one in owners if one.login.casefold() != pull.author.casefold()][:MAX_OWNERS]
+        asked = self.reviewers.request_reviews(request, others) if others else ()
         if review.label is not None:
             self._label(request, review.label)
-        return Called(tuple(one.name for one in asked), has_owners=bool(owners))
+        return RequestedReviews(tuple(one.name for one in asked), has_owners=bool(owners))
 
-    def _only_label(self, request: JudgeRequest, name: str | None) -> None:
+    def _label_once(self, request: JudgeRequest, name: str | None) -> None:
         """A label is chosen by itself: it tells of such a verdict where nobody is to be asked, too."""
-        if name is None or self.asks_nobody or self.decisions.is_labelled(request.pull):
+        if name is None or self.is_silent or self.decisions.is_labelled(request.pull):
             return
         try:
             self._label(request, name)
@@ -132,67 +140,69 @@ class People(Value):
         except Unavailable as refused:
             LOG.warning("no label was put on: %s", refused, extra={"repository": request.repository})
         else:
-            self.decisions.label(request.pull)
+            self.decisions.record_labelled(request.pull)
 
     def _label(self, request: JudgeRequest, name: str) -> None:
         """Whom GitHub let us ask is asked, whatever it says to the label."""
         try:
-            self.reviewers.label(request, name)
-        except (Forbidden, Gone) as refused:
+            self.reviewers.add_label(request, name)
+        except (Forbidden, SubjectGone) as refused:
             LOG.warning("no label was put on: %s", refused, extra={"repository": request.repository})
 
 
-class Owning(Value):
+class CodeOwnership(Value):
     """Whether somebody's review counts. `dossier_of`: what a verdict was made from."""
 
     reviewers: Reviewers
     ledger: Ledger
-    dossier_of: Callable[[Ask, EvalId], Dossier]
+    dossier_of: Callable[[CommandRequest, EvalId], Dossier]
 
-    def owns_into(self, ask: Ask, role: Role) -> str | None:
+    def find_owned_base(self, ask: CommandRequest, role: Role) -> str | None:
         """The base of the commit under review, if a person has to decide about that and the reviewer owns a file of it there.
 
         Of a team nobody tells us the members: for it speaks who may override anyway.
         """
         entries = [one for one in self.ledger.entries(ask.pull) if one.verdict.parent_eval_id is None]
         last = next((one for one in reversed(entries) if one.head_sha == ask.head_sha), None)
-        if last is None or not asks_a_person(last.verdict):
+        if last is None or not needs_human(last.verdict):
             return None
         dossier = self.dossier_of(ask, last.eval_id)
         base_ref, owners = dossier.pull_request.base_ref, owners_at_base(self.reviewers, ask.pull, dossier)
-        if role in roles_from(RIGHTS[CommandName.OVERRIDE].least) and any(one.team is not None for one in owners):
+        if role in roles_from(COMMAND_RIGHTS[CommandName.OVERRIDE].least_role) and any(
+            one.team is not None for one in owners
+        ):
             return base_ref
         return (
             base_ref if ask.login.casefold() in {one.login.casefold() for one in owners if one.team is None} else None
         )
 
 
-def _ask_of(request: JudgeRequest, given: GivenReview) -> Ask:
+def _command_of_review(request: JudgeRequest, review: SubmittedReview) -> CommandRequest:
     """As if it had been submitted now; each judging that comes to such a verdict asks once."""
-    return Ask(
+    return CommandRequest(
         pull=request.pull,
         repository=request.repository,
         comment_id=None,
-        login=given.review.login,
-        command=CommandName.APPROVED if given.is_approved else CommandName.CHANGES,
-        delivery_id=DeliveryId(f"{request.delivery_id}-review-{given.review.id}"),
-        asked_at=given.at,
-        head_sha=given.head_sha,
+        login=review.review.login,
+        command=CommandName.APPROVED if review.is_approved else CommandName.CHANGES,
+        delivery_id=DeliveryId(f"{request.delivery_id}-review-{review.review.id}"),
+        asked_at=review.at,
+        head_sha=review.head_sha,
         in_review=True,
-        review=given.review,
+        review=review.review,
     )
 
 
-def _reject_before(outcome: Judged) -> LedgerEntry | None:
+def _reject_before(outcome: JudgingCompleted) -> LedgerEntry | None:
     """The reject that stood at this head before."""
     head_sha, eval_id = outcome.verdict.subject.head_sha, outcome.verdict.eval_id
     before = [one for one in outcome.dossier.ledger if one.head_sha == head_sha and one.eval_id != eval_id]
     return before[-1] if before and isinstance(before[-1].verdict, Reject) else None
 
 
-def _upheld(request: JudgeRequest, contested: LedgerEntry, at: datetime) -> Happening:
-    return Happening(
-        what=Happened.CONTEST_UPHELD,
+def _contest_upheld(request: JudgeRequest, contested: LedgerEntry, at: datetime) -> PullRequestEvent:
+    return PullRequestEvent(
+        what=PullRequestEventKind.CONTEST_UPHELD,
         installation_id=request.pull.installation_id,
         repository_id=request.pull.repository_id,
         number=request.pull.number,
@@ -205,11 +215,11 @@ def _upheld(request: JudgeRequest, contested: LedgerEntry, at: datetime) -> Happ
 def owners_at_base(reviewers: Reviewers, pull: PullRef, dossier: Dossier) -> tuple[Owner, ...]:
     """Who owns the changed files, by the base commit: a pull request does not choose its own judges."""
     proposed = dossier.pull_request
-    written = reviewers.owners(pull, proposed.repository, proposed.base_sha)
-    return owners_of(written or "", changed(dossier))
+    written = reviewers.read_codeowners(pull, proposed.repository, proposed.base_sha)
+    return find_owners(written or "", changed_paths(dossier))
 
 
-def changed(dossier: Dossier) -> list[str]:
+def changed_paths(dossier: Dossier) -> list[str]:
     """The paths of the changed files."""
     try:
         files = [file.path for file in diff_of(dossier.diff).files]

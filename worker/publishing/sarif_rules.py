@@ -3,10 +3,10 @@
 Does not make any SARIF (`worker.publishing.texts.sarif` does). Invariant: every signal is one rule, by its own name.
 """
 
-from worker.publishing.texts.sarif import Rule
+from worker.publishing.texts.sarif import SarifRule
 from worker.signals.registry import SIGNALS
-from worker.signals.signal import Kind
+from worker.signals.signal import SignalKind
 
 
-def sarif_rules() -> list[Rule]:
-    return [Rule(one.name, one.category, one.kind is Kind.FACT, one.sees) for one in SIGNALS]
+def sarif_rules() -> list[SarifRule]:
+    return [SarifRule(one.name, one.category, one.kind is SignalKind.FACT, one.description) for one in SIGNALS]

@@ -8,106 +8,106 @@ import logging
 from typing import Final, Protocol
 
 from worker.domain.check.check_run import CheckContent
-from worker.domain.check.shared_head import Member, Met, Place, hash_of, strictest
+from worker.domain.check.shared_head import CommitRef, SharedHeadMember, SharedHeadState, find_strictest, hash_content
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import CheckPublisher, JudgeRequests, PullSource, SharedHeads
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value, replace
-from worker.errors import Forbidden, Gone
+from worker.errors import Forbidden, SubjectGone
 from worker.publishing.check_runs import no_lease
-from worker.publishing.texts.siblings import together
+from worker.publishing.texts.shared_head import combine_content
 
 LOG: Final = logging.getLogger(__name__)
 
-MOST_LOOKS: Final = 3
+MAX_ROUNDS: Final = 3
 """How often in a row a commit is looked at where something is said all the time. Then others are served first."""
 
-MOST_AT_ONCE: Final = 10
+MAX_WRITES: Final = 10
 """How many check runs are written at one look."""
 
 
-class Known(Protocol):
+class KnownChecks(Protocol):
     """Which check run belongs to which head."""
 
-    def known(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None: ...
+    def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None: ...
 
 
-class Settling(Value):
+class SharedHeadSync(Value):
     """Looks at commits of several pull requests. Raises as PullSource does: whoever asked comes again."""
 
-    siblings: SharedHeads
+    shared_heads: SharedHeads
     checks: CheckPublisher
-    registry: Known
+    registry: KnownChecks
     pulls: JudgeRequests
     source: PullSource
 
-    def settle(self, place: Place) -> bool:
+    def sync(self, commit: CommitRef) -> bool:
         """Have all check runs of a commit say what they should. False: something was said meanwhile. May be called again."""
-        for _ in range(MOST_LOOKS):
-            met = self.siblings.at(place)
-            if self._show_all(place, met) and self.siblings.done(place, met.version):
+        for _ in range(MAX_ROUNDS):
+            met = self.shared_heads.find_state(commit)
+            if self._show_all(commit, met) and self.shared_heads.close_version(commit, met.version):
                 return True
         return False
 
-    def _show_all(self, place: Place, met: Met) -> bool:
+    def _show_all(self, commit: CommitRef, met: SharedHeadState) -> bool:
         """False: there is more to be written, or somebody left."""
         wrong = 0
         for member in met.members:
-            own = self.siblings.own(place, member.number)
+            own = self.shared_heads.own_content(commit, member.number)
             content = self._content(own, member, met)
-            if hash_of(content) == member.shown:
+            if hash_content(content) == member.shown:
                 continue
-            if content != own and self._has_left(place, met, member):
+            if content != own and self._has_left(commit, met, member):
                 return False
             wrong += 1
-            if wrong > MOST_AT_ONCE:
+            if wrong > MAX_WRITES:
                 return False
-            self._show(place, met, member, content)
+            self._show(commit, met, member, content)
         return True
 
-    def _content(self, own: CheckContent, member: Member, met: Met) -> CheckContent:
-        others = [one.sibling for one in met.members if one.is_here and one != member]
-        return together(own, others, is_here=member.is_here)
+    def _content(self, own: CheckContent, member: SharedHeadMember, met: SharedHeadState) -> CheckContent:
+        others = [one.other_pull for one in met.members if one.is_here and one != member]
+        return combine_content(own, others, is_head=member.is_here)
 
-    def _has_left(self, place: Place, met: Met, member: Member) -> bool:
+    def _has_left(self, commit: CommitRef, met: SharedHeadState, member: SharedHeadMember) -> bool:
         """Whether who decides about this one is no open pull request of this commit any more, whatever we were told of it."""
-        by = strictest(one.sibling for one in met.members if one.is_here and one != member)
-        request = self._request(place, met, by.number) if by else None
+        by = find_strictest(one.other_pull for one in met.members if one.is_here and one != member)
+        request = self._request(commit, met, by.number) if by else None
         if request is None:
             return False
         try:
-            if self.source.head_sha(request) == place.head_sha:
+            if self.source.head_sha(request) == commit.head_sha:
                 return False
         except Forbidden:
             return False
-        except Gone as gone:
-            if not gone.is_over:
+        except SubjectGone as gone:
+            if not gone.is_closed:
                 return False
         LOG.info("a pull request left a commit, and we were not told", extra={"number": request.pull.number})
-        self.siblings.leaves(request.pull, place)
+        self.shared_heads.leave(request.pull, commit)
         return True
 
-    def _show(self, place: Place, met: Met, member: Member, content: CheckContent) -> None:
+    def _show(self, commit: CommitRef, met: SharedHeadState, member: SharedHeadMember, content: CheckContent) -> None:
         """Where GitHub lets us write no more, it may again some day: what it shows is not known until then."""
-        request = self._request(place, met, member.number)
-        check = self.registry.known(request.pull, place.head_sha) if request else None
+        request = self._request(commit, met, member.number)
+        check = self.registry.find_check_run(request.pull, commit.head_sha) if request else None
         if request is None or check is None:
             return  # who makes it is beside the others then
-        self.siblings.tells(place, member.number)
+        self.shared_heads.mark_updating(commit, member.number)
         try:
-            self.checks.under(no_lease).update(request, check, replace(content, annotations=()))
-        except (Gone, Forbidden) as refused:
+            self.checks.with_fence(no_lease).update(request, check, replace(content, annotations=()))
+        except (SubjectGone, Forbidden) as refused:
             LOG.info("a check run can't be shown anew: %s", refused, extra={"number": member.number})
             return
-        self.siblings.settled(request.pull, place.head_sha, met.version, content)
+        self.shared_heads.record_shown(request.pull, commit.head_sha, met.version, content)
 
-    def _request(self, place: Place, met: Met, number: int) -> JudgeRequest | None:
+    def _request(self, commit: CommitRef, met: SharedHeadState, number: int) -> JudgeRequest | None:
         """Anybody's of this repository will do for one that nobody asked for yet."""
         for one in (number, *(member.number for member in met.members)):
-            if request := self.pulls.request(_ref(place, one)):
-                return request.model_copy(update={"pull": _ref(place, number)})
+            if request := self.pulls.find_request(_ref(commit, one)):
+                return request.model_copy(update={"pull": _ref(commit, number)})
         return None
 
 
-def _ref(place: Place, number: int) -> PullRef:
-    return PullRef(installation_id=place.installation_id, repository_id=place.repository_id, number=number)
+def _ref(commit: CommitRef, number: int) -> PullRef:
+    return PullRef(installation_id=commit.installation_id, repository_id=commit.repository_id, number=number)

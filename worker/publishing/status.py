@@ -16,28 +16,28 @@ from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 
-class Wait(Value):
+class CiWait(Value):
     """What is waited for, and until when at the latest."""
 
     names: tuple[str, ...]
     until: datetime
 
 
-Look = Callable[[], Sha | None]
+FindHead = Callable[[], Sha | None]
 """What finds the newest head out beside something else that it does; None: it did not, and it is still to be asked for."""
 
 
-class Board(Protocol):
+class StatusReporter(Protocol):
     """Where the state of a pull request's judging is shown."""
 
     def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
-    def rest(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None: ...
+    def show_skipped(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None: ...
 
-    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
+    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: CiWait) -> None: ...
 
-    def newer_head(
-        self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False, look: Look | None = None
+    def find_newer_head(
+        self, request: JudgeRequest, head_sha: Sha, *, is_fresh: bool = False, find_head: FindHead | None = None
     ) -> Sha | None:
         """The newest head if it is not *head_sha*.
 
@@ -51,12 +51,12 @@ class Board(Protocol):
         """Show the verdict. False: something that it was judged by changed meanwhile. It is judged again, and this is not shown."""
         ...
 
-    def overrule(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+    def show_decision(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
     def close(self, request: JudgeRequest, *, is_over: bool) -> None: ...
 
 
-class Silent:
+class NullStatusReporter:
     """A laptop's board: shows nothing, and still asks whether the head moved."""
 
     def __init__(self, source: PullSource) -> None:
@@ -64,17 +64,17 @@ class Silent:
 
     def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
-    def rest(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None: ...
+    def show_skipped(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None: ...
 
-    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: Wait) -> None: ...
+    def wait_for_ci(self, request: JudgeRequest, head_sha: Sha, wait: CiWait) -> None: ...
 
-    def newer_head(
+    def find_newer_head(
         self,
         request: JudgeRequest,
         head_sha: Sha,
         *,
-        at_once: bool = False,  # noqa: ARG002 - it costs nothing
-        look: Look | None = None,  # noqa: ARG002 - a laptop writes nothing
+        is_fresh: bool = False,  # noqa: ARG002 - it costs nothing
+        find_head: FindHead | None = None,  # noqa: ARG002 - a laptop writes nothing
     ) -> Sha | None:
         newest = self._source.head_sha(request)
         return None if newest == head_sha else newest
@@ -88,6 +88,6 @@ class Silent:
     ) -> bool:
         return True
 
-    def overrule(self, request: JudgeRequest, head_sha: Sha) -> None: ...
+    def show_decision(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
     def close(self, request: JudgeRequest, *, is_over: bool) -> None: ...

@@ -14,84 +14,84 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Final, assert_never
 
-from worker.adapters.redis.agenda import Todo, things_to_do
-from worker.adapters.redis.check_runs import OverdueCheck, RedisChecks
-from worker.adapters.redis.commands import OpenAsk
-from worker.adapters.redis.follow_ups import F, FollowUps, Opened
-from worker.adapters.redis.greetings import OpenGreeting
-from worker.adapters.redis.happenings import OpenHappening
-from worker.adapters.redis.merge_groups import OpenGroup
-from worker.adapters.redis.metrics import Count
-from worker.adapters.redis.outcomes import Due
-from worker.adapters.redis.pull_requests import RELEASED, Limits, ToOpen
+from worker.adapters.redis.added_repositories import QueuedAddedRepository
+from worker.adapters.redis.check_runs import ExpiredCheckRun, RedisCheckRegistry
+from worker.adapters.redis.commands import QueuedCommand
+from worker.adapters.redis.merge_groups import PendingGroup
+from worker.adapters.redis.metrics import EventCount
+from worker.adapters.redis.outcomes import DuePullRequest
+from worker.adapters.redis.pending_work import PendingWork, find_pending_work
+from worker.adapters.redis.pull_request_events import QueuedPullRequestEvent
+from worker.adapters.redis.pull_requests import RELEASED_AT_A_TIME, DispatchLimits, PendingCheckRun
 from worker.adapters.redis.store import Store
-from worker.domain.check.author_comment import Letter
-from worker.domain.check.code_scanning import Scan
+from worker.adapters.redis.task_queue import F, QueuedFollowUp, RedisTaskQueue
+from worker.domain.check.author_comment import CommentJob
+from worker.domain.check.code_scanning import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.check.shared_head import Place
+from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
-from worker.errors import Bug, Drop, GiveUp, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
+from worker.errors import Bug, Discard, FailCheck, Outage, RetryAfterOutage, RetryAt, RetryIn, Unavailable, classify
 from worker.scheduling import metrics
 from worker.scheduling.queue import JudgeQueue
-from worker.scheduling.resuming import resume
-from worker.scheduling.retry import Apart, Turn
-from worker.scheduling.tasks import Clerk, Errand, rule_of
+from worker.scheduling.resume import resume_paused_heads
+from worker.scheduling.retry import RetrySlot, TaskBackoff
+from worker.scheduling.tasks import BackgroundTask, TaskHandlers, retry_rule_for
 from worker.settings import Settings
-from worker.traces import about, carrying
+from worker.traces import bind_log_fields, log_fields
 
 LOG: Final = logging.getLogger(__name__)
-ERRANDS: Final = 8
+MAX_TASKS: Final = 8
 """How many errands may be under way at a time."""
 
-OUTSIDE_ERRANDS: Final = ERRANDS // 4
+MAX_OUTSIDE_TASKS: Final = MAX_TASKS // 4
 """How many of them may open check runs of what strangers opened from forks."""
 
-FOLLOW: Final = "look into what happened"
-CONCLUDE: Final = "judge a whole pull request"
-TOGETHER: Final = "settle the checks of a commit"
-GREET: Final = "greet a repository"
-TIDY: Final = "tidy"
-CATCH_UP: Final = "catch up"
-GREETING_S: Final = 20.0
+RECORD_OUTCOMES: Final = "look into what happened"
+JUDGE_WHOLE: Final = "judge a whole pull request"
+SYNC_SHARED_HEAD: Final = "settle the checks of a commit"
+ADD_REPOSITORY: Final = "greet a repository"
+CLEAN_UP: Final = "tidy"
+RECONCILE: Final = "catch up"
+REPOSITORY_INTERVAL_S: Final = 20.0
 """How long to leave between two repositories that are new to us: GitHub allows few writes a minute."""
 
 LONGEST_PAUSE_S: Final = 5.0
-OPEN_AGAIN_S: Final = 2.0
+OPEN_RETRY_S: Final = 2.0
 """How soon a check run that GitHub did not open is tried again: somebody looks at the pull request right now."""
 
-GROUP_AGAIN_S: Final = 10.0
+GROUP_RETRY_S: Final = 10.0
 """The same for a merge group: a queue waits for it."""
 
-OpenClerk = Callable[[Settings, Store], AbstractContextManager[Clerk]]
+OpenTaskHandlers = Callable[[Settings, Store], AbstractContextManager[TaskHandlers]]
 
 
 class Dispatcher:
     """One process's attempt to be the dispatcher."""
 
-    def __init__(self, settings: Settings, store: Store, open_clerk: OpenClerk, clock: Clock) -> None:
+    def __init__(self, settings: Settings, store: Store, open_clerk: OpenTaskHandlers, clock: Clock) -> None:
         self._settings = settings
         self._timing = settings.timing
         self._store = store
-        self._open_clerk = open_clerk
+        self._open_handlers = open_clerk
         self._clock = clock
         self._queue = JudgeQueue(settings)
-        self._checks = RedisChecks(store.wire, settings.timing)
+        self._checks = RedisCheckRegistry(store.client, settings.timing)
         self._token = secrets.token_hex(16)
         self._call = secrets.token_hex(16)
-        self._limits = Limits.of_workers(settings.workers)
+        self._limits = DispatchLimits.of_workers(settings.workers)
         self._next_sweep = 0.0
-        self._next_tidying = 0.0
-        self._next_catching_up = 0.0
-        self._next_greeting = 0.0
-        self._errands: dict[Future[None], Errand] = {}
-        self._apart = Apart(self._timing.retry_gap, self._timing.release_gap)
-        self._limited = Apart(self._timing.write_gap, self._timing.write_gap)
+        self._next_clean_up = 0.0
+        self._next_reconcile = 0.0
+        self._next_repository = 0.0
+        self._tasks: dict[Future[None], BackgroundTask] = {}
+        self._outage_backoff = TaskBackoff(self._timing.retry_gap, self._timing.release_gap)
+        self._rate_limit_backoff = TaskBackoff(self._timing.write_gap, self._timing.write_gap)
 
     def run(self, is_stopped: Callable[[], bool]) -> None:
         """Dispatch until stopped."""
         outages = 0
-        with ThreadPoolExecutor(ERRANDS, thread_name_prefix="errand") as pool:
+        with ThreadPoolExecutor(MAX_TASKS, thread_name_prefix="errand") as pool:
             while not is_stopped():
                 try:
                     pause = self._step(pool)
@@ -111,124 +111,140 @@ class Dispatcher:
 
     def _step(self, pool: ThreadPoolExecutor) -> float:
         """Do all that can be done now; how long to pause then."""
-        if not self._store.pulls.lead(self._token):
+        if not self._store.pulls.claim_leadership(self._token):
             return self._timing.leader / 5
-        self._settle()
-        due = things_to_do(self._store.wire, self._call)
-        self._start_errands(pool, due)
-        if Todo.JUDGE in due:
-            self._hand_out()
+        self._collect_finished()
+        due = find_pending_work(self._store.client, self._call)
+        self._start_tasks(pool, due)
+        if PendingWork.JUDGE in due:
+            self._dispatch_due()
         if time.monotonic() >= self._next_sweep:
             self._sweep(pool)
         return self._timing.tick
 
     def _resign(self) -> None:
         try:
-            self._store.pulls.resign(self._token)
+            self._store.pulls.resign_leadership(self._token)
         except Unavailable as error:
             LOG.info("the leader's lease runs out by itself: %s", error)
         self._queue.close()
 
     # Judgings
 
-    def _hand_out(self) -> None:
+    def _dispatch_due(self) -> None:
         """Give what is due to the queue. A call keeps its name until its job is in the queue: nothing falls between."""
         while given := self._store.pulls.next_due(self._call, self._limits):
             submit = self._queue.submit_outside if given.is_outside else self._queue.submit
             submit(given.fence, given.request.pull)
-            LOG.info("handed out", extra={**about(given.request), "fence": given.fence})
+            LOG.info("handed out", extra={**log_fields(given.request), "fence": given.fence})
             self._call = secrets.token_hex(16)
 
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
-        brought = self._store.pulls.sweep(*self._queue.keys)
+        brought = self._store.pulls.requeue_lost(*self._queue.keys)
         if brought:
             LOG.warning("brought back judgings that were lost", extra={"count": brought})
-        if lost := self._store.events.end_lost():
+        if lost := self._store.events.end_orphaned():
             LOG.warning("evaluations ended without a word", extra={"count": lost})
-        self._limits = Limits.of_workers(max(self._settings.workers, self._queue.workers()))
-        for late in self._checks.overdue():
-            self._close(pool, late)
-        for stray in self._checks.stray():
-            if self._has_somebody_look(stray):
+        self._limits = DispatchLimits.of_workers(max(self._settings.workers, self._queue.workers()))
+        for late in self._checks.take_expired():
+            self._close_expired(pool, late)
+        for stray in self._checks.take_orphaned():
+            if self._requeue_orphaned(stray):
                 LOG.warning("an open check that nobody would conclude: looked at again", extra=stray.model_dump())
         if not self._settings.is_paused:
-            resume(self._store, self._clock)
+            resume_paused_heads(self._store, self._clock)
         self._next_sweep = time.monotonic() + self._timing.sweep
 
-    def _has_somebody_look(self, stray: OverdueCheck) -> bool:
+    def _requeue_orphaned(self, stray: ExpiredCheckRun) -> bool:
         """False: that was asked for before, once is enough; or nobody knows any more what it is about."""
         pull = stray.pull
         if pull.number:
-            return self._store.pulls.want_for(pull, stray.check)
+            return self._store.pulls.requeue_orphaned(pull, stray.check)
         place = (pull.installation_id, pull.repository_id, stray.head_sha)
-        return self._store.groups.stray(place, stray.check, self._clock.now())
+        return self._store.groups.requeue_orphaned(place, stray.check, self._clock.now())
 
     # Errands
 
-    def _start_errands(self, pool: ThreadPoolExecutor, due: frozenset[Todo]) -> None:
-        while Todo.OPEN in due and len(self._errands) < ERRANDS and (opening := self._next_to_open()):
-            self._start(pool, self._opening(opening))
-        while Todo.ANSWER in due and len(self._errands) < ERRANDS and (asked := self._store.asks.next()):
-            self._start(pool, self._answering(asked))
-        while Todo.ANSWER_GROUP in due and len(self._errands) < ERRANDS and (opened := self._store.groups.next()):
-            self._start(pool, self._answering_group(opened))
-        while Todo.WRITE in due and len(self._errands) < ERRANDS and (letter := self._store.letters.next()):
-            self._start(pool, self._telling(letter))
-        while Todo.SCAN in due and len(self._errands) < ERRANDS and (scan := self._store.scans.next()):
-            self._start(pool, self._scanning(scan))
-        self._look_into(pool, due)
-        if time.monotonic() >= self._next_tidying:
-            self._next_tidying = time.monotonic() + self._timing.tidy
-            self._start_alone(pool, Errand(name=TIDY, work=lambda clerk: clerk.tidy(), done=lambda: None))
-        if self._timing.catch_up and time.monotonic() >= self._next_catching_up:
-            self._next_catching_up = time.monotonic() + self._timing.catch_up
-            self._start_alone(pool, Errand(name=CATCH_UP, work=lambda clerk: clerk.catch_up(), done=lambda: None))
+    def _start_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
+        while PendingWork.OPEN in due and len(self._tasks) < MAX_TASKS and (opening := self._next_to_open()):
+            self._start(pool, self._open_check_task(opening))
+        while PendingWork.ANSWER in due and len(self._tasks) < MAX_TASKS and (asked := self._store.commands.next()):
+            self._start(pool, self._command_task(asked))
+        while (
+            PendingWork.ANSWER_GROUP in due and len(self._tasks) < MAX_TASKS and (opened := self._store.groups.next())
+        ):
+            self._start(pool, self._merge_group_task(opened))
+        while PendingWork.WRITE in due and len(self._tasks) < MAX_TASKS and (letter := self._store.comment_jobs.next()):
+            self._start(pool, self._author_comment_task(letter))
+        while PendingWork.SCAN in due and len(self._tasks) < MAX_TASKS and (scan := self._store.scans.next()):
+            self._start(pool, self._sarif_task(scan))
+        self._start_exclusive_tasks(pool, due)
+        if time.monotonic() >= self._next_clean_up:
+            self._next_clean_up = time.monotonic() + self._timing.tidy
+            self._start_once(
+                pool, BackgroundTask(name=CLEAN_UP, work=lambda clerk: clerk.clean_up(), complete=lambda: None)
+            )
+        if self._timing.catch_up and time.monotonic() >= self._next_reconcile:
+            self._next_reconcile = time.monotonic() + self._timing.catch_up
+            self._start_once(
+                pool, BackgroundTask(name=RECONCILE, work=lambda clerk: clerk.reconcile(), complete=lambda: None)
+            )
 
-    def _next_to_open(self) -> ToOpen | None:
-        under_way = sum(one.is_outside for one in self._errands.values())
-        return self._store.pulls.next_to_open(OUTSIDE_ERRANDS - under_way)
+    def _next_to_open(self) -> PendingCheckRun | None:
+        under_way = sum(one.is_outside for one in self._tasks.values())
+        return self._store.pulls.next_to_open(MAX_OUTSIDE_TASKS - under_way)
 
-    def _start_alone(self, pool: ThreadPoolExecutor, errand: Errand) -> None:
+    def _start_once(self, pool: ThreadPoolExecutor, errand: BackgroundTask) -> None:
         """Leave its turn out while the one before is under way: two would do the same, and each hold a thread."""
-        if errand.name not in self._under_way():
+        if errand.name not in self._running_names():
             self._start(pool, errand)
 
-    def _under_way(self) -> set[str]:
-        return {errand.name for errand in self._errands.values()}
+    def _running_names(self) -> set[str]:
+        return {errand.name for errand in self._tasks.values()}
 
-    def _look_into(self, pool: ThreadPoolExecutor, due: frozenset[Todo]) -> None:
+    def _start_exclusive_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
         """One happening, one verdict on a whole and one commit at a time: a revert is looked into after its merge."""
-        under_way = self._under_way()
-        if Todo.FOLLOW in due and FOLLOW not in under_way and (happened := self._store.happenings.next()):
-            self._start(pool, self._following(happened))
-        if Todo.CONCLUDE in due and CONCLUDE not in under_way and (whole := self._store.outcomes.next_due()):
-            self._start(pool, self._concluding(whole))
-        if Todo.SETTLE in due and TOGETHER not in under_way and (commit := self._store.siblings.next()):
-            self._start(pool, self._settling(*commit))
-        is_time = Todo.GREET in due and GREET not in under_way and time.monotonic() >= self._next_greeting
-        if is_time and (seen := self._store.greetings.next()):
-            self._next_greeting = time.monotonic() + GREETING_S
-            self._start(pool, self._greeting(seen))
+        under_way = self._running_names()
+        if (
+            PendingWork.FOLLOW in due
+            and RECORD_OUTCOMES not in under_way
+            and (happened := self._store.pull_request_events.next())
+        ):
+            self._start(pool, self._outcome_task(happened))
+        if PendingWork.CONCLUDE in due and JUDGE_WHOLE not in under_way and (whole := self._store.outcomes.next_due()):
+            self._start(pool, self._whole_pull_request_task(whole))
+        if (
+            PendingWork.SETTLE in due
+            and SYNC_SHARED_HEAD not in under_way
+            and (commit := self._store.shared_heads.next())
+        ):
+            self._start(pool, self._shared_head_task(*commit))
+        is_time = (
+            PendingWork.GREET in due and ADD_REPOSITORY not in under_way and time.monotonic() >= self._next_repository
+        )
+        if is_time and (seen := self._store.added_repositories.next()):
+            self._next_repository = time.monotonic() + REPOSITORY_INTERVAL_S
+            self._start(pool, self._repository_task(seen))
 
-    def _greeting(self, seen: OpenGreeting) -> Errand:
-        greeting = seen.greeting
-        return Errand(
-            name=GREET,
-            work=lambda clerk: clerk.greet(greeting),
-            done=lambda: self._store.greetings.done(greeting),
-            later=lambda delay: self._store.greetings.later(greeting, delay),
+    def _repository_task(self, seen: QueuedAddedRepository) -> BackgroundTask:
+        greeting = seen.added
+        return BackgroundTask(
+            name=ADD_REPOSITORY,
+            work=lambda clerk: clerk.show_repository_added(greeting),
+            complete=lambda: self._store.added_repositories.complete(greeting),
+            postpone=lambda delay: self._store.added_repositories.postpone(greeting, delay),
             attempt=seen.attempt,
             installation=greeting.installation_id,
             fields={"delivery_id": greeting.delivery_id, "repository": greeting.repository},
         )
 
-    def _following(self, happened: OpenHappening) -> Errand:
-        happening = happened.happening
-        return Errand(
-            name=FOLLOW,
-            work=lambda clerk: clerk.follow(happening),
-            done=lambda: self._store.happenings.done(happening),
-            later=lambda delay: self._store.happenings.later(happening, delay),
+    def _outcome_task(self, happened: QueuedPullRequestEvent) -> BackgroundTask:
+        happening = happened.event
+        return BackgroundTask(
+            name=RECORD_OUTCOMES,
+            work=lambda clerk: clerk.record_outcomes(happening),
+            complete=lambda: self._store.pull_request_events.complete(happening),
+            postpone=lambda delay: self._store.pull_request_events.postpone(happening, delay),
             attempt=happened.attempt,
             installation=happening.installation_id,
             fields={
@@ -239,74 +255,76 @@ class Dispatcher:
             },
         )
 
-    def _concluding(self, due: Due) -> Errand:
+    def _whole_pull_request_task(self, due: DuePullRequest) -> BackgroundTask:
         """One that fails for a while comes again after its hold."""
-        return Errand(
-            name=CONCLUDE,
-            work=lambda clerk: clerk.conclude(due),
-            done=lambda: self._store.outcomes.done(due),
+        return BackgroundTask(
+            name=JUDGE_WHOLE,
+            work=lambda clerk: clerk.judge_whole_pull_request(due),
+            complete=lambda: self._store.outcomes.complete(due),
             fields={"repository_id": due.pull.repository_id, "number": due.pull.number},
         )
 
-    def _settling(self, place: Place, attempt: int) -> Errand:
+    def _shared_head_task(self, commit: CommitRef, attempt: int) -> BackgroundTask:
         """The clerk says when it is done; one that fails otherwise than for an outage comes again after its hold."""
-        return Errand(
-            name=TOGETHER,
-            work=lambda clerk: clerk.settle(place),
-            done=lambda: None,
-            later=lambda delay: self._store.siblings.later(place, delay),
-            again_s=OPEN_AGAIN_S,
+        return BackgroundTask(
+            name=SYNC_SHARED_HEAD,
+            work=lambda clerk: clerk.sync_shared_head(commit),
+            complete=lambda: None,
+            postpone=lambda delay: self._store.shared_heads.postpone(commit, delay),
+            first_retry_s=OPEN_RETRY_S,
             attempt=attempt,
-            installation=place.installation_id,
-            fields=place.model_dump(),
+            installation=commit.installation_id,
+            fields=commit.model_dump(),
         )
 
-    def _answering_group(self, opened: OpenGroup) -> Errand:
+    def _merge_group_task(self, opened: PendingGroup) -> BackgroundTask:
         """The clerk says when it is done; one that fails otherwise than for an outage comes again after its hold."""
         group = opened.group
-        return Errand(
+        return BackgroundTask(
             name="answer merge group",
-            work=lambda clerk: clerk.answer_group(opened),
-            done=lambda: None,
-            later=lambda delay: self._store.groups.later(opened.queued, delay),
-            again_s=GROUP_AGAIN_S,
+            work=lambda clerk: clerk.answer_merge_group(opened),
+            complete=lambda: None,
+            postpone=lambda delay: self._store.groups.postpone(opened.queued, delay),
+            first_retry_s=GROUP_RETRY_S,
             installation=group.installation_id,
-            is_first=True,
-            fields=about_group(group),
+            is_prioritized=True,
+            fields=merge_group_fields(group),
         )
 
-    def _telling(self, opened: Opened[Letter]) -> Errand:
+    def _author_comment_task(self, opened: QueuedFollowUp[CommentJob]) -> BackgroundTask:
         letter = opened.follow_up
-        return _following(opened, self._store.letters, "tell the author", lambda clerk: clerk.tell(letter))
+        return _follow_up_task(
+            opened, self._store.comment_jobs, "tell the author", lambda clerk: clerk.update_author_comment(letter)
+        )
 
-    def _scanning(self, opened: Opened[Scan]) -> Errand:
+    def _sarif_task(self, opened: QueuedFollowUp[SarifUpload]) -> BackgroundTask:
         scan = opened.follow_up
-        return _following(opened, self._store.scans, "upload SARIF", lambda clerk: clerk.scan(scan))
+        return _follow_up_task(opened, self._store.scans, "upload SARIF", lambda clerk: clerk.upload_sarif(scan))
 
-    def _opening(self, opening: ToOpen) -> Errand:
+    def _open_check_task(self, opening: PendingCheckRun) -> BackgroundTask:
         request, head_sha = opening.request, opening.head_sha
-        return Errand(
+        return BackgroundTask(
             name="open check",
-            work=lambda clerk: self._open(clerk, opening),
-            done=lambda: self._store.pulls.opened(request.pull, head_sha, opening.seq),
-            later=lambda delay: self._store.pulls.open_later(request.pull, head_sha, delay),
-            again_s=OPEN_AGAIN_S,
+            work=lambda clerk: self._open_check(clerk, opening),
+            complete=lambda: self._store.pulls.mark_opened(request.pull, head_sha, opening.seq),
+            postpone=lambda delay: self._store.pulls.postpone_opening(request.pull, head_sha, delay),
+            first_retry_s=OPEN_RETRY_S,
             installation=request.pull.installation_id,
             is_outside=opening.is_outside,
-            fields=about(request, head_sha),
+            fields=log_fields(request, head_sha),
         )
 
-    def _open(self, clerk: Clerk, opening: ToOpen) -> None:
+    def _open_check(self, clerk: TaskHandlers, opening: PendingCheckRun) -> None:
         clerk.open_check(opening.request, opening.head_sha)
-        metrics.first_check(self._store, opening.request, opening.head_sha, self._clock.now())
+        metrics.record_first_check(self._store, opening.request, opening.head_sha, self._clock.now())
 
-    def _answering(self, asked: OpenAsk) -> Errand:
-        ask = asked.ask
-        return Errand(
+    def _command_task(self, asked: QueuedCommand) -> BackgroundTask:
+        ask = asked.command
+        return BackgroundTask(
             name="answer command",
-            work=lambda clerk: clerk.answer(ask),
-            done=lambda: self._store.asks.done(ask),
-            later=lambda delay: self._store.asks.later(ask, delay),
+            work=lambda clerk: clerk.answer_command(ask),
+            complete=lambda: self._store.commands.complete(ask),
+            postpone=lambda delay: self._store.commands.postpone(ask, delay),
             attempt=asked.attempt,
             installation=ask.pull.installation_id,
             fields={
@@ -317,125 +335,136 @@ class Dispatcher:
             },
         )
 
-    def _close(self, pool: ThreadPoolExecutor, late: OverdueCheck) -> None:
+    def _close_expired(self, pool: ThreadPoolExecutor, late: ExpiredCheckRun) -> None:
         """One of a pull request or merge group that nobody knows any more is only let go."""
         pull, head_sha, check = late.pull, late.head_sha, late.check
-        request = self._store.pulls.request(pull)
-        group = self._store.groups.known((pull.installation_id, pull.repository_id, head_sha))
+        request = self._store.pulls.find_request(pull)
+        group = self._store.groups.find_group((pull.installation_id, pull.repository_id, head_sha))
         if request is not None:
             asked = request
-            self._expire(pool, late, lambda clerk: clerk.close_overdue(asked, head_sha, check), about(asked, head_sha))
+            self._expire(
+                pool, late, lambda clerk: clerk.close_expired_check(asked, head_sha, check), log_fields(asked, head_sha)
+            )
         elif group is not None:
             told = group
-            self._expire(pool, late, lambda clerk: clerk.close_group(told, check), about_group(told))
+            self._expire(pool, late, lambda clerk: clerk.close_merge_group_check(told, check), merge_group_fields(told))
         else:
-            self._checks.expired(pull, head_sha, check)
+            self._checks.record_expired(pull, head_sha, check)
 
     def _expire(
-        self, pool: ThreadPoolExecutor, late: OverdueCheck, work: Callable[[Clerk], None], fields: dict[str, object]
+        self,
+        pool: ThreadPoolExecutor,
+        late: ExpiredCheckRun,
+        work: Callable[[TaskHandlers], None],
+        fields: dict[str, object],
     ) -> None:
         """Who closes it notes that. Until then it stays open, and is given up by nobody: a required check must not hang."""
 
-        def close(clerk: Clerk) -> None:
+        def close(clerk: TaskHandlers) -> None:
             work(clerk)
-            metrics.happened(self._store, Count.OVERDUE)
+            metrics.count_event(self._store, EventCount.OVERDUE)
 
-        errand = Errand(
+        errand = BackgroundTask(
             name="close overdue check",
             work=close,
-            done=lambda: None,
-            later=lambda delay: self._checks.overdue_later(late, delay),
-            dropped=lambda: self._checks.overdue_later(late, self._settings.retry_rule.longest),
+            complete=lambda: None,
+            postpone=lambda delay: self._checks.postpone_expired(late, delay),
+            discard=lambda: self._checks.postpone_expired(late, self._settings.retry_rule.longest_delay),
             installation=late.pull.installation_id,
             fields=fields,
         )
         LOG.warning("a check is older than its deadline", extra=fields)
         self._start(pool, errand)
 
-    def _start(self, pool: ThreadPoolExecutor, errand: Errand) -> None:
-        self._errands[pool.submit(self._perform, errand)] = errand
+    def _start(self, pool: ThreadPoolExecutor, errand: BackgroundTask) -> None:
+        self._tasks[pool.submit(self._perform, errand)] = errand
 
-    def _perform(self, errand: Errand) -> None:
-        with carrying({**errand.fields, "errand": errand.name}), self._open_clerk(self._settings, self._store) as clerk:
+    def _perform(self, errand: BackgroundTask) -> None:
+        with (
+            bind_log_fields({**errand.fields, "errand": errand.name}),
+            self._open_handlers(self._settings, self._store) as clerk,
+        ):
             errand.work(clerk)
 
-    def _settle(self) -> None:
+    def _collect_finished(self) -> None:
         """Look at the errands that came back. One whose end can't be noted comes again, and changes nothing."""
-        for future in [future for future in self._errands if future.done()]:
-            errand = self._errands.pop(future)
+        for future in [future for future in self._tasks if future.done()]:
+            errand = self._tasks.pop(future)
             error = future.exception()
             if error is None:
-                self._done(errand)
+                self._finish(errand)
             elif isinstance(error, Exception):
-                self._failed(errand, error)
+                self._handle_failure(errand, error)
             else:
                 raise error
 
-    def _done(self, errand: Errand) -> None:
-        is_back = self._apart.over(errand.key)
-        errand.done()
+    def _finish(self, errand: BackgroundTask) -> None:
+        is_back = self._outage_backoff.forget(errand.key)
+        errand.complete()
         if is_back and errand.installation:
-            self._follow(InstallationId(errand.installation))
+            self._release_waiting(InstallationId(errand.installation))
 
-    def _follow(self, installation: InstallationId) -> None:
+    def _release_waiting(self, installation: InstallationId) -> None:
         """GitHub answered one that had waited for it: others need not wait for long."""
         now = time.monotonic()
-        for turn, at in self._apart.follow(installation, RELEASED, now):
-            turn.later(timedelta(seconds=at - now))
-        self._store.pulls.release(installation)
+        for turn, at in self._outage_backoff.release(installation, RELEASED_AT_A_TIME, now):
+            turn.postpone(timedelta(seconds=at - now))
+        self._store.pulls.release_waiting(installation)
 
-    def _dropped(self, errand: Errand) -> None:
-        self._apart.over(errand.key)
-        (errand.dropped or errand.done)()
+    def _discard(self, errand: BackgroundTask) -> None:
+        self._outage_backoff.forget(errand.key)
+        (errand.discard or errand.complete)()
 
-    def _failed(self, errand: Errand, error: Exception) -> None:
-        rule, attempt = rule_of(errand, self._settings), errand.attempt
+    def _handle_failure(self, errand: BackgroundTask, error: Exception) -> None:
+        rule, attempt = retry_rule_for(errand, self._settings), errand.attempt
         if isinstance(
             error, Outage
         ):  # not all errands know how often they were tried: those are tried until they are done
-            attempt = max(attempt, min(self._apart.failed(errand.key), rule.outage_attempts))
+            attempt = max(attempt, min(self._outage_backoff.count_failure(errand.key), rule.outage_attempts))
         fields = errand.fields | {"errand": errand.name, "attempt": attempt}
         match classify(error, attempt, rule):
             case RetryIn(delay):
                 LOG.info("errand waits: %s", error, extra=fields)
-                errand.later(delay)
-            case WaitOut(delay):
+                errand.postpone(delay)
+            case RetryAfterOutage(delay):
                 LOG.info("errand waits: %s", error, extra=fields)
-                self._place(errand, delay, self._apart)
-            case RetryAt(at) if errand.is_first:
+                self._postpone(errand, delay, self._outage_backoff)
+            case RetryAt(at) if errand.is_prioritized:
                 LOG.info("errand waits: %s", error, extra=fields)
-                errand.later(at - self._clock.now())
+                errand.postpone(at - self._clock.now())
             case RetryAt(at):
                 LOG.info("errand waits: %s", error, extra=fields)
-                self._place(errand, at - self._clock.now(), self._limited)
-            case Drop(reason) | GiveUp(reason):
+                self._postpone(errand, at - self._clock.now(), self._rate_limit_backoff)
+            case Discard(reason) | FailCheck(reason):
                 LOG.warning("errand dropped: %s", reason, extra=fields)
-                self._dropped(errand)
+                self._discard(errand)
             case Bug():
                 LOG.error("errand failed", exc_info=error, extra=fields)
-                self._dropped(errand)
+                self._discard(errand)
             case _ as never:
                 assert_never(never)
 
-    def _place(self, errand: Errand, delay: timedelta, among: Apart) -> None:
+    def _postpone(self, errand: BackgroundTask, delay: timedelta, among: TaskBackoff) -> None:
         """Put it off for so long, or for longer where others of its installation come back then."""
         now = time.monotonic()
-        turn = Turn(errand.installation, errand.key, errand.later)
-        errand.later(timedelta(seconds=among.place(turn, now + delay.total_seconds(), now) - now))
+        turn = RetrySlot(errand.installation, errand.key, errand.postpone)
+        errand.postpone(timedelta(seconds=among.reserve(turn, now + delay.total_seconds(), now) - now))
 
 
-def about_group(group: MergeGroup) -> dict[str, object]:
+def merge_group_fields(group: MergeGroup) -> dict[str, object]:
     """Which merge group the log tells of."""
     return {"delivery_id": group.delivery_id, "repository": group.repository, "head_sha": group.head_sha}
 
 
-def _following(opened: Opened[F], line: FollowUps[F], name: str, work: Callable[[Clerk], None]) -> Errand:
+def _follow_up_task(
+    opened: QueuedFollowUp[F], line: RedisTaskQueue[F], name: str, work: Callable[[TaskHandlers], None]
+) -> BackgroundTask:
     one = opened.follow_up
-    return Errand(
+    return BackgroundTask(
         name=name,
         work=work,
-        done=lambda: line.done(opened),
-        later=lambda delay: line.later(one, delay),
+        complete=lambda: line.complete(opened),
+        postpone=lambda delay: line.postpone(one, delay),
         attempt=opened.attempt,
         installation=one.pull.installation_id,
         fields={

@@ -12,29 +12,29 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import Final, Protocol, assert_never
 
-from worker.adapters.redis.leases import beating
-from worker.adapters.redis.merge_groups import TakenGroup
+from worker.adapters.redis.leases import renewing_lease
+from worker.adapters.redis.merge_groups import LeasedGroup
 from worker.adapters.redis.store import Store
-from worker.errors import Bug, Drop, GiveUp, LeaseLost, RetryAt, RetryIn, Unavailable, WaitOut, classify
-from worker.scheduling.jobs import FAILED, SCENE, Scene, careful, caught
+from worker.errors import Bug, Discard, FailCheck, LeaseLost, RetryAfterOutage, RetryAt, RetryIn, Unavailable, classify
+from worker.scheduling.jobs import FAILED, JOB_CONTEXT, JobContext, catch_error, guard_parsers
 from worker.settings import Settings
 
 LOG: Final = logging.getLogger(__name__)
-AT_ONCE: Final = timedelta(0)
+NO_DELAY: Final = timedelta(0)
 
 
-class GroupBench(Protocol):
+class GroupJudgingApp(Protocol):
     """What such a job needs of a court. Raises `worker.errors`."""
 
-    def judge_group(self, taken: TakenGroup) -> None: ...
+    def judge_merge_group(self, taken: LeasedGroup) -> None: ...
 
 
-OpenGroupBench = Callable[[Settings, Store], AbstractContextManager[GroupBench]]
+OpenGroupJudgingApp = Callable[[Settings, Store], AbstractContextManager[GroupJudgingApp]]
 
 
-def performed(group_id: str, token: str) -> bool:
+def run_job(group_id: str, token: str) -> bool:
     """Judge a group; whether that went well. What went wrong is in the log, and told to who answers the group."""
-    error = caught(partial(judge, group_id, token))
+    error = catch_error(partial(judge, group_id, token))
     if error is not None:
         LOG.error("a merge group could not be judged", exc_info=error, extra={"group": group_id})
     return error is None
@@ -42,54 +42,54 @@ def performed(group_id: str, token: str) -> bool:
 
 def judge(group_id: str, token: str) -> None:
     """Judge a group under this token, if it still admits one."""
-    scene = SCENE.get()
-    taken = scene.store.groups.take(group_id, token)
+    scene = JOB_CONTEXT.get()
+    taken = scene.store.groups.take_lease(group_id, token)
     if taken is None:
         LOG.info("not to be judged any more", extra={"group": group_id})
         return
-    with beating(taken.lease, scene.settings.timing.lease):
-        error = caught(partial(_judge, scene, taken))
+    with renewing_lease(taken.lease, scene.settings.timing.lease):
+        error = catch_error(partial(_judge, scene, taken))
     if error is not None:
-        _after(scene, taken, error)
+        _handle_failure(scene, taken, error)
 
 
-def bring_back(group_id: str, token: str) -> None:
+def requeue(group_id: str, token: str) -> None:
     """The process of this job is dead: have its group looked at again, if it was not done."""
     LOG.error("a judge was killed", extra={"group": group_id})
-    store = SCENE.get().store
+    store = JOB_CONTEXT.get().store
     try:
-        store.groups.died(group_id, token)
+        store.groups.requeue_dead(group_id, token)
     except Unavailable as error:
         LOG.warning("the lease brings it back: %s", error)
     finally:
-        store.wire.close()  # here is where jobs are forked
+        store.client.close()  # here is where jobs are forked
 
 
-def _judge(scene: Scene, taken: TakenGroup) -> None:
-    open_bench: OpenGroupBench = resolve_name(scene.court)
-    with careful(taken.open.attempt), open_bench(scene.settings, scene.store) as bench:
-        bench.judge_group(taken)
+def _judge(scene: JobContext, taken: LeasedGroup) -> None:
+    open_bench: OpenGroupJudgingApp = resolve_name(scene.app_factory)
+    with guard_parsers(taken.pending.attempt), open_bench(scene.settings, scene.store) as bench:
+        bench.judge_merge_group(taken)
 
 
-def _after(scene: Scene, taken: TakenGroup, error: Exception) -> None:
+def _handle_failure(scene: JobContext, taken: LeasedGroup, error: Exception) -> None:
     """Say what becomes of the group. Raises the error where it is a bug."""
-    later, queued = scene.store.groups.later, taken.open.queued
-    fields = {"group": taken.lease.group.id, "attempt": taken.open.attempt}
-    match classify(error, taken.open.attempt, scene.settings.retry_rule):
-        case RetryIn(delay) | WaitOut(delay):
+    later, queued = scene.store.groups.postpone, taken.pending.queued
+    fields = {"group": taken.lease.group.id, "attempt": taken.pending.attempt}
+    match classify(error, taken.pending.attempt, scene.settings.retry_rule):
+        case RetryIn(delay) | RetryAfterOutage(delay):
             LOG.warning("tried again in %s: %s", delay, error, extra=fields)
             later(queued, delay)
         case RetryAt(at):
             LOG.warning("tried again at %s: %s", at, error, extra=fields)
             later(queued, at - scene.clock.now())
-        case Drop(reason):
+        case Discard(reason):
             LOG.info("dropped: %s", reason, extra=fields)
             if not isinstance(error, LeaseLost):
-                later(queued, AT_ONCE)  # who answers it finds out what is gone
-        case GiveUp(reason):
-            later(queued.model_copy(update={"failed": reason}), AT_ONCE)
+                later(queued, NO_DELAY)  # who answers it finds out what is gone
+        case FailCheck(reason):
+            later(queued.model_copy(update={"failed": reason}), NO_DELAY)
         case Bug():
-            later(queued.model_copy(update={"failed": FAILED}), AT_ONCE)
+            later(queued.model_copy(update={"failed": FAILED}), NO_DELAY)
             raise error
         case _ as never:
             assert_never(never)

@@ -7,105 +7,121 @@ the pull request, so that no judge is shown it and it counts as no round; and wh
 from collections.abc import Callable
 from typing import Protocol
 
-from worker.adapters.redis.merge_groups import TakenGroup
-from worker.domain.check.merge_group import MergeGroup, Refusal, pull_of
+from worker.adapters.redis.merge_groups import LeasedGroup
+from worker.domain.check.merge_group import GroupRefusal, MergeGroup, find_pull_number
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha, eval_id_after
 from worker.domain.ports import Clock, Ledger
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
-from worker.domain.verdict.audit import Heard
+from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
-from worker.judge.context import Bench, Docket
-from worker.judge.judge import content_of, hear
-from worker.judge.merge_group import Accepted, Member, answered, newest, standing
-from worker.publishing.texts.merge_group import Place
-from worker.scheduling.merge_queue import AT_ONCE, GroupSource, Screen, Tip, Unsettled, Waiting, judged_content
-from worker.scheduling.record import Shelves, Telling, record_beside
+from worker.judge.context import EvaluationHeader, JudgeContext
+from worker.judge.judge import fingerprint_of, judge_with_record
+from worker.judge.merge_group import GroupAccepted, GroupPullRequest, find_answer, group_standing, newest_entry
+from worker.publishing.texts.merge_group import GroupLocation
+from worker.scheduling.merge_queue import (
+    NO_DELAY,
+    GroupCheck,
+    GroupOutdated,
+    GroupPullHead,
+    GroupQueue,
+    GroupSource,
+    judged_group_content,
+)
+from worker.scheduling.record import EventPublishing, VerdictStores, record_beside
 
 
-class Tried(Value):
+class GroupJudgement(Value):
     """What came of a judging, and what it was made from."""
 
-    heard: Heard
+    evaluated: EvaluatedVerdict
     dossier: Dossier
 
 
-class Hearing(Protocol):
+class GroupJudging(Protocol):
     """What a group's change is judged from, and by whom."""
 
-    def hear(self, request: JudgeRequest, taken: TakenGroup, hold: Callable[[Dossier, Bench], Heard]) -> Tried: ...
+    def judge_dossier(
+        self, request: JudgeRequest, taken: LeasedGroup, hold: Callable[[Dossier, JudgeContext], EvaluatedVerdict]
+    ) -> GroupJudgement: ...
 
 
 class GroupJudge(Value):
     """Judges groups, one after the other."""
 
-    waiting: Waiting
+    queue: GroupQueue
     source: GroupSource
-    screen: Screen
-    hearing: Hearing
+    check: GroupCheck
+    judging: GroupJudging
     ledger: Ledger
-    shelves: Shelves
-    telling: Telling
+    stores: VerdictStores
+    publishing: EventPublishing
     clock: Clock
     site_url: str
 
-    def judge(self, taken: TakenGroup) -> None:
+    def judge(self, taken: LeasedGroup) -> None:
         """Judge one, record it, and say so on its check.
 
         One that is not to be judged any more is looked at again; likewise where something was told of its pull request meanwhile:
         what its accept was made by may have been edited, and what was judged here with it.
         """
-        group, number = taken.lease.group, pull_of(taken.lease.group.head_ref, taken.lease.group.base_ref)
-        pull = None if isinstance(number, Refusal) else group.member(number)
-        settled = None if pull is None else self.waiting.settled_at(pull)
+        group, number = taken.lease.group, find_pull_number(taken.lease.group.head_ref, taken.lease.group.base_ref)
+        pull = None if isinstance(number, GroupRefusal) else group.pull_ref(number)
+        settled = None if pull is None else self.queue.settled_at(pull)
         head = None if pull is None or settled is None else self.source.head(group, pull.number)
         entries = () if pull is None or head is None else self.ledger.entries(pull)
-        parent = None if pull is None or head is None else self._accept(group, pull, head, entries)
-        if pull is None or head is None or parent is None or answered(entries, group, parent):
-            self.waiting.later(taken.open.queued, AT_ONCE)
+        parent = None if pull is None or head is None else self._current_accept(group, pull, head, entries)
+        if pull is None or head is None or parent is None or find_answer(entries, group, parent):
+            self.queue.postpone(taken.pending.queued, NO_DELAY)
             return
         request = _request(group, pull, head.sha)
-        tried = self.hearing.hear(request, taken, lambda dossier, bench: self._heard(dossier, parent, entries, bench))
-        taken.lease.keep()
-        made = record_beside(parent, tried.heard, tried.dossier, self.shelves, self.telling)
-        content = judged_content(Place(self.site_url, group.repository, pull.number), made, parent, tried.dossier)
+        tried = self.judging.judge_dossier(
+            request, taken, lambda dossier, bench: self._judge(dossier, parent, entries, bench)
+        )
+        taken.lease.renew()
+        made = record_beside(parent, tried.evaluated, tried.dossier, self.stores, self.publishing)
+        content = judged_group_content(
+            GroupLocation(self.site_url, group.repository, pull.number), made, parent, tried.dossier
+        )
 
         def stands() -> None:
-            taken.lease.keep()
-            if self.waiting.settled_at(pull) != settled:
-                raise Unsettled
+            taken.lease.renew()
+            if self.queue.settled_at(pull) != settled:
+                raise GroupOutdated
 
         try:
             stands()
-            self.screen.show(group, pull.number, content, stands)
-        except Unsettled:
-            self.waiting.later(taken.open.queued, AT_ONCE)
+            self.check.show(group, pull.number, content, stands)
+        except GroupOutdated:
+            self.queue.postpone(taken.pending.queued, NO_DELAY)
         else:
-            self.waiting.done(group)
+            self.queue.complete(group)
 
-    def _accept(
-        self, group: MergeGroup, pull: PullRef, head: Tip, entries: tuple[LedgerEntry, ...]
+    def _current_accept(
+        self, group: MergeGroup, pull: PullRef, head: GroupPullHead, entries: tuple[LedgerEntry, ...]
     ) -> LedgerEntry | None:
         """The accept of its pull request that stands now; None: there is none any more."""
         published = self.source.published(group, pull.number, head.sha)
-        found = standing(Member(head.is_closed, published, newest(entries, head.sha)))
-        return found.entry if isinstance(found, Accepted) else None
+        found = group_standing(GroupPullRequest(head.is_closed, published, newest_entry(entries, head.sha)))
+        return found.entry if isinstance(found, GroupAccepted) else None
 
-    def _heard(self, dossier: Dossier, parent: LedgerEntry, entries: tuple[LedgerEntry, ...], bench: Bench) -> Heard:
+    def _judge(
+        self, dossier: Dossier, parent: LedgerEntry, entries: tuple[LedgerEntry, ...], bench: JudgeContext
+    ) -> EvaluatedVerdict:
         at = self.clock.now()
         commit = {"kind": SubjectKind.MERGE_GROUP, "head_sha": dossier.pull_request.head_sha}
         subject = parent.verdict.subject.model_copy(update=commit)
-        docket = Docket(
+        docket = EvaluationHeader(
             eval_id_after(at, (one.eval_id for one in entries)),
             subject,
             at,
-            content_of(dossier, bench),
+            fingerprint_of(dossier, bench),
             self.clock.monotonic_ms,
             parent.eval_id,
         )
-        return hear(dossier, docket, bench)
+        return judge_with_record(dossier, docket, bench)
 
 
 def _request(group: MergeGroup, pull: PullRef, head_sha: Sha) -> JudgeRequest:

@@ -18,62 +18,73 @@ from typing import Final, Protocol, TypeVar, assert_never, cast
 
 from rq.job import Job
 
-from worker.adapters.redis.leases import beating
-from worker.adapters.redis.metrics import Count
-from worker.adapters.redis.pull_requests import Answer, Ended, Finish, PutOff, Taken
+from worker.adapters.redis.leases import renewing_lease
+from worker.adapters.redis.metrics import EventCount
+from worker.adapters.redis.pull_requests import Finish, FinishResult, JudgedHead, LeasedJob, RateLimitWait
 from worker.adapters.redis.store import Store
-from worker.domain.ids import base_mark
-from worker.domain.judging import Dropped, Judged, Outcome, Overtaken, WaitForCi
+from worker.domain.ids import hash_base
+from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
 from worker.domain.ports import Clock, Lease
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.dossier.parser_sandbox import tasting
-from worker.errors import Bug, Drop, GiveUp, LeaseLost, Outage, RetryAt, RetryIn, Unavailable, WaitOut, classify
+from worker.dossier.parser_sandbox import sandboxed_parsing
+from worker.errors import (
+    Bug,
+    Discard,
+    FailCheck,
+    LeaseLost,
+    Outage,
+    RetryAfterOutage,
+    RetryAt,
+    RetryIn,
+    Unavailable,
+    classify,
+)
 from worker.scheduling import metrics
-from worker.scheduling.outage import once_more
-from worker.scheduling.resuming import shelve
-from worker.scheduling.returning import Spread
-from worker.scheduling.waking import by_ci, wakes
+from worker.scheduling.ci_retrigger import is_retriggered_by_ci, request_after_ci
+from worker.scheduling.model_outage import retry_after_outage
+from worker.scheduling.resume import update_paused_heads
+from worker.scheduling.retry_schedule import RetrySchedule
 from worker.settings import Settings
-from worker.traces import about, carrying
+from worker.traces import bind_log_fields, log_fields
 
 T = TypeVar("T")
 
 LOG: Final = logging.getLogger(__name__)
 FAILED: Final = "Assay failed on this pull request; its log says where."
-KEPT: Final = 6
+RECORDED_DELAY_FACTOR: Final = 6
 """How many times as long as the longest wait of an outage one waits, after all that time, whose verdict is on record: an hour."""
 
-NO_END: Final = "Assay tried {tries} times and came to no end."
+NO_RESULT: Final = "Assay tried {tries} times and came to no end."
 
 
-class Bench(Protocol):
+class JudgingApp(Protocol):
     """What a job needs of a court. Raises `worker.errors`."""
 
-    def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome: ...
+    def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> JudgingOutcome: ...
 
-    def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None: ...
+    def fail_check(self, request: JudgeRequest, lease: Lease, reason: str) -> None: ...
 
-    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None: ...
+    def postpone(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None: ...
 
 
-OpenBench = Callable[[Settings, Store], AbstractContextManager[Bench]]
+OpenJudgingApp = Callable[[Settings, Store], AbstractContextManager[JudgingApp]]
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """What the jobs of a process work with. *court* names what opens a court, as `module:function`.
+class JobContext:
+    """What the jobs of a process work with. *app_factory* names what opens a court, as `module:function`.
 
     A job inherits the store: it was spoken to and has its keys, and a forked process makes connections of its own.
     """
 
     settings: Settings
-    court: str
+    app_factory: str
     clock: Clock
     store: Store
 
 
-SCENE: Final[ContextVar[Scene]] = ContextVar("scene")
+JOB_CONTEXT: Final[ContextVar[JobContext]] = ContextVar("scene")
 """Set once by the worker, before it takes jobs; each forked job inherits it."""
 
 
@@ -82,256 +93,260 @@ class JudgingFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class JobEnd:
     """How a judging ends."""
 
-    how: Finish
-    wait: timedelta | PutOff = timedelta(0)
+    finish: Finish
+    wait: timedelta | RateLimitWait = timedelta(0)
     is_bug: bool = False
     is_lost: bool = False
     is_for_ci: bool = False
-    of: Ended | None = None
+    judged: JudgedHead | None = None
 
 
 def judge(installation_id: int, repository_id: int, number: int, fence: int) -> None:
     """Judge a pull request under this fence, if the fence still admits it."""
-    scene = SCENE.get()
+    scene = JOB_CONTEXT.get()
     pull = _pull(installation_id, repository_id, number)
-    taken = scene.store.pulls.take(pull, fence)
+    taken = scene.store.pulls.take_lease(pull, fence)
     if taken is None:
-        LOG.info("not to be judged any more", extra={"pull": pull.model_dump(), **_asked_of(pull), "fence": fence})
+        LOG.info(
+            "not to be judged any more", extra={"pull": pull.model_dump(), **_request_fields(pull), "fence": fence}
+        )
         return
-    fields = about(taken.request)
-    with carrying(fields):
+    fields = log_fields(taken.request)
+    with bind_log_fields(fields):
         begun = {"fence": fence, "attempt": taken.attempt, "trigger": taken.request.trigger}
         LOG.info("judging begins", extra=fields | begun)
-        end = Sitting(scene, taken).end()
+        end = JudgeJob(scene, taken).run()
         _close(scene, taken, end)
     if end.is_bug:
         raise JudgingFailed(f"fence {fence}: see the log")
 
 
-def performed(job: Job) -> bool:
+def run_job(job: Job) -> bool:
     """Do what this job says; whether that went well. What went wrong is in the log, and nowhere else."""
-    pull, fence = told_by(job)
-    error = caught(partial(judge, pull.installation_id, pull.repository_id, pull.number, fence))
+    pull, fence = parse_job(job)
+    error = catch_error(partial(judge, pull.installation_id, pull.repository_id, pull.number, fence))
     if error is not None:
-        LOG.error("a job failed", exc_info=error, extra={"pull": pull.model_dump(), **_asked_of(pull), "fence": fence})
+        LOG.error(
+            "a job failed", exc_info=error, extra={"pull": pull.model_dump(), **_request_fields(pull), "fence": fence}
+        )
     return error is None
 
 
-def horse_killed(job: Job, pid: int, status: int, _: struct_rusage) -> None:
+def handle_killed_job(job: Job, pid: int, status: int, _: struct_rusage) -> None:
     """RQ found the process of a job killed: bring its pull request back without waiting for the lease."""
-    pull, fence = told_by(job)
-    fields = {**_asked_of(pull), "fence": fence, "pid": pid, "status": status}
+    pull, fence = parse_job(job)
+    fields = {**_request_fields(pull), "fence": fence, "pid": pid, "status": status}
     LOG.error("a judge was killed", extra={"pull": pull.model_dump(), **fields})
-    metrics.happened(SCENE.get().store, Count.KILLED)
-    bring_back(job)
+    metrics.count_event(JOB_CONTEXT.get().store, EventCount.KILLED)
+    requeue(job)
 
 
-def _asked_of(pull: PullRef) -> dict[str, object]:
+def _request_fields(pull: PullRef) -> dict[str, object]:
     """What is known of the newest request of this pull request, for a line of the log."""
-    request = caught(lambda: SCENE.get().store.pulls.request(pull))
-    return about(request) if isinstance(request, JudgeRequest) else {}
+    request = catch_error(lambda: JOB_CONTEXT.get().store.pulls.find_request(pull))
+    return log_fields(request) if isinstance(request, JudgeRequest) else {}
 
 
-def bring_back(job: Job) -> None:
+def requeue(job: Job) -> None:
     """The process of this job is dead: have its pull request judged again, if it was not done."""
-    pull, fence = told_by(job)
-    store = SCENE.get().store
+    pull, fence = parse_job(job)
+    store = JOB_CONTEXT.get().store
     try:
-        store.pulls.died(pull, fence)
+        store.pulls.requeue_dead(pull, fence)
     except Unavailable as error:
         LOG.warning("the lease brings it back: %s", error, extra={"pull": pull.model_dump(), "fence": fence})
     finally:
-        store.wire.close()  # here is where jobs are forked
+        store.client.close()  # here is where jobs are forked
 
 
-class Sitting:
+class JudgeJob:
     """One judging that was begun."""
 
-    def __init__(self, scene: Scene, taken: Taken) -> None:
-        self._scene = scene
-        self._taken = taken
+    def __init__(self, scene: JobContext, taken: LeasedJob) -> None:
+        self._context = scene
+        self._leased = taken
         self._rule = scene.settings.retry_rule
-        self._open_bench: OpenBench = resolve_name(scene.court)
+        self._open_app: OpenJudgingApp = resolve_name(scene.app_factory)
         self._fields = {
-            **about(taken.request),
+            **log_fields(taken.request),
             "fence": taken.lease.fence,
             "attempt": taken.attempt,
         }
 
-    def end(self) -> End:
+    def run(self) -> JobEnd:
         """Judge, and say how it ended."""
-        with beating(self._taken.lease, self._scene.settings.timing.lease):
-            result = caught(self._judge_or_not)
+        with renewing_lease(self._leased.lease, self._context.settings.timing.lease):
+            result = catch_error(self._judge_within_limit)
             match result:
                 case Exception():
-                    return self._after_error(result)
+                    return self._handle_failure(result)
                 case str():
-                    return self._give_up(result)
+                    return self._fail_check(result)
                 case _:
-                    return self._after(result)
+                    return self._end_of(result)
 
-    def _judge_or_not(self) -> Outcome | str:
+    def _judge_within_limit(self) -> JudgingOutcome | str:
         """What came of it; or why it is not tried again, after so many that came to no end.
 
         What got as far as a verdict is no dossier that kills its judge: as often again it is tried to publish that.
         """
-        tries, most = self._taken.attempt, self._rule.attempts + 1
-        if tries > 2 * most or (tries > most and not self._came_to_a_verdict()):
-            return NO_END.format(tries=tries - 1)
+        tries, most = self._leased.attempt, self._rule.attempts + 1
+        if tries > 2 * most or (tries > most and not self._has_new_verdict()):
+            return NO_RESULT.format(tries=tries - 1)
         return self._judge()
 
-    def _came_to_a_verdict(self) -> bool:
+    def _has_new_verdict(self) -> bool:
         """Whether one is on record that was made since this was asked for."""
         own = self._own_entries()
-        return bool(own) and own[-1].created_at >= self._taken.request.requested_at
+        return bool(own) and own[-1].created_at >= self._leased.request.requested_at
 
-    def _judge(self) -> Outcome:
-        with careful(self._taken.attempt), self._open_bench(self._scene.settings, self._scene.store) as bench:
-            outcome = bench.judge(self._taken.request, self._taken.lease, self._taken.waiting_since)
-        shelve(self._scene.store, self._taken.request, self._taken.lease.fence, outcome)
-        metrics.shown(self._scene.store, self._taken.request, outcome, self._scene.clock.now())
+    def _judge(self) -> JudgingOutcome:
+        with guard_parsers(self._leased.attempt), self._open_app(self._context.settings, self._context.store) as bench:
+            outcome = bench.judge(self._leased.request, self._leased.lease, self._leased.waiting_since)
+        update_paused_heads(self._context.store, self._leased.request, self._leased.lease.fence, outcome)
+        metrics.record_verdict(self._context.store, self._leased.request, outcome, self._context.clock.now())
         return outcome
 
-    def _after(self, outcome: Outcome) -> End:
+    def _end_of(self, outcome: JudgingOutcome) -> JobEnd:
         match outcome:
-            case Judged(again_in=timedelta() as wait):
+            case JudgingCompleted(retry_in=timedelta() as wait):
                 LOG.warning("no model could be reached; judged again in %s", wait, extra=self._fields)
-                return End(Finish.OUTAGE, wait)
-            case Judged(verdict=verdict, dossier=dossier, said=said):
-                of = Ended(verdict.subject.head_sha, base_mark(dossier.pull_request.base_ref))
-                return End(Finish.JUDGED, is_for_ci=wakes(verdict, said), of=of)
-            case Overtaken():
-                return End(Finish.AGAIN)
+                return JobEnd(Finish.OUTAGE, wait)
+            case JudgingCompleted(verdict=verdict, dossier=dossier, decisions=said):
+                of = JudgedHead(verdict.subject.head_sha, hash_base(dossier.pull_request.base_ref))
+                return JobEnd(Finish.JUDGED, is_for_ci=is_retriggered_by_ci(verdict, said), judged=of)
+            case JudgingSuperseded():
+                return JobEnd(Finish.AGAIN)
             case WaitForCi(poll=poll):
-                return End(Finish.WAIT, poll)
-            case Dropped(reason=reason):
+                return JobEnd(Finish.WAIT, poll)
+            case JudgingDiscarded(reason=reason):
                 LOG.info("nobody waits for a verdict: %s", reason, extra=self._fields)
-                return End(Finish.JUDGED)
+                return JobEnd(Finish.JUDGED)
             case _ as never:
                 assert_never(never)
 
-    def _after_error(self, error: Exception) -> End:
-        attempt = self._taken.aways + 1 if isinstance(error, Outage) else self._taken.attempt
+    def _handle_failure(self, error: Exception) -> JobEnd:
+        attempt = self._leased.outage_count + 1 if isinstance(error, Outage) else self._leased.attempt
         match classify(error, attempt, self._rule):
             case RetryIn(delay):
                 LOG.warning("tried again in %s: %s", delay, error, extra=self._fields)
-                return End(Finish.RETRY, delay)
-            case WaitOut(delay):
+                return JobEnd(Finish.RETRY, delay)
+            case RetryAfterOutage(delay):
                 LOG.warning("GitHub is away, tried again in %s: %s", delay, error, extra=self._fields)
                 if attempt > self._rule.attempts:  # else it may be over before anybody reads of it
-                    self._put_off(self._scene.clock.now() + delay, is_away=True)
-                return End(Finish.AWAY, delay)
+                    self._postpone_check(self._context.clock.now() + delay, is_away=True)
+                return JobEnd(Finish.AWAY, delay)
             case RetryAt(at):
-                LOG.warning("tried again at %s: %s", turn := self._turn(at), error, extra=self._fields)
-                self._put_off(turn)
-                return self._comes_back(at, turn)
-            case GiveUp(reason):
-                keeps = isinstance(error, Outage) and self._is_on_record()
-                return self._keep(error) if keeps else self._give_up(reason)
-            case Drop(reason):
+                LOG.warning("tried again at %s: %s", turn := self._retry_slot(at), error, extra=self._fields)
+                self._postpone_check(turn)
+                return self._postponed_end(at, turn)
+            case FailCheck(reason):
+                keeps = isinstance(error, Outage) and self._has_recorded_verdict()
+                return self._wait_with_verdict(error) if keeps else self._fail_check(reason)
+            case Discard(reason):
                 LOG.info("dropped: %s", reason, extra=self._fields)
-                return End(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
+                return JobEnd(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
             case Bug():
                 LOG.error("judging failed", exc_info=error, extra=self._fields)
-                return replace(self._give_up(FAILED), is_bug=True)
+                return replace(self._fail_check(FAILED), is_bug=True)
             case _ as never:
                 assert_never(never)
 
-    def _turn(self, limit: datetime) -> datetime:
+    def _retry_slot(self, limit: datetime) -> datetime:
         """When this one is judged of all that wait for a rate limit's end."""
-        timing, request = self._scene.settings.timing, self._taken.request
-        spread = Spread(timedelta(seconds=timing.release_gap), timedelta(seconds=timing.github_delay))
-        return spread.turn(limit, request, self._scene.store.pulls.crowd(request.pull.installation_id))
+        timing, request = self._context.settings.timing, self._leased.request
+        spread = RetrySchedule(timedelta(seconds=timing.release_gap), timedelta(seconds=timing.github_delay))
+        return spread.retry_at(limit, request, self._context.store.pulls.count_waiting(request.pull.installation_id))
 
-    def _comes_back(self, limit: datetime, turn: datetime) -> End:
-        now = self._scene.clock.now()
-        return End(Finish.PUT_OFF, PutOff(limit - now, turn - now))
+    def _postponed_end(self, limit: datetime, turn: datetime) -> JobEnd:
+        now = self._context.clock.now()
+        return JobEnd(Finish.PUT_OFF, RateLimitWait(limit - now, turn - now))
 
-    def _is_on_record(self) -> bool:
+    def _has_recorded_verdict(self) -> bool:
         """Whether the newest head that we know of has a verdict, be it shown already or not."""
-        request = self._taken.request
-        head_sha = self._scene.store.checks().newest(request.pull) or request.head_sha
+        request = self._leased.request
+        head_sha = self._context.store.checks().newest_head(request.pull) or request.head_sha
         return any(one.head_sha == head_sha for one in self._own_entries())
 
     def _own_entries(self) -> list[LedgerEntry]:
         """Without what was judged anew for an audit, which decides nothing."""
-        entries = self._scene.store.ledger.entries(self._taken.request.pull)
+        entries = self._context.store.ledger.entries(self._leased.request.pull)
         return [one for one in entries if one.verdict.parent_eval_id is None]
 
-    def _keep(self, error: Exception) -> End:
+    def _wait_with_verdict(self, error: Exception) -> JobEnd:
         """A verdict on record is not given up for an outage, however long: it would be lost, or written over."""
-        wait = self._rule.longest * KEPT
+        wait = self._rule.longest_delay * RECORDED_DELAY_FACTOR
         LOG.warning(
             "GitHub is away, a verdict on record waits for it, tried again in %s: %s", wait, error, extra=self._fields
         )
-        self._put_off(self._scene.clock.now() + wait, is_away=True)
-        return End(Finish.AWAY, wait)
+        self._postpone_check(self._context.clock.now() + wait, is_away=True)
+        return JobEnd(Finish.AWAY, wait)
 
-    def _put_off(self, until: datetime, *, is_away: bool = False) -> None:
+    def _postpone_check(self, until: datetime, *, is_away: bool = False) -> None:
         """Tell the check until when nobody judges, if as much can be told."""
-        error = caught(partial(self._tell_until, until, is_away=is_away))
+        error = catch_error(partial(self._show_postponed, until, is_away=is_away))
         if error is not None:
             LOG.info("the check can't be told: %s", error, extra=self._fields)
 
-    def _tell_until(self, until: datetime, *, is_away: bool) -> None:
-        with self._open_bench(self._scene.settings, self._scene.store) as bench:
-            bench.put_off(self._taken.request, self._taken.lease, until, is_away=is_away)
+    def _show_postponed(self, until: datetime, *, is_away: bool) -> None:
+        with self._open_app(self._context.settings, self._context.store) as bench:
+            bench.postpone(self._leased.request, self._leased.lease, until, is_away=is_away)
 
-    def _give_up(self, reason: str) -> End:
+    def _fail_check(self, reason: str) -> JobEnd:
         """Tell the check that there is no verdict. What stops even that is tried as often again, then left alone.
 
         While GitHub is away there is no end to it: else a check would stay open that nobody knows of, and a verdict be lost that
         is on record. Each try is a judging first, so that it is published when GitHub is back.
         """
         LOG.warning("no verdict: %s", reason, extra=self._fields)
-        error = caught(partial(self._tell, reason))
+        error = catch_error(partial(self._show_failed, reason))
         if error is None:
-            metrics.happened(self._scene.store, Count.GIVEN_UP)
-            return End(Finish.JUDGED)
-        attempt = 1 if isinstance(error, Outage) else max(1, self._taken.attempt - self._rule.attempts)
+            metrics.count_event(self._context.store, EventCount.GIVEN_UP)
+            return JobEnd(Finish.JUDGED)
+        attempt = 1 if isinstance(error, Outage) else max(1, self._leased.attempt - self._rule.attempts)
         fate = classify(error, attempt, self._rule)
         match fate:
             case RetryIn(delay):
-                return End(Finish.RETRY, delay)
-            case WaitOut():
-                return End(Finish.AWAY, self._rule.longest)
+                return JobEnd(Finish.RETRY, delay)
+            case RetryAfterOutage():
+                return JobEnd(Finish.AWAY, self._rule.longest_delay)
             case RetryAt(at):
-                return self._comes_back(at, self._turn(at))
-            case GiveUp() | Drop() | Bug():
+                return self._postponed_end(at, self._retry_slot(at))
+            case FailCheck() | Discard() | Bug():
                 LOG.error("the check can't be told", exc_info=error, extra=self._fields)
-                return End(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
+                return JobEnd(Finish.JUDGED, is_lost=isinstance(error, LeaseLost))
             case _ as never:
                 assert_never(never)
 
-    def _tell(self, reason: str) -> None:
-        with self._open_bench(self._scene.settings, self._scene.store) as bench:
-            bench.give_up(self._taken.request, self._taken.lease, reason)
+    def _show_failed(self, reason: str) -> None:
+        with self._open_app(self._context.settings, self._context.store) as bench:
+            bench.fail_check(self._leased.request, self._leased.lease, reason)
 
 
-def _close(scene: Scene, taken: Taken, end: End) -> None:
+def _close(scene: JobContext, taken: LeasedJob, end: JobEnd) -> None:
     """Write down how it ended. Whoever was overtaken may have written late: somebody has to look again."""
     pulls = scene.store.pulls
-    later = once_more(taken.request, scene.clock.now()) if end.how is Finish.OUTAGE else None
+    later = retry_after_outage(taken.request, scene.clock.now()) if end.finish is Finish.OUTAGE else None
     if end.is_for_ci:
-        later = by_ci(taken.request, taken.lease.fence, scene.clock.now())
-    answer = Answer.LOST
+        later = request_after_ci(taken.request, taken.lease.fence, scene.clock.now())
+    answer = FinishResult.LOST
     if not end.is_lost:
-        answer = pulls.finish(taken.lease, end.how, end.wait, later, end.of)
-    if answer is Answer.LOST:
-        pulls.want_late(taken.lease, taken.request)
-    fields = {**about(taken.request), "fence": taken.lease.fence, "how": end.how, "answer": answer}
+        answer = pulls.finish(taken.lease, end.finish, end.wait, later, end.judged)
+    if answer is FinishResult.LOST:
+        pulls.request_correction(taken.lease, taken.request)
+    fields = {**log_fields(taken.request), "fence": taken.lease.fence, "how": end.finish, "answer": answer}
     LOG.info("judging ended", extra={"pull": taken.request.pull.model_dump(), **fields})
 
 
-def careful(attempt: int) -> AbstractContextManager[None]:
+def guard_parsers(attempt: int) -> AbstractContextManager[None]:
     """Around whatever parses: what was tried before may have ended because a parser did not survive one of its texts."""
-    return tasting() if attempt > 1 else nullcontext()
+    return sandboxed_parsing() if attempt > 1 else nullcontext()
 
 
-def caught(work: Callable[[], T]) -> T | Exception:
+def catch_error(work: Callable[[], T]) -> T | Exception:
     """The one broad `except`: what went wrong is a value from here on."""
     try:
         return work()
@@ -339,7 +354,7 @@ def caught(work: Callable[[], T]) -> T | Exception:
         return error
 
 
-def told_by(job: Job) -> tuple[PullRef, int]:
+def parse_job(job: Job) -> tuple[PullRef, int]:
     """Which pull request the job judges, under which fence."""
     arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
     installation_id, repository_id, number, fence = arguments

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from worker.adapters.redis.metrics import Count, Span
+from worker.adapters.redis.metrics import DurationMetric, EventCount
 from worker.adapters.redis.store import Store
 from worker.domain.ids import Sha
-from worker.domain.judging import Judged, Outcome
+from worker.domain.judging import JudgingCompleted, JudgingOutcome
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.errors import Unavailable
@@ -20,26 +20,26 @@ from worker.errors import Unavailable
 LOG: Final = logging.getLogger(__name__)
 
 
-def first_check(store: Store, request: JudgeRequest, head_sha: Sha, now: datetime) -> None:
+def record_first_check(store: Store, request: JudgeRequest, head_sha: Sha, now: datetime) -> None:
     """A head has its check run. What asks for a judging of another one tells nothing about this."""
     if request.head_sha == head_sha:
         seconds = (now - request.requested_at).total_seconds()
-        _try(lambda: store.measures.took(Span.FIRST_CHECK, seconds))
+        _count(lambda: store.measures.record_duration(DurationMetric.FIRST_CHECK, seconds))
 
 
-def shown(store: Store, request: JudgeRequest, outcome: Outcome, now: datetime) -> None:
+def record_verdict(store: Store, request: JudgeRequest, outcome: JudgingOutcome, now: datetime) -> None:
     """A verdict is on its check. How long it took counts where somebody judged."""
-    if not isinstance(outcome, Judged):
+    if not isinstance(outcome, JudgingCompleted):
         return
     verdict = outcome.verdict
-    is_final = outcome.again_in is None and getattr(verdict, "abstain_reason", None) is not AbstainReason.PAUSED
+    is_final = outcome.retry_in is None and getattr(verdict, "abstain_reason", None) is not AbstainReason.PAUSED
     seconds = (now - request.requested_at).total_seconds() if is_final else None
     of = request.pull.installation_id
-    _try(lambda: store.measures.judged(of, verdict.decision, reason_of(verdict), seconds))
+    _count(lambda: store.measures.count_verdict(of, verdict.decision, reason_of(verdict), seconds))
 
 
-def happened(store: Store, what: Count) -> None:
-    _try(lambda: store.measures.count(what))
+def count_event(store: Store, event: EventCount) -> None:
+    _count(lambda: store.measures.count(event))
 
 
 def reason_of(verdict: Accept | Reject | Abstain) -> str:
@@ -53,7 +53,7 @@ def reason_of(verdict: Accept | Reject | Abstain) -> str:
             return reason.value
 
 
-def _try(count: Callable[[], None]) -> None:
+def _count(count: Callable[[], None]) -> None:
     try:
         count()
     except Unavailable as error:

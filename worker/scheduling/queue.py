@@ -24,19 +24,19 @@ from worker.domain.request.judge_request import PullRef
 from worker.errors import Unavailable
 from worker.settings import Settings
 
-NAME: Final = "judge"
-OUTSIDE: Final = "outside"
+JUDGE_QUEUE: Final = "judge"
+OUTSIDE_QUEUE: Final = "outside"
 """What strangers opened from forks. It has its own workers, so that nothing else waits for it, however much it is."""
 
-JOB: Final = "worker.scheduling.jobs.judge"
-EVALUATE: Final = "evaluate"
+JUDGE_JOB: Final = "worker.scheduling.jobs.judge"
+EVALUATE_QUEUE: Final = "evaluate"
 """What nobody waits for: judgings anew, and a canary's. Its workers take nothing else, so that nothing else waits for it."""
 
 GROUP_JOB: Final = "worker.scheduling.group_jobs.judge"
-ANEW: Final = "worker.evaluation.evaluate_jobs.anew"
+EVALUATE_JOB: Final = "worker.evaluation.evaluate_jobs.anew"
 KEEP_FAILURES: Final = timedelta(days=7)
 
-OPEN: Final = frozenset({JobStatus.QUEUED, JobStatus.STARTED, JobStatus.DEFERRED, JobStatus.SCHEDULED})
+UNFINISHED_STATUSES: Final = frozenset({JobStatus.QUEUED, JobStatus.STARTED, JobStatus.DEFERRED, JobStatus.SCHEDULED})
 """A job that is none of these is over."""
 
 Batch = Pipeline
@@ -56,15 +56,15 @@ def rq_connection(settings: Settings) -> Redis:
 
 
 def judge_queue(connection: Redis) -> Queue:
-    return Queue(NAME, connection=connection, serializer=JSONSerializer)
+    return Queue(JUDGE_QUEUE, connection=connection, serializer=JSONSerializer)
 
 
 def outside_queue(connection: Redis) -> Queue:
-    return Queue(OUTSIDE, connection=connection, serializer=JSONSerializer)
+    return Queue(OUTSIDE_QUEUE, connection=connection, serializer=JSONSerializer)
 
 
 def evaluate_queue(connection: Redis) -> Queue:
-    return Queue(EVALUATE, connection=connection, serializer=JSONSerializer)
+    return Queue(EVALUATE_QUEUE, connection=connection, serializer=JSONSerializer)
 
 
 class EvaluateQueue:
@@ -76,18 +76,18 @@ class EvaluateQueue:
         self._longest_s = int(longest_s)
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
+    def from_settings(cls, settings: Settings) -> Self:
         """One with a connection of its own."""
         return cls(rq_connection(settings), settings.timing.check_deadline)
 
-    def submit(self, name: str, said: str) -> None:
-        """Have a worker do what *said* tells it. The same *name* again, while it waits, changes nothing."""
-        with _redis():
+    def submit(self, name: str, payload: str) -> None:
+        """Have a worker do what *payload* tells it. The same *name* again, while it waits, changes nothing."""
+        with _translate_errors():
             if Job.exists(name, self._connection):
                 return
             self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
-                ANEW,
-                said,
+                EVALUATE_JOB,
+                payload,
                 job_id=name,
                 job_timeout=self._longest_s,
                 result_ttl=0,
@@ -96,22 +96,22 @@ class EvaluateQueue:
 
     def workers(self) -> int:
         """How many workers take from it, on all machines."""
-        with _redis():
+        with _translate_errors():
             return Worker.count(queue=self._queue)
 
-    def left(self, names: Collection[str]) -> set[str]:
+    def unfinished(self, names: Collection[str]) -> set[str]:
         """Those of *names* that still wait or are at work."""
-        with _redis():
-            return {job.id for job in self._found(names) if job.get_status(refresh=False) in OPEN}
+        with _translate_errors():
+            return {job.id for job in self._fetch_jobs(names) if job.get_status(refresh=False) in UNFINISHED_STATUSES}
 
     def withdraw(self, names: Iterable[str]) -> None:
         """Take back what no worker has begun."""
-        with _redis():
-            for job in self._found(names):
+        with _translate_errors():
+            for job in self._fetch_jobs(names):
                 if job.get_status(refresh=False) == JobStatus.QUEUED:
                     job.delete()
 
-    def _found(self, names: Iterable[str]) -> list[Job]:
+    def _fetch_jobs(self, names: Iterable[str]) -> list[Job]:
         found = Job.fetch_many(  # pyright: ignore[reportUnknownMemberType] - RQ leaves the serializer untyped
             list(names), self._connection, JSONSerializer
         )
@@ -144,9 +144,9 @@ class JudgeQueue:
         self._submit(self._outside, fence, pull)
 
     def _submit(self, queue: Queue, fence: int, pull: PullRef) -> None:
-        with _redis():
+        with _translate_errors():
             queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
-                JOB,
+                JUDGE_JOB,
                 pull.installation_id,
                 pull.repository_id,
                 pull.number,
@@ -159,7 +159,7 @@ class JudgeQueue:
 
     def submit_group(self, group_id: str, token: str) -> None:
         """Have a worker judge a merge group under this token. Twice the same is harmless: the token admits one."""
-        with _redis():
+        with _translate_errors():
             self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
                 GROUP_JOB,
                 group_id,
@@ -172,7 +172,7 @@ class JudgeQueue:
 
     def workers(self) -> int:
         """How many workers there are, on all machines, without those for strangers."""
-        with _redis():
+        with _translate_errors():
             return Worker.count(queue=self._queue)
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class JudgeQueue:
 
 
 @contextmanager
-def _redis() -> Generator[None]:
+def _translate_errors() -> Generator[None]:
     try:
         yield
     except (RedisConnectionError, RedisTimeoutError, OutOfMemoryError, ReadOnlyError) as error:

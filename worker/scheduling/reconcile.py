@@ -9,207 +9,217 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
-from worker.domain.request.missed_deliveries import OLDEST, Place, Sent, by_turn, missed
+from worker.domain.request.missed_deliveries import (
+    REDELIVERY_LIMIT,
+    DeliveryAttempt,
+    DeliveryCursor,
+    find_missed,
+    retry_order,
+)
 from worker.domain.request.open_pulls import OpenPull, OpenRepository, Repository
 from worker.domain.value import Value
-from worker.errors import Forbidden, Gone, RateLimited, Unavailable
-from worker.scheduling.forgotten import Forgotten
+from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
+from worker.scheduling.reopened_checks import ReopenedCheckSweep
 
 LOG: Final = logging.getLogger(__name__)
 
 OVERLAP: Final = timedelta(minutes=10)
 """How much of the time before the last look is looked at again: what was under way then has its end now."""
-FIRST_LOOK: Final = timedelta(hours=1)
-MOST_AGAIN: Final = 100
+FIRST_LOOKBACK: Final = timedelta(hours=1)
+MAX_REDELIVERIES: Final = 100
 """How many deliveries are asked for in one go: the others wait for the next."""
-MOST_IN_A_ROW: Final = 3
+MAX_CONSECUTIVE_FAILURES: Final = 3
 """After so many failures GitHub is taken to be away: the others wait for the next look."""
-MOST_FAILED: Final = 3
+MAX_FAILED_ATTEMPTS: Final = 3
 """A delivery that GitHub failed to make in as many looks is told of."""
-MOST_WAITING: Final = 1_000
+MAX_PENDING: Final = 1_000
 """While as many wait, nobody looks for more: GitHub's list stays for days."""
-MOST_WANTED: Final = 100
+MAX_HEADS: Final = 100
 """How many heads of an installation are taken up in one go: the others come with the next."""
-MOST_ROUNDS: Final = 3
+MAX_PAGES: Final = 3
 """Pages of a hundred repositories that one sweep looks at: at most 3 * 6 requests for repositories with few pull requests."""
 
 
-class Deliveries(Protocol):
+class DeliveryLog(Protocol):
     """What GitHub delivered. Raises as PullSource does."""
 
-    def some(self, since: datetime, cursor: str | None) -> tuple[Sequence[Sent], str | None]:
+    def list_since(self, since: datetime, cursor: str | None) -> tuple[Sequence[DeliveryAttempt], str | None]:
         """The attempts since then, the newest first, as many as may be read in one go; and where to go on."""
         ...
 
-    def again(self, sent: Sent) -> bool: ...
+    def redeliver(self, sent: DeliveryAttempt) -> bool: ...
 
 
-class Look(Protocol):
+class RepositoryListing(Protocol):
     """An installation's repositories and their open pull requests. Raises as PullSource does."""
 
-    def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]: ...
+    def list_page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]: ...
 
-    def look(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]: ...
+    def list_open(
+        self, installation: InstallationId, repositories: Sequence[Repository]
+    ) -> Iterator[OpenRepository]: ...
 
 
-class Progress(Protocol):
+class RedeliveryProgress(Protocol):
     """How far earlier looks at deliveries came. May be called twice; raises Unavailable."""
 
-    def looked_at(self) -> datetime | None:
+    def last_completed_at(self) -> datetime | None:
         """When the last look began that came to its end."""
         ...
 
-    def looked(self, at: datetime) -> None: ...
+    def complete(self, at: datetime) -> None: ...
 
-    def place(self) -> Place | None:
+    def load_position(self) -> DeliveryCursor | None:
         """Where a look goes on that did not come to its end."""
         ...
 
-    def stands(self, place: Place) -> None: ...
+    def save_position(self, position: DeliveryCursor) -> None: ...
 
-    def waiting(self) -> Sequence[Sent]:
+    def pending(self) -> Sequence[DeliveryAttempt]:
         """What is to be asked for."""
         ...
 
-    def wait(self, found: Iterable[Sent]) -> None: ...
+    def add_pending(self, attempts: Iterable[DeliveryAttempt]) -> None: ...
 
-    def done(self, guid: str) -> None: ...
+    def remove_pending(self, guid: str) -> None: ...
 
-    def arrived(self, guid: str) -> None:
+    def mark_arrived(self, guid: str) -> None:
         """Another attempt came through: it is never asked for again."""
         ...
 
-    def is_over(self, guid: str, attempt: int) -> bool:
+    def is_settled(self, guid: str, attempt: int) -> bool:
         """Whether it arrived after all, or was asked for after this attempt or a later one."""
         ...
 
-    def may_again(self, guid: str, attempt: int) -> bool:
+    def may_redeliver(self, guid: str, attempt: int) -> bool:
         """Whether this delivery was not asked for too often; the same *attempt* again counts once."""
         ...
 
 
-class Pages(Protocol):
+class SweepProgress(Protocol):
     """How far earlier sweeps came. May be called twice; raises Unavailable."""
 
-    def page(self, installation: InstallationId) -> int: ...
+    def next_page(self, installation: InstallationId) -> int: ...
 
-    def turn_to(self, installation: InstallationId, page: int) -> None: ...
+    def set_next_page(self, installation: InstallationId, page: int) -> None: ...
 
 
-class Redelivering(Value):
-    """Deliveries that never arrived. *passed_over* hears of those that GitHub fails to make again time and again."""
+class MissedDeliveries(Value):
+    """Deliveries that never arrived. *on_passed_over* hears of those that GitHub fails to make again time and again."""
 
-    deliveries: Deliveries
-    progress: Progress
+    deliveries: DeliveryLog
+    progress: RedeliveryProgress
     clock: Clock
-    passed_over: Callable[[Sent], None] = lambda _: None
+    on_passed_over: Callable[[DeliveryAttempt], None] = lambda _: None
 
     def run(self) -> int:
         """Have delivered again what never arrived; how many deliveries that were."""
-        waiting = self.progress.waiting()
-        if len(waiting) < MOST_WAITING:
-            self._read_on(waiting, self.clock.now())
-        return self._ask(sorted(self.progress.waiting(), key=by_turn))
+        waiting = self.progress.pending()
+        if len(waiting) < MAX_PENDING:
+            self._read_missed(waiting, self.clock.now())
+        return self._redeliver(sorted(self.progress.pending(), key=retry_order))
 
-    def _read_on(self, waiting: Iterable[Sent], now: datetime) -> None:
+    def _read_missed(self, waiting: Iterable[DeliveryAttempt], now: datetime) -> None:
         """Note what never arrived, as far as one look goes; the next one goes on there."""
-        place = self.progress.place() or self._from_the_newest(now)
-        found, cursor = self.deliveries.some(max(place.since, now - OLDEST), place.cursor)
+        place = self.progress.load_position() or self._first_position(now)
+        found, cursor = self.deliveries.list_since(max(place.since, now - REDELIVERY_LIMIT), place.cursor)
         known = {one.guid: one.id for one in waiting}
         for one in found:
-            if one.arrived and (one.is_again or one.guid in known):
-                self.progress.arrived(one.guid)
-        self.progress.wait(
+            if one.is_delivered and (one.is_again or one.guid in known):
+                self.progress.mark_arrived(one.guid)
+        self.progress.add_pending(
             one
-            for one in missed(found, now)
-            if known.get(one.guid, 0) < one.id and not self.progress.is_over(one.guid, one.id)
+            for one in find_missed(found, now)
+            if known.get(one.guid, 0) < one.id and not self.progress.is_settled(one.guid, one.id)
         )
         if cursor is None:
-            self.progress.looked(place.began)
+            self.progress.complete(place.began)
         else:
-            self.progress.stands(place.model_copy(update={"cursor": cursor}))
+            self.progress.save_position(place.model_copy(update={"cursor": cursor}))
 
-    def _from_the_newest(self, now: datetime) -> Place:
-        last = self.progress.looked_at()
-        return Place(began=now, since=last - OVERLAP if last else now - FIRST_LOOK)
+    def _first_position(self, now: datetime) -> DeliveryCursor:
+        last = self.progress.last_completed_at()
+        return DeliveryCursor(began=now, since=last - OVERLAP if last else now - FIRST_LOOKBACK)
 
-    def _ask(self, waiting: Sequence[Sent]) -> int:
+    def _redeliver(self, waiting: Sequence[DeliveryAttempt]) -> int:
         """Each until it is known that it was asked for: whoever dies here asks for one of them twice."""
         asked = again = in_a_row = 0
         for one in waiting:
-            if asked == MOST_AGAIN:
+            if asked == MAX_REDELIVERIES:
                 break
-            if one.is_settled(self.clock.now()) and self.progress.may_again(one.guid, one.id):
+            if one.is_settled(self.clock.now()) and self.progress.may_redeliver(one.guid, one.id):
                 asked += 1
                 try:
-                    again += self.deliveries.again(one)
+                    again += self.deliveries.redeliver(one)
                 except RateLimited:
                     raise
                 except Unavailable as error:
                     in_a_row += 1
-                    self._failed(one, error)
-                    if in_a_row == MOST_IN_A_ROW:
+                    self._requeue_failed(one, error)
+                    if in_a_row == MAX_CONSECUTIVE_FAILURES:
                         raise
                     continue
                 in_a_row = 0
-            self.progress.done(one.guid)
+            self.progress.remove_pending(one.guid)
         return again
 
-    def _failed(self, one: Sent, error: Unavailable) -> None:
+    def _requeue_failed(self, delivery: DeliveryAttempt, error: Unavailable) -> None:
         """The others come first from now on; it is tried behind them until GitHub makes it, or is too old for that."""
-        late = one.model_copy(update={"failed": one.failed + 1})
-        self.progress.wait((late,))
-        LOG.info("a delivery is not made again now: %s", error, extra={"delivery_id": one.guid, "failed": late.failed})
-        if late.failed == MOST_FAILED:
-            LOG.warning("a delivery is passed over: %s", error, extra={"delivery_id": one.guid})
-            self.passed_over(late)
+        late = delivery.model_copy(update={"failed": delivery.failed + 1})
+        self.progress.add_pending((late,))
+        LOG.info(
+            "a delivery is not made again now: %s", error, extra={"delivery_id": delivery.guid, "failed": late.failed}
+        )
+        if late.failed == MAX_FAILED_ATTEMPTS:
+            LOG.warning("a delivery is passed over: %s", error, extra={"delivery_id": delivery.guid})
+            self.on_passed_over(late)
 
 
-class Heads(Protocol):
+class HeadStates(Protocol):
     """What is known of heads, and how they are taken up."""
 
-    def stays(self, pull: PullRef, head_sha: Sha) -> bool:
+    def has_state(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether it has its state. What is remembered of it is kept for longer then, since GitHub shows it open."""
         ...
 
-    def went_into(self, pull: PullRef, base: BaseMark) -> BaseMark:
+    def recorded_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
         """Which base we heard of; where that is none, this one, and from now on if anybody ever asked for it."""
         ...
 
-    def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
+    def is_known_head(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether its newest head is no business of the time before Assay."""
         ...
 
-    def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
+    def new_repositories(self, installation: InstallationId) -> Collection[RepositoryId]:
         """Repositories that are new to us: nobody has said yet what was open there before."""
         ...
 
-    def seen_since(
+    def visible_since(
         self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
     ) -> Mapping[RepositoryId, datetime]:
         """Since when the App sees each of them: from now on, if nobody noted it before."""
         ...
 
-    def want(self, request: JudgeRequest) -> None: ...
+    def request_judging(self, request: JudgeRequest) -> None: ...
 
-    def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
+    def show_preexisting(self, request: JudgeRequest, head_sha: Sha) -> None:
         """Say that it was opened before Assay came."""
         ...
 
 
-class Sweeping(Value):
+class OpenPullSweep(Value):
     """Open pull requests without a state for their head get one, and those that went into another base another one."""
 
-    look: Look
-    heads: Heads
-    progress: Pages
+    listing: RepositoryListing
+    heads: HeadStates
+    progress: SweepProgress
     clock: Clock
-    forgotten: Forgotten
+    reopened: ReopenedCheckSweep
 
-    def everywhere(self, installed: Iterable[tuple[InstallationId, datetime]]) -> None:
+    def run_all(self, installed: Iterable[tuple[InstallationId, datetime]]) -> None:
         """Look at every installation, whatever became of the others. Raises Unavailable if none could be looked at."""
         failed, looked_at = list[Unavailable](), 0
         for installation, installed_at in installed:
@@ -228,64 +238,64 @@ class Sweeping(Value):
 
     def run(self, installation: InstallationId, installed_at: datetime) -> int:
         """Look at the next pages of an installation, which exists since then; how many heads were taken up."""
-        taken, number = 0, self.progress.page(installation)
+        taken, number = 0, self.progress.next_page(installation)
         try:
-            for _ in range(MOST_ROUNDS):
-                repositories, has_more = self.look.page(installation, number)
-                since = self.heads.seen_since(installation, repositories, installed_at)
-                new = self.heads.to_greet(installation)
+            for _ in range(MAX_PAGES):
+                repositories, has_more = self.listing.list_page(installation, number)
+                since = self.heads.visible_since(installation, repositories, installed_at)
+                new = self.heads.new_repositories(installation)
                 busy = [one for one in repositories if one.is_busy and one.id not in new]
                 known = list[JudgeRequest]()
-                for found in self.look.look(installation, busy):
-                    taken += self._of(installation, found, since[found.repository.id], MOST_WANTED - taken, known)
-                taken += self.forgotten.look(installation, known)
+                for found in self.listing.list_open(installation, busy):
+                    taken += self._take_up(installation, found, since[found.repository.id], MAX_HEADS - taken, known)
+                taken += self.reopened.requeue_reopened(installation, known)
                 number = number + 1 if has_more else 1
-                self.progress.turn_to(installation, number)
-                if number == 1 or taken >= MOST_WANTED:
+                self.progress.set_next_page(installation, number)
+                if number == 1 or taken >= MAX_HEADS:
                     break
-        except (Forbidden, Gone, RateLimited) as refused:
+        except (Forbidden, SubjectGone, RateLimited) as refused:
             LOG.info("a sweep waits: %s", refused, extra={"installation_id": installation})
         return taken
 
-    def _of(
+    def _take_up(
         self,
         installation: InstallationId,
-        found: OpenRepository,
+        repository: OpenRepository,
         since: datetime,
         most: int,
-        known: list[JudgeRequest],
+        unchanged: list[JudgeRequest],
     ) -> int:
         """How many were taken up. To *known* goes who has its state and goes where we know."""
         taken = 0
-        for one in found.pulls:
-            pull = PullRef(installation_id=installation, repository_id=found.repository.id, number=one.number)
+        for one in repository.pulls:
+            pull = PullRef(installation_id=installation, repository_id=repository.repository.id, number=one.number)
             if taken >= most:
                 break
-            is_known = self.heads.stays(pull, one.head_sha)
-            if is_known and self.heads.went_into(pull, one.base) == one.base:
-                known.append(self._request(pull, found.repository, one, Trigger.SWEEP))
+            is_known = self.heads.has_state(pull, one.head_sha)
+            if is_known and self.heads.recorded_base(pull, one.base) == one.base:
+                unchanged.append(self._request(pull, repository.repository, one, Trigger.SWEEP))
                 continue
-            request = self._request(pull, found.repository, one, Trigger.BASE if is_known else Trigger.SWEEP)
+            request = self._request(pull, repository.repository, one, Trigger.BASE if is_known else Trigger.SWEEP)
             if is_known:
-                self.heads.want(request)
-            elif one.opened_at < since and not self.heads.was_heard_of(pull, one.head_sha):
-                self.heads.greet(request, one.head_sha)
+                self.heads.request_judging(request)
+            elif one.opened_at < since and not self.heads.is_known_head(pull, one.head_sha):
+                self.heads.show_preexisting(request, one.head_sha)
             else:
-                self.heads.want(request)
+                self.heads.request_judging(request)
             taken += 1
         return taken
 
-    def _request(self, pull: PullRef, repository: Repository, one: OpenPull, trigger: Trigger) -> JudgeRequest:
+    def _request(self, pull: PullRef, repository: Repository, open_pull: OpenPull, trigger: Trigger) -> JudgeRequest:
         return JudgeRequest(
             pull=pull,
             repository=repository.name,
-            head_sha=one.head_sha,
+            head_sha=open_pull.head_sha,
             trigger=trigger,
             delivery_id=DeliveryId(
-                f"swept-{pull.repository_id}-{one.number}-{one.head_sha[:12]}-{self.clock.now():%Y%m%d%H%M}"
+                f"swept-{pull.repository_id}-{open_pull.number}-{open_pull.head_sha[:12]}-{self.clock.now():%Y%m%d%H%M}"
             ),
             requested_at=self.clock.now(),
-            author=one.author,
-            draft=one.draft,
-            base=one.base,
+            author=open_pull.author,
+            draft=open_pull.draft,
+            base=open_pull.base,
         )

@@ -9,12 +9,21 @@ from typing import Final, Protocol
 
 from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import Ci, Dossier
-from worker.domain.ids import BaseMark, base_mark
-from worker.domain.ports import Archive, Events, Lease, Ledger, Written
+from worker.domain.ids import BaseHash, hash_base
+from worker.domain.ports import Archive, EntryWithEvents, EvaluationEvents, Lease, Ledger
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value, replace
-from worker.domain.verdict.audit import Heard
-from worker.domain.verdict.events import Begun, EvalTrigger, Event, FailureMode, failed, started, terminal, troubles
+from worker.domain.verdict.audit import EvaluatedVerdict
+from worker.domain.verdict.events import (
+    EvalTrigger,
+    EvaluationStarted,
+    Event,
+    FailureMode,
+    failed_event,
+    problem_events,
+    started_event,
+    terminal_event,
+)
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, ConditionState, Reject
 from worker.dossier.diff.line_hashes import hash_changed_lines
@@ -24,26 +33,26 @@ from worker.settings import Settings
 CHILDREN: Final = "child_eval_ids"
 
 
-class Telling(Value):
-    """What evaluations came of. `without_secrets`: an opinion's words are told, too, as this leaves them; None: they are not."""
+class EventPublishing(Value):
+    """What evaluations came of. `redact`: an opinion's words are told, too, as this leaves them; None: they are not."""
 
     trigger: EvalTrigger = EvalTrigger.BUS
-    without_secrets: Callable[[str], str] | None = None
+    redact: Callable[[str], str] | None = None
 
 
-def telling_of(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS) -> Telling:
+def event_publishing(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS) -> EventPublishing:
     """What is told of verdicts: their words, too, where the operator asks for it."""
     if not settings.has_event_words:
-        return Telling(trigger)
-    from worker.judge.llm.fencing import redacted  # noqa: PLC0415 - only where the operator wants the words
+        return EventPublishing(trigger)
+    from worker.judge.llm.fencing import redact_text  # noqa: PLC0415 - only where the operator wants the words
 
-    return Telling(trigger, redacted)
+    return EventPublishing(trigger, redact_text)
 
 
-class Watch(Protocol):
+class SubmissionWatch(Protocol):
     """Who looks at what happens to what was judged. Its methods may be called twice, and raise Unavailable."""
 
-    def begins(self, pull: PullRef, author: str, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
+    def begin_submission(self, pull: PullRef, author: str, base: BaseHash, issues: tuple[tuple[str, int], ...]) -> bool:
         """A submission is about to be judged by the rules of this base and by these issues: their edits are about it from now on.
 
         What a model costs for it is its author's.
@@ -52,67 +61,74 @@ class Watch(Protocol):
         """
         ...
 
-    def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
+    def add_verdict(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
         """A verdict on a submission, which closes these issues, is about to be recorded."""
         ...
 
 
-class Keepers(Value):
+class VerdictRecorder(Value):
     """Where a verdict is kept, how it is told of, and the right to do so."""
 
     ledger: Ledger
     archive: Archive
-    events: Events
+    events: EvaluationEvents
     lease: Lease
-    telling: Telling | None = Telling()
+    publishing: EventPublishing | None = EventPublishing()
     """None: no figure counts it."""
-    watch: Watch | None = None
+    submissions: SubmissionWatch | None = None
     """None on a laptop: nobody does anything about its verdicts."""
 
-    def begin(self, pull: PullRef, begun: Begun, dossier: Dossier) -> bool:
+    def begin(self, pull: PullRef, begun: EvaluationStarted, dossier: Dossier) -> bool:
         """Tell that this evaluation begins, and have whoever changes what it is judged by heard until it ends.
 
         False: it does not begin, since what was read may be older than what it is to be judged by.
         """
         proposed = dossier.pull_request
-        if self.watch is not None and not self.watch.begins(
-            pull, proposed.author, base_mark(proposed.base_ref), _closes(dossier)
+        if self.submissions is not None and not self.submissions.begin_submission(
+            pull, proposed.author, hash_base(proposed.base_ref), _closed_issues(dossier)
         ):
             return False
-        if self.telling is not None:
-            self.events.begin(pull, self.lease.fence, begun)
+        if self.publishing is not None:
+            self.events.record_started(pull, self.lease.fence, begun)
         return True
 
-    def give_up(self, pull: PullRef, begun: Begun, mode: FailureMode, message: str, cost_usd: str) -> None:
+    def end_without_verdict(
+        self, pull: PullRef, begun: EvaluationStarted, mode: FailureMode, message: str, cost_usd: str
+    ) -> None:
         """Tell that it comes to nothing, and what it has cost."""
-        if self.telling is not None:
-            self.events.end(pull, failed(begun, mode, message, cost_usd))
+        if self.publishing is not None:
+            self.events.record_ended(pull, failed_event(begun, mode, message, cost_usd))
 
 
-def record(pull: PullRef, heard: Heard, dossier: Dossier, keepers: "Keepers") -> LedgerEntry:
+def record(pull: PullRef, evaluated: EvaluatedVerdict, dossier: Dossier, recorder: "VerdictRecorder") -> LedgerEntry:
     """Append the verdict to the ledger, with the opinions that led to it and a verdict on each check of its head, all at once.
 
     What it was made from is kept before. Raises LeaseLost.
     """
-    made = entry(heard.verdict, dossier, keepers.lease.fence)
-    keepers.lease.keep()
-    keepers.archive.keep(pull, made, dossier, heard.audit)
-    if keepers.watch is not None:
-        keepers.watch.judged(pull, made, _closes(dossier))
-    opinions = tuple(_opinions(heard, dossier, made.fence))
+    made = ledger_entry(evaluated.verdict, dossier, recorder.lease.fence)
+    recorder.lease.renew()
+    recorder.archive.store(pull, made, dossier, evaluated.audit)
+    if recorder.submissions is not None:
+        recorder.submissions.add_verdict(pull, made, _closed_issues(dossier))
+    opinions = tuple(_opinion_entries(evaluated, dossier, made.fence))
     for child, opinion in opinions:
-        keepers.archive.keep(pull, child, dossier, opinion.audit)
-    beside = [_written(child, opinion, keepers.telling) for child, opinion in opinions]
-    if keepers.watch is not None and keepers.telling is not None and dossier.ci is not None and dossier.ci.checks:
-        beside += _on_ci_checks(made, dossier.ci, keepers.telling)
-    made = _naming(made, beside)
-    whole = replace(heard, verdict=made.verdict)
-    events = told(whole, dossier.case_error, keepers.telling) if keepers.telling else ()
-    keepers.ledger.append(pull, made, events, beside)
+        recorder.archive.store(pull, child, dossier, opinion.audit)
+    beside = [_child_events(child, opinion, recorder.publishing) for child, opinion in opinions]
+    if (
+        recorder.submissions is not None
+        and recorder.publishing is not None
+        and dossier.ci is not None
+        and dossier.ci.checks
+    ):
+        beside += _ci_check_entries(made, dossier.ci, recorder.publishing)
+    made = _with_children(made, beside)
+    whole = replace(evaluated, verdict=made.verdict)
+    events = verdict_events(whole, dossier.case_error, recorder.publishing) if recorder.publishing else ()
+    recorder.ledger.append(pull, made, events, beside)
     return made
 
 
-def _naming(made: LedgerEntry, beside: Sequence[Written]) -> LedgerEntry:
+def _with_children(made: LedgerEntry, beside: Sequence[EntryWithEvents]) -> LedgerEntry:
     """The entry whose verdict names its children, and nobody else's: one that is carried over has none of the first's."""
     signals = {name: value for name, value in made.verdict.signals.items() if name != CHILDREN}
     if beside:
@@ -120,36 +136,38 @@ def _naming(made: LedgerEntry, beside: Sequence[Written]) -> LedgerEntry:
     return made.model_copy(update={"verdict": made.verdict.model_copy(update={"signals": signals})})
 
 
-def _opinions(heard: Heard, dossier: Dossier, fence: int) -> Iterator[tuple[LedgerEntry, Heard]]:
+def _opinion_entries(
+    heard: EvaluatedVerdict, dossier: Dossier, fence: int
+) -> Iterator[tuple[LedgerEntry, EvaluatedVerdict]]:
     """Each that led to this verdict, with its entry."""
     for opinion in heard.opinions:
-        yield entry(opinion.verdict, dossier, fence), opinion
-        yield from _opinions(opinion, dossier, fence)
+        yield ledger_entry(opinion.verdict, dossier, fence), opinion
+        yield from _opinion_entries(opinion, dossier, fence)
 
 
-def _written(made: LedgerEntry, heard: Heard, telling: Telling | None) -> Written:
+def _child_events(made: LedgerEntry, heard: EvaluatedVerdict, telling: EventPublishing | None) -> EntryWithEvents:
     """A verdict beside another one: told from its beginning to its end."""
     if telling is None:
         return made, ()
-    return made, (started(begun_of(heard.verdict, telling)), *told(heard, None, telling))
+    return made, (started_event(evaluation_started(heard.verdict, telling)), *verdict_events(heard, None, telling))
 
 
-def _closes(dossier: Dossier) -> tuple[tuple[str, int], ...]:
+def _closed_issues(dossier: Dossier) -> tuple[tuple[str, int], ...]:
     return tuple((one.repository or dossier.pull_request.repository, one.number) for one in dossier.issues)
 
 
-def _on_ci_checks(made: LedgerEntry, ci: Ci, telling: Telling) -> Iterator[Written]:
+def _ci_check_entries(made: LedgerEntry, ci: Ci, telling: EventPublishing) -> Iterator[EntryWithEvents]:
     """Each check of this head beside the verdict on it. They were made from the same dossier: none is kept for them."""
     from worker.judge.ci_checks import ci_check_verdicts  # noqa: PLC0415 - a laptop needs none of it
     from worker.judge.rubric import load_ci_check_rubric  # noqa: PLC0415
-    from worker.scheduling.outcomes import beside, told_whole  # noqa: PLC0415
+    from worker.scheduling.outcomes import derived_entry, whole_evaluation_events  # noqa: PLC0415
 
     for one in ci_check_verdicts(made.verdict, ci.checks, load_ci_check_rubric()):
-        child = beside(made, one.verdict)
-        yield child, told_whole(child, telling.trigger, one.part)
+        child = derived_entry(made, one.verdict)
+        yield child, whole_evaluation_events(child, telling.trigger, one.part)
 
 
-class Shelves(Value):
+class VerdictStores(Value):
     """Where a judging anew is kept."""
 
     ledger: Ledger
@@ -157,35 +175,37 @@ class Shelves(Value):
 
 
 def record_beside(
-    parent: LedgerEntry, heard: Heard, dossier: Dossier, shelves: Shelves, telling: Telling
+    parent: LedgerEntry, heard: EvaluatedVerdict, dossier: Dossier, shelves: VerdictStores, telling: EventPublishing
 ) -> LedgerEntry:
     """Record a judging anew beside the verdict that it judges again. Raises LeaseLost where that is gone."""
     subject = parent.verdict.subject
     pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
-    made = entry(heard.verdict, dossier, parent.fence)
-    shelves.archive.keep(pull, made, dossier, heard.audit)
-    opinions = tuple(_opinions(heard, dossier, made.fence))
-    children = [_written(child, opinion, telling) for child, opinion in opinions]
-    made = _naming(made, children)
-    shelves.ledger.append(pull, *_written(made, replace(heard, verdict=made.verdict), telling), children)
+    made = ledger_entry(heard.verdict, dossier, parent.fence)
+    shelves.archive.store(pull, made, dossier, heard.audit)
+    opinions = tuple(_opinion_entries(heard, dossier, made.fence))
+    children = [_child_events(child, opinion, telling) for child, opinion in opinions]
+    made = _with_children(made, children)
+    shelves.ledger.append(pull, *_child_events(made, replace(heard, verdict=made.verdict), telling), children)
     for child, opinion in opinions:  # beside what is on record
-        shelves.archive.keep(pull, child, dossier, opinion.audit)
+        shelves.archive.store(pull, child, dossier, opinion.audit)
     return made
 
 
-def told(heard: Heard, case_error: str | None, telling: Telling) -> tuple[Event, ...]:
+def verdict_events(heard: EvaluatedVerdict, case_error: str | None, telling: EventPublishing) -> tuple[Event, ...]:
     """What is told of a verdict: its end first, then what could not be read on the way to it."""
-    words = telling.without_secrets(heard.verdict.concern) if telling.without_secrets else ""
-    return (terminal(heard.verdict, telling.trigger, words=words), *troubles(heard, case_error))
+    words = telling.redact(heard.verdict.concern) if telling.redact else ""
+    return (terminal_event(heard.verdict, telling.trigger, opinion_text=words), *problem_events(heard, case_error))
 
 
-def begun_of(verdict: Accept | Reject | Abstain, telling: Telling) -> Begun:
+def evaluation_started(verdict: Accept | Reject | Abstain, telling: EventPublishing) -> EvaluationStarted:
     """How the evaluation began that led to this verdict."""
     who = verdict.judge_kind
-    return Begun(verdict.eval_id, verdict.subject, verdict.rubric_id, verdict.rubric_version, who, telling.trigger)
+    return EvaluationStarted(
+        verdict.eval_id, verdict.subject, verdict.rubric_id, verdict.rubric_version, who, telling.trigger
+    )
 
 
-def entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> LedgerEntry:
+def ledger_entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> LedgerEntry:
     """The ledger entry of a verdict: what was judged as hashes and counts, never as text."""
     diff, text = _diff(dossier), author_text(dossier)
     return LedgerEntry(
@@ -196,7 +216,7 @@ def entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> L
         head_sha=verdict.subject.head_sha,
         fingerprint=verdict.fingerprint,
         pushed_at=dossier.pull_request.pushed_at,
-        diff_summary=summary(diff),
+        diff_summary=summarize_diff(diff),
         changed_lines=hash_changed_lines(diff),
         case=text.case,
         description=text.description,
@@ -206,10 +226,10 @@ def entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> L
     )
 
 
-def summary(diff: Diff) -> str:
+def summarize_diff(diff: Diff) -> str:
     """`3 files, +40 -2`."""
-    added = sum(len(file.added) for file in diff.files)
-    removed = sum(len(file.removed) for file in diff.files)
+    added = sum(len(file.added_lines) for file in diff.files)
+    removed = sum(len(file.removed_lines) for file in diff.files)
     files = len(diff.files)
     return f"{files} {'file' if files == 1 else 'files'}, +{added} -{removed}"
 

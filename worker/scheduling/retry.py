@@ -12,67 +12,67 @@ from typing import Final
 
 from worker.domain.value import Value
 
-MOST_KEPT: Final = 10_000
+MAX_REMEMBERED: Final = 10_000
 """How many errands are remembered; whoever is older begins anew."""
 
 
-class Turn(Value):
+class RetrySlot(Value):
     """An errand that waits, and how it is put off."""
 
     installation: int
-    errand: Hashable
-    later: Callable[[timedelta], None]
+    task: Hashable
+    postpone: Callable[[timedelta], None]
 
 
-class Apart:
+class TaskBackoff:
     """Times on one clock, in seconds. *follow_s*: the gap between those that follow one that went well."""
 
     def __init__(self, gap_s: float, follow_s: float) -> None:
         self._gap_s = gap_s
         self._follow_s = follow_s
         self._failures: dict[Hashable, int] = {}
-        self._taken: dict[int, dict[Hashable, tuple[float, Turn]]] = {}
+        self._slots: dict[int, dict[Hashable, tuple[float, RetrySlot]]] = {}
 
-    def failed(self, errand: Hashable) -> int:
+    def count_failure(self, errand: Hashable) -> int:
         """Count a failure; how many in a row that makes."""
         self._failures[errand] = failures = self._failures.pop(errand, 0) + 1
-        if len(self._failures) > MOST_KEPT:
+        if len(self._failures) > MAX_REMEMBERED:
             del self._failures[next(iter(self._failures))]
         return failures
 
-    def over(self, errand: Hashable) -> bool:
+    def forget(self, errand: Hashable) -> bool:
         """It was done, or is given up; whether it had failed before."""
         return self._failures.pop(errand, 0) > 0
 
-    def place(self, turn: Turn, at: float, now: float) -> float:
+    def reserve(self, turn: RetrySlot, at: float, now: float) -> float:
         """The first time from *at* on that is nobody else's of this installation."""
-        self._let_go(now)
-        taken = self._taken.setdefault(turn.installation, {})
-        taken.pop(turn.errand, None)
+        self._drop_passed(now)
+        taken = self._slots.setdefault(turn.installation, {})
+        taken.pop(turn.task, None)
         for time, _ in sorted(taken.values(), key=lambda one: one[0]):
             if abs(time - at) < self._gap_s:
                 at = time + self._gap_s
-        taken[turn.errand] = (at, turn)
+        taken[turn.task] = (at, turn)
         return at
 
-    def follow(self, installation: int, most: int, now: float) -> list[tuple[Turn, float]]:
+    def release(self, installation: int, most: int, now: float) -> list[tuple[RetrySlot, float]]:
         """The next few that wait, each with the earlier time that it gets."""
-        self._let_go(now)
-        taken = self._taken.get(installation, {})
-        moved, at = list[tuple[Turn, float]](), now
+        self._drop_passed(now)
+        taken = self._slots.get(installation, {})
+        moved, at = list[tuple[RetrySlot, float]](), now
         for time, turn in sorted(taken.values(), key=lambda one: one[0]):
             if len(moved) == most:
                 break
             at += self._follow_s
             if time > at:
-                taken[turn.errand] = (at, turn)
+                taken[turn.task] = (at, turn)
                 moved.append((turn, at))
         return moved
 
-    def _let_go(self, now: float) -> None:
+    def _drop_passed(self, now: float) -> None:
         """Who came to its time may be tried right now."""
-        self._taken = {
+        self._slots = {
             one: kept
-            for one, turns in self._taken.items()
+            for one, turns in self._slots.items()
             if (kept := {errand: (time, turn) for errand, (time, turn) in turns.items() if time > now})
         }

@@ -6,24 +6,24 @@ no model is asked before an account with write access asks, or the repository al
 
 from collections.abc import Callable
 
-from worker.adapters.redis.decisions import Decisions
+from worker.adapters.redis.decisions import RedisDecisions
 from worker.domain.config.config import AskModelFor
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.request.judge_request import BY_HAND, JudgeRequest
+from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest
 from worker.domain.value import Value
 from worker.dossier.config import config_of
 
 
-class Spending(Value):
+class SpendingPolicy(Value):
     """`may_write`: whether an account may write in the repository, by GitHub's own answer."""
 
-    decisions: Decisions
+    decisions: RedisDecisions
     may_write: Callable[[JudgeRequest, str], bool]
 
     def is_allowed(self, request: JudgeRequest, dossier: Dossier) -> bool:
         """Raises what GitHub's outages raise. Who pushes to a branch of the repository itself may write there."""
-        if request.trigger in BY_HAND:
-            self.decisions.vouch(request.pull)
+        if request.trigger in MANUAL_TRIGGERS:
+            self.decisions.mark_vouched(request.pull)
             return True
         pull = dossier.pull_request
         if not pull.is_from_fork or config_of(dossier).ask_model_for is AskModelFor.EVERYONE:

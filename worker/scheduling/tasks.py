@@ -9,72 +9,72 @@ from datetime import timedelta
 from math import inf
 from typing import Final, Protocol
 
-from worker.adapters.redis.merge_groups import OpenGroup
-from worker.adapters.redis.outcomes import Due
-from worker.domain.check.author_comment import Letter
-from worker.domain.check.code_scanning import Scan
+from worker.adapters.redis.merge_groups import PendingGroup
+from worker.adapters.redis.outcomes import DuePullRequest
+from worker.domain.check.author_comment import CommentJob
+from worker.domain.check.code_scanning import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.check.shared_head import Place
+from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import CheckRunId, Sha
-from worker.domain.request.greeting import Greeting
-from worker.domain.request.judge_request import Ask, JudgeRequest
-from worker.domain.request.pull_request_events import Happening
+from worker.domain.request.judge_request import CommandRequest, JudgeRequest
+from worker.domain.request.pull_request_events import PullRequestEvent
+from worker.domain.request.repository_added import RepositoryAdded
 from worker.domain.value import replace
 from worker.errors import RetryRule
 from worker.settings import Settings
 
-SLOWED: Final = 6
+MAX_DELAY_FACTOR: Final = 6
 """How many times as long as at first an errand that somebody waits for is put off at the longest, while GitHub is away."""
 
 
-class Clerk(Protocol):
+class TaskHandlers(Protocol):
     """What errands need of a court. Raises `worker.errors`."""
 
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
-    def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None: ...
+    def close_expired_check(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None: ...
 
-    def answer(self, ask: Ask) -> None: ...
+    def answer_command(self, ask: CommandRequest) -> None: ...
 
-    def follow(self, happening: Happening) -> None: ...
+    def record_outcomes(self, happening: PullRequestEvent) -> None: ...
 
-    def conclude(self, due: Due) -> None: ...
+    def judge_whole_pull_request(self, due: DuePullRequest) -> None: ...
 
-    def answer_group(self, opened: OpenGroup) -> None: ...
+    def answer_merge_group(self, opened: PendingGroup) -> None: ...
 
-    def close_group(self, group: MergeGroup, check: CheckRunId) -> None: ...
+    def close_merge_group_check(self, group: MergeGroup, check: CheckRunId) -> None: ...
 
-    def tell(self, letter: Letter) -> None: ...
+    def update_author_comment(self, letter: CommentJob) -> None: ...
 
-    def scan(self, scan: Scan) -> None: ...
+    def upload_sarif(self, scan: SarifUpload) -> None: ...
 
-    def greet(self, greeting: Greeting) -> None: ...
+    def show_repository_added(self, greeting: RepositoryAdded) -> None: ...
 
-    def settle(self, place: Place) -> None: ...
+    def sync_shared_head(self, commit: CommitRef) -> None: ...
 
-    def tidy(self) -> None: ...
+    def clean_up(self) -> None: ...
 
-    def catch_up(self) -> None: ...
+    def reconcile(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """Something to do at GitHub. `done`: it needs no doing any more; `later`: put it off; *again_s*: so soon at first.
+class BackgroundTask:
+    """Something to do at GitHub. `complete`: it needs no doing any more; `postpone`: put it off; *first_retry_s*: so soon at first.
 
-    `dropped`: what becomes of it where it is given up; None: it is done then. `installation` 0: of none.
-    `is_first`: a queue of merges waits for it; of what a rate limit put off it comes back behind nothing else.
+    `discard`: what becomes of it where it is given up; None: it is done then. `installation` 0: of none.
+    `is_prioritized`: a queue of merges waits for it; of what a rate limit put off it comes back behind nothing else.
     `is_outside`: it is about what a stranger opened from a fork, and only so many of these are under way at a time.
     """
 
     name: str
-    work: Callable[[Clerk], None]
-    done: Callable[[], None]
-    later: Callable[[timedelta], None] = lambda _: None
-    dropped: Callable[[], None] | None = None
-    again_s: float = inf
+    work: Callable[[TaskHandlers], None]
+    complete: Callable[[], None]
+    postpone: Callable[[timedelta], None] = lambda _: None
+    discard: Callable[[], None] | None = None
+    first_retry_s: float = inf
     attempt: int = 1
     installation: int = 0
-    is_first: bool = False
+    is_prioritized: bool = False
     is_outside: bool = False
     fields: dict[str, object] = field(default_factory=dict[str, object])
 
@@ -84,10 +84,12 @@ class Errand:
         return (self.name, *map(str, self.fields.values()))
 
 
-def rule_of(errand: Errand, settings: Settings) -> RetryRule:
+def retry_rule_for(errand: BackgroundTask, settings: Settings) -> RetryRule:
     """How often, and after how long, an errand is tried again; what somebody waits for sooner than the rest."""
     rule = settings.retry_rule
-    if errand.again_s == inf:
+    if errand.first_retry_s == inf:
         return rule
-    soon = timedelta(seconds=errand.again_s)
-    return replace(rule, first_delay=min(rule.first_delay, soon), longest=min(rule.longest, soon * SLOWED))
+    soon = timedelta(seconds=errand.first_retry_s)
+    return replace(
+        rule, first_delay=min(rule.first_delay, soon), longest_delay=min(rule.longest_delay, soon * MAX_DELAY_FACTOR)
+    )

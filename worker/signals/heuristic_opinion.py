@@ -9,7 +9,7 @@ The score starts at PRIOR, and every signal that fired takes its share once, wit
 `1 - TIES * shortfall` for what no single place shows. A fact settles it at 0.05, a safe change at 0.95. Without either
 the confidence is `0.5 + 0.15 * (1 - product(1 - weight * strength))`: the more was seen, the surer that it is not fine,
 yet never enough to stand alone. What contradicts itself (a strong suspicion against a change that shows everything that
-was listed) takes CONTRADICTED from it. A validator's history that speaks against a green result (`analysis/lifecycle.py`) takes
+was listed) takes CONTRADICTED from it. A validator's history that speaks against a green result (`analysis/ci_status.py`) takes
 DOUBTED from the score, and no change is safe then.
 
 A repository's policy switches a signal off or demotes it to a suspicion; a weight of 0 leaves a suspicion in the findings
@@ -23,36 +23,36 @@ from operator import attrgetter
 from typing import Final, Literal
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.dossier.lookups import Sought
+from worker.domain.dossier.lookups import LookupRequest
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Category, Finding
 from worker.dossier.diff.parser import DiffError
 from worker.signals.acceptance_gap.shortfall import (
-    in_doubt,
-    note_of,
+    describe_gap,
+    find_doubtful_gaps,
+    find_unnamed_tests,
+    judge_criteria,
+    mean_gap,
     paths_to_look_up,
-    seen_of,
-    shortfall,
-    untold_tests,
 )
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.lifecycle import doubt_of
-from worker.signals.half_finished.uncalled_function import definitions_to_look_up
-from worker.signals.registry import NAMES, SIGNALS
-from worker.signals.scope_creep.unrelated_file import unrelatedness
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.ci_status import find_ci_doubt
+from worker.signals.half_finished.uncalled_function import find_definitions_to_look_up
+from worker.signals.registry import REGISTERED_NAMES, SIGNALS
+from worker.signals.scope_creep.unrelated_file import measure_unrelatedness
 
 FACT_SCORE: Final = 0.05
 FACT_CONFIDENCE: Final = 0.95
 SAFE_SCORE: Final = 0.95
 SAFE_CONFIDENCE: Final = 0.9
-PRIOR: Final = 0.6
-UNSURE: Final = 0.5
+PRIOR_SCORE: Final = 0.6
+UNSURE_CONFIDENCE: Final = 0.5
 UNSURE_RANGE: Final = 0.15
-TIES: Final = 0.2
-DOUBTED: Final = 0.3
-CONTRADICTED: Final = 0.1
-STRONG: Final = 0.3
+TIES_WEIGHT: Final = 0.2
+DOUBTED_SCORE: Final = 0.3
+CONTRADICTED_SCORE: Final = 0.1
+STRONG_WEIGHT: Final = 0.3
 """From this weight on a suspicion is a strong one."""
 
 CRITERIA_IN_DOUBT: Final = "criteria_in_doubt"
@@ -60,43 +60,43 @@ CRITERIA_IN_DOUBT: Final = "criteria_in_doubt"
 
 _MOST_NAMED: Final = 2
 
-Switch = Literal["off", "suspicion"]
+SignalSwitch = Literal["off", "suspicion"]
 
 
-def consider(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
+def form_opinion(dossier: Dossier, rubric: Rubric) -> HeuristicOpinion:
     """Say what can be said without a model. Raises DiffError for a diff that git did not print."""
-    change = Change(dossier)
+    change = CodeChange(dossier)
     switches = dossier.policy.signals if dossier.policy is not None else {}
-    findings = _ordered(_weighed(finding, rubric) for finding in found_in(change, switches))
-    return _Opinion(change, findings, switches).formed()
+    findings = _order(_weigh(finding, rubric) for finding in find_findings(change, switches))
+    return _OpinionBuilder(change, findings, switches).build()
 
 
-def sought_in(dossier: Dossier) -> Sought:
+def find_lookups(dossier: Dossier) -> LookupRequest:
     """The new functions and the named files to look up in the head tree before a finding says that nothing is there."""
     try:
-        change = Change(dossier)
-        return Sought(definitions_to_look_up(change), paths_to_look_up(change))
+        change = CodeChange(dossier)
+        return LookupRequest(find_definitions_to_look_up(change), paths_to_look_up(change))
     except DiffError:
-        return Sought()
+        return LookupRequest()
 
 
-def found_in(change: Change, switches: dict[str, Switch]) -> Iterator[Finding]:
+def find_findings(change: CodeChange, switches: dict[str, SignalSwitch]) -> Iterator[Finding]:
     """Every finding of every signal that is not switched off. Where not all code was looked at, none is a fact."""
     for _, family in groupby(SIGNALS, key=attrgetter("category")):
         for signal in family:
-            switch = switches.get(signal.name, "suspicion" if change.unparsed else None)
+            switch = switches.get(signal.name, "suspicion" if change.unparsed_count else None)
             if switch != "off":
                 found = signal.findings(change)
                 yield from (one.model_copy(update={"fact": False}) for one in found) if switch else found
-        change.forget()
+        change.clear_family()
 
 
-def _weighed(finding: Finding, rubric: Rubric) -> Finding:
+def _weigh(finding: Finding, rubric: Rubric) -> Finding:
     """The signal's weight times the strength of this place."""
     return finding.model_copy(update={"weight": rubric.signals.get(finding.signal, 0.0) * finding.weight})
 
 
-def _ordered(findings: Iterator[Finding]) -> tuple[Finding, ...]:
+def _order(findings: Iterator[Finding]) -> tuple[Finding, ...]:
     """Facts first, then by weight; of several that name one place, the first fact and the first of each category are kept."""
     order = sorted(findings, key=lambda one: (not one.fact, -one.weight, one.path or "", one.line or 0))
     told: set[object] = set()
@@ -111,45 +111,45 @@ def _ordered(findings: Iterator[Finding]) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-class _Opinion:
+class _OpinionBuilder:
     """What follows from the findings."""
 
-    def __init__(self, change: Change, findings: tuple[Finding, ...], switches: dict[str, Switch]) -> None:
+    def __init__(self, change: CodeChange, findings: tuple[Finding, ...], switches: dict[str, SignalSwitch]) -> None:
         self._change = change
         self._findings = findings
-        self._criteria = seen_of(change)
-        self._in_doubt = in_doubt(change)
-        self._doubt = doubt_of(change.dossier.ci)
+        self._criteria = judge_criteria(change)
+        self._in_doubt = find_doubtful_gaps(change)
+        self._doubt = find_ci_doubt(change.dossier.ci)
         self._signals: dict[str, str | int | float | bool | None] = {}
-        if unknown := sorted(set(switches) - NAMES):
+        if unknown := sorted(set(switches) - REGISTERED_NAMES):
             self._signals["policy_unknown_signals"] = ", ".join(unknown)
         if self._doubt is not None:
             self._signals["ci_doubt"] = self._doubt
         if self._in_doubt:
-            self._signals[CRITERIA_IN_DOUBT] = ", ".join(gap.wish.criterion.id for gap in self._in_doubt)
-        if change.unparsed:
-            self._signals["files_not_parsed"] = change.unparsed
+            self._signals[CRITERIA_IN_DOUBT] = ", ".join(gap.terms.criterion.id for gap in self._in_doubt)
+        if change.unparsed_count:
+            self._signals["files_not_parsed"] = change.unparsed_count
 
-    def formed(self) -> HeuristicOpinion:
+    def build(self) -> HeuristicOpinion:
         facts = [one for one in self._findings if one.fact]
         if facts:
-            return self._said(FACT_SCORE, FACT_CONFIDENCE, _named(facts, "a fact"))
+            return self._build_opinion(FACT_SCORE, FACT_CONFIDENCE, _summarize(facts, "a fact"))
         if self._findings or self._in_doubt or self._doubt is not None:
-            return self._unsure()
+            return self._build_unsure()
         from worker.signals.safe_change import (  # noqa: PLC0415 - with a finding nobody needs it
-            SAFE,
+            SAFE_REASON,
+            find_obstacle,
             is_documentation_only,
-            obstacle_to_accepting,
         )
 
         if not is_documentation_only(self._change):
-            return self._unsure()
-        obstacle = obstacle_to_accepting(self._change)
+            return self._build_unsure()
+        obstacle = find_obstacle(self._change)
         if obstacle is None:
-            return self._said(SAFE_SCORE, SAFE_CONFIDENCE, SAFE, safe=SAFE)
-        return self._unsure(str(obstacle))
+            return self._build_opinion(SAFE_SCORE, SAFE_CONFIDENCE, SAFE_REASON, safe=SAFE_REASON)
+        return self._build_unsure(str(obstacle))
 
-    def _said(
+    def _build_opinion(
         self, score: float, confidence: float, reason: str, safe: str | None = None, obstacle: str | None = None
     ) -> HeuristicOpinion:
         return HeuristicOpinion(
@@ -161,9 +161,9 @@ class _Opinion:
                     signal="test_not_found",
                     category=Category.ACCEPTANCE_GAP,
                     fact=False,
-                    note=f"{gap.wish.criterion.id}: {note_of(gap)}",
+                    note=f"{gap.terms.criterion.id}: {describe_gap(gap)}",
                 )
-                for gap in untold_tests(self._change)
+                for gap in find_unnamed_tests(self._change)
             ),
             criteria=self._criteria,
             signals=self._signals,
@@ -172,41 +172,41 @@ class _Opinion:
             reason=reason,
         )
 
-    def _unsure(self, obstacle: str | None = None) -> HeuristicOpinion:
+    def _build_unsure(self, obstacle: str | None = None) -> HeuristicOpinion:
         weights: dict[str, float] = {}
         for one in self._findings:
             weights[one.signal] = max(weights.get(one.signal, 0.0), one.weight)
         left = prod(1 - weight for weight in weights.values())
-        apart, short = unrelatedness(self._change), shortfall(self._change)
+        apart, short = measure_unrelatedness(self._change), mean_gap(self._change)
         self._signals |= {"unrelatedness": round(apart, 3), "shortfall": round(short, 3)}
-        score = PRIOR * left * (1 - TIES * apart) * (1 - TIES * short)
-        confidence = UNSURE + UNSURE_RANGE * (1 - left)
-        if self._contradicts_itself(weights):
+        score = PRIOR_SCORE * left * (1 - TIES_WEIGHT * apart) * (1 - TIES_WEIGHT * short)
+        confidence = UNSURE_CONFIDENCE + UNSURE_RANGE * (1 - left)
+        if self._has_contradiction(weights):
             self._signals["contradiction"] = True
-            confidence -= CONTRADICTED
-        score = max(0.0, score - DOUBTED) if self._doubt else score
-        return self._said(score, confidence, obstacle or self._reason(), obstacle=obstacle)
+            confidence -= CONTRADICTED_SCORE
+        score = max(0.0, score - DOUBTED_SCORE) if self._doubt else score
+        return self._build_opinion(score, confidence, obstacle or self._reason(), obstacle=obstacle)
 
-    def _contradicts_itself(self, weights: dict[str, float]) -> bool:
+    def _has_contradiction(self, weights: dict[str, float]) -> bool:
         listed = any(not one.inferred for one in self._change.dossier.criteria or ())
-        return listed and not self._in_doubt and max(weights.values(), default=0.0) >= STRONG
+        return listed and not self._in_doubt and max(weights.values(), default=0.0) >= STRONG_WEIGHT
 
     def _reason(self) -> str:
         if self._findings:
-            return _named(self._findings, "a suspicion")
+            return _summarize(self._findings, "a suspicion")
         if self._in_doubt:
-            return f"{self._in_doubt[0].wish.criterion.id}: {note_of(self._in_doubt[0])}"
+            return f"{self._in_doubt[0].terms.criterion.id}: {describe_gap(self._in_doubt[0])}"
         return self._doubt or "nothing was found against it, which does not prove it right"
 
 
-def _named(findings: "list[Finding] | tuple[Finding, ...]", kind: str) -> str:
+def _summarize(findings: "list[Finding] | tuple[Finding, ...]", kind: str) -> str:
     """The first findings in words, with their places."""
-    shown = [f"{finding.note}{_place(finding)}" for finding in findings[:_MOST_NAMED]]
+    shown = [f"{finding.note}{_location(finding)}" for finding in findings[:_MOST_NAMED]]
     more = f", and {len(findings) - _MOST_NAMED} more" if len(findings) > _MOST_NAMED else ""
     return f"{kind}: {'; '.join(shown)}{more}"
 
 
-def _place(finding: Finding) -> str:
+def _location(finding: Finding) -> str:
     if finding.path is None:
         return ""
     return f" ({finding.path})" if finding.line is None else f" ({finding.path}:{finding.line})"

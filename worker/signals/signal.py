@@ -19,24 +19,24 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.file_roles import FURTHER, Language, language_of
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language, language_of
 
-UNMEASURED: Final[frozenset[Language]] = FURTHER
+UNMEASURED_LANGUAGES: Final[frozenset[Language]] = MORE_LANGUAGES
 """Languages in which no fact may reject: their false alarms were not held against enough clean changes. The one place."""
 
-MOST: Final = 20
+MOST_FINDINGS: Final = 20
 """Findings of one signal in one change: who reads more?"""
 
 
-class Kind(StrEnum):
+class SignalKind(StrEnum):
     """What follows from a signal: a fact may reject alone, a suspicion lowers the score and goes to the model."""
 
     FACT = "fact"
     SUSPICION = "suspicion"
 
 
-class Looks(StrEnum):
+class SignalScope(StrEnum):
     """What a change must hold for the signal to have an opportunity: the rest of its measured rate."""
 
     ANYTHING = "anything"
@@ -48,7 +48,7 @@ class Looks(StrEnum):
     RULES = "a rules file"
 
 
-class Place(NamedTuple):
+class SignalMatch(NamedTuple):
     """Where a signal fired, and what stands there. *strength* in (0, 1] scales the signal's weight.
 
     *instead_of*: the first and the last line that stood there before, in the base. *step*: the next step of this place, where
@@ -65,21 +65,21 @@ class Place(NamedTuple):
     step: str = ""
 
     @property
-    def name(self) -> str:
+    def location(self) -> str:
         """`path:line`, the path alone, or nothing."""
         if self.path is None:
             return ""
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
     @property
-    def before(self) -> EvidencePointer | None:
+    def base_pointer(self) -> EvidencePointer | None:
         if self.path is None or self.instead_of is None:
             return None
         first, last = self.instead_of
         return EvidencePointer(path=self.path, line=first, end_line=last, side=Side.BASE, note="this stood here before")
 
 
-See = Callable[[Change], Iterator[Place]]
+Detector = Callable[[CodeChange], Iterator[SignalMatch]]
 
 
 class Signal(NamedTuple):
@@ -87,38 +87,39 @@ class Signal(NamedTuple):
 
     name: str
     category: Category
-    kind: Kind
-    looks_at: Looks
-    see: See
+    kind: SignalKind
+    scope: SignalScope
+    detect: Detector
     step: str = ""
     """What takes a fact away, with `{place}` where it stands."""
 
     @property
-    def sees(self) -> str:
+    def description(self) -> str:
         """What it sees and how often that misfired, as its function's docstring says."""
-        return self.see.__doc__ or ""
+        return self.detect.__doc__ or ""
 
-    def findings(self, change: Change) -> Iterator[Finding]:
+    def findings(self, change: CodeChange) -> Iterator[Finding]:
         """Every place where it fires, as findings that carry the strength as their weight."""
-        for place in islice(self.see(change), MOST):
+        for place in islice(self.detect(change), MOST_FINDINGS):
             yield Finding(
                 signal=self.name,
                 category=self.category,
-                fact=self.kind is Kind.FACT and (place.path is None or language_of(place.path) not in UNMEASURED),
+                fact=self.kind is SignalKind.FACT
+                and (place.path is None or language_of(place.path) not in UNMEASURED_LANGUAGES),
                 path=place.path,
                 line=place.line,
                 end_line=place.end_line,
                 side=place.side,
                 weight=place.strength,
                 note=place.note,
-                instead_of=place.before,
-                step=(place.step or self.step).replace("{place}", place.name),
+                instead_of=place.base_pointer,
+                step=(place.step or self.step).replace("{place}", place.location),
             )
 
 
-def signal(category: Category, kind: Kind, looks_at: Looks, step: str = "") -> Callable[[See], Signal]:
+def signal(category: Category, kind: SignalKind, scope: SignalScope, step: str = "") -> Callable[[Detector], Signal]:
     """Make a signal of the function below."""
-    if (kind is Kind.FACT) is not bool(step):
+    if (kind is SignalKind.FACT) is not bool(step):
         msg = "a fact says what takes it away, and only a fact does: signal(..., step)"
         raise TypeError(msg)
-    return lambda see: Signal(see.__name__, category, kind, looks_at, see, step)
+    return lambda see: Signal(see.__name__, category, kind, scope, see, step)

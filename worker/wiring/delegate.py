@@ -17,54 +17,56 @@ from worker.domain.value import replace
 from worker.errors import InputError, LeaseLost, Unavailable
 from worker.judge.task_judgement import (
     Criteria,
-    Judgement,
+    TaskJudgement,
     criteria_from,
     dossier_of,
+    judge_empty_output,
+    judge_unavailable,
+    judge_without_criteria,
     judgement_of,
-    not_asked,
-    nothing_there,
-    out_of_reach,
 )
-from worker.settings import Settings, from_environment
+from worker.settings import Settings, load_settings
 from worker.signals.registry import SIGNALS
 from worker.wiring.cli import judge_locally
 
 TIER: Final = "llm"
 """Code alone can't tell whether a text is what was asked for."""
 
-Judge = Callable[[str, Criteria], Judgement]
+OutputJudge = Callable[[str, Criteria], TaskJudgement]
 
 
-def judge_output(output: str, acceptance_criteria: Criteria = None, settings: Settings | None = None) -> Judgement:
+def judge_output(output: str, acceptance_criteria: Criteria = None, settings: Settings | None = None) -> TaskJudgement:
     """PASS, FAIL or UNAVAILABLE, with reasoning for each criterion; without criteria nobody is asked.
 
     *acceptance_criteria* is Markdown, whose list items count one by one, or the criteria themselves. *settings* None: those
     of the environment. Raises InputError for settings or criteria that can't be used, and nothing else.
     """
-    if not _checked(acceptance_criteria):
-        return not_asked()
+    if not _parse_criteria(acceptance_criteria):
+        return judge_without_criteria()
     try:
-        with open_judge(settings or from_environment()) as judge:
+        with open_judge(settings or load_settings()) as judge:
             return judge(output, acceptance_criteria)
     except Unavailable as error:
-        return out_of_reach(error.reason)
+        return judge_unavailable(error.reason)
 
 
 @contextmanager
-def open_judge(settings: Settings) -> Generator[Judge]:
+def open_judge(settings: Settings) -> Generator[OutputJudge]:
     """A judge for many outputs. Raises Unavailable where the store can't be reached."""
     with open_store(settings) as store:
-        yield lambda output, criteria: _judged(output, criteria, settings, store)
+        yield lambda output, criteria: _judge(output, criteria, settings, store)
 
 
-def enriched(result: Mapping[str, object], output: str, criteria: Criteria, judge: Judge) -> Mapping[str, object]:
+def add_judgement(
+    result: Mapping[str, object], output: str, criteria: Criteria, judge: OutputJudge
+) -> Mapping[str, object]:
     """A task's result with what the judge says of it under `judge`; without criteria the result as it was."""
-    if not _checked(criteria):
+    if not _parse_criteria(criteria):
         return result
     return {**result, "judge": judge(output, criteria).model_dump(mode="json")}
 
 
-def _checked(criteria: Criteria) -> tuple[Criterion, ...]:
+def _parse_criteria(criteria: Criteria) -> tuple[Criterion, ...]:
     """The criteria that there are. Raises InputError."""
     try:
         return criteria_from(criteria)
@@ -72,18 +74,18 @@ def _checked(criteria: Criteria) -> tuple[Criterion, ...]:
         raise InputError(f"The acceptance criteria can't be used: {error}.") from error
 
 
-def _judged(output: str, given: Criteria, settings: Settings, store: Store) -> Judgement:
-    criteria = _checked(given)
+def _judge(output: str, acceptance_criteria: Criteria, settings: Settings, store: Store) -> TaskJudgement:
+    criteria = _parse_criteria(acceptance_criteria)
     if not criteria:
-        return not_asked()
+        return judge_without_criteria()
     if not output.strip():
-        return nothing_there(criteria)
+        return judge_empty_output(criteria)
     source = RecordedSource(dossier_of(output, criteria, [signal.name for signal in SIGNALS]))
     request = source.request(SystemClock().now())
     try:
         judged = judge_locally(replace(settings, tier=TIER), store, source, request)
     except Unavailable as error:
-        return out_of_reach(error.reason)
+        return judge_unavailable(error.reason)
     except (LeaseLost, AlreadyJudged):
-        return out_of_reach("another process judges the same output right now")
+        return judge_unavailable("another process judges the same output right now")
     return judgement_of(judged.verdict, criteria)

@@ -6,41 +6,41 @@ Does not change anything. Invariant: never raises for what it is asked to find o
 import re
 from dataclasses import dataclass
 
-from worker.adapters.redis.client import Refused, text
+from worker.adapters.redis.client import RedisRefused, text
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
 
 
 @dataclass(frozen=True, slots=True)
 class StoreReport:
-    """`keeps` says how data survive a restart, "" that they do not; `eviction` is the policy when memory is full."""
+    """`persistence` says how data survive a restart, "" that they do not; `eviction` is the policy when memory is full."""
 
     version: str
-    keeps: str
+    persistence: str
     eviction: str
     lacks_key: bool = False
 
 
 def examine_store(store: Store) -> StoreReport:
     """Ask the server about itself. Raises Unavailable when it went away."""
-    said = text(store.wire.call("INFO", "everything"))
+    said = text(store.client.call("INFO", "everything"))
     return StoreReport(
         version=_field(said, "valkey_version") or _field(said, "redis_version"),
-        keeps="AOF" if _field(said, "aof_enabled") == "1" else _snapshots(store),
+        persistence="AOF" if _field(said, "aof_enabled") == "1" else _snapshots(store),
         eviction=_field(said, "maxmemory_policy"),
-        lacks_key=store.lacks_key(),
+        lacks_key=store.is_key_missing(),
     )
 
 
 def _snapshots(store: Store) -> str:
     """Whether RDB snapshots are set up. A hosted Redis may not tell: then it looks after that itself."""
     try:
-        reply = store.wire.call("CONFIG", "GET", "save")
-    except (Refused, Unavailable):  # NOPERM is an outage to the wire; the server has just answered us
+        reply = store.client.call("CONFIG", "GET", "save")
+    except (RedisRefused, Unavailable):  # NOPERM is an outage to the wire; the server has just answered us
         return "by its host"
     return "RDB" if isinstance(reply, list) and len(reply) > 1 and reply[1] else ""
 
 
-def _field(said: str, name: str) -> str:
-    found = re.search(rf"^{name}:(.*?)\r?$", said, re.MULTILINE)
+def _field(info: str, name: str) -> str:
+    found = re.search(rf"^{name}:(.*?)\r?$", info, re.MULTILINE)
     return found[1] if found else ""

@@ -23,27 +23,27 @@ from rq.timeouts import JobTimeoutException
 from rq.utils import now
 
 from worker.errors import Unavailable
-from worker.garbage import look_seldom
-from worker.lifeline import die_with_parent
-from worker.process_limits import end_beyond
+from worker.garbage_collection import collect_rarely
+from worker.parent_death_signal import die_with_parent
+from worker.process_limits import limit_memory
 from worker.scheduling import group_jobs
-from worker.scheduling.jobs import SCENE, bring_back, performed, told_by
+from worker.scheduling.jobs import JOB_CONTEXT, parse_job, requeue, run_job
 from worker.scheduling.queue import GROUP_JOB, Batch, EvaluateQueue
 
 LOG: Final = logging.getLogger(__name__)
-BEAT: Final = timedelta(seconds=5)
+HEARTBEAT_INTERVAL: Final = timedelta(seconds=5)
 
-LOOK_S: Final = 3600.0
+DEMOTION_INTERVAL_S: Final = 3600.0
 """How often each installation's overturned rejects are looked at."""
 
 WORKER_TTL_S: Final = 30
 MAINTENANCE_S: Final = 30
-Killed = Callable[[Job, int, int, struct_rusage], None]
+KilledHandler = Callable[[Job, int, int, struct_rusage], None]
 
 FAILED_EXIT: Final = 3
 """A job that failed says so."""
 
-SEE_LOG: Final = "Its log says why."
+FAILURE_NOTE: Final = "Its log says why."
 """What RQ remembers of a failure: the error's own words may quote a private source."""
 
 
@@ -62,14 +62,14 @@ class JudgeWorker(Worker):
     would spend more on that than on becoming ready to judge.
     """
 
-    at_work: Job | None = None
-    looked: Mapping[int, float] = MappingProxyType({})
+    running_job: Job | None = None
+    demotions_checked_at: Mapping[int, float] = MappingProxyType({})
     """When each installation was looked at, by this worker."""
 
-    status: int | None = None
+    exit_status: int | None = None
 
     @classmethod
-    def on(cls, queue: Queue, killed: Killed | None = None) -> Self:
+    def for_queue(cls, queue: Queue, killed: KilledHandler | None = None) -> Self:
         """One that takes from this queue. *killed*: hears of a job whose process was killed."""
         return cls(
             [queue],
@@ -86,7 +86,7 @@ class JudgeWorker(Worker):
 
     def heartbeat(self, timeout: int | None = None, pipeline: Batch | None = None) -> None:
         """RQ beats three times around each job. Its hash lives for more than a minute after each."""
-        is_fresh = self.last_heartbeat is not None and now() - self.last_heartbeat < BEAT
+        is_fresh = self.last_heartbeat is not None and now() - self.last_heartbeat < HEARTBEAT_INTERVAL
         if pipeline is not None or timeout is not None or not is_fresh:
             super().heartbeat(timeout, pipeline)
 
@@ -106,9 +106,9 @@ class JudgeWorker(Worker):
     def main_work_horse(self, job: Job, queue: Queue) -> NoReturn:
         """The job's whole life, in a process of its own."""
         try:
-            look_seldom()
+            collect_rarely()
             die_with_parent(os.getppid(), signal.SIGKILL)
-            end_beyond()
+            limit_memory()
             self.setup_work_horse_signals()
             with self.death_penalty_class(job.timeout or queue.DEFAULT_TIMEOUT, JobTimeoutException, job_id=job.id):
                 os._exit(os.EX_OK if self.perform(job) else FAILED_EXIT)
@@ -118,24 +118,24 @@ class JudgeWorker(Worker):
     def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
         """To RQ, a job that says that it failed is one that was killed; so we tell RQ that it is over."""
         process, status, usage = super().wait_for_horse()
-        self.status = None if status is None or os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
-        return process, os.EX_OK if self.status == FAILED_EXIT else status, usage
+        self.exit_status = None if status is None or os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
+        return process, os.EX_OK if self.exit_status == FAILED_EXIT else status, usage
 
     def monitor_work_horse(self, job: Job, queue: Queue) -> None:
         super().monitor_work_horse(job, queue)
         job.ended_at = now()
-        if self.status == os.EX_OK:
+        if self.exit_status == os.EX_OK:
             self._forget(job)
-            self.follow(job)
-        elif self.status == FAILED_EXIT:
+            self.submit_follow_up(job)
+        elif self.exit_status == FAILED_EXIT:
             self.handle_job_failure(  # pyright: ignore[reportUnknownMemberType] - RQ leaves a registry untyped
-                job, queue, exc_string=SEE_LOG
+                job, queue, exc_string=FAILURE_NOTE
             )
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        self.at_work = job
+        self.running_job = job
         super().execute_job(job, queue)
-        self.at_work = None
+        self.running_job = None
 
     def _forget(self, job: Job) -> None:
         """Leave nothing behind of a job that went well. It has no result, and no other job waits for it."""
@@ -146,43 +146,50 @@ class JudgeWorker(Worker):
             pipeline.execute()
 
     def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
-        """Stop at once. RQ kills the job then, and does not call `horse_killed`."""
+        """Stop at once. RQ kills the job then, and does not call `handle_killed_job`."""
         try:
             super().request_force_stop(signum, frame)
         except SystemExit:
-            if self.at_work is not None:
-                self.bring_back(self.at_work)
+            if self.running_job is not None:
+                self.requeue(self.running_job)
             raise
 
     def perform(self, job: Job) -> bool:
         """Do what the job says; whether that went well."""
         group = group_of(job)
-        return group_jobs.performed(*group) if group else performed(job)
+        return group_jobs.run_job(*group) if group else run_job(job)
 
-    def bring_back(self, job: Job) -> None:
+    def requeue(self, job: Job) -> None:
         """The process of this job is dead."""
         if group := group_of(job):
-            group_jobs.bring_back(*group)
+            group_jobs.requeue(*group)
         else:
-            bring_back(job)
+            requeue(job)
 
     def handle_work_horse_killed(self, job: Job, retpid: int, ret_val: int, rusage: struct_rusage) -> None:
         """RQ found the process of a job killed."""
         if group := group_of(job):
-            group_jobs.bring_back(*group)
+            group_jobs.requeue(*group)
         else:
             super().handle_work_horse_killed(job, retpid, ret_val, rusage)  # pyright: ignore[reportUnknownMemberType] - untyped there
 
-    def follow(self, job: Job) -> None:
+    def submit_follow_up(self, job: Job) -> None:
         """The live judging is over, and its verdict shown: the canary's turn, and now and then a look at what was overturned."""
         if group_of(job):
             return
-        settings = SCENE.get().settings
-        pull, fence = told_by(job)
-        looks = self.looked.get(pull.installation_id, -LOOK_S) + LOOK_S <= time.monotonic()
-        if not looks and not settings.canary.is_set:
+        settings = JOB_CONTEXT.get().settings
+        pull, fence = parse_job(job)
+        looks = (
+            self.demotions_checked_at.get(pull.installation_id, -DEMOTION_INTERVAL_S) + DEMOTION_INTERVAL_S
+            <= time.monotonic()
+        )
+        if not looks and not settings.shadow.is_set:
             return
-        self.looked = {**self.looked, pull.installation_id: time.monotonic()} if looks else self.looked
+        self.demotions_checked_at = (
+            {**self.demotions_checked_at, pull.installation_id: time.monotonic()}
+            if looks
+            else self.demotions_checked_at
+        )
         said = json.dumps({"pull": pull.model_dump(mode="json"), "looks": looks})
         try:
             queue = EvaluateQueue(self.connection, settings.timing.check_deadline)
@@ -195,13 +202,13 @@ class EvaluateWorker(JudgeWorker):
     """The same for what nobody waits for: what is lost of it, whoever asked for it finds undone."""
 
     def perform(self, job: Job) -> bool:
-        from worker.evaluation.evaluate_jobs import performed as evaluated  # noqa: PLC0415 - the live judges need none of it
+        from worker.evaluation.evaluate_jobs import perform_task as evaluated  # noqa: PLC0415 - the live judges need none of it
         from worker.wiring.rejudge import open_terms  # noqa: PLC0415 - as above
 
         return evaluated([str(one) for one in job.args], open_terms)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
 
-    def bring_back(self, job: Job) -> None:
+    def requeue(self, job: Job) -> None:
         """Nobody does."""
 
-    def follow(self, job: Job) -> None:
+    def submit_follow_up(self, job: Job) -> None:
         """Nothing does."""

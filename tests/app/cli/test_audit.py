@@ -3,7 +3,7 @@
 import pytest
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 from tests.worker.adapters.redis.played import KEY, pull
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
@@ -20,7 +20,7 @@ def recorded(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch)
     """A verdict of which nothing is kept, and one on a CI check beside it."""
     monkeypatch.setenv("REDIS_URL", redis_server.url)
     monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-    store.wire.call("FLUSHALL")
+    store.client.call("FLUSHALL")
     fence = judging(store).lease.fence
     parent = entry(PARENT, fence)
     subject = parent.verdict.subject.model_copy(update={"kind": SubjectKind.CI_CHECK})
@@ -29,7 +29,7 @@ def recorded(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch)
 
 
 def said(*given: str) -> str:
-    arguments = parser(given[0]).parse_args(given)
+    arguments = build_parser(given[0]).parse_args(given)
     code, text = arguments.run(arguments)
     assert code == Exit.ACCEPT
     return " ".join(text.split())

@@ -7,8 +7,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import parser
-from worker.adapters.git.example_repository import Example, make_example
+from app.cli.parser import build_parser
+from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.errors import InputError
 
 BASE = ("--base", "main")
@@ -17,17 +17,17 @@ RETRY = "upload.py:upload_with_retry"
 
 
 @pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+def example(tmp_path_factory: pytest.TempPathFactory) -> ExampleRepository:
     return make_example(tmp_path_factory.mktemp("example"))
 
 
 @pytest.fixture(autouse=True)
-def _here(example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+def _here(example: ExampleRepository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(example.checkout)
 
 
 def said(*given: str) -> tuple[int, str]:
-    arguments = parser("case").parse_args(["case", *given])
+    arguments = build_parser("case").parse_args(["case", *given])
     code, text = arguments.run(arguments)
     return code, text
 

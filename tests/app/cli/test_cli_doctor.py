@@ -8,16 +8,16 @@ import pytest
 from inline_snapshot import snapshot
 from pytest_httpserver import HTTPServer
 
-from app.cli.doctor import app_lines, redis_lines, settings_of, skew_line
+from app.cli.doctor import app_lines, read_partial_settings, redis_lines, skew_line
 from tests.app.cli.assay_command import assay, environment, refused
 from tests.world.redis import Redis
-from worker.adapters.github.doctor import AppReport, KeyReport
+from worker.adapters.github.doctor import AppKeyReport, AppReport
 from worker.adapters.github.responses import AppView
 from worker.clock import SystemClock
-from worker.domain.check.branch_protection import Installed
-from worker.domain.config.app_permissions import OptIn, asked
-from worker.publishing.texts.columns import Page
-from worker.publishing.texts.doctor import Examined, Health, doctor_report, is_well
+from worker.domain.check.branch_protection import AppInstallation
+from worker.domain.config.app_permissions import OptIn, requested_permissions
+from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.doctor import DoctorFinding, Health, doctor_report, is_healthy
 from worker.settings import Settings
 from worker.wiring.doctor import StoreReport
 
@@ -25,17 +25,17 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nx\n-----END RSA PRIVATE KEY-----"
 HERE = Settings(data_dir=Path("/nowhere"))
 
 
-def told(examined: list[Examined]) -> str:
-    return doctor_report(examined, Page(100))
+def told(examined: list[DoctorFinding]) -> str:
+    return doctor_report(examined, TerminalPage(100))
 
 
 def found(environ: Mapping[str, str]) -> list[tuple[str, Health]]:
-    return [(one.name, one.health) for one in settings_of(environ)[1]]
+    return [(one.name, one.health) for one in read_partial_settings(environ)[1]]
 
 
 def test_every_wrong_variable_is_named_not_only_the_first() -> None:
     environ = {"ASSAY_PORT": "x", "REDIS_URL": "http://x", "ASSAY_APP_ID": "5", "ASSAY_TIER": "hybrid"}
-    settings, examined = settings_of(environ)
+    settings, examined = read_partial_settings(environ)
     assert {(one.name, one.health) for one in examined} == {
         ("ASSAY_PORT", Health.WRONG),
         ("REDIS_URL", Health.WRONG),
@@ -55,8 +55,11 @@ def test_a_name_that_nothing_reads_is_a_warning_with_the_one_that_is_meant(tmp_p
 
 
 def test_only_doctor_strict_fails_for_a_warning() -> None:
-    lines = [Examined("Redis", Health.OK, "is there"), Examined("Environment", Health.WARNING, "X is no setting.")]
-    assert [is_well(lines, strict=strict) for strict in (False, True)] == [True, False]
+    lines = [
+        DoctorFinding("Redis", Health.OK, "is there"),
+        DoctorFinding("Environment", Health.WARNING, "X is no setting."),
+    ]
+    assert [is_healthy(lines, strict=strict) for strict in (False, True)] == [True, False]
     assert told(lines) == snapshot("""\
 ok       Redis                   is there
 warning  Environment             X is no setting.
@@ -106,12 +109,18 @@ wrong    Store key               ASSAY_STORE_KEYS (embedded Redis: store.key) la
 
 
 def test_what_github_says_of_the_app_is_told_line_by_line() -> None:
-    app = AppView(id=5, slug="assay", html_url="https://github.com/apps/assay", permissions=asked(OptIn), events=())
-    less = AppView(id=5, slug="assay", permissions=asked(OptIn) | {"checks": "read"}, events=())
-    acme = Installed(100, "acme", asked(OptIn))
-    well = AppReport((KeyReport(1, None),), app, (), timedelta(seconds=-2), (acme,))
+    app = AppView(
+        id=5,
+        slug="assay",
+        html_url="https://github.com/apps/assay",
+        permissions=requested_permissions(OptIn),
+        events=(),
+    )
+    less = AppView(id=5, slug="assay", permissions=requested_permissions(OptIn) | {"checks": "read"}, events=())
+    acme = AppInstallation(100, "acme", requested_permissions(OptIn))
+    well = AppReport((AppKeyReport(1, None),), app, (), timedelta(seconds=-2), (acme,))
     ill = AppReport(
-        (KeyReport(1, "the PEM text can't be parsed"), KeyReport(2, None)),
+        (AppKeyReport(1, "the PEM text can't be parsed"), AppKeyReport(2, None)),
         less,
         ("check_run",),
         timedelta(minutes=5),
@@ -141,7 +150,7 @@ wrong    Clock                   +300 s against GitHub's, which refuses tokens t
 
 4 of 7 to change; the lines above say how.
 """)
-    assert [one.name for one in app_lines(AppReport((KeyReport(1, "no"),), None, (), None), HERE)] == ["App key"]
+    assert [one.name for one in app_lines(AppReport((AppKeyReport(1, "no"),), None, (), None), HERE)] == ["App key"]
 
 
 @pytest.mark.parametrize(

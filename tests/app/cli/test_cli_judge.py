@@ -10,9 +10,9 @@ import pytest
 
 from tests.app.cli.assay_command import ASSAY, assay, environment, refused
 from tests.worker.adapters.git.laptop import Laptop
-from worker.adapters.git.example_repository import Example, make_example
-from worker.domain.verdict.verdict import VERDICT
-from worker.signals.registry import NAMES
+from worker.adapters.git.example_repository import ExampleRepository, make_example
+from worker.domain.verdict.verdict import VERDICT_ADAPTER
+from worker.signals.registry import REGISTERED_NAMES
 
 NEVER = ("githubkit", "anthropic", "litestar", "rq", "structlog", "uvicorn", "redis", "cryptography.x509")
 
@@ -23,7 +23,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def spoken(state: Path, example: Example) -> list[str]:
+def spoken(state: Path, example: ExampleRepository) -> list[str]:
     """What is printed of a checkout with something uncommitted, and then the exit code and what was loaded."""
     (example.checkout / "draft.txt").write_text("not committed")
     script = (
@@ -40,7 +40,7 @@ def spoken(state: Path, example: Example) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+def example(tmp_path_factory: pytest.TempPathFactory) -> ExampleRepository:
     return make_example(tmp_path_factory.mktemp("example"))
 
 
@@ -48,7 +48,7 @@ def judge(state: Path, *arguments: str, cwd: Path | None = None, given: str = ""
     return assay("judge", *arguments, environ=environment(state), cwd=cwd, given=given)
 
 
-def test_a_verdict_on_a_branch_here_is_found_by_its_commit(example: Example, tmp_path: Path) -> None:
+def test_a_verdict_on_a_branch_here_is_found_by_its_commit(example: ExampleRepository, tmp_path: Path) -> None:
     subject = json.loads(judge(tmp_path, "--base", "main", "--json", cwd=example.checkout).stdout)["subject"]
     commit = f"{subject['repository']}@{subject['head_sha']}"
     done = assay("wait", commit, "--timeout", "0", environ=environment(tmp_path))
@@ -88,24 +88,24 @@ def test_the_example_is_rejected_at_its_line_without_any_key(state: Path) -> Non
     assert done.stderr == ""
 
 
-def test_a_checkout_is_judged_with_its_issue_report_and_case(state: Path, example: Example) -> None:
+def test_a_checkout_is_judged_with_its_issue_report_and_case(state: Path, example: ExampleRepository) -> None:
     (example.checkout / "draft.txt").write_text("not committed")
     done = judge(
         state, "--base", "main", "--issue", "-", "--junit", str(example.junit), "--json",
         cwd=example.checkout, given=example.issue.read_text(),
     )  # fmt: skip
-    verdict = VERDICT.validate_json(done.stdout)
+    verdict = VERDICT_ADAPTER.validate_json(done.stdout)
     assert (done.returncode, verdict.decision) == (1, "reject")
     assert [criterion.claimed for criterion in verdict.criteria][:1] == [True]
 
 
-def test_code_scanning_gets_the_findings_and_every_rule(state: Path, example: Example) -> None:
+def test_code_scanning_gets_the_findings_and_every_rule(state: Path, example: ExampleRepository) -> None:
     done = judge(state, "--tier", "heuristic", "--format", "sarif", cwd=example.checkout)
     [run] = json.loads(done.stdout)["runs"]
     rules = {one["id"]: one for one in run["tool"]["driver"]["rules"]}
     assert (done.returncode, done.stderr) == (1, "")
     assert {"stub_body", "test_without_assertion"} <= {one["ruleId"] for one in run["results"]}
-    assert set(NAMES) < set(rules)
+    assert set(REGISTERED_NAMES) < set(rules)
     assert "a new function whose whole body" in rules["stub_body"]["help"]["text"].casefold()
 
 
@@ -119,7 +119,7 @@ def test_what_is_not_committed_is_said(spoken: list[str]) -> None:
 
 
 def test_a_saved_dossier_names_its_version_and_gives_the_same_decision(
-    state: Path, example: Example, tmp_path: Path
+    state: Path, example: ExampleRepository, tmp_path: Path
 ) -> None:
     saved = str(tmp_path / "dossier.json")
     live = judge(state, "--issue", str(example.issue), "--json", "--save-dossier", saved, cwd=example.checkout)
@@ -134,7 +134,9 @@ def decided(printed: str) -> dict[str, Any]:
     return {name: value for name, value in json.loads(printed).items() if name not in ignored}
 
 
-def test_a_failing_report_is_an_abstain_with_the_report(state: Path, example: Example, tmp_path: Path) -> None:
+def test_a_failing_report_is_an_abstain_with_the_report(
+    state: Path, example: ExampleRepository, tmp_path: Path
+) -> None:
     report = tmp_path / "junit.xml"
     report.write_text(
         '<testsuite tests="1" failures="1"><testcase name="t"><failure message="no retry"/></testcase></testsuite>'
@@ -146,7 +148,7 @@ def test_a_failing_report_is_an_abstain_with_the_report(state: Path, example: Ex
 
 
 @pytest.mark.parametrize("option", ["--base", "--head"])
-def test_a_ref_that_is_not_there_is_the_callers_mistake(state: Path, example: Example, option: str) -> None:
+def test_a_ref_that_is_not_there_is_the_callers_mistake(state: Path, example: ExampleRepository, option: str) -> None:
     done = refused("judge", option, "nowhere", environ=environment(state), cwd=example.checkout)
     assert done.returncode == 2
     assert done.stderr.startswith(f"assay: {option}: there is no commit")
@@ -160,7 +162,7 @@ def test_a_folder_that_is_no_checkout_is_the_callers_mistake(state: Path, tmp_pa
 
 
 def test_a_place_for_the_dossier_that_is_none_is_said_before_anything_is_started(
-    example: Example, tmp_path: Path
+    example: ExampleRepository, tmp_path: Path
 ) -> None:
     for place in ("/nowhere/d.json", str(tmp_path)):
         environ = environment(tmp_path / "unused")
@@ -171,7 +173,7 @@ def test_a_place_for_the_dossier_that_is_none_is_said_before_anything_is_started
 
 @pytest.mark.parametrize("arguments", [("--issue", "-"), ("--dossier", "-")])
 def test_a_standard_input_that_is_closed_is_the_callers_to_change(
-    arguments: tuple[str, str], example: Example, tmp_path: Path
+    arguments: tuple[str, str], example: ExampleRepository, tmp_path: Path
 ) -> None:
     command = ["sh", "-c", 'exec "$0" judge "$@" <&-', str(ASSAY), *arguments]
     done = subprocess.run(
@@ -180,12 +182,12 @@ def test_a_standard_input_that_is_closed_is_the_callers_to_change(
     assert (done.returncode, "which is closed" in done.stderr) == (2, True), done.stderr
 
 
-def test_a_body_that_is_no_text_is_refused(state: Path, example: Example) -> None:
+def test_a_body_that_is_no_text_is_refused(state: Path, example: ExampleRepository) -> None:
     done = refused("judge", "--body", "a\udcff", environ=environment(state), cwd=example.checkout)
     assert (done.returncode, done.stderr) == (2, "assay: --body is not UTF-8 at character 1. Write it as UTF-8.\n")
 
 
-def test_standard_input_is_read_once(state: Path, example: Example) -> None:
+def test_standard_input_is_read_once(state: Path, example: ExampleRepository) -> None:
     both = ("--issue", "-", "--case", "-")
     done = refused("judge", *both, environ=environment(state), cwd=example.checkout, given="summary: x")
     assert (done.returncode, "can't both read standard input" in done.stderr) == (2, True)
@@ -200,7 +202,7 @@ def test_a_working_directory_that_was_deleted_is_the_callers_to_change(tmp_path:
     )  # fmt: skip
 
 
-def test_a_dossier_that_can_not_be_saved_is_said_and_is_no_verdict(state: Path, example: Example) -> None:
+def test_a_dossier_that_can_not_be_saved_is_said_and_is_no_verdict(state: Path, example: ExampleRepository) -> None:
     done = refused("judge", "--save-dossier", "/nowhere/d.json", environ=environment(state), cwd=example.checkout)
     assert done.returncode == 2
     assert done.stderr.startswith("assay: --save-dossier: /nowhere/d.json can't be written")
@@ -215,10 +217,13 @@ def test_a_text_that_its_parser_does_not_survive_is_judged_by_its_lines(state: P
     """Twelve kilobytes for which tree-sitter takes more than four gigabytes."""
     example = make_example(tmp_path)
     (example.checkout / "notes.py").write_text("/*\n" * 4_000)
-    for words in (["add", "notes.py"], ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "Add notes"]):
+    for words in (
+        ["add", "notes.py"],
+        ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "Add notes"],
+    ):
         subprocess.run(["git", *words], cwd=example.checkout, check=True)
     done = judge(state, "--base", "main", "--tier", "heuristic", "--json", cwd=example.checkout)
-    verdict = VERDICT.validate_json(done.stdout)
+    verdict = VERDICT_ADAPTER.validate_json(done.stdout)
     assert done.returncode == 1
     assert "notes.py" in verdict.coverage.read
     assert done.stderr == "a text of 12000 bytes is read by its lines: tree_sitter_python did not survive it\n"
@@ -232,15 +237,15 @@ def test_a_restored_module_whose_functions_are_called_elsewhere_is_not_rejected(
     laptop.commits({"store.py": "def _load(path):\n    return open(path).read()\n"}, "Restore the store")
     saved = str(tmp_path / "dossier.json")
     done = judge(state, "--tier", "heuristic", "--json", "--save-dossier", saved, cwd=laptop.folder)
-    assert (done.returncode, VERDICT.validate_json(done.stdout).findings) == (3, ()), done.stderr
+    assert (done.returncode, VERDICT_ADAPTER.validate_json(done.stdout).findings) == (3, ()), done.stderr
 
     laptop.git("switch", "--quiet", "--create", "forget", "main")
     laptop.commits({"store.py": "def _save(path):\n    return open(path).read()\n"}, "Save")
     done = judge(state, "--tier", "heuristic", "--json", "--save-dossier", saved, cwd=laptop.folder)
-    (finding,) = VERDICT.validate_json(done.stdout).findings
+    (finding,) = VERDICT_ADAPTER.validate_json(done.stdout).findings
     assert (done.returncode, finding.signal, finding.fact) == (3, "function_uncalled", False)
     recorded = judge(state, "--tier", "heuristic", "--json", "--dossier", saved)
-    assert (recorded.returncode, VERDICT.validate_json(recorded.stdout).findings) == (3, (finding,))
+    assert (recorded.returncode, VERDICT_ADAPTER.validate_json(recorded.stdout).findings) == (3, (finding,))
 
 
 def test_a_file_that_the_issue_names_and_that_is_not_there_is_missing(state: Path, tmp_path: Path) -> None:
@@ -248,13 +253,13 @@ def test_a_file_that_the_issue_names_and_that_is_not_there_is_missing(state: Pat
     laptop.commits({"store.py": "SIZE = 2\n", "docs/deep/there.md": "It is there.\n"}, "Store")
     (tmp_path / "issue.md").write_text("# Store\n\n- [ ] `docs/store.md` explains it\n- [ ] See `deep/there.md`\n")
     done = judge(state, "--issue", str(tmp_path / "issue.md"), "--tier", "heuristic", "--json", cwd=laptop.folder)
-    criteria = VERDICT.validate_json(done.stdout).criteria
+    criteria = VERDICT_ADAPTER.validate_json(done.stdout).criteria
     found = [(one.status.value, one.note) for one in criteria]
     assert found == [("missing", "there is no docs/store.md"), ("unverifiable", "")]
 
 
 def test_an_empty_range_and_a_case_file_without_a_case_are_the_callers_to_mend(
-    example: Example, tmp_path: Path
+    example: ExampleRepository, tmp_path: Path
 ) -> None:
     environ = environment(tmp_path)
     done = refused("judge", "--base", "main", "--head", "main", environ=environ, cwd=example.checkout)

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from app.cli.matter import matter_of, pull_of, site_of
-from app.cli.parser import parser
+from app.cli.judge_inputs import open_judge_inputs, parse_pull_request, web_host
+from app.cli.parser import build_parser
 from tests.worker.publishing.texts.samples import dossier
 from worker.clock import SystemClock
 from worker.errors import InputError
@@ -16,11 +16,14 @@ ENTERPRISE = "https://ghe.example/api/v3"
 
 
 def arguments(*given: str) -> argparse.Namespace:
-    return parser().parse_args(["judge", *given])
+    return build_parser().parse_args(["judge", *given])
 
 
 def complaint(*given: str) -> str:
-    with pytest.raises(InputError) as caught, matter_of(arguments(*given), Settings(data_dir=Path()), SystemClock()):
+    with (
+        pytest.raises(InputError) as caught,
+        open_judge_inputs(arguments(*given), Settings(data_dir=Path()), SystemClock()),
+    ):
         pass
     return str(caught.value)
 
@@ -35,7 +38,7 @@ def complaint(*given: str) -> str:
     ],
 )
 def test_a_pull_request_is_named_in_short_or_by_its_page(target: str, api_url: str) -> None:
-    assert pull_of(target, api_url) == ("acme/wid.gets-2", 12)
+    assert parse_pull_request(target, api_url) == ("acme/wid.gets-2", 12)
 
 
 @pytest.mark.parametrize(
@@ -44,17 +47,17 @@ def test_a_pull_request_is_named_in_short_or_by_its_page(target: str, api_url: s
 )  # fmt: skip
 def test_what_names_no_pull_request_is_refused_by_example(target: str) -> None:
     with pytest.raises(InputError, match=r"is no pull request\. Expected: OWNER/REPO#12 or"):
-        pull_of(target, GITHUB)
+        parse_pull_request(target, GITHUB)
 
 
 def test_a_page_of_another_github_is_refused_with_the_setting_to_change() -> None:
     with pytest.raises(InputError) as caught:
-        pull_of("https://github.com/acme/widgets/pull/12", ENTERPRISE)
+        parse_pull_request("https://github.com/acme/widgets/pull/12", ENTERPRISE)
     assert str(caught.value) == snapshot(
         "github.com is not the GitHub that is set up here (ghe.example). Set ASSAY_GITHUB_API_URL to its API."
     )
-    assert site_of(GITHUB) == "github.com"
-    assert site_of("https://api.acme.ghe.com") == "acme.ghe.com"
+    assert web_host(GITHUB) == "github.com"
+    assert web_host("https://api.acme.ghe.com") == "acme.ghe.com"
 
 
 @pytest.mark.parametrize("option", ["base", "head", "issue", "case", "body", "junit"])
@@ -79,7 +82,7 @@ def test_a_file_that_is_not_utf_8_is_refused_at_its_byte(tmp_path: Path) -> None
 def test_a_recorded_dossier_is_read_and_its_first_error_named(tmp_path: Path) -> None:
     path = tmp_path / "d.json"
     path.write_text(dossier().model_dump_json(exclude_unset=True))
-    with matter_of(arguments("--dossier", str(path)), Settings(data_dir=Path()), SystemClock()) as matter:
+    with open_judge_inputs(arguments("--dossier", str(path)), Settings(data_dir=Path()), SystemClock()) as matter:
         assert matter.request.pull.number == 12
         assert matter.notes == ()
     path.write_text('{"pull_request": 1}')

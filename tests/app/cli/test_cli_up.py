@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from app.cli.up import SOON_S, listening_at
+from app.cli.up import MIN_UPTIME_S, parse_listening_url
 from tests.app.cli.assay_command import ASSAY, assay, environment
 
 STARTS_S = 60.0
@@ -115,7 +115,7 @@ def test_its_parts_die_with_it_killed_or_not(up: Up) -> None:
 def test_a_part_that_dies_later_is_started_again(up: Up) -> None:
     up.listens()
     began = time.monotonic()
-    becomes(lambda: time.monotonic() > began + SOON_S, "it has been running for a while")
+    becomes(lambda: time.monotonic() > began + MIN_UPTIME_S, "it has been running for a while")
     os.kill(up.part("serve"), signal.SIGKILL)
     assert up.listens().startswith("http://127.0.0.1:")
     assert "`assay serve` ended (exit code -9) and is started again." in up.said()
@@ -161,7 +161,7 @@ def test_without_an_app_there_is_only_the_page_that_creates_one(tmp_path: Path) 
 
 
 def test_only_the_doors_own_line_says_that_it_listens() -> None:
-    assert listening_at(b'{"event": "listening", "url": "http://x"}') == "http://x"
-    assert listening_at(b'{"event": "other", "url": "http://x"}') is None
-    assert listening_at(b"[1]") is None
-    assert listening_at(b"listening") is None
+    assert parse_listening_url(b'{"event": "listening", "url": "http://x"}') == "http://x"
+    assert parse_listening_url(b'{"event": "other", "url": "http://x"}') is None
+    assert parse_listening_url(b"[1]") is None
+    assert parse_listening_url(b"listening") is None

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 from worker.errors import InputError
 from worker.publishing.texts.config_reference import reference, schema
 
 
 def said(*given: str) -> tuple[int, str]:
-    arguments = parser("config").parse_args(["config", *given])
+    arguments = build_parser("config").parse_args(["config", *given])
     code, text = arguments.run(arguments)
     return code, text
 

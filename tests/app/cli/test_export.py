@@ -16,7 +16,7 @@ from tests.world.redis import Redis
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.errors import InputError
-from worker.evaluation.stats.export import COLUMNS, TYPED
+from worker.evaluation.stats.export import COLUMNS, TYPED_COLUMNS
 
 WINDOW = ("export", "--since", "2026-11-20", "--until", "2026-11-22", "--format", "parquet")
 
@@ -25,10 +25,10 @@ WINDOW = ("export", "--since", "2026-11-20", "--until", "2026-11-22", "--format"
 def told(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setenv("REDIS_URL", redis_server.url)
     monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-    store.wire.call("FLUSHALL")
+    store.client.call("FLUSHALL")
     write(store, started("e1"), rejected("e1"), failed("e2", bare=True), completed("e3", score="high"))
     yield store
-    store.wire.call("FLUSHALL")
+    store.client.call("FLUSHALL")
 
 
 @pytest.mark.usefixtures("told")
@@ -52,7 +52,7 @@ def test_parquet_has_a_column_of_its_kind_for_every_field(tmp_path: Path, capsys
     parquet: Any = pytest.importorskip("pyarrow.parquet", reason="an extra")
     assay(*WINDOW, "--out", str(tmp_path / "all.parquet"))
     found = parquet.read_table(tmp_path / "all.parquet")
-    assert found.column_names == list(TYPED)
+    assert found.column_names == list(TYPED_COLUMNS)
     first, second = found.to_pylist()
     assert (first["at"], first["installation_id"], first["eval_id"]) == (NOON, HERE, "e1")
     assert (first["score"], first["facts"], first["escalated"], first["signals"]) == (0.1, ["stub_body"], False, "{}")
@@ -74,7 +74,7 @@ def exported(to: Path, *given: str) -> list[str]:
 
 
 def test_what_is_exported_up_to_a_moment_and_from_it_on_is_each_there_once(told: Store, tmp_path: Path) -> None:
-    told.wire.call("FLUSHALL")
+    told.client.call("FLUSHALL")
     write(told, *(completed(f"e{n}", NOON + n * HOUR / 4) for n in range(4)))
     between, end = ((NOON + HOUR * part).isoformat() for part in (0.5, 1))
     before = exported(tmp_path / "a", "--since", "2026-11-20", "--until", between)
@@ -84,7 +84,7 @@ def test_what_is_exported_up_to_a_moment_and_from_it_on_is_each_there_once(told:
 
 
 def test_without_an_end_all_is_exported_also_what_a_clock_ahead_of_ours_wrote(told: Store, tmp_path: Path) -> None:
-    told.wire.call("FLUSHALL")
+    told.client.call("FLUSHALL")
     now = SystemClock().now()
     write(
         told, completed("old", now - 8 * 24 * HOUR), completed("recent", now - HOUR), completed("ahead", now + 3 * HOUR)
@@ -99,7 +99,7 @@ def test_an_installation_that_is_named_twice_is_exported_once(tmp_path: Path) ->
 
 
 def test_a_table_of_nothing_has_its_columns(told: Store, tmp_path: Path) -> None:
-    told.wire.call("FLUSHALL")
+    told.client.call("FLUSHALL")
     assert exported(tmp_path / "a", "--format", "csv") == [",".join(COLUMNS)]
     assert exported(tmp_path / "b") == []
 
@@ -110,4 +110,4 @@ def test_parquet_of_nothing_has_its_columns(tmp_path: Path) -> None:
     assay(
         "export", "--since", "2026-11-21", "--until", "2026-11-22", "--format", "parquet", "--out", str(tmp_path / "a")
     )
-    assert parquet.read_table(tmp_path / "a").shape == (0, len(TYPED))
+    assert parquet.read_table(tmp_path / "a").shape == (0, len(TYPED_COLUMNS))

@@ -14,13 +14,13 @@ import pytest
 from inline_snapshot import snapshot
 
 from app.cli.exit_codes import Exit
-from app.cli.judge import code_of
-from app.cli.main import Edge, main
-from app.cli.parser import COMMANDS, Command, parser
+from app.cli.judge import exit_code_of
+from app.cli.main import ErrorBoundary, main
+from app.cli.parser import COMMANDS, CommandSpec, build_parser
 from tests.app.cli.assay_command import ASSAY, environment, refused
 from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from worker.domain.verdict.verdict import AbstainReason
-from worker.errors import Forbidden, Gone, InputError, LeaseLost, Unavailable
+from worker.errors import Forbidden, InputError, LeaseLost, SubjectGone, Unavailable
 
 HEAVY = (
     "pydantic",
@@ -50,7 +50,7 @@ def exit_code(*arguments: str) -> int:
 
 
 def test_the_arguments_alone_load_nothing_heavy() -> None:
-    loaded = loaded_after("import app.cli.main; app.cli.main.parser().format_help()")
+    loaded = loaded_after("import app.cli.main; app.cli.main.build_parser().format_help()")
     assert not loaded & set(HEAVY)
 
 
@@ -87,12 +87,12 @@ def test_wrong_arguments_are_never_a_reject(arguments: tuple[str, ...], capsys: 
 
 
 def test_each_decision_has_its_own_code() -> None:
-    codes = [code_of(one) for one in (accepted(), rejected(), abstained(AbstainReason.UNPROVEN))]
+    codes = [exit_code_of(one) for one in (accepted(), rejected(), abstained(AbstainReason.UNPROVEN))]
     assert codes == [0, 1, 3]
 
 
 def ends_with(error: BaseException) -> int:
-    with Edge() as edge:
+    with ErrorBoundary() as edge:
         raise error
     return edge.code
 
@@ -102,7 +102,7 @@ def test_what_went_wrong_is_one_line_and_never_a_verdicts_code(
 ) -> None:
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     errors = [
-        KeyboardInterrupt(), InputError("--issue: x can't be read."), Forbidden("no"), Gone("deleted"),
+        KeyboardInterrupt(), InputError("--issue: x can't be read."), Forbidden("no"), SubjectGone("deleted"),
         Unavailable("GitHub", "status 502"), Unavailable("Redis", "Connection refused at 127.0.0.1:1"),
     ]  # fmt: skip
     assert [ends_with(error) for error in errors] == [130, 2, 2, 2, 4, 4]
@@ -154,7 +154,7 @@ def test_on_a_full_disk_a_command_ends_with_a_sentence_and_never_as_a_reject(
 
 @pytest.mark.parametrize("error", ["MemoryError", "SystemError", "ImportError"])
 def test_what_fails_before_the_command_begins_is_no_reject_either(error: str, tmp_path: Path) -> None:
-    code = f"import app.cli.main\ndef broken(_): raise {error}\napp.cli.main.parser = broken\napp.cli.main.run()"
+    code = f"import app.cli.main\ndef broken(_): raise {error}\napp.cli.main.build_parser = broken\napp.cli.main.run()"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True, check=False
     )
@@ -191,7 +191,7 @@ def cleaned_up_while_interrupted() -> None:
 def test_an_error_that_ctrl_c_became_is_an_interrupt(
     work: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Edge() as edge:
+    with ErrorBoundary() as edge:
         work()
     assert edge.code == Exit.INTERRUPTED
     assert capsys.readouterr().err == "assay: Interrupted.\n"
@@ -199,7 +199,7 @@ def test_an_error_that_ctrl_c_became_is_an_interrupt(
 
 def test_an_error_that_is_its_own_cause_ends_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:
     error = OSError("full")
-    with Edge() as edge:
+    with ErrorBoundary() as edge:
         raise error from error
     assert edge.code == Exit.FAILED
     assert capsys.readouterr().err
@@ -236,7 +236,7 @@ def test_an_error_of_assays_own_is_never_a_reject_wherever_it_may_write(tmp_path
     (tmp_path / "file").write_text("")
     code = (
         "import sys, tempfile, app.cli.main\ntempfile.tempdir = sys.argv[1]\n"
-        "with app.cli.main.Edge() as edge:\n    {}['bug']\nsys.exit(edge.code)"
+        "with app.cli.main.ErrorBoundary() as edge:\n    {}['bug']\nsys.exit(edge.code)"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "file")]
     done = subprocess.run(command, env=environment(tmp_path / "file"), capture_output=True, text=True, check=False)
@@ -324,15 +324,15 @@ def test_a_reader_who_leaves_changes_no_exit_code(tmp_path: Path) -> None:
 
 
 def test_the_parsed_command_is_a_function_to_run() -> None:
-    assert isinstance(parser().parse_args(["up"]), argparse.Namespace)
-    assert parser().parse_args(["serve", "--end-with", "12"]).end_with == 12
+    assert isinstance(build_parser().parse_args(["up"]), argparse.Namespace)
+    assert build_parser().parse_args(["serve", "--end-with", "12"]).end_with == 12
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.name)
-def test_every_command_is_there_and_has_the_same_help_alone_as_among_all(command: Command) -> None:
+def test_every_command_is_there_and_has_the_same_help_alone_as_among_all(command: CommandSpec) -> None:
     module, _, function = command.run.partition(":")
     assert callable(getattr(import_module(module), function))
-    texts = [help_of(parser(called), command.name) for called in (command.name, None, "no-command")]
+    texts = [help_of(build_parser(called), command.name) for called in (command.name, None, "no-command")]
     assert texts[0] == texts[1] == texts[2]
     assert texts[0].startswith(f"usage: assay {command.name} ")
 

@@ -8,12 +8,12 @@ import pytest
 
 from app.cli.doctor import doctor
 from app.cli.exit_codes import Exit
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.request.pause import Suspension
+from worker.domain.request.pause import JudgingPause
 from worker.errors import InputError
 
 HERE = (pull().installation_id, pull().repository_id)
@@ -24,13 +24,13 @@ def known(store: Store, redis_server: Redis, monkeypatch: pytest.MonkeyPatch) ->
     """acme/widgets was asked about once."""
     monkeypatch.setenv("REDIS_URL", redis_server.url)
     monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
-    store.wire.call("FLUSHALL")
-    store.pulls.want(wish())
+    store.client.call("FLUSHALL")
+    store.pulls.request_judging(wish())
     return store
 
 
 def assay(*given: str) -> tuple[int, str]:
-    arguments = parser(given[0]).parse_args(given)
+    arguments = build_parser(given[0]).parse_args(given)
     return arguments.run(arguments)
 
 
@@ -40,7 +40,7 @@ def assay(*given: str) -> tuple[int, str]:
 def test_a_repository_is_paused_in_the_name_of_who_runs_the_command(known: Store, named: tuple[str, ...]) -> None:
     code, said = assay("pause", *named, "--until", "2h", "--reason", " a \n storm ")
     assert (code, said.partition(":")[0]) == (Exit.ACCEPT, "Judging is paused in acme/widgets")
-    stopped = known.switches.stopped(*HERE)
+    stopped = known.pauses.find_pause(*HERE)
     assert stopped is not None
     suspension, now = stopped.suspension, SystemClock().now()
     assert (suspension.by, suspension.reason) == (pwd.getpwuid(os.getuid()).pw_name, "a storm")
@@ -54,10 +54,10 @@ def test_everything_is_paused_only_until_some_time_and_for_a_reason(known: Store
     for given in ((), ("--until", "2h"), ("--reason", "x"), ("--until", "2h", "--reason", " ")):
         with pytest.raises(InputError, match="This would stop judging in all repositories"):
             assay("pause", *given)
-    assert not known.switches.is_paused(*HERE)
+    assert not known.pauses.is_paused(*HERE)
     code, said = assay("pause", "--until", "2h", "--reason", "a storm", "--by", "olga")
     assert (code, said.partition(":")[0]) == (Exit.ACCEPT, "Judging is paused everywhere")
-    assert known.switches.is_paused(*HERE)
+    assert known.pauses.is_paused(*HERE)
     code, said = assay("pause", "--list")
     assert said.startswith("Everywhere: paused since ")
     assert said.endswith("by olga: a storm\n")
@@ -78,7 +78,7 @@ def test_everything_is_paused_only_until_some_time_and_for_a_reason(known: Store
 def test_what_makes_no_sense_is_refused(known: Store, given: tuple[str, ...], why: str) -> None:
     with pytest.raises(InputError, match=why):
         assay("pause", *given)
-    assert not known.switches.is_paused(*HERE)
+    assert not known.pauses.is_paused(*HERE)
 
 
 @pytest.mark.parametrize(
@@ -88,19 +88,19 @@ def test_a_repository_that_nobody_knows_is_not_switched(known: Store, command: s
     code, said = assay(command, "acme/gadgets")
     assert (code, said.partition(":")[0]) == (Exit.USAGE, "acme/gadgets is not known here")
     assert why in said
-    assert known.switches.in_force() == ()
+    assert known.pauses.list_pauses() == ()
 
 
 def test_one_that_is_only_paused_goes_on_without_github(known: Store) -> None:
     gadgets = pull(repository=8)
     where = (gadgets.installation_id, gadgets.repository_id)
-    known.switches.pause(*where, Suspension(by="olga", repository="acme/gadgets"))
+    known.pauses.pause(*where, JudgingPause(by="olga", repository="acme/gadgets"))
     assert assay("pause", "Acme/Gadgets", "--reason", "longer")[0] is Exit.ACCEPT
-    stopped = known.switches.stopped(*where)
+    stopped = known.pauses.find_pause(*where)
     assert stopped is not None
     assert stopped.suspension.reason == "longer"
     assert assay("resume", "acme/gadgets")[1].startswith("Judging goes on in acme/gadgets")
-    assert not known.switches.is_paused(*where)
+    assert not known.pauses.is_paused(*where)
 
 
 def test_whoever_has_no_name_on_this_machine_is_told_by_what_they_do(
@@ -108,12 +108,12 @@ def test_whoever_has_no_name_on_this_machine_is_told_by_what_they_do(
 ) -> None:
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
     assay("pause", "acme/widgets")
-    stopped = known.switches.stopped(*HERE)
+    stopped = known.pauses.find_pause(*HERE)
     assert stopped is not None
     assert stopped.suspension.by == "the operator"
 
 
 def test_the_doctor_shows_every_pause(known: Store) -> None:
-    known.switches.pause(*HERE, Suspension(by="olga", repository="acme/widgets", reason="a storm"))
-    said = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
+    known.pauses.pause(*HERE, JudgingPause(by="olga", repository="acme/widgets", reason="a storm"))
+    said = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
     assert "acme/widgets: paused until it is resumed, by olga: a storm" in said

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.cli.exit_codes import Exit
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome, rejected, started
@@ -19,7 +19,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
-from worker.domain.verdict.demotion import Demotion, Tally
+from worker.domain.verdict.demotion import Demotion, RejectCounts
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.errors import InputError
 
@@ -31,10 +31,10 @@ HISTORY = (started("e1"), completed("e1"), outcome(OutcomeKind.MERGED), rejected
 @pytest.fixture
 def told(redis_server: Redis, store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     """Two installations; the environment leads to their Redis."""
-    store.wire.call("FLUSHALL")
+    store.client.call("FLUSHALL")
     for installation in (HERE, OTHER):
         for at_ms, kind, raw in HISTORY:
-            store.wire.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
+            store.client.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
     monkeypatch.setenv("REDIS_URL", redis_server.url)
     monkeypatch.setenv("ASSAY_STORE_KEYS", KEY.get_secret_value())
     return store
@@ -42,7 +42,7 @@ def told(redis_server: Redis, store: Store, monkeypatch: pytest.MonkeyPatch) -> 
 
 def assay(*given: str) -> str:
     """What a command prints; it has to end well."""
-    arguments = parser(given[0]).parse_args(given)
+    arguments = build_parser(given[0]).parse_args(given)
     code, text = arguments.run(arguments)
     assert code == Exit.ACCEPT
     return text
@@ -59,13 +59,13 @@ def test_all_installations_are_counted_together_or_the_one_that_is_named(told: S
     one = as_json("stats", *AROUND, "--installation", str(HERE))
     assert {row["value"]: row["verdict_count"] for row in one["quality"]["data"]} == {"copilot": 1, "codex": 1}
     assert as_json("stats", *AROUND, *("--installation", str(HERE)) * 2) == one, "named twice is counted once"
-    assert told.wire.call("EXISTS", keys.rollup(HERE).name) == 1
+    assert told.client.call("EXISTS", keys.rollup(HERE).name) == 1
 
 
 def test_what_a_clock_that_was_ahead_has_written_is_told_unless_an_end_is_named(told: Store) -> None:
     ahead = SystemClock().now() + timedelta(days=400)
     for at_ms, kind, raw in (started("late", ahead), completed("late", ahead, author_agent="late")):
-        told.wire.call("XADD", keys.events(HERE).name, f"{at_ms}-*", "k", kind, "j", raw)
+        told.client.call("XADD", keys.events(HERE).name, f"{at_ms}-*", "k", kind, "j", raw)
     rows = as_json("stats", "--from", "2026-11-19")["quality"]["data"]
     assert {row["value"]: row["verdict_count"] for row in rows} == {"copilot": 2, "codex": 2, "late": 1}
     ended = as_json("stats", "--from", "2026-11-19", "--to", "0h")["quality"]["data"]
@@ -74,9 +74,9 @@ def test_what_a_clock_that_was_ahead_has_written_is_told_unless_an_end_is_named(
 
 
 def test_what_somebody_else_wrote_stops_no_command(told: Store, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    told.wire.call("XADD", "assay:abc:events", "*", "k", "x", "j", "{}")
-    told.wire.call("SET", "assay:8:events", "no stream")
-    told.wire.call("XADD", keys.events(HERE).name, f"{2**64 - 1}-0", "k", "eval.completed", "j", completed("x")[2])
+    told.client.call("XADD", "assay:abc:events", "*", "k", "x", "j", "{}")
+    told.client.call("SET", "assay:8:events", "no stream")
+    told.client.call("XADD", keys.events(HERE).name, f"{2**64 - 1}-0", "k", "eval.completed", "j", completed("x")[2])
     said = as_json("stats", "--from", "2026-11-19")["quality"]
     assert {row["value"]: row["verdict_count"] for row in said["data"]} == {"copilot": 2, "codex": 2}
     assert said["skipped"] == {"broken": 1}
@@ -111,7 +111,7 @@ def test_other_pages_are_asked_for_by_name(option: str, said: str, topics: set[s
 
 
 def test_a_demoted_signal_is_told_under_what_was_overridden_of_the_installations_that_are_meant(told: Store) -> None:
-    demotion = Demotion(signal="stub_body", tally=Tally(rejects=41, overturned=3), at=NOON)
+    demotion = Demotion(signal="stub_body", tally=RejectCounts(rejects=41, overturned=3), at=NOON)
     told.demotions.demote(OTHER, demotion)
     assert "assay rubric promote stub_body --installation 200" in " ".join(assay("stats", "--overrides").split())
     assert as_json("stats", "--overrides")["overrides"]["demotions"] == [demotion.notice(OTHER)]
@@ -145,15 +145,15 @@ def test_a_pull_requests_history_is_told(told: Store) -> None:
 def test_what_a_laptop_judged_of_the_same_pull_request_is_in_its_history(told: Store) -> None:
     first = judging(told).lease
     told.ledger.append(pull(), entry("0190aaaa-bbbb-7ccc-8ddd-000000000000", first.fence))
-    second = told.pulls.seize(wish(installation=0))
+    second = told.pulls.take_local_lease(wish(installation=0))
     told.ledger.append(pull(installation=0), entry("0190aaaa-bbbb-7ccc-8ddd-000000000001", second.fence))
-    told.wire.call("SADD", keys.named("acme/widgets").name, "0:7", "300:7")
+    told.client.call("SADD", keys.repository_numbers("acme/widgets").name, "0:7", "300:7")
     shown = as_json("history", "acme/widgets#1")["evaluations"]
     assert [one["eval_id"][-1] for one in shown] == ["0", "1"]
 
 
 def test_verdicts_are_written_as_lines(told: Store, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    told.wire.call("XADD", keys.events(HERE).name, f"{HISTORY[0][0]}-*", "k", "eval.completed", "j", "{")
+    told.client.call("XADD", keys.events(HERE).name, f"{HISTORY[0][0]}-*", "k", "eval.completed", "j", "{")
     window = ("--since", "2026-11-20", "--until", "2026-11-21")
     assert assay("export", *window) == ""
     out, err = capsysbinary.readouterr()

@@ -10,7 +10,7 @@ import pytest
 
 from app.cli import wait as commands_wait
 from app.cli.exit_codes import Exit
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 from tests.app.cli.assay_command import environment
 from tests.app.web.served import ServedDoor
 from tests.worker.adapters.redis.played import AT, HEAD, KEY, NEWER, pull, wish
@@ -18,7 +18,7 @@ from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.world.redis import Redis
 from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.tokens import Tokens
+from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.check.overrides import Override
 from worker.domain.ids import InstallationId
 from worker.errors import InputError, SettingError, Unavailable
@@ -44,7 +44,7 @@ def judged(redis_server: Redis, door: ServedDoor, store: Store, monkeypatch: pyt
 
 
 def wait(*given: str) -> tuple[int, str]:
-    arguments = parser("wait").parse_args(["wait", *given])
+    arguments = build_parser("wait").parse_args(["wait", *given])
     code, text = arguments.run(arguments)
     return code, text
 
@@ -66,7 +66,7 @@ def test_neither_the_web_nor_a_queue_is_loaded_to_wait(judged: Store, redis_serv
 
 
 def test_what_was_replaced_is_no_verdict(judged: Store) -> None:
-    judged.pulls.want(wish(head_sha=NEWER))
+    judged.pulls.request_judging(wish(head_sha=NEWER))
     code, text = wait(f"acme/widgets@{HEAD}", "--json", "--timeout", "0")
     assert (code, json.loads(text)["state"], json.loads(text)["superseded_by"]) == (Exit.ABSTAIN, "superseded", NEWER)
 
@@ -82,13 +82,13 @@ def test_what_a_maintainer_overrode_asks_nothing_of_who_waits(judged: Store) -> 
 
 
 def test_when_the_time_is_up_it_is_still_pending(judged: Store) -> None:
-    judged.pulls.want(wish(head_sha=NEWER))
+    judged.pulls.request_judging(wish(head_sha=NEWER))
     code, text = wait(f"acme/widgets@{NEWER}", "--timeout", "0.1")
     assert (code, "not judged yet" in text) == (Exit.ABSTAIN, True)
 
 
 def test_what_is_known_is_said_before_the_wait(judged: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    judged.pulls.want(wish(head_sha=NEWER))
+    judged.pulls.request_judging(wish(head_sha=NEWER))
     wait(f"acme/widgets@{NEWER}", "--timeout", "0.1")
     assert f"acme/widgets@{NEWER[:12]} (#1): not judged yet" in capsys.readouterr().err
     wait(f"acme/widgets@{HEAD}", "--timeout", "0.1")
@@ -96,7 +96,7 @@ def test_what_is_known_is_said_before_the_wait(judged: Store, capsys: pytest.Cap
 
 
 def test_a_server_is_asked_with_its_token(judged: Store, door: ServedDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Tokens(judged.wire).create("agent", [InstallationId(100)], datetime(2026, 11, 20, tzinfo=UTC))
+    made = RedisTokens(judged.client).create("agent", [InstallationId(100)], datetime(2026, 11, 20, tzinfo=UTC))
     assert made is not None
     monkeypatch.setenv("ASSAY_SERVER", str(door.http.base_url))
     with pytest.raises(SettingError, match="ASSAY_TOKEN"):
@@ -110,7 +110,7 @@ def test_a_server_is_asked_with_its_token(judged: Store, door: ServedDoor, monke
 
 def test_a_server_that_is_away_is_said_when_the_time_is_up(judged: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged
-    monkeypatch.setattr(commands_wait, "PAUSE_S", 0.05)
+    monkeypatch.setattr(commands_wait, "POLL_PAUSE_S", 0.05)
     monkeypatch.setenv("ASSAY_SERVER", "http://127.0.0.1:9")
     monkeypatch.setenv("ASSAY_TOKEN", "any")
     with pytest.raises(Unavailable, match="does not answer"):

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from app.ingest.event_types import Event, Ignored
 from app.ingest.events import translate
-from app.ingest.payloads import Delivery, Envelope, read
-from app.ingest.slim import slim
+from app.ingest.payload_decoder import decode_payload
+from app.ingest.payloads import Delivery, Envelope, parse_payload
 from worker.domain.check.check_run import external_id
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
@@ -24,8 +24,10 @@ ALICE, BOT = {"login": "alice", "type": "User"}, {"login": "copilot[bot]", "type
 def seen(event_name: str, payload: dict[str, Any]) -> Event | Ignored:
     """What the door makes of it, and what it would if it went through the whole body for it."""
     body = json.dumps(payload).encode()
-    found = translate(Delivery(DeliveryId("d1"), event_name, OUR_APP, read(Envelope, body), body, slim(body)))
-    assert found == translate(Delivery(DeliveryId("d1"), event_name, OUR_APP, read(Envelope, body), body))
+    found = translate(
+        Delivery(DeliveryId("d1"), event_name, OUR_APP, parse_payload(Envelope, body), body, decode_payload(body))
+    )
+    assert found == translate(Delivery(DeliveryId("d1"), event_name, OUR_APP, parse_payload(Envelope, body), body))
     return found
 
 

@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from app.ingest.event_types import CiMoved, CommandGiven, Event, HeadRerun, Ignored, RerunPressed, ThumbGiven
+from app.ingest.event_types import (
+    CiChanged,
+    CommandIssued,
+    Event,
+    FeedbackGiven,
+    HeadRerunRequested,
+    Ignored,
+    RerunRequested,
+)
 from tests.app.ingest.deliveries import (
     ABOUT,
     BOT,
@@ -34,7 +42,7 @@ def status(state: str) -> Event | Ignored:
 )
 def test_anothers_check_that_is_done_names_its_commit(action: str, conclusion: str, *, has_failed: bool) -> None:
     event = check_run(action, app=ANOTHER, conclusion=conclusion)
-    assert event == CiMoved(**SOMEWHERE, head_sha=SHA, has_failed=has_failed)
+    assert event == CiChanged(**SOMEWHERE, head_sha=SHA, has_failed=has_failed)
 
 
 @pytest.mark.parametrize(
@@ -46,65 +54,65 @@ def test_anothers_check_that_is_done_names_its_commit(action: str, conclusion: s
     ],
 )
 def test_a_suite_a_workflow_and_a_status_name_their_commit_too(event: Event | Ignored) -> None:
-    assert event == CiMoved(**SOMEWHERE, head_sha=SHA)
+    assert event == CiChanged(**SOMEWHERE, head_sha=SHA)
 
 
 def test_a_suite_that_passed_says_so() -> None:
     suite = {"app": {"id": 1}, "head_sha": SHA, "conclusion": "success"}
     event = seen("check_suite", {**ABOUT, "action": "completed", "check_suite": suite})
-    assert event == CiMoved(**SOMEWHERE, head_sha=SHA, is_green=True)
+    assert event == CiChanged(**SOMEWHERE, head_sha=SHA, is_green=True)
 
 
 @pytest.mark.parametrize("state", ["failure", "error"])
 def test_a_status_that_failed_says_so(state: str) -> None:
-    assert status(state) == CiMoved(**SOMEWHERE, head_sha=SHA, has_failed=True)
+    assert status(state) == CiChanged(**SOMEWHERE, head_sha=SHA, has_failed=True)
 
 
 @pytest.mark.parametrize(("identifier", "is_helpful"), [("helpful", True), ("not_helpful", False)])
 def test_a_thumb_is_about_the_head_that_it_stood_at(identifier: str, *, is_helpful: bool) -> None:
-    assert pressed(identifier) == ThumbGiven(**HERE, head_sha=SHA, is_helpful=is_helpful)
+    assert pressed(identifier) == FeedbackGiven(**HERE, head_sha=SHA, is_helpful=is_helpful)
 
 
 @pytest.mark.parametrize(
     ("identifier", "command"), [("rejudge", CommandName.REJUDGE), ("contest", CommandName.CONTEST)]
 )
 def test_a_button_may_be_a_command_at_that_head(identifier: str, command: CommandName) -> None:
-    given = CommandGiven(**HERE, comment_id=None, login="alice", command=command, head_sha=SHA)
+    given = CommandIssued(**HERE, comment_id=None, login="alice", command=command, head_sha=SHA)
     assert pressed(identifier) == given
 
 
 def test_rerun_of_our_check_finds_the_pull_request_by_its_external_id() -> None:
-    assert check_run("rerequested") == RerunPressed(**HERE, head_sha=SHA)
+    assert check_run("rerequested") == RerunRequested(**HERE, head_sha=SHA)
 
 
 def test_rerun_on_a_fork_works_though_github_lists_no_pull_request() -> None:
-    assert check_run("rerequested", pull_requests=[]) == RerunPressed(**HERE, head_sha=None)
+    assert check_run("rerequested", pull_requests=[]) == RerunRequested(**HERE, head_sha=None)
 
 
 def test_rerun_without_an_external_id_of_ours_takes_the_first_listed_pull_request_of_this_repository() -> None:
     pulls = [listed(9, base_repository=8), listed(3, sha=OLD), listed(4)]
     event = check_run("rerequested", external_id="", pull_requests=pulls)
-    assert event == RerunPressed(**HERE, head_sha=OLD)
+    assert event == RerunRequested(**HERE, head_sha=OLD)
 
 
 def test_rerun_takes_the_head_of_its_own_pull_request_where_several_share_the_commit() -> None:
     event = check_run("rerequested", pull_requests=[listed(4, sha=OLD), listed(3)])
-    assert event == RerunPressed(**HERE, head_sha=SHA)
+    assert event == RerunRequested(**HERE, head_sha=SHA)
 
 
 def test_rerun_at_an_old_commit_does_not_pass_that_commit_for_the_head() -> None:
     event = check_run("rerequested", head_sha=OLD, pull_requests=[])
-    assert isinstance(event, RerunPressed)
+    assert isinstance(event, RerunRequested)
     assert event.head_sha is None
 
 
 @pytest.mark.parametrize("nobodys", [{"pull_requests": []}, {"pull_requests": [listed(9, base_repository=8)]}])
 def test_rerun_that_names_no_pull_request_at_all_is_about_everybody_with_that_head(nobodys: dict[str, Any]) -> None:
-    assert check_run("rerequested", external_id=None, **nobodys) == HeadRerun(**SOMEWHERE, head_sha=SHA)
+    assert check_run("rerequested", external_id=None, **nobodys) == HeadRerunRequested(**SOMEWHERE, head_sha=SHA)
 
 
 def test_rerun_all_is_about_everybody_with_that_head() -> None:
-    assert check_suite("rerequested") == HeadRerun(**SOMEWHERE, head_sha=SHA)
+    assert check_suite("rerequested") == HeadRerunRequested(**SOMEWHERE, head_sha=SHA)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.ingest.event_types import CommandGiven, Event, Ignored, PersonSpoke
+from app.ingest.event_types import CommandIssued, Event, Ignored, PersonCommented
 from tests.app.ingest.deliveries import ABOUT, ALICE, BOT, HERE, OUR_APP, SHA, comment, commented, seen
 from worker.domain.request.judge_request import CommandName, ReviewRef
 
@@ -45,7 +45,7 @@ def dismissed(**changes: Any) -> Event | Ignored:
 
 
 def test_a_command_is_an_event_with_its_author_and_its_reason() -> None:
-    given = CommandGiven(**HERE, comment_id=55, login="alice", command=CommandName.OVERRIDE, reason="It is fine")
+    given = CommandIssued(**HERE, comment_id=55, login="alice", command=CommandName.OVERRIDE, reason="It is fine")
     assert comment("/override It is fine") == given
 
 
@@ -59,34 +59,34 @@ def test_a_command_is_an_event_with_its_author_and_its_reason() -> None:
 )
 def test_a_command_says_when_it_was_written_if_github_does(told: str, said_at: datetime | None) -> None:
     written = (at_a_line("/rejudge", updated_at=told), review("/rejudge", submitted_at=told))
-    assert [isinstance(one, CommandGiven) and one.said_at for one in written] == [said_at, said_at]
+    assert [isinstance(one, CommandIssued) and one.said_at for one in written] == [said_at, said_at]
 
 
 def test_a_command_on_a_draft_counts() -> None:
-    assert isinstance(comment("/rejudge", issue={"draft": True}), CommandGiven)
+    assert isinstance(comment("/rejudge", issue={"draft": True}), CommandIssued)
 
 
 def test_a_misspelt_command_of_a_person_is_told_with_what_was_meant() -> None:
-    assert comment("/rejuge") == CommandGiven(**HERE, comment_id=55, **REJUDGE, misspelt="rejuge")
+    assert comment("/rejuge") == CommandIssued(**HERE, comment_id=55, **REJUDGE, misspelt="rejuge")
 
 
 def test_a_bots_command_says_that_it_is_one() -> None:
-    given = CommandGiven(**HERE, comment_id=55, login="copilot[bot]", command=CommandName.REJUDGE, is_bot=True)
+    given = CommandIssued(**HERE, comment_id=55, login="copilot[bot]", command=CommandName.REJUDGE, is_bot=True)
     assert comment("/rejudge", user=BOT) == given
 
 
 def test_what_another_app_writes_in_a_persons_name_is_theirs_and_as_itself_a_bots() -> None:
     through: dict[str, Any] = {"performed_via_github_app": {"id": OUR_APP + 1}}
-    assert comment("/rejudge", **through) == CommandGiven(**HERE, comment_id=55, **REJUDGE)
+    assert comment("/rejudge", **through) == CommandIssued(**HERE, comment_id=55, **REJUDGE)
     found = comment("/rejudge", user=BOT, **through)
-    assert isinstance(found, CommandGiven)
+    assert isinstance(found, CommandIssued)
     assert found.is_bot
     assert comment("/rejuge", user=BOT, **through) == Ignored("bot_comment"), "and is not told what it misspelt"
 
 
 @pytest.mark.parametrize("body", ["Nice", "```\n/rejudge\n```"])
 def test_what_a_person_writes_is_something_that_happened(body: str) -> None:
-    assert comment(body) == PersonSpoke(**HERE)
+    assert comment(body) == PersonCommented(**HERE)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_asks_us_nothing_is_ignored_with_its_reason(given: Event | Ignored,
 
 @pytest.mark.parametrize("before", ["", "Please judge again", "/rejuge"])
 def test_a_command_that_an_edit_put_there_counts(before: str) -> None:
-    assert edited("/rejudge", before) == CommandGiven(**HERE, comment_id=55, **REJUDGE)
+    assert edited("/rejudge", before) == CommandIssued(**HERE, comment_id=55, **REJUDGE)
 
 
 @pytest.mark.parametrize("by", [None, BOT, {"login": "mallory", "type": "User"}], ids=["nobody", "a bot", "another"])
@@ -136,17 +136,17 @@ def test_who_edits_somebody_elses_comment_speaks_for_nobody(by: dict[str, str] |
 
 @pytest.mark.parametrize("given", [at_a_line("/rejudge"), at_a_line("/rejudge", "edited", "Hm")])
 def test_a_command_at_a_line_says_where_it_stands(given: Event | Ignored) -> None:
-    assert given == CommandGiven(**HERE, comment_id=66, **REJUDGE, in_review=True)
+    assert given == CommandIssued(**HERE, comment_id=66, **REJUDGE, in_review=True)
 
 
 @pytest.mark.parametrize("given", [review("/rejudge"), review_edited("/rejudge"), review_edited("/rejudge", None)])
 def test_a_command_in_a_reviews_own_text_says_in_which(given: Event | Ignored) -> None:
     where: dict[str, Any] = {"comment_id": None, "in_review": True, "head_sha": SHA, "review": REVIEW}
-    assert given == CommandGiven(**HERE, **REJUDGE, **where)
+    assert given == CommandIssued(**HERE, **REJUDGE, **where)
 
 
 def test_a_review_without_a_command_is_something_that_happened() -> None:
-    assert review() == PersonSpoke(**HERE)
+    assert review() == PersonCommented(**HERE)
 
 
 @pytest.mark.parametrize(
@@ -154,19 +154,19 @@ def test_a_review_without_a_command_is_something_that_happened() -> None:
 )
 def test_a_decision_in_a_review_is_told_with_its_commit(state: str, command: CommandName) -> None:
     who: dict[str, Any] = {"comment_id": None, "login": "alice", "review": REVIEW}
-    assert review(state=state) == CommandGiven(**HERE, **who, command=command, in_review=True, head_sha=SHA)
+    assert review(state=state) == CommandIssued(**HERE, **who, command=command, in_review=True, head_sha=SHA)
 
 
 @pytest.mark.parametrize("body", ["/rejudge", "/rejuge"])
 def test_a_review_that_commands_and_decides_says_both(body: str) -> None:
     found = review(body, "approved")
-    assert isinstance(found, CommandGiven)
+    assert isinstance(found, CommandIssued)
     assert (found.command, found.decides) == (CommandName.REJUDGE, CommandName.APPROVED)
 
 
 def test_a_bots_review_commands_at_most_and_decides_nothing() -> None:
     found = review("/rejudge", "approved", user=BOT)
-    assert isinstance(found, CommandGiven)
+    assert isinstance(found, CommandIssued)
     assert found.decides is None
 
 
@@ -175,11 +175,11 @@ def test_a_bots_review_commands_at_most_and_decides_nothing() -> None:
 def test_a_dismissed_review_is_told_with_who_did_it_and_whose_it_was(by: dict[str, str] | None, state: str) -> None:
     who: dict[str, Any] = {"comment_id": None, "login": by["login"] if by else "ghost", "is_bot": by == BOT}
     where: dict[str, Any] = {"in_review": True, "head_sha": SHA, "review": REVIEW}
-    given = CommandGiven(**HERE, **who, **where, command=CommandName.DISMISSED)
+    given = CommandIssued(**HERE, **who, **where, command=CommandName.DISMISSED)
     assert dismissed(by=by, pull_state=state) == given
 
 
 def test_a_dismissed_review_of_an_account_that_is_gone_is_told_all_the_same() -> None:
     found = dismissed(user=None)
-    assert isinstance(found, CommandGiven)
+    assert isinstance(found, CommandIssued)
     assert found.review == ReviewRef(id=77, login="ghost", node_id="PRR_77")

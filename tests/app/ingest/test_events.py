@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from app.ingest.event_types import Event, Ignored
-from app.ingest.events import SUBSCRIBED, TABLE
-from app.ingest.payloads import Malformed
-from app.ingest.trigger_docs import page
+from app.ingest.events import DELIVERY_RULES, SUBSCRIBED_EVENTS
+from app.ingest.payloads import MalformedPayload
+from app.ingest.trigger_docs import render_page
 from tests.app.ingest.deliveries import seen
 from tests.world.examples import Example, examples
-from worker.domain.config.app_permissions import NEEDED_BY, UNASKED
+from worker.domain.config.app_permissions import EVENT_PERMISSIONS, IMPLICIT_EVENTS
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
@@ -30,7 +30,7 @@ def test_what_is_not_for_us_is_ignored_with_its_reason(given: Event | Ignored, r
 
 
 def test_one_of_ours_that_can_not_be_read_is_malformed_not_ignored() -> None:
-    with pytest.raises(Malformed, match='"repository": expected a value, found nothing'):
+    with pytest.raises(MalformedPayload, match='"repository": expected a value, found nothing'):
         seen("pull_request", {"action": "opened", "installation": {"id": 1}})
 
 
@@ -45,7 +45,7 @@ def test_each_published_payload_is_an_event_or_ignored() -> None:
 
 def is_known(example: Example) -> bool:
     event = seen(example.name, {**example.payload, "installation": {"id": 1}})
-    is_ours = (example.name, example.payload.get("action", "")) in TABLE
+    is_ours = (example.name, example.payload.get("action", "")) in DELIVERY_RULES
     return is_ours or event == Ignored(f"unhandled:{name(example)}")
 
 
@@ -55,20 +55,20 @@ def name(example: Example) -> str:
 
 
 def test_the_app_subscribes_to_what_something_follows_from_and_to_nothing_else() -> None:
-    heard = {event_name for (event_name, _), row in TABLE.items() if row.is_heard}
-    assert heard - UNASKED == SUBSCRIBED
-    assert {"pull_request", "issue_comment", "issues", "check_run", "check_suite", "status"} < SUBSCRIBED
-    assert not {"member", "membership", "team", "repository", "installation"} & SUBSCRIBED
+    heard = {event_name for (event_name, _), row in DELIVERY_RULES.items() if row.is_handled}
+    assert heard - IMPLICIT_EVENTS == SUBSCRIBED_EVENTS
+    assert {"pull_request", "issue_comment", "issues", "check_run", "check_suite", "status"} < SUBSCRIBED_EVENTS
+    assert not {"member", "membership", "team", "repository", "installation"} & SUBSCRIBED_EVENTS
 
 
 def test_every_subscription_has_its_permission_on_the_page() -> None:
-    assert NEEDED_BY.keys() >= SUBSCRIBED
-    lines = [line for line in page().splitlines() if line.startswith("| `")]
-    assert len(lines) == len(TABLE)
-    assert "| `pull_request.opened` | " in page()
+    assert EVENT_PERMISSIONS.keys() >= SUBSCRIBED_EVENTS
+    lines = [line for line in render_page().splitlines() if line.startswith("| `")]
+    assert len(lines) == len(DELIVERY_RULES)
+    assert "| `pull_request.opened` | " in render_page()
     assert "| `member.edited` | nothing: who may command is asked of GitHub each time | `members` | - |" in lines
     assert "| `team.edited` | nothing: who may command is asked of GitHub each time | - | - |" in lines
 
 
 def test_the_page_of_triggers_is_what_the_table_says() -> None:
-    assert (DOCS / "triggers.md").read_text() == page()
+    assert (DOCS / "triggers.md").read_text() == render_page()

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from app.ingest.event_types import (
-    BranchMoved,
-    CiMoved,
-    CommandGiven,
-    Edit,
+    BranchPushed,
+    CiChanged,
+    CommandIssued,
     Event,
-    GroupTold,
-    HeadRerun,
+    FeedbackGiven,
+    HeadRerunRequested,
     IssueChanged,
-    PersonSpoke,
+    MergeGroupChanged,
+    PersonCommented,
     PullClosed,
     PullDrafted,
     PullEdited,
@@ -22,21 +22,29 @@ from app.ingest.event_types import (
     PullPushed,
     PullReady,
     PullReopened,
-    RerunPressed,
-    ReviewAsked,
-    Seen,
-    ThumbGiven,
+    PullRequestEdit,
+    RerunRequested,
+    ReviewRequested,
+    VisibleRepository,
 )
-from app.ingest.intake import again, to_asks, to_greeting, to_group
-from app.ingest.noting import to_happening
-from app.ingest.wishes import Wished, named, to_wish
+from app.ingest.intake import rejudge_request, to_command_requests, to_merge_group, to_repository_added
+from app.ingest.judge_requests import JudgeTriggerEvent, head_origin, to_judge_request
+from app.ingest.outcome_events import to_outcome_event
 from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
-from worker.adapters.redis.intake import NO_HEAD, Named, written
+from worker.adapters.redis.intake import NO_HEAD, NamedHead, request_json
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, base_mark
-from worker.domain.request.greeting import Greeting
-from worker.domain.request.judge_request import Arrival, Ask, AuthorKind, CommandName, JudgeRequest, ReviewRef, Trigger
-from worker.domain.request.pull_request_events import Happened
+from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base
+from worker.domain.request.judge_request import (
+    AuthorKind,
+    CommandName,
+    CommandRequest,
+    FirstSeen,
+    JudgeRequest,
+    ReviewRef,
+    Trigger,
+)
+from worker.domain.request.pull_request_events import PullRequestEventKind
+from worker.domain.request.repository_added import RepositoryAdded
 
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -44,9 +52,9 @@ HEAD: dict[str, Any] = {**HERE, "head_sha": SHA}
 COMMAND: dict[str, Any] = {**HERE, "comment_id": 55, "login": "alice"}
 
 
-def requested(event: Wished, delivery_id: DeliveryId = DELIVERY) -> JudgeRequest:
+def requested(event: JudgeTriggerEvent, delivery_id: DeliveryId = DELIVERY) -> JudgeRequest:
     """What a judge takes up of what the door wrote."""
-    return JudgeRequest.model_validate_json(written(to_wish(event, delivery_id, AT)))
+    return JudgeRequest.model_validate_json(request_json(to_judge_request(event, delivery_id, AT)))
 
 
 @pytest.mark.parametrize(
@@ -58,16 +66,16 @@ def requested(event: Wished, delivery_id: DeliveryId = DELIVERY) -> JudgeRequest
         (PullReopened(**HEAD), Trigger.REOPENED),
         (PullReady(**HEAD), Trigger.READY),
         (PullDrafted(**HEAD), Trigger.EDITED),
-        (ReviewAsked(**HEAD), Trigger.REVIEW),
-        (PullEdited(**HEAD, edit=Edit.CASE), Trigger.CASE),
-        (PullEdited(**HEAD, edit=Edit.BASE), Trigger.BASE),
-        (PullEdited(**HEAD, edit=Edit.LINKS), Trigger.EDITED),
-        (PullEdited(**HEAD, edit=Edit.TEXT), Trigger.TEXT),
-        (RerunPressed(**HEAD), Trigger.RERUN),
-        (RerunPressed(**HERE, head_sha=None), Trigger.RERUN),
+        (ReviewRequested(**HEAD), Trigger.REVIEW),
+        (PullEdited(**HEAD, edit=PullRequestEdit.CASE), Trigger.CASE),
+        (PullEdited(**HEAD, edit=PullRequestEdit.BASE), Trigger.BASE),
+        (PullEdited(**HEAD, edit=PullRequestEdit.LINKS), Trigger.EDITED),
+        (PullEdited(**HEAD, edit=PullRequestEdit.TEXT), Trigger.TEXT),
+        (RerunRequested(**HEAD), Trigger.RERUN),
+        (RerunRequested(**HERE, head_sha=None), Trigger.RERUN),
     ],
 )
-def test_an_event_becomes_a_request_that_names_its_trigger(event: Wished, trigger: Trigger) -> None:
+def test_an_event_becomes_a_request_that_names_its_trigger(event: JudgeTriggerEvent, trigger: Trigger) -> None:
     made = requested(event)
     assert made.trigger is trigger
     told = {"pull": PULL, "repository": "acme/widgets", "head_sha": event.head_sha}
@@ -78,7 +86,7 @@ def test_an_event_becomes_a_request_that_names_its_trigger(event: Wished, trigge
 @pytest.mark.parametrize(
     "event",
     [
-        RerunPressed(**HERE, head_sha=None),
+        RerunRequested(**HERE, head_sha=None),
         PullPushed(
             **HEAD,
             author=AuthorKind.PERSON,
@@ -88,10 +96,10 @@ def test_an_event_becomes_a_request_that_names_its_trigger(event: Wished, trigge
         ),
     ],
 )
-def test_a_wish_is_written_as_the_request_that_it_is_would_be(event: Wished) -> None:
-    wish = to_wish(event, DELIVERY, AT)
+def test_a_wish_is_written_as_the_request_that_it_is_would_be(event: JudgeTriggerEvent) -> None:
+    wish = to_judge_request(event, DELIVERY, AT)
     assert wish.__struct_fields__ == tuple(JudgeRequest.model_fields)
-    assert written(wish) == requested(event).model_dump_json()
+    assert request_json(wish) == requested(event).model_dump_json()
 
 
 def test_whose_it_is_and_whether_it_is_a_draft_go_along() -> None:
@@ -101,7 +109,7 @@ def test_whose_it_is_and_whether_it_is_a_draft_go_along() -> None:
 
 def test_the_base_goes_along_where_it_is_known() -> None:
     made = requested(PullPushed(**HEAD, base_sha=OLD, base_ref="main"))
-    assert (made.base_sha, made.base) == (OLD, base_mark("main"))
+    assert (made.base_sha, made.base) == (OLD, hash_base("main"))
     unknown = requested(PullPushed(**HEAD))
     assert (unknown.base_sha, unknown.base) == (None, None)
 
@@ -115,32 +123,32 @@ def test_a_base_of_any_name_is_told_by_a_mark_of_one_length(name: str) -> None:
 
 
 @pytest.mark.parametrize("event", [PullOpened(**HEAD, has_case=True), PullPushed(**HEAD)])
-def test_what_says_that_a_head_came_says_when(event: Wished) -> None:
-    assert requested(event).arrived == Arrival(head_sha=SHA, at=AT)
+def test_what_says_that_a_head_came_says_when(event: JudgeTriggerEvent) -> None:
+    assert requested(event).arrived == FirstSeen(head_sha=SHA, at=AT)
 
 
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        (PullOpened(**HEAD), Named(NO_HEAD)),
-        (PullPushed(**HEAD, before=OLD), Named(OLD)),
-        (PullPushed(**HEAD), Named()),
-        (PullPushed(**HEAD, before=OLD, has_case=True), Named(OLD, has_case=True)),
-        (PullReopened(**HEAD), Named()),
-        (PullEdited(**HEAD, edit=Edit.BASE, left_base_ref="dev"), Named(left=base_mark("dev"))),
-        (PullEdited(**HEAD, edit=Edit.TEXT), Named()),
-        (RerunPressed(**HEAD), Named()),
+        (PullOpened(**HEAD), NamedHead(NO_HEAD)),
+        (PullPushed(**HEAD, before=OLD), NamedHead(OLD)),
+        (PullPushed(**HEAD), NamedHead()),
+        (PullPushed(**HEAD, before=OLD, has_case=True), NamedHead(OLD, has_case=True)),
+        (PullReopened(**HEAD), NamedHead()),
+        (PullEdited(**HEAD, edit=PullRequestEdit.BASE, left_base_ref="dev"), NamedHead(previous_base=hash_base("dev"))),
+        (PullEdited(**HEAD, edit=PullRequestEdit.TEXT), NamedHead()),
+        (RerunRequested(**HEAD), NamedHead()),
     ],
 )
 def test_what_names_a_head_says_as_far_as_it_knows_which_one_and_which_base_was_before(
-    event: Wished, said: Named
+    event: JudgeTriggerEvent, said: NamedHead
 ) -> None:
-    assert named(event) == said
+    assert head_origin(event) == said
 
 
 def test_what_is_about_several_makes_a_request_of_its_own_for_each() -> None:
     known = requested(PullPushed(**HEAD, author=AuthorKind.AGENT, draft=True), DeliveryId("d-0"))
-    made = again(known.model_copy(update={"outages": 2}), Trigger.CRITERIA, DELIVERY, AT)
+    made = rejudge_request(known.model_copy(update={"outages": 2}), Trigger.CRITERIA, DELIVERY, AT)
     assert made == JudgeRequest(
         **HERE,
         head_sha=None,
@@ -154,39 +162,41 @@ def test_what_is_about_several_makes_a_request_of_its_own_for_each() -> None:
 
 def test_a_command_becomes_an_ask_with_all_that_was_said() -> None:
     said: dict[str, Any] = {"reason": "No", "is_bot": True, "misspelt": "overide", "head_sha": SHA, "in_review": True}
-    given = CommandGiven(**COMMAND, command=CommandName.OVERRIDE, **said)
-    [ask] = to_asks(given, DELIVERY, AT)
-    assert ask == Ask(**COMMAND, command=CommandName.OVERRIDE, delivery_id=DELIVERY, asked_at=AT, **said)
+    given = CommandIssued(**COMMAND, command=CommandName.OVERRIDE, **said)
+    [ask] = to_command_requests(given, DELIVERY, AT)
+    assert ask == CommandRequest(**COMMAND, command=CommandName.OVERRIDE, delivery_id=DELIVERY, asked_at=AT, **said)
 
 
 def test_a_review_that_commands_and_decides_does_both_each_by_itself() -> None:
     review: dict[str, Any] = {**HERE, "comment_id": None, "login": "alice", "head_sha": SHA, "in_review": True}
     review["review"] = ReviewRef(id=7, login="alice")
     said: dict[str, Any] = {"command": CommandName.OVERRIDE, "reason": "Seen", "misspelt": "overide"}
-    first, second = to_asks(CommandGiven(**review, **said, decides=CommandName.APPROVED), DELIVERY, AT)
-    assert first == Ask(**review, **said, delivery_id=DELIVERY, asked_at=AT)
-    assert second == Ask(**review, command=CommandName.APPROVED, delivery_id=DeliveryId("d-1-review"), asked_at=AT)
+    first, second = to_command_requests(CommandIssued(**review, **said, decides=CommandName.APPROVED), DELIVERY, AT)
+    assert first == CommandRequest(**review, **said, delivery_id=DELIVERY, asked_at=AT)
+    assert second == CommandRequest(
+        **review, command=CommandName.APPROVED, delivery_id=DeliveryId("d-1-review"), asked_at=AT
+    )
 
 
 @pytest.mark.parametrize(("late", "is_old"), [(timedelta(seconds=30), False), (timedelta(minutes=5), True)])
 def test_what_is_told_late_counts_as_said_when_it_was(late: timedelta, *, is_old: bool) -> None:
-    given = CommandGiven(
+    given = CommandIssued(
         **COMMAND, command=CommandName.OVERRIDE, reason="No", said_at=AT - late, decides=CommandName.APPROVED
     )
-    assert {one.asked_at for one in to_asks(given, DELIVERY, AT)} == {AT - late if is_old else AT}
+    assert {one.asked_at for one in to_command_requests(given, DELIVERY, AT)} == {AT - late if is_old else AT}
 
 
 def test_a_merge_group_goes_on_with_its_delivery() -> None:
     told: dict[str, Any] = {"head_ref": "h", "base_ref": "b", "base_sha": OLD, "ended": GroupEnd.MERGED}
-    event = GroupTold(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, **told)
+    event = MergeGroupChanged(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, **told)
     expected = MergeGroup(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, **told, delivery_id=DELIVERY, at=AT)
-    assert to_group(event, DELIVERY, AT) == expected
+    assert to_merge_group(event, DELIVERY, AT) == expected
 
 
 def test_a_repository_that_is_new_to_us_says_since_when_and_by_which_delivery() -> None:
-    seen = Seen(repository_id=RepositoryId(7), repository="acme/widgets")
-    told = Greeting(**SOMEWHERE, repository="acme/widgets", since=AT, delivery_id=DELIVERY)
-    assert to_greeting(InstallationId(1), seen, DELIVERY, AT) == told
+    seen = VisibleRepository(repository_id=RepositoryId(7), repository="acme/widgets")
+    told = RepositoryAdded(**SOMEWHERE, repository="acme/widgets", since=AT, delivery_id=DELIVERY)
+    assert to_repository_added(InstallationId(1), seen, DELIVERY, AT) == told
 
 
 @pytest.mark.parametrize(
@@ -195,7 +205,7 @@ def test_a_repository_that_is_new_to_us_says_since_when_and_by_which_delivery() 
         (
             PullPushed(**HEAD, by_another=True, before=OLD),
             {
-                "what": Happened.PUSHED_BY_ANOTHER,
+                "what": PullRequestEventKind.PUSHED_BY_ANOTHER,
                 "number": 3,
                 "by_person": True,
                 "head_sha": SHA,
@@ -204,27 +214,27 @@ def test_a_repository_that_is_new_to_us_says_since_when_and_by_which_delivery() 
         ),
         (
             PullReopened(**HEAD, by_person=True),
-            {"what": Happened.REOPENED, "number": 3, "by_person": True, "head_sha": SHA},
+            {"what": PullRequestEventKind.REOPENED, "number": 3, "by_person": True, "head_sha": SHA},
         ),
-        (PullReopened(**HEAD), {"what": Happened.REOPENED, "number": 3, "head_sha": SHA}),
-        (PersonSpoke(**HERE), {"what": Happened.SPOKE, "number": 3, "by_person": True}),
+        (PullReopened(**HEAD), {"what": PullRequestEventKind.REOPENED, "number": 3, "head_sha": SHA}),
+        (PersonCommented(**HERE), {"what": PullRequestEventKind.SPOKE, "number": 3, "by_person": True}),
         (
-            CommandGiven(**COMMAND, command=CommandName.APPROVED),
-            {"what": Happened.SPOKE, "number": 3, "by_person": True},
-        ),
-        (
-            ThumbGiven(**HEAD, is_helpful=True),
-            {"what": Happened.HELPFUL, "number": 3, "by_person": True, "head_sha": SHA},
+            CommandIssued(**COMMAND, command=CommandName.APPROVED),
+            {"what": PullRequestEventKind.SPOKE, "number": 3, "by_person": True},
         ),
         (
-            ThumbGiven(**HERE, head_sha=None, is_helpful=False),
-            {"what": Happened.NOT_HELPFUL, "number": 3, "by_person": True},
+            FeedbackGiven(**HEAD, is_helpful=True),
+            {"what": PullRequestEventKind.HELPFUL, "number": 3, "by_person": True, "head_sha": SHA},
         ),
-        (PullClosed(**HEAD, by_person=False), {"what": Happened.CLOSED, "number": 3, "head_sha": SHA}),
+        (
+            FeedbackGiven(**HERE, head_sha=None, is_helpful=False),
+            {"what": PullRequestEventKind.NOT_HELPFUL, "number": 3, "by_person": True},
+        ),
+        (PullClosed(**HEAD, by_person=False), {"what": PullRequestEventKind.CLOSED, "number": 3, "head_sha": SHA}),
         (
             PullClosed(**HEAD, by_person=True, merge_sha=OLD, mends=True, reverts=(2,)),
             {
-                "what": Happened.MERGED,
+                "what": PullRequestEventKind.MERGED,
                 "number": 3,
                 "by_person": True,
                 "head_sha": SHA,
@@ -233,15 +243,18 @@ def test_a_repository_that_is_new_to_us_says_since_when_and_by_which_delivery() 
                 "reverts": (2,),
             },
         ),
-        (CiMoved(**SOMEWHERE, head_sha=SHA, has_failed=True), {"what": Happened.CI_FAILED, "head_sha": SHA}),
         (
-            BranchMoved(**SOMEWHERE, branch="main", reverted=(SHA,)),
-            {"what": Happened.REVERTED, "reverted_shas": (SHA,)},
+            CiChanged(**SOMEWHERE, head_sha=SHA, has_failed=True),
+            {"what": PullRequestEventKind.CI_FAILED, "head_sha": SHA},
+        ),
+        (
+            BranchPushed(**SOMEWHERE, branch="main", reverted_commits=(SHA,)),
+            {"what": PullRequestEventKind.REVERTED, "reverted_shas": (SHA,)},
         ),
     ],
 )
 def test_what_may_be_an_outcome_is_noted_with_numbers_alone(event: Event, noted: Any) -> None:
-    happening = to_happening(event, DELIVERY, AT)
+    happening = to_outcome_event(event, DELIVERY, AT)
     assert happening is not None
     assert happening.model_dump(exclude_defaults=True) == {**SOMEWHERE, "delivery_id": DELIVERY, "at": AT, **noted}
 
@@ -252,14 +265,14 @@ def test_what_may_be_an_outcome_is_noted_with_numbers_alone(event: Event, noted:
         PullOpened(**HEAD),
         PullPushed(**HEAD),
         PullReady(**HEAD),
-        PullEdited(**HEAD, edit=Edit.BASE),
-        RerunPressed(**HEAD),
-        CommandGiven(**COMMAND, command=CommandName.REJUDGE),
-        CiMoved(**SOMEWHERE, head_sha=SHA),
-        BranchMoved(**SOMEWHERE, branch="main", has_new_config=True, has_new_rules=True),
-        HeadRerun(**SOMEWHERE, head_sha=SHA),
+        PullEdited(**HEAD, edit=PullRequestEdit.BASE),
+        RerunRequested(**HEAD),
+        CommandIssued(**COMMAND, command=CommandName.REJUDGE),
+        CiChanged(**SOMEWHERE, head_sha=SHA),
+        BranchPushed(**SOMEWHERE, branch="main", has_new_config=True, has_new_rules=True),
+        HeadRerunRequested(**SOMEWHERE, head_sha=SHA),
         IssueChanged(**SOMEWHERE, repository="acme/widgets", number=9),
     ],
 )
 def test_what_is_only_to_be_judged_is_not_noted(event: Event) -> None:
-    assert to_happening(event, DELIVERY, AT) is None
+    assert to_outcome_event(event, DELIVERY, AT) is None

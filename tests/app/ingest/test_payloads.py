@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.ingest.payloads import Envelope, Malformed, PullRequestPayload, kind, read
+from app.ingest.payloads import Envelope, MalformedPayload, PullRequestPayload, json_type_name, parse_payload
 
 SHA = "1" * 40
 
@@ -22,13 +22,13 @@ def payload(**changes: Any) -> dict[str, Any]:
 
 def complaint(body: Any) -> str:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    with pytest.raises(Malformed) as raised:
-        read(PullRequestPayload, raw)
+    with pytest.raises(MalformedPayload) as raised:
+        parse_payload(PullRequestPayload, raw)
     return str(raised.value)
 
 
 def test_fields_that_we_do_not_know_are_left_unread() -> None:
-    read_back = read(PullRequestPayload, json.dumps(payload()).encode())
+    read_back = parse_payload(PullRequestPayload, json.dumps(payload()).encode())
     assert read_back.pull_request.model_dump(exclude_defaults=True) == {"number": 3, "head": {"sha": SHA, "ref": "x"}}
 
 
@@ -85,8 +85,8 @@ def test_a_body_nested_without_end_is_refused() -> None:
 def test_a_complaint_never_repeats_what_the_body_said() -> None:
     raw = b'{"action": ["secret"], "secret'
     for body in (raw, b'{"action": ["secret"]}', b'{"action": {"secret": 1}}'):
-        with pytest.raises(Malformed) as raised:
-            read(Envelope, body)
+        with pytest.raises(MalformedPayload) as raised:
+            parse_payload(Envelope, body)
         assert "secret" not in str(raised.value)
         assert raised.value.__cause__ is None
 
@@ -104,4 +104,4 @@ def test_a_complaint_never_repeats_what_the_body_said() -> None:
     ],
 )
 def test_kinds_are_named_as_json_names_them(value: object, name: str) -> None:
-    assert kind(value) == name
+    assert json_type_name(value) == name

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from app.ingest.event_types import (
-    Edit,
-    HeadFact,
+    HeadEvent,
     Ignored,
     PullClosed,
     PullDrafted,
@@ -15,7 +14,8 @@ from app.ingest.event_types import (
     PullPushed,
     PullReady,
     PullReopened,
-    ReviewAsked,
+    PullRequestEdit,
+    ReviewRequested,
 )
 from tests.app.ingest.deliveries import ALICE, BOT, HERE, OLD, SHA, pull_request
 from worker.domain.request.judge_request import AuthorKind
@@ -32,12 +32,12 @@ OTHER_CASE = CASE.replace("503", "503 and 504")
         ("reopened", PullReopened),
         ("ready_for_review", PullReady),
         ("converted_to_draft", PullDrafted),
-        ("review_requested", ReviewAsked),
+        ("review_requested", ReviewRequested),
     ],
 )
 @pytest.mark.parametrize("draft", [False, True])
 def test_what_happened_is_an_event_with_head_author_and_draft(
-    action: str, event: type[HeadFact], *, draft: bool
+    action: str, event: type[HeadEvent], *, draft: bool
 ) -> None:
     found = pull_request(action, draft=draft, user=BOT)
     assert found == event(**HERE, head_sha=SHA, author=AuthorKind.BOT, draft=draft)
@@ -139,7 +139,7 @@ def test_who_reopens_a_pull_request_is_a_person_or_not() -> None:
     assert [isinstance(one, PullReopened) and one.by_person for one in events] == [True, False]
 
 
-def edited(changes: dict[str, Any], **pull: Any) -> Edit | Ignored | None:
+def edited(changes: dict[str, Any], **pull: Any) -> PullRequestEdit | Ignored | None:
     found = pull_request("edited", {"changes": changes}, **pull)
     return found.edit if isinstance(found, PullEdited) else found if isinstance(found, Ignored) else None
 
@@ -151,35 +151,35 @@ def edited(changes: dict[str, Any], **pull: Any) -> Edit | Ignored | None:
 def test_another_base_says_which_one_was_left(base: dict[str, Any], left: str | None) -> None:
     found = pull_request("edited", {"changes": {"base": base}})
     assert isinstance(found, PullEdited)
-    assert (found.edit, found.left_base_ref) == (Edit.BASE, left)
+    assert (found.edit, found.left_base_ref) == (PullRequestEdit.BASE, left)
 
 
 @pytest.mark.parametrize(
     ("changes", "body", "edit"),
     [
-        ({"base": {"ref": {"from": "main"}, "sha": {"from": OLD}}}, "", Edit.BASE),
-        ({"body": {"from": "Retries."}}, CASE, Edit.CASE),
-        ({"body": {"from": CASE}}, OTHER_CASE, Edit.CASE),
-        ({"body": {"from": CASE}}, None, Edit.TEXT),
-        ({"body": {"from": CASE}}, "Retries.", Edit.TEXT),
-        ({"body": {"from": CASE}}, "Closes #7", Edit.LINKS),
-        ({"body": {"from": f"Closes #7\n\n{CASE}"}}, "Closes #7", Edit.TEXT),
-        ({"body": {"from": "Closes #7"}}, "Closes #8", Edit.LINKS),
-        ({"body": {"from": None}}, "Closes https://github.com/acme/widgets/issues/8", Edit.LINKS),
-        ({"body": {"from": "Closes #7"}}, "It closes #7", Edit.TEXT),
-        ({"body": {"from": "Closes #7, #8"}}, "Closes #7. Fixes #9", Edit.LINKS),
-        ({"body": {"from": CASE}}, f"Hello.\n\n{CASE}", Edit.TEXT),
-        ({"body": {"from": "Retries."}}, "Retries on 504.", Edit.TEXT),
+        ({"base": {"ref": {"from": "main"}, "sha": {"from": OLD}}}, "", PullRequestEdit.BASE),
+        ({"body": {"from": "Retries."}}, CASE, PullRequestEdit.CASE),
+        ({"body": {"from": CASE}}, OTHER_CASE, PullRequestEdit.CASE),
+        ({"body": {"from": CASE}}, None, PullRequestEdit.TEXT),
+        ({"body": {"from": CASE}}, "Retries.", PullRequestEdit.TEXT),
+        ({"body": {"from": CASE}}, "Closes #7", PullRequestEdit.LINKS),
+        ({"body": {"from": f"Closes #7\n\n{CASE}"}}, "Closes #7", PullRequestEdit.TEXT),
+        ({"body": {"from": "Closes #7"}}, "Closes #8", PullRequestEdit.LINKS),
+        ({"body": {"from": None}}, "Closes https://github.com/acme/widgets/issues/8", PullRequestEdit.LINKS),
+        ({"body": {"from": "Closes #7"}}, "It closes #7", PullRequestEdit.TEXT),
+        ({"body": {"from": "Closes #7, #8"}}, "Closes #7. Fixes #9", PullRequestEdit.LINKS),
+        ({"body": {"from": CASE}}, f"Hello.\n\n{CASE}", PullRequestEdit.TEXT),
+        ({"body": {"from": "Retries."}}, "Retries on 504.", PullRequestEdit.TEXT),
         ({"body": {"from": "Retries."}}, "Retries.\n<!-- on 504? -->\n", Ignored("nothing_judged_by")),
-        ({"title": {"from": "Retry"}}, "", Edit.TEXT),
-        ({"title": {"from": "Retry"}}, "Closes #7", Edit.TEXT),
+        ({"title": {"from": "Retry"}}, "", PullRequestEdit.TEXT),
+        ({"title": {"from": "Retry"}}, "Closes #7", PullRequestEdit.TEXT),
         ({"body": {"from": "Closes #7"}}, "Closes #7<!-- at last -->", Ignored("nothing_judged_by")),
         ({"title": {"from": ""}, "body": {"from": None}}, None, Ignored("nothing_judged_by")),
         ({}, "", Ignored("nothing_judged_by")),
     ],
 )
 def test_of_an_edit_base_case_issues_to_close_and_without_these_its_own_words_matter(
-    changes: dict[str, Any], body: str | None, edit: Edit | Ignored
+    changes: dict[str, Any], body: str | None, edit: PullRequestEdit | Ignored
 ) -> None:
     assert edited(changes, body=body) == edit
 
@@ -187,8 +187,8 @@ def test_of_an_edit_base_case_issues_to_close_and_without_these_its_own_words_ma
 def test_an_issue_is_named_by_its_url_on_this_github_alone() -> None:
     changes, url = {"body": {"from": ""}}, "https://ghe.acme.test/acme/widgets"
     body = f"Closes {url}/issues/8"
-    assert edited(changes, body=body, html_url=f"{url}/pull/3") is Edit.LINKS
-    assert edited(changes, body=body) is Edit.TEXT
+    assert edited(changes, body=body, html_url=f"{url}/pull/3") is PullRequestEdit.LINKS
+    assert edited(changes, body=body) is PullRequestEdit.TEXT
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_which_issues_may_say_what_is_asked_for_instead_of_its_text_goes_along(
     found = pull_request("edited", {"changes": {"body": {"from": before}}}, body=body)
     assert isinstance(found, PullEdited)
     assert found.closes == (() if closes is None else closes)
-    assert found.edit is (Edit.LINKS if closes is None else Edit.TEXT)
+    assert found.edit is (PullRequestEdit.LINKS if closes is None else PullRequestEdit.TEXT)
 
 
 SUMMARY: dict[str, Any] = {"changes": {"body": {"from": "Retries."}}}
@@ -223,12 +223,14 @@ OTHER_BOT = {"login": "summaries[bot]", "type": "Bot"}
         (OTHER_BOT, ALICE, Ignored("nothing_judged_by")),
         (OTHER_BOT, BOT, Ignored("nothing_judged_by")),
         (OTHER_BOT, None, Ignored("nothing_judged_by")),
-        (BOT, BOT, Edit.TEXT),
-        (ALICE, BOT, Edit.TEXT),
-        (None, BOT, Edit.TEXT),
+        (BOT, BOT, PullRequestEdit.TEXT),
+        (ALICE, BOT, PullRequestEdit.TEXT),
+        (None, BOT, PullRequestEdit.TEXT),
     ],
 )
-def test_a_bot_that_edits_anothers_description_asks_for_nothing(sender: Any, opener: Any, edit: Edit | Ignored) -> None:
+def test_a_bot_that_edits_anothers_description_asks_for_nothing(
+    sender: Any, opener: Any, edit: PullRequestEdit | Ignored
+) -> None:
     found = pull_request("edited", {**SUMMARY, "sender": sender}, body="Retries on 504.", user=opener)
     assert (found.edit if isinstance(found, PullEdited) else found) == edit
 
@@ -237,7 +239,7 @@ def test_a_bot_that_takes_a_case_away_does_so_for_everybody() -> None:
     about: dict[str, Any] = {"changes": {"body": {"from": CASE}}, "sender": OTHER_BOT}
     found = pull_request("edited", about, body="Retries.", user=ALICE)
     assert isinstance(found, PullEdited)
-    assert found.edit is Edit.TEXT
+    assert found.edit is PullRequestEdit.TEXT
 
 
 @pytest.mark.parametrize("action", ["edited", "review_requested", "converted_to_draft"])

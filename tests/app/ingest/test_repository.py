@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from app.ingest.event_types import AppMoved, BranchMoved, Event, GroupTold, Ignored, IssueChanged, Seen
+from app.ingest.event_types import (
+    BranchPushed,
+    Event,
+    Ignored,
+    InstallationChanged,
+    IssueChanged,
+    MergeGroupChanged,
+    VisibleRepository,
+)
 from tests.app.ingest.deliveries import ABOUT, OLD, SHA, SOMEWHERE, push, seen
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import InstallationId, RepositoryId
@@ -53,24 +61,26 @@ def test_what_nothing_is_judged_by_is_ignored(given: Event | Ignored, reason: st
 
 
 def test_a_push_to_the_default_branch_that_takes_commits_back_names_each_once() -> None:
-    assert push({"message": "Docs"}, REVERTING, REVERTING) == BranchMoved(**SOMEWHERE, branch="main", reverted=(OLD,))
+    assert push({"message": "Docs"}, REVERTING, REVERTING) == BranchPushed(
+        **SOMEWHERE, branch="main", reverted_commits=(OLD,)
+    )
 
 
 @pytest.mark.parametrize("how", ["added", "modified", "removed"])
 def test_a_push_that_touches_the_configuration_says_so_on_any_branch(how: str) -> None:
     given = push({"message": "Rules", how: [CONFIG]}, ref="refs/heads/release/2")
-    assert given == BranchMoved(**SOMEWHERE, branch="release/2", has_new_config=True, has_new_rules=True)
+    assert given == BranchPushed(**SOMEWHERE, branch="release/2", has_new_config=True, has_new_rules=True)
 
 
 @pytest.mark.parametrize("path", ["AGENTS.md", "docs/CLAUDE.md", ".cursor/rules/tests.mdc"])
 def test_a_push_that_touches_another_file_that_is_judged_by_says_so(path: str) -> None:
     given = push({"message": "Retry", "modified": ["upload.py"]}, {"message": "Rules", "modified": [path]})
-    assert given == BranchMoved(**SOMEWHERE, branch="main", has_new_rules=True)
+    assert given == BranchPushed(**SOMEWHERE, branch="main", has_new_rules=True)
 
 
 def test_a_forced_push_says_that_the_branch_is_another_one() -> None:
     given = push({"message": "Retry"}, ref="refs/heads/below", forced=True)
-    assert given == BranchMoved(**SOMEWHERE, branch="below", is_rewritten=True)
+    assert given == BranchPushed(**SOMEWHERE, branch="below", is_rewritten=True)
 
 
 @pytest.mark.parametrize("how", ["created", "deleted"])
@@ -78,9 +88,9 @@ def test_a_branch_that_comes_or_goes_is_not_rewritten(how: str) -> None:
     assert push(ref="refs/heads/below", forced=True, **{how: True}) == Ignored("nothing_judged_by")
 
 
-def told(ended: GroupEnd | None) -> GroupTold:
+def told(ended: GroupEnd | None) -> MergeGroupChanged:
     refs: dict[str, Any] = {"head_ref": QUEUE, "base_ref": "refs/heads/main"}
-    return GroupTold(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, base_sha=OLD, **refs, ended=ended)
+    return MergeGroupChanged(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, base_sha=OLD, **refs, ended=ended)
 
 
 def test_a_merge_group_is_handed_on_as_it_is_named() -> None:
@@ -101,7 +111,7 @@ def test_a_group_that_is_gone_is_waited_for_by_nobody_whatever_the_reason(reason
 
 
 ONE = {"id": 7, "full_name": "acme/widgets"}
-SEEN = Seen(repository_id=RepositoryId(7), repository="acme/widgets")
+SEEN = VisibleRepository(repository_id=RepositoryId(7), repository="acme/widgets")
 
 
 @pytest.mark.parametrize(
@@ -113,21 +123,25 @@ SEEN = Seen(repository_id=RepositoryId(7), repository="acme/widgets")
 )
 def test_the_app_learns_which_repositories_it_may_see(event_name: str, payload: dict[str, Any]) -> None:
     given = seen(event_name, {"installation": {"id": 1}, **payload})
-    assert given == AppMoved(installation_id=InstallationId(1), is_there=True, new=(SEEN,))
+    assert given == InstallationChanged(
+        installation_id=InstallationId(1), is_installed=True, added_repositories=(SEEN,)
+    )
 
 
 def test_the_app_learns_which_repositories_it_sees_no_more() -> None:
     given = seen(
         "installation_repositories", {"installation": {"id": 1}, "action": "removed", "repositories_removed": [ONE]}
     )
-    assert given == AppMoved(installation_id=InstallationId(1), is_there=True, gone=(SEEN.repository_id,))
+    assert given == InstallationChanged(
+        installation_id=InstallationId(1), is_installed=True, removed_repositories=(SEEN.repository_id,)
+    )
 
 
 def test_the_app_was_taken_out() -> None:
     given = seen("installation", {"installation": {"id": 1}, "action": "deleted"})
-    assert given == AppMoved(installation_id=InstallationId(1), is_there=False)
+    assert given == InstallationChanged(installation_id=InstallationId(1), is_installed=False)
 
 
 def test_permissions_that_were_given_are_told() -> None:
     given = seen("installation", {"installation": {"id": 1}, "action": "new_permissions_accepted"})
-    assert given == AppMoved(installation_id=InstallationId(1), is_there=True, may_more=True)
+    assert given == InstallationChanged(installation_id=InstallationId(1), is_installed=True, has_new_permissions=True)

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ingest.slash_commands import LONGEST, LONGEST_WORD, MAYBE, Command, CommandError, command_lines, parse_command
+from app.ingest.slash_commands import (
+    MAX_COMMENT_LENGTH,
+    MAX_WORD_LENGTH,
+    SLASH_LINE,
+    CommandError,
+    ParsedCommand,
+    command_lines,
+    parse_command,
+)
 from worker.domain.request.judge_request import LONGEST_REASON, CommandName
 
 
@@ -32,53 +40,55 @@ from worker.domain.request.judge_request import LONGEST_REASON, CommandName
 )
 def test_a_command_at_the_start_of_a_line_of_text_is_seen(comment: str) -> None:
     said = parse_command(comment)
-    assert isinstance(said, Command)
+    assert isinstance(said, ParsedCommand)
     assert said.name is CommandName.REJUDGE
 
 
 @pytest.mark.parametrize(
     ("line", "command"),
     [
-        ("/rejudge force", Command(CommandName.FORCE)),
-        ("/rejudge --force", Command(CommandName.FORCE)),
-        ("/Rejudge FORCE, the model was wrong", Command(CommandName.FORCE, "the model was wrong")),
-        ("/rejudge forced", Command(CommandName.REJUDGE, "forced")),
-        ("/rejudge for the last commit", Command(CommandName.REJUDGE, "for the last commit")),
-        ("/contest the cap is in `limits.py`", Command(CommandName.CONTEST, "the cap is in limits.py")),
-        ("/contest: wrong file", Command(CommandName.CONTEST, "wrong file")),
-        ("/contest", Command(CommandName.CONTEST)),
-        ("/override a hotfix", Command(CommandName.OVERRIDE, "a hotfix")),
-        ("/assay", Command(CommandName.HELP)),
-        ("/assay help", Command(CommandName.HELP)),
-        ("/assay help!", Command(CommandName.HELP)),
-        ("/Assay Pause for 2h a release", Command(CommandName.PAUSE, "for 2h a release")),
-        ("/assay resume", Command(CommandName.RESUME)),
-        ("/assay rejudge", Command(CommandName.REJUDGE)),
-        ("/assay rejudge force", Command(CommandName.FORCE)),
-        ("/assay contest it is met", Command(CommandName.CONTEST, "it is met")),
-        ("/assay override a hotfix", Command(CommandName.OVERRIDE, "a hotfix")),
+        ("/rejudge force", ParsedCommand(CommandName.FORCE)),
+        ("/rejudge --force", ParsedCommand(CommandName.FORCE)),
+        ("/Rejudge FORCE, the model was wrong", ParsedCommand(CommandName.FORCE, "the model was wrong")),
+        ("/rejudge forced", ParsedCommand(CommandName.REJUDGE, "forced")),
+        ("/rejudge for the last commit", ParsedCommand(CommandName.REJUDGE, "for the last commit")),
+        ("/contest the cap is in `limits.py`", ParsedCommand(CommandName.CONTEST, "the cap is in limits.py")),
+        ("/contest: wrong file", ParsedCommand(CommandName.CONTEST, "wrong file")),
+        ("/contest", ParsedCommand(CommandName.CONTEST)),
+        ("/override a hotfix", ParsedCommand(CommandName.OVERRIDE, "a hotfix")),
+        ("/assay", ParsedCommand(CommandName.HELP)),
+        ("/assay help", ParsedCommand(CommandName.HELP)),
+        ("/assay help!", ParsedCommand(CommandName.HELP)),
+        ("/Assay Pause for 2h a release", ParsedCommand(CommandName.PAUSE, "for 2h a release")),
+        ("/assay resume", ParsedCommand(CommandName.RESUME)),
+        ("/assay rejudge", ParsedCommand(CommandName.REJUDGE)),
+        ("/assay rejudge force", ParsedCommand(CommandName.FORCE)),
+        ("/assay contest it is met", ParsedCommand(CommandName.CONTEST, "it is met")),
+        ("/assay override a hotfix", ParsedCommand(CommandName.OVERRIDE, "a hotfix")),
     ],
 )
-def test_every_command_has_its_words_and_the_rest_is_its_reason(line: str, command: Command) -> None:
+def test_every_command_has_its_words_and_the_rest_is_its_reason(line: str, command: ParsedCommand) -> None:
     assert parse_command(line) == command
 
 
 def test_a_reason_goes_on_to_the_end_of_its_paragraph_and_no_further() -> None:
     said = "Hello\n/contest the first\n  and **the** second line\n\nand another paragraph"
-    assert parse_command(said) == Command(CommandName.CONTEST, "the first\nand the second line")
+    assert parse_command(said) == ParsedCommand(CommandName.CONTEST, "the first\nand the second line")
 
 
 def test_a_reason_ends_where_the_next_command_begins() -> None:
-    assert parse_command("/contest wrong\n/overide it\n/rejudge") == Command(CommandName.CONTEST, "wrong\n/overide it")
+    assert parse_command("/contest wrong\n/overide it\n/rejudge") == ParsedCommand(
+        CommandName.CONTEST, "wrong\n/overide it"
+    )
 
 
 def test_a_reason_may_begin_on_the_line_below() -> None:
-    assert parse_command("/override\na hotfix") == Command(CommandName.OVERRIDE, "a hotfix")
+    assert parse_command("/override\na hotfix") == ParsedCommand(CommandName.OVERRIDE, "a hotfix")
 
 
 def test_a_reason_is_cut_at_a_thousand_characters() -> None:
     said = parse_command(f"/contest {'é' * 2_000}")
-    assert said == Command(CommandName.CONTEST, "é" * LONGEST_REASON)
+    assert said == ParsedCommand(CommandName.CONTEST, "é" * LONGEST_REASON)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +144,7 @@ def test_a_reason_is_cut_at_a_thousand_characters() -> None:
         "/cc @bob",
         "/assay-lab start",
         "/override-quota",
-        "x" * LONGEST + "\n\n/rejudge",
+        "x" * MAX_COMMENT_LENGTH + "\n\n/rejudge",
     ],
 )
 def test_what_a_reader_does_not_see_as_a_command_is_none(comment: str) -> None:
@@ -156,7 +166,7 @@ def test_a_misspelt_command_is_answered_with_the_nearest_one(misspelt: str) -> N
         ("/assay paus", "assay paus", CommandName.PAUSE),
         ("/assay rejuge", "assay rejuge", CommandName.REJUDGE),
         ("/assay frobnicate", "assay frobnicate", CommandName.HELP),
-        ("/assay " + "x" * 99, "assay " + "x" * LONGEST_WORD, CommandName.HELP),
+        ("/assay " + "x" * 99, "assay " + "x" * MAX_WORD_LENGTH, CommandName.HELP),
         ("/assay-rejudge now", "assay-rejudge", CommandName.REJUDGE),
         ("/assay-paus", "assay-paus", CommandName.PAUSE),
         ("/assay unpause", "assay unpause", CommandName.RESUME),
@@ -198,10 +208,10 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES | st.text(max_size=5), max_size=30).map("".join))
 def test_no_text_makes_it_raise_and_the_quick_look_misses_no_command(comment: str) -> None:
     said = parse_command(comment)
-    assert not isinstance(said, Command) or len(said.reason) <= LONGEST_REASON
-    assert not isinstance(said, CommandError) or said.found.strip()
+    assert not isinstance(said, ParsedCommand) or len(said.reason) <= LONGEST_REASON
+    assert not isinstance(said, CommandError) or said.typed.strip()
     lines = list(command_lines(comment.replace("\r\n", "\n").replace("\r", "\n")))
-    assert not any(line[1:2].isascii() and line[1:2].isalpha() for line in lines) or MAYBE.search(
+    assert not any(line[1:2].isascii() and line[1:2].isalpha() for line in lines) or SLASH_LINE.search(
         comment.replace("\r", "\n")
     )
 
@@ -214,10 +224,10 @@ def test_a_fence_hides_all_it_holds(inside: str) -> None:
 @given(st.text(alphabet=st.characters(exclude_characters="\r\n"), max_size=50))
 def test_a_paragraph_of_its_own_is_seen_after_any_plain_paragraph(words: str) -> None:
     plain = "".join(letter for letter in words if letter.isalnum()) or "x"
-    assert parse_command(f"Note {plain}\n\n/contest {plain}") == Command(CommandName.CONTEST, plain)
+    assert parse_command(f"Note {plain}\n\n/contest {plain}") == ParsedCommand(CommandName.CONTEST, plain)
 
 
 def test_a_comment_of_ever_so_many_quotations_is_read_as_if_they_were_blank_lines() -> None:
     """A parser would look through all that follows for each of them: four seconds for one comment."""
-    for lines, expected in ((30, None), (3_000, Command(CommandName.REJUDGE))):
+    for lines, expected in ((30, None), (3_000, ParsedCommand(CommandName.REJUDGE))):
         assert parse_command("> " * 100 + "a\n" + "b\n" * lines + "/rejudge\n") == expected

@@ -14,7 +14,7 @@ from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.tokens import Tokens
+from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.outcomes import OutcomeKind
 
@@ -24,11 +24,11 @@ OTHER = InstallationId(200)
 
 def told(store: Store, installation: InstallationId = HERE) -> None:
     for at_ms, kind, raw in (completed("e1"), outcome(OutcomeKind.MERGED, "e1")):
-        store.wire.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
+        store.client.call("XADD", keys.events(installation).name, f"{at_ms}-*", "k", kind, "j", raw)
 
 
 def token(store: Store, *installations: InstallationId) -> str:
-    made = Tokens(store.wire).create("test", installations, datetime(2026, 11, 20, tzinfo=UTC))
+    made = RedisTokens(store.client).create("test", installations, datetime(2026, 11, 20, tzinfo=UTC))
     assert made is not None
     return made
 
@@ -59,7 +59,7 @@ def test_several_installations_are_counted_together_and_none_for_a_token_of_none
     for scope in ((), (HERE,), (HERE, OTHER)):
         found = get(door, "/api/analytics/quality", AROUND, token(store, *scope)).json()
         counts.append(sum(row["verdict_count"] for row in found["data"]))
-        Tokens(store.wire).revoke("test")
+        RedisTokens(store.client).revoke("test")
     assert counts == [0, 1, 2]
 
 
@@ -72,7 +72,7 @@ def test_without_a_token_that_is_known_nothing_is_answered(door: ServedDoor, sto
     assert good not in wrong.text
     basic = door.http.get("/api/pulls/acme/widgets/1", headers={"Authorization": "Basic abc"})
     assert (basic.status_code, "another scheme" in basic.json()["error"]) == (401, True)
-    Tokens(store.wire).revoke("test")
+    RedisTokens(store.client).revoke("test")
     assert get(door, "/api/analytics/quality", token=good).status_code == 401
 
 
@@ -105,14 +105,14 @@ def test_a_pull_requests_verdicts_are_shown_to_who_may_see_them_without_secrets(
     made = entry("0190aaaa-bbbb-7ccc-8ddd-eeeeffff0000", judging(store).lease.fence)
     quoting = made.verdict.model_copy(update={"concern": f"{secret} stands in the code"})
     store.ledger.append(pull(), made.model_copy(update={"verdict": quoting}))
-    store.wire.call("XADD", keys.events(HERE).name, "*", *_fields(outcome(OutcomeKind.RETRY, made.eval_id, number=1)))
+    store.client.call("XADD", keys.events(HERE).name, "*", *_fields(outcome(OutcomeKind.RETRY, made.eval_id, number=1)))
     found = get(door, "/api/pulls/Acme/Widgets/1", None, token(store, HERE))
     assert found.status_code == 200
     [shown] = found.json()["evaluations"]
     assert (shown["eval_id"], shown["decision"], shown["verdict_version"]) == (made.eval_id, "reject", 1)
     assert secret not in found.text
     assert [one["outcome"] for one in found.json()["outcomes"]] == ["retry"]
-    Tokens(store.wire).revoke("test")
+    RedisTokens(store.client).revoke("test")
     assert get(door, "/api/pulls/acme/widgets/1", None, token(store, OTHER)).status_code == 404
 
 
@@ -123,7 +123,7 @@ def _fields(one: tuple[int, bytes, bytes]) -> list[Any]:
 def test_what_is_broken_in_a_stream_is_reported_and_not_fatal(door: ServedDoor, store: Store) -> None:
     told(store)
     for raw in ("{", json.dumps({"v": 9}), json.dumps({"v": 1})):
-        store.wire.call("XADD", keys.events(HERE).name, f"{completed()[0]}-*", "k", "eval.completed", "j", raw)
+        store.client.call("XADD", keys.events(HERE).name, f"{completed()[0]}-*", "k", "eval.completed", "j", raw)
     found = get(door, "/api/analytics/quality", AROUND, token(store, HERE)).json()
     assert found["skipped"] == {"broken": 1, "unreadable": 2}
     assert found["data"][0]["verdict_count"] == 1
@@ -138,7 +138,7 @@ def test_a_laptops_pull_request_has_a_long_number(door: ServedDoor, store: Store
 def test_one_question_counts_no_more_for_many_installations_than_for_one(
     door: ServedDoor, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.web.api.AT_MOST", 3)
+    monkeypatch.setattr("app.web.api.MOST_ENTRIES", 3)
     told(store)
     told(store, OTHER)
     made = token(store, HERE, OTHER)

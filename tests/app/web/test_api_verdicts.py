@@ -12,17 +12,19 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.publishing.test_review_requests import recorded
 from tests.worker.publishing.texts.samples import accepted, rejected
-from worker.adapters.redis.intake import shut
-from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.intake import close_pull_request
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.tokens import Tokens
+from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 
 
 def ask(door: ServedDoor, store: Store, sha: str = HEAD, wait: str = "0", of: int = 100) -> httpx.Response:
-    made = Tokens(store.wire).create(f"for-{of}-{sha}-{wait}", [InstallationId(of)], datetime(2026, 11, 20, tzinfo=UTC))
+    made = RedisTokens(store.client).create(
+        f"for-{of}-{sha}-{wait}", [InstallationId(of)], datetime(2026, 11, 20, tzinfo=UTC)
+    )
     assert made is not None
     headers = {"Authorization": f"Bearer {made}"}
     return door.http.get(f"/api/verdicts/acme/widgets/{sha}", params={"wait": wait}, headers=headers, timeout=30)
@@ -42,7 +44,7 @@ def test_pain_06_an_agent_that_waits_on_its_commit_never_gets_another_ones_verdi
     found = ask(door, store).json()
     assert (found["state"], found["number"], found["verdict"]["eval_id"]) == ("done", 1, "verdict-of-a")
 
-    store.pulls.want(wish(head_sha=NEWER))
+    store.pulls.request_judging(wish(head_sha=NEWER))
     waiting = ask(door, store, NEWER).json()
     assert (waiting["state"], waiting["verdict"]) == ("pending", None)
     late = ask(door, store, wait="0.1").json()
@@ -65,8 +67,8 @@ def test_who_waits_is_answered_when_the_verdict_is_there(door: ServedDoor, store
 
 def decided(store: Store, ref: PullRef, entry_of: Callable[[int], LedgerEntry]) -> None:
     """Somebody judges what is due of this pull request."""
-    job = store.pulls.next_due(f"call-{ref.installation_id}-{ref.number}", Limits(1, 10))
-    taken = job and store.pulls.take(ref, job.fence)
+    job = store.pulls.next_due(f"call-{ref.installation_id}-{ref.number}", DispatchLimits(1, 10))
+    taken = job and store.pulls.take_lease(ref, job.fence)
     assert taken is not None
     store.ledger.append(ref, entry_of(taken.lease.fence))
     store.pulls.finish(taken.lease, Finish.JUDGED)
@@ -83,18 +85,18 @@ def red(fence: int) -> LedgerEntry:
 def test_an_accept_is_not_told_while_another_open_pull_request_of_the_commit_is_judged_or_rejected(
     door: ServedDoor, store: Store
 ) -> None:
-    store.pulls.want(wish(number=2))
+    store.pulls.request_judging(wish(number=2))
     decided(store, pull(2), green)
     assert ask(door, store).json()["verdict"]["decision"] == "accept"
 
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     found = ask(door, store, wait="0.01").json()
     assert (found["state"], found["number"], found["verdict"]) == ("pending", 1, None)
     decided(store, pull(), red)
     found = ask(door, store, wait="0.02").json()
     assert (found["state"], found["number"], found["verdict"]["decision"]) == ("done", 1, "reject")
 
-    shut(store.wire, pull(), timedelta(days=1))
+    close_pull_request(store.client, pull(), timedelta(days=1))
     found = ask(door, store, wait="0.03").json()
     assert (found["number"], found["verdict"]["decision"], found["other_pull_requests"]) == (2, "accept", [1])
 
@@ -102,12 +104,12 @@ def test_an_accept_is_not_told_while_another_open_pull_request_of_the_commit_is_
 def test_what_an_installation_that_is_gone_said_of_a_commit_gives_way_to_the_one_that_came_after(
     door: ServedDoor, store: Store
 ) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     decided(store, pull(), red)
-    store.pulls.want(wish(installation=200))
+    store.pulls.request_judging(wish(installation=200))
     decided(store, pull(installation=200), green)
     both = [InstallationId(100), InstallationId(200)]
-    made = Tokens(store.wire).create("both", both, datetime(2026, 11, 20, tzinfo=UTC))
+    made = RedisTokens(store.client).create("both", both, datetime(2026, 11, 20, tzinfo=UTC))
     found = door.http.get(f"/api/verdicts/acme/widgets/{HEAD}", headers={"Authorization": f"Bearer {made}"}).json()
     assert (found["verdict"]["decision"], found["other_pull_requests"]) == ("accept", [])
 
@@ -119,7 +121,7 @@ def test_a_commit_that_is_not_known_is_waited_for_and_then_said(door: ServedDoor
 
 
 def test_a_draft_has_no_verdict_coming(door: ServedDoor, store: Store) -> None:
-    store.pulls.want(wish(trigger=Trigger.OPENED, draft=True))
+    store.pulls.request_judging(wish(trigger=Trigger.OPENED, draft=True))
     found = ask(door, store, wait="20").json()
     assert (found["state"], found["number"], "draft" in found["why"]) == ("none", 1, True)
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.ingest.events import TABLE, translate
-from app.ingest.payloads import Delivery, Envelope, Malformed, read
+from app.ingest.events import DELIVERY_RULES, translate
+from app.ingest.payloads import Delivery, Envelope, MalformedPayload, parse_payload
 from tests.app.web.served import OUR_APP, ServedDoor
 from tests.world.examples import Example, examples
 from worker.domain.check.check_run import HELPFUL, external_id
@@ -65,7 +65,7 @@ def row_of(example: Example) -> tuple[str, str]:
     return (example.name, example.payload.get("action") or "")
 
 
-HEARD = {name for name, row in TABLE.items() if row.is_heard}
+HEARD = {name for name, row in DELIVERY_RULES.items() if row.is_handled}
 
 
 def unpublished() -> Iterator[Example]:
@@ -171,5 +171,5 @@ def test_each_field_that_is_read_may_be_damaged_in_every_way(row: tuple[str, str
 
 def answers_or_complains(event_name: str, payload: dict[str, Any]) -> None:
     body = json.dumps(payload).encode()
-    with suppress(Malformed):  # any other exception is the failure
-        translate(Delivery(DeliveryId("d-1"), event_name, OUR_APP, read(Envelope, body), body))
+    with suppress(MalformedPayload):  # any other exception is the failure
+        translate(Delivery(DeliveryId("d-1"), event_name, OUR_APP, parse_payload(Envelope, body), body))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from app.web.health import Outcome, Tally
+from app.web.health import DeliveryCounters, DeliveryOutcome
 from tests.app.web.served import PATH, SHA, ServedDoor, payload, served, standard_headers
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
@@ -53,7 +53,7 @@ def test_while_redis_is_gone_deliveries_are_503_and_taken_again_afterwards(fragi
 
 def test_a_store_key_that_is_missing_is_told_and_deliveries_are_taken(fragile: ServedDoor) -> None:
     key_id, now = "0a1b2c3d", int(time.time())
-    fragile.at_redis.hset(keys.SEALED_WITH.name, key_id, now)
+    fragile.at_redis.hset(keys.ENCRYPTION_KEYS.name, key_id, now)
     ready = fragile.http.get("/readyz")
     assert (ready.status_code, ready.json()) == snapshot(
         (
@@ -65,7 +65,7 @@ def test_a_store_key_that_is_missing_is_told_and_deliveries_are_taken(fragile: S
         )
     )
     assert fragile.deliver("pull_request", payload()).status_code == 202
-    fragile.at_redis.hset(keys.SEALED_WITH.name, key_id, now - 91 * 24 * 3600)
+    fragile.at_redis.hset(keys.ENCRYPTION_KEYS.name, key_id, now - 91 * 24 * 3600)
     assert fragile.http.get("/readyz").json() == {"status": "ready"}, "nothing of it is kept so long"
 
 
@@ -116,7 +116,7 @@ def test_nobody_who_can_deliver_is_told_how_we_fare(door: ServedDoor) -> None:
 
 
 def test_a_tally_begins_at_zero_and_names_each_outcome() -> None:
-    assert Tally().counts == dict.fromkeys(Outcome, 0)
-    tally = Tally()
-    tally.count(Outcome.QUEUED)
+    assert DeliveryCounters().counts == dict.fromkeys(DeliveryOutcome, 0)
+    tally = DeliveryCounters()
+    tally.count(DeliveryOutcome.QUEUED)
     assert tally.counts["queued"] == 1

@@ -14,13 +14,13 @@ import yaml
 from inline_snapshot import snapshot
 from pydantic import SecretStr
 
-from app.web.health import Outcome, Tally
-from app.web.metrics import exposition, of_process, of_store
-from app.web.metrics_port import figures, telling
+from app.web.health import DeliveryCounters, DeliveryOutcome
+from app.web.metrics import process_families, render_exposition, store_families
+from app.web.metrics_port import render_metrics, serve_metrics
 from tests.app.web.served import settings
 from tests.worker.adapters.redis.played import pull, wish
 from tests.world.redis import Redis
-from worker.adapters.redis.metrics import BOUNDS_S, Count, Figures, Histogram, Span, Standing
+from worker.adapters.redis.metrics import BOUNDS_S, CurrentGauges, DurationMetric, EventCount, Histogram, MetricTotals
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
@@ -30,11 +30,13 @@ from worker.settings import read_settings
 
 ALERTS = Path(__file__).parents[3] / "docs" / "alerts.yml"
 EMPTY = Histogram((0,) * (len(BOUNDS_S) + 1), 0.0)
-STANDING = Standing(3, 2, 4.25, 1, 1, 9, has_dispatcher=True, is_paused=False, errands={"open_check": 5, "command": 6})
-FIGURES = Figures(
+STANDING = CurrentGauges(
+    3, 2, 4.25, 1, 1, 9, has_dispatcher=True, is_paused=False, waiting_tasks={"open_check": 5, "command": 6}
+)
+FIGURES = MetricTotals(
     verdicts={("accept", ""): 4, ("abstain", "paused"): 1},
-    counts={Count.OVERDUE: 1, Count.GIVEN_UP: 2, Count.KILLED: 3, Count.PASSED_OVER: 4},
-    spans={Span.FIRST_CHECK: Histogram((1, 0, 2, *(0,) * 9, 1), 4007.5), Span.VERDICT: EMPTY},
+    counts={EventCount.OVERDUE: 1, EventCount.GIVEN_UP: 2, EventCount.KILLED: 3, EventCount.PASSED_OVER: 4},
+    spans={DurationMetric.FIRST_CHECK: Histogram((1, 0, 2, *(0,) * 9, 1), 4007.5), DurationMetric.VERDICT: EMPTY},
     spent_usd={InstallationId(100): Decimal("0.0123")},
     left={(InstallationId(100), "core"): 4321},
 )
@@ -148,11 +150,13 @@ def store(fragile: Redis) -> Iterator[Store]:
 
 
 def test_every_figure_is_told_with_its_type_and_what_it_means() -> None:
-    assert exposition([*of_process({"queued": 2}), *of_store(STANDING, FIGURES)]) == TOLD
+    assert render_exposition([*process_families({"queued": 2}), *store_families(STANDING, FIGURES)]) == TOLD
 
 
 def test_what_is_told_can_be_read_line_by_line_and_no_name_stands_twice() -> None:
-    told = exposition([*of_process(Tally().counts), *of_store(STANDING, FIGURES)]).splitlines()
+    told = render_exposition(
+        [*process_families(DeliveryCounters().counts), *store_families(STANDING, FIGURES)]
+    ).splitlines()
     types = [line.split()[2] for line in told if line.startswith("# TYPE")]
     assert len(types) == len(set(types))
     row = re.compile(r'[a-z_]+(\{([a-z]+="[A-Za-z0-9_.+-]*",?)+\})? [0-9.e+-]+')
@@ -161,11 +165,14 @@ def test_what_is_told_can_be_read_line_by_line_and_no_name_stands_twice() -> Non
 
 
 def test_a_store_that_was_used_tells_its_figures_at_the_address_and_nothing_else_is_there(store: Store) -> None:
-    store.pulls.want(wish())
-    store.measures.judged(pull().installation_id, "reject", "weak_test", 7)
-    tally = Tally()
-    tally.count(Outcome.QUEUED)
-    with telling(("127.0.0.1", 0), lambda: figures(store, tally, SystemClock())) as url, httpx.Client() as http:
+    store.pulls.request_judging(wish())
+    store.measures.count_verdict(pull().installation_id, "reject", "weak_test", 7)
+    tally = DeliveryCounters()
+    tally.count(DeliveryOutcome.QUEUED)
+    with (
+        serve_metrics(("127.0.0.1", 0), lambda: render_metrics(store, tally, SystemClock())) as url,
+        httpx.Client() as http,
+    ):
         answer = http.get(url)
         assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
         for line in (
@@ -187,7 +194,7 @@ def test_a_store_that_was_used_tells_its_figures_at_the_address_and_nothing_else
 
 def test_a_redis_that_is_gone_is_a_figure(store: Store, fragile: Redis) -> None:
     fragile.kill()
-    told = figures(store, Tally(), SystemClock()).splitlines()
+    told = render_metrics(store, DeliveryCounters(), SystemClock()).splitlines()
     assert "assay_store_up 0" in told
     assert not any(line.startswith("assay_queue") for line in told)
 
@@ -198,7 +205,7 @@ def test_a_reader_who_gets_no_answer_is_a_line_of_the_log_and_nothing_else(
     def fails() -> str:
         raise BrokenPipeError
 
-    with telling(("127.0.0.1", 0), fails) as url, pytest.raises(httpx.RemoteProtocolError):
+    with serve_metrics(("127.0.0.1", 0), fails) as url, pytest.raises(httpx.RemoteProtocolError):
         httpx.get(url)
     assert [(one.levelname, one.message) for one in caplog.records if one.name == "app.web.metrics_port"] == [
         ("WARNING", "a reader of the figures got no answer")
@@ -211,9 +218,9 @@ def test_an_address_that_is_taken_or_is_none_is_a_settings_error() -> None:
         taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         port = taken.getsockname()[1]
         with pytest.raises(SettingError, match=rf'^ASSAY_METRICS_ADDRESS is "127.0.0.1:{port}", which can\'t'):
-            stack.enter_context(telling(("127.0.0.1", port), str))
+            stack.enter_context(serve_metrics(("127.0.0.1", port), str))
     with pytest.raises(SettingError, match="ASSAY_METRICS_ADDRESS"):
-        ExitStack().enter_context(telling(("no such host", 1), str))
+        ExitStack().enter_context(serve_metrics(("no such host", 1), str))
 
 
 @pytest.mark.parametrize(
@@ -235,12 +242,12 @@ def rules() -> list[dict[str, Any]]:
 
 
 def test_every_alert_asks_for_figures_that_are_told_by_labels_that_they_have() -> None:
-    told = exposition([*of_process(Tally().counts), *of_store(STANDING, FIGURES)])
+    told = render_exposition([*process_families(DeliveryCounters().counts), *store_families(STANDING, FIGURES)])
     names = set(re.findall(r"^(assay_\w+)", told, re.MULTILINE))
     reasons = {*map(str, AbstainReason), *map(str, Category), ""}
     values = {
         "budget": {"core", "graphql"},
-        "outcome": set(map(str, Outcome)),
+        "outcome": set(map(str, DeliveryOutcome)),
         "decision": {"accept", "reject", "abstain"},
         "reason": reasons,
     }

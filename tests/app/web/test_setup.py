@@ -17,14 +17,14 @@ from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
 from app.web.asgi import create_app, listen, web_server
-from app.web.setup import opened
+from app.web.setup import open_setup
 from app.web.setup_pages import STYLE_HASH
 from tests.app.web.served import PATH, ServedDoor, settings
 from tests.world.contract import violations
 from tests.world.github_bench import GitHub
 from tests.world.redis import Redis
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.config.app_permissions import OptIn, asked
+from worker.domain.config.app_permissions import OptIn, requested_permissions
 from worker.settings import read_settings
 
 HOME = "https://assay.example.org"
@@ -48,10 +48,10 @@ class Setup:
 
     def start_over(self) -> None:
         """As if it had just been started."""
-        self._store.wire.call("FLUSHALL")
+        self._store.client.call("FLUSHALL")
         self._log.seek(0)
         self._log.truncate()
-        opened(self._store, self._log)
+        open_setup(self._store, self._log)
 
     @property
     def said(self) -> str:
@@ -153,7 +153,7 @@ def test_somebody_with_the_token_gets_an_app_and_all_its_settings_once(setup: Se
     confirm = setup.begin(organization="acme")
     assert confirm.status_code == 200
     assert urlsplit(action(confirm.text)).path == "/organizations/acme/settings/apps/new"
-    assert posted(confirm.text)["default_permissions"] == asked(OptIn)
+    assert posted(confirm.text)["default_permissions"] == requested_permissions(OptIn)
     conversion(played)
     done = setup.back("c0de", parse_qs(urlsplit(action(confirm.text)).query)["state"][0])
     assert done.status_code == 200

@@ -7,12 +7,20 @@ from html import unescape
 from inline_snapshot import snapshot
 from pydantic import SecretStr
 
-from app.web.setup_exchange import Made
-from app.web.setup_pages import Form, closed_page, confirm_page, done_page, form_page, lines, refused_page
-from worker.domain.config.app_manifest import manifest, wish
+from app.web.setup_exchange import CreatedApp
+from app.web.setup_pages import (
+    SetupFormValues,
+    closed_page,
+    confirm_page,
+    done_page,
+    form_page,
+    refused_page,
+    setting_lines,
+)
+from worker.domain.config.app_manifest import build_manifest, read_setup_form
 
 HOME = "https://assay.example.org"
-MADE = Made(
+MADE = CreatedApp(
     id=77, slug="assay-acme", html_url="https://github.com/apps/assay-acme", pem=SecretStr("PEM"), webhook_secret=SecretStr("hu'sh")
 )  # fmt: skip
 
@@ -29,7 +37,7 @@ def read(html: str) -> str:
 
 
 def test_the_form() -> None:
-    form = Form(address=HOME, organization="acme", opt_ins=frozenset({"comments"}))
+    form = SetupFormValues(address=HOME, organization="acme", opt_ins=frozenset({"comments"}))
     assert read(form_page(form, "Nothing like it.")) == snapshot("""\
 Set up Assay
 Nothing like it.
@@ -69,15 +77,17 @@ Show me what GitHub will be asked
 
 
 def test_what_is_to_be_typed_is_shown_as_code() -> None:
-    html = form_page(Form(address=HOME))
+    html = form_page(SetupFormValues(address=HOME))
     assert "where a repository sets <code>sarif: true</code><small>" in html
     assert "`" not in html
 
 
 def test_what_github_will_be_asked() -> None:
-    wanted = wish(HOME, "", "", ["comments"])
+    wanted = read_setup_form(HOME, "", "", ["comments"])
     html = confirm_page(
-        wanted, manifest(wanted, {"pull_request", "merge_group"}), "https://github.com/settings/apps/new?state=s&x=1"
+        wanted,
+        build_manifest(wanted, {"pull_request", "merge_group"}),
+        "https://github.com/settings/apps/new?state=s&x=1",
     )
     assert read(html) == snapshot("""\
 Is this right?
@@ -99,11 +109,11 @@ No, begin again
 
 
 def test_an_address_that_github_can_not_reach_is_warned_of() -> None:
-    wanted = wish("http://localhost:8000", "", "acme", [])
-    told = read(confirm_page(wanted, manifest(wanted, ()), "https://github.com/x"))
+    wanted = read_setup_form("http://localhost:8000", "", "acme", [])
+    told = read(confirm_page(wanted, build_manifest(wanted, ()), "https://github.com/x"))
     assert "GitHub can’t reach this machine by that address" in told
-    tunnel = wish("http://localhost:8000", "https://tunnel.example", "acme", [])
-    assert "can’t reach" not in read(confirm_page(tunnel, manifest(tunnel, ()), "https://github.com/x"))
+    tunnel = read_setup_form("http://localhost:8000", "https://tunnel.example", "acme", [])
+    assert "can’t reach" not in read(confirm_page(tunnel, build_manifest(tunnel, ()), "https://github.com/x"))
 
 
 def test_what_to_put_where() -> None:
@@ -127,24 +137,28 @@ assay doctor --repo OWNER/REPO checks every setting and connection, and says wha
 
 
 def test_what_was_not_chosen_is_one_more_line_to_put_there() -> None:
-    assert lines(MADE, ["reactions"]) == [*lines(MADE), "ASSAY_REACTIONS=0"]
-    assert lines(MADE, ["made up", "merge_queue"]) == lines(MADE)
+    assert setting_lines(MADE, ["reactions"]) == [*setting_lines(MADE), "ASSAY_REACTIONS=0"]
+    assert setting_lines(MADE, ["made up", "merge_queue"]) == setting_lines(MADE)
     told = read(done_page(MADE, ["comments"]))
     assert "\nASSAY_COMMENTS=0\nOr on Fly" in told
     assert "ASSAY_APP_PRIVATE_KEY=UEVN ASSAY_COMMENTS=0\n" in told
 
 
 def test_a_secret_that_a_shell_would_misread_is_quoted() -> None:
-    assert lines(MADE)[1] == """ASSAY_WEBHOOK_SECRET='hu'"'"'sh'"""
+    assert setting_lines(MADE)[1] == """ASSAY_WEBHOOK_SECRET='hu'"'"'sh'"""
 
 
 def test_what_came_from_outside_is_escaped_everywhere() -> None:
     evil = '"><script>x</script>'
     pages = [
-        form_page(Form(evil, evil, evil), evil),
+        form_page(SetupFormValues(evil, evil, evil), evil),
         refused_page(evil),
         closed_page(evil),
-        confirm_page(wish(HOME, "", "", []), manifest(wish(HOME, "", "", []), ()), f"https://github.com/{evil}"),
+        confirm_page(
+            read_setup_form(HOME, "", "", []),
+            build_manifest(read_setup_form(HOME, "", "", []), ()),
+            f"https://github.com/{evil}",
+        ),
     ]
     assert not [one for one in pages if "<script" in one]
 

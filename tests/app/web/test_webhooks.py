@@ -13,13 +13,22 @@ from litestar.types import HTTPRequestEvent, Receive
 
 from app.ingest.payloads import Delivery
 from app.web import webhooks
-from app.web.webhooks import LARGEST_BODY, QUICK_TEXT, Held, Lock, Refused, Room, has_long_text, read_body
+from app.web.webhooks import (
+    INLINE_TEXT_BYTES,
+    LARGEST_BODY,
+    BodyMemory,
+    BodyReservation,
+    DeliveryRefused,
+    SignatureVerifier,
+    has_long_text,
+    read_body,
+)
 from tests.app.web.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
 from worker.adapters.redis import keys
-from worker.adapters.redis.waiting_keys import ASKS, HAPPENINGS
+from worker.adapters.redis.queue_keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, Trigger
-from worker.domain.request.pull_request_events import Happening
+from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.request.pull_request_events import PullRequestEvent
 
 PULL = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(7), number=3)
 BODY = json.dumps(payload()).encode()
@@ -80,8 +89,8 @@ def test_a_command_is_taken_down_once_with_its_author(door: ServedDoor) -> None:
     answers = [door.deliver("issue_comment", comment("/rejudge"), {"X-GitHub-Delivery": "d-2"}) for _ in range(2)]
     assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
     with door.redis.client as redis:
-        [taken] = redis.hvals(ASKS.texts.name)
-    ask = Ask.model_validate_json(taken)
+        [taken] = redis.hvals(COMMANDS.texts.name)
+    ask = CommandRequest.model_validate_json(taken)
     assert (ask.pull, ask.login, ask.command, ask.comment_id) == (PULL, "alice", "rejudge", 55)
 
 
@@ -116,10 +125,10 @@ def test_what_is_nested_deep_is_looked_through_all_the_same(door: ServedDoor) ->
     ("found", "is_long"),
     [
         (None, False),
-        ("x" * QUICK_TEXT, False),
-        ({"a": ["x" * (QUICK_TEXT + 1)]}, True),
-        ({"a": [{"b": "x" * QUICK_TEXT}], "c": "y" * QUICK_TEXT}, False),
-        ({"a": nested(100_000, "x" * (QUICK_TEXT + 1))}, True),
+        ("x" * INLINE_TEXT_BYTES, False),
+        ({"a": ["x" * (INLINE_TEXT_BYTES + 1)]}, True),
+        ({"a": [{"b": "x" * INLINE_TEXT_BYTES}], "c": "y" * INLINE_TEXT_BYTES}, False),
+        ({"a": nested(100_000, "x" * (INLINE_TEXT_BYTES + 1))}, True),
         ({"a": nested(100_000, "x")}, False),
     ],
     ids=["nothing", "just", "long", "much", "deep-long", "deep"],
@@ -166,8 +175,8 @@ def test_what_people_do_about_a_judged_pull_request_is_noted_once_without_a_name
     answers = [door.deliver("pull_request", closing, {"X-GitHub-Delivery": "d-3"}) for _ in range(2)]
     assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
     with door.redis.client as redis:
-        [noted] = redis.hvals(HAPPENINGS.texts.name)
-    happening = Happening.model_validate_json(noted)
+        [noted] = redis.hvals(PULL_REQUEST_EVENTS.texts.name)
+    happening = PullRequestEvent.model_validate_json(noted)
     assert (happening.what, happening.pull, happening.mends, happening.by_person) == ("merged", PULL, True, True)
     assert not any(word in str(noted) for word in ("alice", "widgets", "uploads"))
 
@@ -178,7 +187,7 @@ def test_a_reopening_is_queued_and_noted_and_answers_as_it_was_queued(door: Serv
     answers = [door.deliver("pull_request", payload("reopened"), {"X-GitHub-Delivery": "d-4"}) for _ in range(2)]
     assert [answer.json() for answer in answers] == [{"outcome": "queued"}, {"outcome": "duplicate"}]
     with door.redis.client as redis:
-        assert len(redis.hvals(HAPPENINGS.texts.name)) == 1
+        assert len(redis.hvals(PULL_REQUEST_EVENTS.texts.name)) == 1
 
 
 @pytest.mark.parametrize("secret", [SECRET, NEXT_SECRET])
@@ -275,15 +284,15 @@ def parts_of(*parts: bytes) -> Receive:
 
 @pytest.mark.parametrize("parts", [(b"",), (b"abc",), (b"a", b"", b"bc")])
 def test_a_body_that_is_there_already_is_read_whole(parts: tuple[bytes, ...]) -> None:
-    assert asyncio.run(read_body({}, parts_of(*parts), Held(), Room())) == b"".join(parts)
+    assert asyncio.run(read_body({}, parts_of(*parts), BodyReservation(), BodyMemory())) == b"".join(parts)
 
 
 @pytest.mark.parametrize(
     "parts", [(b"x" * (LARGEST_BODY + 1),), (b"x" * LARGEST_BODY, b"x")], ids=["at-once", "in-two"]
 )
 def test_a_body_over_the_cap_is_413_though_it_is_there_already(parts: tuple[bytes, ...]) -> None:
-    with pytest.raises(Refused, match="over 25 MB") as refused:
-        asyncio.run(read_body({}, parts_of(*parts), Held(), Room()))
+    with pytest.raises(DeliveryRefused, match="over 25 MB") as refused:
+        asyncio.run(read_body({}, parts_of(*parts), BodyReservation(), BodyMemory()))
     assert refused.value.status == 413
 
 
@@ -356,11 +365,11 @@ def test_only_post_is_known_at_this_address(door: ServedDoor) -> None:
 
 
 def test_a_lock_does_not_show_its_secrets() -> None:
-    assert "secret" not in repr(Lock((b"secret",)))
+    assert "secret" not in repr(SignatureVerifier((b"secret",)))
 
 
 def test_a_lock_compares_bytes_that_are_no_text() -> None:
-    assert not Lock((b"secret",)).opens("é".encode(), b"")
+    assert not SignatureVerifier((b"secret",)).is_valid("é".encode(), b"")
 
 
 def test_a_delivery_id_is_what_redis_counts_by(door: ServedDoor) -> None:

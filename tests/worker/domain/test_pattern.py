@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.domain import pattern as patterns
-from worker.domain.pattern import Needing, compile_patterns, may_match, pattern
+from worker.domain.pattern import KeywordPattern, can_match, compile_patterns, pattern
 
 ROOT = Path(patterns.__file__).parents[2]
 BLANK, SPACES = "\n" * 50_000, " " * 50_000
@@ -28,14 +28,14 @@ HOSTILE = {
     "worker.signals.half_finished.commented_out_code._PROSE": "a" * 160_000,
     "worker.signals.analysis.overrides._TESTS": "#[cfg(test" * 4_000,
     "worker.signals.spec_violation.citations._INHERITS": BLANK,
-    "worker.signals.spec_violation.missing._BOUND": BLANK,
-    "worker.signals.spec_violation.missing._NAMED": "a" * 80_000,
+    "worker.signals.spec_violation.missing_duties._BOUND": BLANK,
+    "worker.signals.spec_violation.missing_duties._NAMED": "a" * 80_000,
     "worker.signals.tests_pass_but_wrong.ci_weakened._MASK": f"{SPACES}x",
     "worker.signals.tests_pass_but_wrong.subject_mocked._MODULE": f"jest.mock({SPACES}x",
     "worker.signals.tests_pass_but_wrong.subject_mocked._PATCHES": f"spyOn(a,'bbb'{SPACES}x",
     "worker.signals.tests_pass_but_wrong.strictness._DEMANDS": f"filterwarnings ={SPACES}x",
     "worker.signals.tests_pass_but_wrong.strictness._OF_RULE": f"rule:{SPACES}x",
-    "worker.signals.analysis.inherited._TESTS_ABOVE": "Aa" * 40_000,
+    "worker.signals.analysis.inherited_tests._TESTS_ABOVE": "Aa" * 40_000,
     "worker.signals.weak_test.failure_swallowed._PYTHON_ALL": f"except{SPACES}x",
     "worker.signals.weak_test.unreachable_assertion._ENDS": f"if 1{SPACES}x",
 }
@@ -81,8 +81,8 @@ def test_a_pattern_that_needs_a_word_is_not_compiled_for_a_text_without_it() -> 
 
 def test_a_text_may_match_where_it_holds_a_needed_word_in_any_case_or_none_is_needed() -> None:
     asleep = pattern(r"sleep\(", re.IGNORECASE, needs=("sleep", "wait"))
-    assert [may_match(asleep, text) for text in ("a\nb", "a\ntime.Sleep(1)", "WAIT", "")] == [False, True, True, False]
-    assert may_match(pattern("x"), "")
+    assert [can_match(asleep, text) for text in ("a\nb", "a\ntime.Sleep(1)", "WAIT", "")] == [False, True, True, False]
+    assert can_match(pattern("x"), "")
 
 
 def test_a_pattern_that_needs_a_word_finds_what_holds_it() -> None:
@@ -106,11 +106,13 @@ def test_every_pattern_of_ours_can_be_compiled() -> None:
 
 
 @cache
-def needing() -> list[Needing]:
+def needing() -> list[KeywordPattern]:
     test_every_pattern_of_ours_can_be_compiled()
     found = [one for name, module in sys.modules.items() if name.startswith("worker.") for one in vars(module).values()]
     tables = [cast("dict[object, object]", one) for one in found if isinstance(one, dict)]
-    return [one for one in (*found, *(one for table in tables for one in table.values())) if isinstance(one, Needing)]
+    return [
+        one for one in (*found, *(one for table in tables for one in table.values())) if isinstance(one, KeywordPattern)
+    ]
 
 
 @settings(deadline=None)  # some of them are long
@@ -118,7 +120,9 @@ def needing() -> list[Needing]:
 def test_what_matches_a_pattern_holds_one_of_the_words_that_it_needs(data: st.DataObject) -> None:
     one = data.draw(st.sampled_from(needing()))
     text = data.draw(st.from_regex(one.compiled))
-    assert any(word in text.casefold() for word in one.needs), f"{one.needs} is not all that {one.pattern} can match"
+    assert any(word in text.casefold() for word in one.keywords), (
+        f"{one.keywords} is not all that {one.pattern} can match"
+    )
 
 
 @pytest.mark.timeout(60)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from worker.domain.window import Window, WindowError, millis, moment_ms, window
+from worker.domain.window import Window, WindowError, parse_moment_ms, parse_window, to_milliseconds
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -23,28 +23,30 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
     ],
 )
 def test_a_moment_is_a_date_a_time_or_how_long_ago(text: str, moment: datetime) -> None:
-    assert moment_ms(text, NOW) == millis(moment)
+    assert parse_moment_ms(text, NOW) == to_milliseconds(moment)
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "7", "7y", "2026-13-01", "-3d"])
 def test_what_is_no_time_is_refused_with_what_is_expected(text: str) -> None:
     with pytest.raises(WindowError, match=r"is no time\. Expected: a date like"):
-        moment_ms(text, NOW)
+        parse_moment_ms(text, NOW)
 
 
 def test_a_window_without_an_end_holds_all_that_is_there_now() -> None:
-    found = window("24h", None, NOW)
-    assert found.holds(millis(NOW))
-    assert found.holds(millis(NOW - timedelta(hours=24)))
-    assert not found.holds(millis(NOW - timedelta(hours=24)) - 1)
+    found = parse_window("24h", None, NOW)
+    assert found.contains(to_milliseconds(NOW))
+    assert found.contains(to_milliseconds(NOW - timedelta(hours=24)))
+    assert not found.contains(to_milliseconds(NOW - timedelta(hours=24)) - 1)
 
 
 def test_a_window_does_not_hold_its_end() -> None:
-    assert window("48h", "24h", NOW) == Window(millis(NOW - timedelta(days=2)), millis(NOW - timedelta(days=1)))
-    assert not window("48h", "24h", NOW).holds(millis(NOW - timedelta(days=1)))
+    assert parse_window("48h", "24h", NOW) == Window(
+        to_milliseconds(NOW - timedelta(days=2)), to_milliseconds(NOW - timedelta(days=1))
+    )
+    assert not parse_window("48h", "24h", NOW).contains(to_milliseconds(NOW - timedelta(days=1)))
 
 
 @pytest.mark.parametrize(("since", "until"), [("24h", "48h"), ("24h", "24h"), ("2026-11-21", None)])
 def test_a_window_that_ends_before_it_begins_is_refused(since: str, until: str | None) -> None:
     with pytest.raises(WindowError, match="before it begins"):
-        window(since, until, NOW)
+        parse_window(since, until, NOW)

@@ -1,7 +1,7 @@
 import pytest
 
 from worker.domain.dossier.dossier import Commit, PullRequest
-from worker.dossier.agents import AGENTS, author_agent
+from worker.dossier.agents import AGENTS, find_author_agent
 
 SHA = "1" * 40
 
@@ -39,14 +39,14 @@ def pull(
     ],
 )
 def test_an_agent_is_known_by_its_login(login: str, agent: str) -> None:
-    assert author_agent(pull(author=login)) == agent
-    assert author_agent(pull(commit_author=login)) == agent
+    assert find_author_agent(pull(author=login)) == agent
+    assert find_author_agent(pull(commit_author=login)) == agent
 
 
 @pytest.mark.parametrize("branch", ["copilot", "claude", "codex", "devin", "cursor"])
 def test_an_agent_is_known_by_its_branch(branch: str) -> None:
-    assert author_agent(pull(head_ref=f"{branch}/fix-7")) == branch
-    assert author_agent(pull(head_ref=f"feature/{branch}/fix-7")) is None
+    assert find_author_agent(pull(head_ref=f"{branch}/fix-7")) == branch
+    assert find_author_agent(pull(head_ref=f"feature/{branch}/fix-7")) is None
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_an_agent_is_known_by_its_branch(branch: str) -> None:
     ],
 )
 def test_an_agent_is_known_by_its_commits_trailers(trailer: str, agent: str) -> None:
-    assert author_agent(pull(message=f"Retry\n\nWhy.\n\n{trailer}\n")) == agent
+    assert find_author_agent(pull(message=f"Retry\n\nWhy.\n\n{trailer}\n")) == agent
 
 
 FOOTERS = [
@@ -95,8 +95,8 @@ FOOTERS = [
 @pytest.mark.parametrize(("footer", "agent"), FOOTERS)
 def test_an_agent_is_known_by_the_line_that_it_leaves_in_the_description(footer: str, agent: str) -> None:
     body = f"## Summary\n\nRetries.\n\n{footer}\n"
-    assert author_agent(pull().model_copy(update={"body": body})) == agent
-    assert author_agent(pull().model_copy(update={"body": body.replace("\n", "\r\n")})) == agent
+    assert find_author_agent(pull().model_copy(update={"body": body})) == agent
+    assert find_author_agent(pull().model_copy(update={"body": body.replace("\n", "\r\n")})) == agent
 
 
 @pytest.mark.parametrize(
@@ -114,14 +114,15 @@ def test_an_agent_is_known_by_the_line_that_it_leaves_in_the_description(footer:
     ],
 )
 def test_who_quotes_such_a_line_or_speaks_of_it_is_a_person(body: str) -> None:
-    assert author_agent(pull().model_copy(update={"body": body})) is None
+    assert find_author_agent(pull().model_copy(update={"body": body})) is None
 
 
 def test_account_and_commits_say_more_than_the_description() -> None:
     told = {"body": FOOTERS[0][0]}
-    assert author_agent(pull(author="Copilot").model_copy(update=told)) == "copilot"
+    assert find_author_agent(pull(author="Copilot").model_copy(update=told)) == "copilot"
     assert (
-        author_agent(pull(message="x\n\nCo-authored-by: Codex <noreply@openai.com>").model_copy(update=told)) == "codex"
+        find_author_agent(pull(message="x\n\nCo-authored-by: Codex <noreply@openai.com>").model_copy(update=told))
+        == "codex"
     )
 
 
@@ -130,8 +131,8 @@ def test_account_and_commits_say_more_than_the_description() -> None:
     ["Retry", "Co-authored-by: Claude Shannon <claude@shannon.example>", "Mail noreply@anthropic.com about it <noreply@anthropic.com>"],
 )  # fmt: skip
 def test_a_person_is_nobodys_agent(message: str) -> None:
-    assert author_agent(pull(message=message)) is None
-    assert author_agent(pull(author="Claude", commit_author="Claude")) is None
+    assert find_author_agent(pull(message=message)) is None
+    assert find_author_agent(pull(author="Claude", commit_author="Claude")) is None
 
 
 def test_every_agent_stands_once_in_the_table() -> None:

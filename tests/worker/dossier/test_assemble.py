@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion, Dossier, Issue, PullRequest
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 
 SHA = "1" * 40
 CASE = Case(summary="Done.")
@@ -35,7 +35,7 @@ def checks(*conclusions: str | None) -> tuple[CiCheck, ...]:
 def test_what_a_source_could_not_know_is_derived() -> None:
     body = "```assay\nsummary: Done.\n```"
     issue = Issue(repository="acme/widgets", number=7, title="Retry", body="- [ ] Retries\n")
-    whole = complete(dossier(body, issues=(issue,), ci=Ci(checks=checks("success"))))
+    whole = complete_dossier(dossier(body, issues=(issue,), ci=Ci(checks=checks("success"))))
     assert whole.criteria == (Criterion(id="AC1", text="Retries", source="acme/widgets#7"),)
     assert whole.case == CASE
     assert whole.case_error is None
@@ -52,11 +52,11 @@ def test_what_a_source_knows_stays_also_that_there_is_none() -> None:
         case=None,
         ci=None,
     )
-    assert complete(known) == known
+    assert complete_dossier(known) == known
 
 
 def test_a_malformed_case_is_an_error_and_no_case() -> None:
-    whole = complete(dossier("```assay\nsummary: true\n```"))
+    whole = complete_dossier(dossier("```assay\nsummary: true\n```"))
     assert whole.case is None
     assert whole.case_error == (
         "Case refused at summary (line 1 of the block): expected text, found true or false. Put text in quotes."
@@ -64,7 +64,7 @@ def test_a_malformed_case_is_an_error_and_no_case() -> None:
 
 
 def test_a_recorded_error_keeps_the_body_from_being_read_again() -> None:
-    whole = complete(dossier("```assay\nsummary: Done.\n```", case_error="refused"))
+    whole = complete_dossier(dossier("```assay\nsummary: Done.\n```", case_error="refused"))
     assert (whole.case, whole.case_error) == (None, "refused")
 
 
@@ -83,18 +83,18 @@ def test_a_recorded_error_keeps_the_body_from_being_read_again() -> None:
     ],
 )
 def test_the_state_of_ci_follows_from_its_checks(conclusions: tuple[str | None, ...], state: CiState) -> None:
-    whole = complete(dossier(ci=Ci(checks=checks(*conclusions))))
+    whole = complete_dossier(dossier(ci=Ci(checks=checks(*conclusions))))
     assert whole.ci is not None
     assert whole.ci.state is state
 
 
 def test_a_stated_state_of_ci_stays() -> None:
     stated = Ci(state=CiState.PENDING, checks=checks("success"))
-    assert complete(dossier(ci=stated)).ci == stated
+    assert complete_dossier(dossier(ci=stated)).ci == stated
 
 
 def test_without_any_word_of_ci_it_is_missing() -> None:
-    assert complete(dossier()).ci == Ci(state=CiState.MISSING)
+    assert complete_dossier(dossier()).ci == Ci(state=CiState.MISSING)
 
 
 BODIES = st.text() | st.text().map(lambda text: f"```assay\n{text}\n```") | st.just("```assay\nsummary: x\n```")
@@ -115,9 +115,9 @@ FIELDS = st.fixed_dictionaries(
 def test_completing_twice_changes_nothing_and_survives_being_recorded(body: str, fields: dict[str, object]) -> None:
     raw = dossier(body, **fields)
     before = raw.model_dump_json()
-    once = complete(raw)
-    assert complete(once) == once
-    assert complete(raw) == once
+    once = complete_dossier(raw)
+    assert complete_dossier(once) == once
+    assert complete_dossier(raw) == once
     assert raw.model_dump_json() == before
     recorded = Dossier.model_validate_json(once.model_dump_json(exclude_unset=True))
-    assert complete(recorded) == once
+    assert complete_dossier(recorded) == once

@@ -3,7 +3,7 @@
 import pytest
 
 from worker.dossier.case_fence import case_fence, case_fences
-from worker.dossier.criteria import own_text
+from worker.dossier.criteria import describe_own_task
 
 CLAIMS = "ac_coverage:\n- {criterion: AC1, addressed_by: a.py}\n"
 
@@ -33,4 +33,4 @@ def test_the_block_with_our_word_counts_or_else_the_last_block_of_data_with_the_
 def test_no_block_of_a_case_is_part_of_what_the_description_asks_for() -> None:
     body = f"Retries.\n\n```yaml\n{CLAIMS}```\n\nOnce.\n\n```yaml\n{CLAIMS}```\n"
     assert len(case_fences(body)) == 2
-    assert own_text("Retry", body) == "Retry\n\nRetries.\n\n\nOnce."
+    assert describe_own_task("Retry", body) == "Retry\n\nRetries.\n\n\nOnce."

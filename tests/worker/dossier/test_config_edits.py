@@ -11,7 +11,7 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
-from worker.dossier.config_edits import Proposed, edits, proposed
+from worker.dossier.config_edits import ProposedConfig, find_edits, find_proposed_config
 
 PLACE = ".github/assay.yml"
 A, B = "a" * 40, "b" * 40
@@ -44,7 +44,7 @@ def dossier(diff: str, head: str | None = None, base: str = "", **more: object) 
 
 
 def one(before: str, after: str) -> tuple[str, object, object, bool]:
-    (found,) = edits([text(before)], [text(after)])
+    (found,) = find_edits([text(before)], [text(after)])
     return found.key, found.old, found.new, found.is_weaker
 
 
@@ -86,16 +86,16 @@ def test_an_edit_is_told_with_both_values_and_whether_it_is_weaker(
 
 
 def test_a_change_that_edits_no_such_file_proposes_nothing() -> None:
-    assert proposed(dossier(changed("a.py"), base="mode: observe")) == Proposed()
-    assert proposed(dossier("no diff @@", base="mode: observe")).is_nothing
+    assert find_proposed_config(dossier(changed("a.py"), base="mode: observe")) == ProposedConfig()
+    assert find_proposed_config(dossier("no diff @@", base="mode: observe")).is_empty
 
 
 def test_a_diff_that_cannot_be_read_proposes_nothing() -> None:
-    assert proposed(dossier(changed(PLACE).replace("@@ -1 +1 @@", "@@ -9 +9,3 @@"))) == Proposed()
+    assert find_proposed_config(dossier(changed(PLACE).replace("@@ -1 +1 @@", "@@ -9 +9,3 @@"))) == ProposedConfig()
 
 
 def test_the_heads_version_is_held_against_the_bases() -> None:
-    found = proposed(dossier(changed(PLACE), "mode: observe", "ci_wait: 5m"))
+    found = find_proposed_config(dossier(changed(PLACE), "mode: observe", "ci_wait: 5m"))
     assert [(edit.key, edit.old, edit.new) for edit in found.edits] == [
         ("mode", "block", "observe"),
         ("ci_wait", 300.0, None),
@@ -104,29 +104,31 @@ def test_the_heads_version_is_held_against_the_bases() -> None:
 
 def test_a_new_file_is_held_against_the_owners_default() -> None:
     owners = (text("mode: observe", ConfigOrigin.ORGANISATION),)
-    found = proposed(dossier(changed(PLACE, before=False), "mode: block", config=owners))
+    found = find_proposed_config(dossier(changed(PLACE, before=False), "mode: block", config=owners))
     assert [(edit.key, edit.is_weaker) for edit in found.edits] == [("mode", False)]
 
 
 def test_a_file_that_is_deleted_gives_way_to_the_defaults() -> None:
-    found = proposed(dossier(changed(PLACE, after=False), base="require_issue: true"))
+    found = find_proposed_config(dossier(changed(PLACE, after=False), base="require_issue: true"))
     assert [(edit.key, edit.is_weaker) for edit in found.edits] == [("require_issue", True)]
 
 
 def test_a_new_version_with_a_mistake_is_told_by_its_mistake() -> None:
-    found = proposed(dossier(changed(PLACE), "a: 1\nmode: x", "mode: observe"))
+    found = find_proposed_config(dossier(changed(PLACE), "a: 1\nmode: x", "mode: observe"))
     assert [(one.line, one.key) for one in found.problems] == [(1, "a"), (2, "mode")]
     assert [edit.key for edit in found.edits] == ["accept_alone"]
 
 
 def test_a_mistake_hides_no_other_edit_of_the_same_version() -> None:
-    found = proposed(dossier(changed(PLACE), "require_issue: false\nmodel: 3", "require_issue: true"))
+    found = find_proposed_config(dossier(changed(PLACE), "require_issue: false\nmodel: 3", "require_issue: true"))
     assert [(edit.key, edit.is_weaker) for edit in found.edits] == [("require_issue", True), ("accept_alone", False)]
 
 
 def test_a_new_version_that_nobody_read_is_told_too() -> None:
     unread = (UnreadFile(path=PLACE, reason=UnreadReason.BINARY),)
-    assert proposed(dossier(changed(PLACE), base="mode: observe", files_unread=unread)) == Proposed(is_unread=True)
+    assert find_proposed_config(dossier(changed(PLACE), base="mode: observe", files_unread=unread)) == ProposedConfig(
+        is_unread=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -142,4 +144,4 @@ def test_a_new_version_that_nobody_read_is_told_too() -> None:
     ],
 )
 def test_rules_files_are_those_that_the_judge_reads(path: str, *, are: bool) -> None:
-    assert proposed(dossier(changed(path))).rules == ((path,) if are else ())
+    assert find_proposed_config(dossier(changed(path))).rules == ((path,) if are else ())

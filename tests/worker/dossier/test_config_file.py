@@ -12,7 +12,7 @@ from worker.domain.config.schema import to_config, to_keys
 from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
 from worker.domain.verdict.verdict import AbstainReason, Category
-from worker.dossier.config_file import MOST_PROBLEMS, configured, policy_of, read_config
+from worker.dossier.config_file import MOST_PROBLEMS, build_policy, read_config, resolve_config
 
 
 def problems(text: str | None) -> list[str]:
@@ -29,7 +29,7 @@ def default(text: str) -> ConfigText:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# mode: observe\n", "{}", "---\n"])
 def test_an_empty_file_sets_nothing(text: str) -> None:
-    assert (dict(read_config(text).given), problems(text)) == ({}, [])
+    assert (dict(read_config(text).values), problems(text)) == ({}, [])
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_pattern_that_is_none_and_too_many_of_them_are_refused() -> None:
 def test_all_mistakes_are_told_in_the_order_of_the_file() -> None:
     reading = read_config("mode: observe\nci_wait: never\nmodel: 3\nx: 1\n")
     assert [(one.line, one.key) for one in reading.problems] == [(2, "ci_wait"), (3, "model"), (4, "x")]
-    assert dict(reading.given) == {"mode": "observe"}
+    assert dict(reading.values) == {"mode": "observe"}
 
 
 @pytest.mark.parametrize(
@@ -101,16 +101,16 @@ def test_a_mistake_takes_away_the_entry_in_which_it_stands_and_nothing_else(
 ) -> None:
     reading = read_config(text)
     assert reading.problems
-    assert dict(reading.given) == holds
+    assert dict(reading.values) == holds
 
 
 @pytest.mark.parametrize(
     "text", ["accept_alone: false\nmodel: 3", "accept_alnoe: false", "accept_alone: no", "accept_alone: true\nmode: x", "mode: [", None]
 )  # fmt: skip
 def test_as_long_as_a_file_has_a_mistake_nothing_is_accepted_alone(text: str | None) -> None:
-    assert not configured([own(text)]).config.policy.accept_alone
-    assert not configured([own(text, last_good="accept_alone: true")]).config.policy.accept_alone
-    assert configured([own("accept_alone: true"), default("mode: x")]).config.policy.accept_alone
+    assert not resolve_config([own(text)]).config.policy.accept_alone
+    assert not resolve_config([own(text, last_good="accept_alone: true")]).config.policy.accept_alone
+    assert resolve_config([own("accept_alone: true"), default("mode: x")]).config.policy.accept_alone
 
 
 @pytest.mark.parametrize(
@@ -128,17 +128,17 @@ def test_as_long_as_a_file_has_a_mistake_nothing_is_accepted_alone(text: str | N
     ],
 )
 def test_a_mistake_that_may_hide_what_is_never_sent_sends_nothing(text: str | None, withheld: tuple[str, ...]) -> None:
-    found = configured([own(text)])
+    found = resolve_config([own(text)])
     assert found.config.policy.never_send == withheld
-    assert found.refused[0].withholds_all is (withheld == ("**",))
-    assert configured([own(text, last_good="never_send: [b/**]")]).config.policy.never_send != ("**",)
+    assert found.refused_files[0].withholds_all is (withheld == ("**",))
+    assert resolve_config([own(text, last_good="never_send: [b/**]")]).config.policy.never_send != ("**",)
 
 
 def test_a_file_under_the_wrong_name_is_refused_and_nothing_is_accepted_alone() -> None:
     misnamed = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True)
-    found = configured([misnamed])
+    found = resolve_config([misnamed])
     assert not found.config.policy.accept_alone
-    (refused,) = found.refused
+    (refused,) = found.refused_files
     assert refused.is_misnamed
     assert refused.problems[0].message == "`.github/assay.yaml` is not read; the file is called `.github/assay.yml`"
 
@@ -168,26 +168,26 @@ def test_a_file_made_to_be_slow_is_not(text: str) -> None:
 
 def test_the_repository_is_over_its_owner_key_by_key_at_the_top() -> None:
     texts = [own("mode: block\nauthors: {people: judge}\n"), default("authors: {bots: judge}\nci_wait: 5m\n")]
-    found = configured(texts)
+    found = resolve_config(texts)
     assert found.config == RepositoryConfig(authors=Authors(people=Handling.JUDGE), ci_wait=300)
     assert found.origins == {
         "authors": ConfigOrigin.REPOSITORY,
         "ci_wait": ConfigOrigin.ORGANISATION,
         "mode": ConfigOrigin.REPOSITORY,
     }
-    assert configured(texts[::-1]).config == found.config
+    assert resolve_config(texts[::-1]).config == found.config
 
 
 def test_a_file_that_cannot_be_used_leaves_the_rest_as_it_is() -> None:
-    found = configured([own("mode: x"), default("ci_wait: 5m")])
+    found = resolve_config([own("mode: x"), default("ci_wait: 5m")])
     assert found.config == RepositoryConfig(policy=Policy(accept_alone=False), ci_wait=300)
-    assert [(one.origin, one.is_replaced) for one in found.refused] == [(ConfigOrigin.REPOSITORY, False)]
+    assert [(one.origin, one.is_replaced) for one in found.refused_files] == [(ConfigOrigin.REPOSITORY, False)]
 
 
 def test_the_last_good_one_counts_instead_of_one_that_cannot_be_used_and_of_no_other() -> None:
-    found = configured([own("mode: x", last_good="mode: observe")])
-    assert (found.config.policy.mode, found.refused[0].is_replaced) == ("observe", True)
-    newer = configured([own("model: 3\nmode: block", last_good="mode: observe\nrequire_issue: true")])
+    found = resolve_config([own("mode: x", last_good="mode: observe")])
+    assert (found.config.policy.mode, found.refused_files[0].is_replaced) == ("observe", True)
+    newer = resolve_config([own("model: 3\nmode: block", last_good="mode: observe\nrequire_issue: true")])
     assert (newer.config.policy.mode, newer.config.policy.require_issue) == ("block", True)
 
 
@@ -196,20 +196,20 @@ def test_a_key_with_a_mistake_is_completed_by_its_last_good_value_and_any_other_
         "categories: {weak_test: observe}\nnever_send: [a/**]\nauthors: {people: judge}\nsignals: {stub_body: off}\n"
     )
     wrong = "categories: {weak: block, half_finished: observe}\nnever_send: [b/**, 3]\nauthors: {bots: skip, x: skip}\nsignals: {}\n"
-    config = configured([own(wrong, last_good=last_good)]).config
+    config = resolve_config([own(wrong, last_good=last_good)]).config
     assert config.policy == Policy(
         categories={Category.WEAK_TEST: "observe", Category.HALF_FINISHED: "observe"},
         never_send=("a/**", "b/**"),
         accept_alone=False,
     )
     assert config.authors == Authors(people=Handling.JUDGE, bots=Handling.SKIP)
-    assert configured([own("", last_good="mode: observe")]).config == RepositoryConfig()
+    assert resolve_config([own("", last_good="mode: observe")]).config == RepositoryConfig()
 
 
 def test_what_only_steers_leaves_the_policy_as_if_there_were_no_file() -> None:
-    assert policy_of([own("quiet_window: 5s\nmode: block\n")]) is None
-    assert policy_of([own("mode: observe\n")]) == Policy(mode="observe")
-    assert policy_of([]) is None
+    assert build_policy([own("quiet_window: 5s\nmode: block\n")]) is None
+    assert build_policy([own("mode: observe\n")]) == Policy(mode="observe")
+    assert build_policy([]) is None
 
 
 SECONDS = st.floats(0, 86_400).map(lambda one: round(one, 2))
@@ -239,7 +239,7 @@ CONFIGS = st.builds(
 def test_what_was_read_and_is_written_is_read_the_same(config: RepositoryConfig) -> None:
     reading = read_config(json.dumps(to_keys(config)))
     assert reading.problems == ()
-    assert to_config(reading.given) == config
+    assert to_config(reading.values) == config
 
 
 def test_a_policy_may_name_a_retired_signal() -> None:
@@ -278,5 +278,5 @@ FILES = st.recursive(
 def test_any_text_is_read_or_refused_at_a_line_that_it_has(text: str) -> None:
     reading = read_config(text)
     lines = len(text.splitlines()) + 1
-    assert all(1 <= one.line <= lines and one.column >= 1 and one.words for one in reading.problems)
-    configured([own(text)])
+    assert all(1 <= one.line <= lines and one.column >= 1 and one.explanation for one in reading.problems)
+    resolve_config([own(text)])

@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.dossier.issue_links import IssueLink, closing_links, mentioned_issues
+from worker.dossier.issue_links import IssueLink, find_closing_links, find_mentions
 
 HERE = "acme/widgets"
 
 
 def closed(text: str) -> list[str]:
-    return [f"{link.repository}#{link.number}" for link in closing_links(text, HERE)]
+    return [f"{link.repository}#{link.number}" for link in find_closing_links(text, HERE)]
 
 
 @pytest.mark.parametrize(
@@ -55,25 +55,25 @@ def test_what_only_looks_like_a_link_closes_nothing(text: str) -> None:
 
 
 def test_a_link_keeps_the_words_that_make_it() -> None:
-    assert closing_links("Well, Closes   #7!", HERE) == (IssueLink(HERE, 7, "Closes #7"),)
+    assert find_closing_links("Well, Closes   #7!", HERE) == (IssueLink(HERE, 7, "Closes #7"),)
 
 
 def test_an_enterprise_host_is_its_own() -> None:
     url = "Fixes https://git.acme.example/acme/gears/pull/3"
-    assert closing_links(url, HERE, host="git.acme.example")[0].number == 3
-    assert closing_links(url, HERE) == ()
+    assert find_closing_links(url, HERE, host="git.acme.example")[0].number == 3
+    assert find_closing_links(url, HERE) == ()
 
 
 def test_every_reference_outside_code_is_a_mention() -> None:
     text = "Fixes #1, see acme/gears#2, GH-3, https://github.com/acme/gears/issues/4 and not `#5` or a#6."
-    named = [(link.repository, link.number) for link in mentioned_issues(text, HERE)]
+    named = [(link.repository, link.number) for link in find_mentions(text, HERE)]
     assert named == [(HERE, 1), ("acme/gears", 2), (HERE, 3), ("acme/gears", 4)]
 
 
 def test_a_reference_on_another_host_is_no_mention() -> None:
-    assert mentioned_issues("https://git.acme.example/acme/gears/pull/3", HERE) == ()
+    assert find_mentions("https://git.acme.example/acme/gears/pull/3", HERE) == ()
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8") | st.sampled_from(list("`#<!->\n 0123fixesFIXES:/"))))
 def test_any_text_is_read_without_an_exception(text: str) -> None:
-    assert all(link.number >= 0 for link in closing_links(f"fixes #1 {text}", HERE))
+    assert all(link.number >= 0 for link in find_closing_links(f"fixes #1 {text}", HERE))

@@ -2,15 +2,17 @@
 
 import pytest
 
-from worker.dossier.markdown import MOST_LINES, MOST_LOOKS, Fence, blocks, fences
+from worker.dossier.markdown import MOST_LINES, MOST_QUOTATION_LINES, FencedBlock, find_fences, parse_blocks
 
 
 def read(text: str) -> list[tuple[str, str]]:
-    return [(fence.word, fence.text) for fence in fences(text)]
+    return [(fence.info_word, fence.text) for fence in find_fences(text)]
 
 
 def test_a_fence_knows_its_lines() -> None:
-    assert list(fences("One.\n\n```assay\nsummary: x\n```\nTwo.\n")) == [Fence("assay", "summary: x\n", 2, 5)]
+    assert list(find_fences("One.\n\n```assay\nsummary: x\n```\nTwo.\n")) == [
+        FencedBlock("assay", "summary: x\n", 2, 5)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -52,14 +54,14 @@ FENCE = "```assay\nsummary: x\n```\n"
 def test_quotations_that_would_be_looked_through_again_from_each_line_are_left_out(line: str, newline: str) -> None:
     text = f"{line * (60_000 // len(line))}\n{FENCE}".replace("\n", newline)
     assert read(text) == [("assay", "summary: x\n")]
-    assert not any(token.type == "blockquote_open" for token in blocks(text))
+    assert not any(token.type == "blockquote_open" for token in parse_blocks(text))
 
 
 def test_many_short_quotations_are_read_as_what_they_are() -> None:
     text = "> ```assay\n> x\n> ```\nlazy\n\n" * 500
-    assert len(text.splitlines()) * text.count(">") > MOST_LOOKS
+    assert len(text.splitlines()) * text.count(">") > MOST_QUOTATION_LINES
     assert read(text + FENCE) == [("assay", "summary: x\n")]
-    assert sum(token.type == "blockquote_open" for token in blocks(text)) == 500
+    assert sum(token.type == "blockquote_open" for token in parse_blocks(text)) == 500
 
 
 def test_a_text_that_speaks_of_more_than_it_quotes_is_left_alone() -> None:

@@ -6,10 +6,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from worker.dossier import strict_yaml
-from worker.dossier.strict_yaml import StrictYamlError, load_own_yaml, load_strict_yaml
+from worker.dossier.strict_yaml import StrictYamlError, load_operator_yaml, load_strict_yaml
 
 Load = Callable[[str], object]
-LOADERS = (load_strict_yaml, load_own_yaml)
+LOADERS = (load_strict_yaml, load_operator_yaml)
 
 
 @pytest.mark.parametrize("load", LOADERS)
@@ -87,11 +87,11 @@ def test_any_text_is_loaded_or_refused(text: str) -> None:
 
 def test_without_libyaml_our_own_texts_are_loaded_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strict_yaml, "OwnLoader", None)
-    assert load_own_yaml("a: [1, b]") == {"a": [1, "b"]}
+    assert load_operator_yaml("a: [1, b]") == {"a": [1, "b"]}
 
 
 @pytest.mark.parametrize("text", ["a: b\t", "- 1\t# one"])
 def test_a_tab_behind_a_value_is_forgiven_in_our_own_texts_only(text: str) -> None:
-    assert load_own_yaml(text) in ({"a": "b"}, [1])
+    assert load_operator_yaml(text) in ({"a": "b"}, [1])
     with pytest.raises(StrictYamlError):
         load_strict_yaml(text)

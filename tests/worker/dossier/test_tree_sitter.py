@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from worker.dossier.tree_sitter import TASTER, Grammar, Taster, parsed, tree_of
+from worker.dossier.tree_sitter import SANDBOX, Grammar, SandboxCheck, parse_tree, parse_within_limits
 
 PYTHON = Grammar("tree_sitter_python", "language")
 GO = Grammar("tree_sitter_go", "language")
@@ -14,14 +14,14 @@ KOTLIN = Grammar("tree_sitter_kotlin", "language")
 
 def test_a_text_that_is_a_program_is_one_tree_however_long() -> None:
     text = "é = 'x'\n".encode() * 40_000
-    tree = parsed(text, PYTHON)
+    tree = parse_within_limits(text, PYTHON)
     assert tree is not None
     assert (tree.root_node.has_error, tree.root_node.child_count, tree.root_node.end_byte) == (False, 40_000, len(text))
     assert tree.root_node.children[-1].text == "é = 'x'".encode()
 
 
 def test_of_a_text_that_is_none_every_node_still_knows_its_words() -> None:
-    tree = parsed(b"x = f(1)\ny = = 2\n" * 1_000, PYTHON)
+    tree = parse_within_limits(b"x = f(1)\ny = = 2\n" * 1_000, PYTHON)
     assert tree is not None
     assert tree.root_node.has_error
     assert tree.root_node.children[0].text == b"x = f(1)"
@@ -38,17 +38,17 @@ def test_of_a_text_that_is_none_every_node_still_knows_its_words() -> None:
 def test_what_takes_far_more_work_than_it_is_long_has_no_tree_and_the_next_text_has_one(
     text: bytes, grammar: Grammar
 ) -> None:
-    assert parsed(text * 3, grammar) is None
-    assert parsed(b"package a\n", grammar) is not None
+    assert parse_within_limits(text * 3, grammar) is None
+    assert parse_within_limits(b"package a\n", grammar) is not None
 
 
 @contextmanager
-def given_first_to(taster: Taster) -> Generator[None]:
-    token = TASTER.set(taster)
+def given_first_to(taster: SandboxCheck) -> Generator[None]:
+    token = SANDBOX.set(taster)
     try:
         yield
     finally:
-        TASTER.reset(token)
+        SANDBOX.reset(token)
 
 
 def test_what_the_taster_does_not_survive_is_never_parsed_here() -> None:
@@ -59,7 +59,7 @@ def test_what_the_taster_does_not_survive_is_never_parsed_here() -> None:
         return raw != b"hostile"
 
     with given_first_to(survives):
-        assert tree_of(b"hostile", PYTHON) is None
-        assert tree_of(b"x = 1\n", PYTHON) is not None
+        assert parse_tree(b"hostile", PYTHON) is None
+        assert parse_tree(b"x = 1\n", PYTHON) is not None
     assert tasted == [(b"hostile", PYTHON), (b"x = 1\n", PYTHON)]
-    assert tree_of(b"hostile", PYTHON) is not None, "it is a name, and nobody is asked"
+    assert parse_tree(b"hostile", PYTHON) is not None, "it is a name, and nobody is asked"

@@ -25,5 +25,5 @@ def here(redis_server: Redis) -> Settings:
 @pytest.fixture
 def store(here: Settings) -> Iterator[Store]:
     with open_store(here) as opened:
-        opened.wire.call("FLUSHALL")
+        opened.client.call("FLUSHALL")
         yield opened

@@ -9,23 +9,23 @@ from typing import Any, Final
 
 from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.bench.made import DONE, STUB, change
-from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Ci, CiCheck, Dossier
 from worker.domain.ids import EvalId
-from worker.domain.verdict.events import Begun
+from worker.domain.verdict.events import EvaluationStarted
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
-from worker.dossier.assemble import complete
-from worker.evaluation.rejudge import Order, Terms, terms_of
-from worker.evaluation.supersession import Wanted
+from worker.dossier.assemble import complete_dossier
+from worker.evaluation.rejudge import RejudgeOrder, RejudgeTerms, complete_terms
+from worker.evaluation.supersession import RejudgeSelection
 from worker.evaluation.survey import Surveyor
-from worker.judge.judge import docket, hear
-from worker.scheduling.record import Keepers, record
+from worker.judge.judge import create_header, judge_with_record
+from worker.scheduling.record import VerdictRecorder, record
 from worker.settings import Settings
-from worker.wiring.judge import open_bench
+from worker.wiring.judge import open_judge_context
 from worker.wiring.rejudge import open_terms
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent.parent
@@ -39,39 +39,41 @@ def dossier(number: int, text: str = DONE, head: str = "b", checks: tuple[CiChec
     made = change(text)
     pull = made.pull_request.model_copy(update={"number": number, "head_sha": head * 40})
     ci = {"ci": Ci(checks=checks)} if checks else {}
-    return complete(made.model_copy(update={"pull_request": pull, **ci}))
+    return complete_dossier(made.model_copy(update={"pull_request": pull, **ci}))
 
 
 def judged(store: Store, here: Settings, number: int, text: str = STUB, **more: Any) -> LedgerEntry:
     """This pull request, judged live by code alone; with *checks* of CI it is followed, too."""
     installation = more.pop("installation", 100)
     request, whole = wish(number, installation), dossier(number, text, **more)
-    store.pulls.want(request)
-    job = store.pulls.next_due(request.delivery_id, Limits(1, 10))
+    store.pulls.request_judging(request)
+    job = store.pulls.next_due(request.delivery_id, DispatchLimits(1, 10))
     assert job is not None
-    taken = store.pulls.take(request.pull, job.fence)
+    taken = store.pulls.take_lease(request.pull, job.fence)
     assert taken is not None
-    with open_bench(here, "heuristic") as bench:
-        opened = docket(request, whole, bench, SystemClock())
+    with open_judge_context(here, "heuristic") as bench:
+        opened = create_header(request, whole, bench, SystemClock())
         watch = store.outcomes if "checks" in more else None
-        keepers = Keepers(store.ledger, store.archive, store.events, taken.lease, watch=watch)
-        begun = Begun(opened.eval_id, opened.subject, bench.rubric.id, bench.rubric.version, bench.planned)
+        keepers = VerdictRecorder(store.ledger, store.archive, store.events, taken.lease, submissions=watch)
+        begun = EvaluationStarted(
+            opened.eval_id, opened.subject, bench.rubric.id, bench.rubric.version, bench.planned_judge
+        )
         keepers.begin(request.pull, begun, whole)
-        made = record(request.pull, hear(whole, opened, bench), whole, keepers)
+        made = record(request.pull, judge_with_record(whole, opened, bench), whole, keepers)
     store.pulls.finish(taken.lease, Finish.JUDGED)
     if to_open := store.pulls.next_to_open():  # or a server opens it, has nobody judge it, and looks again
-        store.pulls.opened(request.pull, to_open.head_sha, to_open.seq)
+        store.pulls.mark_opened(request.pull, to_open.head_sha, to_open.seq)
     return made
 
 
-def terms(here: Settings, **changes: Any) -> Terms:
-    named = Terms(law="", digest="", rubric_id="", rubric_version="", tier=here.tier)
-    return terms_of(here, named.model_copy(update=changes), open_terms)
+def terms(here: Settings, **changes: Any) -> RejudgeTerms:
+    named = RejudgeTerms(law="", digest="", rubric_id="", rubric_version="", tier=here.tier)
+    return complete_terms(here, named.model_copy(update=changes), open_terms)
 
 
-def order(made: LedgerEntry) -> Order:
+def order(made: LedgerEntry) -> RejudgeOrder:
     subject = made.verdict.subject
-    return Order(
+    return RejudgeOrder(
         pull=wish(subject.number, subject.installation_id).pull,
         eval_id=EvalId(made.eval_id),
         subject_id=f"{subject.repository_id}/{subject.number}/{subject.head_sha}",
@@ -80,9 +82,9 @@ def order(made: LedgerEntry) -> Order:
 
 def surveyor(store: Store, law: str, **changes: Any) -> Surveyor:
     """One that has read all there is."""
-    wanted: dict[str, Any] = {"kind": SubjectKind.SUBMISSION, "window": EVER, "law": law, **changes}
-    made = Surveyor(store, Wanted(**wanted))
-    list(made.read())
+    wanted: dict[str, Any] = {"kind": SubjectKind.SUBMISSION, "window": EVER, "judge_digest": law, **changes}
+    made = Surveyor(store, RejudgeSelection(**wanted))
+    list(made.read_new())
     return made
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pytest_httpserver import HTTPServer
 
-from app.cli.evaluate import book_of
+from app.cli.evaluate import run_budget_name
 from app.cli.exit_codes import Exit
 from app.cli.main import main
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 from tests.worker.adapters.redis.played import KEY
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, judged, order, rubric
@@ -152,7 +152,7 @@ def test_what_is_gone_is_counted_and_told_once(
     store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = history(store, here)
-    store.wire.call("DEL", keys.dossier(made[0].eval_id).name)
+    store.client.call("DEL", keys.dossier(made[0].eval_id).name)
     for _ in range(2):
         code, out, _ = run(capsys)
         assert code == 0
@@ -167,7 +167,7 @@ def test_an_entry_that_names_a_verdict_nobody_made_ends_no_run_and_is_left_in_no
 ) -> None:
     (first, *_) = history(store, here)
     body = {"v": 1, "eval_id": "a", "subject_kind": "submission", "subject_id": "x", "repository_id": 7, "number": 1}
-    store.events.tell(
+    store.events.publish(
         first.verdict.subject.installation_id, "x", Event(EventKind.COMPLETED, {**body, "decision": "accept"})
     )
     said = told(capsys)
@@ -205,19 +205,19 @@ def test_a_file_never_says_what_the_version_that_ships_with_assay_stands_for(
     store: Store, here: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made, version = judged(store, here, 1), load_rubric().version
-    store.wire.call("DEL", keys.RUBRICS.name)
+    store.client.call("DEL", keys.RUBRICS.name)
     poison = rubric(tmp_path, "default", version, parameter_unused="0.123")
     for command in (["evaluate", "--jobs", "1"], ["replay", made.eval_id], ["rubric", "check"]):
         named = [str(poison)] if command[0] == "rubric" else ["--rubric", str(poison)]
         assert main([*command, *named]) == Exit.USAGE
         said = capsys.readouterr()
         assert f'{poison} was changed but still says version "{version}"' in said.out + said.err
-        assert store.rubrics.look(load_rubric()) is None
-        store.wire.call("DEL", keys.RUBRICS.name)
+        assert store.rubrics.check(load_rubric()) is None
+        store.client.call("DEL", keys.RUBRICS.name)
 
 
 def book(*arguments: str, law: str = "l") -> str:
-    return book_of(parser("evaluate").parse_args(["evaluate", *arguments]), law)
+    return run_budget_name(build_parser("evaluate").parse_args(["evaluate", *arguments]), law)
 
 
 def test_a_run_is_named_by_what_it_judges_and_its_window() -> None:
@@ -250,7 +250,7 @@ def test_a_run_that_is_taken_up_after_midnight_goes_on_with_its_money_until_all_
     again = told(capsys, *run_of, "1")
     assert (again["answered"], again["left"], len(anthropic.asked)) == (1, 1, 1), "its money is spent"
     assert told(capsys, *run_of, "100")["answered"] == 2
-    assert store.wire.call("KEYS", "assay:book:*") == [], "it is over: the same words are another run from here on"
+    assert store.client.call("KEYS", "assay:book:*") == [], "it is over: the same words are another run from here on"
 
 
 @pytest.mark.parametrize(

@@ -1,32 +1,34 @@
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.dossier.evaluate_block import CreditMap, Evaluate, PartialCredit
-from worker.evaluation.evaluate_block import evaluate, passed_of
+from worker.domain.dossier.evaluate_block import CreditMap, EvaluateBlock, PartialCredit
+from worker.evaluation.evaluate_block import count_passed, evaluate_response
 
 COUNTED = PartialCredit(map=CreditMap.LINEAR)
 
 
 def test_a_row_that_asks_for_nothing_keeps_the_score() -> None:
-    result = evaluate(0.8, Evaluate(), "Retries uploads.")
+    result = evaluate_response(0.8, EvaluateBlock(), "Retries uploads.")
     assert result.score == 0.8
     assert result.signals == {"evaluate_base_score": 0.8, "evaluate_score": 0.8}
 
 
 def test_an_expected_substring_is_averaged_with_the_base() -> None:
-    asked = Evaluate(expect_substring_in_final_response="backoff", final_response="Added backoff.")
-    assert evaluate(0.5, asked, None).score == 0.75
-    assert evaluate(0.5, asked.model_copy(update={"final_response": "Done."}), None).score == 0.25
+    asked = EvaluateBlock(expect_substring_in_final_response="backoff", final_response="Added backoff.")
+    assert evaluate_response(0.5, asked, None).score == 0.75
+    assert evaluate_response(0.5, asked.model_copy(update={"final_response": "Done."}), None).score == 0.25
 
 
 def test_a_response_grounded_in_what_is_real_keeps_a_full_score() -> None:
-    asked = Evaluate(grounding_tokens=("Engine", "policy="), forbidden_grounding=("Chain",))
-    assert evaluate(1.0, asked, "The Engine takes policy=.").score == 1.0
+    asked = EvaluateBlock(grounding_tokens=("Engine", "policy="), forbidden_grounding=("Chain",))
+    assert evaluate_response(1.0, asked, "The Engine takes policy=.").score == 1.0
 
 
 def test_a_response_that_misses_all_and_makes_names_up_is_halved() -> None:
-    asked = Evaluate(grounding_tokens=("Engine",), forbidden_grounding=("Chain",), final_response="The Chain does it.")
-    result = evaluate(1.0, asked, "the summary is not read: Engine")
+    asked = EvaluateBlock(
+        grounding_tokens=("Engine",), forbidden_grounding=("Chain",), final_response="The Chain does it."
+    )
+    result = evaluate_response(1.0, asked, "the summary is not read: Engine")
     assert result.score == 0.5
     assert result.signals["workload_grounding_score"] == 0.0
     assert result.signals["grounding_tokens_missing"] == "Engine"
@@ -34,8 +36,8 @@ def test_a_response_that_misses_all_and_makes_names_up_is_halved() -> None:
 
 
 def test_forbidden_names_alone_count_too() -> None:
-    asked = Evaluate(forbidden_grounding=("Chain", "Selector"))
-    assert evaluate(1.0, asked, "The Chain does it.").score == 0.75
+    asked = EvaluateBlock(forbidden_grounding=("Chain", "Selector"))
+    assert evaluate_response(1.0, asked, "The Chain does it.").score == 0.75
 
 
 @pytest.mark.parametrize(
@@ -49,12 +51,12 @@ def test_forbidden_names_alone_count_too() -> None:
     ],
 )
 def test_a_part_of_the_tests_earns_a_part_of_the_score(by: CreditMap, said: str, score: float) -> None:
-    asked = Evaluate(partial_credit=PartialCredit(map=by), final_response=said)
-    assert evaluate(1.0, asked, None).score == score
+    asked = EvaluateBlock(partial_credit=PartialCredit(map=by), final_response=said)
+    assert evaluate_response(1.0, asked, None).score == score
 
 
 def test_credit_that_is_switched_off_changes_nothing() -> None:
-    assert evaluate(0.6, Evaluate(partial_credit=PartialCredit(enabled=False)), "1/2 tests").score == 0.6
+    assert evaluate_response(0.6, EvaluateBlock(partial_credit=PartialCredit(enabled=False)), "1/2 tests").score == 0.6
 
 
 @pytest.mark.parametrize(
@@ -82,11 +84,11 @@ def test_credit_that_is_switched_off_changes_nothing() -> None:
     ],
 )
 def test_the_last_count_of_tests_in_a_text_is_read(text: str, counts: tuple[int, int] | None) -> None:
-    assert passed_of(text) == counts
+    assert count_passed(text) == counts
 
 
 def test_a_refusal_at_the_start_halves_the_score() -> None:
-    result = evaluate(0.8, Evaluate(final_response="I'm unable to help with this."), None)
+    result = evaluate_response(0.8, EvaluateBlock(final_response="I'm unable to help with this."), None)
     assert result.score == 0.4
     assert result.signals["workload_assistant_refusal_detected"] is True
 
@@ -106,7 +108,7 @@ def test_a_refusal_at_the_start_halves_the_score() -> None:
     ],
 )
 def test_a_refusal_is_known_in_its_usual_words(said: str) -> None:
-    assert evaluate(1.0, Evaluate(final_response=said), None).score == 0.5
+    assert evaluate_response(1.0, EvaluateBlock(final_response=said), None).score == 0.5
 
 
 @pytest.mark.parametrize(
@@ -119,27 +121,27 @@ def test_a_refusal_is_known_in_its_usual_words(said: str) -> None:
     ],
 )
 def test_what_a_change_is_about_is_no_refusal(said: str) -> None:
-    assert evaluate(1.0, Evaluate(final_response=said), None).score == 1.0
+    assert evaluate_response(1.0, EvaluateBlock(final_response=said), None).score == 1.0
 
 
 def test_a_refusal_that_is_quoted_later_costs_nothing() -> None:
-    assert evaluate(0.8, Evaluate(), "x" * 160 + " I cannot help").score == 0.8
+    assert evaluate_response(0.8, EvaluateBlock(), "x" * 160 + " I cannot help").score == 0.8
 
 
 def test_an_empty_response_costs_more_than_a_refusal() -> None:
-    result = evaluate(0.5, Evaluate(), "  \n")
+    result = evaluate_response(0.5, EvaluateBlock(), "  \n")
     assert (result.score, result.signals["workload_empty_assistant_response"]) == (0.2, True)
 
 
 def test_a_response_that_nobody_recorded_is_not_punished() -> None:
-    assert evaluate(0.5, Evaluate(), None).score == 0.5
+    assert evaluate_response(0.5, EvaluateBlock(), None).score == 0.5
 
 
 def test_an_unknown_field_is_refused_by_its_path() -> None:
     with pytest.raises(ValidationError, match=r"partial_credit\.ratio"):
-        Evaluate.model_validate({"partial_credit": {"ratio": 1}})
+        EvaluateBlock.model_validate({"partial_credit": {"ratio": 1}})
 
 
 def test_a_block_as_metis_writes_it_is_read() -> None:
     said = {"rubric": "heuristic", "llm_judge_model": "anthropic:a", "weight_per_turn": 1.0, "grounding_tokens": ["x"]}
-    assert Evaluate.model_validate(said).grounding_tokens == ("x",)
+    assert EvaluateBlock.model_validate(said).grounding_tokens == ("x",)

@@ -12,21 +12,21 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
-from worker.evaluation.evaluate_jobs import Errand, performed
+from worker.evaluation.evaluate_jobs import RejudgeTask, perform_task
 from worker.judge.rubric import load_rubric
-from worker.scheduling.jobs import SCENE, Scene
-from worker.settings import Canary, Settings
+from worker.scheduling.jobs import JOB_CONTEXT, JobContext
+from worker.settings import Settings, ShadowSettings
 from worker.wiring.rejudge import open_terms
 
 HERE = InstallationId(100)
 
 
 @pytest.fixture
-def scene(here: Settings, store: Store) -> Iterator[Scene]:
-    made = Scene(here, "nobody:opens", SystemClock(), store)
-    token = SCENE.set(made)
+def scene(here: Settings, store: Store) -> Iterator[JobContext]:
+    made = JobContext(here, "nobody:opens", SystemClock(), store)
+    token = JOB_CONTEXT.set(made)
     yield made
-    SCENE.reset(token)
+    JOB_CONTEXT.reset(token)
 
 
 def failures(store: Store) -> list[str]:
@@ -34,50 +34,52 @@ def failures(store: Store) -> list[str]:
     return [one["failure_mode"] for one in bodies]
 
 
-def test_an_order_is_done_and_once_more_changes_nothing(scene: Scene) -> None:
+def test_an_order_is_done_and_once_more_changes_nothing(scene: JobContext) -> None:
     made = order(judged(scene.store, scene.settings, 1))
-    said = Errand(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()
-    assert performed([said], open_terms)
-    assert performed([said], open_terms)
+    said = RejudgeTask(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()
+    assert perform_task([said], open_terms)
+    assert perform_task([said], open_terms)
     assert len(scene.store.ledger.entries(made.pull)) == 2
 
 
-def test_a_bug_is_logged_and_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_is_logged_and_told(scene: JobContext, caplog: pytest.LogCaptureFixture) -> None:
     made = order(judged(scene.store, scene.settings, 1))
-    scene.store.wire.call("SET", keys.dossier(made.eval_id).name, "not what was sealed")
-    assert not performed(
-        [Errand(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()], open_terms
+    scene.store.client.call("SET", keys.dossier(made.eval_id).name, "not what was sealed")
+    assert not perform_task(
+        [RejudgeTask(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()], open_terms
     )
     assert failures(scene.store) == ["judge_call_failed"]
     assert "judging anew failed" in caplog.text
 
 
-def test_what_cant_even_be_told_is_logged(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_cant_even_be_told_is_logged(scene: JobContext, caplog: pytest.LogCaptureFixture) -> None:
     made = order(judged(scene.store, scene.settings, 1))
-    said = Errand(pull=made.pull, order=made, terms=terms(scene.settings))
-    scene.store.wire.call("DEL", keys.dossier(made.eval_id).name)
-    scene.store.wire.call("SET", keys.events(HERE).name, "no stream")
-    assert not performed([said.model_dump_json()], open_terms)
+    said = RejudgeTask(pull=made.pull, order=made, terms=terms(scene.settings))
+    scene.store.client.call("DEL", keys.dossier(made.eval_id).name)
+    scene.store.client.call("SET", keys.events(HERE).name, "no stream")
+    assert not perform_task([said.model_dump_json()], open_terms)
     assert "what nobody waits for failed" in caplog.text
 
 
-def test_without_a_canary_only_the_overturned_rejects_are_looked_at(scene: Scene) -> None:
+def test_without_a_canary_only_the_overturned_rejects_are_looked_at(scene: JobContext) -> None:
     made = order(judged(scene.store, scene.settings, 1))
-    assert performed([json.dumps({"pull": made.pull.model_dump(mode="json"), "looks": True})], open_terms)
+    assert perform_task([json.dumps({"pull": made.pull.model_dump(mode="json"), "looks": True})], open_terms)
     assert len(scene.store.ledger.entries(made.pull)) == 1
-    assert scene.store.wire.call("EXISTS", keys.rollup(HERE).name) == 1
+    assert scene.store.client.call("EXISTS", keys.rollup(HERE).name) == 1
 
 
-def test_a_canary_that_cant_be_read_is_told_and_one_that_can_judges(scene: Scene, tmp_path: Path) -> None:
+def test_a_canary_that_cant_be_read_is_told_and_one_that_can_judges(scene: JobContext, tmp_path: Path) -> None:
     made, file = order(judged(scene.store, scene.settings, 1)), rubric(tmp_path)
     text = file.read_text()
     file.unlink()
     load_rubric.cache_clear()
-    SCENE.set(Scene(replace(scene.settings, canary=Canary(file)), scene.court, scene.clock, scene.store))
-    said = [Errand(pull=made.pull).model_dump_json()]
-    assert not performed(said, open_terms)
+    JOB_CONTEXT.set(
+        JobContext(replace(scene.settings, shadow=ShadowSettings(file)), scene.app_factory, scene.clock, scene.store)
+    )
+    said = [RejudgeTask(pull=made.pull).model_dump_json()]
+    assert not perform_task(said, open_terms)
     assert failures(scene.store) == ["rubric_invalid"]
     file.write_text(text)
-    assert performed(said, open_terms)
+    assert perform_task(said, open_terms)
     assert len(scene.store.ledger.entries(made.pull)) == 2
-    assert performed([Errand(pull=made.pull.model_copy(update={"number": 9})).model_dump_json()], open_terms)
+    assert perform_task([RejudgeTask(pull=made.pull.model_copy(update={"number": 9})).model_dump_json()], open_terms)

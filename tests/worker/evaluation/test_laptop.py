@@ -14,7 +14,7 @@ from worker.wiring.cli import judge_locally
 
 
 def test_the_next_judging_ends_the_evaluations_whose_judges_are_dead(store: Store, here: Settings) -> None:
-    store.events.begin(pull(), judging(store).lease.fence, begun("e"))
+    store.events.record_started(pull(), judging(store).lease.fence, begun("e"))
     lease_runs_out(store, pull())
     look_now(store)
     source = RecordedSource(dossier(1, STUB))

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from worker.dossier.tree_sitter import TASTER
+from worker.dossier.tree_sitter import SANDBOX
 from worker.errors import InputError
-from worker.evaluation.process_pool import done, spread
+from worker.evaluation.process_pool import run_in_processes, run_tasks
 
 pytestmark = pytest.mark.slow  # each test starts processes of its own
 
@@ -19,7 +19,7 @@ def work(task: str) -> str:
         raise InputError("It can't be used.")
     if task == "bug":
         raise ZeroDivisionError(task)
-    if task == "killed" or (task == "hostile" and TASTER.get() is None):
+    if task == "killed" or (task == "hostile" and SANDBOX.get() is None):
         os.kill(os.getpid(), signal.SIGKILL)
     return task.upper()
 
@@ -31,7 +31,7 @@ def opening() -> Generator[Callable[[str], str]]:
 
 def test_each_task_comes_back_with_its_answer_whoever_did_it() -> None:
     tasks = [f"task {number}" for number in range(20)]
-    assert sorted(done(opening, tasks, 3)) == sorted((one, one.upper()) for one in tasks)
+    assert sorted(run_tasks(opening, tasks, 3)) == sorted((one, one.upper()) for one in tasks)
 
 
 @pytest.mark.parametrize(
@@ -44,27 +44,27 @@ def test_each_task_comes_back_with_its_answer_whoever_did_it() -> None:
 )
 def test_what_goes_wrong_in_a_process_reaches_this_one(task: str, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        list(done(opening, ["a", task, "b"], 2))
+        list(run_tasks(opening, ["a", task, "b"], 2))
 
 
 def test_a_task_that_a_process_was_lost_with_is_done_by_one_that_tries_every_text_first() -> None:
     tasks = ["a", "hostile", *(f"task {number}" for number in range(20)), "hostile", "b"]
-    assert sorted(spread(opening, tasks, 2)) == sorted((one, one.upper()) for one in tasks)
+    assert sorted(run_in_processes(opening, tasks, 2)) == sorted((one, one.upper()) for one in tasks)
 
 
 def test_one_process_is_this_one_and_tries_every_text_first() -> None:
-    assert list(done(opening, ["a", "hostile"], 1)) == [("a", "A"), ("hostile", "HOSTILE")]
+    assert list(run_tasks(opening, ["a", "hostile"], 1)) == [("a", "A"), ("hostile", "HOSTILE")]
     with pytest.raises(ZeroDivisionError):
-        list(done(opening, ["bug"], 1))
+        list(run_tasks(opening, ["bug"], 1))
 
 
 @contextmanager
 def losing() -> Generator[Callable[[int], int]]:
-    yield lambda task: os.getpid() if task or TASTER.get() else os.kill(os.getpid(), signal.SIGKILL) or 0
+    yield lambda task: os.getpid() if task or SANDBOX.get() else os.kill(os.getpid(), signal.SIGKILL) or 0
 
 
 def test_in_the_place_of_a_process_that_was_lost_another_goes_on() -> None:
-    answers = dict(spread(losing, range(9), 1))
+    answers = dict(run_in_processes(losing, range(9), 1))
     assert len({answers[task] for task in range(1, 9)}) == 1
     assert answers[0] != answers[1], "whoever is careful does this one task"
 
@@ -75,8 +75,8 @@ def telling() -> Generator[Callable[[int], int]]:
 
 
 def test_processes_that_did_many_tasks_make_room_for_new_ones() -> None:
-    answers = list(spread(telling, range(9), 2, life=2))
+    answers = list(run_in_processes(telling, range(9), 2, life=2))
     assert sorted(task for task, _ in answers) == list(range(9))
     assert len({process for _, process in answers[:4]}) <= 2
     assert {process for _, process in answers[:4]}.isdisjoint(process for _, process in answers[4:])
-    assert list(spread(telling, range(0), 2)) == []
+    assert list(run_in_processes(telling, range(0), 2)) == []

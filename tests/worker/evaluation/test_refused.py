@@ -9,22 +9,22 @@ from pathlib import Path
 import pytest
 
 from app.cli.doctor import doctor
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 from tests.worker.adapters.redis.played import KEY, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier, rubric
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
-from worker.adapters.redis.pull_requests import Limits
+from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.verdict.rubric import Versioned
+from worker.domain.verdict.rubric import VersionedRubric
 from worker.errors import RubricRefused
-from worker.judge.context import Bench
+from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_ci_check_rubric, load_prompt, load_pull_request_rubric, load_rubric
-from worker.publishing.status import Silent
-from worker.scheduling.pipeline import CiPatience, Deps, judge_pull_request
-from worker.scheduling.record import Keepers
+from worker.publishing.status import NullStatusReporter
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, judge_pull_request
+from worker.scheduling.record import VerdictRecorder
 from worker.settings import Settings
 from worker.wiring.cli import judge_locally
 
@@ -35,21 +35,21 @@ WHOLES = load_pull_request_rubric().model_copy(update={"last": 0.6})
 
 def test_a_judging_by_it_ends_as_rubric_invalid_and_leaves_no_verdict(store: Store) -> None:
     store.rubrics.admit(EDITED)
-    store.pulls.want(wish())
-    job = store.pulls.next_due("call", Limits(1, 10))
+    store.pulls.request_judging(wish())
+    job = store.pulls.next_due("call", DispatchLimits(1, 10))
     assert job is not None
-    taken = store.pulls.take(wish().pull, job.fence)
+    taken = store.pulls.take_lease(wish().pull, job.fence)
     assert taken is not None
-    source, bench = RecordedSource(dossier(1, STUB)), Bench(load_rubric(), load_prompt(), 0.0)
-    deps = Deps(
+    source, bench = RecordedSource(dossier(1, STUB)), JudgeContext(load_rubric(), load_prompt(), 0.0)
+    deps = JudgingDependencies(
         source=source,
-        board=Silent(source),
+        status=NullStatusReporter(source),
         ledger=store.ledger,
-        keepers=Keepers(store.ledger, store.archive, store.events, taken.lease),
-        bench=bench,
+        recorder=VerdictRecorder(store.ledger, store.archive, store.events, taken.lease),
+        context=bench,
         clock=SystemClock(),
-        patience=CiPatience(timedelta(0), timedelta(0), None),
-        refused=store.rubrics.refusal(bench.rubric),
+        ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
+        rubric_problem=store.rubrics.refusal(bench.rubric),
     )
     with pytest.raises(RubricRefused, match="raise it"):
         judge_pull_request(wish(), deps)
@@ -66,8 +66,8 @@ def test_a_judging_on_a_laptop_remembers_its_rubric_and_judges_by_no_edited_one(
     request = source.request(SystemClock().now())
     assert judge_locally(here, store, source, request).verdict.decision == "reject"
     poison = load_rubric(rubric(tmp_path, "default", load_rubric().version, parameter_unused="0.123"))
-    assert "raise it" in (store.rubrics.look(poison) or "")
-    store.wire.call("FLUSHALL")
+    assert "raise it" in (store.rubrics.check(poison) or "")
+    store.client.call("FLUSHALL")
     store.rubrics.admit(poison)
     with pytest.raises(RubricRefused, match="raise it"):
         judge_locally(here, store, source, request)
@@ -82,7 +82,7 @@ def environment(redis_server: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda one: one.id)
-def test_no_worker_starts_with_it(store: Store, redis_server: Redis, edited: Versioned) -> None:
+def test_no_worker_starts_with_it(store: Store, redis_server: Redis, edited: VersionedRubric) -> None:
     store.rubrics.admit(edited)
     done = subprocess.run(
         [sys.executable, "-m", "worker"],
@@ -97,10 +97,10 @@ def test_no_worker_starts_with_it(store: Store, redis_server: Redis, edited: Ver
 
 @pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("edited", [EDITED, CHECKS, WHOLES], ids=lambda one: one.id)
-def test_the_doctor_says_it_and_remembers_nothing(store: Store, edited: Versioned) -> None:
-    assert "raise it" not in doctor(parser("doctor").parse_args(["doctor"])).text
+def test_the_doctor_says_it_and_remembers_nothing(store: Store, edited: VersionedRubric) -> None:
+    assert "raise it" not in doctor(build_parser("doctor").parse_args(["doctor"])).text
     store.rubrics.admit(edited)
-    said = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
+    said = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
     assert "wrong Rubric" in said
     assert "raise it" in said
 
@@ -109,8 +109,8 @@ def test_the_doctor_says_it_and_remembers_nothing(store: Store, edited: Versione
 def test_the_doctor_looks_at_the_canary(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store.ping()
     monkeypatch.setenv("ASSAY_CANARY_RUBRIC", "/nowhere.yml")
-    said = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
+    said = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
     assert "wrong Canary /nowhere.yml can't be read" in said
     monkeypatch.setenv("ASSAY_CANARY_RUBRIC", "rubrics/default.yml")
-    said = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
+    said = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
     assert "judges beside the active rubric, at $0, by code alone" in said

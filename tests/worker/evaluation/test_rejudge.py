@@ -18,13 +18,13 @@ from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace
-from worker.domain.verdict.audit import Heard
+from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import Event, EventKind, FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError, RubricRefused
-from worker.evaluation.rejudge import Desk, Ended, Order
-from worker.evaluation.rerun import order_of
-from worker.evaluation.supersession import said_of
+from worker.evaluation.rejudge import OrderResult, RejudgeOrder, Rejudger
+from worker.evaluation.rerun import make_order
+from worker.evaluation.supersession import parse_verdict
 from worker.judge.rubric import load_rubric
 from worker.settings import ModelAccess, Settings
 from worker.wiring.rejudge import open_terms
@@ -44,7 +44,7 @@ def children(store: Store, made: LedgerEntry) -> list[LedgerEntry]:
 def test_a_judging_anew_is_a_new_entry_beside_its_verdict_and_ends_once(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
     by = terms(here)
-    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.JUDGED
+    assert Rejudger(here, store, by, open_terms).execute(order(made)) is OrderResult.JUDGED
     (child,) = children(store, made)
     assert (child.verdict.decision, child.verdict.signals["law"]) == ("reject", by.law)
     assert store.ledger.entries(order(made).pull)[0] == made, "what stands is as it was"
@@ -56,36 +56,36 @@ def test_a_judging_anew_is_a_new_entry_beside_its_verdict_and_ends_once(here: Se
 
 def test_what_was_judged_by_this_law_already_is_not_judged_again(here: Settings, store: Store, tmp_path: Path) -> None:
     made = judged(store, here, 1)
-    desk = Desk(here, store, terms(here), open_terms)
-    assert [desk.end(order(made)) for _ in range(3)] == [Ended.JUDGED, Ended.THERE, Ended.THERE]
+    desk = Rejudger(here, store, terms(here), open_terms)
+    assert [desk.execute(order(made)) for _ in range(3)] == [OrderResult.JUDGED, OrderResult.THERE, OrderResult.THERE]
     other = terms(here, rubric=rubric(tmp_path))
-    assert Desk(here, store, other, open_terms).end(order(made)) is Ended.JUDGED
+    assert Rejudger(here, store, other, open_terms).execute(order(made)) is OrderResult.JUDGED
     assert len(children(store, made)) == 2
 
 
 def test_a_dossier_that_is_gone_is_told_as_not_found_and_not_asked_for_again(here: Settings, store: Store) -> None:
     """metis, test 8."""
     made = judged(store, here, 1)
-    store.wire.call("DEL", keys.dossier(made.eval_id).name)
+    store.client.call("DEL", keys.dossier(made.eval_id).name)
     by = terms(here)
-    assert surveyor(store, by.law).survey.todo
-    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.GONE
+    assert surveyor(store, by.law).survey.unanswered
+    assert Rejudger(here, store, by, open_terms).execute(order(made)) is OrderResult.GONE
     (_, begun), (kind, ended) = told(store)[2:]
     assert (kind, ended["failure_mode"], ended["parent_eval_id"]) == ("eval.failed", "subject_not_found", made.eval_id)
     assert begun["eval_id"] == ended["eval_id"] != made.eval_id
-    assert surveyor(store, by.law).survey.todo == ()
+    assert surveyor(store, by.law).survey.unanswered == ()
     assert children(store, made) == []
-    assert store.wire.call("HLEN", keys.EVALS.name) == 0
+    assert store.client.call("HLEN", keys.OPEN_EVALUATIONS.name) == 0
 
 
 def test_an_entry_that_is_gone_is_told_by_its_numbers(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
     gone = order(made)
     ledger = keys.ledger(gone.pull).name
-    (field,) = items(store.wire.call("HKEYS", ledger))
+    (field,) = items(store.client.call("HKEYS", ledger))
     judged(store, here, 1, head="c")
-    store.wire.call("HDEL", ledger, blob(field))
-    assert Desk(here, store, terms(here), open_terms).end(gone) is Ended.GONE
+    store.client.call("HDEL", ledger, blob(field))
+    assert Rejudger(here, store, terms(here), open_terms).execute(gone) is OrderResult.GONE
     kind, ended = told(store)[-1]
     before = told(store)[1][1]
     assert (kind, ended["failure_mode"], ended["subject_id"]) == (
@@ -100,16 +100,16 @@ def test_an_order_that_names_no_head_is_told_of_in_the_log_alone(
 ) -> None:
     broken = order(judged(store, here, 1)).model_copy(update={"eval_id": EvalId("a"), "subject_id": "x"})
     before = len(told(store))
-    assert Desk(here, store, terms(here), open_terms).end(broken) is Ended.GONE
+    assert Rejudger(here, store, terms(here), open_terms).execute(broken) is OrderResult.GONE
     assert "an order names no head" in caplog.text
     assert len(told(store)) == before
 
 
 def test_of_a_repository_that_was_forgotten_meanwhile_nothing_is_told(here: Settings, store: Store) -> None:
     gone, by = order(judged(store, here, 1)), terms(here)
-    store.wire.call("DEL", keys.ledger(gone.pull).name, keys.events(gone.pull.installation_id).name)
-    assert Desk(here, store, by, open_terms).end(gone) is Ended.GONE
-    Desk(here, store, by, open_terms).fail(gone, FailureMode.JUDGE_CALL_FAILED)
+    store.client.call("DEL", keys.ledger(gone.pull).name, keys.events(gone.pull.installation_id).name)
+    assert Rejudger(here, store, by, open_terms).execute(gone) is OrderResult.GONE
+    Rejudger(here, store, by, open_terms).record_failure(gone, FailureMode.JUDGE_CALL_FAILED)
     assert told(store) == []
 
 
@@ -118,15 +118,15 @@ def test_of_what_is_forgotten_while_it_is_judged_no_model_is_asked_any_more(here
     pull = order(made).pull
 
     def forgotten(_: Asked) -> str:
-        store.wire.call("DEL", keys.ledger(pull).name, keys.pull(pull).name, keys.spent(pull).name)
+        store.client.call("DEL", keys.ledger(pull).name, keys.pull(pull).name, keys.pull_request_cost(pull).name)
         return "no JSON: it would be asked for once more"
 
     with HTTPServer(threaded=True) as server:
         model = Anthropic(server).decides(forgotten)
         asking = replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
-        assert Desk(asking, store, terms(asking), open_terms).end(order(made)) is Ended.GONE
+        assert Rejudger(asking, store, terms(asking), open_terms).execute(order(made)) is OrderResult.GONE
         assert len(model.asked) == 1
-    assert not store.wire.call("EXISTS", keys.spent(pull).name)
+    assert not store.client.call("EXISTS", keys.pull_request_cost(pull).name)
 
 
 def test_what_is_paid_for_already_when_the_limit_is_reached_is_recorded(here: Settings, store: Store) -> None:
@@ -135,13 +135,13 @@ def test_what_is_paid_for_already_when_the_limit_is_reached_is_recorded(here: Se
         model = Anthropic(server).answers("no JSON", input_tokens=8, output_tokens=3 * 10**6)
         asking = replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
         by = terms(asking, book="run:x", limit_usd=Decimal(1))
-        assert Desk(asking, store, by, open_terms).end(order(made)) is Ended.FULL
+        assert Rejudger(asking, store, by, open_terms).execute(order(made)) is OrderResult.FULL
         model.check()
     (child,) = children(store, made)
-    assert store.book("run:x", Decimal(1)).spent_usd == child.verdict.judge_cost_usd
+    assert store.run_budget("run:x", Decimal(1)).spent_usd == child.verdict.judge_cost_usd
     (ended,) = (body for _, body in told(store) if body.get("parent_eval_id") == made.eval_id)
     assert Decimal(ended["judge_cost_usd"]) > 1
-    assert surveyor(store, by.law).survey.todo, "with more money it is asked again"
+    assert surveyor(store, by.law).survey.unanswered, "with more money it is asked again"
 
 
 def test_the_rubric_that_ships_says_first_what_its_version_stands_for(
@@ -149,8 +149,8 @@ def test_the_rubric_that_ships_says_first_what_its_version_stands_for(
 ) -> None:
     made, poison = judged(store, here, 1), rubric(tmp_path, "default", load_rubric().version, parameter_unused="0.123")
     by = terms(here, rubric=poison)
-    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.INVALID
-    assert store.rubrics.look(load_rubric()) is None
+    assert Rejudger(here, store, by, open_terms).execute(order(made)) is OrderResult.INVALID
+    assert store.rubrics.check(load_rubric()) is None
 
 
 def test_a_rubric_that_was_deleted_while_a_judging_waited_is_told_as_invalid(
@@ -160,10 +160,10 @@ def test_a_rubric_that_was_deleted_while_a_judging_waited_is_told_as_invalid(
     by = terms(here, rubric=file)
     load_rubric.cache_clear()  # another process judges
     file.unlink()
-    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.INVALID
+    assert Rejudger(here, store, by, open_terms).execute(order(made)) is OrderResult.INVALID
     kind, ended = told(store)[-1]
     assert (kind, ended["failure_mode"], ended["rubric_id"]) == ("eval.failed", "rubric_invalid", "candidate")
-    assert surveyor(store, by.law).survey.todo, "with its rubric back, it is judged"
+    assert surveyor(store, by.law).survey.unanswered, "with its rubric back, it is judged"
 
 
 def test_a_rubric_that_was_changed_while_a_judging_waited_is_told_as_invalid(
@@ -173,7 +173,7 @@ def test_a_rubric_that_was_changed_while_a_judging_waited_is_told_as_invalid(
     by = terms(here, rubric=file)
     load_rubric.cache_clear()
     file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
-    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.INVALID
+    assert Rejudger(here, store, by, open_terms).execute(order(made)) is OrderResult.INVALID
     assert told(store)[-1][1]["failure_mode"] == "rubric_invalid"
 
 
@@ -184,40 +184,40 @@ def test_an_edit_without_a_new_version_is_refused(here: Settings, store: Store, 
     load_rubric.cache_clear()
     with pytest.raises(RubricRefused, match='was changed but still says version "1": raise it'):
         store.rubrics.admit(load_rubric(edited), str(edited))
-    assert Desk(here, store, terms(here, rubric=edited), open_terms).end(order(made)) is Ended.INVALID
+    assert Rejudger(here, store, terms(here, rubric=edited), open_terms).execute(order(made)) is OrderResult.INVALID
     raised = rubric(tmp_path, version="2", parameter_unused="0.91")
     store.rubrics.admit(load_rubric(raised))
-    assert Desk(here, store, terms(here, rubric=raised), open_terms).end(order(made)) is Ended.JUDGED
+    assert Rejudger(here, store, terms(here, rubric=raised), open_terms).execute(order(made)) is OrderResult.JUDGED
 
 
 def test_a_process_that_would_judge_otherwise_says_so(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
     by = terms(here).model_copy(update={"law": "of-another-model"})
-    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.UNLIKE
+    assert Rejudger(here, store, by, open_terms).execute(order(made)) is OrderResult.UNLIKE
     assert told(store)[-1][1]["failure_mode"] == "judge_call_failed"
-    assert surveyor(store, by.law).survey.todo
+    assert surveyor(store, by.law).survey.unanswered
 
 
 def test_a_verdict_that_was_forgotten_while_it_was_judged_anew_stays_forgotten(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
 
-    class Forgetful(Desk):
-        def _record(self, parent: LedgerEntry, heard: Heard, dossier: Dossier) -> None:
-            store.wire.call("DEL", keys.ledger(order(made).pull).name)
+    class Forgetful(Rejudger):
+        def _record(self, parent: LedgerEntry, heard: EvaluatedVerdict, dossier: Dossier) -> None:
+            store.client.call("DEL", keys.ledger(order(made).pull).name)
             super()._record(parent, heard, dossier)
 
-    assert Forgetful(here, store, terms(here), open_terms).end(order(made)) is Ended.GONE
+    assert Forgetful(here, store, terms(here), open_terms).execute(order(made)) is OrderResult.GONE
     assert store.ledger.entries(order(made).pull) == ()
 
 
 def test_while_judging_is_paused_the_answer_is_not_final(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
     by, paused = terms(here), replace(here, is_paused=True)
-    assert Desk(paused, store, by, open_terms).end(order(made)) is Ended.JUDGED
+    assert Rejudger(paused, store, by, open_terms).execute(order(made)) is OrderResult.JUDGED
     assert children(store, made)[0].verdict.abstain_reason == "paused"
-    assert surveyor(store, by.law).survey.todo
-    assert Desk(here, store, by, open_terms).end(order(made)) is Ended.JUDGED
-    assert surveyor(store, by.law).survey.todo == ()
+    assert surveyor(store, by.law).survey.unanswered
+    assert Rejudger(here, store, by, open_terms).execute(order(made)) is OrderResult.JUDGED
+    assert surveyor(store, by.law).survey.unanswered == ()
 
 
 def test_a_rubric_that_is_none_is_refused_before_anything_is_judged(here: Settings, tmp_path: Path) -> None:
@@ -230,13 +230,13 @@ def test_an_order_and_its_terms_travel_as_json(here: Settings, store: Store, tmp
     by = terms(here, rubric=rubric(tmp_path), limit_usd=Decimal("0.50"), book="run:x")
     made = order(judged(store, here, 1, DONE))
     assert type(by).model_validate_json(by.model_dump_json()) == by
-    assert Order.model_validate_json(made.model_dump_json()) == made
+    assert RejudgeOrder.model_validate_json(made.model_dump_json()) == made
 
 
 @pytest.mark.parametrize("kind", ["submission", "merge_group"])
 def test_an_order_says_of_what_kind_its_verdict_is(kind: str) -> None:
     body = {"eval_id": "a", "subject_kind": kind, "subject_id": f"7/1/{'b' * 40}", "repository_id": 7, "number": 1}
-    assert order_of(said_of(body, INSTALLATION)).kind == kind
+    assert make_order(parse_verdict(body, INSTALLATION)).kind == kind
 
 
 def test_of_two_heads_the_newest_verdict_on_each_stands(here: Settings, store: Store) -> None:
@@ -251,8 +251,8 @@ def test_each_entry_is_read_once_and_what_came_since_is_read_on(here: Settings, 
     made = judged(store, here, 1)
     by = terms(here)
     reader = surveyor(store, by.law)
-    store.events.tell(INSTALLATION, "broken", Event(EventKind.COMPLETED, {"v": 1}))
-    Desk(here, store, by, open_terms).end(order(made))
-    assert [one.parent for one in reader.read()] == [made.eval_id]
-    assert list(reader.read()) == []
-    assert reader.survey.unread == 1
+    store.events.publish(INSTALLATION, "broken", Event(EventKind.COMPLETED, {"v": 1}))
+    Rejudger(here, store, by, open_terms).execute(order(made))
+    assert [one.parent for one in reader.read_new()] == [made.eval_id]
+    assert list(reader.read_new()) == []
+    assert reader.survey.unread_count == 1

@@ -23,8 +23,8 @@ from worker.domain.ids import EvalId
 from worker.domain.value import replace
 from worker.domain.verdict.events import Event, EventKind
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
-from worker.evaluation.rejudge import Desk, Ended
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
+from worker.evaluation.rejudge import OrderResult, Rejudger
 from worker.judge.rubric import load_prompt, load_rubric, read_rubric
 from worker.settings import ModelAccess, Settings
 from worker.wiring.rejudge import open_terms
@@ -46,8 +46,8 @@ def diff(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, An
 
 
 def came(store: Store, made: LedgerEntry, kind: OutcomeKind) -> None:
-    event = recorded(order(made).pull, Outcome(kind=kind, eval_id=EvalId(made.eval_id), at=AT))
-    store.events.tell(made.verdict.subject.installation_id, f"{kind}-{made.eval_id}", event)
+    event = outcome_event(order(made).pull, Outcome(kind=kind, eval_id=EvalId(made.eval_id), at=AT))
+    store.events.publish(made.verdict.subject.installation_id, f"{kind}-{made.eval_id}", event)
 
 
 def test_at_no_cost_a_weight_moves_scores_and_a_threshold_who_is_asked(
@@ -90,7 +90,7 @@ def test_where_a_model_judged_by_both_its_verdicts_are_compared(
     for file, reply in ((None, cannot_tell()), (candidate, reject("half_finished", "load.py:2"))):
         played.answers(reply)
         by = terms(asking, rubric=file)
-        assert Desk(asking, store, by, open_terms).end(order(made)) is Ended.JUDGED
+        assert Rejudger(asking, store, by, open_terms).execute(order(made)) is OrderResult.JUDGED
     played.check()
     said = diff(capsys, "default", candidate)
     assert (said["by_record"], said["now"]) == (1, "candidate 1")
@@ -117,7 +117,7 @@ def test_a_candidate_prompt_is_held_against_ours_where_one_model_was_asked_with_
     for file, made, reply in asked:
         played.answers(reply)
         by = terms(asking, prompt=file)
-        assert Desk(asking, store, by, open_terms).end(order(made)) is Ended.JUDGED
+        assert Rejudger(asking, store, by, open_terms).execute(order(made)) is OrderResult.JUDGED
     played.check()
     said = diff(capsys, "default", "default", "--prompt", prompt)
     assert (said["compared"], said["by_record"], said["left_out"]) == (1, 1, 1)
@@ -135,8 +135,8 @@ def test_what_is_gone_or_broken_is_left_out_and_counted(
     store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second, _ = (judged(store, here, number) for number in (1, 2, 3))
-    store.wire.call("DEL", keys.dossier(first.eval_id).name)
-    store.wire.call("DEL", keys.ledger(order(second).pull).name)
+    store.client.call("DEL", keys.dossier(first.eval_id).name)
+    store.client.call("DEL", keys.ledger(order(second).pull).name)
     broken = [
         Event(EventKind.COMPLETED, {"v": 1}),
         Event(EventKind.COMPLETED, {"v": 1, "eval_id": 7, "signals": "x"}),
@@ -144,7 +144,7 @@ def test_what_is_gone_or_broken_is_left_out_and_counted(
         Event(EventKind.OUTCOME, {"v": 1, "subject_id": "7/1", "eval_id": ["x"], "outcome": "merged"}),
     ]
     for number, event in enumerate(broken):
-        store.events.tell(first.verdict.subject.installation_id, f"x{number}", event)
+        store.events.publish(first.verdict.subject.installation_id, f"x{number}", event)
     said = diff(capsys, "default", "default")
     assert (said["compared"], said["left_out"], said["unread"]) == (1, 2, 4)
 

@@ -10,7 +10,7 @@ import pytest
 from app.cli.doctor import doctor
 from app.cli.exit_codes import Exit
 from app.cli.main import main
-from app.cli.parser import parser
+from app.cli.parser import build_parser
 from tests.worker.adapters.redis.played import KEY, pull, wish
 from tests.worker.evaluation.bench.made import STUB
 from tests.worker.evaluation.recorded import dossier, judged
@@ -20,17 +20,17 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
-from worker.domain.verdict.demotion import Demotion, Tally
+from worker.domain.verdict.demotion import Demotion, RejectCounts
 from worker.domain.verdict.events import Event, EventKind
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
-from worker.evaluation.signal_demotion import look
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
+from worker.evaluation.signal_demotion import demote_signals
 from worker.evaluation.stats.rollups import open_rollups
-from worker.judge.context import Bench
-from worker.judge.judge import consider
+from worker.judge.context import JudgeContext
+from worker.judge.judge import form_opinion
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import Silent
-from worker.scheduling.pipeline import CiPatience, Deps, assemble, with_demotions
-from worker.scheduling.record import Keepers
+from worker.publishing.status import NullStatusReporter
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, assemble, with_demotions
+from worker.scheduling.record import VerdictRecorder
 from worker.settings import Settings
 
 HERE = InstallationId(100)
@@ -59,14 +59,14 @@ def rejects(store: Store, body: dict[str, Any], count: int, overturned: int, *, 
     for number in range(first, first + count):
         eval_id = f"{body['eval_id'][:-6]}{number:06d}"
         changes = {"eval_id": eval_id, "number": number, "subject_id": f"7/{number}/{'b' * 40}", **more}
-        store.events.tell(HERE, f"e{number}{more}", Event(EventKind.COMPLETED, {**body, **changes}))
+        store.events.publish(HERE, f"e{number}{more}", Event(EventKind.COMPLETED, {**body, **changes}))
         if number - first < overturned:
             came(store, number, eval_id, OutcomeKind.OVERRIDE)
 
 
 def came(store: Store, number: int, eval_id: str, kind: OutcomeKind, name: str = "") -> None:
     said = Outcome(kind=kind, eval_id=EvalId(eval_id), at=AT)
-    store.events.tell(HERE, f"o{number}{kind}{name}", recorded(pull(number), said))
+    store.events.publish(HERE, f"o{number}{kind}{name}", outcome_event(pull(number), said))
 
 
 def test_a_signal_whose_rejects_are_taken_back_too_often_is_demoted_once(
@@ -74,14 +74,14 @@ def test_a_signal_whose_rejects_are_taken_back_too_often_is_demoted_once(
 ) -> None:
     body = template(store, here)
     rejects(store, body, 39, 2)
-    assert look(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
+    assert demote_signals(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
     rejects(store, body, 2, 1, first=100)
-    (made,) = look(store, HERE, SystemClock())
-    assert (made.signal, made.tally) == (body["facts"][0], Tally(rejects=42, overturned=3))
-    assert store.demotions.of(HERE) == (made,)
+    (made,) = demote_signals(store, HERE, SystemClock())
+    assert (made.signal, made.tally) == (body["facts"][0], RejectCounts(rejects=42, overturned=3))
+    assert store.demotions.list_demotions(HERE) == (made,)
     assert "takes it back" in caplog.text
-    assert look(store, HERE, SystemClock()) == ()
-    assert store.demotions.of(InstallationId(101)) == (), "others are not concerned"
+    assert demote_signals(store, HERE, SystemClock()) == ()
+    assert store.demotions.list_demotions(InstallationId(101)) == (), "others are not concerned"
 
 
 def test_contests_that_were_right_count_as_overrides_do(store: Store, here: Settings) -> None:
@@ -89,7 +89,7 @@ def test_contests_that_were_right_count_as_overrides_do(store: Store, here: Sett
     rejects(store, body, 40, overturned=0)
     for number in (1, 2, 3):
         came(store, number, f"{body['eval_id'][:-6]}{number:06d}", OutcomeKind.CONTEST_UPHELD)
-    [made] = look(store, HERE, InAnHour())
+    [made] = demote_signals(store, HERE, InAnHour())
     assert (made.tally.rejects, made.tally.overturned) == (41, 3)
 
 
@@ -102,7 +102,7 @@ def test_a_reject_is_taken_back_once_however_often_that_is_said_and_a_contest_pr
     for number in (1, 2):
         came(store, number, f"{body['eval_id'][:-6]}{number:06d}", kind, "again")
     came(store, 3, f"{body['eval_id'][:-6]}{3:06d}", OutcomeKind.CONTEST)
-    assert look(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
+    assert demote_signals(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
 
 
 @pytest.mark.parametrize("is_looking", [True, False])
@@ -114,58 +114,58 @@ def test_a_reject_that_was_overridden_and_whose_contest_was_upheld_was_taken_bac
     for number, look_between in ((1, is_looking), (2, is_looking)):
         came(store, number, f"{body['eval_id'][:-6]}{number:06d}", OutcomeKind.CONTEST_UPHELD)
         if look_between:
-            assert look(store, HERE, SystemClock()) == ()
-    assert look(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
+            assert demote_signals(store, HERE, SystemClock()) == ()
+    assert demote_signals(store, HERE, SystemClock()) == (), "2 of 40 are 5 %"
     open_rollups(store).rebuild(HERE)
-    assert look(store, HERE, SystemClock()) == ()
+    assert demote_signals(store, HERE, SystemClock()) == ()
     came(store, 3, f"{body['eval_id'][:-6]}{3:06d}", OutcomeKind.CONTEST_UPHELD)
-    [made] = look(store, HERE, SystemClock())
-    assert made.tally == Tally(rejects=40, overturned=3)
+    [made] = demote_signals(store, HERE, SystemClock())
+    assert made.tally == RejectCounts(rejects=40, overturned=3)
 
 
 def test_judgings_anew_and_canaries_are_no_rejects(store: Store, here: Settings) -> None:
     body = template(store, here)
     rejects(store, body, 45, 3, parent_eval_id=body["eval_id"], signals={"canary": True})
-    assert look(store, HERE, SystemClock()) == ()
+    assert demote_signals(store, HERE, SystemClock()) == ()
 
 
 def test_after_a_person_promoted_it_its_rejects_are_counted_anew(store: Store, here: Settings) -> None:
     body = template(store, here)
     rejects(store, body, 45, 10)
-    (made,) = look(store, HERE, SystemClock())
+    (made,) = demote_signals(store, HERE, SystemClock())
     assert store.demotions.promote(HERE, made.signal)
     assert not store.demotions.promote(HERE, made.signal)
-    assert store.demotions.of(HERE) == ()
-    assert look(store, HERE, SystemClock()) == ()
-    assert look(store, HERE, InAnHour()) == ()
-    assert abs(store.demotions.promoted(HERE)[made.signal].timestamp() - time.time()) < 60
+    assert store.demotions.list_demotions(HERE) == ()
+    assert demote_signals(store, HERE, SystemClock()) == ()
+    assert demote_signals(store, HERE, InAnHour()) == ()
+    assert abs(store.demotions.promotion_times(HERE)[made.signal].timestamp() - time.time()) < 60
 
 
 def test_a_demoted_signal_is_a_suspicion_in_the_policy_that_is_recorded(store: Store, here: Settings) -> None:
     made = judged(store, here, 1, STUB)
     fact = next(one.signal for one in made.verdict.findings if one.fact)
-    source, bench = RecordedSource(dossier(1, STUB)), Bench(load_rubric(), load_prompt(), 0.0)
-    lease = store.pulls.seize(wish(2))
-    deps = Deps(
+    source, bench = RecordedSource(dossier(1, STUB)), JudgeContext(load_rubric(), load_prompt(), 0.0)
+    lease = store.pulls.take_local_lease(wish(2))
+    deps = JudgingDependencies(
         source=source,
-        board=Silent(source),
+        status=NullStatusReporter(source),
         ledger=store.ledger,
-        keepers=Keepers(store.ledger, store.archive, store.events, lease),
-        bench=bench,
+        recorder=VerdictRecorder(store.ledger, store.archive, store.events, lease),
+        context=bench,
         clock=SystemClock(),
-        patience=CiPatience(timedelta(0), timedelta(0), None),
-        demoted=frozenset({fact}),
+        ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
+        demoted_signals=frozenset({fact}),
     )
     found = assemble(wish(2), deps)
     assert found.policy == Policy(signals={fact: "suspicion"})
-    assert fact in {one.signal for one in consider(found, load_rubric()).findings}
-    assert not any(one.fact for one in consider(found, load_rubric()).findings)
+    assert fact in {one.signal for one in form_opinion(found, load_rubric()).findings}
+    assert not any(one.fact for one in form_opinion(found, load_rubric()).findings)
 
 
 def test_of_two_that_look_at_a_time_one_demotes(store: Store) -> None:
-    one, other = (Demotion(signal="a", tally=Tally(rejects=count, overturned=9), at=AT) for count in (50, 60))
+    one, other = (Demotion(signal="a", tally=RejectCounts(rejects=count, overturned=9), at=AT) for count in (50, 60))
     assert [store.demotions.demote(HERE, each) for each in (one, other)] == [True, False]
-    assert (store.demotions.of(HERE), store.demotions.signals(HERE)) == ((one,), {"a"})
+    assert (store.demotions.list_demotions(HERE), store.demotions.signals(HERE)) == ((one,), {"a"})
 
 
 def test_what_a_repository_switched_off_stays_off() -> None:
@@ -187,9 +187,9 @@ def test_the_doctor_tells_of_it_and_a_person_takes_it_back(
     store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     judged(store, here, 1)
-    tally = Tally(rejects=50, overturned=4)
+    tally = RejectCounts(rejects=50, overturned=4)
     store.demotions.demote(HERE, Demotion(signal="parameter_unused", tally=tally, at=AT))
-    told = " ".join(doctor(parser("doctor").parse_args(["doctor"])).text.split())
+    told = " ".join(doctor(build_parser("doctor").parse_args(["doctor"])).text.split())
     assert "ok Demoted signal parameter_unused is a suspicion since 2026-11-20: 4 of its 50 rejects" in told
     promote = ["rubric", "promote", "parameter_unused", "--installation", "100"]
     assert main(promote) == 0
@@ -199,4 +199,4 @@ def test_the_doctor_tells_of_it_and_a_person_takes_it_back(
     assert main(promote) == 0
     assert "was no suspicion" in capsys.readouterr().out
     assert main(["rubric", "promote", "no_such", "--installation", "100"]) == Exit.USAGE
-    assert store.demotions.of(HERE) == ()
+    assert store.demotions.list_demotions(HERE) == ()

@@ -9,7 +9,7 @@ import pytest
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
-from worker.evaluation.supersession import Said, Survey, Wanted
+from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection, VerdictSurvey
 
 HERE = InstallationId(100)
 LAW = "aaaabbbbccccdddd"
@@ -38,17 +38,19 @@ def child(eval_id: str, parent: str, **changes: Any) -> dict[str, Any]:
     return body(eval_id, parent_eval_id=parent, signals={"law": LAW}, **changes)
 
 
-def survey(**changes: Any) -> Survey:
-    wanted: dict[str, Any] = {"kind": SubjectKind.SUBMISSION, "window": Window(0, 1000), "law": LAW, **changes}
-    return Survey(Wanted(**wanted))
+def survey(**changes: Any) -> VerdictSurvey:
+    wanted: dict[str, Any] = {"kind": SubjectKind.SUBMISSION, "window": Window(0, 1000), "judge_digest": LAW, **changes}
+    return VerdictSurvey(RejudgeSelection(**wanted))
 
 
-def see(one: Survey, said: dict[str, Any] | bytes, kind: str = "eval.completed", at_ms: int = 5) -> Said | None:
+def see(
+    one: VerdictSurvey, said: dict[str, Any] | bytes, kind: str = "eval.completed", at_ms: int = 5
+) -> RecordedVerdict | None:
     raw = said if isinstance(said, bytes) else json.dumps(said).encode()
-    return one.see(HERE, at_ms, kind.encode(), raw)
+    return one.add_entry(HERE, at_ms, kind.encode(), raw)
 
 
-def standing(one: Survey) -> list[str]:
+def standing(one: VerdictSurvey) -> list[str]:
     return [said.eval_id for said in one.standing]
 
 
@@ -65,8 +67,8 @@ def test_a_judging_anew_never_stands_and_answers_its_parent() -> None:
     see(one, body("a"))
     answer = see(one, child("b", "a", decision="reject", category="weak_test"))
     assert answer is not None
-    assert (standing(one), one.todo, answer.words) == (["a"], (), "reject weak_test")
-    assert [(before.words, now.words) for before, now in one.answered] == [("accept", "reject weak_test")]
+    assert (standing(one), one.unanswered, answer.summary) == (["a"], (), "reject weak_test")
+    assert [(before.summary, now.summary) for before, now in one.answered_pairs] == [("accept", "reject weak_test")]
 
 
 def test_another_laws_answer_is_none() -> None:
@@ -74,7 +76,7 @@ def test_another_laws_answer_is_none() -> None:
     see(one, body("a"))
     assert see(one, {**child("b", "a"), "signals": {"law": "other"}}) is None
     assert see(one, {**child("b", "a"), "signals": None}) is None
-    assert [said.eval_id for said in one.todo] == ["a"]
+    assert [said.eval_id for said in one.unanswered] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -91,9 +93,9 @@ def test_who_was_kept_from_judging_is_asked_again_and_the_last_answer_counts(cha
     one = survey()
     see(one, body("a"))
     see(one, child("b", "a", **changes), "eval.failed" if "failure_mode" in changes else "eval.completed")
-    assert [said.eval_id for said in one.todo] == ["a"]
+    assert [said.eval_id for said in one.unanswered] == ["a"]
     see(one, child("c", "a", decision="reject", category="weak_test"))
-    assert (one.todo, one.answers[one.standing[0].eval_id].eval_id) == ((), "c")
+    assert (one.unanswered, one.answers[one.standing[0].eval_id].eval_id) == ((), "c")
     assert see(one, child("d", "a", **changes)) is None
     assert one.answers[one.standing[0].eval_id].eval_id == "c", "what was judged once is known"
 
@@ -103,7 +105,7 @@ def test_a_subject_that_is_gone_is_not_asked_for_again() -> None:
     see(one, body("a"))
     said = see(one, {**child("b", "a", failure_mode="subject_not_found"), "decision": None}, "eval.failed")
     assert said is not None
-    assert (one.todo, said.words) == ((), "subject_not_found")
+    assert (one.unanswered, said.summary) == ((), "subject_not_found")
 
 
 @pytest.mark.parametrize("kind", ["merge_group", "ci_check", "pull_request"])
@@ -112,10 +114,12 @@ def test_a_verdict_that_is_made_beside_a_submission_stands_and_is_answered_by_th
     live = {"subject_kind": kind, "parent_eval_id": "a", "trigger": "bus"}
     assert see(one, body("b", **live)) is None
     see(one, body("c", **{**live, "trigger": "feedback_arrived"}, score=0.75))
-    assert [said.eval_id for said in one.todo] == ["c"], "the submission's id is its parent, and it answers nothing"
+    assert [said.eval_id for said in one.unanswered] == ["c"], (
+        "the submission's id is its parent, and it answers nothing"
+    )
     answer = see(one, child("e", "c", subject_kind=kind, trigger="batch", score=0.5))
-    assert (standing(one), one.todo) == (["c"], ())
-    assert [(before.score, now.score) for before, now in one.answered] == [(0.75, 0.5)]
+    assert (standing(one), one.unanswered) == (["c"], ())
+    assert [(before.score, now.score) for before, now in one.answered_pairs] == [(0.75, 0.5)]
     assert answer is not None
 
 
@@ -137,7 +141,7 @@ def test_what_was_made_beside_a_verdict_anew_or_as_a_part_of_it_or_not_at_all_do
     said = body("b", **{"subject_kind": "merge_group", "parent_eval_id": "a", "trigger": "bus", **changes})
     one = survey(kind=SubjectKind(said["subject_kind"]))
     assert see(one, said) is None
-    assert (one.standing, one.unread) == ((), 0)
+    assert (one.standing, one.unread_count) == ((), 0)
 
 
 def test_a_submission_that_was_carried_over_stands() -> None:
@@ -153,17 +157,17 @@ def test_only_the_window_the_kind_and_the_repositories_that_are_wanted_stand() -
     see(one, body("c", subject_id=f"{head('3')}/{'0' * 16}", subject_kind="ci_check"), at_ms=10)
     see(one, body("d", subject_id=f"8/1/{'4' * 40}", repository_id=8), at_ms=10)
     see(one, body("e", subject_id=head("5")), at_ms=20)
-    assert one.unread == 0
+    assert one.unread_count == 0
     assert standing(one) == ["b"]
     see(one, child("f", "b"), at_ms=500)
-    assert one.todo == (), "an answer may come later"
+    assert one.unanswered == (), "an answer may come later"
 
 
 def test_what_came_to_no_verdict_does_not_stand() -> None:
     one = survey()
     see(one, {**body("a"), "decision": None, "failure_mode": "subject_not_found"}, "eval.failed")
     see(one, body("b"), "eval.started")
-    assert (standing(one), one.unread) == ([], 0)
+    assert (standing(one), one.unread_count) == ([], 0)
 
 
 def test_a_failure_with_an_opinion_stands() -> None:
@@ -216,13 +220,13 @@ def test_a_failure_with_an_opinion_stands() -> None:
 def test_what_cant_be_read_is_counted_and_left_out(raw: bytes) -> None:
     one = survey()
     assert see(one, raw) is None
-    assert (one.unread, one.standing) == (1, ())
+    assert (one.unread_count, one.standing) == (1, ())
 
 
 def test_an_entry_without_a_kind_is_counted_and_left_out() -> None:
     one = survey()
     assert see(one, b"", "") is None
-    assert (one.unread, one.standing) == (1, ())
+    assert (one.unread_count, one.standing) == (1, ())
 
 
 def test_a_verdict_tells_its_pull_request_and_its_cost() -> None:

@@ -30,24 +30,24 @@ from tests.worker.publishing.texts.samples import accepted
 from tests.worker.scheduling.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
 from tests.worker.scheduling.test_judging_groups import Room, sits
 from tests.world.redis import Redis
-from worker.adapters.github.merge_groups import Head
+from worker.adapters.github.merge_groups import MergeGroupHead
 from worker.adapters.redis import keys
-from worker.adapters.redis.outcomes import Outcomes
+from worker.adapters.redis.outcomes import RedisOutcomes
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import Happened
+from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.evaluate_jobs import Errand, performed
-from worker.evaluation.rejudge import weighing_terms
-from worker.evaluation.rerun import order_of
-from worker.judge.merge_group import Published
+from worker.evaluation.evaluate_jobs import RejudgeTask, perform_task
+from worker.evaluation.rejudge import rescore_terms
+from worker.evaluation.rerun import make_order
+from worker.judge.merge_group import PublishedCheckRun
 from worker.judge.rubric import load_ci_check_rubric
-from worker.scheduling.jobs import SCENE, Scene
+from worker.scheduling.jobs import JOB_CONTEXT, JobContext
 from worker.settings import Settings
 from worker.wiring.rejudge import open_terms
 
@@ -196,7 +196,7 @@ def test_what_it_was_made_from_may_be_gone_and_that_is_told_once(
     store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = closed(store, here)
-    store.wire.call("DEL", keys.dossier(made.eval_id).name, keys.outcomes(pull()).name)
+    store.client.call("DEL", keys.dossier(made.eval_id).name, keys.outcomes(pull()).name)
     for _ in range(2):
         code, out, _ = run(capsys, "ci_check")
         assert (code, "2 can't be: the dossier is not kept any more (ASSAY_RETENTION_DAYS), or the check" in out) == (
@@ -211,7 +211,7 @@ def test_what_it_was_made_from_may_be_gone_and_that_is_told_once(
         begun = {one["eval_id"]: one["subject_id"] for one in bodies(store, kind) if "judge_kind_planned" in one}
         stood = {one["subject_id"] for one in bodies(store, kind) if "score" in one}
         assert {begun[one["eval_id"]] for one in failed} == {one["subject_id"] for one in failed} == stood
-    assert store.wire.call("HLEN", keys.EVALS.name) == 0
+    assert store.client.call("HLEN", keys.OPEN_EVALUATIONS.name) == 0
 
 
 @pytest.mark.parametrize("kind", [SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST])
@@ -220,7 +220,7 @@ def test_a_verdict_whose_entry_is_gone_is_told_by_what_it_was_told_as(
 ) -> None:
     closed(store, here)
     for one in entries(store, kind):
-        store.wire.call("HDEL", keys.ledger(pull()).name, one.eval_id)
+        store.client.call("HDEL", keys.ledger(pull()).name, one.eval_id)
     stood = {one["subject_id"] for one in bodies(store, kind.value)}
     assert told(capsys, kind.value)["gone"] == len(stood)
     assert {one["subject_id"] for one in bodies(store, kind.value) if "failure_mode" in one} == stood
@@ -230,7 +230,7 @@ def test_what_a_check_was_made_beside_may_be_gone(
     store: Store, here: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = followed(store, here)
-    store.wire.call("HDEL", keys.ledger(pull()).name, made.eval_id)
+    store.client.call("HDEL", keys.ledger(pull()).name, made.eval_id)
     assert told(capsys, "ci_check")["gone"] == 2
 
 
@@ -239,14 +239,14 @@ def test_what_is_forgotten_while_it_is_weighed_stays_forgotten(
 ) -> None:
     closed(store, here)
 
-    of = Outcomes.of
+    of = RedisOutcomes.outcomes_of
 
-    def forgotten(outcomes: Outcomes, ref: PullRef) -> tuple[Outcome, ...]:
+    def forgotten(outcomes: RedisOutcomes, ref: PullRef) -> tuple[Outcome, ...]:
         found = of(outcomes, ref)
-        store.wire.call("DEL", keys.ledger(pull()).name)
+        store.client.call("DEL", keys.ledger(pull()).name)
         return found
 
-    monkeypatch.setattr(Outcomes, "of", forgotten)
+    monkeypatch.setattr(RedisOutcomes, "outcomes_of", forgotten)
     assert told(capsys, "pull_request")["left"] == 1
     assert store.ledger.entries(pull()) == ()
 
@@ -290,19 +290,19 @@ def test_an_evaluator_weighs_as_it_was_told_and_refuses_weights_that_changed_mea
 ) -> None:
     followed(store, here)
     file = weights(tmp_path, "ci_check", ("passed: 1.0", "passed: 0.9"))
-    by = weighing_terms(SubjectKind.CI_CHECK, file, terms(here))
-    orders = [order_of(one) for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.todo]
-    token = SCENE.set(Scene(here, "nobody:opens", SystemClock(), store))
-    said = [Errand(pull=one.pull, order=one, terms=by).model_dump_json() for one in orders]
-    assert performed(said[:1], open_terms)
+    by = rescore_terms(SubjectKind.CI_CHECK, file, terms(here))
+    orders = [make_order(one) for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered]
+    token = JOB_CONTEXT.set(JobContext(here, "nobody:opens", SystemClock(), store))
+    said = [RejudgeTask(pull=one.pull, order=one, terms=by).model_dump_json() for one in orders]
+    assert perform_task(said[:1], open_terms)
     load_ci_check_rubric.cache_clear()
     file.write_text(file.read_text().replace('version: "1"', 'version: "2"'))
-    assert not performed(said[1:], open_terms)
-    SCENE.reset(token)
+    assert not perform_task(said[1:], open_terms)
+    JOB_CONTEXT.reset(token)
     ends = [one for one in bodies(store, "ci_check")[-4:] if "judge_kind_planned" not in one]
     assert [one.get("failure_mode") for one in ends] == [None, "rubric_invalid"]
     assert ends[1]["parent_eval_id"] == orders[1].eval_id
-    assert [one.eval_id for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.todo] == [
+    assert [one.eval_id for one in surveyor(store, by.law, kind=SubjectKind.CI_CHECK).survey.unanswered] == [
         orders[1].eval_id
     ]
 
@@ -321,7 +321,7 @@ def test_the_answers_are_exported_shown_and_counted_as_what_they_are(
         assert rows[f"strict_{kind}@1"]["verdict_count"] == more
         assert rows[f"strict_{kind}@1"]["live"]["verdict_count"] == 0
         assert [one for name, one in rows.items() if name != f"strict_{kind}@1"] == before
-    follow(store, happening(Happened.NOT_HELPFUL, by_person=True))
+    follow(store, happening(PullRequestEventKind.NOT_HELPFUL, by_person=True))
     assert stats(capsys, "submission")[0]["thumbs_down_count"] == 1
     assert main(["export", "--format", "jsonl"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -347,7 +347,9 @@ def stats(capsys: pytest.CaptureFixture[str], subject: str) -> list[dict[str, An
 def recorded_group(store: Store, change: str) -> Office:
     """A clerk who looks at a group that makes this change, of a pull request that was accepted."""
     accepts(store, NUMBER, accepted(), DIFF)
-    github = Played(Head(HEAD, is_closed=False), Published(CheckRunId(5), "success", "Accepted"), change)
+    github = Played(
+        MergeGroupHead(HEAD, is_closed=False), PublishedCheckRun(CheckRunId(5), "success", "Accepted"), change
+    )
     store.groups.put(group())
     return Office(store, github, Standing(AT + timedelta(seconds=1)))
 

@@ -23,8 +23,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.rerun import Run
-from worker.evaluation.supersession import Said, Wanted
+from worker.evaluation.rerun import RejudgeRun
+from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection
 from worker.evaluation.survey import Surveyor
 from worker.scheduling.queue import EvaluateQueue, JudgeQueue
 from worker.settings import Settings
@@ -50,7 +50,7 @@ def test_the_workers_of_a_running_server_judge_a_batch(
 ) -> None:
     made = history(store, here)
     with Working.on(redis_server.url, 2, ASSAY_TIER="heuristic") as working:
-        assert becomes(lambda: EvaluateQueue.of(here).workers() == 2)
+        assert becomes(lambda: EvaluateQueue.from_settings(here).workers() == 2)
         assert JudgeQueue(here).workers() == 2, "those for live judgings are others"
         assert main(["evaluate", "--json"]) == 0
         assert '"judged anew"' in working.log
@@ -72,7 +72,7 @@ def test_the_workers_of_a_running_server_weigh_checks_anew(
     file.write_text(shipped.replace("id: ci_check", "id: strict").replace("passed: 1.0", "passed: 0.9"))
     command = ["evaluate", "--subject", "ci_check", "--rubric", str(file), "--json"]
     with Working.on(redis_server.url, 1, ASSAY_TIER="heuristic") as working:
-        assert becomes(lambda: EvaluateQueue.of(here).workers() == 1)
+        assert becomes(lambda: EvaluateQueue.from_settings(here).workers() == 1)
         assert main(command) == 0, working.log
         assert '"judged anew"' in working.log
     said = json.loads(capsys.readouterr().out)
@@ -87,7 +87,7 @@ def test_the_canary_judges_after_a_live_judging_and_harms_none(
     world, pull, file = World(store), order(made).pull, rubric(tmp_path)
     with Working.on(redis_server.url, 1, ASSAY_TIER="heuristic", ASSAY_CANARY_RUBRIC=str(file)) as working:
         world.order(pull, "dropped")  # the job goes well, and the verdict on record is the last one
-        store.pulls.want(wish(1))
+        store.pulls.request_judging(wish(1))
         assert becomes(lambda: len(store.ledger.entries(pull)) == 2), working.log
         child = store.ledger.entries(pull)[1].verdict
         assert (child.rubric_id, child.signals["canary"], child.parent_eval_id) == ("candidate", True, made.eval_id)
@@ -95,7 +95,7 @@ def test_the_canary_judges_after_a_live_judging_and_harms_none(
         assert set(world.checks().values()) <= {"in_progress: Judging"}, "nobody is shown it"
         file.unlink()
         world.order(pull, "dropped")
-        store.pulls.want(wish(1))
+        store.pulls.request_judging(wish(1))
         assert becomes(lambda: "rubric_invalid" in told(store, made)), working.log
         assert len(world.story("began")) == 2
         assert "Traceback" not in working.log
@@ -136,11 +136,11 @@ def test_a_batch_that_is_interrupted_keeps_what_is_done_and_goes_on(
 def test_workers_that_went_away_keep_nobody_waiting(store: Store, here: Settings) -> None:
     orders = [order(one) for one in history(store, here)]
     by = terms(here)
-    run = Run(here, store, by, orders, open_terms)
-    run.by_workers(surveyor(store, by.law), lambda: None)
+    run = RejudgeRun(here, store, by, orders, open_terms)
+    run.run_by_workers(surveyor(store, by.law), lambda: None)
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
-    assert EvaluateQueue.of(here).left(names) == set(), "nothing of it is left in the queue"
-    assert len(surveyor(store, by.law).survey.todo) == len(orders)
+    assert EvaluateQueue.from_settings(here).unfinished(names) == set(), "nothing of it is left in the queue"
+    assert len(surveyor(store, by.law).survey.unanswered) == len(orders)
 
 
 def test_an_interrupt_takes_back_what_no_worker_has_begun(store: Store, here: Settings) -> None:
@@ -148,15 +148,15 @@ def test_an_interrupt_takes_back_what_no_worker_has_begun(store: Store, here: Se
     by = terms(here)
 
     class Interrupted(Surveyor):
-        def read(self) -> Iterator[Said]:
-            assert len(EvaluateQueue.of(here).left(names)) == len(orders)
+        def read_new(self) -> Iterator[RecordedVerdict]:
+            assert len(EvaluateQueue.from_settings(here).unfinished(names)) == len(orders)
             raise KeyboardInterrupt
 
     names = [f"anew-{one.eval_id}-{by.law}" for one in orders]
-    interrupted = Interrupted(store, Wanted(SubjectKind.SUBMISSION, EVER, by.law))
+    interrupted = Interrupted(store, RejudgeSelection(SubjectKind.SUBMISSION, EVER, by.law))
     with pytest.raises(KeyboardInterrupt):
-        Run(here, store, by, orders, open_terms).by_workers(interrupted, lambda: None)
-    assert EvaluateQueue.of(here).left(names) == set()
+        RejudgeRun(here, store, by, orders, open_terms).run_by_workers(interrupted, lambda: None)
+    assert EvaluateQueue.from_settings(here).unfinished(names) == set()
 
 
 @pytest.fixture

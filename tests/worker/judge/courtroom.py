@@ -8,15 +8,15 @@ from typing import Any
 from tests.worker.judge.making import HEAD, NOW, ScriptedModel
 from worker.domain.ids import EvalId, Fingerprint, InstallationId, RepositoryId
 from worker.domain.verdict.verdict import Subject
-from worker.judge.context import Bench, Docket
+from worker.judge.context import EvaluationHeader, JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
 
 
-def bench(model: ScriptedModel | None = None, threshold: float = 0.7) -> Bench:
-    return Bench(load_rubric(), load_prompt(), threshold, model)
+def bench(model: ScriptedModel | None = None, threshold: float = 0.7) -> JudgeContext:
+    return JudgeContext(load_rubric(), load_prompt(), threshold, model)
 
 
-def docket(**changes: Any) -> Docket:
+def docket(**changes: Any) -> EvaluationHeader:
     fields: dict[str, Any] = {
         "eval_id": EvalId("0193-eval"),
         "subject": Subject(
@@ -30,4 +30,4 @@ def docket(**changes: Any) -> Docket:
         "fingerprint": Fingerprint("sha256:now"),
         "monotonic_ms": iter(range(0, 10_000, 25)).__next__,
     }
-    return Docket(**{**fields, **changes})
+    return EvaluationHeader(**{**fields, **changes})

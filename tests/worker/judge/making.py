@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion, Dossier, HeadFile, Issue, PullRequest
-from worker.domain.ports import Prompt, Reply, StopReason
+from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import Abstain, Accept, Category, Finding, Reject, Tokens
@@ -214,7 +214,7 @@ def cannot_tell(**changes: Any) -> dict[str, Any]:
     return {**fields, **changes}
 
 
-def reply(said: dict[str, Any] | str, **changes: Any) -> Reply:
+def reply(said: dict[str, Any] | str, **changes: Any) -> ModelReply:
     fields: dict[str, Any] = {
         "text": said if isinstance(said, str) else json.dumps(said),
         "stop": StopReason.END,
@@ -223,19 +223,19 @@ def reply(said: dict[str, Any] | str, **changes: Any) -> Reply:
         "cost_usd": Decimal("0.001"),
         "request_id": "req_1",
     }
-    return Reply(**{**fields, **changes})
+    return ModelReply(**{**fields, **changes})
 
 
 @dataclass
 class ScriptedModel:
     """A Model that answers in order; an exception in the script is raised."""
 
-    script: list[Reply | Exception]
+    script: list[ModelReply | Exception]
     name: str = "claude-haiku-5-5"
     pricing_version: str | None = "2026-11"
     asked: list[Prompt] = field(default_factory=list[Prompt])
 
-    def ask(self, prompt: Prompt) -> Reply:
+    def ask(self, prompt: Prompt) -> ModelReply:
         self.asked.append(prompt)
         answer = self.script.pop(0)
         if isinstance(answer, Exception):
@@ -243,7 +243,7 @@ class ScriptedModel:
         return answer
 
 
-def model_of(*said: dict[str, Any] | str | Reply | Exception) -> ScriptedModel:
+def model_of(*said: dict[str, Any] | str | ModelReply | Exception) -> ScriptedModel:
     return ScriptedModel([reply(one) if isinstance(one, (dict, str)) else one for one in said])
 
 

@@ -9,11 +9,11 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, DOCUMENTED, accept, dossier, model_of, new_file, reply
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.domain.value import replace
-from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, ThrottledReason
 from worker.errors import BudgetReached
 from worker.judge.escalation import Pause
-from worker.judge.judge import content_of, hear, judge
+from worker.judge.judge import fingerprint_of, judge, judge_with_record
 
 CENT = Decimal("0.01")
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
@@ -22,7 +22,7 @@ ALWAYS = 2.0
 
 
 def reached(cap: Cap = Cap.PULL) -> BudgetReached:
-    return BudgetReached(Level(cap, 9 * CENT, 10 * CENT), 2 * CENT)
+    return BudgetReached(CapLevel(cap, 9 * CENT, 10 * CENT), 2 * CENT)
 
 
 def judged(*said: Any, threshold: float = ALWAYS, **changes: Any) -> Accept | Reject | Abstain:
@@ -81,7 +81,7 @@ def test_a_correction_that_the_cap_has_no_room_for_counts_what_was_paid_before()
 
 
 def test_the_question_that_was_not_asked_is_on_record() -> None:
-    heard = hear(dossier(), docket(), bench(model_of(reached())))
+    heard = judge_with_record(dossier(), docket(), bench(model_of(reached())))
     [exchange] = heard.audit.exchanges
     assert exchange.reply is None
     assert exchange.over is not None
@@ -89,7 +89,7 @@ def test_the_question_that_was_not_asked_is_on_record() -> None:
 
 
 def test_a_cap_that_is_near_after_the_last_reply_is_on_record() -> None:
-    near = reply(accept(), near=Level(Cap.DAY, Decimal("0.8"), Decimal(1)))
+    near = reply(accept(), near_cap=CapLevel(Cap.DAY, Decimal("0.8"), Decimal(1)))
     told = judged(near, threshold=0.7).signals
     assert {name: told[name] for name in told if name.startswith("budget")} == {
         "budget_cap": "daily_cap",
@@ -97,7 +97,7 @@ def test_a_cap_that_is_near_after_the_last_reply_is_on_record() -> None:
         "budget_limit": "$1.00",
     }
     assert not [name for name in judged(accept(), threshold=0.7).signals if name.startswith("budget")]
-    of_share = reply(accept(), near=Level(Cap.SHARE, Decimal("0.4"), Decimal("0.5")))
+    of_share = reply(accept(), near_cap=CapLevel(Cap.SHARE, Decimal("0.4"), Decimal("0.5")))
     assert judged(of_share, threshold=0.7).signals["budget_cap"] == "share"
 
 
@@ -116,4 +116,4 @@ def test_while_judging_is_paused_nothing_is_looked_at(diff: str, pause: Pause) -
 
 def test_what_was_not_judged_in_a_pause_is_other_content_than_what_is_judged_after_it() -> None:
     stopped = replace(bench(), pause=Pause.OPERATOR)
-    assert content_of(dossier(), stopped) != content_of(dossier(), bench())
+    assert fingerprint_of(dossier(), stopped) != fingerprint_of(dossier(), bench())

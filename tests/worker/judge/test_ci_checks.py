@@ -9,7 +9,7 @@ from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.ids import new_eval_id
 from worker.domain.value import Value
-from worker.domain.verdict.events import EvalTrigger, subject_id, terminal
+from worker.domain.verdict.events import EvalTrigger, subject_id, terminal_event
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
@@ -20,7 +20,7 @@ from worker.domain.verdict.verdict import (
     Reject,
     SubjectKind,
 )
-from worker.judge.ci_checks import ci_check_verdicts, score_of
+from worker.judge.ci_checks import ci_check_verdicts, score_check
 from worker.judge.rubric import load_ci_check_rubric
 
 RUBRIC = load_ci_check_rubric()
@@ -81,7 +81,7 @@ def test_a_check_that_did_not_pass_is_no_verdict_about_the_change(
 def test_a_check_that_the_change_made_unable_to_fail_is_rejected_where_it_did_so() -> None:
     verdict = judged(Check(), loosened())
     assert isinstance(verdict, Reject)
-    assert (verdict.score, verdict.evidence[0].place) == (0.4, "ci.yml:4")
+    assert (verdict.score, verdict.evidence[0].location) == (0.4, "ci.yml:4")
     assert verdict.signals["loosened_by"] == ("check_cannot_fail",)
 
 
@@ -101,7 +101,7 @@ def test_a_check_that_was_perhaps_loosened_is_for_a_person(finding: Finding) -> 
 
 
 def test_the_same_signal_in_two_places_counts_once() -> None:
-    once, twice = (score_of(Check().made(), [loosened()] * times, RUBRIC) for times in (1, 2))
+    once, twice = (score_check(Check().made(), [loosened()] * times, RUBRIC) for times in (1, 2))
     assert once == twice
 
 
@@ -130,7 +130,7 @@ def test_a_check_is_a_child_of_the_submission_judged_by_code_for_nothing() -> No
 
 def test_two_checks_of_a_head_are_two_subjects_and_their_names_are_not_told() -> None:
     found = ci_check_verdicts(accepted(), [Check(name="unit").made(), Check(name="lint").made()], RUBRIC)
-    told: list[Any] = [terminal(one.verdict, EvalTrigger.BUS, part=one.part).body for one in found]
+    told: list[Any] = [terminal_event(one.verdict, EvalTrigger.BUS, part=one.part).body for one in found]
     assert len({one["subject_id"] for one in told}) == 2
     assert told[0]["subject_id"] == subject_id(found[0].verdict.subject, "github-actions/lint")
     assert not any(name in str(told) for name in ("unit", "lint"))

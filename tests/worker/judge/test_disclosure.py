@@ -4,15 +4,15 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import accept, dossier, model_of, new_file, reply
 from worker.domain.dossier.dossier import HeadFile, Issue, Policy
 from worker.dossier.diff.parser import diff_of
-from worker.judge.disclosure import shareable, verdict_without_secrets, without_secrets
-from worker.judge.judge import hear, judge
+from worker.judge.disclosure import make_shareable, verdict_without_secrets, without_secrets
+from worker.judge.judge import judge, judge_with_record
 
 TOKEN = "ghp_" + "a1B2" * 9
 PATH = f"keys/{TOKEN}.txt"
 
 
 def test_a_reply_that_quotes_a_secret_is_shown_without_it() -> None:
-    audit = hear(dossier(), docket(), bench(model_of(reply(f"It holds {TOKEN}."), accept()))).audit
+    audit = judge_with_record(dossier(), docket(), bench(model_of(reply(f"It holds {TOKEN}."), accept()))).audit
     shown = without_secrets(audit)
     assert TOKEN in str(audit)
     assert TOKEN not in str(shown)
@@ -28,12 +28,12 @@ def test_a_verdict_that_quotes_a_secret_is_shown_without_it() -> None:
 
 
 def test_a_record_without_secrets_is_shown_as_it_is() -> None:
-    audit = hear(dossier(), docket(), bench(model_of(accept()))).audit
+    audit = judge_with_record(dossier(), docket(), bench(model_of(accept()))).audit
     assert without_secrets(audit) == audit
 
 
 def test_a_dossier_without_secrets_is_given_away_as_it_is_and_decides_alike() -> None:
-    given, taken = shareable(dossier())
+    given, taken = make_shareable(dossier())
     assert (given, taken) == (dossier(), ())
     assert judge(given, docket(), bench()) == judge(dossier(), docket(), bench())
 
@@ -44,16 +44,16 @@ def test_a_dossier_is_given_away_without_the_secrets_in_it_and_still_reads_as_on
         diff=new_file("a.py", f'KEY = "{TOKEN}"', "x = 1"),
         files=(HeadFile(path="a.py", text=f'KEY = "{TOKEN}"\nx = 1\n'),),
     )
-    given, taken = shareable(secret)
+    given, taken = make_shareable(secret)
     assert TOKEN not in given.model_dump_json()
     assert {one.where for one in taken} == {"issues[7].body", "diff[a.py]", "files[a.py].text"}
     [file] = diff_of(given.diff).files
-    assert [line.text for line in file.added][1] == "x = 1"
+    assert [line.text for line in file.added_lines][1] == "x = 1"
 
 
 def test_a_secret_in_a_path_goes_wherever_the_path_stands() -> None:
     secret = dossier(diff=new_file(PATH, "x"), files=(HeadFile(path=PATH, text="x\n"),), ci=None)
-    given, _ = shareable(secret)
+    given, _ = make_shareable(secret)
     assert TOKEN not in given.model_dump_json()
     [file] = diff_of(given.diff).files
     assert given.files is not None
@@ -64,17 +64,17 @@ BROKEN = f"diff --git a/x b/x\n@@ no @@\n+{TOKEN}\n"
 
 
 def test_a_diff_that_cannot_be_read_stays_so_and_holds_no_secret_nor_does_a_path() -> None:
-    given, _ = shareable(dossier(diff=BROKEN, files=(HeadFile(path=PATH, text="x\n"),)))
+    given, _ = make_shareable(dossier(diff=BROKEN, files=(HeadFile(path=PATH, text="x\n"),)))
     assert given.diff == BROKEN.replace(TOKEN, "[redacted: github token]")
     assert TOKEN not in given.model_dump_json()
     assert judge(given, docket(), bench()).abstain_reason == "too_large"
 
 
 def test_a_diff_that_cannot_be_read_stays_here_where_a_file_is_never_sent() -> None:
-    assert shareable(dossier(diff=BROKEN, policy=Policy(never_send=("secret.py",))))[0].diff == ""
+    assert make_shareable(dossier(diff=BROKEN, policy=Policy(never_send=("secret.py",))))[0].diff == ""
 
 
 def test_a_file_that_is_never_sent_is_not_given_away_either() -> None:
     private = dossier(policy=Policy(never_send=("upload.py",)))
-    given, _ = shareable(private)
+    given, _ = make_shareable(private)
     assert "reply = post(data)" not in given.model_dump_json()

@@ -14,15 +14,15 @@ from worker.judge.escalation import (
     RULES,
     AcceptAsSafe,
     AskModel,
-    Matter,
+    EscalationInput,
+    ModelSkipReason,
     RejectOnFacts,
-    Skipped,
-    Stop,
-    route,
-    settle_on_facts,
-    settle_safe_change,
+    StopJudging,
+    accept_safe_change,
+    choose_route,
+    reject_on_facts,
     stop_when_ci_failed,
-    stop_when_never_asked,
+    stop_when_model_disabled,
     stop_while_ci_runs,
     stop_without_issue,
     stop_without_model,
@@ -34,9 +34,9 @@ SAFE = opinion(safe="only documentation changed", score=0.9, reason="only docume
 SUSPECT = opinion(fact(fact=False), confidence=0.58, reason="AC2 has no matching change")
 
 
-def matter(tier: HeuristicOpinion, **changes: object) -> Matter:
+def matter(tier: HeuristicOpinion, **changes: object) -> EscalationInput:
     fields = {"ci": CiReport(CiState.SUCCESS), "opinion": tier, "threshold": 0.7, "has_model": True, **changes}
-    return Matter(**fields)  # pyright: ignore[reportArgumentType] - a table's row
+    return EscalationInput(**fields)  # pyright: ignore[reportArgumentType] - a table's row
 
 
 def test_the_order_of_the_rules_is_the_policy() -> None:
@@ -44,9 +44,9 @@ def test_the_order_of_the_rules_is_the_policy() -> None:
         stop_when_ci_failed,
         stop_while_ci_runs,
         stop_without_issue,
-        settle_on_facts,
-        settle_safe_change,
-        stop_when_never_asked,
+        reject_on_facts,
+        accept_safe_change,
+        stop_when_model_disabled,
         stop_without_model,
     ) == RULES
 
@@ -54,11 +54,11 @@ def test_the_order_of_the_rules_is_the_policy() -> None:
 @pytest.mark.parametrize("tier", [UNSURE, FACT, SAFE, SUSPECT], ids=["unsure", "fact", "safe", "suspect"])
 @pytest.mark.parametrize("threshold", [0.0, 0.7, 2.0])
 def test_where_an_issue_is_wanted_nothing_is_judged_without_one(tier: HeuristicOpinion, threshold: float) -> None:
-    chosen = route(matter(tier, lacks_issue=True, threshold=threshold))
-    assert isinstance(chosen, Stop)
-    assert (chosen.abstain, chosen.skipped) == (AbstainReason.NO_CRITERIA, Skipped.ISSUE)
-    red = route(matter(tier, lacks_issue=True, ci=CiReport(CiState.FAILURE)))
-    assert isinstance(red, Stop)
+    chosen = choose_route(matter(tier, lacks_issue=True, threshold=threshold))
+    assert isinstance(chosen, StopJudging)
+    assert (chosen.abstain, chosen.skipped) == (AbstainReason.NO_CRITERIA, ModelSkipReason.ISSUE)
+    red = choose_route(matter(tier, lacks_issue=True, ci=CiReport(CiState.FAILURE)))
+    assert isinstance(red, StopJudging)
     assert red.abstain is AbstainReason.CI_FAILED
 
 
@@ -70,14 +70,14 @@ def test_where_an_issue_is_wanted_nothing_is_judged_without_one(tier: HeuristicO
 def test_red_or_running_validators_stop_everything_else(
     tier: HeuristicOpinion, threshold: float, state: CiState, reason: AbstainReason
 ) -> None:
-    chosen = route(matter(tier, ci=CiReport(state), threshold=threshold))
-    assert isinstance(chosen, Stop)
-    assert (chosen.abstain, chosen.skipped) == (reason, Skipped.CI)
+    chosen = choose_route(matter(tier, ci=CiReport(state), threshold=threshold))
+    assert isinstance(chosen, StopJudging)
+    assert (chosen.abstain, chosen.skipped) == (reason, ModelSkipReason.CI)
 
 
 @pytest.mark.parametrize("state", [CiState.SUCCESS, CiState.MISSING])
 def test_green_or_unknown_validators_stop_nothing(state: CiState) -> None:
-    assert isinstance(route(matter(UNSURE, ci=CiReport(state))), AskModel)
+    assert isinstance(choose_route(matter(UNSURE, ci=CiReport(state))), AskModel)
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,14 @@ def test_green_or_unknown_validators_stop_nothing(state: CiState) -> None:
         (SAFE, 0.7, True, AcceptAsSafe),
         (SAFE, 2.0, True, AskModel),
         (SAFE, 2.0, False, AcceptAsSafe),
-        (UNSURE, 0.0, True, Stop),
-        (UNSURE, 0.4, True, Stop),
+        (UNSURE, 0.0, True, StopJudging),
+        (UNSURE, 0.4, True, StopJudging),
         (UNSURE, 0.41, True, AskModel),
         (UNSURE, 0.7, True, AskModel),
-        (UNSURE, 0.7, False, Stop),
+        (UNSURE, 0.7, False, StopJudging),
         (UNSURE, 2.0, True, AskModel),
         (SUSPECT, 0.7, True, AskModel),
-        (SUSPECT, 0.0, False, Stop),
+        (SUSPECT, 0.0, False, StopJudging),
     ],
     ids=range(18),
 )
@@ -110,7 +110,7 @@ def test_a_confidence_at_or_above_the_threshold_stands(
     has_model: bool,  # noqa: FBT001 - a table's column
     expected: type,
 ) -> None:
-    assert isinstance(route(matter(tier, threshold=threshold, has_model=has_model)), expected)
+    assert isinstance(choose_route(matter(tier, threshold=threshold, has_model=has_model)), expected)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +133,8 @@ def test_a_confidence_at_or_above_the_threshold_stands(
     ],
     ids=range(8),
 )
-def test_the_reason_says_what_was_compared(chosen: Matter, reason: str) -> None:
-    assert route(chosen).reason == reason
+def test_the_reason_says_what_was_compared(chosen: EscalationInput, reason: str) -> None:
+    assert choose_route(chosen).reason == reason
 
 
 @given(st.floats(0, 1), st.booleans(), st.booleans(), st.booleans())
@@ -147,26 +147,26 @@ def test_zero_never_asks_and_above_one_always_asks(
     certain = confidence if is_fact or is_safe else min(confidence, 0.69)
     findings = (fact(),) if is_fact else ()
     tier = opinion(*findings, confidence=certain, safe="docs" if is_safe and not is_fact else None)
-    assert not isinstance(route(matter(tier, threshold=0.0, has_model=has_model)), AskModel)
-    assert isinstance(route(matter(tier, threshold=1.01, has_model=has_model)), AskModel) is has_model
-    assert not (isinstance(route(matter(tier, has_model=False)), AskModel))
+    assert not isinstance(choose_route(matter(tier, threshold=0.0, has_model=has_model)), AskModel)
+    assert isinstance(choose_route(matter(tier, threshold=1.01, has_model=has_model)), AskModel) is has_model
+    assert not (isinstance(choose_route(matter(tier, has_model=False)), AskModel))
 
 
 @pytest.mark.parametrize(
     ("no_model", "words"),
     [
-        (Skipped.NO_MODEL, "no model is configured"),
-        (Skipped.OUTSIDER, "the author has no write access"),
-        (Skipped.WITHHELD, "no changed file may be sent to a model"),
+        (ModelSkipReason.NO_MODEL, "no model is configured"),
+        (ModelSkipReason.OUTSIDER, "the author has no write access"),
+        (ModelSkipReason.WITHHELD, "no changed file may be sent to a model"),
     ],
 )
-def test_without_a_model_it_is_said_why_there_is_none(no_model: Skipped, words: str) -> None:
-    chosen = route(matter(SUSPECT, has_model=False, no_model=no_model))
-    assert isinstance(chosen, Stop)
+def test_without_a_model_it_is_said_why_there_is_none(no_model: ModelSkipReason, words: str) -> None:
+    chosen = choose_route(matter(SUSPECT, has_model=False, no_model=no_model))
+    assert isinstance(chosen, StopJudging)
     assert (chosen.abstain, chosen.skipped) == (AbstainReason.UNPROVEN, no_model)
     assert chosen.reason.endswith(words)
 
 
 def test_a_bench_by_code_alone_asks_no_model_and_says_why() -> None:
-    alone = bench(model_of(accept())).by_code_alone(Skipped.OUTSIDER)
-    assert (alone.model, alone.second, alone.no_model) == (None, None, Skipped.OUTSIDER)
+    alone = bench(model_of(accept())).without_model(ModelSkipReason.OUTSIDER)
+    assert (alone.model, alone.second_model, alone.no_model) == (None, None, ModelSkipReason.OUTSIDER)

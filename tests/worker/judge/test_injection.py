@@ -25,9 +25,9 @@ from worker.dossier.diff.parser import parse_diff
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
-from worker.judge.judge import hear
-from worker.judge.llm.fencing import visible
-from worker.judge.llm.prompt import Material, ask_about, system_part
+from worker.judge.judge import judge_with_record
+from worker.judge.llm.fencing import escape_hidden
+from worker.judge.llm.prompt import PromptInput, build_question, system_part
 from worker.judge.llm.reply_schema import reply_schema
 from worker.judge.rubric import load_prompt, load_rubric
 
@@ -49,7 +49,7 @@ def prompt(**changes: Any) -> Prompt:
     judged = dossier(**changes)
     diff = parse_diff(judged.diff.encode())
     claims = check_claims(judged, diff, Places(judged))
-    asked = ask_about(Material(judged, diff, opinion(), claims, read_ci(judged.ci)), RUBRIC, TEXT, "eval-1")
+    asked = build_question(PromptInput(judged, diff, opinion(), claims, read_ci(judged.ci)), RUBRIC, TEXT, "eval-1")
     assert asked is not None
     return asked.prompt
 
@@ -98,7 +98,7 @@ def test_every_dress_of_every_order_is_shown_as_data(dress: str, wordings: tuple
     for words in wordings:
         order = DRESSES[dress](words)
         turn = prompt(**PLACES["issue"](order)).turns[0]
-        assert visible(order) in turn
+        assert escape_hidden(order) in turn
         assert outside(turn) == innocent
 
 
@@ -120,7 +120,7 @@ def test_what_a_correction_quotes_of_the_change_stays_in_the_fence_of_its_reques
     unmet = criteria("missing", "missing")
     wrong = {**place("upload.py", 1), "quote": "y = 2"}
     model = model_of(reject(evidence=[wrong], criteria=unmet), reject(evidence=[], criteria=unmet))
-    hear(judged, docket(), bench(model))
+    judge_with_record(judged, docket(), bench(model))
     question, _, correction = model.asked[1].turns
     told = question.partition("\n")[0]
     assert order in correction

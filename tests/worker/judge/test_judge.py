@@ -40,9 +40,9 @@ from worker.domain.dossier.dossier import (
 from worker.domain.ids import Fingerprint
 from worker.domain.ports import StopReason
 from worker.domain.request.judge_request import JudgeRequest
-from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import (
-    VERDICT,
+    VERDICT_ADAPTER,
     Abstain,
     AbstainReason,
     Accept,
@@ -54,8 +54,8 @@ from worker.domain.verdict.verdict import (
     Tokens,
 )
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.judge import content_of, judge
-from worker.judge.judge import docket as open_docket
+from worker.judge.judge import create_header as open_docket
+from worker.judge.judge import fingerprint_of, judge
 
 STUB = new_file("upload.py", "def send(data):", "    raise NotImplementedError")
 OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")
@@ -262,7 +262,7 @@ def test_a_reject_of_the_model_is_a_reject_with_its_one_next_step() -> None:
     verdict = judged(model_of(reject()))
     assert isinstance(verdict, Reject)
     assert (verdict.category, verdict.next_step) == (Category.WEAK_TEST, "Assert the number of attempts.")
-    assert verdict.evidence[0].place == "tests/test_upload.py:6"
+    assert verdict.evidence[0].location == "tests/test_upload.py:6"
     assert [one.text for one in verdict.closing_conditions] == [
         "Assert the number of attempts.",
         "AC2 is met: a test shows it",
@@ -328,7 +328,7 @@ def test_a_question_that_may_have_been_billed_without_an_answer_is_counted_at_it
 
 
 def test_a_cap_reached_by_a_try_that_nobody_answered_tells_what_it_may_have_cost() -> None:
-    full = Level(Cap.PULL, Decimal("0.099"), Decimal("0.10"))
+    full = CapLevel(Cap.PULL, Decimal("0.099"), Decimal("0.10"))
     verdict = judged(model_of(BudgetReached(full, Decimal("0.003"), Decimal("0.004"))))
     assert (verdict.throttled_reason, verdict.judge_cost_usd) == ("pr_cap", Decimal("0.004"))
     assert (verdict.judge_kind, verdict.escalated) == (JudgeKind.HYBRID, True)
@@ -472,7 +472,7 @@ def test_a_verdict_says_what_it_is_about_and_survives_json() -> None:
     assert verdict.judge_latency_ms == 75, (
         "this clock goes on by 25 at each look: at the start, before and at the question, at the end"
     )
-    assert VERDICT.validate_json(VERDICT.dump_json(verdict)) == verdict
+    assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(verdict)) == verdict
 
 
 def test_the_same_dossier_and_replies_give_the_same_decision() -> None:
@@ -525,12 +525,12 @@ def test_a_docket_names_the_head_and_its_content() -> None:
     opened = open_docket(request, dossier(), bench(), Stopped())
     assert (opened.subject.head_sha, opened.subject.installation_id) == (dossier().pull_request.head_sha, 100)
     assert (opened.created_at, opened.monotonic_ms()) == (NOW, 5)
-    assert opened.fingerprint == content_of(dossier(), bench())
+    assert opened.fingerprint == fingerprint_of(dossier(), bench())
     assert opened.eval_id.count("-") == 4
 
 
 def fingerprint(judged: Dossier, **changes: Any) -> Fingerprint:
-    return content_of(judged, bench(**changes))
+    return fingerprint_of(judged, bench(**changes))
 
 
 def test_the_fingerprint_knows_who_may_judge_and_bears_a_broken_diff() -> None:

@@ -22,9 +22,17 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
-from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, ConditionState, JudgeKind, Reject
+from worker.domain.verdict.verdict import (
+    VERDICT_ADAPTER,
+    Abstain,
+    AbstainReason,
+    Accept,
+    ConditionState,
+    JudgeKind,
+    Reject,
+)
 from worker.errors import Unavailable
-from worker.judge.context import Bench
+from worker.judge.context import JudgeContext
 from worker.judge.judge import judge
 
 WORD = st.sampled_from(
@@ -92,7 +100,7 @@ def head(path: str, text: str | None) -> HeadFile:
     return HeadFile(path=path, text=text, exists=text is not None)
 
 
-def seated(threshold: float, answers: list[Any] | None) -> Bench:
+def seated(threshold: float, answers: list[Any] | None) -> JudgeContext:
     return bench(None if answers is None else model_of(*answers), threshold)
 
 
@@ -170,9 +178,9 @@ HARD = settings(
 
 @HARD
 @given(DOSSIERS, BENCHES)
-def test_every_dossier_gets_one_whole_verdict(judged: Dossier, asked: Bench) -> None:
+def test_every_dossier_gets_one_whole_verdict(judged: Dossier, asked: JudgeContext) -> None:
     verdict = judge(judged, docket(), asked)
-    assert VERDICT.validate_json(VERDICT.dump_json(verdict)) == verdict
+    assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(verdict)) == verdict
     facts = [one for one in verdict.findings if one.fact]
     if facts and not (isinstance(verdict, Abstain) and verdict.signals.get("escalation_skipped") == "ci"):
         assert isinstance(verdict, Reject)

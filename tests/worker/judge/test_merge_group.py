@@ -15,18 +15,18 @@ from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeK
 from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import diff_of
 from worker.judge.merge_group import (
-    Accepted,
-    Member,
-    Passes,
-    Published,
-    Stops,
-    Waits,
-    Why,
-    answered,
-    carried_over,
+    GroupAccepted,
+    GroupPasses,
+    GroupPullRequest,
+    GroupStopReason,
+    GroupStops,
+    GroupWaits,
+    PublishedCheckRun,
+    carry_over_accept,
+    find_answer,
+    group_standing,
     is_same_change,
-    newest,
-    standing,
+    newest_entry,
 )
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -60,12 +60,14 @@ def entry(verdict: Accept | Reject | Abstain | None = None, **changes: Any) -> L
     return LedgerEntry(**{**fields, **changes})
 
 
-def shown(conclusion: str | None, title: str = "Words") -> Published:
-    return Published(CheckRunId(5), conclusion, title)
+def shown(conclusion: str | None, title: str = "Words") -> PublishedCheckRun:
+    return PublishedCheckRun(CheckRunId(5), conclusion, title)
 
 
-def member(published: Published | None, recorded: LedgerEntry | None = None, *, is_closed: bool = False) -> Member:
-    return Member(is_closed, published, recorded)
+def member(
+    published: PublishedCheckRun | None, recorded: LedgerEntry | None = None, *, is_closed: bool = False
+) -> GroupPullRequest:
+    return GroupPullRequest(is_closed, published, recorded)
 
 
 def group(at: datetime = AT) -> MergeGroup:
@@ -91,59 +93,63 @@ def child(parent: LedgerEntry, group: str = GROUP, kind: SubjectKind = SubjectKi
 def test_an_accept_on_record_passes_once_it_is_compared() -> None:
     accept = accepted()
     recorded = entry(accept)
-    found = standing(member(shown("success"), recorded))
-    assert found == Accepted(accept, recorded, shown("success"))
+    found = group_standing(member(shown("success"), recorded))
+    assert found == GroupAccepted(accept, recorded, shown("success"))
 
 
 @pytest.mark.parametrize("recorded", [None, entry(rejected()), entry(abstained(AbstainReason.BUDGET))])
 def test_green_without_an_accept_on_record_does_not_pass(recorded: LedgerEntry | None) -> None:
-    assert standing(member(shown("success"), recorded)) == Stops(Why.UNRECORDED, shown("success"))
+    assert group_standing(member(shown("success"), recorded)) == GroupStops(
+        GroupStopReason.UNRECORDED, shown("success")
+    )
 
 
 @pytest.mark.parametrize("published", [None, shown(None)])
 @pytest.mark.parametrize("recorded", [None, entry()])
-def test_what_is_not_told_yet_is_waited_for(published: Published | None, recorded: LedgerEntry | None) -> None:
-    assert standing(member(published, recorded)) == Waits()
+def test_what_is_not_told_yet_is_waited_for(published: PublishedCheckRun | None, recorded: LedgerEntry | None) -> None:
+    assert group_standing(member(published, recorded)) == GroupWaits()
 
 
 @pytest.mark.parametrize(("word", "conclusion"), [("neutral", Conclusion.NEUTRAL), ("skipped", Conclusion.SKIPPED)])
 def test_what_passes_without_a_verdict_passes_as_such(word: str, conclusion: Conclusion) -> None:
     overridden = shown(word, "Overridden by @alice: we ship")
-    assert standing(member(overridden, entry(rejected()))) == Passes(conclusion, overridden)
+    assert group_standing(member(overridden, entry(rejected()))) == GroupPasses(conclusion, overridden)
 
 
 def test_a_reject_stops_with_its_verdict() -> None:
     recorded = entry(rejected())
-    assert standing(member(shown("failure"), recorded)) == Stops(Why.REJECTED, shown("failure"), recorded.verdict)
+    assert group_standing(member(shown("failure"), recorded)) == GroupStops(
+        GroupStopReason.REJECTED, shown("failure"), recorded.verdict
+    )
 
 
 @pytest.mark.parametrize("word", ["failure", "action_required", "cancelled", "timed_out", "stale", "a new word"])
 def test_whatever_else_its_check_says_stops(word: str) -> None:
-    assert standing(member(shown(word))) == Stops(Why.NOT_JUDGED, shown(word))
+    assert group_standing(member(shown(word))) == GroupStops(GroupStopReason.NOT_JUDGED, shown(word))
     accept = entry()
-    assert standing(member(shown(word), accept)) == Stops(Why.HELD, shown(word), accept.verdict)
+    assert group_standing(member(shown(word), accept)) == GroupStops(GroupStopReason.HELD, shown(word), accept.verdict)
 
 
 @pytest.mark.parametrize("word", ["success", "neutral", "skipped", "failure"])
 def test_a_closed_pull_request_stops_whatever_its_check_says(word: str) -> None:
-    found = standing(member(shown(word), entry(), is_closed=True))
-    assert found == Stops(Why.CLOSED, shown(word))
+    found = group_standing(member(shown(word), entry(), is_closed=True))
+    assert found == GroupStops(GroupStopReason.CLOSED, shown(word))
 
 
 def test_the_newest_verdict_of_its_own_on_this_head_counts() -> None:
     first, second = entry(), entry(rejected())
     other = entry(head_sha="8" * 40)
-    assert newest((first, second, child(second), other), HEAD) == second
-    assert newest((other,), HEAD) is None
+    assert newest_entry((first, second, child(second), other), HEAD) == second
+    assert newest_entry((other,), HEAD) is None
 
 
 def test_an_answer_on_record_is_this_groups_and_of_this_verdict() -> None:
     parent = entry()
     there = child(parent)
-    assert answered((parent, there), group(), parent) == there
-    assert answered((parent, child(parent, "7" * 40)), group(), parent) is None
-    assert answered((parent, child(parent, kind=SubjectKind.SUBMISSION)), group(), parent) is None
-    assert answered((parent, there), group(), entry(eval_id=EvalId("newer"))) is None
+    assert find_answer((parent, there), group(), parent) == there
+    assert find_answer((parent, child(parent, "7" * 40)), group(), parent) is None
+    assert find_answer((parent, child(parent, kind=SubjectKind.SUBMISSION)), group(), parent) is None
+    assert find_answer((parent, there), group(), entry(eval_id=EvalId("newer"))) is None
 
 
 def test_that_nobody_judged_it_is_no_answer_to_who_asks_again() -> None:
@@ -151,8 +157,8 @@ def test_that_nobody_judged_it_is_no_answer_to_who_asks_again() -> None:
     subject = parent.verdict.subject.model_copy(update={"kind": SubjectKind.MERGE_GROUP, "head_sha": GROUP})
     changes = {"subject": subject, "parent_eval_id": parent.eval_id}
     nobody = entry(abstained(AbstainReason.BUDGET).model_copy(update=changes), created_at=AT)
-    assert answered((parent, nobody), group(AT), parent) == nobody
-    assert answered((parent, nobody), group(AT + timedelta(seconds=1)), parent) is None
+    assert find_answer((parent, nobody), group(AT), parent) == nobody
+    assert find_answer((parent, nobody), group(AT + timedelta(seconds=1)), parent) is None
 
 
 def test_what_is_carried_over_is_a_child_that_cost_nothing() -> None:
@@ -163,7 +169,7 @@ def test_what_is_carried_over_is_a_child_that_cost_nothing() -> None:
         tokens=Tokens(input=5),
         signals={"a": 1},
     )
-    made = carried_over(accept, GROUP, EvalId("new"), AT)
+    made = carry_over_accept(accept, GROUP, EvalId("new"), AT)
     assert (made.eval_id, made.parent_eval_id, made.carried_from) == ("new", accept.eval_id, accept.eval_id)
     assert (made.subject.kind, made.subject.head_sha, made.subject.number) == ("merge_group", GROUP, 12)
     assert (made.judge_cost_usd, made.tokens, made.judge_latency_ms, made.created_at) == (Decimal(0), Tokens(), 0, AT)
@@ -173,7 +179,7 @@ def test_what_is_carried_over_is_a_child_that_cost_nothing() -> None:
 
 def test_what_was_carried_before_names_where_it_was_judged_and_an_unknown_price_stays_unknown() -> None:
     accept = accepted(carried_from=EvalId("first"), judge_kind=JudgeKind.LLM, judge_model="m", judge_cost_usd=None)
-    made = carried_over(accept, GROUP, EvalId("new"), AT)
+    made = carry_over_accept(accept, GROUP, EvalId("new"), AT)
     assert (made.carried_from, made.judge_cost_usd) == ("first", None)
 
 

@@ -11,10 +11,10 @@ from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
-from worker.judge.rulings import Hearing, Ruling, reject_on_facts
-from worker.signals.heuristic_opinion import consider
+from worker.judge.rulings import EvidenceBundle, Ruling, reject_on_facts
+from worker.signals.heuristic_opinion import form_opinion
 from worker.signals.registry import SIGNALS
-from worker.signals.signal import Kind, Looks, signal
+from worker.signals.signal import SignalKind, SignalScope, signal
 
 READER: dict[str, tuple[list[str], str, str]] = {
     "empty_diff": (
@@ -172,48 +172,50 @@ READER: dict[str, tuple[list[str], str, str]] = {
 
 def ruled(name: str) -> Ruling:
     given = EXAMPLES[name].dossier
-    diff, places, opinion = parse_diff(given.diff.encode()), Places(given), consider(given, RUBRIC)
+    diff, places, opinion = parse_diff(given.diff.encode()), Places(given), form_opinion(given, RUBRIC)
     assert [one.signal for one in opinion.facts] == [name]
-    return reject_on_facts(Hearing(given, diff, places, opinion, read_ci(given.ci), check_claims(given, diff, places)))
+    return reject_on_facts(
+        EvidenceBundle(given, diff, places, opinion, read_ci(given.ci), check_claims(given, diff, places))
+    )
 
 
 def test_every_fact_is_drawn() -> None:
-    assert EXAMPLES.keys() == READER.keys() == {one.name for one in SIGNALS if one.kind is Kind.FACT}
+    assert EXAMPLES.keys() == READER.keys() == {one.name for one in SIGNALS if one.kind is SignalKind.FACT}
 
 
 @pytest.mark.parametrize("name", READER)
 def test_step_place_and_concern_of_a_fact_fit_together(name: str) -> None:
     ruling = ruled(name)
-    shown = [f"{one.place} ({one.side})" for one in ruling.evidence]
+    shown = [f"{one.location} ({one.side})" for one in ruling.evidence]
     assert (shown, ruling.concern, ruling.next_step) == READER[name]
 
 
 @pytest.mark.parametrize("name", READER)
 def test_a_step_names_the_place_or_the_file_or_the_line_of_the_case_to_mend(name: str) -> None:
     ruling = ruled(name)
-    named = [one.place for one in ruling.evidence] + [one.path for one in ruling.evidence]
+    named = [one.location for one in ruling.evidence] + [one.path for one in ruling.evidence]
     assert name == "empty_diff" or any(place in (ruling.next_step or "") for place in (*named, "CHANGELOG.md", "case"))
 
 
 def test_no_two_facts_of_one_category_share_their_step_by_chance() -> None:
-    bare = [one.step for one in SIGNALS if one.kind is Kind.FACT]
+    bare = [one.step for one in SIGNALS if one.kind is SignalKind.FACT]
     assert len(bare) - len(set(bare)) <= 1, "an empty body and a stub are mended alike, nothing else is"
 
 
 def test_all_broken_rules_are_named_and_what_is_mended_alike_once() -> None:
     steps = [fact(line=line, step=f"{do} at upload.py:{line}.") for line, do in ((2, "Mend"), (3, "Add"), (5, "Mend"))]
-    assert texts.fact_steps(steps) == "Mend at upload.py:2 and upload.py:5. Add at upload.py:3."
-    assert texts.fact_steps([*steps, *steps]).endswith('Then see to the 3 other facts under "Evidence".')
-    assert texts.fact_steps([*steps, fact()]).endswith('the 1 other fact under "Evidence".')
+    assert texts.describe_fact_steps(steps) == "Mend at upload.py:2 and upload.py:5. Add at upload.py:3."
+    assert texts.describe_fact_steps([*steps, *steps]).endswith('Then see to the 3 other facts under "Evidence".')
+    assert texts.describe_fact_steps([*steps, fact()]).endswith('the 1 other fact under "Evidence".')
     alike = [fact(line=line, step=f"Mend at upload.py:{line}.") for line in (2, 3, 5)]
-    assert texts.fact_steps(alike) == "Mend at upload.py:2, upload.py:3 and upload.py:5."
-    assert texts.fact_steps([fact(path=None, line=None, step="Push it.")]) == "Push it."
+    assert texts.describe_fact_steps(alike) == "Mend at upload.py:2, upload.py:3 and upload.py:5."
+    assert texts.describe_fact_steps([fact(path=None, line=None, step="Push it.")]) == "Push it."
 
 
 def test_a_fact_without_a_step_and_a_suspicion_with_one_are_no_signal() -> None:
-    for kind, step in ((Kind.FACT, ""), (Kind.SUSPICION, "Remove it.")):
+    for kind, step in ((SignalKind.FACT, ""), (SignalKind.SUSPICION, "Remove it.")):
         with pytest.raises(TypeError, match="only a fact"):
-            signal(Category.WEAK_TEST, kind, Looks.TESTS, step)
+            signal(Category.WEAK_TEST, kind, SignalScope.TESTS, step)
 
 
 @pytest.mark.parametrize(

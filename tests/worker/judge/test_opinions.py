@@ -21,18 +21,18 @@ from tests.worker.judge.making import (
 )
 from worker.domain.dossier.dossier import Dossier, HeadFile, Policy
 from worker.domain.value import replace
-from worker.domain.verdict.audit import Heard, Stage, audit_json, read_audit
-from worker.domain.verdict.budget import Cap, Level
-from worker.domain.verdict.verdict import VERDICT, AbstainReason, Category
+from worker.domain.verdict.audit import EvaluatedVerdict, Stage, dump_audit, read_audit
+from worker.domain.verdict.budget import Cap, CapLevel
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, AbstainReason, Category
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.context import Bench
-from worker.judge.judge import content_of, hear
-from worker.judge.llm.prompt_budget import Room
+from worker.judge.context import JudgeContext
+from worker.judge.judge import fingerprint_of, judge_with_record
+from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.replay import replay
 from worker.judge.rubric import load_prompt, load_rubric
 
 OUTAGE = Unavailable("The model", "status 529")
-OVER = BudgetReached(Level(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decimal("0.02"))
+OVER = BudgetReached(CapLevel(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decimal("0.02"))
 CONTESTED = dossier(contest="The test is in another repository.")
 
 
@@ -42,13 +42,17 @@ def strong(*said: Any) -> ScriptedModel:
     return model
 
 
-def two(first: Any, second: ScriptedModel | None, of: Dossier | None = None) -> Heard:
-    return hear(of or dossier(), docket(), replace(bench(model_of(first)), second=second))
+def two(first: Any, second: ScriptedModel | None, of: Dossier | None = None) -> EvaluatedVerdict:
+    return judge_with_record(of or dossier(), docket(), replace(bench(model_of(first)), second_model=second))
 
 
-def board(*said: Any, of: Dossier | None = None, second: ScriptedModel | None = None) -> tuple[Heard, ScriptedModel]:
+def board(
+    *said: Any, of: Dossier | None = None, second: ScriptedModel | None = None
+) -> tuple[EvaluatedVerdict, ScriptedModel]:
     model = model_of(*said)
-    return hear(of or dossier(), docket(), replace(bench(model), board=True, second=second)), model
+    return judge_with_record(
+        of or dossier(), docket(), replace(bench(model), is_panel=True, second_model=second)
+    ), model
 
 
 # --- when a second opinion is asked for -----------------------------------------------------------
@@ -72,8 +76,8 @@ def test_a_reject_on_a_fact_is_not_looked_at_twice() -> None:
     files = (HeadFile(path="upload.py", text="def send(data):\n    raise NotImplementedError\n"),)
     stronger = strong()
     said = cannot_tell(criteria=criteria("unverifiable", "unverifiable"))
-    asked = replace(bench(model_of(said), 2.0), second=stronger, board=True)
-    heard = hear(dossier(diff=stub, files=files), docket(), asked)
+    asked = replace(bench(model_of(said), 2.0), second_model=stronger, is_panel=True)
+    heard = judge_with_record(dossier(diff=stub, files=files), docket(), asked)
     assert (heard.verdict.decision, heard.opinions, stronger.asked) == ("reject", (), [])
 
 
@@ -100,16 +104,21 @@ def test_each_model_is_shown_what_its_own_tokens_allow_and_the_record_says_so() 
     said = reject(evidence=at, criteria=criteria("missing", "missing"), what_works="All.", what_does_not="None.")
     said["concern"] = "`value_0` is no upload."
     first, second = model_of(said), strong(said)
-    seated = replace(bench(first), second=second, room=Room(100_000), rooms={"claude-opus-5-5": Room(30_000)})
-    heard = hear(of, docket(), seated)
+    seated = replace(
+        bench(first),
+        second_model=second,
+        token_budget=TokenBudget(100_000),
+        token_budgets={"claude-opus-5-5": TokenBudget(30_000)},
+    )
+    heard = judge_with_record(of, docket(), seated)
     sizes = [len(one.asked[0].turns[0].encode()) for one in (first, second)]
     assert sizes[1] < 30_000 < sizes[0]
     assert [one.audit.law.question_bytes for one in heard.opinions] == [100_000, 30_000]
     assert (heard.audit.law.question_bytes, heard.audit.law.second_bytes) == (100_000, 30_000)
-    kept = read_audit(audit_json(heard.audit))
+    kept = read_audit(dump_audit(heard.audit))
     assert replay(heard.verdict, kept, of, load_rubric(), load_prompt()).differing == ()
-    chosen = replace(seated, choices={"claude-opus-5-5": second}).chosen_by(Policy(model="claude-opus-5-5"))
-    assert chosen.room == Room(30_000)
+    chosen = replace(seated, choices={"claude-opus-5-5": second}).with_chosen_model(Policy(model="claude-opus-5-5"))
+    assert chosen.token_budget == TokenBudget(30_000)
 
 
 def test_two_rejects_for_the_same_reason_reject_in_the_words_of_the_second() -> None:
@@ -170,12 +179,12 @@ MISSED = reject(
 PRAISED = accept(criteria=criteria("met", at=[{**IN_DOCS, "note": "here"}]))
 
 
-def always(heard_by: Bench) -> Heard:
-    return hear(SAFE, docket(), replace(heard_by, threshold=2.0))
+def always(heard_by: JudgeContext) -> EvaluatedVerdict:
+    return judge_with_record(SAFE, docket(), replace(heard_by, threshold=2.0))
 
 
 def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
-    heard = always(replace(bench(model_of(MISSED)), second=strong(OVER)))
+    heard = always(replace(bench(model_of(MISSED)), second_model=strong(OVER)))
     assert (heard.verdict.decision, heard.verdict.category) == ("reject", Category.ACCEPTANCE_GAP)
     assert "second (claude-opus-5-5): no answer" in str(heard.verdict.signals["opinions"])
 
@@ -190,7 +199,7 @@ def test_what_code_accepts_at_a_cap_is_no_second_opinion() -> None:
     ],
 )
 def test_what_code_accepts_at_a_cap_is_no_lens_of_a_board(said: tuple[Any, ...], decision: str) -> None:
-    heard = always(replace(bench(model_of(*said)), board=True))
+    heard = always(replace(bench(model_of(*said)), is_panel=True))
     assert heard.verdict.decision == decision
     assert "tests (claude-haiku-5-5): no answer" in str(heard.verdict.signals["opinions"])
     assert (heard.verdict.throttled_reason is not None) is (decision == "accept")
@@ -236,7 +245,7 @@ WRONG = accept(category="weak_test")
 ])  # fmt: skip
 def test_a_replay_with_two_seats_gives_the_same_decision(script: tuple[tuple[Any, ...], tuple[Any, ...]]) -> None:
     first, second = script
-    made = hear(dossier(), docket(), replace(bench(model_of(*first)), second=strong(*second)))
+    made = judge_with_record(dossier(), docket(), replace(bench(model_of(*first)), second_model=strong(*second)))
     assert again(made) == (True, None)
 
 
@@ -249,15 +258,15 @@ def test_a_replay_of_a_board_gives_the_same_decision(said: tuple[Any, ...]) -> N
     assert again(board(*said)[0]) == (True, None)
 
 
-def again(made: Heard) -> tuple[bool, object]:
-    audit = read_audit(json.loads(json.dumps(audit_json(made.audit))))
-    verdict = VERDICT.validate_json(VERDICT.dump_json(made.verdict))
+def again(made: EvaluatedVerdict) -> tuple[bool, object]:
+    audit = read_audit(json.loads(json.dumps(dump_audit(made.audit))))
+    verdict = VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(made.verdict))
     found = replay(verdict, audit, dossier(), load_rubric(), load_prompt())
-    return found.is_same, found.parted
+    return found.is_same, found.first_difference
 
 
 def test_a_record_of_before_there_were_seats_is_read() -> None:
-    fields: Any = audit_json(two(accept(), None).audit)
+    fields: Any = dump_audit(two(accept(), None).audit)
     for name in ("second", "second_pricing_version", "board"):
         del fields["law"][name]
     for one in fields["exchanges"]:
@@ -343,14 +352,14 @@ def test_a_second_opinion_may_follow_a_board() -> None:
 # --- the choice of a repository -------------------------------------------------------------------
 
 
-def choosing(name: str | None, first: ScriptedModel | None, **others: ScriptedModel) -> tuple[Bench, Dossier]:
+def choosing(name: str | None, first: ScriptedModel | None, **others: ScriptedModel) -> tuple[JudgeContext, Dossier]:
     chosen = {one.name: one for one in others.values()}
     return replace(bench(first), choices=chosen), dossier(policy=Policy(model=name))
 
 
 def test_a_repository_chooses_among_the_models_that_the_operator_allows() -> None:
     asked, of = choosing("claude-opus-5-5", model_of(), strong=strong(accept()))
-    verdict = hear(of, docket(), asked).verdict
+    verdict = judge_with_record(of, docket(), asked).verdict
     assert (verdict.judge_model, verdict.decision) == ("claude-opus-5-5", "accept")
     assert "model_not_allowed" not in verdict.signals
 
@@ -358,23 +367,23 @@ def test_a_repository_chooses_among_the_models_that_the_operator_allows() -> Non
 @pytest.mark.parametrize("name", ["claude-unknown", None, "claude-haiku-5-5"])
 def test_any_other_choice_leaves_the_operators(name: str | None) -> None:
     asked, of = choosing(name, model_of(accept()), strong=strong())
-    verdict = hear(of, docket(), asked).verdict
+    verdict = judge_with_record(of, docket(), asked).verdict
     assert verdict.judge_model == "claude-haiku-5-5"
     assert verdict.signals.get("model_not_allowed") == (name if name == "claude-unknown" else None)
 
 
 def test_a_choice_does_not_bring_a_model_where_none_may_be_asked() -> None:
     asked, of = choosing("claude-opus-5-5", None, strong=strong())
-    verdict = hear(of, docket(), asked).verdict
+    verdict = judge_with_record(of, docket(), asked).verdict
     assert (verdict.abstain_reason, verdict.judge_model) == (AbstainReason.UNPROVEN, None)
 
 
 def test_who_judges_is_part_of_the_content() -> None:
     plain, of = choosing("claude-opus-5-5", model_of(), strong=strong())
     others = [
-        content_of(of, plain),
-        content_of(of, bench(model_of())),
-        content_of(of, replace(bench(model_of()), board=True)),
-        content_of(of, replace(bench(model_of()), second=strong())),
+        fingerprint_of(of, plain),
+        fingerprint_of(of, bench(model_of())),
+        fingerprint_of(of, replace(bench(model_of()), is_panel=True)),
+        fingerprint_of(of, replace(bench(model_of()), second_model=strong())),
     ]
     assert len(set(others)) == 4

@@ -12,7 +12,7 @@ from worker.domain.ids import EvalId, new_eval_id
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind, Strength
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind
-from worker.judge.outcome_scores import next_eval_id, pull_request_verdict, submissions_of, weigh
+from worker.judge.outcome_scores import next_eval_id, pull_request_verdict, score_pull_request, submissions_of
 from worker.judge.rubric import load_pull_request_rubric
 
 RUBRIC = load_pull_request_rubric()
@@ -74,11 +74,11 @@ def test_explicit_beats_implicit_beats_lifecycle() -> None:
 @given(st.lists(st.sampled_from(sorted(OutcomeKind)), max_size=8), st.floats(0.5, 1))
 def test_the_strongest_outcomes_decide_the_side(kinds: list[OutcomeKind], score: float) -> None:
     verdict = accepted(score=score)
-    weighed = weigh([entry(verdict)], outcomes(*kinds, about=verdict.eval_id), RUBRIC)
+    weighed = score_pull_request([entry(verdict)], outcomes(*kinds, about=verdict.eval_id), RUBRIC)
     assert 0 <= weighed.score <= 1
     assert 0 <= weighed.confidence <= 1
-    strongest = next((weighed.said[one] for one in Strength if one in weighed.said), None)
-    if set(weighed.said) - {Strength.LIFECYCLE} and strongest in {0.0, 1.0}:
+    strongest = next((weighed.targets[one] for one in Strength if one in weighed.targets), None)
+    if set(weighed.targets) - {Strength.LIFECYCLE} and strongest in {0.0, 1.0}:
         assert (weighed.score >= 0.5) == (strongest == 1.0)
 
 
@@ -100,14 +100,14 @@ def test_what_was_not_decided_can_not_be_called_wrong() -> None:
 
 def test_a_thumb_about_no_verdict_moves_nothing() -> None:
     verdict = accepted()
-    weighed = weigh([entry(verdict)], outcomes("not_helpful"), RUBRIC)
-    assert weighed.said == {}
+    weighed = score_pull_request([entry(verdict)], outcomes("not_helpful"), RUBRIC)
+    assert weighed.targets == {}
 
 
 def test_a_thumb_about_a_verdict_that_was_made_anew_since_still_counts() -> None:
     first, again = accepted(eval_id=EvalId("1")), accepted(eval_id=EvalId("2"))
-    weighed = weigh([entry(first), entry(again)], outcomes("not_helpful", about="1"), RUBRIC)
-    assert weighed.said == {Strength.EXPLICIT: 0.0}
+    weighed = score_pull_request([entry(first), entry(again)], outcomes("not_helpful", about="1"), RUBRIC)
+    assert weighed.targets == {Strength.EXPLICIT: 0.0}
 
 
 def test_people_who_disagree_leave_the_score_between() -> None:

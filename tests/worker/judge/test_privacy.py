@@ -23,7 +23,7 @@ from worker.domain.dossier.lookups import NameLookup
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.secrets import SecretKind
 from worker.judge.checks.ci_status import read_ci
-from worker.judge.llm.prompt import Material, ask_about
+from worker.judge.llm.prompt import PromptInput, build_question
 from worker.judge.rubric import load_prompt, load_rubric
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs/privacy.md").read_text(encoding="utf-8")
@@ -63,7 +63,9 @@ STAYS = {
 
 def asked(judged: Dossier) -> str:
     diff = parse_diff(judged.diff.encode())
-    found = ask_about(Material(judged, diff, opinion(), (), read_ci(judged.ci)), load_rubric(), load_prompt(), "eval-1")
+    found = build_question(
+        PromptInput(judged, diff, opinion(), (), read_ci(judged.ci)), load_rubric(), load_prompt(), "eval-1"
+    )
     assert found is not None
     return found.prompt.system + "".join(found.prompt.turns)
 

@@ -23,19 +23,19 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId
 from worker.domain.ports import StopReason
 from worker.domain.value import replace
-from worker.domain.verdict.audit import Heard, Replay, Stage, audit_json, read_audit
-from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.audit import EvaluatedVerdict, Replay, Stage, dump_audit, read_audit
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.verdict import VERDICT
+from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.context import Bench
+from worker.judge.context import JudgeContext
 from worker.judge.escalation import Pause
-from worker.judge.judge import hear
-from worker.judge.replay import docket_beside, replay
+from worker.judge.judge import judge_with_record
+from worker.judge.replay import create_child_header, replay
 from worker.judge.rubric import load_prompt, load_rubric
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-OVER = BudgetReached(Level(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02"))
+OVER = BudgetReached(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02"))
 WRONG = accept(evidence=[place(line=4000)])
 
 
@@ -49,13 +49,13 @@ class Frozen:
         return 0
 
 
-def heard(model: ScriptedModel | None, of: Dossier | None = None) -> Heard:
+def heard(model: ScriptedModel | None, of: Dossier | None = None) -> EvaluatedVerdict:
     """What was judged, read from the record's stored form."""
-    made = hear(of or dossier(), docket(), bench(model))
-    return Heard(made.verdict, read_audit(audit_json(made.audit)))
+    made = judge_with_record(of or dossier(), docket(), bench(model))
+    return EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit)))
 
 
-def again(then: Heard, of: Dossier | None = None) -> Replay:
+def again(then: EvaluatedVerdict, of: Dossier | None = None) -> Replay:
     return replay(then.verdict, then.audit, of or dossier(), load_rubric(), load_prompt())
 
 
@@ -79,32 +79,34 @@ def test_whatever_the_model_did_the_same_decision_comes_out_again(script: tuple[
     then = heard(model_of(*script))  # pyright: ignore[reportArgumentType] - each is one of what the script takes
     found = again(then)
     assert found.is_same, found.differing
-    assert found.parted is None, "the very same question is asked, too"
-    assert (found.again.eval_id, found.again.created_at) == (then.verdict.eval_id, then.verdict.created_at)
+    assert found.first_difference is None, "the very same question is asked, too"
+    assert (found.replayed.eval_id, found.replayed.created_at) == (then.verdict.eval_id, then.verdict.created_at)
 
 
 @pytest.mark.parametrize("of", [dossier(), dossier(diff="", files=()), dossier(diff="diff --git a/x b/x\n@@ no @@\n")])
 def test_what_code_decided_alone_comes_out_again(of: Dossier) -> None:
     found = again(heard(None, of), of)
-    assert (found.is_same, found.parted) == (True, None)
+    assert (found.is_same, found.first_difference) == (True, None)
 
 
 @HARD
 @given(DOSSIERS, BENCHES)
-def test_whatever_was_judged_comes_out_of_its_stored_form_again(of: Dossier, asked: Bench) -> None:
+def test_whatever_was_judged_comes_out_of_its_stored_form_again(of: Dossier, asked: JudgeContext) -> None:
     entries = tuple(LedgerEntry.model_validate_json(one.model_dump_json()) for one in of.ledger)
     of = of.model_copy(update={"ledger": entries})  # a ledger comes out of a store or a file
-    made = hear(of, docket(), asked)
+    made = judge_with_record(of, docket(), asked)
     stored = Dossier.model_validate_json(of.model_dump_json(exclude_unset=True))
-    audit = read_audit(json.loads(json.dumps(audit_json(made.audit))))
-    found = again(Heard(VERDICT.validate_json(VERDICT.dump_json(made.verdict)), audit), stored)
-    assert (found.differing, found.parted) == ((), None)
+    audit = read_audit(json.loads(json.dumps(dump_audit(made.audit))))
+    found = again(
+        EvaluatedVerdict(VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(made.verdict)), audit), stored
+    )
+    assert (found.differing, found.first_difference) == ((), None)
 
 
 def test_what_was_paused_is_replayed_as_paused() -> None:
-    made = hear(dossier(), docket(), replace(bench(), pause=Pause.REPOSITORY))
-    found = again(Heard(made.verdict, read_audit(audit_json(made.audit))))
-    assert (found.is_same, found.parted, found.again.abstain_reason) == (True, None, "paused")
+    made = judge_with_record(dossier(), docket(), replace(bench(), pause=Pause.REPOSITORY))
+    found = again(EvaluatedVerdict(made.verdict, read_audit(dump_audit(made.audit))))
+    assert (found.is_same, found.first_difference, found.replayed.abstain_reason) == (True, None, "paused")
     assert made.audit.steps[0].reason.endswith("no model, paused by the repository")
 
 
@@ -115,8 +117,8 @@ def test_a_reply_that_is_read_differently_is_the_first_stage_that_differs() -> N
     spoilt = replace(asked, reply=replace(asked.reply, text="I accept."))
     found = again(replace(then, audit=replace(then.audit, exchanges=(spoilt,))))
     assert "decision" in found.differing
-    assert found.parted is not None
-    then_step, now_step = found.parted
+    assert found.first_difference is not None
+    then_step, now_step = found.first_difference
     assert then_step is not None
     assert now_step is not None
     assert (then_step.stage, then_step.outcome, now_step.outcome) == (Stage.REPLY, "usable", "not_json")
@@ -126,10 +128,10 @@ def test_a_question_to_which_no_reply_is_on_record_ends_the_replay_honestly() ->
     then = heard(model_of(WRONG, accept()))
     short = replace(then.audit, exchanges=then.audit.exchanges[:1])
     found = again(replace(then, audit=short))
-    assert found.again.abstain_reason == "judge_unavailable"
-    assert found.parted is not None
-    assert found.parted[1] is not None
-    assert found.parted[1].reason == "it holds no reply to this question"
+    assert found.replayed.abstain_reason == "judge_unavailable"
+    assert found.first_difference is not None
+    assert found.first_difference[1] is not None
+    assert found.first_difference[1].reason == "it holds no reply to this question"
 
 
 def test_another_law_is_the_first_stage_that_differs_though_the_decision_is_the_same() -> None:
@@ -137,17 +139,17 @@ def test_another_law_is_the_first_stage_that_differs_though_the_decision_is_the_
     rubric = load_rubric().model_copy(update={"version": "another"})
     found = replay(then.verdict, then.audit, dossier(), rubric, load_prompt())
     assert found.is_same
-    assert found.parted is not None
-    assert found.parted[0] is not None
-    assert found.parted[0].stage is Stage.LAW
+    assert found.first_difference is not None
+    assert found.first_difference[0] is not None
+    assert found.first_difference[0].stage is Stage.LAW
 
 
 def test_a_judging_anew_is_the_child_of_what_it_judges_again() -> None:
     then = heard(model_of(accept()))
     other = bench(model_of(reject()))
-    opened = docket_beside(then.verdict, dossier(), other, Frozen())
-    made = hear(dossier(), opened, other)
+    opened = create_child_header(then.verdict, dossier(), other, Frozen())
+    made = judge_with_record(dossier(), opened, other)
     assert made.verdict.parent_eval_id == then.verdict.eval_id
     assert made.verdict.eval_id not in {then.verdict.eval_id, EvalId("")}
     assert (made.verdict.decision, made.verdict.created_at) == ("reject", NOW)
-    assert again(made).again.parent_eval_id == then.verdict.eval_id
+    assert again(made).replayed.parent_eval_id == then.verdict.eval_id

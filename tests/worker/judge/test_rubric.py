@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from worker.domain.verdict.verdict import Category
 from worker.errors import InputError
 from worker.judge.rubric import is_judged_by, load_prompt, load_pull_request_rubric, load_rubric, read_rubric
-from worker.signals.registry import NAMES
+from worker.signals.registry import REGISTERED_NAMES
 
 FOLDER = Path(__file__).resolve().parents[3] / "rubrics"
 RUBRIC, WEIGHTS = FOLDER / "default.yml", FOLDER / "pull_request.yml"
@@ -44,7 +44,7 @@ def test_rubric_and_prompt_name_the_six_categories_and_no_other() -> None:
 
 
 def test_the_rubric_weighs_every_signal_of_the_heuristic_tier_and_no_other() -> None:
-    assert sorted(load_rubric().signals) == sorted(NAMES)
+    assert sorted(load_rubric().signals) == sorted(REGISTERED_NAMES)
 
 
 def test_the_prompt_explains_every_word_that_the_reply_may_hold() -> None:

@@ -20,11 +20,11 @@ from worker.judge import texts
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
-from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, Stop
+from worker.judge.escalation import AcceptAsSafe, RejectOnFacts, StopJudging
 from worker.judge.llm.reply import read_reply
-from worker.judge.llm.reply_schema import Asked
+from worker.judge.llm.reply_schema import ReplyRequirements
 from worker.judge.rubric import load_rubric
-from worker.judge.rulings import EVIDENCE, Hearing, Ruling, changed_places, without_model
+from worker.judge.rulings import MOST_EVIDENCE, EvidenceBundle, Ruling, changed_places, rule_without_model
 
 FULL = Coverage()
 GONE = "diff --git a/old.md b/old.md\ndeleted file mode 100644\nindex 1111111..0000000\n--- a/old.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
@@ -33,14 +33,14 @@ RENAMED = "diff --git a/c.md b/d.md\nsimilarity index 100%\nrename from c.md\nre
 EMPTIED = "diff --git a/e.md b/e.md\ndeleted file mode 100644\nindex e69de29..0000000\n"
 
 
-def hearing(tier: HeuristicOpinion, **changes: Any) -> Hearing:
+def hearing(tier: HeuristicOpinion, **changes: Any) -> EvidenceBundle:
     heard = dossier(**changes)
     diff, places = parse_diff(heard.diff.encode()), Places(heard)
-    return Hearing(heard, diff, places, tier, read_ci(heard.ci), check_claims(heard, diff, places))
+    return EvidenceBundle(heard, diff, places, tier, read_ci(heard.ci), check_claims(heard, diff, places))
 
 
 def rejected(*facts: Finding, **changes: Any) -> Ruling:
-    return without_model(hearing(opinion(*facts), **changes), RejectOnFacts("r"), FULL)
+    return rule_without_model(hearing(opinion(*facts), **changes), RejectOnFacts("r"), FULL)
 
 
 def test_the_gravest_fact_names_the_category_and_all_are_evidence() -> None:
@@ -48,7 +48,7 @@ def test_the_gravest_fact_names_the_category_and_all_are_evidence() -> None:
         fact(weight=0.2), fact(weight=0.9, category=Category.WEAK_TEST, path="tests/test_upload.py", line=5)
     )
     assert ruling.category is Category.WEAK_TEST
-    assert [one.place for one in ruling.evidence] == ["tests/test_upload.py:5", "upload.py:2"]
+    assert [one.location for one in ruling.evidence] == ["tests/test_upload.py:5", "upload.py:2"]
 
 
 def test_a_fact_whose_line_is_not_known_still_points_at_its_file() -> None:
@@ -77,23 +77,29 @@ def test_many_facts_are_named_in_part() -> None:
     many = [fact(line=number) for number in range(1, 6)]
     assert rejected(*many).concern.endswith("And 2 more.")
     ruling = rejected(*(fact(line=1 + number % 9, note=str(number)) for number in range(100)))
-    assert len(ruling.evidence) == EVIDENCE
+    assert len(ruling.evidence) == MOST_EVIDENCE
 
 
 def test_suspicions_are_counted_in_an_unproven_verdict() -> None:
-    assert texts.unproven(texts.Skipped.TIER, 1)[0].endswith("1 suspicion to look at.")
-    assert texts.unproven(texts.Skipped.NO_MODEL, 2)[0].endswith("2 suspicions to look at.")
-    outsider = texts.unproven(texts.Skipped.OUTSIDER, 1)
+    assert texts.unproven(texts.ModelSkipReason.TIER, 1)[0].endswith("1 suspicion to look at.")
+    assert texts.unproven(texts.ModelSkipReason.NO_MODEL, 2)[0].endswith("2 suspicions to look at.")
+    outsider = texts.unproven(texts.ModelSkipReason.OUTSIDER, 1)
     assert outsider[0].endswith("its author has no write access here. 1 suspicion to look at.")
     assert "`/rejudge`" in outsider[1]
 
 
 @pytest.mark.parametrize(
-    "skipped", [texts.Skipped.NO_MODEL, texts.Skipped.TIER, texts.Skipped.OUTSIDER, texts.Skipped.WITHHELD]
+    "skipped",
+    [
+        texts.ModelSkipReason.NO_MODEL,
+        texts.ModelSkipReason.TIER,
+        texts.ModelSkipReason.OUTSIDER,
+        texts.ModelSkipReason.WITHHELD,
+    ],
 )
-def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: texts.Skipped) -> None:
+def test_where_a_part_could_not_be_read_no_fact_was_found_in_the_rest(skipped: texts.ModelSkipReason) -> None:
     part = Coverage(read=("a.py",), unread=("big.json",))
-    said = without_model(hearing(opinion()), Stop(AbstainReason.UNPROVEN, skipped, "r"), part).concern
+    said = rule_without_model(hearing(opinion()), StopJudging(AbstainReason.UNPROVEN, skipped, "r"), part).concern
     assert said.startswith("No fact was found in what could be read (not read in full: big.json)")
 
 
@@ -106,12 +112,12 @@ def test_where_nothing_could_be_read_nothing_was_looked_at() -> None:
 
 
 def test_on_a_laptop_the_reader_is_the_one_who_sets_the_key() -> None:
-    assert texts.unproven(texts.Skipped.NO_MODEL, 0, on_laptop=True)[1].startswith(
+    assert texts.unproven(texts.ModelSkipReason.NO_MODEL, 0, on_laptop=True)[1].startswith(
         "Set ANTHROPIC_API_KEY to have a model"
     )
-    assert "the operator" in texts.unproven(texts.Skipped.NO_MODEL, 0)[1]
-    assert "`--tier hybrid`" in texts.unproven(texts.Skipped.TIER, 0, on_laptop=True)[1]
-    assert "A person reviews it" in texts.unproven(texts.Skipped.TIER, 0)[1]
+    assert "the operator" in texts.unproven(texts.ModelSkipReason.NO_MODEL, 0)[1]
+    assert "`--tier hybrid`" in texts.unproven(texts.ModelSkipReason.TIER, 0, on_laptop=True)[1]
+    assert "A person reviews it" in texts.unproven(texts.ModelSkipReason.TIER, 0)[1]
 
 
 def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_file() -> None:
@@ -128,17 +134,17 @@ def test_a_safe_change_is_shown_by_its_added_lines_else_the_removed_else_the_fil
 
 
 def test_nothing_changed_is_no_safe_change() -> None:
-    ruling = without_model(hearing(opinion(safe="docs"), diff="", files=()), AcceptAsSafe("r"), FULL)
+    ruling = rule_without_model(hearing(opinion(safe="docs"), diff="", files=()), AcceptAsSafe("r"), FULL)
     assert ruling.abstain_reason is AbstainReason.UNPROVEN
 
 
 def test_a_safe_change_is_worded_as_a_sentence() -> None:
-    ruling = without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
+    ruling = rule_without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
     assert ruling.concern == "Only docs changed."
 
 
 def test_code_alone_calls_nothing_met_that_it_did_not_look_at() -> None:
-    ruling = without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
+    ruling = rule_without_model(hearing(opinion(safe="only docs changed")), AcceptAsSafe("r"), FULL)
     assert ruling.criteria
     assert {one.status for one in ruling.criteria} == {CriterionStatus.UNVERIFIABLE}
     assert {one.note for one in ruling.criteria} == {"not looked at; code compared the changed sentences alone"}
@@ -146,6 +152,6 @@ def test_code_alone_calls_nothing_met_that_it_did_not_look_at() -> None:
 
 def test_what_a_model_said_to_an_overruled_accept_is_quoted() -> None:
     heard = dossier()
-    said = read_reply(reply(accept()), Asked(heard.criteria or (), load_rubric(), Places(heard)))
+    said = read_reply(reply(accept()), ReplyRequirements(heard.criteria or (), load_rubric(), Places(heard)))
     assert isinstance(said, ModelOpinion)
     assert "said accept" in texts.overruled("A stub.", said)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.domain.verdict.verdict import Score
-from worker.judge.scoring import LINE, composite, is_on_the_accepting_side, strength, verdict_score
+from worker.judge.scoring import DECISION_LINE, composite, is_accepting, strength, verdict_score
 
 SCORES = st.lists(st.integers(1, 10), min_size=1, max_size=8)
 
@@ -37,16 +37,16 @@ def test_composite_and_score_follow_from_the_scores(numbers: list[int], mean: fl
 def test_the_score_is_in_range_and_on_the_side_that_the_strength_is_on(numbers: list[int]) -> None:
     score = verdict_score(scored(numbers))
     assert 0 <= score <= 1
-    assert (score >= 0.5) is (strength(scored(numbers)) >= LINE) is is_on_the_accepting_side(scored(numbers))
+    assert (score >= 0.5) is (strength(scored(numbers)) >= DECISION_LINE) is is_accepting(scored(numbers))
 
 
 @given(SCORES)
 def test_the_two_rules_that_the_model_is_told_are_enough(numbers: list[int]) -> None:
     lowest = min(numbers)
     if lowest <= 3:
-        assert not is_on_the_accepting_side(scored(numbers))
+        assert not is_accepting(scored(numbers))
     if lowest >= 6:
-        assert is_on_the_accepting_side(scored(numbers))
+        assert is_accepting(scored(numbers))
 
 
 @given(SCORES, st.integers(0, 7))

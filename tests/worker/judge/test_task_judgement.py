@@ -3,13 +3,21 @@ from decimal import Decimal
 import pytest
 
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict, EvidencePointer, Verdict
 from worker.dossier.criteria import MOST_CRITERIA
 from worker.dossier.diff.parser import diff_of
 from worker.judge import texts as words
-from worker.judge.escalation import Pause, Skipped
-from worker.judge.task_judgement import OUTPUT, STATES, Ruling, criteria_from, dossier_of, judgement_of, nothing_there
+from worker.judge.escalation import ModelSkipReason, Pause
+from worker.judge.task_judgement import (
+    OUTPUT,
+    STATES,
+    TaskRuling,
+    criteria_from,
+    dossier_of,
+    judge_empty_output,
+    judgement_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +53,7 @@ def test_the_output_is_one_new_file_line_for_line(text: str) -> None:
     dossier = dossier_of(text, criteria_from("x"), ["stub_body"])
     (file,) = diff_of(dossier.diff).files
     lines = text.removesuffix("\n").split("\n")
-    assert (file.path, [line.text for line in file.added]) == (OUTPUT, lines)
+    assert (file.path, [line.text for line in file.added_lines]) == (OUTPUT, lines)
     assert dossier.files is not None
     assert dossier.files[0].text == text
     assert dossier.policy is not None
@@ -64,9 +72,9 @@ def test_another_output_or_another_criterion_is_another_account() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "ruling"),
-    [(accepted(), Ruling.PASS), (rejected(), Ruling.FAIL), (unjudged(), Ruling.UNAVAILABLE)],
+    [(accepted(), TaskRuling.PASS), (rejected(), TaskRuling.FAIL), (unjudged(), TaskRuling.UNAVAILABLE)],
 )
-def test_only_an_accept_passes_and_only_a_reject_fails(verdict: Verdict, ruling: Ruling) -> None:
+def test_only_an_accept_passes_and_only_a_reject_fails(verdict: Verdict, ruling: TaskRuling) -> None:
     judgement = judgement_of(verdict.model_copy(update={"criteria": ()}), ())
     assert (judgement.verdict, judgement.reasoning, judgement.reason) == (
         ruling, verdict.concern, verdict.abstain_reason
@@ -81,23 +89,23 @@ def test_each_criterion_says_why_and_where() -> None:
     ]
     judgement = judgement_of(rejected().model_copy(update={"criteria": tuple(states)}), criteria_from(["a", "b"]))
     said = [(one.text, one.verdict, one.reasoning, one.evidence) for one in judgement.criteria]
-    assert said == [("a", Ruling.FAIL, "partial: no price", (place,)), ("b", Ruling.FAIL, "missing", ())]
+    assert said == [("a", TaskRuling.FAIL, "partial: no price", (place,)), ("b", TaskRuling.FAIL, "missing", ())]
     assert set(STATES) == set(CriterionStatus)
 
 
 def test_where_nobody_judged_no_criterion_fails_on_what_code_guessed() -> None:
     guessed = CriterionVerdict(id="AC1", status=CriterionStatus.MISSING, note="no line speaks of it")
     judgement = judgement_of(unjudged(criteria=(guessed,)), criteria_from(["a"]))
-    assert [(one.verdict, one.reasoning) for one in judgement.criteria] == [(Ruling.UNAVAILABLE, "unverifiable")]
+    assert [(one.verdict, one.reasoning) for one in judgement.criteria] == [(TaskRuling.UNAVAILABLE, "unverifiable")]
     undecided = unjudged(criteria=(guessed,), abstain_reason="needs_human", scores=rejected().scores)
-    assert judgement_of(undecided, criteria_from(["a"])).criteria[0].verdict is Ruling.FAIL
+    assert judgement_of(undecided, criteria_from(["a"])).criteria[0].verdict is TaskRuling.FAIL
 
 
 UNTOLD = {
     "judge_unavailable": words.judge_unavailable("status 529"),
     "reply_invalid": words.reply_invalid("The reply was empty."),
-    "budget": words.budget(Level(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02")),
-    "unproven": words.unproven(Skipped.NO_MODEL, 0),
+    "budget": words.budget(CapLevel(Cap.PULL, Decimal("0.09"), Decimal("0.10")), Decimal("0.02")),
+    "unproven": words.unproven(ModelSkipReason.NO_MODEL, 0),
     "paused": words.paused(Pause.OPERATOR),
     "too_large": words.too_long(),
 }
@@ -122,4 +130,4 @@ def test_what_a_model_said_is_left_as_it_said_it() -> None:
 
 
 def test_nothing_at_all_meets_nothing() -> None:
-    assert [one.verdict for one in nothing_there(criteria_from(["a", "b"])).criteria] == [Ruling.FAIL] * 2
+    assert [one.verdict for one in judge_empty_output(criteria_from(["a", "b"])).criteria] == [TaskRuling.FAIL] * 2

@@ -20,22 +20,22 @@ from tests.worker.judge.making import (
 from tests.worker.judge.verdicts import rejected
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Dossier, Issue
 from worker.domain.ports import StopReason
-from worker.domain.verdict.audit import AuditRecord, OverBudget, Stage, Step, Taken
-from worker.domain.verdict.budget import Cap, Level
+from worker.domain.verdict.audit import AuditRecord, OverBudget, RecordedRedaction, Stage, Step
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import Category, Score
 from worker.errors import BudgetReached, Unavailable
-from worker.judge.judge import hear
-from worker.judge.rounds.carry_over import carried
+from worker.judge.judge import judge_with_record
+from worker.judge.rounds.carry_over import carry_over_verdict
 from worker.judge.rulings import Ruling
-from worker.judge.trace import after_reading, carried_over, first_difference
+from worker.judge.trace import carry_over_record, first_difference, opinion_steps
 
 EMPTY = dossier(diff="", files=())
-OVER = BudgetReached(Level(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decimal("0.02"))
+OVER = BudgetReached(CapLevel(Cap.DAY, Decimal("0.99"), Decimal("1.00")), Decimal("0.02"))
 
 
 def record(model: ScriptedModel | None, of: Dossier | None = None) -> AuditRecord:
-    return hear(of or dossier(), docket(), bench(model)).audit
+    return judge_with_record(of or dossier(), docket(), bench(model)).audit
 
 
 def way(record: AuditRecord) -> list[tuple[str, str]]:
@@ -97,12 +97,12 @@ REJECTED = Ruling("`retry` is a stub.", "Write it.", 0.1, 0.9, category=Category
 
 @pytest.mark.parametrize("says", [Leaning.ACCEPT, Leaning.REJECT, Leaning.CANNOT_TELL])
 def test_what_code_does_not_let_stand_is_a_veto_with_its_reason(says: Leaning) -> None:
-    veto = after_reading(LEANING.model_copy(update={"decision": says}), REJECTED)[1]
+    veto = opinion_steps(LEANING.model_copy(update={"decision": says}), REJECTED)[1]
     assert veto == Step(Stage.VETOES, f"the model's {says} does not stand", "`retry` is a stub.")
 
 
 def test_nothing_was_vetoed_of_an_opinion_that_nobody_could_read() -> None:
-    assert after_reading(None, REJECTED) == ()
+    assert opinion_steps(None, REJECTED) == ()
 
 
 def test_a_model_that_cannot_tell_is_no_veto() -> None:
@@ -157,7 +157,7 @@ def test_a_diff_that_nobody_can_read_has_a_way_too() -> None:
 def test_what_was_taken_out_of_the_question_is_listed_without_itself() -> None:
     token = "ghp_" + "a1B2" * 9
     found = record(model_of(accept()), dossier(issues=(Issue(number=7, title="503", body=f"use\n{token}"),)))
-    assert found.redactions == (Taken("github token", "issues[7].body", 2),)
+    assert found.redactions == (RecordedRedaction("github token", "issues[7].body", 2),)
     assert token not in str(found.exchanges)
 
 
@@ -166,9 +166,9 @@ def test_what_is_carried_over_was_not_judged() -> None:
         rejected(fingerprint="sha256:now", evidence=[{"path": "upload.py", "line": 9, "quote": "LIMIT = 10"}])
     )
     again = dossier(ledger=(known,))
-    verdict = carried(again, docket(), bench())
+    verdict = carry_over_verdict(again, docket(), bench())
     assert verdict is not None
-    found = carried_over(verdict, bench())
+    found = carry_over_record(verdict, bench())
     assert [one.stage for one in found.steps] == [Stage.LAW, Stage.CARRIED, Stage.VERDICT]
     assert found.steps[1].outcome == f"from {known.eval_id}"
 

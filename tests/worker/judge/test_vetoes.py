@@ -19,7 +19,7 @@ from tests.worker.judge.making import (
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Dossier, HeadFile, Policy, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
-from worker.judge.judge import hear, judge
+from worker.judge.judge import judge, judge_with_record
 from worker.judge.vetoes import is_test_or_text
 
 ALWAYS = 2.0
@@ -108,7 +108,7 @@ def test_code_that_is_shown_by_a_test_alone_is_asked_for_once() -> None:
 
 
 def test_code_that_is_shown_by_a_test_alone_again_is_a_persons_to_look_at() -> None:
-    heard = hear(dossier(), docket(), bench(model_of(BY_TEST, BY_TEST), ALWAYS))
+    heard = judge_with_record(dossier(), docket(), bench(model_of(BY_TEST, BY_TEST), ALWAYS))
     assert heard.verdict.abstain_reason is AbstainReason.NEEDS_HUMAN
     assert heard.verdict.signals["vetoed_by"] == "evidence"
     assert "shows AC1 by tests or texts only" in heard.verdict.concern

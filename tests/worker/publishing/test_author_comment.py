@@ -12,16 +12,16 @@ from tests.worker.publishing.texts.samples import abstained, accepted, dossier, 
 from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.check.author_comment import Letter, Note, Says, mark
+from worker.domain.check.author_comment import AuthorMessage, CommentJob, CommentRecord, comment_marker
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
-from worker.domain.judging import Judged
-from worker.domain.ports import Posted, Tip
+from worker.domain.judging import JudgingCompleted
+from worker.domain.ports import PostedComment, PullHead
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
-from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
-from worker.publishing.author_comment import REFUSED, Riding, Writer
-from worker.publishing.status import Look
+from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
+from worker.publishing.author_comment import REFUSED_NODE_ID, AuthorCommentPublisher, EarlyAuthorComment
+from worker.publishing.status import FindHead
 
 
 @dataclass
@@ -32,10 +32,10 @@ class Conversation:
     refuses: Exception | None = None
     is_lost: bool = False
     changes: int = 0
-    tip: Tip | Exception | None = None
+    tip: PullHead | Exception | None = None
     looks: int = 0
 
-    def write(self, pull: PullRef, repository: RepositoryName, text: str) -> Posted:
+    def write(self, pull: PullRef, repository: RepositoryName, text: str) -> PostedComment:
         assert (pull.number, repository) == (1, "acme/widgets")
         refused, self.refuses = self.refuses, None
         if refused is None or self.is_lost:
@@ -44,13 +44,13 @@ class Conversation:
             raise refused
         return self._posted(len(self.texts))
 
-    def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> Posted:
+    def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> PostedComment:
         assert (pull.number, repository, comment_id in self.texts) == (1, "acme/widgets", True)
         self.texts[comment_id] = text
         self.changes += 1
         return self._posted(comment_id)
 
-    def change_and_look(self, pull: PullRef, node_id: str, text: str) -> Tip | None:
+    def change_and_read_head(self, pull: PullRef, node_id: str, text: str) -> PullHead | None:
         assert (pull.number, node_id) == (1, "IC_1")
         self.looks += 1
         if isinstance(self.tip, Exception):
@@ -58,12 +58,12 @@ class Conversation:
         self.texts[1] = text
         return self.tip
 
-    def find(self, pull: PullRef, repository: RepositoryName, mark: str, since: datetime) -> Posted | None:
+    def find(self, pull: PullRef, repository: RepositoryName, marker: str, since: datetime) -> PostedComment | None:
         assert (pull.number, repository, since.tzinfo is not None) == (1, "acme/widgets", True)
-        return next((self._posted(number) for number, text in self.texts.items() if text.endswith(mark)), None)
+        return next((self._posted(number) for number, text in self.texts.items() if text.endswith(marker)), None)
 
-    def _posted(self, number: int) -> Posted:
-        return Posted(number, f"IC_{number}")
+    def _posted(self, number: int) -> PostedComment:
+        return PostedComment(number, f"IC_{number}")
 
 
 @pytest.fixture
@@ -86,17 +86,17 @@ def on_record(store: Store, verdict: Verdict, head: Sha) -> None:
 
 
 def again(store: Store, there: Conversation, head: Sha = HEAD, *, is_overridden: bool = False) -> None:
-    letter = Letter(
+    letter = CommentJob(
         pull=pull(), head_sha=head, eval_id=EvalId("any"), delivery_id=DeliveryId("d"), is_overridden=is_overridden
     )
-    writer(store, there, head).tell(letter)
+    writer(store, there, head).publish(letter)
 
 
-def writer(store: Store, there: Conversation, newest: Sha) -> Writer:
-    return Writer(there, store.notes, store.ledger, lambda _: newest, SystemClock(), 5)
+def writer(store: Store, there: Conversation, newest: Sha) -> AuthorCommentPublisher:
+    return AuthorCommentPublisher(there, store.author_comments, store.ledger, lambda _: newest, SystemClock(), 5)
 
 
-def due(store: Store, there: Conversation, verdict: Verdict, newest: Sha = NEWER) -> Look | None:
+def due(store: Store, there: Conversation, verdict: Verdict, newest: Sha = NEWER) -> FindHead | None:
     """What tells of this verdict on the newer head beside the question for the newest."""
     agents = verdict.model_copy(
         update={
@@ -105,12 +105,12 @@ def due(store: Store, there: Conversation, verdict: Verdict, newest: Sha = NEWER
         }
     )
     assert isinstance(agents, (Accept, Reject, Abstain))
-    riding = Riding(writer(store, there, newest), store.letters.is_waiting)
-    return riding.due(wish(head_sha=NEWER), Judged(agents, dossier()))
+    riding = EarlyAuthorComment(writer(store, there, newest), store.comment_jobs.is_waiting)
+    return riding.prepare(wish(head_sha=NEWER), JudgingCompleted(agents, dossier()))
 
 
 def is_noted(store: Store) -> tuple[Sha | None, str | None]:
-    note = store.notes.of(pull())
+    note = store.author_comments.find_record(pull())
     assert note is not None
     return note.head_sha, note.node_id
 
@@ -119,13 +119,13 @@ def test_what_is_told_ends_in_the_mark_by_which_it_is_found_again(store: Store, 
     there.refuses, there.is_lost = Unavailable("GitHub", "reset"), True
     with pytest.raises(Unavailable):
         tell(store, there, rejected())
-    note = store.notes.of(pull())
+    note = store.author_comments.find_record(pull())
     assert note is not None
-    assert there.texts[1].endswith(mark(note.nonce))
+    assert there.texts[1].endswith(comment_marker(note.nonce))
 
     again(store, there)
     assert list(there.texts) == [1]
-    assert (found := store.notes.of(pull())) is not None
+    assert (found := store.author_comments.find_record(pull())) is not None
     assert (found.comment_id, found.is_open) == (1, True)
 
 
@@ -137,7 +137,7 @@ def test_what_is_no_reject_makes_no_comment_where_none_was_written(
     tell(store, there, rejected())
     tell(store, there, verdict, NEWER)
     assert there.texts == {}
-    assert (note := store.notes.of(pull())) is not None
+    assert (note := store.author_comments.find_record(pull())) is not None
     assert (note.comment_id, note.is_open) == (None, False)
 
 
@@ -206,7 +206,7 @@ def test_a_comment_that_is_there_is_changed_by_what_asks_for_the_newest_head_and
     store: Store, there: Conversation
 ) -> None:
     tell(store, there, rejected())
-    there.tip = Tip(NEWER, is_open=True)
+    there.tip = PullHead(NEWER, is_open=True)
     look = due(store, there, accepted())
     assert look is not None
     on_record(store, accepted(), NEWER)
@@ -223,14 +223,14 @@ def test_a_comment_that_is_there_is_changed_by_what_asks_for_the_newest_head_and
     ("tip", "noted"),
     [
         (None, (NEWER, "IC_1")),
-        (Tip(NEWER, is_open=False), (NEWER, "IC_1")),
-        (Gone("deleted"), (HEAD, REFUSED)),
-        (Forbidden("pull_requests: write"), (HEAD, REFUSED)),
+        (PullHead(NEWER, is_open=False), (NEWER, "IC_1")),
+        (SubjectGone("deleted"), (HEAD, REFUSED_NODE_ID)),
+        (Forbidden("pull_requests: write"), (HEAD, REFUSED_NODE_ID)),
         (Outage("GitHub", "answered 502"), (HEAD, "IC_1")),
     ],
 )
 def test_where_the_answer_names_no_head_it_is_still_to_be_asked_for(
-    store: Store, there: Conversation, tip: Tip | Exception | None, noted: tuple[Sha, str]
+    store: Store, there: Conversation, tip: PullHead | Exception | None, noted: tuple[Sha, str]
 ) -> None:
     tell(store, there, rejected())
     there.tip = tip
@@ -270,19 +270,19 @@ def test_nothing_is_told_beside_the_question_where_the_comment_says_nothing_new(
     assert due(store, there, accepted()) is None, "nothing is left, as before"
     assert due(store, there, rejected()) is not None
 
-    store.letters.put(Letter(pull=pull(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d")))
+    store.comment_jobs.put(CommentJob(pull=pull(), head_sha=HEAD, eval_id=EvalId("e"), delivery_id=DeliveryId("d")))
     assert due(store, there, rejected()) is None, "somebody may be at it"
 
 
-@pytest.mark.parametrize("node_id", [None, REFUSED])
+@pytest.mark.parametrize("node_id", [None, REFUSED_NODE_ID])
 def test_a_comment_whose_name_is_not_known_or_was_refused_is_left_to_the_errand(
     store: Store, there: Conversation, node_id: str | None
 ) -> None:
     tell(store, there, rejected())
-    store.notes.put(pull(), Note(nonce="n", comment_id=1, node_id=node_id, head_sha=HEAD))
+    store.author_comments.put(pull(), CommentRecord(nonce="n", comment_id=1, node_id=node_id, head_sha=HEAD))
     assert due(store, there, accepted()) is None
     tell(store, there, accepted(), NEWER)
-    assert is_noted(store) == (NEWER, "IC_1" if node_id is None else REFUSED)
+    assert is_noted(store) == (NEWER, "IC_1" if node_id is None else REFUSED_NODE_ID)
 
 
 def test_where_comments_are_declined_none_is_written_or_changed_and_nothing_is_lost_for_later(
@@ -290,16 +290,16 @@ def test_where_comments_are_declined_none_is_written_or_changed_and_nothing_is_l
 ) -> None:
     silent = replace(writer(store, there, HEAD), is_silent=True)
     on_record(store, rejected(), HEAD)
-    letter = Letter(pull=pull(), head_sha=HEAD, eval_id=EvalId("any"), delivery_id=DeliveryId("d"))
-    silent.tell(letter)
-    assert (there.texts, store.notes.of(pull())) == ({}, None)
+    letter = CommentJob(pull=pull(), head_sha=HEAD, eval_id=EvalId("any"), delivery_id=DeliveryId("d"))
+    silent.publish(letter)
+    assert (there.texts, store.author_comments.find_record(pull())) == ({}, None)
 
     again(store, there)
     assert list(there.texts) == [1]
     on_record(store, accepted(), NEWER)
     later = letter.model_copy(update={"head_sha": NEWER})
     able = writer(store, there, NEWER)
-    assert able.can_look(later, Says.OVER)
-    assert not replace(able, is_silent=True).can_look(later, Says.OVER)
-    assert replace(able, is_silent=True).tell_and_look(later) is None
+    assert able.can_find_head(later, AuthorMessage.OVER)
+    assert not replace(able, is_silent=True).can_find_head(later, AuthorMessage.OVER)
+    assert replace(able, is_silent=True).publish_and_find_head(later) is None
     assert (there.looks, there.changes) == (0, 0)

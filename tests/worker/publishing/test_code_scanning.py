@@ -13,18 +13,18 @@ from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
-from worker.domain.check.code_scanning import Refusal, Scan
+from worker.domain.check.code_scanning import SarifUpload, UploadRefusal
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
 from worker.domain.ids import DeliveryId, EvalId, RepositoryName, Sha
-from worker.domain.judging import Dropped, Judged, Outcome
+from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import AbstainReason, Accept, Reject, Verdict
 from worker.errors import Unavailable
 from worker.publishing import code_scanning
-from worker.publishing.code_scanning import Scanner, refusal_for, scan_of
+from worker.publishing.code_scanning import SarifUploader, refusal_for, scan_job_for
 
 EVAL = EvalId("eval-1")
-SCAN = Scan(pull=pull(), head_sha=HEAD, eval_id=EVAL, origin=EVAL, delivery_id=DeliveryId("d"))
+SCAN = SarifUpload(pull=pull(), head_sha=HEAD, eval_id=EVAL, origin=EVAL, delivery_id=DeliveryId("d"))
 
 
 @dataclass
@@ -32,10 +32,10 @@ class CodeScanning:
     """What GitHub was given. *answers*: what it says to the next one."""
 
     runs: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    answers: Refusal | Exception | None = None
+    answers: UploadRefusal | Exception | None = None
     bytes: int = 0
 
-    def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> Refusal | None:
+    def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> UploadRefusal | None:
         assert (pull.number, repository, head_sha) == (1, "acme/widgets", HEAD)
         packed = base64.b64decode(sarif)
         self.bytes = len(packed)
@@ -59,8 +59,8 @@ def on_record(store: Store, verdict: Verdict) -> None:
     store.pulls.finish(taken.lease, Finish.JUDGED)
 
 
-def scanner(store: Store, there: CodeScanning, newest: Sha | None = HEAD) -> Scanner:
-    return Scanner(there, store.scan_notes, store.ledger, store.archive, lambda _: newest)
+def scanner(store: Store, there: CodeScanning, newest: Sha | None = HEAD) -> SarifUploader:
+    return SarifUploader(there, store.scan_notes, store.ledger, store.archive, lambda _: newest)
 
 
 def wanting(text: str = "sarif: true\n") -> Dossier:
@@ -78,11 +78,11 @@ def test_what_was_sent_is_not_sent_again_though_its_dossier_is_not_kept(store: S
 
 def test_a_refusal_is_noted_and_not_asked_for_again(store: Store, there: CodeScanning) -> None:
     on_record(store, rejected())
-    there.answers = Refusal.NOT_ENABLED
+    there.answers = UploadRefusal.NOT_ENABLED
     scanner(store, there).upload(SCAN)
     scanner(store, there).upload(SCAN)
     assert len(there.runs) == 1
-    assert refusal_for(store.scan_notes, pull(), wanting()) is Refusal.NOT_ENABLED
+    assert refusal_for(store.scan_notes, pull(), wanting()) is UploadRefusal.NOT_ENABLED
     assert refusal_for(store.scan_notes, pull(), wanting("sarif: false\n")) is None
 
 
@@ -106,11 +106,11 @@ def test_a_head_that_was_superseded_and_a_verdict_that_was_forgotten_are_left_ou
 
 @pytest.mark.parametrize("verdict", [accepted(), rejected()])
 def test_it_is_due_where_the_repository_wants_it(verdict: Accept | Reject) -> None:
-    scan = scan_of(wish(), Judged(verdict, wanting()))
+    scan = scan_job_for(wish(), JudgingCompleted(verdict, wanting()))
     assert scan is not None
     assert (scan.eval_id, scan.origin, scan.head_sha) == (verdict.eval_id, verdict.eval_id, verdict.subject.head_sha)
     carried = verdict.model_copy(update={"carried_from": EVAL})
-    again = scan_of(wish(), Judged(carried, wanting()))
+    again = scan_job_for(wish(), JudgingCompleted(carried, wanting()))
     assert again is not None
     assert again.origin == EVAL
 
@@ -118,14 +118,14 @@ def test_it_is_due_where_the_repository_wants_it(verdict: Accept | Reject) -> No
 @pytest.mark.parametrize(
     "outcome",
     [
-        Judged(rejected(), dossier()),
-        Judged(rejected(), wanting("sarif: false\n")),
-        Judged(abstained(AbstainReason.NEEDS_HUMAN), wanting()),
-        Dropped("closed"),
+        JudgingCompleted(rejected(), dossier()),
+        JudgingCompleted(rejected(), wanting("sarif: false\n")),
+        JudgingCompleted(abstained(AbstainReason.NEEDS_HUMAN), wanting()),
+        JudgingDiscarded("closed"),
     ],
 )
-def test_it_is_not_due_where_nobody_wants_it_or_nobody_judged(outcome: Outcome) -> None:
-    assert scan_of(wish(), outcome) is None
+def test_it_is_not_due_where_nobody_wants_it_or_nobody_judged(outcome: JudgingOutcome) -> None:
+    assert scan_job_for(wish(), outcome) is None
 
 
 def test_where_no_head_is_known_any_more_none_is_newer(store: Store, there: CodeScanning) -> None:
@@ -143,4 +143,4 @@ def test_what_is_larger_than_github_takes_is_not_sent_and_said_so(
     monkeypatch.setattr(code_scanning, "MOST_BYTES", there.bytes + spare)
     scanner(store, there).upload(SCAN.model_copy(update={"origin": EvalId("another")}))
     assert len(there.runs) == 2 + spare
-    assert store.scan_notes.refusal(pull()) is (Refusal.TOO_LARGE if spare < 0 else None)
+    assert store.scan_notes.refusal(pull()) is (UploadRefusal.TOO_LARGE if spare < 0 else None)

@@ -10,9 +10,9 @@ from worker.domain.ids import DeliveryId
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Category
-from worker.dossier.eligibility import Hold, Judge, Skip
-from worker.publishing.eligibility import observed, scope_of, shown
-from worker.publishing.texts.states import draft, skipped
+from worker.dossier.eligibility import AuthorSkipped, DraftHeld, Eligible
+from worker.publishing.eligibility import as_observed, eligibility_of, idle_content
+from worker.publishing.texts.states import draft_content, skipped_content
 
 NOBODY = Authors(agents=Handling.SKIP)
 
@@ -40,20 +40,20 @@ def by(author: str, *, message: str = "Retry", is_draft: bool = False, config: s
 
 def test_commits_tell_of_the_agent_behind_a_person() -> None:
     signed = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
-    assert scope_of(asked(author=AuthorKind.PERSON), by("alice", message=signed), Authors()) == Judge()
-    assert scope_of(asked(author=AuthorKind.PERSON), by("alice"), Authors()) == Judge(AuthorKind.PERSON)
+    assert eligibility_of(asked(author=AuthorKind.PERSON), by("alice", message=signed), Authors()) == Eligible()
+    assert eligibility_of(asked(author=AuthorKind.PERSON), by("alice"), Authors()) == Eligible(AuthorKind.PERSON)
 
 
 def test_what_a_repository_says_counts_and_else_the_operator() -> None:
     config = "authors:\n  people: judge\n"
-    assert scope_of(asked(), by("alice", config=config), Authors()) == Judge()
-    assert scope_of(asked(), by("dependabot[bot]", config=config), Authors(bots=Handling.OBSERVE)) == Judge(
+    assert eligibility_of(asked(), by("alice", config=config), Authors()) == Eligible()
+    assert eligibility_of(asked(), by("dependabot[bot]", config=config), Authors(bots=Handling.OBSERVE)) == Eligible(
         AuthorKind.BOT
     )
 
 
 def test_a_draft_waits() -> None:
-    assert scope_of(asked(), by("Copilot", is_draft=True), Authors()) == Hold()
+    assert eligibility_of(asked(), by("Copilot", is_draft=True), Authors()) == DraftHeld()
 
 
 def test_a_head_that_was_judged_stays_judged() -> None:
@@ -70,25 +70,25 @@ def test_a_head_that_was_judged_stays_judged() -> None:
     )
     later = known.model_copy(update={"ledger": (entry,)})
     skipping = Authors(people=Handling.SKIP)
-    assert scope_of(asked(Trigger.CI), later, skipping) == Judge()
-    assert scope_of(asked(Trigger.CI), known, skipping) == Skip(AuthorKind.PERSON)
+    assert eligibility_of(asked(Trigger.CI), later, skipping) == Eligible()
+    assert eligibility_of(asked(Trigger.CI), known, skipping) == AuthorSkipped(AuthorKind.PERSON)
 
 
 def test_on_a_laptop_everything_is_judged() -> None:
-    assert scope_of(asked(), by("alice", is_draft=True), None) == Judge()
+    assert eligibility_of(asked(), by("alice", is_draft=True), None) == Eligible()
 
 
 def test_what_is_observed_neither_passes_nor_blocks_in_any_category() -> None:
     policy = Policy(categories={Category.WEAK_TEST: "block"})
-    found = observed(by("alice").model_copy(update={"policy": policy}), AuthorKind.PERSON)
+    found = as_observed(by("alice").model_copy(update={"policy": policy}), AuthorKind.PERSON)
     assert (found.policy, found.observed_as) == (Policy(mode="observe"), AuthorKind.PERSON)
     without = by("alice").model_copy(update={"policy": None})
-    assert observed(without, AuthorKind.BOT).policy == Policy(mode="observe")
+    assert as_observed(without, AuthorKind.BOT).policy == Policy(mode="observe")
 
 
 @pytest.mark.parametrize(
     ("left", "content"),
-    [(Hold(), draft()), (Skip(AuthorKind.BOT), skipped(AuthorKind.BOT))],
+    [(DraftHeld(), draft_content()), (AuthorSkipped(AuthorKind.BOT), skipped_content(AuthorKind.BOT))],
 )
-def test_each_way_of_not_being_judged_has_its_words(left: Hold | Skip, content: object) -> None:
-    assert shown(left) == content
+def test_each_way_of_not_being_judged_has_its_words(left: DraftHeld | AuthorSkipped, content: object) -> None:
+    assert idle_content(left) == content

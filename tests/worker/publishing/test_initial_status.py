@@ -15,19 +15,19 @@ from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, PullRequest
-from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, base_mark
-from worker.domain.request.greeting import Greeting
+from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, hash_base
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
-from worker.domain.request.open_pulls import Looked, OpenPull
-from worker.errors import Gone
-from worker.publishing.check_runs import CheckDesk, no_lease
-from worker.publishing.initial_status import MOST_AT_ONCE, Reception
-from worker.publishing.texts.states import draft
+from worker.domain.request.open_pulls import OpenPull, PullSnapshot
+from worker.domain.request.repository_added import RepositoryAdded
+from worker.errors import SubjectGone
+from worker.publishing.check_runs import CheckRunService, no_lease
+from worker.publishing.initial_status import MAX_WRITES, InitialStatus
+from worker.publishing.texts.states import draft_content
 from worker.settings import Timing
 
 NAME = f"100/1 {HEAD}"
 QUIET = Timing(quiet_window=45)
-CONTENT = draft()
+CONTENT = draft_content()
 
 
 @dataclass
@@ -44,10 +44,10 @@ class Looks:
     lets_pass: bool = False
     is_closed: bool = False
 
-    def look(self, request: JudgeRequest) -> Looked:
+    def find_author(self, request: JudgeRequest) -> PullSnapshot:
         self.asked += 1
         if self.is_closed:
-            raise Gone("closed")
+            raise SubjectGone("closed")
         told = PullRequest(
             repository=request.repository,
             number=request.pull.number,
@@ -59,7 +59,7 @@ class Looks:
             draft=self.draft,
             commits=(Commit(sha=HEAD, message=self.message, author=self.author),),
         )
-        return Looked(told, self.authors, self.is_required, self.lets_pass)
+        return PullSnapshot(told, self.authors, self.is_required, self.lets_pass)
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
         assert (installation, repository) == (100, "acme/widgets")
@@ -72,31 +72,31 @@ def looks() -> Looks:
 
 
 @pytest.fixture
-def reception(store: Store, looks: Looks) -> Reception:
+def reception(store: Store, looks: Looks) -> InitialStatus:
     checks = store.checks()
-    desk = CheckDesk(Checks(store), checks, no_lease)
+    desk = CheckRunService(Checks(store), checks, no_lease)
     operators = Authors(people=Handling.SKIP)
-    return Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), operators, timedelta(hours=1))
+    return InitialStatus(desk, checks, store.pulls, store.ledger, looks, SystemClock(), operators, timedelta(hours=1))
 
 
 def opened(
-    store: Store, reception: Reception, author: AuthorKind | None, timing: Timing = QUIET, **changes: Any
+    store: Store, reception: InitialStatus, author: AuthorKind | None, timing: Timing = QUIET, **changes: Any
 ) -> str:
     request = wish(author=author, **changes)
-    intake.want(store.wire, request, timing)
+    intake.request_judging(store.client, request, timing)
     reception.open(request, HEAD)
     return World(store).checks()[NAME]
 
 
 def is_due(store: Store) -> bool:
-    return store.pulls.plan(pull()) is not None
+    return store.pulls.find_plan(pull()) is not None
 
 
 def test_an_agents_check_says_when_judging_starts_and_nobody_has_to_be_asked(
-    store: Store, reception: Reception, looks: Looks
+    store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
     assert opened(store, reception, AuthorKind.AGENT)[:30] == "in_progress: Judging starts at"
-    assert store.checks().is_resting(pull(), HEAD)
+    assert store.checks().is_waiting(pull(), HEAD)
     assert looks.asked == 0
     assert is_due(store)
 
@@ -122,8 +122,10 @@ def test_a_check_that_waits_tells_of_an_earlier_verdict_only_where_there_was_one
     if was_judged:
         judged_once(store)
     told, checks = Told(store), store.checks()
-    desk = CheckDesk(told, checks, no_lease)
-    reception = Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1))
+    desk = CheckRunService(told, checks, no_lease)
+    reception = InitialStatus(
+        desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1)
+    )
     opened(store, reception, AuthorKind.AGENT)
     assert told.summary.startswith("Judging starts at")
     opened(store, reception, AuthorKind.AGENT, trigger=what)
@@ -131,51 +133,51 @@ def test_a_check_that_waits_tells_of_an_earlier_verdict_only_where_there_was_one
     assert "Judging starts at" in told.summary
 
 
-def test_without_a_window_it_is_judged_now(store: Store, reception: Reception) -> None:
+def test_without_a_window_it_is_judged_now(store: Store, reception: InitialStatus) -> None:
     assert opened(store, reception, AuthorKind.AGENT, Timing(quiet_window=0)) == "in_progress: Judging"
-    assert not store.checks().is_resting(pull(), HEAD)
+    assert not store.checks().is_waiting(pull(), HEAD)
 
 
-def test_a_persons_check_is_skipped_and_nothing_is_due_any_more(store: Store, reception: Reception) -> None:
+def test_a_persons_check_is_skipped_and_nothing_is_due_any_more(store: Store, reception: InitialStatus) -> None:
     assert opened(store, reception, AuthorKind.PERSON) == "skipped: Skipped: written by a person"
     assert not is_due(store)
     assert store.checks().open_checks(pull()) == {}
 
 
-def test_an_agent_behind_a_person_is_judged(store: Store, reception: Reception, looks: Looks) -> None:
+def test_an_agent_behind_a_person_is_judged(store: Store, reception: InitialStatus, looks: Looks) -> None:
     looks.message = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
     assert "Judging starts at" in opened(store, reception, AuthorKind.PERSON)
     assert is_due(store)
 
 
-def test_what_the_repository_says_counts(store: Store, reception: Reception, looks: Looks) -> None:
+def test_what_the_repository_says_counts(store: Store, reception: InitialStatus, looks: Looks) -> None:
     looks.authors = Authors(people=Handling.JUDGE)
     assert "Judging starts at" in opened(store, reception, AuthorKind.PERSON)
 
 
 def test_where_the_configuration_can_not_be_read_nothing_is_let_through(
-    store: Store, reception: Reception, looks: Looks
+    store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
     looks.authors = None
     assert "Judging starts at" in opened(store, reception, AuthorKind.PERSON)
     assert is_due(store)
 
 
-def test_what_somebody_asked_for_is_not_looked_into(store: Store, reception: Reception, looks: Looks) -> None:
+def test_what_somebody_asked_for_is_not_looked_into(store: Store, reception: InitialStatus, looks: Looks) -> None:
     assert opened(store, reception, AuthorKind.PERSON, trigger=Trigger.COMMAND) == "in_progress: Judging"
     assert looks.asked == 0
 
 
-def test_a_draft_waits_without_a_deadline(store: Store, reception: Reception) -> None:
+def test_a_draft_waits_without_a_deadline(store: Store, reception: InitialStatus) -> None:
     assert opened(store, reception, AuthorKind.AGENT, draft=True) == "in_progress: Draft: judged when it is ready"
-    assert store.checks().overdue() == ()
-    assert store.checks().is_resting(pull(), HEAD)
+    assert store.checks().take_expired() == ()
+    assert store.checks().is_waiting(pull(), HEAD)
 
 
-def test_what_only_waited_is_shown_anew_and_what_is_judged_is_left(store: Store, reception: Reception) -> None:
+def test_what_only_waited_is_shown_anew_and_what_is_judged_is_left(store: Store, reception: InitialStatus) -> None:
     opened(store, reception, AuthorKind.AGENT)
     assert "Draft" in opened(store, reception, AuthorKind.AGENT, draft=True, trigger=Trigger.EDITED)
-    reception.desk.restart(wish(), HEAD)
+    reception.service.restart(wish(), HEAD)
     assert World(store).checks()[NAME] == "in_progress: Judging"
     assert opened(store, reception, AuthorKind.AGENT) == "in_progress: Judging"
 
@@ -187,38 +189,40 @@ def test_whoever_began_to_judge_meanwhile_is_asked_to_look_again(store: Store, l
 
         def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
             super().update(request, check, content)
-            store.checks().opened(request.pull, HEAD, check)
+            store.checks().record_opened(request.pull, HEAD, check)
 
     checks = store.checks()
-    checks.rests(pull(), HEAD, Checks(store).create(wish(), HEAD, CONTENT), is_watched=True)
-    desk = CheckDesk(Slow(store), checks, no_lease)
-    reception = Reception(desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1))
+    checks.record_waiting(pull(), HEAD, Checks(store).create(wish(), HEAD, CONTENT), is_watched=True)
+    desk = CheckRunService(Slow(store), checks, no_lease)
+    reception = InitialStatus(
+        desk, checks, store.pulls, store.ledger, looks, SystemClock(), Authors(), timedelta(hours=1)
+    )
     opened(store, reception, AuthorKind.AGENT, draft=draft)
-    request = store.pulls.request(pull())
+    request = store.pulls.find_request(pull())
     assert request is not None
     assert request.trigger is Trigger.LATE
-    assert store.pulls.plan(pull()) is not None, "also of a draft: who was told so late asks GitHub"
+    assert store.pulls.find_plan(pull()) is not None, "also of a draft: who was told so late asks GitHub"
 
 
 def old_pull(number: int, head_sha: str = HEAD, *, days: int = 1, author: AuthorKind = AuthorKind.AGENT) -> OpenPull:
     opened_at = AT - timedelta(days=days)
-    return OpenPull(number, head_sha, opened_at, draft=False, author=author, base=base_mark("main"))
+    return OpenPull(number, head_sha, opened_at, draft=False, author=author, base=hash_base("main"))
 
 
-def greeting(delivery_id: str = "") -> Greeting:
+def greeting(delivery_id: str = "") -> RepositoryAdded:
     place: dict[str, Any] = {"installation_id": InstallationId(100), "repository_id": RepositoryId(7)}
-    return Greeting(**place, repository="acme/widgets", since=AT, delivery_id=DeliveryId(delivery_id))
+    return RepositoryAdded(**place, repository="acme/widgets", since=AT, delivery_id=DeliveryId(delivery_id))
 
 
 def test_what_was_open_before_gets_a_check_that_lets_it_pass_and_nothing_newer_does(
-    store: Store, reception: Reception, looks: Looks
+    store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
     store.checks().claim(pull(2), HEAD)
     looks.listed = (old_pull(3, days=-1), old_pull(2), old_pull(1))
-    assert reception.greet(greeting())
+    assert reception.show_preexisting(greeting())
     assert World(store).checks() == {NAME: "neutral: Opened before Assay was installed"}
-    assert store.pulls.greeted_head(pull()) == HEAD
-    assert reception.greet(greeting())
+    assert store.pulls.find_initial_head(pull()) == HEAD
+    assert reception.show_preexisting(greeting())
 
 
 SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
@@ -237,45 +241,47 @@ SIGNED = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
     ],
 )
 def test_what_was_open_before_does_not_pass_a_check_that_merges_wait_for(
-    store: Store, reception: Reception, looks: Looks, told: dict[str, Any], concludes: str
+    store: Store, reception: InitialStatus, looks: Looks, told: dict[str, Any], concludes: str
 ) -> None:
     vars(looks).update(told, is_required=True, listed=(old_pull(1, author=AuthorKind.PERSON),))
-    assert reception.greet(greeting())
+    assert reception.show_preexisting(greeting())
     assert World(store).checks() == {NAME: f"{concludes}: Opened before Assay was installed"}
-    assert store.pulls.greeted_head(pull()) == HEAD
+    assert store.pulls.find_initial_head(pull()) == HEAD
 
 
-def test_what_was_closed_since_it_was_listed_is_not_greeted(store: Store, reception: Reception, looks: Looks) -> None:
+def test_what_was_closed_since_it_was_listed_is_not_greeted(
+    store: Store, reception: InitialStatus, looks: Looks
+) -> None:
     looks.listed, looks.is_closed = (old_pull(1),), True
-    assert reception.greet(greeting())
+    assert reception.show_preexisting(greeting())
     assert World(store).checks() == {}
 
 
 def test_a_verdict_that_we_forgot_of_is_not_greeted_away_and_its_check_is_known_again(
-    store: Store, reception: Reception, looks: Looks
+    store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
     Checks(store).create(wish(), HEAD, CheckContent("Rejected", "", conclusion=Conclusion.FAILURE))
     looks.listed = (old_pull(1),)
-    assert reception.greet(greeting())
+    assert reception.show_preexisting(greeting())
     assert World(store).checks() == {NAME: "failure: Rejected"}
-    assert store.checks().is_known(pull(), HEAD)
+    assert store.checks().has_check_run(pull(), HEAD)
     assert store.checks().open_checks(pull()) == {}
 
 
 def test_what_was_judged_before_a_repository_came_back_is_judged_and_not_greeted(
-    store: Store, reception: Reception, looks: Looks
+    store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
     judged_once(store)
     looks.listed = (old_pull(1, NEWER),)
-    assert reception.greet(greeting())
+    assert reception.show_preexisting(greeting())
     assert World(store).checks() == {}
-    request = store.pulls.request(pull())
+    request = store.pulls.find_request(pull())
     assert request is not None
     assert (request.trigger, request.head_sha) == (Trigger.SWEEP, NEWER)
 
 
 def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_delivery_that_told_so(
-    store: Store, reception: Reception, looks: Looks
+    store: Store, reception: InitialStatus, looks: Looks
 ) -> None:
     judged_once(store)
     told: list[str] = []
@@ -284,33 +290,35 @@ def test_what_is_judged_when_a_repository_comes_back_holds_the_id_of_the_deliver
         ("e" * 40, "guid-2"),
     ):  # taken away and given back twice within a few days
         looks.listed = (old_pull(1, head),)
-        assert reception.greet(greeting(delivery))
-        request = store.pulls.request(pull())
+        assert reception.show_preexisting(greeting(delivery))
+        request = store.pulls.find_request(pull())
         assert request is not None
         told.append(request.delivery_id)
     assert told == ["greeted-100:7:0-1-guid-1", "greeted-100:7:0-1-guid-2"]
 
 
-def test_what_was_pushed_to_since_it_was_greeted_is_judged(store: Store, reception: Reception, looks: Looks) -> None:
-    store.pulls.greeted(pull(), HEAD)
+def test_what_was_pushed_to_since_it_was_greeted_is_judged(
+    store: Store, reception: InitialStatus, looks: Looks
+) -> None:
+    store.pulls.record_initial_head(pull(), HEAD)
     looks.listed = (old_pull(1, NEWER),)
-    assert reception.greet(greeting())
+    assert reception.show_preexisting(greeting())
     assert World(store).checks() == {}
-    assert store.pulls.request(pull()) is not None
+    assert store.pulls.find_request(pull()) is not None
 
 
-def test_those_that_were_heard_of_hold_nobody_back(store: Store, reception: Reception, looks: Looks) -> None:
-    for number in range(1, MOST_AT_ONCE + 2):
-        store.pulls.want(wish(number))
-    looks.listed = tuple(old_pull(number) for number in range(1, MOST_AT_ONCE + 2))
-    assert reception.greet(greeting())
+def test_those_that_were_heard_of_hold_nobody_back(store: Store, reception: InitialStatus, looks: Looks) -> None:
+    for number in range(1, MAX_WRITES + 2):
+        store.pulls.request_judging(wish(number))
+    looks.listed = tuple(old_pull(number) for number in range(1, MAX_WRITES + 2))
+    assert reception.show_preexisting(greeting())
     assert World(store).checks() == {}
 
 
-def test_many_old_ones_take_several_turns(store: Store, reception: Reception, looks: Looks) -> None:
-    looks.listed = tuple(old_pull(number, f"{number:040x}") for number in range(1, MOST_AT_ONCE + 2))
-    assert not reception.greet(greeting())
-    assert len(World(store).checks()) == MOST_AT_ONCE
-    assert reception.greet(greeting())
-    assert len(World(store).checks()) == MOST_AT_ONCE + 1
+def test_many_old_ones_take_several_turns(store: Store, reception: InitialStatus, looks: Looks) -> None:
+    looks.listed = tuple(old_pull(number, f"{number:040x}") for number in range(1, MAX_WRITES + 2))
+    assert not reception.show_preexisting(greeting())
+    assert len(World(store).checks()) == MAX_WRITES
+    assert reception.show_preexisting(greeting())
+    assert len(World(store).checks()) == MAX_WRITES + 1
     assert NEWER not in {name.split()[1] for name in World(store).checks()}

@@ -9,22 +9,22 @@ import pytest
 from tests.worker.adapters.redis.played import AT, pull, wish
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.adapters.redis.store import Store
-from worker.domain.check.overrides import Contest, Override, Reviewed
+from worker.domain.check.overrides import Contest, Override, ReviewDecision
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
 from worker.domain.config.config import Review
 from worker.domain.dossier.dossier import Dossier, Policy, UnreadFile, UnreadReason
 from worker.domain.ids import EvalId, Sha
-from worker.domain.judging import Dropped, Judged
-from worker.domain.ports import GivenReview
-from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef, ReviewRef
-from worker.domain.request.pull_request_events import Happened, Happening
+from worker.domain.judging import JudgingCompleted, JudgingDiscarded
+from worker.domain.ports import SubmittedReview
+from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, ReviewRef
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
-from worker.errors import Forbidden, Gone, RateLimited, Unavailable
-from worker.publishing.review_requests import Owning, People, changed
-from worker.publishing.texts.overrides import Called
+from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
+from worker.publishing.review_requests import CodeOwnership, ReviewRequests, changed_paths
+from worker.publishing.texts.overrides import RequestedReviews
 
 HEAD = "a" * 40
 NEEDS_ONE = abstained(AbstainReason.NEEDS_HUMAN)
@@ -40,30 +40,30 @@ class Reviewers:
     error: Exception | None = None
     deaf: Exception | None = None
     unlabelled: Exception | None = None
-    reviews: tuple[GivenReview, ...] = ()
+    reviews: tuple[SubmittedReview, ...] = ()
     looked: int = 0
     asked: list[str] = field(default_factory=list[str])
     labels: list[str] = field(default_factory=list[str])
 
-    def owners(self, pull: PullRef, repository: str, base_sha: Sha) -> str | None:
+    def read_codeowners(self, pull: PullRef, repository: str, base_sha: Sha) -> str | None:
         assert (pull.number, repository, base_sha) == (1, "acme/widgets", "b" * 40)
         if self.error:
             raise self.error
         return self.file
 
-    def given(self, request: JudgeRequest) -> tuple[GivenReview, ...]:
+    def list_reviews(self, request: JudgeRequest) -> tuple[SubmittedReview, ...]:
         assert request.repository == "acme/widgets"
         self.looked += 1
         if self.deaf:
             raise self.deaf
         return self.reviews
 
-    def ask(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
+    def request_reviews(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
         assert request.pull.number == 1
         self.asked += [one.name for one in owners]
         return tuple(owners)
 
-    def label(self, request: JudgeRequest, name: str) -> None:
+    def add_label(self, request: JudgeRequest, name: str) -> None:
         assert request.pull.number == 1
         if self.unlabelled:
             raise self.unlabelled
@@ -74,9 +74,9 @@ class Reviewers:
 class Notes:
     """What is noted down as having happened."""
 
-    noted: list[Happening] = field(default_factory=list[Happening])
+    noted: list[PullRequestEvent] = field(default_factory=list[PullRequestEvent])
 
-    def put(self, happening: Happening) -> None:
+    def put(self, happening: PullRequestEvent) -> None:
         self.noted.append(happening)
 
 
@@ -85,8 +85,8 @@ def reviewers() -> Reviewers:
     return Reviewers()
 
 
-def people(store: Store, reviewers: Reviewers, review: Review | None = None) -> People:
-    return People(store.decisions, store.asks, reviewers, lambda _: review or Review())
+def people(store: Store, reviewers: Reviewers, review: Review | None = None) -> ReviewRequests:
+    return ReviewRequests(store.decisions, store.commands, reviewers, lambda _: review or Review())
 
 
 def of(**changes: Any) -> Dossier:
@@ -100,15 +100,18 @@ def of(**changes: Any) -> Dossier:
 def test_where_no_merge_waits_for_the_check_only_the_label_is_put_on(
     store: Store, reviewers: Reviewers, changes: dict[str, Any]
 ) -> None:
-    assert people(store, reviewers, Review(label="needs a person")).call(wish(), NEEDS_ONE, of(**changes)) is None
+    assert (
+        people(store, reviewers, Review(label="needs a person")).request_reviews(wish(), NEEDS_ONE, of(**changes))
+        is None
+    )
     assert (reviewers.asked, reviewers.labels) == ([], ["needs a person"])
 
 
 def test_the_owners_of_what_changed_are_asked_once_and_told_of(store: Store, reviewers: Reviewers) -> None:
     one = people(store, reviewers, Review(label="needs a person"))
-    called = one.call(wish(), NEEDS_ONE, of())
-    assert called == Called(("acme/platform", "bob", "octocat"))
-    assert one.call(wish(), NEEDS_ONE, of()) == called
+    called = one.request_reviews(wish(), NEEDS_ONE, of())
+    assert called == RequestedReviews(("acme/platform", "bob", "octocat"))
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == called
     assert (sorted(reviewers.asked), reviewers.labels) == (["acme/platform", "bob", "octocat"], ["needs a person"])
 
 
@@ -116,8 +119,10 @@ def test_the_author_is_never_asked(store: Store, reviewers: Reviewers) -> None:
     author = of().pull_request.author
     reviewers.file = f"* @{author.upper().removesuffix('[BOT]')} @bob"
     pull_request = of().pull_request.model_copy(update={"author": author.removesuffix("[bot]")})
-    called = people(store, reviewers).call(wish(), NEEDS_ONE, of().model_copy(update={"pull_request": pull_request}))
-    assert called == Called(("bob",))
+    called = people(store, reviewers).request_reviews(
+        wish(), NEEDS_ONE, of().model_copy(update={"pull_request": pull_request})
+    )
+    assert called == RequestedReviews(("bob",))
 
 
 @pytest.mark.parametrize("file", [None, "", "*.rb @bob"], ids=["no file", "empty", "of others"])
@@ -126,9 +131,9 @@ def test_without_owners_nobody_is_asked_and_that_is_known_from_then_on(
 ) -> None:
     reviewers.file = file
     one = people(store, reviewers)
-    assert one.call(wish(), NEEDS_ONE, of()) == Called(has_owners=False)
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(has_owners=False)
     reviewers.error = AssertionError("asked again")
-    assert one.call(wish(), NEEDS_ONE, of()) == Called(has_owners=False)
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(has_owners=False)
     assert reviewers.asked == []
 
 
@@ -136,14 +141,14 @@ def test_without_owners_nobody_is_asked_and_that_is_known_from_then_on(
     "verdict", [accepted(), rejected(), abstained(AbstainReason.BUDGET)], ids=["yes", "no", "other"]
 )
 def test_what_needs_nobody_asks_nobody(store: Store, reviewers: Reviewers, verdict: Accept | Reject | Abstain) -> None:
-    assert people(store, reviewers).call(wish(), verdict, of()) is None
-    assert people(store, reviewers, Review(codeowners=False)).call(wish(), NEEDS_ONE, of()) is None
+    assert people(store, reviewers).request_reviews(wish(), verdict, of()) is None
+    assert people(store, reviewers, Review(codeowners=False)).request_reviews(wish(), NEEDS_ONE, of()) is None
     assert reviewers.asked == []
 
 
 @pytest.mark.parametrize(
     ("error", "refused"),
-    [(Forbidden("no"), True), (Gone("deleted"), True), (Unavailable("GitHub", "502"), False)],
+    [(Forbidden("no"), True), (SubjectGone("deleted"), True), (Unavailable("GitHub", "502"), False)],
     ids=["forbidden", "not there", "down"],
 )
 def test_what_github_refuses_stops_nothing_and_is_tried_again(
@@ -151,83 +156,89 @@ def test_what_github_refuses_stops_nothing_and_is_tried_again(
 ) -> None:
     reviewers.error = error
     one = people(store, reviewers)
-    assert one.call(wish(), NEEDS_ONE, of()) == Called(refused=refused)
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(is_refused=refused)
     reviewers.error = None
-    assert one.call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(("acme/platform", "bob", "octocat"))
 
 
 def test_where_the_operator_declined_it_nobody_is_asked_and_once_it_is_chosen_they_are(
     store: Store, reviewers: Reviewers
 ) -> None:
     one = people(store, reviewers, Review(label="needs a person"))
-    assert replace(one, asks_nobody=True).call(wish(), NEEDS_ONE, of()) == Called(is_declined=True)
+    assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(is_declined=True)
     reviewers.file, owned = None, reviewers.file
-    assert replace(one, asks_nobody=True).call(wish(), NEEDS_ONE, of()) == Called(is_declined=True, has_owners=False)
+    assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(
+        is_declined=True, has_owners=False
+    )
     assert (reviewers.asked, reviewers.labels) == ([], [])
     reviewers.file = owned
-    assert one.call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(("acme/platform", "bob", "octocat"))
     asked = len(reviewers.asked)
-    assert replace(one, asks_nobody=True).call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+    assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(
+        ("acme/platform", "bob", "octocat")
+    )
     assert len(reviewers.asked) == asked
 
 
 def test_a_label_alone_is_put_on_once_and_nobody_is_asked(store: Store, reviewers: Reviewers) -> None:
     one = people(store, reviewers, Review(codeowners=False, label="needs a person"))
-    assert replace(one, asks_nobody=True).call(wish(), NEEDS_ONE, of()) is None
+    assert replace(one, is_silent=True).request_reviews(wish(), NEEDS_ONE, of()) is None
     assert reviewers.labels == []
-    assert one.call(wish(), NEEDS_ONE, of()) is None
-    assert one.call(wish(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
     assert (reviewers.asked, reviewers.labels) == ([], ["needs a person"])
-    assert people(store, reviewers).call(wish(), NEEDS_ONE, of()) == Called(("acme/platform", "bob", "octocat"))
+    assert people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(
+        ("acme/platform", "bob", "octocat")
+    )
 
 
 def test_a_label_alone_that_github_failed_at_is_put_on_by_who_tries_again(store: Store, reviewers: Reviewers) -> None:
     reviewers.unlabelled = Unavailable("GitHub", "502")
     one = people(store, reviewers, Review(codeowners=False, label="needs a person"))
-    assert one.call(wish(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
     reviewers.unlabelled = None
-    assert one.call(wish(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
     assert reviewers.labels == ["needs a person"]
 
 
-@pytest.mark.parametrize("error", [Forbidden("no"), Gone("deleted")], ids=["forbidden", "not there"])
+@pytest.mark.parametrize("error", [Forbidden("no"), SubjectGone("deleted")], ids=["forbidden", "not there"])
 def test_a_label_that_github_does_not_take_stops_nothing_and_who_was_asked_is_told_of(
     store: Store, reviewers: Reviewers, error: Exception
 ) -> None:
     reviewers.unlabelled = error
     one = people(store, reviewers, Review(label="needs a person"))
-    asked = Called(("acme/platform", "bob", "octocat"))
-    assert one.call(wish(), NEEDS_ONE, of()) == asked
-    assert one.call(wish(), NEEDS_ONE, of()) == asked
+    asked = RequestedReviews(("acme/platform", "bob", "octocat"))
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == asked
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) == asked
     assert len(reviewers.asked) == 3, "once"
 
 
 def test_the_rate_limit_is_waited_for(store: Store, reviewers: Reviewers) -> None:
     reviewers.error = RateLimited("GitHub", AT)
     with pytest.raises(RateLimited):
-        people(store, reviewers).call(wish(), NEEDS_ONE, of())
+        people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
 
 
 def test_a_diff_that_can_not_be_read_has_the_files_that_are_named_elsewhere() -> None:
     broken = of().model_copy(update={"diff": "diff --git nonsense\n@@ x\n"})
-    assert changed(broken)[-1] == "x.bin"
+    assert changed_paths(broken)[-1] == "x.bin"
 
 
 # --- who reviewed it before
 
 
-def given(login: str, number: int = 7, **changes: Any) -> GivenReview:
+def given(login: str, number: int = 7, **changes: Any) -> SubmittedReview:
     standard: dict[str, Any] = {"head_sha": HERE, "is_approved": True, "at": AT}
-    return GivenReview(review=ReviewRef(id=number, login=login), **{**standard, **changes})
+    return SubmittedReview(review=ReviewRef(id=number, login=login), **{**standard, **changes})
 
 
 def waiting(store: Store) -> list[tuple[str, CommandName]]:
     found: list[tuple[str, CommandName]] = []
-    while one := store.asks.next():
-        store.asks.done(one.ask)
-        assert (one.ask.asked_at, one.ask.head_sha, one.ask.in_review) == (AT, HERE, True)
-        assert one.ask.review is not None
-        found.append((one.ask.login, one.ask.command))
+    while one := store.commands.next():
+        store.commands.complete(one.command)
+        assert (one.command.asked_at, one.command.head_sha, one.command.in_review) == (AT, HERE, True)
+        assert one.command.review is not None
+        found.append((one.command.login, one.command.command))
     return found
 
 
@@ -236,51 +247,51 @@ def test_who_approved_this_very_commit_before_the_verdict_is_heard_and_no_owner_
 ) -> None:
     reviewers.reviews = (given("carol", 6, is_approved=False), given("Bob"), given("erin", 8, head_sha="9" * 40))
     one = people(store, reviewers)
-    assert one.call(wish(), NEEDS_ONE, of()) is None
+    assert one.request_reviews(wish(), NEEDS_ONE, of()) is None
     assert sorted(waiting(store)) == [("Bob", CommandName.APPROVED), ("carol", CommandName.CHANGES)]
-    assert (reviewers.asked, store.decisions.called(pull())) == ([], None)
+    assert (reviewers.asked, store.decisions.find_requested_reviewers(pull())) == ([], None)
 
 
 def test_an_approval_of_who_owns_nothing_is_looked_into_and_the_owners_are_asked(
     store: Store, reviewers: Reviewers
 ) -> None:
     reviewers.reviews = (given("erin"),)
-    assert people(store, reviewers, Review(codeowners=False)).call(wish(), NEEDS_ONE, of()) is None
+    assert people(store, reviewers, Review(codeowners=False)).request_reviews(wish(), NEEDS_ONE, of()) is None
     assert waiting(store) == [("erin", CommandName.APPROVED)], "of a team, perhaps"
-    people(store, reviewers).call(wish(), NEEDS_ONE, of())
+    people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
     assert len(reviewers.asked) == 3
 
 
 @pytest.mark.parametrize(
     "error",
-    [Forbidden("no"), Gone("deleted"), Unavailable("GitHub", "502")],
+    [Forbidden("no"), SubjectGone("deleted"), Unavailable("GitHub", "502")],
     ids=["forbidden", "not there", "down"],
 )
 def test_reviews_that_can_not_be_read_stop_nothing(store: Store, reviewers: Reviewers, error: Exception) -> None:
     reviewers.deaf = error
-    called = people(store, reviewers).call(wish(), NEEDS_ONE, of())
-    assert called == Called(("acme/platform", "bob", "octocat"))
+    called = people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
+    assert called == RequestedReviews(("acme/platform", "bob", "octocat"))
 
 
 def test_reviews_are_waited_for_where_the_rate_limit_is_reached(store: Store, reviewers: Reviewers) -> None:
     reviewers.deaf = RateLimited("GitHub", AT)
     with pytest.raises(RateLimited):
-        people(store, reviewers).call(wish(), NEEDS_ONE, of())
+        people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
 
 
 def test_the_same_judging_asks_once(store: Store, reviewers: Reviewers) -> None:
     reviewers.reviews, request = (given("bob"),), wish()
     for one in (request, request, wish()):
-        people(store, reviewers).call(one, NEEDS_ONE, of())
+        people(store, reviewers).request_reviews(one, NEEDS_ONE, of())
     assert len(waiting(store)) == 2
 
 
 @pytest.mark.parametrize("reviews", [(), (given("bob", is_approved=False),), (given("bob", head_sha="9" * 40),)])
 def test_where_nobody_approves_this_commit_nothing_is_looked_into(
-    store: Store, reviewers: Reviewers, reviews: tuple[GivenReview, ...]
+    store: Store, reviewers: Reviewers, reviews: tuple[SubmittedReview, ...]
 ) -> None:
     reviewers.reviews = reviews
-    people(store, reviewers).call(wish(), NEEDS_ONE, of())
+    people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of())
     assert (waiting(store), len(reviewers.asked)) == ([], 3)
 
 
@@ -288,24 +299,24 @@ def test_where_nobody_approves_this_commit_nothing_is_looked_into(
 def test_github_is_asked_for_reviews_only_where_a_person_has_to_decide(
     store: Store, reviewers: Reviewers, verdict: Accept | Reject | Abstain
 ) -> None:
-    people(store, reviewers).call(wish(), verdict, of())
+    people(store, reviewers).request_reviews(wish(), verdict, of())
     assert reviewers.looked == 0
 
 
 def test_what_somebody_decided_is_not_asked_for_again(store: Store, reviewers: Reviewers) -> None:
-    store.decisions.review(pull(), HERE, Reviewed(login="bob", at=AT, is_approved=True))
-    assert people(store, reviewers).call(wish(), NEEDS_ONE, of()) is None
+    store.decisions.review(pull(), HERE, ReviewDecision(login="bob", at=AT, is_approved=True))
+    assert people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of()) is None
     assert (reviewers.looked, reviewers.asked) == (0, [])
-    store.decisions.call(pull(), ("bob",))
-    assert people(store, reviewers).call(wish(), NEEDS_ONE, of()) == Called(("bob",))
+    store.decisions.record_requested_reviewers(pull(), ("bob",))
+    assert people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of()) == RequestedReviews(("bob",))
 
 
 def test_what_an_owner_of_another_branch_decided_is_no_decision_about_this_one(
     store: Store, reviewers: Reviewers
 ) -> None:
-    word = Reviewed(login="bob", at=AT, is_approved=True, base_ref="below")
+    word = ReviewDecision(login="bob", at=AT, is_approved=True, base_ref="below")
     store.decisions.review(pull(), HERE, word)
-    assert people(store, reviewers).call(wish(), NEEDS_ONE, of()) is not None
+    assert people(store, reviewers).request_reviews(wish(), NEEDS_ONE, of()) is not None
     assert (reviewers.looked, len(reviewers.asked)) == (1, 3)
 
 
@@ -335,9 +346,9 @@ class Ledger:
         return self.kept
 
 
-def review_by(login: str) -> Ask:
+def review_by(login: str) -> CommandRequest:
     fields = {"login": login, "command": CommandName.APPROVED, "comment_id": None, "head_sha": HEAD}
-    return Ask.model_validate(
+    return CommandRequest.model_validate(
         {"pull": pull(), "repository": "acme/widgets", "delivery_id": "d", "asked_at": AT, "in_review": True, **fields}
     )
 
@@ -358,36 +369,38 @@ def test_an_owners_review_counts_where_a_person_has_to_decide(
     reviewers: Reviewers, login: str, verdict: Accept | Reject | Abstain | None, *, counts: bool
 ) -> None:
     ledger: Any = Ledger(() if verdict is None else (recorded(rejected()), recorded(verdict)))
-    owning = Owning(reviewers, ledger, lambda _, __: of())
-    assert owning.owns_into(review_by(login), Role.WRITE) == (of().pull_request.base_ref if counts else None)
+    owning = CodeOwnership(reviewers, ledger, lambda _, __: of())
+    assert owning.find_owned_base(review_by(login), Role.WRITE) == (of().pull_request.base_ref if counts else None)
 
 
 @pytest.mark.parametrize("role", Role)
 def test_for_a_team_speaks_who_may_override_anyway(reviewers: Reviewers, role: Role) -> None:
     ledger: Any = Ledger((recorded(NEEDS_ONE),))
-    owning = Owning(reviewers, ledger, lambda _, __: of())
-    assert (owning.owns_into(review_by("erin"), role) is not None) is (role in {Role.MAINTAIN, Role.ADMIN})
+    owning = CodeOwnership(reviewers, ledger, lambda _, __: of())
+    assert (owning.find_owned_base(review_by("erin"), role) is not None) is (role in {Role.MAINTAIN, Role.ADMIN})
     reviewers.file = "* @bob"
-    assert owning.owns_into(review_by("erin"), role) is None
+    assert owning.find_owned_base(review_by("erin"), role) is None
 
 
 # --- what a contest came to
 
 
-def heard(store: Store, verdict: Accept | Reject | Abstain, *before: Accept | Reject | Abstain) -> list[Happened]:
+def heard(
+    store: Store, verdict: Accept | Reject | Abstain, *before: Accept | Reject | Abstain
+) -> list[PullRequestEventKind]:
     store.decisions.contest(pull(), HEAD, Contest(login="bob", reason="It is met.", at=AT))
-    said = store.decisions.of(pull(), HEAD)
+    said = store.decisions.find_decisions(pull(), HEAD)
     entries = [recorded(one, eval_id=EvalId(f"before-{number}")) for number, one in enumerate(before)]
     ledger = (*entries, recorded(verdict))
     notes: Any = Notes()
-    outcome = Judged(verdict, of().model_copy(update={"ledger": ledger}), None, said)
-    people(store, Reviewers()).heard(wish(), outcome, notes)
+    outcome = JudgingCompleted(verdict, of().model_copy(update={"ledger": ledger}), None, said)
+    people(store, Reviewers()).record_outcome(wish(), outcome, notes)
     return [one.what for one in notes.noted]
 
 
 @pytest.mark.parametrize("verdict", [accepted(), NEEDS_ONE], ids=["accepted", "a person's"])
 def test_a_reject_that_did_not_stand_is_told(store: Store, verdict: Accept | Abstain) -> None:
-    assert heard(store, verdict, accepted(), rejected()) == [Happened.CONTEST_UPHELD]
+    assert heard(store, verdict, accepted(), rejected()) == [PullRequestEventKind.CONTEST_UPHELD]
 
 
 @pytest.mark.parametrize(
@@ -406,20 +419,20 @@ def test_a_contest_is_open_until_somebody_decided(
     store: Store, verdict: Accept | Reject | Abstain, *, is_open: bool
 ) -> None:
     heard(store, verdict, rejected())
-    assert (store.decisions.of(pull(), HEAD).anew_since is not None) is is_open
+    assert (store.decisions.find_decisions(pull(), HEAD).rejudge_requested_at is not None) is is_open
 
 
 def test_what_was_overridden_was_judged_by_nobody(store: Store, reviewers: Reviewers) -> None:
     store.decisions.contest(pull(), HEAD, Contest(login="bob", reason="It is met.", at=AT))
     store.decisions.override(pull(), HEAD, Override(login="alice", reason="A hotfix.", at=AT))
     notes: Any = Notes()
-    outcome = Judged(rejected(), of(), None, store.decisions.of(pull(), HEAD))
-    people(store, reviewers).heard(wish(), outcome, notes)
-    assert store.decisions.of(pull(), HEAD).anew_since == AT
+    outcome = JudgingCompleted(rejected(), of(), None, store.decisions.find_decisions(pull(), HEAD))
+    people(store, reviewers).record_outcome(wish(), outcome, notes)
+    assert store.decisions.find_decisions(pull(), HEAD).rejudge_requested_at == AT
 
 
 def test_what_nobody_asked_for_anew_changes_nothing(store: Store, reviewers: Reviewers) -> None:
     notes: Any = Notes()
-    people(store, reviewers).heard(wish(), Judged(accepted(), of()), notes)
-    people(store, reviewers).heard(wish(), Dropped("closed"), notes)
+    people(store, reviewers).record_outcome(wish(), JudgingCompleted(accepted(), of()), notes)
+    people(store, reviewers).record_outcome(wish(), JudgingDiscarded("closed"), notes)
     assert notes.noted == []

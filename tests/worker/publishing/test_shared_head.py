@@ -7,21 +7,21 @@ import pytest
 
 from tests.worker.adapters.redis.played import DELIVERIES, HEAD, NEWER, pull, wish
 from tests.worker.scheduling.scripted_court import Checks, World
-from worker.adapters.redis.client import Argument, Reply, Wire
-from worker.adapters.redis.pull_requests import Ended, Finish, Limits, Taken
+from worker.adapters.redis.client import Argument, RedisClient, Reply
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, JudgedHead, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.shared_head import Place
+from worker.domain.check.shared_head import CommitRef
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import JudgeRequest, Trigger
-from worker.errors import Forbidden, Gone
-from worker.publishing.check_runs import CheckDesk, no_lease
-from worker.publishing.shared_head import MOST_AT_ONCE, MOST_LOOKS, Settling
-from worker.publishing.texts.check_run import closed
-from worker.publishing.texts.states import draft, old
+from worker.errors import Forbidden, SubjectGone
+from worker.publishing.check_runs import CheckRunService, no_lease
+from worker.publishing.shared_head import MAX_ROUNDS, MAX_WRITES, SharedHeadSync
+from worker.publishing.texts.check_run import closed_content
+from worker.publishing.texts.states import draft_content, existing_pull_content
 
-HERE = Place(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
+HERE = CommitRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
 AT_NEWER = HERE.model_copy(update={"head_sha": NEWER})
 ACCEPTED = CheckContent("Accepted", "Yes.", conclusion=Conclusion.SUCCESS)
 REJECTED = CheckContent("Rejected", "No.", conclusion=Conclusion.FAILURE)
@@ -40,7 +40,7 @@ class Heads:
     def head_sha(self, request: JudgeRequest) -> Sha:
         head_sha = self.at.get(request.pull.number, HEAD)
         if head_sha is None:
-            raise Gone("closed")
+            raise SubjectGone("closed")
         return head_sha
 
 
@@ -58,24 +58,24 @@ class Meanwhile(Checks):
 
 
 @pytest.fixture
-def desk(store: Store) -> CheckDesk:
-    return CheckDesk(Checks(store), store.checks(), no_lease, store.siblings)
+def desk(store: Store) -> CheckRunService:
+    return CheckRunService(Checks(store), store.checks(), no_lease, store.shared_heads)
 
 
-def settling(store: Store, checks: Checks | None = None, heads: Heads | None = None) -> Settling:
-    return Settling(store.siblings, checks or Checks(store), store.checks(), store.pulls, heads or Heads())
+def settling(store: Store, checks: Checks | None = None, heads: Heads | None = None) -> SharedHeadSync:
+    return SharedHeadSync(store.shared_heads, checks or Checks(store), store.checks(), store.pulls, heads or Heads())
 
 
-def comes(store: Store, desk: CheckDesk, number: int, content: CheckContent, head_sha: Sha = HEAD) -> None:
-    store.pulls.want(wish(number, head_sha=head_sha))
+def comes(store: Store, desk: CheckRunService, number: int, content: CheckContent, head_sha: Sha = HEAD) -> None:
+    store.pulls.request_judging(wish(number, head_sha=head_sha))
     desk.write(wish(number), head_sha, content)
 
 
-def takes(store: Store, number: int) -> Taken:
+def takes(store: Store, number: int) -> LeasedJob:
     """A judge begins this one."""
-    while job := store.pulls.next_due(f"call-{next(DELIVERIES)}", Limits(100, 100)):
+    while job := store.pulls.next_due(f"call-{next(DELIVERIES)}", DispatchLimits(100, 100)):
         if job.request.pull.number == number:
-            taken = store.pulls.take(pull(number), job.fence)
+            taken = store.pulls.take_lease(pull(number), job.fence)
             assert taken is not None
             return taken
     raise AssertionError(number)
@@ -85,107 +85,111 @@ def shown(world: World) -> list[str]:
     return [said for _, said in sorted(world.checks().items())]
 
 
-def test_the_others_are_shown_anew_and_then_nobody_has_to_write(store: Store, desk: CheckDesk, world: World) -> None:
+def test_the_others_are_shown_anew_and_then_nobody_has_to_write(
+    store: Store, desk: CheckRunService, world: World
+) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
     desk.write(wish(1), HEAD, REJECTED)
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     assert shown(world) == ["failure: Rejected", HELD]
     written = len(world.story("wrote"))
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     assert len(world.story("wrote")) == written
     desk.write(wish(1), HEAD, ACCEPTED)
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     assert shown(world) == ["success: Accepted", "success: Accepted"]
 
 
-def test_who_comes_second_is_never_shown_alone(store: Store, desk: CheckDesk, world: World) -> None:
+def test_who_comes_second_is_never_shown_alone(store: Store, desk: CheckRunService, world: World) -> None:
     comes(store, desk, 1, REJECTED)
     comes(store, desk, 2, ACCEPTED)
     assert shown(world) == ["failure: Rejected", HELD]
 
 
 def test_one_that_nobody_asked_for_is_shown_by_the_repository_of_the_others(
-    store: Store, desk: CheckDesk, world: World
+    store: Store, desk: CheckRunService, world: World
 ) -> None:
-    desk.open(wish(2, trigger=Trigger.SWEEP), HEAD, old())
-    assert store.pulls.request(pull(2)) is None
+    desk.open(wish(2, trigger=Trigger.SWEEP), HEAD, existing_pull_content())
+    assert store.pulls.find_request(pull(2)) is None
     comes(store, desk, 1, REJECTED)
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     assert shown(world)[1].startswith("failure: Passes here")
 
 
 def test_a_check_run_of_a_closed_pull_request_says_what_the_open_one_does(
-    store: Store, desk: CheckDesk, world: World
+    store: Store, desk: CheckRunService, world: World
 ) -> None:
     comes(store, desk, 1, ACCEPTED)
-    comes(store, desk, 2, draft())
+    comes(store, desk, 2, draft_content())
     desk.close(wish(2))
-    settling(store).settle(HERE)
+    settling(store).sync(HERE)
     assert shown(world) == ["success: Accepted", "success: As #1, which is accepted"]
     desk.close(wish(1))
-    settling(store).settle(HERE)
-    assert shown(world) == ["success: Accepted", f"cancelled: {closed().title}"]
+    settling(store).sync(HERE)
+    assert shown(world) == ["success: Accepted", f"cancelled: {closed_content().title}"]
 
 
 @pytest.mark.parametrize("is_over", [False, True])
 def test_one_that_we_may_not_see_holds_the_others_and_one_that_is_closed_does_not(
     store: Store,
-    desk: CheckDesk,
+    desk: CheckRunService,
     world: World,
     is_over: bool,  # noqa: FBT001 - both ways
 ) -> None:
     comes(store, desk, 1, REJECTED)
     comes(store, desk, 2, ACCEPTED)
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     desk.close(wish(1), is_over=is_over)
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     assert shown(world)[1] == ("success: Accepted" if is_over else HELD)
 
 
 @pytest.mark.parametrize("head_sha", [None, NEWER])
 def test_nobody_is_held_by_one_that_left_without_our_being_told(
-    store: Store, desk: CheckDesk, world: World, head_sha: Sha | None
+    store: Store, desk: CheckRunService, world: World, head_sha: Sha | None
 ) -> None:
     comes(store, desk, 1, REJECTED)
     comes(store, desk, 2, ACCEPTED)
-    store.siblings.tells(HERE, 2)
-    assert settling(store, heads=Heads({1: head_sha})).settle(HERE)
+    store.shared_heads.mark_updating(HERE, 2)
+    assert settling(store, heads=Heads({1: head_sha})).sync(HERE)
     assert shown(world) == ["success: As #2, which is accepted", "success: Accepted"]
 
 
 def test_a_reject_at_a_head_that_no_delivery_named_holds_the_others(
-    store: Store, desk: CheckDesk, world: World
+    store: Store, desk: CheckRunService, world: World
 ) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 3, REJECTED, NEWER)
-    store.pulls.want(wish(2, head_sha=NEWER))
+    store.pulls.request_judging(wish(2, head_sha=NEWER))
     desk.write(wish(2), NEWER, ACCEPTED)
-    assert settling(store).settle(AT_NEWER)
-    assert store.siblings.next() is None
+    assert settling(store).sync(AT_NEWER)
+    assert store.shared_heads.next() is None
     taken = takes(store, 2)
     desk.write(wish(2), HEAD, REJECTED)
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     assert shown(world)[0] == "success: Accepted", "who judges knows more than we were told"
-    store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD))
-    looked_at = [found[0] for found in (store.siblings.next(), store.siblings.next()) if found]
+    store.pulls.finish(taken.lease, Finish.JUDGED, of=JudgedHead(HEAD))
+    looked_at = [found[0] for found in (store.shared_heads.next(), store.shared_heads.next()) if found]
     assert {one.head_sha for one in looked_at} == {HEAD, NEWER}
-    assert all(settling(store).settle(one) for one in looked_at)
+    assert all(settling(store).sync(one) for one in looked_at)
     assert world.checks()[f"100/1 {HEAD}"] == "failure: Accepted here, but #2 of the same commit is rejected"
     assert world.checks()[f"100/2 {HEAD}"] == "failure: Rejected"
 
 
-def test_what_is_said_while_somebody_writes_is_what_stays(store: Store, desk: CheckDesk, world: World) -> None:
+def test_what_is_said_while_somebody_writes_is_what_stays(store: Store, desk: CheckRunService, world: World) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
     desk.write(wish(1), HEAD, REJECTED)
     slow = Meanwhile(store, lambda: desk.write(wish(2), HEAD, REJECTED))
-    assert settling(store, slow).settle(HERE)
+    assert settling(store, slow).sync(HERE)
     assert shown(world) == ["failure: Rejected", "failure: Rejected"]
 
 
-def test_who_dies_while_a_verdict_comes_may_have_written_over_it(store: Store, desk: CheckDesk, world: World) -> None:
+def test_who_dies_while_a_verdict_comes_may_have_written_over_it(
+    store: Store, desk: CheckRunService, world: World
+) -> None:
     class Dies(Meanwhile):
         def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
             super().update(request, check, content)
@@ -193,31 +197,31 @@ def test_who_dies_while_a_verdict_comes_may_have_written_over_it(store: Store, d
 
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
-    store.siblings.says(pull(2), HEAD, draft())
+    store.shared_heads.record_content(pull(2), HEAD, draft_content())
     with pytest.raises(KeyboardInterrupt):
-        settling(store, Dies(store, lambda: desk.write(wish(2), HEAD, REJECTED))).settle(HERE)
+        settling(store, Dies(store, lambda: desk.write(wish(2), HEAD, REJECTED))).sync(HERE)
     assert shown(world)[1].startswith("success"), "written over"
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     assert shown(world)[1] == "failure: Rejected"
     written = len(world.story("wrote"))
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     assert len(world.story("wrote")) == written
 
 
 def test_a_verdict_that_was_on_its_way_while_another_pull_request_came_is_set_right(
-    store: Store, desk: CheckDesk, world: World
+    store: Store, desk: CheckRunService, world: World
 ) -> None:
     def comes_and_is_settled() -> None:
         comes(store, desk, 1, REJECTED)
-        settling(store).settle(HERE)
+        settling(store).sync(HERE)
 
-    comes(store, desk, 2, draft())
-    CheckDesk(Meanwhile(store, comes_and_is_settled), store.checks(), no_lease, store.siblings).write(
+    comes(store, desk, 2, draft_content())
+    CheckRunService(Meanwhile(store, comes_and_is_settled), store.checks(), no_lease, store.shared_heads).write(
         wish(2), HEAD, ACCEPTED
     )
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
-    assert store.siblings.next() == (HERE, 1)
-    assert settling(store).settle(HERE)
+    assert store.shared_heads.next() == (HERE, 1)
+    assert settling(store).sync(HERE)
     assert shown(world) == ["failure: Rejected", HELD]
 
 
@@ -238,49 +242,53 @@ class Refusing(Checks):
         raise self._refusal from AssertionError(request)
 
 
-@pytest.mark.parametrize("refusal", [Forbidden("checks: write is missing"), Gone("suspended"), Gone("uninstalled")])
+@pytest.mark.parametrize(
+    "refusal", [Forbidden("checks: write is missing"), SubjectGone("suspended"), SubjectGone("uninstalled")]
+)
 def test_where_nothing_can_be_written_nobody_tries_for_ever_and_nothing_is_taken_for_told(
-    store: Store, desk: CheckDesk, world: World, refusal: Exception
+    store: Store, desk: CheckRunService, world: World, refusal: Exception
 ) -> None:
     comes(store, desk, 1, ACCEPTED)
     comes(store, desk, 2, ACCEPTED)
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     desk.write(wish(1), HEAD, REJECTED)
     refusing = Refusing(store, refusal)
-    assert Settling(store.siblings, refusing, store.checks(), store.pulls, refusing).settle(HERE)
-    assert store.siblings.next() is None
+    assert SharedHeadSync(store.shared_heads, refusing, store.checks(), store.pulls, refusing).sync(HERE)
+    assert store.shared_heads.next() is None
     assert shown(world) == ["failure: Rejected", "success: Accepted"]
     desk.write(wish(1), HEAD, REJECTED)
-    assert settling(store).settle(HERE)
+    assert settling(store).sync(HERE)
     assert shown(world) == ["failure: Rejected", HELD]
 
 
-def test_many_are_written_a_few_at_a_time(store: Store, desk: CheckDesk, world: World) -> None:
-    numbers = range(2, MOST_LOOKS * MOST_AT_ONCE + 3)
+def test_many_are_written_a_few_at_a_time(store: Store, desk: CheckRunService, world: World) -> None:
+    numbers = range(2, MAX_ROUNDS * MAX_WRITES + 3)
     for number in numbers:
         comes(store, desk, number, ACCEPTED)
-    while not settling(store).settle(HERE):
+    while not settling(store).sync(HERE):
         pass
     comes(store, desk, 1, REJECTED)
     before = len(world.story("wrote"))
-    assert not settling(store).settle(HERE)
-    assert len(world.story("wrote")) - before == MOST_LOOKS * MOST_AT_ONCE
-    assert settling(store).settle(HERE)
+    assert not settling(store).sync(HERE)
+    assert len(world.story("wrote")) - before == MAX_ROUNDS * MAX_WRITES
+    assert settling(store).sync(HERE)
     assert len(world.story("wrote")) - before == len(numbers)
     assert {said.partition(":")[0] for said in shown(world)} == {"failure"}
 
 
-def test_one_whose_check_run_is_being_made_is_left_to_its_maker(store: Store, desk: CheckDesk, world: World) -> None:
+def test_one_whose_check_run_is_being_made_is_left_to_its_maker(
+    store: Store, desk: CheckRunService, world: World
+) -> None:
     comes(store, desk, 1, REJECTED)
-    store.pulls.want(wish(2))
+    store.pulls.request_judging(wish(2))
     store.checks().claim(pull(2), HEAD)
-    store.siblings.says(pull(2), HEAD, ACCEPTED)
-    assert settling(store).settle(HERE)
+    store.shared_heads.record_content(pull(2), HEAD, ACCEPTED)
+    assert settling(store).sync(HERE)
     assert shown(world) == ["failure: Rejected"]
 
 
 def test_where_one_is_alone_a_word_costs_one_call_more_and_github_nothing(store: Store) -> None:
-    class Counting(Wire):
+    class Counting(RedisClient):
         calls = 0
 
         def call(self, *command: Argument) -> Reply:
@@ -291,16 +299,16 @@ def test_where_one_is_alone_a_word_costs_one_call_more_and_github_nothing(store:
         wire = Counting(store.url.get_secret_value(), 5)
         counted = Store(wire, store.codec, store.url, store.timing)
         before = Counting.calls
-        CheckDesk(Checks(store), counted.checks(), no_lease, counted.siblings if shares else None).write(
+        CheckRunService(Checks(store), counted.checks(), no_lease, counted.shared_heads if shares else None).write(
             wish(), HEAD, content
         )
         wire.close()
         return Counting.calls - before
 
-    store.pulls.want(wish())
-    for content in (draft(), REJECTED, ACCEPTED):  # the scripts are known then
+    store.pulls.request_judging(wish())
+    for content in (draft_content(), REJECTED, ACCEPTED):  # the scripts are known then
         cost(content, shares=True)
-    assert cost(draft(), shares=True) - cost(draft(), shares=False) == 1
+    assert cost(draft_content(), shares=True) - cost(draft_content(), shares=False) == 1
     assert cost(REJECTED, shares=True) - cost(REJECTED, shares=False) == 1
     assert cost(ACCEPTED, shares=True) - cost(ACCEPTED, shares=False) == 2
     assert cost(ACCEPTED, shares=True) == 4, "an id and a conclusion were noted in two calls before"

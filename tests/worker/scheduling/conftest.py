@@ -28,7 +28,7 @@ def here(redis_server: Redis) -> Settings:
 @pytest.fixture
 def store(here: Settings) -> Iterator[Store]:
     with open_store(here) as opened:
-        opened.wire.call("FLUSHALL")
+        opened.client.call("FLUSHALL")
         yield opened
 
 

@@ -1,6 +1,6 @@
 """A court whose "GitHub" is Redis itself (keys `world:*`), and that does what a test has written there.
 
-Stands in for `worker.wiring.app.open_court` where processes are the point. Invariant: it writes outside only after
+Stands in for `worker.wiring.app.open_app` where processes are the point. Invariant: it writes outside only after
 keeping its lease, as the real one does, so that what it wrote shows what the leases are good for.
 """
 
@@ -17,24 +17,24 @@ from tests.worker.adapters.redis.played import pull, settings
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.merge_groups import OpenGroup, TakenGroup
-from worker.adapters.redis.outcomes import Due
+from worker.adapters.redis.merge_groups import LeasedGroup, PendingGroup
+from worker.adapters.redis.outcomes import DuePullRequest
 from worker.adapters.redis.store import Store
-from worker.domain.check.author_comment import Letter
+from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.code_scanning import Scan
+from worker.domain.check.code_scanning import SarifUpload
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.check.shared_head import Place
+from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
-from worker.domain.judging import Dropped, Judged, Outcome, Overtaken, WaitForCi
+from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
 from worker.domain.ports import Fence, Lease
-from worker.domain.request.greeting import Greeting
-from worker.domain.request.judge_request import Ask, JudgeRequest, PullRef, Trigger
-from worker.domain.request.pull_request_events import Happening
+from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.request.pull_request_events import PullRequestEvent
+from worker.domain.request.repository_added import RepositoryAdded
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.errors import Forbidden, Gone, Outage, RateLimited, Unavailable
-from worker.publishing.check_runs import CheckDesk, no_lease
-from worker.publishing.texts.check_run import failed
+from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
+from worker.publishing.check_runs import CheckRunService, no_lease
+from worker.publishing.texts.check_run import failed_content
 from worker.scheduling.queue import JudgeQueue
 from worker.settings import Settings
 
@@ -67,7 +67,7 @@ class World:
     """GitHub as this court sees it."""
 
     def __init__(self, store: Store) -> None:
-        self._wire = store.wire
+        self._wire = store.client
 
     def head(self, pull: PullRef) -> Sha:
         return text(self._wire.call("HGET", "world:heads", name_of(pull)))
@@ -109,11 +109,11 @@ class Checks:
     """The CheckPublisher port, and its CheckRuns: at most one check run per head, or the story tells of two."""
 
     def __init__(self, store: Store) -> None:
-        self._wire = store.wire
+        self._wire = store.client
         self._world = World(store)
         self.fence: Fence = no_lease
 
-    def under(self, fence: Fence) -> Self:
+    def with_fence(self, fence: Fence) -> Self:
         self.fence = fence
         return self
 
@@ -132,7 +132,7 @@ class Checks:
         self.update(request, CheckRunId(number), content)
         return CheckRunId(number)
 
-    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+    def create_first(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         return self.create(request, head_sha, content)
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
@@ -157,30 +157,30 @@ class ScriptedCourt:
     store: Store
     world: World
 
-    def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> Outcome:
+    def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> JudgingOutcome:
         head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
         common = {"pull": name_of(request.pull), "fence": lease.fence, "head": head_sha, "trigger": request.trigger}
         step = self.world.next_step(request.pull)
         self.world.note("began", waiting=waiting_since is not None, **common)
         if step == "lose":
-            self.store.wire.call("ZADD", keys.OUT.name, "XX", 1, keys.pull(request.pull).name)
+            self.store.client.call("ZADD", keys.DISPATCHED.name, "XX", 1, keys.pull(request.pull).name)
         if (outcome := self._step(step)) is not None:
             return outcome
-        lease.keep()
-        self._desk(lease.keep).restart(request, head_sha)
+        lease.renew()
+        self._desk(lease.renew).restart(request, head_sha)
         if self.world.head(request.pull) not in ("", head_sha):
-            return Overtaken(self.world.head(request.pull))
+            return JudgingSuperseded(self.world.head(request.pull))
         entry = judged_as(head_sha, lease.fence)
         self.store.ledger.append(request.pull, entry)
         if step == "record":
             raise Outage("GitHub", "502")
-        lease.keep()
-        self._desk(lease.keep).write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
-        self._desk(lease.keep).supersede(request, head_sha)
+        lease.renew()
+        self._desk(lease.renew).write(request, head_sha, CheckContent("judged", "", conclusion=Conclusion.FAILURE))
+        self._desk(lease.renew).supersede(request, head_sha)
         self.world.note("ended", **common)
-        return Judged(entry.verdict, dossier())
+        return JudgingCompleted(entry.verdict, dossier())
 
-    def _step(self, step: str) -> Outcome | None:  # noqa: C901, PLR0912 - one arm a step
+    def _step(self, step: str) -> JudgingOutcome | None:  # noqa: C901, PLR0912 - one arm a step
         word, _, rest = step.partition(" ")
         match word:
             case "unavailable":
@@ -194,15 +194,15 @@ class ScriptedCourt:
             case "forbidden":
                 raise Forbidden("checks: write is missing")
             case "gone":
-                raise Gone("deleted")
+                raise SubjectGone("deleted")
             case "bug":
                 raise ZeroDivisionError(rest)
             case "wait":
                 return WaitForCi(timedelta(seconds=float(rest)), ("test",))
             case "outage":
-                return Judged(rejected(), dossier(), timedelta(seconds=float(rest)))
+                return JudgingCompleted(rejected(), dossier(), timedelta(seconds=float(rest)))
             case "dropped":
-                return Dropped("closed")
+                return JudgingDiscarded("closed")
             case "crash":
                 os.kill(os.getpid(), 9)
             case "think":
@@ -211,8 +211,8 @@ class ScriptedCourt:
                 pass
         return None
 
-    def give_up(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
-        lease.keep()
+    def fail_check(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
+        lease.renew()
         step = self.world.next_step(request.pull)
         if step == "mute":
             raise ZeroDivisionError("the check can't be told")
@@ -220,28 +220,28 @@ class ScriptedCourt:
             raise Outage("GitHub", "502")
         head_sha = self.world.head(request.pull) or request.head_sha or "0" * 40
         content = CheckContent(GIVEN_UP + reason, "", conclusion=Conclusion.ACTION_REQUIRED)
-        self._desk(lease.keep).write(request, head_sha, content)
+        self._desk(lease.renew).write(request, head_sha, content)
 
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
         self._step(self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 1000})))
         if self.world.head(request.pull) in ("", head_sha):
             self._desk().open(request, head_sha)
 
-    def close_overdue(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
+    def close_expired_check(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
         step = self.world.next_step(request.pull.model_copy(update={"number": request.pull.number + 2000}))
         self._step(step)
-        self._desk().expire(request, head_sha, check, failed("overdue", request.delivery_id))
+        self._desk().expire(request, head_sha, check, failed_content("overdue", request.delivery_id))
         if step == "a judge begins":
             self._desk().restart(request, head_sha)
 
-    def close_group(self, group: MergeGroup, check: CheckRunId) -> None:
+    def close_merge_group_check(self, group: MergeGroup, check: CheckRunId) -> None:
         self.world.note("closed group", head=group.head_sha, check=check)
-        self.store.checks().expired(NO_PULL, group.head_sha, check)
+        self.store.checks().record_expired(NO_PULL, group.head_sha, check)
 
-    def answer(self, ask: Ask) -> None:
+    def answer_command(self, ask: CommandRequest) -> None:
         self.world.note("asked", delivery=ask.delivery_id)
         self._step(self.world.next_step(ask.pull))
-        self.store.pulls.want(
+        self.store.pulls.request_judging(
             JudgeRequest(
                 pull=ask.pull,
                 repository=ask.repository,
@@ -252,57 +252,57 @@ class ScriptedCourt:
             )
         )
 
-    def follow(self, happening: Happening) -> None:
+    def record_outcomes(self, happening: PullRequestEvent) -> None:
         self.world.note("followed", delivery=happening.delivery_id)
-        self._step(self.world.next_step(happening.beside(happening.number or 0)))
+        self._step(self.world.next_step(happening.pull_with_number(happening.number or 0)))
 
-    def conclude(self, due: Due) -> None:
+    def judge_whole_pull_request(self, due: DuePullRequest) -> None:
         self.world.note("concluded", pull=name_of(due.pull))
         self._step(self.world.next_step(due.pull))
 
-    def answer_group(self, opened: OpenGroup) -> None:
+    def answer_merge_group(self, opened: PendingGroup) -> None:
         """Every group is to be judged, as often as its first look was ordered to say so."""
         self.world.note("group", attempt=opened.attempt, failed=opened.queued.failed)
         step = self.world.next_step(NO_PULL)
         self._step(step)
-        token = self.store.groups.give(opened.group) if step == "hand over" else None
+        token = self.store.groups.dispatch(opened.group) if step == "hand over" else None
         if token is None:
-            self.store.groups.done(opened.group)
+            self.store.groups.complete(opened.group)
             return
         queue = JudgeQueue(settings(self.store.url.get_secret_value()))
         queue.submit_group(opened.group.id, token)
         queue.close()
 
-    def judge_group(self, taken: TakenGroup) -> None:
-        self.world.note("group judged", attempt=taken.open.attempt)
+    def judge_merge_group(self, taken: LeasedGroup) -> None:
+        self.world.note("group judged", attempt=taken.pending.attempt)
         self._step(self.world.next_step(A_GROUP))
-        taken.lease.keep()
-        self.store.groups.done(taken.lease.group)
+        taken.lease.renew()
+        self.store.groups.complete(taken.lease.group)
 
-    def greet(self, greeting: Greeting) -> None:
+    def show_repository_added(self, greeting: RepositoryAdded) -> None:
         self.world.note("greeted", repository=greeting.repository)
 
-    def settle(self, place: Place) -> None:
+    def sync_shared_head(self, commit: CommitRef) -> None:
         """Nobody shares a commit here."""
 
-    def tidy(self) -> None:
+    def clean_up(self) -> None:
         """Nothing is kept here that grows old."""
 
-    def catch_up(self) -> None:
+    def reconcile(self) -> None:
         """Nothing is missed here."""
 
-    def scan(self, scan: Scan) -> None:
+    def upload_sarif(self, scan: SarifUpload) -> None:
         """Nobody here wants SARIF."""
 
-    def tell(self, letter: Letter) -> None:
+    def update_author_comment(self, letter: CommentJob) -> None:
         """Nobody here wants to be told."""
 
-    def put_off(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None:
-        lease.keep()
+    def postpone(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None:
+        lease.renew()
         self.world.note("put off", pull=name_of(request.pull), until=until.isoformat(), away=is_away)
 
-    def _desk(self, fence: Fence = no_lease) -> CheckDesk:
-        return CheckDesk(Checks(self.store), self.store.checks(), fence)
+    def _desk(self, fence: Fence = no_lease) -> CheckRunService:
+        return CheckRunService(Checks(self.store), self.store.checks(), fence)
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def dockets(told: Iterable[Command], lease_ms: float) -> Mapping[str, Docket]:
     """Every pull request's docket, by `installation:repository:number`."""
     found: dict[str, Docket] = {}
     for name, key, *rest in (command for command in told if len(command) > 1):  # not MULTI and EXEC
-        what, pull = _of(rest[-1] if key == keys.OUT.name and name == "ZADD" else key)
+        what, pull = _of(rest[-1] if key == keys.DISPATCHED.name and name == "ZADD" else key)
         if what not in {PULL, LEDGER}:
             continue
         docket = found.setdefault(pull, Docket(pull))

@@ -12,19 +12,19 @@ from tests.worker.adapters.redis.test_merge_groups import group, runs_out
 from tests.worker.adapters.redis.watching import Standing, judged, told
 from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.scheduling.test_following import adding
-from worker.adapters.github.merge_groups import Head
+from worker.adapters.github.merge_groups import MergeGroupHead
 from worker.adapters.redis import keys
+from worker.adapters.redis.queue_keys import GROUPS
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.waiting_keys import GROUPS
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import CheckRunId, DeliveryId
 from worker.domain.ports import Fence
 from worker.domain.request.judge_request import Trigger
-from worker.errors import FRESH, Gone, Unavailable
-from worker.judge.merge_group import Published
+from worker.errors import NOT_FOUND_GRACE, SubjectGone, Unavailable
+from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.check_runs import no_lease
-from worker.scheduling.merge_queue import ABANDONED, GroupClerk, Terms
+from worker.scheduling.merge_queue import ABANDON_AFTER, GroupTerms, MergeGroupHandler
 
 DIFF = adding("upload.py", "    return send(data, tries=3)")
 OTHER = adding("upload.py", "    return send(data, tries=1)")
@@ -41,8 +41,8 @@ def group_id() -> str:
 class Played:
     """GitHub, as far as a group's clerk sees it, and what it was shown."""
 
-    head_now: Head | None = None
-    check: Published | None = None
+    head_now: MergeGroupHead | None = None
+    check: PublishedCheckRun | None = None
     change: str | None = DIFF
     trouble: Exception | None = None
     is_read_only: bool = False
@@ -51,13 +51,13 @@ class Played:
     numbers: set[int] = field(default_factory=set[int])
     asked: list[str] = field(default_factory=list[str])
 
-    def head(self, group: MergeGroup, number: int) -> Head | None:
+    def head(self, group: MergeGroup, number: int) -> MergeGroupHead | None:
         self._asks(group, f"head {number}")
         if self.trouble is not None:
             raise self.trouble
         return self.head_now
 
-    def published(self, group: MergeGroup, number: int, head_sha: str) -> Published | None:
+    def published(self, group: MergeGroup, number: int, head_sha: str) -> PublishedCheckRun | None:
         self._asks(group, f"check {number} {head_sha[:1]}")
         return self.check
 
@@ -109,31 +109,31 @@ class Office:
         return opened is not None
 
     @property
-    def clerk(self) -> GroupClerk:
-        return GroupClerk(
-            waiting=self.store.groups,
+    def clerk(self) -> MergeGroupHandler:
+        return MergeGroupHandler(
+            queue=self.store.groups,
             source=self.github,
-            screen=self.github,
+            check=self.github,
             ledger=self.store.ledger,
             dossiers=self.store.archive,
             submit=lambda _, token: self.submitted.append(token),
             clock=self.clock,
-            terms=Terms(WAIT, 2, "https://github.com"),
+            terms=GroupTerms(WAIT, 2, "https://github.com"),
         )
 
     @property
     def is_done(self) -> bool:
-        return self.store.wire.call("ZCARD", GROUPS.order.name) == 0
+        return self.store.client.call("ZCARD", GROUPS.order.name) == 0
 
 
 @pytest.fixture
 def office(store: Store) -> Office:
-    return Office(store, Played(Head(HEAD, is_closed=False)), Standing(AT + timedelta(seconds=1)))
+    return Office(store, Played(MergeGroupHead(HEAD, is_closed=False)), Standing(AT + timedelta(seconds=1)))
 
 
 def accepted_on_record(office: Office, **changes: Any) -> None:
     judged(office.store, NUMBER, accepted(**changes), DIFF)
-    office.github.check = Published(CheckRunId(5), "success", "Accepted")
+    office.github.check = PublishedCheckRun(CheckRunId(5), "success", "Accepted")
 
 
 def children(office: Office) -> list[Any]:
@@ -168,7 +168,7 @@ def test_who_died_after_recording_is_followed_by_one_who_publishes(office: Offic
 def test_where_no_dossier_is_kept_the_ledgers_hashes_tell(office: Office) -> None:
     accepted_on_record(office)
     for one in office.store.ledger.entries(pull(NUMBER)):
-        office.store.wire.call("DEL", keys.dossier(one.eval_id).name)
+        office.store.client.call("DEL", keys.dossier(one.eval_id).name)
     office.store.groups.put(group())
     office.looks()
     assert office.github.last[0] is Conclusion.SUCCESS
@@ -211,7 +211,7 @@ def test_a_diff_that_github_does_not_show_stops(office: Office) -> None:
 
 def test_a_rejected_pull_request_is_named(office: Office) -> None:
     judged(office.store, NUMBER, rejected(), DIFF)
-    office.github.check = Published(CheckRunId(5), "failure", "Rejected: half finished")
+    office.github.check = PublishedCheckRun(CheckRunId(5), "failure", "Rejected: half finished")
     office.store.groups.put(group())
     office.looks()
     assert office.github.last == (Conclusion.FAILURE, "#7 is rejected: half finished")
@@ -219,15 +219,15 @@ def test_a_rejected_pull_request_is_named(office: Office) -> None:
 
 
 def test_what_is_out_of_scope_is_so_at_once(office: Office) -> None:
-    office.github.check = Published(CheckRunId(5), "skipped", "Out of scope: a person's")
+    office.github.check = PublishedCheckRun(CheckRunId(5), "skipped", "Out of scope: a person's")
     office.store.groups.put(group())
     office.looks()
     assert office.github.last == (Conclusion.SKIPPED, "As #7: Out of scope: a person's")
     assert "diff" not in office.github.asked
 
 
-@pytest.mark.parametrize("head", [None, Head(HEAD, is_closed=True)])
-def test_a_pull_request_that_is_gone_or_closed_stops(office: Office, head: Head | None) -> None:
+@pytest.mark.parametrize("head", [None, MergeGroupHead(HEAD, is_closed=True)])
+def test_a_pull_request_that_is_gone_or_closed_stops(office: Office, head: MergeGroupHead | None) -> None:
     accepted_on_record(office)
     office.github.head_now = head
     office.store.groups.put(group())
@@ -248,7 +248,7 @@ def test_a_strange_ref_fails_closed_and_asks_github_nothing(office: Office) -> N
 
 
 def test_while_its_pull_request_is_judged_redis_alone_is_asked(office: Office) -> None:
-    office.store.pulls.want(wish(NUMBER))
+    office.store.pulls.request_judging(wish(NUMBER))
     office.store.groups.put(group())
     for _ in range(3):
         assert office.looks()
@@ -270,7 +270,7 @@ def test_it_is_answered_when_the_verdict_lands(office: Office) -> None:
 @pytest.mark.parametrize("is_due", [True, False])
 def test_past_the_deadline_it_is_not_judged(office: Office, is_due: bool) -> None:  # noqa: FBT001 - both ways
     if is_due:
-        office.store.pulls.want(wish(NUMBER))
+        office.store.pulls.request_judging(wish(NUMBER))
         becomes_due(office.store, pull(NUMBER))
     office.store.groups.put(group())
     office.looks()
@@ -286,7 +286,7 @@ def edits_as_it_is_written(office: Office) -> None:
 
     def edits() -> None:
         office.github.before_writing = lambda: None
-        office.store.pulls.want(wish(NUMBER, trigger=Trigger.CRITERIA))
+        office.store.pulls.request_judging(wish(NUMBER, trigger=Trigger.CRITERIA))
 
     office.github.before_writing = edits
 
@@ -294,14 +294,14 @@ def edits_as_it_is_written(office: Office) -> None:
 @pytest.mark.parametrize("conclusion", ["success", "skipped", "neutral"])
 def test_what_its_pull_request_was_judged_by_is_edited_while_it_is_answered(office: Office, conclusion: str) -> None:
     accepted_on_record(office)
-    office.github.check = Published(CheckRunId(5), conclusion, "As it was")
+    office.github.check = PublishedCheckRun(CheckRunId(5), conclusion, "As it was")
     office.store.groups.put(group())
     edits_as_it_is_written(office)
     office.looks()
     assert [one.conclusion for one in office.github.shown] == [None]
     assert office.github.last == (None, "Waiting for the verdict on #7")
     judged(office.store, NUMBER, rejected(), DIFF)
-    office.github.check = Published(CheckRunId(6), "failure", "Rejected: half finished")
+    office.github.check = PublishedCheckRun(CheckRunId(6), "failure", "Rejected: half finished")
     runs_out(office.store)
     office.looks()
     assert office.github.last == (Conclusion.FAILURE, "#7 is rejected: half finished")
@@ -320,7 +320,7 @@ def test_an_answer_that_an_edit_came_before_is_the_same_where_the_verdict_stays(
 
 def test_one_that_stops_is_told_so_whatever_is_edited(office: Office) -> None:
     judged(office.store, NUMBER, rejected(), DIFF)
-    office.github.check = Published(CheckRunId(5), "failure", "Rejected: half finished")
+    office.github.check = PublishedCheckRun(CheckRunId(5), "failure", "Rejected: half finished")
     office.store.groups.put(group())
     edits_as_it_is_written(office)
     office.looks()
@@ -329,7 +329,7 @@ def test_one_that_stops_is_told_so_whatever_is_edited(office: Office) -> None:
 
 def test_an_accept_that_is_judged_again_past_the_deadline_lets_nothing_pass(office: Office) -> None:
     accepted_on_record(office)
-    office.store.pulls.want(wish(NUMBER, trigger=Trigger.CRITERIA))
+    office.store.pulls.request_judging(wish(NUMBER, trigger=Trigger.CRITERIA))
     office.store.groups.put(group())
     office.clock.at = AT + WAIT
     office.looks()
@@ -338,8 +338,8 @@ def test_an_accept_that_is_judged_again_past_the_deadline_lets_nothing_pass(offi
 
 
 def test_what_passes_without_a_verdict_does_so_past_the_deadline_though_somebody_is_to_judge_it(office: Office) -> None:
-    office.github.check = Published(CheckRunId(5), "neutral", "Not judged: no model could be reached")
-    office.store.pulls.want(wish(NUMBER))
+    office.github.check = PublishedCheckRun(CheckRunId(5), "neutral", "Not judged: no model could be reached")
+    office.store.pulls.request_judging(wish(NUMBER))
     office.store.groups.put(group())
     office.clock.at = AT + WAIT
     office.looks()
@@ -359,7 +359,7 @@ def test_what_its_judge_could_not_do_is_said(office: Office) -> None:
     office.store.groups.put(group())
     opened = office.store.groups.next()
     assert opened
-    office.store.groups.later(opened.queued.model_copy(update={"failed": "GitHub said no"}), timedelta(0))
+    office.store.groups.postpone(opened.queued.model_copy(update={"failed": "GitHub said no"}), timedelta(0))
     office.looks()
     assert office.github.last == (Conclusion.ACTION_REQUIRED, "Not judged: Assay failed")
     assert "GitHub said no" in office.github.shown[-1].summary
@@ -431,7 +431,7 @@ def test_who_comes_after_one_that_died_over_it_says_first_that_somebody_looks(of
 
 def test_what_github_does_not_find_yet_is_looked_at_again(office: Office) -> None:
     accepted_on_record(office)
-    office.github.trouble = Gone("head commit deleted")
+    office.github.trouble = SubjectGone("head commit deleted")
     office.store.groups.put(group())
     with pytest.raises(Unavailable, match="does not find it yet"):
         office.looks()
@@ -442,9 +442,9 @@ def test_what_github_does_not_find_yet_is_looked_at_again(office: Office) -> Non
 
 
 def test_nobody_waits_in_a_repository_that_is_gone(office: Office) -> None:
-    office.github.trouble = Gone("deleted")
+    office.github.trouble = SubjectGone("deleted")
     office.store.groups.put(group())
-    office.clock.at = AT + FRESH
+    office.clock.at = AT + NOT_FOUND_GRACE
     office.looks()
     assert office.is_done
 
@@ -452,7 +452,7 @@ def test_nobody_waits_in_a_repository_that_is_gone(office: Office) -> None:
 def test_what_can_not_be_told_for_hours_is_let_go(office: Office) -> None:
     office.github.trouble = Unavailable("GitHub", "502")
     office.store.groups.put(group())
-    office.clock.at = AT + WAIT + ABANDONED
+    office.clock.at = AT + WAIT + ABANDON_AFTER
     office.looks()
     assert (office.github.shown, office.is_done) == ([], True)
 

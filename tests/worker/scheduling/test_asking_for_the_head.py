@@ -14,33 +14,33 @@ from tests.worker.evaluation.recorded import dossier
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import text
-from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
-from worker.domain.judging import Dropped, Judged, Outcome, Overtaken
+from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded
 from worker.domain.request.judge_request import JudgeRequest, Trigger
-from worker.errors import AssayError, Forbidden, Gone, Outage, Unavailable
-from worker.judge.context import Bench
+from worker.errors import AssayError, Forbidden, Outage, SubjectGone, Unavailable
+from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import Look, Silent
-from worker.scheduling.pipeline import Author, CiPatience, Deps, judge_pull_request
-from worker.scheduling.record import Keepers
+from worker.publishing.status import FindHead, NullStatusReporter
+from worker.scheduling.pipeline import AuthorNotifier, CiWaitPolicy, JudgingDependencies, judge_pull_request
+from worker.scheduling.record import VerdictRecorder
 
 
-class Listening(Silent):
+class Listening(NullStatusReporter):
     """Hears how it is asked for the head, and whether it is told beside something else."""
 
     def __init__(self, source: RecordedSource) -> None:
         super().__init__(source)
         self.at_once: list[bool] = []
 
-    def newer_head(
-        self, request: JudgeRequest, head_sha: Sha, *, at_once: bool = False, look: Look | None = None
+    def find_newer_head(
+        self, request: JudgeRequest, head_sha: Sha, *, is_fresh: bool = False, find_head: FindHead | None = None
     ) -> Sha | None:
-        self.at_once.append(at_once)
-        return look() if look else super().newer_head(request, head_sha, at_once=at_once)
+        self.at_once.append(is_fresh)
+        return find_head() if find_head else super().find_newer_head(request, head_sha, is_fresh=is_fresh)
 
 
 class Told:
@@ -51,21 +51,21 @@ class Told:
         self._head = head
         self.on_record: list[str] = []
 
-    def due(self, request: JudgeRequest, judged: Judged) -> Look | None:
+    def prepare(self, request: JudgeRequest, judged: JudgingCompleted) -> FindHead | None:
         assert not self._store.ledger.entries(request.pull)
         return partial(self._looks, request, judged.verdict.subject.head_sha)
 
     def _looks(self, request: JudgeRequest, head_sha: Sha) -> Sha | None:
         self.on_record = [one.head_sha for one in self._store.ledger.entries(request.pull)]
         if self._head is None:
-            raise Gone("closed")
+            raise SubjectGone("closed")
         return None if self._head == head_sha else self._head
 
 
 def judge(store: Store, request: JudgeRequest) -> tuple[str | None, list[bool]]:
     """From where the verdict was carried over, and how the head was asked for."""
     outcome, asked = judged(store, request)
-    assert isinstance(outcome, Judged)
+    assert isinstance(outcome, JudgingCompleted)
     return outcome.verdict.carried_from, asked
 
 
@@ -77,34 +77,34 @@ class Lacking(RecordedSource):
         self._what, self._ends = what, ends
 
     def dossier(self, request: JudgeRequest) -> Dossier:  # noqa: ARG002 - it is not there for anybody
-        raise Gone(self._what)
+        raise SubjectGone(self._what)
 
     def head_sha(self, request: JudgeRequest) -> Sha:
         if self._ends is not None:
-            raise Gone(self._ends)
+            raise SubjectGone(self._ends)
         return super().head_sha(request)
 
 
 def judged(
-    store: Store, request: JudgeRequest, author: Author | None = None, source: RecordedSource | None = None
-) -> tuple[Outcome, list[bool]]:
-    store.pulls.want(request)
+    store: Store, request: JudgeRequest, author: AuthorNotifier | None = None, source: RecordedSource | None = None
+) -> tuple[JudgingOutcome, list[bool]]:
+    store.pulls.request_judging(request)
     becomes_due(store, request.pull)
-    job = store.pulls.next_due(request.delivery_id, Limits(1, 10))
+    job = store.pulls.next_due(request.delivery_id, DispatchLimits(1, 10))
     assert job is not None
-    taken = store.pulls.take(request.pull, job.fence)
+    taken = store.pulls.take_lease(request.pull, job.fence)
     assert taken is not None
     source = source or RecordedSource(dossier(1, STUB))
     board = Listening(source)
-    deps = Deps(
+    deps = JudgingDependencies(
         source=source,
-        board=board,
+        status=board,
         ledger=store.ledger,
-        keepers=Keepers(store.ledger, store.archive, store.events, taken.lease),
-        bench=Bench(load_rubric(), load_prompt(), 0.0),
+        recorder=VerdictRecorder(store.ledger, store.archive, store.events, taken.lease),
+        context=JudgeContext(load_rubric(), load_prompt(), 0.0),
         clock=SystemClock(),
-        patience=CiPatience(timedelta(0), timedelta(0), None),
-        author=author,
+        ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
+        author_notifier=author,
     )
     outcome = judge_pull_request(request, deps)
     store.pulls.finish(taken.lease, Finish.JUDGED)
@@ -135,15 +135,17 @@ def test_a_pull_request_of_which_something_is_not_found_is_not_taken_for_closed(
 )
 def test_what_is_over_is_dropped_with_what_became_of_it(store: Store, what: str, ends: str | None, why: str) -> None:
     outcome, _ = judged(store, wish(), source=Lacking(what, ends))
-    assert outcome == Dropped(why)
+    assert outcome == JudgingDiscarded(why)
 
 
 HERE = dossier(1, STUB).pull_request.head_sha
 
 
-@pytest.mark.parametrize(("head", "kind"), [(HERE, Judged), (NEWER, Overtaken), (None, Dropped)])
+@pytest.mark.parametrize(
+    ("head", "kind"), [(HERE, JudgingCompleted), (NEWER, JudgingSuperseded), (None, JudgingDiscarded)]
+)
 def test_an_author_who_is_told_by_what_asks_for_the_head_can_rely_on_what_he_is_told(
-    store: Store, head: Sha | None, kind: type[Outcome]
+    store: Store, head: Sha | None, kind: type[JudgingOutcome]
 ) -> None:
     author = Told(store, head)
     outcome, asked = judged(store, wish(), author)
@@ -164,30 +166,30 @@ class Losing(RecordedSource):
         raise self._error
 
 
-@pytest.mark.parametrize("error", [Gone("suspended"), Forbidden("contents: read"), Outage("GitHub", "502")])
+@pytest.mark.parametrize("error", [SubjectGone("suspended"), Forbidden("contents: read"), Outage("GitHub", "502")])
 def test_a_verdict_that_was_made_as_access_was_lost_is_what_a_sweep_shows(store: Store, error: AssayError) -> None:
     ends_with(store, error)
     [made] = store.ledger.entries(wish().pull)
 
     later = SystemClock().now() + timedelta(days=1)
     outcome, _ = judged(store, wish(trigger=Trigger.SWEEP, requested_at=later))
-    assert isinstance(outcome, Judged)
+    assert isinstance(outcome, JudgingCompleted)
     assert outcome.verdict.eval_id == made.eval_id
     assert store.ledger.entries(wish().pull) == (made,)
 
 
 @pytest.mark.parametrize("what", ["closed", "merged", "deleted"])
 def test_one_that_was_over_by_then_leaves_no_verdict(store: Store, what: str) -> None:
-    ends_with(store, Gone(what))
+    ends_with(store, SubjectGone(what))
     assert store.ledger.entries(wish().pull) == ()
 
 
 def ends_with(store: Store, error: AssayError) -> None:
     """A judging ends so: as one that is over, or with the error, for whoever runs it."""
-    if isinstance(error, Gone):
+    if isinstance(error, SubjectGone):
         outcome, _ = judged(store, wish(), source=Losing(error))
-        assert outcome == Dropped(error.what)
+        assert outcome == JudgingDiscarded(error.reason)
         return
     with pytest.raises(type(error)):
         judged(store, wish(), source=Losing(error))
-    store.pulls.died(wish().pull, int(text(store.wire.call("HGET", keys.pull(wish().pull).name, "fence"))))
+    store.pulls.requeue_dead(wish().pull, int(text(store.client.call("HGET", keys.pull(wish().pull).name, "fence"))))

@@ -7,37 +7,43 @@ import pytest
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis import keys
-from worker.adapters.redis.check_runs import RedisChecks
-from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.check_runs import RedisCheckRegistry
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import Fence
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
-from worker.errors import Forbidden, Gone, LeaseLost, Unavailable
-from worker.publishing.check_runs import CheckBoard, CheckDesk, no_lease
-from worker.publishing.texts.check_run import closed, failed, judging, waiting_for_github, waiting_out
-from worker.publishing.texts.states import draft, skipped, waiting
+from worker.errors import Forbidden, LeaseLost, SubjectGone, Unavailable
+from worker.publishing.check_runs import CheckRunService, CheckStatusReporter, no_lease
+from worker.publishing.texts.check_run import (
+    closed_content,
+    failed_content,
+    github_outage_content,
+    judging_content,
+    rate_limit_content,
+)
+from worker.publishing.texts.states import draft_content, quiet_window_content, skipped_content
 from worker.settings import Timing
 
 NAME = f"100/1 {HEAD}"
 
 
 @pytest.fixture
-def desk(store: Store) -> CheckDesk:
-    return CheckDesk(Checks(store), store.checks(), no_lease)
+def desk(store: Store) -> CheckRunService:
+    return CheckRunService(Checks(store), store.checks(), no_lease)
 
 
-def desks(store: Store) -> Callable[[Fence], CheckDesk]:
-    return lambda fence: CheckDesk(Checks(store), store.checks(), fence)
+def desks(store: Store) -> Callable[[Fence], CheckRunService]:
+    return lambda fence: CheckRunService(Checks(store), store.checks(), fence)
 
 
 def dies_making(store: Store, *, created: bool) -> None:
     """Somebody claims the check run of HEAD and dies; the claim is soon over."""
-    assert RedisChecks(store.wire, Timing(open_hold=0.01)).claim(pull(), HEAD) is None
+    assert RedisCheckRegistry(store.client, Timing(open_hold=0.01)).claim(pull(), HEAD) is None
     if created:
-        Checks(store).create(wish(), HEAD, judging())
+        Checks(store).create(wish(), HEAD, judging_content())
 
 
 class TwoMakers(Checks):
@@ -49,12 +55,12 @@ class TwoMakers(Checks):
         super().__init__(store)
         self._store = store
 
-    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
-        self._store.wire.call("DEL", keys.check(pull(), head_sha).name)
+    def create_first(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+        self._store.client.call("DEL", keys.check(pull(), head_sha).name)
         other = self._store.checks()
         assert other.claim(pull(), head_sha) is None
-        other.opened(pull(), head_sha, self.OTHER)
-        return super().make(request, head_sha, content)
+        other.record_opened(pull(), head_sha, self.OTHER)
+        return super().create_first(request, head_sha, content)
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
         assert super().find(request, head_sha) is not None
@@ -62,119 +68,123 @@ class TwoMakers(Checks):
 
 
 def test_whoever_made_one_beside_another_takes_the_one_that_github_looks_at(store: Store) -> None:
-    CheckDesk(TwoMakers(store), store.checks(), no_lease).open(wish(), HEAD)
-    assert store.checks().known(pull(), HEAD) == TwoMakers.OTHER
+    CheckRunService(TwoMakers(store), store.checks(), no_lease).open(wish(), HEAD)
+    assert store.checks().find_check_run(pull(), HEAD) == TwoMakers.OTHER
     assert store.checks().open_checks(pull()) == {HEAD: TwoMakers.OTHER}
 
 
 def test_a_check_run_whose_maker_died_is_cancelled_once_a_newer_head_has_its_verdict(
-    store: Store, desk: CheckDesk, world: World
+    store: Store, desk: CheckRunService, world: World
 ) -> None:
     dies_making(store, created=True)
-    assert store.checks().begun(pull()) == (HEAD,)
-    desk.end_begun(wish(), NEWER)
+    assert store.checks().list_unfinished_heads(pull()) == (HEAD,)
+    desk.cancel_abandoned(wish(), NEWER)
     assert world.checks() == {NAME: f"cancelled: Superseded by {NEWER[:12]}"}
-    assert store.checks().begun(pull()) == ()
+    assert store.checks().list_unfinished_heads(pull()) == ()
     assert store.checks().open_checks(pull()) == {}
 
 
-def test_a_check_run_that_was_never_made_is_forgotten(store: Store, desk: CheckDesk, world: World) -> None:
+def test_a_check_run_that_was_never_made_is_forgotten(store: Store, desk: CheckRunService, world: World) -> None:
     dies_making(store, created=False)
-    desk.end_begun(wish(), NEWER)
+    desk.cancel_abandoned(wish(), NEWER)
     assert world.checks() == {}
-    assert store.checks().begun(pull()) == ()
+    assert store.checks().list_unfinished_heads(pull()) == ()
 
 
-def test_the_judged_head_itself_is_left_to_its_judge(store: Store, desk: CheckDesk) -> None:
+def test_the_judged_head_itself_is_left_to_its_judge(store: Store, desk: CheckRunService) -> None:
     dies_making(store, created=True)
-    desk.end_begun(wish(), HEAD)
-    assert store.checks().begun(pull()) == (HEAD,)
+    desk.cancel_abandoned(wish(), HEAD)
+    assert store.checks().list_unfinished_heads(pull()) == (HEAD,)
 
 
 def test_a_check_run_whose_maker_died_is_concluded_when_the_pull_request_closes(
-    store: Store, desk: CheckDesk, world: World
+    store: Store, desk: CheckRunService, world: World
 ) -> None:
     dies_making(store, created=True)
-    desk.finish_all(wish(), closed())
+    desk.conclude_all(wish(), closed_content())
     assert world.checks() == {NAME: "cancelled: Closed before it was judged"}
 
 
 def test_a_repository_that_is_gone_has_nothing_to_be_found(store: Store) -> None:
     class Empty(Checks):
         def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
-            raise Gone(f"{request.repository} {head_sha}")
+            raise SubjectGone(f"{request.repository} {head_sha}")
 
     dies_making(store, created=True)
-    CheckDesk(Empty(store), store.checks(), no_lease).finish_all(wish(), closed())
-    assert store.checks().begun(pull()) == ()
+    CheckRunService(Empty(store), store.checks(), no_lease).conclude_all(wish(), closed_content())
+    assert store.checks().list_unfinished_heads(pull()) == ()
 
 
-def test_a_head_that_is_not_the_newest_any_more_gets_no_check_run(store: Store, desk: CheckDesk, world: World) -> None:
-    store.pulls.want(wish(head_sha=NEWER))
+def test_a_head_that_is_not_the_newest_any_more_gets_no_check_run(
+    store: Store, desk: CheckRunService, world: World
+) -> None:
+    store.pulls.request_judging(wish(head_sha=NEWER))
     desk.open(wish(head_sha=HEAD), HEAD)
     assert world.checks() == {}
-    assert store.checks().begun(pull()) == ()
+    assert store.checks().list_unfinished_heads(pull()) == ()
 
 
 def test_what_was_left_on_a_head_that_is_not_the_newest_is_cancelled(
-    store: Store, desk: CheckDesk, world: World
+    store: Store, desk: CheckRunService, world: World
 ) -> None:
     dies_making(store, created=True)
-    store.pulls.want(wish(head_sha=NEWER))
+    store.pulls.request_judging(wish(head_sha=NEWER))
     desk.open(wish(head_sha=HEAD), HEAD)
     assert world.checks() == {NAME: f"cancelled: Superseded by {NEWER[:12]}"}
 
 
-def announced(store: Store, desk: CheckDesk, content: CheckContent) -> None:
-    store.pulls.want(wish())
+def announced(store: Store, desk: CheckRunService, content: CheckContent) -> None:
+    store.pulls.request_judging(wish())
     desk.open(wish(), HEAD, content)
-    assert store.checks().is_resting(pull(), HEAD)
+    assert store.checks().is_waiting(pull(), HEAD)
 
 
 def test_one_that_says_when_judging_begins_is_left_until_the_verdict_takes_its_place(
-    store: Store, desk: CheckDesk, world: World
+    store: Store, desk: CheckRunService, world: World
 ) -> None:
-    announced(store, desk, waiting(AT, 45))
+    announced(store, desk, quiet_window_content(AT, 45))
     desk.restart(wish(), HEAD)
-    assert world.checks() == {NAME: f"in_progress: {waiting(AT, 45).title}"}
-    assert not store.checks().is_resting(pull(), HEAD), "and yet it is known that somebody judges it"
+    assert world.checks() == {NAME: f"in_progress: {quiet_window_content(AT, 45).title}"}
+    assert not store.checks().is_waiting(pull(), HEAD), "and yet it is known that somebody judges it"
     assert HEAD in store.checks().open_checks(pull())
-    desk.write(wish(), HEAD, closed())
+    desk.write(wish(), HEAD, closed_content())
     assert world.checks() == {NAME: "cancelled: Closed before it was judged"}
 
 
 @pytest.mark.parametrize(
     ("content", "trigger"),
     [
-        (draft(), Trigger.PUSHED),
-        (waiting(AT, 45), Trigger.REVIEW),
-        (waiting(AT, 9000, is_watched=False), Trigger.PUSHED),
+        (draft_content(), Trigger.PUSHED),
+        (quiet_window_content(AT, 45), Trigger.REVIEW),
+        (quiet_window_content(AT, 9000, is_watched=False), Trigger.PUSHED),
     ],
 )
 def test_one_that_says_anything_else_says_that_it_is_judged(
-    store: Store, desk: CheckDesk, world: World, content: CheckContent, trigger: Trigger
+    store: Store, desk: CheckRunService, world: World, content: CheckContent, trigger: Trigger
 ) -> None:
     announced(store, desk, content)
     desk.restart(wish(trigger=trigger), HEAD)
     assert world.checks() == {NAME: "in_progress: Judging"}
 
 
-def test_one_that_was_put_off_says_that_it_is_judged_when_it_is(store: Store, desk: CheckDesk, world: World) -> None:
-    announced(store, desk, waiting(AT, 45))
+def test_one_that_was_put_off_says_that_it_is_judged_when_it_is(
+    store: Store, desk: CheckRunService, world: World
+) -> None:
+    announced(store, desk, quiet_window_content(AT, 45))
     desk.restart(wish(), HEAD)
-    desk.put_off(wish(), AT)
-    assert world.checks() == {NAME: f"in_progress: {waiting_for_github(AT).title}"}
-    assert store.checks().is_resting(pull(), HEAD)
+    desk.postpone(wish(), AT)
+    assert world.checks() == {NAME: f"in_progress: {rate_limit_content(AT).title}"}
+    assert store.checks().is_waiting(pull(), HEAD)
     desk.restart(wish(), HEAD)
     assert world.checks() == {NAME: "in_progress: Judging"}
-    assert not store.checks().is_resting(pull(), HEAD)
+    assert not store.checks().is_waiting(pull(), HEAD)
 
 
-def test_one_that_waits_until_github_is_back_says_so(store: Store, desk: CheckDesk, world: World) -> None:
+def test_one_that_waits_until_github_is_back_says_so(store: Store, desk: CheckRunService, world: World) -> None:
     desk.restart(wish(), HEAD)
-    desk.put_off(wish(), AT, is_away=True)
-    assert world.checks() == {NAME: f"in_progress: {waiting_out(AT).title}"}
-    assert store.checks().is_resting(pull(), HEAD)
+    desk.postpone(wish(), AT, is_away=True)
+    assert world.checks() == {NAME: f"in_progress: {github_outage_content(AT).title}"}
+    assert store.checks().is_waiting(pull(), HEAD)
 
 
 class Witness:
@@ -192,7 +202,7 @@ class Witness:
         self.asked += 1
         return NEWER
 
-    def was_just_told(self, request: JudgeRequest, head_sha: Sha) -> bool:
+    def is_newest_head(self, request: JudgeRequest, head_sha: Sha) -> bool:
         return self.is_fresh and (request.pull, head_sha) == (pull(), HEAD)
 
 
@@ -203,14 +213,14 @@ def test_the_newest_head_is_asked_for_unless_github_said_so_and_nobody_took_any_
     at_once: bool,  # noqa: FBT001 - both ways
     asked: int,
 ) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     becomes_due(store, pull())
-    job = store.pulls.next_due("call", Limits(100, 100))
-    taken = store.pulls.take(pull(), job.fence) if job else None
+    job = store.pulls.next_due("call", DispatchLimits(100, 100))
+    taken = store.pulls.take_lease(pull(), job.fence) if job else None
     assert taken
     witness = Witness(is_fresh=is_fresh)
-    board = CheckBoard(witness, desks(store), taken.lease, "https://github.com")
-    assert board.newer_head(wish(), HEAD, at_once=at_once) == (NEWER if asked else None)
+    board = CheckStatusReporter(witness, desks(store), taken.lease, "https://github.com")
+    assert board.find_newer_head(wish(), HEAD, is_fresh=at_once) == (NEWER if asked else None)
     assert witness.asked == asked
 
 
@@ -218,10 +228,10 @@ def test_the_newest_head_is_asked_for_unless_github_said_so_and_nobody_took_any_
 def test_what_finds_the_head_out_beside_something_else_spares_the_question_and_needs_the_lease(
     store: Store, seen: Sha | None, asked: int
 ) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     becomes_due(store, pull())
-    job = store.pulls.next_due("call", Limits(100, 100))
-    taken = store.pulls.take(pull(), job.fence) if job else None
+    job = store.pulls.next_due("call", DispatchLimits(100, 100))
+    taken = store.pulls.take_lease(pull(), job.fence) if job else None
     assert taken
     witness, looks = Witness(is_fresh=False), list[Sha | None]()
 
@@ -229,35 +239,35 @@ def test_what_finds_the_head_out_beside_something_else_spares_the_question_and_n
         looks.append(seen)
         return seen
 
-    board = CheckBoard(witness, desks(store), taken.lease, "https://github.com")
-    assert board.newer_head(wish(), HEAD, look=look) == NEWER
+    board = CheckStatusReporter(witness, desks(store), taken.lease, "https://github.com")
+    assert board.find_newer_head(wish(), HEAD, find_head=look) == NEWER
     assert (looks, witness.asked) == ([seen], asked)
 
     store.pulls.finish(taken.lease, Finish.JUDGED)
     with pytest.raises(LeaseLost):
-        board.newer_head(wish(), HEAD, look=look)
+        board.find_newer_head(wish(), HEAD, find_head=look)
     assert (looks, witness.asked) == ([seen], asked)
 
 
-def judging_when_edited(store: Store) -> CheckBoard:
+def judging_when_edited(store: Store) -> CheckStatusReporter:
     """A judge is at work when another base is told of."""
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     becomes_due(store, pull())
-    job = store.pulls.next_due("call", Limits(100, 100))
-    taken = store.pulls.take(pull(), job.fence) if job else None
+    job = store.pulls.next_due("call", DispatchLimits(100, 100))
+    taken = store.pulls.take_lease(pull(), job.fence) if job else None
     assert taken
-    store.pulls.want(wish(trigger=Trigger.BASE))
-    return CheckBoard(Witness(is_fresh=False), desks(store), taken.lease, "https://github.com")
+    store.pulls.request_judging(wish(trigger=Trigger.BASE))
+    return CheckStatusReporter(Witness(is_fresh=False), desks(store), taken.lease, "https://github.com")
 
 
 def test_nobody_is_skipped_or_let_pass_for_a_base_that_is_none_any_more(store: Store, world: World) -> None:
     board = judging_when_edited(store)
-    board.rest(wish(), HEAD, skipped(AuthorKind.PERSON))
+    board.show_skipped(wish(), HEAD, skipped_content(AuthorKind.PERSON))
     assert world.checks() == {NAME: "in_progress: Judging again: the base changed"}
-    board.overrule(wish(), HEAD)
+    board.show_decision(wish(), HEAD)
     assert world.checks() == {NAME: "in_progress: Judging again: the base changed"}
-    board.rest(wish(), HEAD, draft())
-    assert world.checks() == {NAME: f"in_progress: {draft().title}"}, "which lets nobody pass"
+    board.show_skipped(wish(), HEAD, draft_content())
+    assert world.checks() == {NAME: f"in_progress: {draft_content().title}"}, "which lets nobody pass"
 
 
 def test_a_check_run_is_known_to_be_open_before_it_is_opened_again(store: Store) -> None:
@@ -265,10 +275,10 @@ def test_a_check_run_is_known_to_be_open_before_it_is_opened_again(store: Store)
         def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
             raise Unavailable("GitHub", f"{request.repository} {check} {content.title}")
 
-    store.checks().opened(pull(), HEAD, CheckRunId(5))
-    store.checks().concluded(pull(), HEAD)
+    store.checks().record_opened(pull(), HEAD, CheckRunId(5))
+    store.checks().record_concluded(pull(), HEAD)
     with pytest.raises(Unavailable):
-        CheckDesk(Unreachable(store), store.checks(), no_lease).restart(wish(), HEAD)
+        CheckRunService(Unreachable(store), store.checks(), no_lease).restart(wish(), HEAD)
     assert store.checks().open_checks(pull()) == {HEAD: 5}
 
 
@@ -285,19 +295,19 @@ class Refusing(Checks):
 
 @pytest.mark.parametrize("ends", ["closes", "expires"])
 def test_a_check_that_nobody_may_write_any_more_is_found_again_by_whoever_looks_around(
-    store: Store, desk: CheckDesk, world: World, ends: str
+    store: Store, desk: CheckRunService, world: World, ends: str
 ) -> None:
     desk.open(wish(), HEAD)
     check = store.checks().open_checks(pull())[HEAD]
     if ends == "closes":
-        CheckDesk(Refusing(store, Gone("suspended")), store.checks(), no_lease).close(wish())
+        CheckRunService(Refusing(store, SubjectGone("suspended")), store.checks(), no_lease).close(wish())
     else:
-        refusing = CheckDesk(Refusing(store, Forbidden("checks: write is missing")), store.checks(), no_lease)
-        assert refusing.expire(wish(), HEAD, check, failed("overdue"))
-    assert world.checks()[NAME] == f"in_progress: {judging().title}"
+        refusing = CheckRunService(Refusing(store, Forbidden("checks: write is missing")), store.checks(), no_lease)
+        assert refusing.expire(wish(), HEAD, check, failed_content("overdue"))
+    assert world.checks()[NAME] == f"in_progress: {judging_content().title}"
     assert store.checks().open_checks(pull()) == {}
-    assert store.checks().overdue() == ()
-    assert not store.checks().is_known(pull(), HEAD), "it has no state"
+    assert store.checks().take_expired() == ()
+    assert not store.checks().has_check_run(pull(), HEAD), "it has no state"
     desk.restart(wish(trigger=Trigger.SWEEP), HEAD)
     assert store.checks().open_checks(pull()) == {HEAD: check}, "the same one"
     assert not store.checks().is_first(pull(), HEAD)

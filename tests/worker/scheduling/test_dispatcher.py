@@ -23,25 +23,25 @@ from tests.worker.scheduling.scripted_court import NO_PULL, ScriptedCourt, World
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
-from worker.adapters.redis.metrics import Count, Span
-from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.metrics import DurationMetric, EventCount
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish
+from worker.adapters.redis.queue_keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store, open_store
-from worker.adapters.redis.waiting_keys import ASKS, GROUPS, HAPPENINGS
 from worker.clock import SystemClock
 from worker.domain.ids import CheckRunId
-from worker.domain.request.pull_request_events import Happened
+from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.value import replace
 from worker.scheduling import dispatcher as dispatch
-from worker.scheduling.dispatcher import Dispatcher, OpenClerk
-from worker.scheduling.queue import JOB, judge_queue, rq_connection
-from worker.scheduling.tasks import Errand, rule_of
+from worker.scheduling.dispatcher import Dispatcher, OpenTaskHandlers
+from worker.scheduling.queue import JUDGE_JOB, judge_queue, rq_connection
+from worker.scheduling.tasks import BackgroundTask, retry_rule_for
 from worker.settings import WRITES_A_MINUTE, Settings, Timing
 
 NAMES = count(1)
 
 
 @contextmanager
-def dispatching(here: Settings, open_clerk: OpenClerk = open_court) -> Generator[threading.Thread]:
+def dispatching(here: Settings, open_clerk: OpenTaskHandlers = open_court) -> Generator[threading.Thread]:
     """A dispatcher at work until the block ends."""
     stop = threading.Event()
     with open_store(here) as store:
@@ -75,11 +75,11 @@ def queued(here: Settings) -> Iterator[Callable[[], list[str]]]:
 def test_what_is_due_goes_to_the_queue_under_its_fence(
     here: Settings, store: Store, queued: Callable[[], list[str]]
 ) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     assert becomes(lambda: len(queued()) == 1)
     connection = rq_connection(here)
     job = judge_queue(connection).jobs[0]
-    assert job.func_name == JOB
+    assert job.func_name == JUDGE_JOB
     arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
     assert list(arguments) == [100, 7, 1, int(job.id.removeprefix("judge-"))]
     assert (job.result_ttl, job.timeout) == (0, here.timing.check_deadline)
@@ -89,11 +89,11 @@ def test_what_is_due_goes_to_the_queue_under_its_fence(
 
 def test_where_nothing_is_due_a_look_is_two_questions_of_redis(here: Settings, store: Store) -> None:
     def asked(command: str) -> int:
-        counts = re.findall(rf"cmdstat_{command}:calls=(\d+)", text(store.wire.call("INFO", "commandstats")))
+        counts = re.findall(rf"cmdstat_{command}:calls=(\d+)", text(store.client.call("INFO", "commandstats")))
         return sum(map(int, counts))
 
     def questions() -> float:
-        store.wire.call("CONFIG", "RESETSTAT")
+        store.client.call("CONFIG", "RESETSTAT")
         assert becomes(lambda: asked("set") > 40)  # to lead sets the lease and the count
         return asked("evalsha") / (asked("set") / 2)
 
@@ -103,27 +103,27 @@ def test_where_nothing_is_due_a_look_is_two_questions_of_redis(here: Settings, s
 
 @pytest.mark.usefixtures("dispatcher")
 def test_a_head_has_its_check_run_before_anybody_judges(store: Store, world: World) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     assert becomes(lambda: world.checks().get(f"100/1 {HEAD}", "").startswith("in_progress: "))
     world.push(pull(), NEWER)
-    store.pulls.want(wish(head_sha=NEWER))
+    store.pulls.request_judging(wish(head_sha=NEWER))
     assert becomes(lambda: world.checks().get(f"100/1 {HEAD}", "").startswith("cancelled: "))
-    assert becomes(lambda: not store.wire.call("ZCARD", keys.opening(pull().installation_id).name))
+    assert becomes(lambda: not store.client.call("ZCARD", keys.pending_checks(pull().installation_id).name))
 
 
 @pytest.mark.usefixtures("dispatcher")
 @pytest.mark.parametrize("step", ["forbidden", "bug x", "gone"])
 def test_a_check_that_can_never_be_opened_is_not_tried_for_ever(store: Store, world: World, step: str) -> None:
     world.order(pull(1001), step)
-    store.pulls.want(wish())
-    assert becomes(lambda: not store.wire.call("ZCARD", keys.opening(pull().installation_id).name))
+    store.pulls.request_judging(wish())
+    assert becomes(lambda: not store.client.call("ZCARD", keys.pending_checks(pull().installation_id).name))
     assert world.checks() == {}
 
 
 def test_a_check_that_could_not_be_opened_now_is_opened_later(here: Settings, store: Store, world: World) -> None:
     world.order(pull(1001), "unavailable")
     with dispatching(replace(here, timing=replace(QUICK, open_hold=0.05))):
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(world.checks)
 
 
@@ -133,7 +133,7 @@ def test_a_check_that_github_did_not_create_is_created_soon(
 ) -> None:
     world.creates_none("502")
     with dispatching(replace(here, timing=replace(QUICK, open_hold=3600, retry_delay=retry_delay))):
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(world.checks)
 
 
@@ -146,14 +146,14 @@ def test_a_check_that_github_is_away_for_is_opened_when_it_is_back(
 ) -> None:
     world.order(pull(1001), *["away"] * 6)
     with dispatching(replace(here, timing=replace(AWAY, open_hold=3600, github_outage=outage))):
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(world.checks)
 
 
 def test_an_overdue_check_that_github_is_away_for_is_closed_when_it_is_back(
     here: Settings, store: Store, world: World
 ) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     world.order(pull(2001), *["away"] * 4)
     with dispatching(replace(here, timing=replace(AWAY, open_hold=3600, check_deadline=1))):
         assert becomes(lambda: "Assay failed" in world.checks().get(f"100/1 {HEAD}", ""))
@@ -161,8 +161,11 @@ def test_an_overdue_check_that_github_is_away_for_is_closed_when_it_is_back(
 
 def test_what_somebody_looks_at_now_waits_for_less_while_github_is_away(here: Settings) -> None:
     settings = replace(here, timing=Timing())
-    errand = Errand(name="answer command", work=lambda _: None, done=lambda: None)
-    long, soon = rule_of(errand, settings), rule_of(dataclasses.replace(errand, again_s=2), settings)
+    errand = BackgroundTask(name="answer command", work=lambda _: None, complete=lambda: None)
+    long, soon = (
+        retry_rule_for(errand, settings),
+        retry_rule_for(dataclasses.replace(errand, first_retry_s=2), settings),
+    )
     assert [long.outage_delay(one).total_seconds() for one in (1, 9)] == [15, 600]
     assert [soon.outage_delay(one).total_seconds() for one in (1, 9)] == [2, 12]
 
@@ -170,9 +173,9 @@ def test_what_somebody_looks_at_now_waits_for_less_while_github_is_away(here: Se
 def test_a_check_that_waits_for_a_rate_limit_is_not_opened_before(here: Settings, store: Store, world: World) -> None:
     world.order(pull(1001), "limited 3600")
     with dispatching(here):
-        store.pulls.want(wish())
-        opening, name = keys.opening(pull().installation_id).name, keys.pull(pull()).name
-        until = lambda: float(text(store.wire.call("ZSCORE", opening, name)) or 0) / 1000  # noqa: E731 - asked again
+        store.pulls.request_judging(wish())
+        opening, name = keys.pending_checks(pull().installation_id).name, keys.pull(pull()).name
+        until = lambda: float(text(store.client.call("ZSCORE", opening, name)) or 0) / 1000  # noqa: E731 - asked again
         now = SystemClock().now().timestamp()
         assert becomes(lambda: until() > now + 3000)
     assert world.checks() == {}
@@ -185,10 +188,10 @@ def test_checks_that_wait_for_one_rate_limit_are_opened_one_after_the_other(
     many = range(1, 9)
     for number in many:
         world.order(pull(number + 1000), f"limited_until {limit.isoformat()}")
-        store.pulls.want(wish(number))
+        store.pulls.request_judging(wish(number))
     names = [keys.pull(pull(number)).name for number in many]
-    opening = keys.opening(pull().installation_id).name
-    due = lambda: sorted(float(text(store.wire.call("ZSCORE", opening, one))) / 1000 for one in names)  # noqa: E731 - asked again
+    opening = keys.pending_checks(pull().installation_id).name
+    due = lambda: sorted(float(text(store.client.call("ZSCORE", opening, one))) / 1000 for one in names)  # noqa: E731 - asked again
     timing = replace(QUICK, retry_delay=15, open_hold=60)
     with dispatching(replace(here, timing=timing)):
         assert becomes(lambda: due()[0] > limit.timestamp() - 60)
@@ -202,17 +205,17 @@ def test_checks_that_wait_for_one_rate_limit_are_opened_one_after_the_other(
 
 def first_at(store: Store, on: str) -> float:
     """When the first of those that wait in this line comes."""
-    return float(text(items(store.wire.call("ZRANGE", on, 0, 0, "WITHSCORES"))[1])) / 1000
+    return float(text(items(store.client.call("ZRANGE", on, 0, 0, "WITHSCORES"))[1])) / 1000
 
 
 def test_a_merge_group_waits_for_a_rate_limit_and_for_no_other_errand(
     here: Settings, store: Store, world: World
 ) -> None:
     limit = SystemClock().now() + timedelta(hours=1)
-    opening, groups = keys.opening(pull().installation_id).name, GROUPS.order.name
+    opening, groups = keys.pending_checks(pull().installation_id).name, GROUPS.order.name
     for number in range(1, 9):
         world.order(pull(number + 1000), f"limited_until {limit.isoformat()}")
-        store.pulls.want(wish(number))
+        store.pulls.request_judging(wish(number))
     world.order(NO_PULL, f"limited_until {limit.isoformat()}")
     with dispatching(replace(here, timing=replace(QUICK, retry_delay=15, open_hold=60))):
         assert becomes(lambda: first_at(store, opening) > limit.timestamp() - 60)
@@ -226,10 +229,10 @@ def test_a_command_is_answered_and_becomes_a_judging(
     store: Store, world: World, queued: Callable[[], list[str]]
 ) -> None:
     world.order(pull(), "unavailable")
-    store.asks.put(command())
+    store.commands.put(command())
     assert becomes(lambda: len(queued()) == 1)
     assert len(world.story("asked")) == 2
-    assert becomes(lambda: not store.wire.call("ZCARD", ASKS.order.name))
+    assert becomes(lambda: not store.client.call("ZCARD", COMMANDS.order.name))
 
 
 def test_a_command_that_github_is_away_for_is_answered_when_it_is_back(
@@ -237,9 +240,9 @@ def test_a_command_that_github_is_away_for_is_answered_when_it_is_back(
 ) -> None:
     world.order(pull(), *["away"] * 8)
     with dispatching(replace(here, timing=AWAY)):
-        store.asks.put(command())
+        store.commands.put(command())
         assert becomes(lambda: len(world.story("asked")) == 9)
-        assert becomes(lambda: not store.wire.call("ZCARD", ASKS.order.name))
+        assert becomes(lambda: not store.client.call("ZCARD", COMMANDS.order.name))
 
 
 def test_what_github_is_away_for_longer_than_is_waited_is_dropped_and_said(
@@ -247,7 +250,7 @@ def test_what_github_is_away_for_longer_than_is_waited_is_dropped_and_said(
 ) -> None:
     world.order(pull(), *["away"] * 8)
     with dispatching(replace(here, timing=replace(AWAY, github_outage=0))):
-        store.asks.put(command())
+        store.commands.put(command())
         assert becomes(lambda: "errand dropped: GitHub is unavailable: 502" in caplog.text)
     assert len(world.story("asked")) == 3, "as often as anything else"
 
@@ -261,7 +264,7 @@ def test_what_github_stopped_of_one_installation_is_not_all_tried_again_at_once(
     with dispatching(replace(here, timing=replace(away, open_hold=3600))):
         begun = time.monotonic()
         for number in range(1, 5):
-            store.pulls.want(wish(number))
+            store.pulls.request_judging(wish(number))
         assert becomes(lambda: len(world.checks()) == 4)
     assert time.monotonic() - begun >= 0.6 + 3 * away.retry_gap - 0.05
 
@@ -269,22 +272,22 @@ def test_what_github_stopped_of_one_installation_is_not_all_tried_again_at_once(
 def test_once_an_errand_goes_well_what_waits_for_github_follows(
     here: Settings, store: Store, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dispatch, "OPEN_AGAIN_S", 1.0)
+    monkeypatch.setattr(dispatch, "OPEN_RETRY_S", 1.0)
     waits = replace(QUICK, retry_delay=3600, github_delay=3600, open_hold=3600)
-    store.pulls.want(wish(2))
-    job = store.pulls.next_due("first", Limits(1, 1))
-    taken = store.pulls.take(pull(2), job.fence) if job else None
+    store.pulls.request_judging(wish(2))
+    job = store.pulls.next_due("first", DispatchLimits(1, 1))
+    taken = store.pulls.take_lease(pull(2), job.fence) if job else None
     assert taken is not None
     store.pulls.finish(taken.lease, Finish.AWAY, timedelta(hours=1))
     world.order(pull(), "away")
     world.order(pull(1003), "away")
     with dispatching(replace(here, timing=waits)):
-        store.asks.put(command())
+        store.commands.put(command())
         assert becomes(lambda: world.story("asked"))
-        store.pulls.want(wish(3))
+        store.pulls.request_judging(wish(3))
         assert becomes(lambda: len(world.story("asked")) == 2), "an hour early"
         name, soon = keys.pull(pull(2)).name, SystemClock().now().timestamp() + 60
-        assert becomes(lambda: float(text(store.wire.call("HGET", name, "after"))) / 1000 < soon), "and a judging too"
+        assert becomes(lambda: float(text(store.client.call("HGET", name, "after"))) / 1000 < soon), "and a judging too"
     assert f"100/3 {HEAD}" in world.checks()
 
 
@@ -293,32 +296,32 @@ def test_a_command_that_can_not_be_answered_is_dropped_and_said(
     store: Store, world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.order(pull(), *["unavailable"] * 3)
-    store.asks.put(command())
+    store.commands.put(command())
     assert becomes(lambda: "errand dropped: GitHub is unavailable: 502" in caplog.text)
-    assert becomes(lambda: not store.wire.call("ZCARD", ASKS.order.name))
+    assert becomes(lambda: not store.client.call("ZCARD", COMMANDS.order.name))
     assert len(world.story("asked")) == 3
 
 
 @pytest.mark.usefixtures("dispatcher")
 def test_what_happened_is_looked_into_in_its_order_until_it_is_done(store: Store, world: World) -> None:
     world.order(pull(), "unavailable")
-    store.wire.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json())
-    given = [happening(Happened.REOPENED), happening(Happened.CLOSED)]
+    store.client.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json())
+    given = [happening(PullRequestEventKind.REOPENED), happening(PullRequestEventKind.CLOSED)]
     for one in given:
-        store.happenings.put(one)
-    assert becomes(lambda: not store.wire.call("ZCARD", HAPPENINGS.order.name))
+        store.pull_request_events.put(one)
+    assert becomes(lambda: not store.client.call("ZCARD", PULL_REQUEST_EVENTS.order.name))
     first, *_ = followed = [one["delivery"] for one in world.story("followed")]
     assert (len(followed), first) == (3, given[0].delivery_id), "the first was tried again"
-    assert not store.wire.call("HLEN", HAPPENINGS.texts.name)
+    assert not store.client.call("HLEN", PULL_REQUEST_EVENTS.texts.name)
 
 
 @pytest.mark.usefixtures("dispatcher")
 @pytest.mark.parametrize("step", ["none", "bug x", "gone"])
 def test_a_pull_request_whose_time_has_come_is_judged_as_a_whole(store: Store, world: World, step: str) -> None:
     world.order(pull(), step)
-    store.wire.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json(), "turn", 1)
-    store.wire.call("ZADD", keys.LOOKAHEAD.name, 1, keys.watch(pull()).name)
-    assert becomes(lambda: not store.wire.call("ZCARD", keys.LOOKAHEAD.name))
+    store.client.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json(), "turn", 1)
+    store.client.call("ZADD", keys.LOOKAHEAD.name, 1, keys.watch(pull()).name)
+    assert becomes(lambda: not store.client.call("ZCARD", keys.LOOKAHEAD.name))
     assert len(world.story("concluded")) == 1, "what can't be judged is not tried for ever"
 
 
@@ -326,10 +329,10 @@ def test_a_whole_that_could_not_be_judged_now_is_judged_after_the_hold(
     here: Settings, store: Store, world: World
 ) -> None:
     world.order(pull(), "unavailable")
-    store.wire.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json(), "turn", 1)
-    store.wire.call("ZADD", keys.LOOKAHEAD.name, 1, keys.watch(pull()).name)
+    store.client.call("HSET", keys.watch(pull()).name, "pull", pull().model_dump_json(), "turn", 1)
+    store.client.call("ZADD", keys.LOOKAHEAD.name, 1, keys.watch(pull()).name)
     with dispatching(replace(here, timing=replace(QUICK, open_hold=0.05))):
-        assert becomes(lambda: not store.wire.call("ZCARD", keys.LOOKAHEAD.name))
+        assert becomes(lambda: not store.client.call("ZCARD", keys.LOOKAHEAD.name))
     assert len(world.story("concluded")) == 2
 
 
@@ -338,7 +341,7 @@ def test_a_merge_group_is_answered_and_one_that_differs_goes_to_the_judges(
     store: Store, world: World, queued: Callable[[], list[str]]
 ) -> None:
     store.groups.put(group())
-    assert becomes(lambda: len(world.story("group")) == 1 and store.wire.call("ZCARD", GROUPS.order.name) == 0)
+    assert becomes(lambda: len(world.story("group")) == 1 and store.client.call("ZCARD", GROUPS.order.name) == 0)
     world.order(NO_PULL, "hand over")
     store.groups.put(group("again"))
     assert becomes(lambda: [name.partition("-")[0] for name in queued()] == ["group"])
@@ -366,7 +369,7 @@ def test_a_merge_group_that_can_not_be_answered_comes_again_after_its_hold(
 def test_what_was_lost_comes_back_under_a_new_fence(
     here: Settings, store: Store, queued: Callable[[], list[str]]
 ) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     assert becomes(lambda: len(queued()) == 1)
     lost = queued()
     lease_runs_out(store, pull())
@@ -382,24 +385,24 @@ def test_what_was_lost_comes_back_under_a_new_fence(
 def test_the_watchdog_closes_a_check_that_is_older_than_its_deadline(
     here: Settings, redis_server: Redis, store: Store, world: World
 ) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     name = f"100/1 {HEAD}"
     assert becomes(lambda: store.checks().open_checks(pull()))
-    store.wire.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
+    store.client.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
     assert becomes(lambda: world.checks()[name].startswith("action_required"))
-    assert becomes(lambda: not store.wire.call("ZCARD", keys.DEADLINES.name))
+    assert becomes(lambda: not store.client.call("ZCARD", keys.DEADLINES.name))
     with open_store(settings(redis_server.url, replace(here.timing, check_deadline=0))) as late:
-        late.checks().opened(pull(2), HEAD, CheckRunId(5))
+        late.checks().record_opened(pull(2), HEAD, CheckRunId(5))
     assert becomes(lambda: not store.checks().open_checks(pull(2))), "nobody knows this pull request any more"
 
 
 def becomes_overdue(store: Store) -> None:
     """It was opened long ago. Returns once the watchdog has seen to it, and the dispatcher heard of that."""
     assert becomes(lambda: store.checks().open_checks(pull()))
-    store.wire.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
-    assert becomes(lambda: store.measures.figures(AT).counts.get(Count.OVERDUE))
-    store.asks.put(command())
-    assert becomes(lambda: not store.wire.call("ZCARD", ASKS.order.name)), "an errand that came back later"
+    store.client.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
+    assert becomes(lambda: store.measures.read_totals(AT).counts.get(EventCount.OVERDUE))
+    store.commands.put(command())
+    assert becomes(lambda: not store.client.call("ZCARD", COMMANDS.order.name)), "an errand that came back later"
 
 
 @pytest.mark.usefixtures("dispatcher")
@@ -407,19 +410,19 @@ def test_a_judge_that_begins_right_after_its_check_was_closed_as_overdue_keeps_i
     store: Store, world: World
 ) -> None:
     world.order(pull(2001), "a judge begins")
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     becomes_overdue(store)
     assert list(store.checks().open_checks(pull())) == [HEAD]
-    assert store.wire.call("ZCARD", keys.DEADLINES.name), "and watched"
+    assert store.client.call("ZCARD", keys.DEADLINES.name), "and watched"
 
 
 @pytest.mark.usefixtures("dispatcher")
 def test_an_overdue_check_that_nobody_may_write_to_goes_on_being_looked_for(store: Store, world: World) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     assert becomes(lambda: store.checks().open_checks(pull()))
     world.updates_none("checks: write is missing")
     becomes_overdue(store)
-    assert store.checks().begun(pull()) == (HEAD,)
+    assert store.checks().list_unfinished_heads(pull()) == (HEAD,)
 
 
 @pytest.mark.parametrize(
@@ -431,7 +434,7 @@ def test_an_overdue_check_that_can_not_be_closed_is_tried_again_however_often(
 ) -> None:
     world.order(pull(2001), *[trouble] * 3)
     with dispatching(replace(here, timing=replace(AWAY, github_outage=0, open_hold=3600, check_deadline=1))):
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(lambda: "Assay failed" in world.checks().get(f"100/1 {HEAD}", ""))
 
 
@@ -442,9 +445,9 @@ def test_the_watchdog_closes_a_merge_groups_check_too(
     waiting = group()
     store.groups.put(waiting)
     with open_store(settings(redis_server.url, replace(here.timing, check_deadline=0))) as late:
-        late.checks().opened(pull(0), waiting.head_sha, CheckRunId(5))
+        late.checks().record_opened(pull(0), waiting.head_sha, CheckRunId(5))
     assert becomes(lambda: [one["head"] for one in world.story("closed group")] == [waiting.head_sha])
-    assert becomes(lambda: not store.wire.call("ZCARD", keys.DEADLINES.name))
+    assert becomes(lambda: not store.client.call("ZCARD", keys.DEADLINES.name))
 
 
 @pytest.mark.usefixtures("dispatcher")
@@ -452,12 +455,12 @@ def test_a_check_that_was_left_open_by_who_wrote_late_and_died_is_judged_again(
     here: Settings, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     place, said = keys.pull(pull()).name, "an open check that nobody would conclude: looked at again"
-    store.wire.call("HSET", place, "inst", 100, "req", wish(head_sha=None).model_dump_json())
-    store.checks().opened(pull(), HEAD, CheckRunId(7))
+    store.client.call("HSET", place, "inst", 100, "req", wish(head_sha=None).model_dump_json())
+    store.checks().record_opened(pull(), HEAD, CheckRunId(7))
     assert said not in caplog.messages
-    store.wire.call("ZINCRBY", keys.DEADLINES.name, -here.timing.lease * 2000, keys.check(pull(), HEAD).name)
+    store.client.call("ZINCRBY", keys.DEADLINES.name, -here.timing.lease * 2000, keys.check(pull(), HEAD).name)
     assert becomes(lambda: said in caplog.messages)
-    assert becomes(lambda: store.wire.call("HGET", place, "state"))
+    assert becomes(lambda: store.client.call("HGET", place, "state"))
 
 
 @pytest.mark.usefixtures("dispatcher")
@@ -467,9 +470,11 @@ def test_the_check_of_a_merge_group_that_was_left_open_has_its_group_answered_ag
     left = group()
     store.groups.put(left)
     assert becomes(lambda: world.story("group"))
-    assert becomes(lambda: store.wire.call("ZCARD", GROUPS.order.name) == 0)
-    store.checks().opened(pull(0), left.head_sha, CheckRunId(7))
-    store.wire.call("ZINCRBY", keys.DEADLINES.name, -here.timing.lease * 2000, keys.check(pull(0), left.head_sha).name)
+    assert becomes(lambda: store.client.call("ZCARD", GROUPS.order.name) == 0)
+    store.checks().record_opened(pull(0), left.head_sha, CheckRunId(7))
+    store.client.call(
+        "ZINCRBY", keys.DEADLINES.name, -here.timing.lease * 2000, keys.check(pull(0), left.head_sha).name
+    )
     assert becomes(lambda: len(world.story("group")) == 2)
 
 
@@ -480,11 +485,11 @@ class SlowCourt(ScriptedCourt):
     begun: list[str]
     goes_on: threading.Event
 
-    def tidy(self) -> None:
+    def clean_up(self) -> None:
         self.begun.append("tidy")
         assert self.goes_on.wait(60)
 
-    def catch_up(self) -> None:
+    def reconcile(self) -> None:
         self.begun.append("catch up")
         assert self.goes_on.wait(60)
 
@@ -502,7 +507,7 @@ def test_an_errand_of_now_and_then_is_not_begun_again_while_it_is_under_way(
     with dispatching(always_due, open_slow_court):
         try:
             for number in (1, 2, 3):  # each takes a look of the dispatcher, which finds both due again
-                store.pulls.want(wish(number))
+                store.pulls.request_judging(wish(number))
                 assert becomes(lambda name=f"100/{number} {HEAD}": name in world.checks())
             assert sorted(begun) == ["catch up", "tidy"]
         finally:
@@ -514,14 +519,14 @@ def test_one_of_two_dispatchers_leads_and_the_other_takes_over(
     here: Settings, store: Store, queued: Callable[[], list[str]]
 ) -> None:
     with dispatching(here):
-        assert becomes(lambda: store.wire.call("EXISTS", keys.LEADER.name))
-        leader = store.wire.call("GET", keys.LEADER.name)
+        assert becomes(lambda: store.client.call("EXISTS", keys.LEADER.name))
+        leader = store.client.call("GET", keys.LEADER.name)
         with dispatching(here):
-            store.pulls.want(wish(1))
+            store.pulls.request_judging(wish(1))
             assert becomes(lambda: len(queued()) == 1)
-            assert store.wire.call("GET", keys.LEADER.name) == leader
+            assert store.client.call("GET", keys.LEADER.name) == leader
     with dispatching(here):
-        store.pulls.want(wish(2, installation=200))
+        store.pulls.request_judging(wish(2, installation=200))
         assert becomes(lambda: len(queued()) == 2)
 
 
@@ -534,7 +539,7 @@ def test_an_outage_of_redis_stops_the_work_and_not_the_dispatcher(caplog: pytest
             redis.kill()
             assert becomes(lambda: "dispatching waits: Redis is unavailable" in caplog.text)
             redis.start()
-            store.pulls.want(wish())
+            store.pulls.request_judging(wish())
             connection = rq_connection(here)
             assert becomes(lambda: judge_queue(connection).count == 1)
             connection.close()
@@ -549,9 +554,9 @@ def test_every_line_about_a_request_names_its_delivery_and_the_first_check_is_ti
 ) -> None:
     world.order(pull(1001), "unavailable")
     with caplog.at_level("INFO", "worker"):
-        store.pulls.want(wish(delivery_id="guid-1"))
+        store.pulls.request_judging(wish(delivery_id="guid-1"))
         assert becomes(world.checks)
-        assert becomes(lambda: sum(store.measures.figures(AT).spans[Span.FIRST_CHECK].counts) == 1)
+        assert becomes(lambda: sum(store.measures.read_totals(AT).spans[DurationMetric.FIRST_CHECK].counts) == 1)
     told = {
         one.msg: vars(one).get("delivery_id") for one in caplog.records if one.name == "worker.scheduling.dispatcher"
     }

@@ -19,7 +19,7 @@ from tests.worker.adapters.redis.watching import (
 from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
-from worker.domain.request.pull_request_events import Happened, Happening
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.scheduling.outcomes import removed_lines
 
@@ -46,9 +46,15 @@ def about(store: Store, kind: str) -> list[tuple[int, str | None]]:
 
 @pytest.mark.parametrize(
     ("what", "kind"),
-    [(Happened.CLOSED, "closed_unmerged"), (Happened.REOPENED, "reopened"), (Happened.MERGED, "merged")],
+    [
+        (PullRequestEventKind.CLOSED, "closed_unmerged"),
+        (PullRequestEventKind.REOPENED, "reopened"),
+        (PullRequestEventKind.MERGED, "merged"),
+    ],
 )
-def test_its_end_and_its_return_are_about_the_verdict_on_its_head(store: Store, what: Happened, kind: str) -> None:
+def test_its_end_and_its_return_are_about_the_verdict_on_its_head(
+    store: Store, what: PullRequestEventKind, kind: str
+) -> None:
     judged(store)
     newest = judged(store, head=NEWER)
     follow(store, happening(what, head_sha=NEWER))
@@ -59,11 +65,13 @@ def test_a_head_that_nobody_judged_leaves_the_newest_verdict(store: Store) -> No
     made = judged(store, diff=adding("upload.py", LINE))
     follow(store, merge(head_sha="f" * 40))
     assert about(store, "merged") == [(1, made.eval_id)]
-    assert store.outcomes.lines(pull()) == {}, "what was merged is not what was judged"
+    assert store.outcomes.merged_lines(pull()) == {}, "what was merged is not what was judged"
 
 
-@pytest.mark.parametrize("what", sorted(Happened))
-def test_of_a_pull_request_that_was_never_judged_there_is_nothing_to_tell(store: Store, what: Happened) -> None:
+@pytest.mark.parametrize("what", sorted(PullRequestEventKind))
+def test_of_a_pull_request_that_was_never_judged_there_is_nothing_to_tell(
+    store: Store, what: PullRequestEventKind
+) -> None:
     follow(store, happening(what, reverted_shas=(MERGE,), issues=("abc",), reverts=(4,), mends=True))
     assert outcomes(store) == []
     follow(store, happening(what, None, reverted_shas=(MERGE,)))
@@ -94,7 +102,7 @@ def test_what_was_not_merged_can_not_be_reverted(store: Store) -> None:
 def test_a_merge_of_a_month_ago_is_not_reverted_any_more(store: Store) -> None:
     judged(store)
     follow(store, merge())
-    store.wire.call("DEL", keys.added(pull()).name)  # as its time to live does
+    store.client.call("DEL", keys.merged_lines(pull()).name)  # as its time to live does
     follow(store, revert())
     assert outcomes(store) == [(1, "merged")]
 
@@ -138,7 +146,7 @@ def test_a_fix_whose_dossier_is_not_kept_finds_nothing(store: Store) -> None:
     judged(store, 1, diff=adding("upload.py", LINE))
     follow(store, merge(1))
     fix = judged(store, 2, diff=removing("upload.py", LINE), head=NEWER)
-    store.wire.call("DEL", keys.dossier(fix.eval_id).name)
+    store.client.call("DEL", keys.dossier(fix.eval_id).name)
     follow(store, merge(2, head_sha=NEWER, mends=True))
     assert about(store, "later_fix") == []
 
@@ -154,9 +162,9 @@ def test_a_fix_of_a_file_that_it_renames_is_held_against_the_old_name() -> None:
 def test_the_lines_of_a_merge_are_not_readable_in_redis(store: Store) -> None:
     judged(store, 1, diff=adding("upload.py", LINE))
     follow(store, merge(1))
-    sealed = store.wire.call("GET", keys.added(pull(1)).name)
+    sealed = store.client.call("GET", keys.merged_lines(pull(1)).name)
     assert b"upload.py" not in bytes(sealed)  # pyright: ignore[reportArgumentType] - a string of Redis
-    assert set(store.outcomes.lines(pull(1)) or {}) == {"upload.py"}
+    assert set(store.outcomes.merged_lines(pull(1)) or {}) == {"upload.py"}
 
 
 # What speaks for itself
@@ -166,7 +174,7 @@ def test_red_ci_on_a_merge_or_on_an_accepted_head_is_told_once_a_commit(store: S
     made = judged(store)
     follow(store, merge())
     for sha in (HEAD, MERGE, MERGE):
-        follow(store, happening(Happened.CI_FAILED, None, head_sha=sha))
+        follow(store, happening(PullRequestEventKind.CI_FAILED, None, head_sha=sha))
     assert about(store, "ci_red_later") == [(1, made.eval_id)] * 2
 
 
@@ -174,12 +182,12 @@ def test_red_ci_speaks_against_nothing_that_was_not_accepted(store: Store) -> No
     judged(store, verdict=rejected())
     here = pull()
     assert store.outcomes.pull_of(here.installation_id, here.repository_id, HEAD) is None
-    follow(store, merge(), happening(Happened.CI_FAILED, None, head_sha=MERGE))
+    follow(store, merge(), happening(PullRequestEventKind.CI_FAILED, None, head_sha=MERGE))
     assert about(store, "ci_red_later") == []
 
 
-def taken_over(head: str, before: str | None, number: int = 1) -> Happening:
-    return happening(Happened.PUSHED_BY_ANOTHER, number, head_sha=head, before_sha=before, by_person=True)
+def taken_over(head: str, before: str | None, number: int = 1) -> PullRequestEvent:
+    return happening(PullRequestEventKind.PUSHED_BY_ANOTHER, number, head_sha=head, before_sha=before, by_person=True)
 
 
 def test_a_persons_commit_after_the_verdict_is_an_edit_of_what_the_agent_did(store: Store) -> None:
@@ -217,46 +225,46 @@ def test_a_commit_on_a_persons_branch_or_before_any_verdict_is_no_edit(store: St
 
 def test_asking_again_without_a_new_head_is_a_retry(store: Store) -> None:
     made = judged(store)
-    follow(store, happening(Happened.ASKED_AGAIN, head_sha=None, by_person=True))
+    follow(store, happening(PullRequestEventKind.ASKED_AGAIN, head_sha=None, by_person=True))
     assert about(store, "retry") == [(1, made.eval_id)]
 
 
 def test_asking_for_a_new_head_is_none(store: Store) -> None:
     judged(store)
-    store.pulls.want(wish(head_sha=NEWER))
-    follow(store, happening(Happened.ASKED_AGAIN, head_sha=None, by_person=True))
+    store.pulls.request_judging(wish(head_sha=NEWER))
+    follow(store, happening(PullRequestEventKind.ASKED_AGAIN, head_sha=None, by_person=True))
     assert outcomes(store) == []
 
 
 def test_another_that_closes_the_same_issue_takes_over_from_those_before_it(store: Store) -> None:
     first = judged(store, 1)
-    follow(store, happening(Happened.JUDGED, 1, issues=("abc", "def")))
+    follow(store, happening(PullRequestEventKind.JUDGED, 1, issues=("abc", "def")))
     judged(store, 2, head=NEWER)
-    takes_over = happening(Happened.JUDGED, 2, issues=("abc", "def"))
-    follow(store, takes_over, takes_over, happening(Happened.JUDGED, 1, issues=("abc",)))
+    takes_over = happening(PullRequestEventKind.JUDGED, 2, issues=("abc", "def"))
+    follow(store, takes_over, takes_over, happening(PullRequestEventKind.JUDGED, 1, issues=("abc",)))
     assert about(store, "manual_swap") == [(1, first.eval_id)]
 
 
 def test_nobody_takes_over_from_what_was_merged(store: Store) -> None:
     judged(store, 1)
-    follow(store, happening(Happened.JUDGED, 1, issues=("abc",)), merge(1))
+    follow(store, happening(PullRequestEventKind.JUDGED, 1, issues=("abc",)), merge(1))
     judged(store, 2, head=NEWER)
-    follow(store, happening(Happened.JUDGED, 2, issues=("abc",)))
+    follow(store, happening(PullRequestEventKind.JUDGED, 2, issues=("abc",)))
     assert kinds_of(store, pull(1)) == [OutcomeKind.MERGED]
 
 
 def test_what_a_judge_recorded_names_the_issues_for_whoever_follows(store: Store) -> None:
     judged(store)
-    noted = store.happenings.next()
+    noted = store.pull_request_events.next()
     assert noted is not None
-    assert (noted.happening.what, len(noted.happening.issues), noted.happening.number) == (Happened.JUDGED, 1, 1)
+    assert (noted.event.what, len(noted.event.issues), noted.event.number) == (PullRequestEventKind.JUDGED, 1, 1)
 
 
 # What is said
 
 
-@pytest.mark.parametrize("what", [Happened.HELPFUL, Happened.NOT_HELPFUL])
-def test_a_thumb_is_about_the_verdict_at_whose_head_it_stood(store: Store, what: Happened) -> None:
+@pytest.mark.parametrize("what", [PullRequestEventKind.HELPFUL, PullRequestEventKind.NOT_HELPFUL])
+def test_a_thumb_is_about_the_verdict_at_whose_head_it_stood(store: Store, what: PullRequestEventKind) -> None:
     first = judged(store)
     judged(store, head=NEWER)
     follow(store, happening(what, head_sha=HEAD, by_person=True), happening(what, head_sha=HEAD, by_person=True))

@@ -10,49 +10,49 @@ from tests.worker.adapters.redis.test_merge_groups import group, runs_out
 from tests.worker.scheduling.crowd import Working, harm
 from tests.worker.scheduling.scripted_court import A_GROUP, NO_PULL, World
 from tests.world.redis import Redis
-from worker.adapters.redis.client import Wire
-from worker.adapters.redis.merge_groups import OpenGroup
+from worker.adapters.redis.client import RedisClient
+from worker.adapters.redis.merge_groups import PendingGroup
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.merge_group import GroupEnd
 from worker.errors import Unavailable
 from worker.scheduling import group_jobs
-from worker.scheduling.jobs import FAILED, SCENE, Scene
+from worker.scheduling.jobs import FAILED, JOB_CONTEXT, JobContext
 from worker.settings import Settings
 
 COURT = "tests.worker.scheduling.scripted_court:open_court"
 
 
 @pytest.fixture
-def scene(here: Settings, store: Store) -> Scene:
-    return Scene(here, COURT, SystemClock(), store)
+def scene(here: Settings, store: Store) -> JobContext:
+    return JobContext(here, COURT, SystemClock(), store)
 
 
 def given(store: Store) -> str:
     store.groups.put(group())
-    return store.groups.give(group()) or ""
+    return store.groups.dispatch(group()) or ""
 
 
-def run(scene: Scene, token: str) -> bool:
+def run(scene: JobContext, token: str) -> bool:
     """Judge the group under this token; whether that went well."""
     context = copy_context()
-    context.run(SCENE.set, scene)
-    return context.run(group_jobs.performed, group().id, token)
+    context.run(JOB_CONTEXT.set, scene)
+    return context.run(group_jobs.run_job, group().id, token)
 
 
-def left(store: Store) -> OpenGroup | None:
+def left(store: Store) -> PendingGroup | None:
     """The group, when its next turn comes."""
     runs_out(store)
     return store.groups.next()
 
 
-def test_a_group_is_judged_and_done(scene: Scene, store: Store, world: World) -> None:
+def test_a_group_is_judged_and_done(scene: JobContext, store: Store, world: World) -> None:
     assert run(scene, given(store))
     assert len(world.story("group judged")) == 1
     assert left(store) is None
 
 
-def test_a_job_that_was_started_twice_judges_once(scene: Scene, store: Store, world: World) -> None:
+def test_a_job_that_was_started_twice_judges_once(scene: JobContext, store: Store, world: World) -> None:
     token = given(store)
     assert run(scene, token)
     assert run(scene, token)
@@ -61,7 +61,7 @@ def test_a_job_that_was_started_twice_judges_once(scene: Scene, store: Store, wo
 
 @pytest.mark.parametrize("trouble", ["unavailable", "away", "limited 60", "gone"])
 def test_what_passes_is_looked_at_again_and_counts_as_no_try(
-    scene: Scene, store: Store, world: World, trouble: str
+    scene: JobContext, store: Store, world: World, trouble: str
 ) -> None:
     world.order(A_GROUP, trouble)
     assert run(scene, given(store))
@@ -72,7 +72,7 @@ def test_what_passes_is_looked_at_again_and_counts_as_no_try(
 
 @pytest.mark.parametrize(("trouble", "said"), [("forbidden", "checks: write is missing"), ("bug secret", FAILED)])
 def test_what_does_not_pass_is_told_to_who_answers_it(
-    scene: Scene, store: Store, world: World, trouble: str, said: str
+    scene: JobContext, store: Store, world: World, trouble: str, said: str
 ) -> None:
     world.order(A_GROUP, trouble)
     assert run(scene, given(store)) is (said != FAILED)
@@ -81,7 +81,7 @@ def test_what_does_not_pass_is_told_to_who_answers_it(
     assert found.queued.failed == said
 
 
-def test_a_group_that_github_gave_up_is_left_to_who_answers_it(scene: Scene, store: Store, world: World) -> None:
+def test_a_group_that_github_gave_up_is_left_to_who_answers_it(scene: JobContext, store: Store, world: World) -> None:
     token = given(store)
     store.groups.put(group("gone", ended=GroupEnd.DEQUEUED))
     assert run(scene, token)
@@ -91,27 +91,27 @@ def test_a_group_that_github_gave_up_is_left_to_who_answers_it(scene: Scene, sto
     assert found.group.ended is GroupEnd.DEQUEUED
 
 
-def test_whose_process_died_is_looked_at_again_at_once(scene: Scene, store: Store) -> None:
+def test_whose_process_died_is_looked_at_again_at_once(scene: JobContext, store: Store) -> None:
     token = given(store)
     assert store.groups.next() is None, "a judge has it"
     context = copy_context()
-    context.run(SCENE.set, scene)
-    context.run(group_jobs.bring_back, group().id, token)
+    context.run(JOB_CONTEXT.set, scene)
+    context.run(group_jobs.requeue, group().id, token)
     assert store.groups.next() is not None
 
 
 def test_without_redis_the_lease_brings_it_back(
-    scene: Scene, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    scene: JobContext, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     token = given(store)
 
     def unreachable(*_: object) -> None:
         raise Unavailable("Redis", "down")
 
-    monkeypatch.setattr(Wire, "call", unreachable)
+    monkeypatch.setattr(RedisClient, "call", unreachable)
     context = copy_context()
-    context.run(SCENE.set, scene)
-    context.run(group_jobs.bring_back, group().id, token)
+    context.run(JOB_CONTEXT.set, scene)
+    context.run(group_jobs.requeue, group().id, token)
     assert "the lease brings it back" in caplog.text
 
 

@@ -11,16 +11,16 @@ import pytest
 from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, wish
 from tests.worker.scheduling.scripted_court import GIVEN_UP, World, judged_as
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, text
-from worker.adapters.redis.metrics import Count, Span
-from worker.adapters.redis.pull_requests import Limits
+from worker.adapters.redis.client import RedisClient, text
+from worker.adapters.redis.metrics import DurationMetric, EventCount
+from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.request.judge_request import Trigger
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Unavailable
-from worker.scheduling.jobs import FAILED, SCENE, JudgingFailed, Scene, judge
+from worker.scheduling.jobs import FAILED, JOB_CONTEXT, JobContext, JudgingFailed, judge
 from worker.settings import Settings, Timing
 
 COURT = "tests.worker.scheduling.scripted_court:open_court"
@@ -36,11 +36,11 @@ def run(here: Settings, store: Store) -> Run:
 
 def running(here: Settings, store: Store) -> Run:
     def next_one() -> int | None:
-        given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(1, 10))
+        given = store.pulls.next_due(f"call-{next(CALLS)}", DispatchLimits(1, 10))
         if given is None:
             return None
         context = copy_context()
-        context.run(SCENE.set, Scene(here, COURT, SystemClock(), store))
+        context.run(JOB_CONTEXT.set, JobContext(here, COURT, SystemClock(), store))
         ref = given.request.pull
         context.run(judge, ref.installation_id, ref.repository_id, ref.number, given.fence)
         return given.fence
@@ -53,7 +53,7 @@ def check(world: World) -> str:
 
 
 def test_a_judging_is_published_recorded_and_over(run: Run, store: Store, world: World) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     fence = run()
     assert check(world) == "failure: judged"
     assert [entry.fence for entry in store.ledger.entries(pull())] == [fence]
@@ -61,18 +61,18 @@ def test_a_judging_is_published_recorded_and_over(run: Run, store: Store, world:
 
 
 def test_a_job_that_was_started_twice_judges_once(run: Run, here: Settings, store: Store, world: World) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     fence = run()
     assert fence is not None
     context = copy_context()
-    context.run(SCENE.set, Scene(here, COURT, SystemClock(), store))
+    context.run(JOB_CONTEXT.set, JobContext(here, COURT, SystemClock(), store))
     context.run(judge, 100, 7, 1, fence)
     assert len(world.story("began")) == 1
 
 
 def test_an_outage_is_tried_again_and_then_given_up(run: Run, store: Store, world: World) -> None:
     world.order(pull(), *["unavailable"] * 3)
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     for _ in range(3):
         assert world.checks() == {}
         becomes_due(store, pull())
@@ -85,7 +85,7 @@ def test_while_github_is_away_a_judging_is_tried_for_longer_than_anything_else(
     run: Run, store: Store, world: World
 ) -> None:
     world.order(pull(), *["away"] * 8)
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     for _ in range(8):
         assert run()
         assert run() is None, "not before its time"
@@ -102,7 +102,7 @@ def test_an_outage_that_lasts_longer_than_is_waited_is_told_if_it_can_be(
 ) -> None:
     run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
     world.order(pull(), *["away"] * 3)
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     for _ in range(3):
         run()
         becomes_due(store, pull())
@@ -117,7 +117,7 @@ def test_what_can_not_be_told_while_github_is_away_is_judged_again_until_it_is_b
     run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
     world.order(pull(), *["away"] * 2)  # as often as anything is tried
     world.order(pull(), *[first, "away"] * 10)  # the judging, and telling that there is none
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     for _ in range(12):
         with contextlib.suppress(JudgingFailed):
             assert run()
@@ -133,7 +133,7 @@ def test_a_verdict_that_is_on_record_is_waited_with_for_longer_than_any_outage(
 ) -> None:
     run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
     world.order(pull(), "record", *["away"] * 9)
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     for _ in range(10):
         assert run()
         assert run() is None, "not before its time"
@@ -148,10 +148,10 @@ def test_a_verdict_that_is_on_record_is_waited_with_for_longer_than_any_outage(
 
 def test_of_an_older_head_a_verdict_on_record_is_not_waited_with(here: Settings, store: Store, world: World) -> None:
     run = running(replace(here, timing=replace(here.timing, github_outage=0)), store)
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     run()
     world.order(pull(), *["away"] * 3)
-    store.pulls.want(wish(head_sha=NEWER))
+    store.pulls.request_judging(wish(head_sha=NEWER))
     for _ in range(3):
         run()
         becomes_due(store, pull())
@@ -163,11 +163,11 @@ def test_what_was_judged_in_vain_comes_again_after_its_wait_and_says_that_it_doe
     run: Run, store: Store, world: World
 ) -> None:
     world.order(pull(), "outage 3600", "outage 3600")
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     for tries in range(1, 3):
         run()
         assert run() is None, "not before that time"
-        newest = store.pulls.request(pull())
+        newest = store.pulls.find_request(pull())
         assert newest is not None
         assert (newest.trigger, newest.outages, newest.head_sha) == (Trigger.OUTAGE, tries, None)
         becomes_due(store, pull())
@@ -179,7 +179,7 @@ def test_what_was_judged_in_vain_comes_again_after_its_wait_and_says_that_it_doe
 
 def test_a_rate_limit_is_waited_for(run: Run, store: Store, world: World) -> None:
     world.order(pull(), "limited 3600")
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     run()
     assert run() is None, "not before that time"
     becomes_due(store, pull())
@@ -195,11 +195,13 @@ def test_what_one_limit_put_off_comes_back_in_turns_that_its_checks_tell(
     many, asked = range(1, 31), {10, 20, 30}
     for number in many:
         world.order(pull(number), f"limited_until {limit.isoformat()}")
-        store.pulls.want(wish(number, trigger=Trigger.COMMAND if number in asked else Trigger.PUSHED))
+        store.pulls.request_judging(wish(number, trigger=Trigger.COMMAND if number in asked else Trigger.PUSHED))
     for _ in many:
         assert run()
     assert run() is None
-    at = {number: float(text(store.wire.call("HGET", keys.pull(pull(number)).name, "after"))) / 1000 for number in many}
+    at = {
+        number: float(text(store.client.call("HGET", keys.pull(pull(number)).name, "after"))) / 1000 for number in many
+    }
     order = sorted(many, key=lambda number: at[number])
     assert set(order[:3]) == asked, "who asked comes first"
     turns = [at[number] - limit.timestamp() for number in order]
@@ -212,7 +214,7 @@ def test_what_one_limit_put_off_comes_back_in_turns_that_its_checks_tell(
 
 def test_a_refusal_of_github_is_told_at_once(run: Run, store: Store, world: World) -> None:
     world.order(pull(), "forbidden")
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     run()
     assert check(world) == f"action_required: {GIVEN_UP}checks: write is missing"
     assert run() is None
@@ -221,7 +223,7 @@ def test_a_refusal_of_github_is_told_at_once(run: Run, store: Store, world: Worl
 @pytest.mark.parametrize("step", ["gone", "dropped"])
 def test_where_nobody_waits_nothing_is_told(run: Run, store: Store, world: World, step: str) -> None:
     world.order(pull(), step)
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     assert run()
     assert world.checks() == {}
     assert run() is None
@@ -229,7 +231,7 @@ def test_where_nobody_waits_nothing_is_told(run: Run, store: Store, world: World
 
 def test_a_bug_is_told_kept_out_of_redis_and_not_tried_again(run: Run, store: Store, world: World) -> None:
     world.order(pull(), "bug a_line_of_a_private_source")
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     with pytest.raises(JudgingFailed) as failure:
         run()
     assert "private" not in str(failure.value)
@@ -240,7 +242,7 @@ def test_a_bug_is_told_kept_out_of_redis_and_not_tried_again(run: Run, store: St
 
 def test_what_can_not_even_be_given_up_ends_all_the_same(run: Run, store: Store, world: World) -> None:
     world.order(pull(), "bug x", "mute")
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     with pytest.raises(JudgingFailed):
         run()
     assert run() is None
@@ -248,16 +250,16 @@ def test_what_can_not_even_be_given_up_ends_all_the_same(run: Run, store: Store,
 
 def dies(store: Store, entry: LedgerEntry | None = None) -> None:
     """A judge takes it, gets as far as this verdict, and is killed."""
-    given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(1, 10))
+    given = store.pulls.next_due(f"call-{next(CALLS)}", DispatchLimits(1, 10))
     assert given is not None
-    assert store.pulls.take(pull(), given.fence) is not None
+    assert store.pulls.take_lease(pull(), given.fence) is not None
     if entry is not None:
         store.ledger.append(pull(), entry.model_copy(update={"fence": given.fence}))
-    store.pulls.died(pull(), given.fence)
+    store.pulls.requeue_dead(pull(), given.fence)
 
 
 def test_a_dossier_that_kills_its_judge_is_given_up_after_as_many_tries(run: Run, store: Store, world: World) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     for _ in range(3):
         dies(store)
     run()
@@ -270,7 +272,7 @@ def test_a_verdict_whose_judges_were_killed_before_they_could_publish_it_is_trie
     run: Run, store: Store, world: World
 ) -> None:
     entry = judged_as(HEAD, 1)
-    store.pulls.want(wish(requested_at=entry.created_at))
+    store.pulls.request_judging(wish(requested_at=entry.created_at))
     dies(store, entry)
     for _ in range(4):
         dies(store)
@@ -281,7 +283,7 @@ def test_a_verdict_whose_judges_were_killed_before_they_could_publish_it_is_trie
 
 def test_a_verdict_that_kills_whoever_publishes_it_is_given_up_in_the_end(run: Run, store: Store, world: World) -> None:
     entry = judged_as(HEAD, 1)
-    store.pulls.want(wish(requested_at=entry.created_at))
+    store.pulls.request_judging(wish(requested_at=entry.created_at))
     dies(store, entry)
     for _ in range(5):
         dies(store)
@@ -294,7 +296,7 @@ def test_a_verdict_from_before_somebody_asked_again_is_not_published_for_the_one
     run: Run, store: Store, world: World
 ) -> None:
     entry = judged_as(HEAD, 1)
-    store.pulls.want(wish(requested_at=entry.created_at + timedelta(seconds=1)))
+    store.pulls.request_judging(wish(requested_at=entry.created_at + timedelta(seconds=1)))
     dies(store, entry)
     dies(store)
     dies(store)
@@ -304,7 +306,7 @@ def test_a_verdict_from_before_somebody_asked_again_is_not_published_for_the_one
 
 def test_other_checks_are_waited_for_without_counting(run: Run, store: Store, world: World) -> None:
     world.order(pull(), *["wait 0"] * 5)
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     while run():
         pass
     assert [line["waiting"] for line in world.story("began")] == [False, *[True] * 5]
@@ -312,12 +314,12 @@ def test_other_checks_are_waited_for_without_counting(run: Run, store: Store, wo
 
 
 def test_a_head_that_moved_is_judged_next(run: Run, store: Store, world: World) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     world.push(pull(), HEAD)
     world.order(pull(), "think 0")
     run()
     world.push(pull(), NEWER)
-    store.pulls.want(wish(head_sha=NEWER))
+    store.pulls.request_judging(wish(head_sha=NEWER))
     run()
     assert world.checks() == {f"100/1 {HEAD}": "failure: judged", f"100/1 {NEWER}": "failure: judged"}
 
@@ -326,26 +328,26 @@ def test_the_head_that_was_judged_is_the_newest_whatever_delivery_came_last(
     run: Run, store: Store, world: World
 ) -> None:
     world.push(pull(), NEWER)
-    store.pulls.want(wish(head_sha=HEAD))
+    store.pulls.request_judging(wish(head_sha=HEAD))
     run()
-    assert store.checks().newest(pull()) == NEWER
+    assert store.checks().newest_head(pull()) == NEWER
 
 
 def test_a_judge_that_was_overtaken_writes_nothing_and_asks_for_another(run: Run, store: Store, world: World) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     world.order(pull(), "lose")
     run()
     assert world.checks() == {}
     assert store.ledger.entries(pull()) == ()
-    newest = store.pulls.request(pull())
+    newest = store.pulls.find_request(pull())
     assert newest is not None
     assert newest.trigger is Trigger.LATE
 
 
 def test_an_outage_of_redis_fails_the_job_and_the_lease_brings_it_back(here: Settings, store: Store) -> None:
-    nowhere = Store(Wire("unix:///nowhere/r.sock", 1), store.codec, store.url, store.timing)
+    nowhere = Store(RedisClient("unix:///nowhere/r.sock", 1), store.codec, store.url, store.timing)
     context = copy_context()
-    context.run(SCENE.set, Scene(here, COURT, SystemClock(), nowhere))
+    context.run(JOB_CONTEXT.set, JobContext(here, COURT, SystemClock(), nowhere))
     with pytest.raises(Unavailable, match="Redis"):
         context.run(judge, 100, 7, 1, 1)
 
@@ -355,7 +357,7 @@ def test_every_line_of_a_job_names_the_delivery_that_asked_for_it(
     run: Run, store: Store, world: World, caplog: pytest.LogCaptureFixture, step: str
 ) -> None:
     world.order(pull(), step)
-    store.pulls.want(wish(delivery_id="guid-1"))
+    store.pulls.request_judging(wish(delivery_id="guid-1"))
     with caplog.at_level("INFO", "worker"), contextlib.suppress(JudgingFailed):
         run()
     told = [vars(one) for one in caplog.records if one.name.startswith("worker.")]
@@ -367,11 +369,11 @@ def test_every_line_of_a_job_names_the_delivery_that_asked_for_it(
 
 
 def test_what_a_job_came_to_is_counted(run: Run, store: Store, world: World) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     run()
     world.order(pull(2), *["forbidden"] * 5)
-    store.pulls.want(wish(2))
+    store.pulls.request_judging(wish(2))
     run()
-    figures = store.measures.figures(SystemClock().now())
-    assert (sum(figures.verdicts.values()), sum(figures.spans[Span.VERDICT].counts)) == (1, 1)
-    assert figures.counts[Count.GIVEN_UP] == 1
+    figures = store.measures.read_totals(SystemClock().now())
+    assert (sum(figures.verdicts.values()), sum(figures.spans[DurationMetric.VERDICT].counts)) == (1, 1)
+    assert figures.counts[EventCount.GIVEN_UP] == 1

@@ -13,21 +13,21 @@ from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import dossier
 from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.scheduling.test_answering_groups import DIFF, NUMBER, OTHER, Office, Played
-from worker.adapters.github.merge_groups import Head
-from worker.adapters.redis.merge_groups import TakenGroup
+from worker.adapters.github.merge_groups import MergeGroupHead
+from worker.adapters.redis.merge_groups import LeasedGroup
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import Conclusion
 from worker.domain.check.merge_group import GroupEnd
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import CheckRunId
 from worker.domain.request.judge_request import JudgeRequest, Trigger
-from worker.domain.verdict.audit import Heard
+from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost
-from worker.judge.context import Bench
-from worker.judge.merge_group import Published
-from worker.scheduling.group_judge import GroupJudge, Tried
-from worker.scheduling.record import Shelves, Telling
+from worker.judge.context import JudgeContext
+from worker.judge.merge_group import PublishedCheckRun
+from worker.scheduling.group_judge import GroupJudge, GroupJudgement
+from worker.scheduling.record import EventPublishing, VerdictStores
 
 
 @dataclass
@@ -37,40 +37,44 @@ class Room:
     meanwhile: Callable[[], object] = lambda: None
     asked: list[JudgeRequest] = field(default_factory=list[JudgeRequest])
 
-    def hear(self, request: JudgeRequest, taken: TakenGroup, hold: Callable[[Dossier, Bench], Heard]) -> Tried:
+    def judge_dossier(
+        self, request: JudgeRequest, taken: LeasedGroup, hold: Callable[[Dossier, JudgeContext], EvaluatedVerdict]
+    ) -> GroupJudgement:
         self.asked.append(request)
         known = dossier(diff=OTHER)
         commit = known.pull_request.model_copy(update={"head_sha": taken.lease.group.head_sha})
         made = known.model_copy(update={"pull_request": commit})
         heard = hold(made, bench())
         self.meanwhile()
-        return Tried(heard, made)
+        return GroupJudgement(heard, made)
 
 
 @pytest.fixture
 def office(store: Store) -> Office:
-    github = Played(Head(HEAD, is_closed=False), Published(CheckRunId(5), "success", "Accepted"), OTHER)
+    github = Played(
+        MergeGroupHead(HEAD, is_closed=False), PublishedCheckRun(CheckRunId(5), "success", "Accepted"), OTHER
+    )
     return Office(store, github, Standing(AT + timedelta(seconds=1)))
 
 
 def sits(office: Office, room: Room) -> None:
     """Take the group that was given, and judge it."""
     office.looks()
-    taken = office.store.groups.take(group().id, office.submitted[-1])
+    taken = office.store.groups.take_lease(group().id, office.submitted[-1])
     assert taken is not None
     judge(office, room, taken)
 
 
-def judge(office: Office, room: Room, taken: TakenGroup) -> None:
+def judge(office: Office, room: Room, taken: LeasedGroup) -> None:
     store, github = office.store, office.github
     GroupJudge(
-        waiting=store.groups,
+        queue=store.groups,
         source=github,
-        screen=github,
-        hearing=room,
+        check=github,
+        judging=room,
         ledger=store.ledger,
-        shelves=Shelves(store.ledger, store.archive),
-        telling=Telling(),
+        stores=VerdictStores(store.ledger, store.archive),
+        publishing=EventPublishing(),
         clock=office.clock,
         site_url="https://github.com",
     ).judge(taken)
@@ -131,7 +135,7 @@ def test_where_nothing_is_kept_the_verdict_alone_is_published(office: Office) ->
     judged(office.store, NUMBER, accepted(), DIFF)
     office.store.groups.put(group())
     sits(office, Room())
-    office.store.wire.call("DEL", f"assay:dossier:{of_group(office)[0].eval_id}")
+    office.store.client.call("DEL", f"assay:dossier:{of_group(office)[0].eval_id}")
     office.store.groups.put(group("again"))
     office.looks()
     assert office.github.shown[-1].title.startswith("Merge group of #7: Not judged")
@@ -161,7 +165,7 @@ def test_a_judge_whose_group_is_given_up_while_its_check_is_read_writes_nothing(
 
 def edited(office: Office) -> None:
     """What its pull request was judged by."""
-    office.store.pulls.want(wish(NUMBER, trigger=Trigger.CRITERIA))
+    office.store.pulls.request_judging(wish(NUMBER, trigger=Trigger.CRITERIA))
 
 
 def test_an_edit_while_it_is_judged_has_it_wait_for_the_next_verdict_on_its_pull_request(office: Office) -> None:
@@ -173,7 +177,7 @@ def test_an_edit_while_it_is_judged_has_it_wait_for_the_next_verdict_on_its_pull
     office.looks()
     assert office.github.last == (None, "Waiting for the verdict on #7")
     judged(office.store, NUMBER, rejected(), DIFF)
-    office.github.check = Published(CheckRunId(6), "failure", "Rejected: half finished")
+    office.github.check = PublishedCheckRun(CheckRunId(6), "failure", "Rejected: half finished")
     runs_out(office.store)
     office.looks()
     assert office.github.last == (Conclusion.FAILURE, "#7 is rejected: half finished")
@@ -217,11 +221,13 @@ def test_what_is_not_to_be_judged_any_more_is_looked_at_again(office: Office, ca
     if case == "edited":
         edited(office)
     if case == "held":
-        office.github.check = Published(CheckRunId(5), "neutral", "Paused")
-    office.github.head_now = {"gone": None, "moved": Head("e" * 40, is_closed=False)}.get(case, office.github.head_now)
+        office.github.check = PublishedCheckRun(CheckRunId(5), "neutral", "Paused")
+    office.github.head_now = {"gone": None, "moved": MergeGroupHead("e" * 40, is_closed=False)}.get(
+        case, office.github.head_now
+    )
     opened = store.groups.next()
     assert opened is not None
-    taken = store.groups.take(asked.id, store.groups.give(opened.group) or "")
+    taken = store.groups.take_lease(asked.id, store.groups.dispatch(opened.group) or "")
     assert taken is not None
     judge(office, room, taken)
     assert room.asked == []

@@ -9,15 +9,15 @@ import pytest
 from tests.worker.adapters.redis.played import HEAD, NEWER, on_record, pull
 from tests.worker.adapters.redis.watching import conclude, follow, happening, judged, merge, outcomes, told, wholes
 from worker.adapters.redis.store import Store
-from worker.domain.check.author_comment import Note
+from worker.domain.check.author_comment import CommentRecord
 from worker.domain.ids import RepositoryName
 from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import Happened
+from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.reactions import Reaction
-from worker.errors import Forbidden, Gone, Unavailable
-from worker.scheduling.reactions import Listener
-from worker.wiring.app import Court
+from worker.errors import Forbidden, SubjectGone, Unavailable
+from worker.scheduling.reactions import ReactionRecorder
+from worker.wiring.app import AppContext
 
 COMMENT = 77
 
@@ -30,7 +30,7 @@ class Wall:
         self.fails = fails
         self.asked: list[tuple[str, int]] = []
 
-    def of(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
+    def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
         assert pull.number
         self.asked.append((repository, comment_id))
         if self.fails:
@@ -43,8 +43,8 @@ def up(at: datetime, number: int = 1, **changes: Any) -> Reaction:
     return Reaction(id=number, at=at, **fields)
 
 
-def hear(store: Store, wall: Wall, what: Happened = Happened.CLOSED) -> None:
-    Listener(wall, store.notes, store.ledger, store.outcomes).hear(happening(what))
+def hear(store: Store, wall: Wall, what: PullRequestEventKind = PullRequestEventKind.CLOSED) -> None:
+    ReactionRecorder(wall, store.author_comments, store.ledger, store.outcomes).record(happening(what))
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def rejected(store: Store) -> LedgerEntry:
     """A pull request that was judged, and whose author was told."""
     made = judged(store)
     on_record(store, pull())
-    store.notes.put(pull(), Note(nonce="n", comment_id=COMMENT, head_sha=HEAD))
+    store.author_comments.put(pull(), CommentRecord(nonce="n", comment_id=COMMENT, head_sha=HEAD))
     return made
 
 
@@ -75,7 +75,7 @@ def test_a_thumb_is_about_the_verdict_that_the_comment_told_of_then(store: Store
 
 
 def test_the_verdict_on_the_whole_weighs_them(store: Store, rejected: LedgerEntry) -> None:
-    hear(store, Wall(up(rejected.created_at, content="-1")), Happened.MERGED)
+    hear(store, Wall(up(rejected.created_at, content="-1")), PullRequestEventKind.MERGED)
     follow(store, merge())
     assert outcomes(store) == [(1, "not_helpful"), (1, "merged")]
     assert conclude(store) == 1
@@ -83,34 +83,36 @@ def test_the_verdict_on_the_whole_weighs_them(store: Store, rejected: LedgerEntr
     assert (whole.signals["outcome_not_helpful"], whole.signals["strongest"]) == (1, "explicit")
 
 
-@pytest.mark.parametrize("what", [Happened.REOPENED, Happened.JUDGED])
-def test_nobody_is_asked_while_it_is_open(store: Store, rejected: LedgerEntry, what: Happened) -> None:
+@pytest.mark.parametrize("what", [PullRequestEventKind.REOPENED, PullRequestEventKind.JUDGED])
+def test_nobody_is_asked_while_it_is_open(store: Store, rejected: LedgerEntry, what: PullRequestEventKind) -> None:
     wall = Wall(up(rejected.created_at))
     hear(store, wall, what)
-    Listener(wall, store.notes, store.ledger, store.outcomes).hear(happening(Happened.REVERTED, None))
+    ReactionRecorder(wall, store.author_comments, store.ledger, store.outcomes).record(
+        happening(PullRequestEventKind.REVERTED, None)
+    )
     assert wall.asked == []
 
 
-@pytest.mark.parametrize("note", [None, Note(nonce="n")])
-def test_nobody_is_asked_where_nothing_was_written(store: Store, note: Note | None) -> None:
+@pytest.mark.parametrize("note", [None, CommentRecord(nonce="n")])
+def test_nobody_is_asked_where_nothing_was_written(store: Store, note: CommentRecord | None) -> None:
     made, wall = judged(store), Wall()
     on_record(store, pull())
     if note is not None:
-        store.notes.put(pull(), note)
+        store.author_comments.put(pull(), note)
     hear(store, wall)
     assert (wall.asked, made.verdict.decision) == ([], "accept")
 
 
 def test_nobody_is_asked_about_what_was_forgotten(store: Store) -> None:
     on_record(store, pull())
-    store.notes.put(pull(), Note(nonce="n", comment_id=COMMENT))
+    store.author_comments.put(pull(), CommentRecord(nonce="n", comment_id=COMMENT))
     wall = Wall()
     hear(store, wall)
     assert wall.asked == []
 
 
 def gone() -> Exception:
-    return Gone("the comment")
+    return SubjectGone("the comment")
 
 
 def forbidden() -> Exception:
@@ -134,11 +136,19 @@ def test_an_outage_is_for_who_tries_again(store: Store, rejected: LedgerEntry) -
 def test_a_merge_is_told_though_reactions_can_not_be_read(store: Store, rejected: LedgerEntry) -> None:
     no: Any = None
     wall = Wall(up(rejected.created_at), fails=Unavailable("GitHub", "down"))
-    known = {"settings": no, "clock": no, "source": no, "checks": no, "desk": no, "comments": no, "reviewers": no}
-    court = Court(**known, store=store, reactions=wall, scans=no, groups=no, listing=no)
+    known = {
+        "settings": no,
+        "clock": no,
+        "source": no,
+        "checks": no,
+        "command_api": no,
+        "comments": no,
+        "reviewers": no,
+    }
+    court = AppContext(**known, store=store, reactions=wall, scans=no, groups=no, listing=no)
     with pytest.raises(Unavailable):
-        court.follow(merge())
+        court.record_outcomes(merge())
     assert outcomes(store) == [(1, "merged")]
     wall.fails = None
-    court.follow(merge())
+    court.record_outcomes(merge())
     assert outcomes(store) == [(1, "merged"), (1, "helpful")]

@@ -23,25 +23,25 @@ from tests.world.product import environment
 from tests.world.pulls import Pull, Repository
 from tests.world.redis import Redis
 from worker.adapters.redis import intake, keys
-from worker.adapters.redis.check_runs import RedisChecks
-from worker.adapters.redis.client import Argument, Reply, Wire
-from worker.adapters.redis.pull_requests import Answer, Finish, Limits, Taken
+from worker.adapters.redis.check_runs import RedisCheckRegistry
+from worker.adapters.redis.client import Argument, RedisClient, Reply
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, FinishResult, LeasedJob
 from worker.adapters.redis.scripts import Script, digest, source
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.ids import base_mark
-from worker.domain.judging import Judged, Overtaken
-from worker.domain.request.judge_request import ARRIVALS, Arrival, JudgeRequest, Trigger
+from worker.domain.ids import hash_base
+from worker.domain.judging import JudgingCompleted, JudgingSuperseded
+from worker.domain.request.judge_request import HEAD_TRIGGERS, FirstSeen, JudgeRequest, Trigger
 from worker.errors import LeaseLost
 from worker.publishing.check_runs import no_lease
-from worker.publishing.texts.check_run import judging
+from worker.publishing.texts.check_run import judging_content
 from worker.settings import Settings, Timing, read_settings
-from worker.wiring.app import open_court
+from worker.wiring.app import open_app
 
 NUMBERS = count(1)
 
 
-class Overtaking(Wire):
+class Overtaking(RedisClient):
     """Redis, where something else happens right after it answered this script."""
 
     def __init__(self, store: Store, url: str, after: Script, happens: Callable[[], object]) -> None:
@@ -75,34 +75,34 @@ def opened(github: GitHub) -> Pull:
 
 
 @pytest.fixture
-def taken(store: Store, opened: Pull) -> Taken:
+def taken(store: Store, opened: Pull) -> LeasedJob:
     """The judging of this pull request was begun."""
     return begins(store, opened, Trigger.PUSHED, AT)
 
 
-def begins(store: Store, opened: Pull, trigger: Trigger, at: datetime, **said: Any) -> Taken:
+def begins(store: Store, opened: Pull, trigger: Trigger, at: datetime, **said: Any) -> LeasedJob:
     """Begin what is due once this is wanted, too. *said*: what else the delivery says, of its arrival as the door does."""
     ref = pull(opened.number, repository=opened.repository.id)
     changes: dict[str, Any] = {"head_sha": opened.head, "trigger": trigger, "requested_at": at, **said}
-    if trigger in ARRIVALS:
-        changes["arrived"] = Arrival(head_sha=changes["head_sha"], at=at)
-    store.pulls.want(wish(pull=ref, repository=opened.repository.name, **changes))
-    given = store.pulls.next_due(f"call-{next(NUMBERS)}", Limits(1, 1))
+    if trigger in HEAD_TRIGGERS:
+        changes["arrived"] = FirstSeen(head_sha=changes["head_sha"], at=at)
+    store.pulls.request_judging(wish(pull=ref, repository=opened.repository.name, **changes))
+    given = store.pulls.next_due(f"call-{next(NUMBERS)}", DispatchLimits(1, 1))
     assert given is not None
-    begun = store.pulls.take(ref, given.fence)
+    begun = store.pulls.take_lease(ref, given.fence)
     assert begun is not None
     return begun
 
 
 def judge(
-    here: Settings, store: Store, taken: Taken, after: Script, happens: Callable[[], object] | None = None
+    here: Settings, store: Store, taken: LeasedJob, after: Script, happens: Callable[[], object] | None = None
 ) -> object:
     """*happens*: right after this script; if it is not said what, the lease runs out."""
     assert here.redis_url is not None
     request: JudgeRequest = taken.request
     happens = happens or partial(lease_runs_out, store, request.pull)
     wire = Overtaking(store, here.redis_url.get_secret_value(), after, happens)
-    with open_court(here, Store(wire, store.codec, store.url, store.timing)) as court:
+    with open_app(here, Store(wire, store.codec, store.url, store.timing)) as court:
         try:
             return court.judge(request, taken.lease, None)
         finally:
@@ -110,9 +110,9 @@ def judge(
 
 
 def test_a_judge_that_is_not_overtaken_records_and_publishes(
-    here: Settings, store: Store, taken: Taken, opened: Pull
+    here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
-    assert isinstance(judge(here, store, taken, Script.SEIZE), Judged)
+    assert isinstance(judge(here, store, taken, Script.SEIZE), JudgingCompleted)
     assert opened.check.conclusion == "failure"
     assert len(store.ledger.entries(taken.request.pull)) == 1
 
@@ -123,9 +123,9 @@ def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict
     old = opened.head
     Person("bob", github, opened.repository).pushes(opened, {"more.py": "MORE = 1\n"})
     taken = begins(store, opened, Trigger.PUSHED, AT)
-    assert RedisChecks(store.wire, Timing(open_hold=0.01)).claim(taken.request.pull, old) is None
-    with open_court(here, store) as court:
-        court.checks.under(no_lease).create(taken.request, old, judging())
+    assert RedisCheckRegistry(store.client, Timing(open_hold=0.01)).claim(taken.request.pull, old) is None
+    with open_app(here, store) as court:
+        court.checks.with_fence(no_lease).create(taken.request, old, judging_content())
     judge(here, store, taken, Script.SEIZE)
     assert [one.conclusion for one in opened.checks_of(old)] == ["cancelled"]
     assert opened.check.conclusion == "failure"
@@ -135,7 +135,7 @@ def test_what_a_dead_process_left_on_an_older_head_is_cancelled_with_the_verdict
     ("trigger", "entries"), [(Trigger.PUSHED, 1), (Trigger.OPENED, 1), (Trigger.REOPENED, 2), (Trigger.RERUN, 2)]
 )
 def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_one(
-    here: Settings, store: Store, taken: Taken, opened: Pull, trigger: Trigger, entries: int
+    here: Settings, store: Store, taken: LeasedJob, opened: Pull, trigger: Trigger, entries: int
 ) -> None:
     judge(here, store, taken, Script.SEIZE)
     store.pulls.finish(taken.lease, Finish.JUDGED)
@@ -148,12 +148,12 @@ def test_the_arrival_of_a_head_that_is_told_after_its_verdict_brings_no_second_o
 
 
 def test_a_command_is_followed_though_the_arrival_of_a_head_is_told_after_it(
-    here: Settings, store: Store, taken: Taken, opened: Pull
+    here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
     judge(here, store, taken, Script.SEIZE)
     store.pulls.finish(taken.lease, Finish.JUDGED)
     asked = SystemClock().now() + timedelta(hours=1)
-    store.pulls.want(
+    store.pulls.request_judging(
         wish(
             pull=taken.request.pull,
             repository=opened.repository.name,
@@ -169,7 +169,7 @@ def test_a_command_is_followed_though_the_arrival_of_a_head_is_told_after_it(
 
 
 def test_a_judge_that_was_overtaken_while_it_read_shows_nothing(
-    here: Settings, store: Store, taken: Taken, opened: Pull
+    here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
     lease_runs_out(store, taken.request.pull)
     with pytest.raises(LeaseLost):
@@ -178,7 +178,7 @@ def test_a_judge_that_was_overtaken_while_it_read_shows_nothing(
 
 
 def test_a_judge_that_was_overtaken_while_it_judged_records_nothing(
-    here: Settings, store: Store, taken: Taken, opened: Pull
+    here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
     with pytest.raises(LeaseLost):
         judge(here, store, taken, Script.CHECK_OPENED)
@@ -187,7 +187,7 @@ def test_a_judge_that_was_overtaken_while_it_judged_records_nothing(
 
 
 def test_a_judge_that_was_overtaken_after_it_recorded_publishes_nothing(
-    here: Settings, store: Store, taken: Taken, opened: Pull
+    here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
     with pytest.raises(LeaseLost):
         judge(here, store, taken, Script.APPEND)
@@ -195,7 +195,7 @@ def test_a_judge_that_was_overtaken_after_it_recorded_publishes_nothing(
     assert len(store.ledger.entries(taken.request.pull)) == 1
 
 
-def held_and_overtaken(github: GitHub, store: Store, taken: Taken, match: str) -> None:
+def held_and_overtaken(github: GitHub, store: Store, taken: LeasedJob, match: str) -> None:
     """GitHub keeps its answer to itself for a while, and the lease runs out before it comes."""
     caught = github.verb("trap", match=match, after=True, wait=60_000, hold=1_000)
     assert caught["line"]
@@ -214,7 +214,14 @@ def conclusions(github: GitHub, opened: Pull) -> list[Any]:
     ids=["while it reads what is shown", "while its answer is lost"],
 )
 def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_more(  # noqa: PLR0913, PLR0917 - fixtures
-    here: Settings, store: Store, github: GitHub, taken: Taken, opened: Pull, match: str, status: int, sent: list[str]
+    here: Settings,
+    store: Store,
+    github: GitHub,
+    taken: LeasedJob,
+    opened: Pull,
+    match: str,
+    status: int,
+    sent: list[str],
 ) -> None:
     if status != HTTPStatus.OK:
         github.fault(match, status=status)
@@ -229,16 +236,19 @@ def test_a_judge_that_is_overtaken_between_two_requests_of_its_verdict_sends_no_
 
 
 def test_nobody_judges_by_rules_that_changed_while_they_were_read(
-    here: Settings, store: Store, taken: Taken, opened: Pull
+    here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
     ref = taken.request.pull
-    place = (store.wire, ref.installation_id, ref.repository_id, base_mark("main"))
-    assert judge(here, store, taken, Script.CHECK_OPENED, partial(intake.judged_into, *place)) == Overtaken()
+    place = (store.client, ref.installation_id, ref.repository_id, hash_base("main"))
+    assert (
+        judge(here, store, taken, Script.CHECK_OPENED, partial(intake.find_requests_by_base, *place))
+        == JudgingSuperseded()
+    )
     assert (opened.check.status, store.ledger.entries(ref)) == ("in_progress", ())
-    assert store.wire.call("HGET", keys.pull(ref).name, "eval") is None, "nor was a beginning told"
-    assert store.pulls.finish(taken.lease, Finish.AGAIN) is Answer.AGAIN
+    assert store.client.call("HGET", keys.pull(ref).name, "eval") is None, "nor was a beginning told"
+    assert store.pulls.finish(taken.lease, Finish.AGAIN) is FinishResult.AGAIN
     again = begins(store, opened, Trigger.PUSHED, AT)
-    assert isinstance(judge(here, store, again, Script.SEIZE), Judged)
+    assert isinstance(judge(here, store, again, Script.SEIZE), JudgingCompleted)
 
 
 @pytest.mark.parametrize(
@@ -255,29 +265,31 @@ def test_nobody_judges_by_rules_that_changed_while_they_were_read(
     ],
 )
 def test_a_verdict_on_what_reads_otherwise_by_now_is_recorded_and_not_shown(
-    here: Settings, store: Store, taken: Taken, opened: Pull, trigger: Trigger, said: str
+    here: Settings, store: Store, taken: LeasedJob, opened: Pull, trigger: Trigger, said: str
 ) -> None:
     ref, name = taken.request.pull, opened.repository.name
     edited = wish(pull=ref, repository=name, head_sha=opened.head, trigger=trigger)
-    outcome = judge(here, store, taken, Script.APPEND, partial(store.pulls.want, edited))
-    assert outcome == Overtaken()
+    outcome = judge(here, store, taken, Script.APPEND, partial(store.pulls.request_judging, edited))
+    assert outcome == JudgingSuperseded()
     assert opened.check == ("in_progress", None, said)
     assert [*store.checks().open_checks(ref)] == [opened.head], "and the watchdog sees to it"
     assert len(store.ledger.entries(ref)) == 1
-    assert store.pulls.finish(taken.lease, Finish.AGAIN) is Answer.AGAIN
+    assert store.pulls.finish(taken.lease, Finish.AGAIN) is FinishResult.AGAIN
 
     becomes_due(store, ref)
-    given = store.pulls.next_due("again", Limits(1, 1))
-    again = store.pulls.take(ref, given.fence) if given else None
+    given = store.pulls.next_due("again", DispatchLimits(1, 1))
+    again = store.pulls.take_lease(ref, given.fence) if given else None
     assert again is not None
-    assert isinstance(judge(here, store, again, Script.SEIZE), Judged)
+    assert isinstance(judge(here, store, again, Script.SEIZE), JudgingCompleted)
     assert opened.check.conclusion == "failure"
     assert len(opened.checks_of(opened.head)) == 1
 
 
 def test_a_command_while_it_is_judged_keeps_no_verdict_back(
-    here: Settings, store: Store, taken: Taken, opened: Pull
+    here: Settings, store: Store, taken: LeasedJob, opened: Pull
 ) -> None:
     asked = wish(pull=taken.request.pull, repository=opened.repository.name, head_sha=None, trigger=Trigger.COMMAND)
-    assert isinstance(judge(here, store, taken, Script.APPEND, partial(store.pulls.want, asked)), Judged)
+    assert isinstance(
+        judge(here, store, taken, Script.APPEND, partial(store.pulls.request_judging, asked)), JudgingCompleted
+    )
     assert opened.check.conclusion == "failure"

@@ -11,29 +11,29 @@ from worker.adapters.redis.client import items
 from worker.adapters.redis.progress import MOST_TIMES, RedisProgress
 from worker.adapters.redis.repositories import find_repositories
 from worker.adapters.redis.store import Store
-from worker.domain.ids import BaseMark, CheckRunId, InstallationId, RepositoryId, Sha, base_mark
-from worker.domain.request.greeting import Greeting
+from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
-from worker.domain.request.missed_deliveries import Sent
+from worker.domain.request.missed_deliveries import DeliveryAttempt
 from worker.domain.request.open_pulls import OpenPull, OpenRepository, Repository
+from worker.domain.request.repository_added import RepositoryAdded
 from worker.errors import Outage, RateLimited, Unavailable
-from worker.publishing.initial_status import was_heard_of
-from worker.scheduling.forgotten import Forgotten
+from worker.publishing.initial_status import is_known_head
 from worker.scheduling.reconcile import (
-    MOST_AGAIN,
-    MOST_FAILED,
-    MOST_IN_A_ROW,
-    MOST_WAITING,
-    MOST_WANTED,
-    Redelivering,
-    Sweeping,
+    MAX_CONSECUTIVE_FAILURES,
+    MAX_FAILED_ATTEMPTS,
+    MAX_HEADS,
+    MAX_PENDING,
+    MAX_REDELIVERIES,
+    MissedDeliveries,
+    OpenPullSweep,
 )
-from worker.wiring.watch_court import RedisEnds
+from worker.scheduling.reopened_checks import ReopenedCheckSweep
+from worker.wiring.reconcile import RedisEndedChecks
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)
 THERE, ELSEWHERE = InstallationId(101), InstallationId(102)
-MAIN, OWN = base_mark("main"), base_mark("agents-own")
+MAIN, OWN = hash_base("main"), hash_base("agents-own")
 A_DAY_AGO = NOW - timedelta(days=1)
 LATER, LATEST = 1000, 10_000
 """From here on attempts are counted that somebody asked for."""
@@ -58,14 +58,14 @@ class Hooks:
     most = 100_000
 
     def __init__(self, *guids: str) -> None:
-        self.sent: list[Sent] = []
+        self.sent: list[DeliveryAttempt] = []
         for number, guid in enumerate(guids, 1):
             self.fails(number, guid)
         self.asked: list[int] = []
         self.looked_from: list[datetime] = []
         self.read: list[int] = []
 
-    def some(self, since: datetime, cursor: str | None) -> tuple[list[Sent], str | None]:
+    def list_since(self, since: datetime, cursor: str | None) -> tuple[list[DeliveryAttempt], str | None]:
         """A cursor is the number of the attempt that was read last."""
         self.looked_from.append(since)
         left = [one for one in self._newest_first() if one.at >= since and (cursor is None or one.id < int(cursor))]
@@ -73,10 +73,10 @@ class Hooks:
         self.read.append(len(some))
         return some, str(some[-1].id) if len(left) > len(some) else None
 
-    def _newest_first(self) -> list[Sent]:
+    def _newest_first(self) -> list[DeliveryAttempt]:
         return sorted(self.sent, key=lambda one: -one.id)
 
-    def again(self, sent: Sent) -> bool:
+    def redeliver(self, sent: DeliveryAttempt) -> bool:
         self.asked.append(sent.id)
         self.fails(LATER + len(self.sent), sent.guid)
         return True
@@ -87,32 +87,34 @@ class Hooks:
     def comes_through(self, number: int, guid: str) -> None:
         self.sent.append(self._attempt(number, guid, 202))
 
-    def _attempt(self, number: int, guid: str, status: int = 500) -> Sent:
+    def _attempt(self, number: int, guid: str, status: int = 500) -> DeliveryAttempt:
         is_again = any(one.guid == guid for one in self.sent)
-        return Sent(id=number, guid=guid, at=NOW - timedelta(minutes=5), status_code=status, is_again=is_again)
+        return DeliveryAttempt(
+            id=number, guid=guid, at=NOW - timedelta(minutes=5), status_code=status, is_again=is_again
+        )
 
 
 def test_a_delivery_that_fails_every_time_is_given_up(store: Store) -> None:
     hooks = Hooks("broken")
-    redelivering = Redelivering(hooks, RedisProgress(store.wire), Hand())
+    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), Hand())
     assert [redelivering.run() for _ in range(MOST_TIMES + 2)] == [1] * MOST_TIMES + [0, 0]
 
 
 def test_so_many_at_a_time_and_the_others_the_next_time(store: Store) -> None:
-    hooks, clock = Hooks(*(f"d{number}" for number in range(2 * MOST_AGAIN + 1))), Hand()
+    hooks, clock = Hooks(*(f"d{number}" for number in range(2 * MAX_REDELIVERIES + 1))), Hand()
     first_ones = [one.id for one in hooks.sent]
-    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock)
+    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock)
     for _ in range(3):
         redelivering.run()
         clock.at += timedelta(minutes=20)
     assert [one for one in hooks.asked if one < LATER] == first_ones
-    assert len(hooks.asked) <= 3 * MOST_AGAIN
+    assert len(hooks.asked) <= 3 * MAX_REDELIVERIES
 
 
 def test_what_is_given_up_holds_nothing_back(store: Store) -> None:
-    broken = [f"broken{number}" for number in range(MOST_AGAIN)]
+    broken = [f"broken{number}" for number in range(MAX_REDELIVERIES)]
     hooks = Hooks(*broken)
-    redelivering = Redelivering(hooks, RedisProgress(store.wire), Hand())
+    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), Hand())
     for _ in range(MOST_TIMES):
         redelivering.run()
     hooks.fails(LATEST, "lost")
@@ -122,7 +124,7 @@ def test_what_is_given_up_holds_nothing_back(store: Store) -> None:
 
 def test_a_look_begins_a_little_before_the_last_one_and_never_at_the_beginning_of_time(store: Store) -> None:
     hooks, clock = Hooks(), Hand()
-    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock)
+    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock)
     redelivering.run()
     clock.at = NOW + timedelta(minutes=5)
     redelivering.run()
@@ -134,28 +136,28 @@ def test_a_look_begins_a_little_before_the_last_one_and_never_at_the_beginning_o
 class Mending(Hooks):
     """The door is up again: whatever is asked for arrives."""
 
-    def again(self, sent: Sent) -> bool:
+    def redeliver(self, sent: DeliveryAttempt) -> bool:
         self.asked.append(sent.id)
         self.comes_through(LATER + len(self.sent), sent.guid)
         return True
 
 
 def test_a_list_that_is_too_long_for_one_look_is_read_on_where_it_stopped(store: Store) -> None:
-    hooks, clock = Mending(*(f"d{number}" for number in range(5 * MOST_AGAIN))), Hand()
-    hooks.most = 2 * MOST_AGAIN
-    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock)
+    hooks, clock = Mending(*(f"d{number}" for number in range(5 * MAX_REDELIVERIES))), Hand()
+    hooks.most = 2 * MAX_REDELIVERIES
+    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock)
     for _ in range(12):
         clock.at += timedelta(minutes=5)
         redelivering.run()
-    assert sorted(hooks.asked) == list(range(1, 5 * MOST_AGAIN + 1))
+    assert sorted(hooks.asked) == list(range(1, 5 * MAX_REDELIVERIES + 1))
     assert max(hooks.read) <= hooks.most
-    assert items(store.wire.call("HKEYS", keys.MISSED.name)) == []
+    assert items(store.client.call("HKEYS", keys.MISSED_DELIVERIES.name)) == []
 
 
 def test_what_comes_while_a_long_list_is_read_is_read_after_it(store: Store) -> None:
     hooks, clock = Mending(*(f"d{number}" for number in range(5))), Hand()
     hooks.most = 2
-    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock)
+    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock)
     redelivering.run()
     hooks.fails(LATEST, "new")
     for _ in range(9):
@@ -168,34 +170,37 @@ def test_a_first_attempt_that_is_read_after_the_one_that_came_through_is_not_ask
     hooks.comes_through(LATER, "a")
     hooks.fails(LATER + 1, "b")
     hooks.most = 1
-    redelivering = Redelivering(hooks, RedisProgress(store.wire), Hand())
+    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), Hand())
     for _ in range(4):
         redelivering.run()
     assert hooks.asked == [LATER + 1]
 
 
 def test_what_waits_to_be_asked_for_and_arrives_meanwhile_is_let_go(store: Store) -> None:
-    hooks = Hooks(*(f"d{number}" for number in range(MOST_AGAIN + 1)))
-    redelivering = Redelivering(hooks, RedisProgress(store.wire), Hand())
+    hooks = Hooks(*(f"d{number}" for number in range(MAX_REDELIVERIES + 1)))
+    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), Hand())
     redelivering.run()
-    last = f"d{MOST_AGAIN}"
+    last = f"d{MAX_REDELIVERIES}"
     hooks.sent = []
     hooks.comes_through(LATEST, last)
     redelivering.run()
-    assert MOST_AGAIN + 1 not in hooks.asked
+    assert MAX_REDELIVERIES + 1 not in hooks.asked
 
 
 def test_nobody_reads_on_while_many_wait_and_what_is_too_old_is_let_go(store: Store) -> None:
     hooks, clock = Hooks(), Hand()
-    progress = RedisProgress(store.wire)
-    waits = [Sent(id=one, guid=f"w{one}", at=NOW - timedelta(hours=1), status_code=500) for one in range(MOST_WAITING)]
-    progress.wait(waits)
-    redelivering = Redelivering(hooks, progress, clock)
+    progress = RedisProgress(store.client)
+    waits = [
+        DeliveryAttempt(id=one, guid=f"w{one}", at=NOW - timedelta(hours=1), status_code=500)
+        for one in range(MAX_PENDING)
+    ]
+    progress.add_pending(waits)
+    redelivering = MissedDeliveries(hooks, progress, clock)
     redelivering.run()
-    assert (hooks.looked_from, len(hooks.asked)) == ([], MOST_AGAIN)
+    assert (hooks.looked_from, len(hooks.asked)) == ([], MAX_REDELIVERIES)
     clock.at += timedelta(days=3)
     assert redelivering.run() == 0
-    assert progress.waiting() == []
+    assert progress.pending() == []
 
 
 class Stubborn(Hooks):
@@ -206,21 +211,21 @@ class Stubborn(Hooks):
         self.stuck = stuck
         self.tried: list[str] = []
 
-    def again(self, sent: Sent) -> bool:
+    def redeliver(self, sent: DeliveryAttempt) -> bool:
         self.tried.append(sent.guid)
         if sent.guid in self.stuck:
             raise Outage("GitHub", "answered 502")
-        return super().again(sent)
+        return super().redeliver(sent)
 
 
 def test_one_that_github_fails_to_make_again_holds_nobody_behind_it(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     hooks, clock, told = Stubborn("odd", "a", "b", stuck={"odd"}), Hand(), list[str]()
-    redelivering = Redelivering(hooks, RedisProgress(store.wire), clock, lambda one: told.append(one.guid))
+    redelivering = MissedDeliveries(hooks, RedisProgress(store.client), clock, lambda one: told.append(one.guid))
     assert redelivering.run() == 2
     assert hooks.tried == ["odd", "a", "b"]
-    for number in range(1, MOST_FAILED):
+    for number in range(1, MAX_FAILED_ATTEMPTS):
         assert told == []
         hooks.tried.clear()
         hooks.sent.clear()
@@ -241,32 +246,32 @@ def test_one_that_github_fails_to_make_again_holds_nobody_behind_it(
 def test_where_github_is_away_few_are_tried_and_none_is_lost(store: Store) -> None:
     guids = [f"d{number}" for number in range(20)]
     hooks = Stubborn(*guids, stuck=guids)
-    progress = RedisProgress(store.wire)
-    redelivering = Redelivering(hooks, progress, Hand())
+    progress = RedisProgress(store.client)
+    redelivering = MissedDeliveries(hooks, progress, Hand())
     for _ in range(2):
         with pytest.raises(Outage):
             redelivering.run()
-    assert hooks.tried == guids[: 2 * MOST_IN_A_ROW], "others the next time"
+    assert hooks.tried == guids[: 2 * MAX_CONSECUTIVE_FAILURES], "others the next time"
     hooks.stuck = ()
     assert redelivering.run() == len(guids)
-    assert progress.waiting() == []
+    assert progress.pending() == []
 
 
 def test_a_rate_limit_is_nobodys_failure(store: Store) -> None:
     class Limited(Hooks):
-        def again(self, sent: Sent) -> bool:
+        def redeliver(self, sent: DeliveryAttempt) -> bool:
             self.asked.append(sent.id)
             raise RateLimited("GitHub", NOW)
 
-    hooks, progress = Limited("a", "b"), RedisProgress(store.wire)
+    hooks, progress = Limited("a", "b"), RedisProgress(store.client)
     with pytest.raises(RateLimited):
-        Redelivering(hooks, progress, Hand()).run()
-    assert [one.failed for one in progress.waiting()] == [0, 0]
+        MissedDeliveries(hooks, progress, Hand()).run()
+    assert [one.failed for one in progress.pending()] == [0, 0]
     assert hooks.asked == [1]
 
 
 def test_a_round_goes_on_where_the_one_before_it_stopped(store: Store) -> None:
-    progress = RedisProgress(store.wire)
+    progress = RedisProgress(store.client)
     assert progress.round() == 1
     progress.goes_on(11)
     assert progress.round() == 11
@@ -282,7 +287,7 @@ class Town:
         self.down: set[InstallationId] = set()
         self.visited: list[InstallationId] = []
 
-    def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
+    def list_page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
         self.visited.append(installation)
         if installation in self.down:
             raise Unavailable("GitHub", f"{installation}: 502")
@@ -292,7 +297,7 @@ class Town:
         found = tuple(one.repository for one in self.pages[number - 1])
         return found, number < len(self.pages)
 
-    def look(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
+    def list_open(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
         assert installation not in self.down
         yield from (one for page in self.pages for one in page if one.repository in repositories)
 
@@ -306,33 +311,33 @@ class Book:
         self.wanted: list[JudgeRequest] = []
         self.greeted: list[int] = []
 
-    def stays(self, pull: PullRef, head_sha: Sha) -> bool:
-        return self.store.checks().stays(pull, head_sha) or self.store.pulls.greeted_head(pull) == head_sha
+    def has_state(self, pull: PullRef, head_sha: Sha) -> bool:
+        return self.store.checks().stays(pull, head_sha) or self.store.pulls.find_initial_head(pull) == head_sha
 
-    def went_into(self, pull: PullRef, base: BaseMark) -> BaseMark:
-        return self.store.pulls.went_into(pull, base)
+    def recorded_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
+        return self.store.pulls.record_base(pull, base)
 
-    def was_heard_of(self, pull: PullRef, head_sha: Sha) -> bool:
-        return was_heard_of(pull, head_sha, self.store.pulls, self.store.ledger)
+    def is_known_head(self, pull: PullRef, head_sha: Sha) -> bool:
+        return is_known_head(pull, head_sha, self.store.pulls, self.store.ledger)
 
-    def seen_since(
+    def visible_since(
         self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
     ) -> Mapping[RepositoryId, datetime]:
-        return self.store.arrivals.seen(installation, repositories, installed_at, self.now)
+        return self.store.first_seen.record_seen(installation, repositories, installed_at, self.now)
 
-    def to_greet(self, installation: InstallationId) -> Collection[RepositoryId]:
-        return self.store.greetings.repositories(installation)
+    def new_repositories(self, installation: InstallationId) -> Collection[RepositoryId]:
+        return self.store.added_repositories.repositories(installation)
 
-    def want(self, request: JudgeRequest) -> None:
+    def request_judging(self, request: JudgeRequest) -> None:
         self.wanted.append(request)
 
-    def greet(self, request: JudgeRequest, head_sha: Sha) -> None:
-        self.store.pulls.greeted(request.pull, head_sha)
+    def show_preexisting(self, request: JudgeRequest, head_sha: Sha) -> None:
+        self.store.pulls.record_initial_head(request.pull, head_sha)
         self.greeted.append(request.pull.number)
 
 
 def around(
-    repository: int, *numbers: int, opened_at: datetime = NOW, head_sha: str = HEAD, base: BaseMark = MAIN
+    repository: int, *numbers: int, opened_at: datetime = NOW, head_sha: str = HEAD, base: BaseHash = MAIN
 ) -> OpenRepository:
     pulls = (OpenPull(one, head_sha, opened_at, draft=False, author=AuthorKind.AGENT, base=base) for one in numbers)
     place = Repository(RepositoryId(repository), f"acme/r{repository}", is_busy=bool(numbers))
@@ -347,26 +352,32 @@ def book(store: Store) -> Book:
 class Nothing:
     """GitHub shows no check of ours."""
 
-    def shown(self, installation: InstallationId, asked: Sequence[JudgeRequest]) -> Sequence[None]:
+    def newest_runs(self, installation: InstallationId, asked: Sequence[JudgeRequest]) -> Sequence[None]:
         del installation
         return [None] * len(asked)
 
 
-def sweeping(town: Town, book: Book) -> Sweeping:
-    return Sweeping(town, book, RedisProgress(book.store.wire), Hand(), Forgotten(Nothing(), RedisEnds(book.store)))
+def sweeping(town: Town, book: Book) -> OpenPullSweep:
+    return OpenPullSweep(
+        town,
+        book,
+        RedisProgress(book.store.client),
+        Hand(),
+        ReopenedCheckSweep(Nothing(), RedisEndedChecks(book.store)),
+    )
 
 
 def test_a_head_without_its_check_is_taken_up_and_one_that_has_it_is_left(book: Book) -> None:
-    book.store.checks().opened(pull(1), HEAD, check=5)  # pyright: ignore[reportArgumentType] - a number will do
+    book.store.checks().record_opened(pull(1), HEAD, check=5)  # pyright: ignore[reportArgumentType] - a number will do
     assert sweeping(Town([around(7, 1, 2)]), book).run(HERE, NOW - timedelta(days=1)) == 1
     [request] = book.wanted
     assert (request.pull.number, request.trigger, request.head_sha) == (2, Trigger.SWEEP, HEAD)
 
 
-def has_its_check(book: Book, *, base: BaseMark | None) -> None:
+def has_its_check(book: Book, *, base: BaseHash | None) -> None:
     """Number 1 is known with its head, and with the base that it was told of last."""
-    book.store.pulls.want(wish(base=base))
-    book.store.checks().opened(pull(), HEAD, CheckRunId(5))
+    book.store.pulls.request_judging(wish(base=base))
+    book.store.checks().record_opened(pull(), HEAD, CheckRunId(5))
 
 
 def test_one_that_went_into_another_base_without_a_word_is_judged_by_that(book: Book) -> None:
@@ -375,22 +386,22 @@ def test_one_that_went_into_another_base_without_a_word_is_judged_by_that(book: 
     assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 1
     [request] = book.wanted
     assert (request.trigger, request.head_sha, request.base) == (Trigger.BASE, HEAD, OWN)
-    book.store.pulls.want(request)
-    assert book.store.pulls.went_into(pull(), MAIN) == OWN
+    book.store.pulls.request_judging(request)
+    assert book.store.pulls.record_base(pull(), MAIN) == OWN
     assert sweeping(Town([around(7, 1, base=OWN)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
 
 
 def test_one_that_came_back_to_an_earlier_head_without_a_word_is_judged_there(book: Book) -> None:
     has_its_check(book, base=MAIN)
-    book.store.pulls.want(wish(head_sha=NEWER, base=MAIN))
-    book.store.checks().opened(pull(), NEWER, CheckRunId(6))
+    book.store.pulls.request_judging(wish(head_sha=NEWER, base=MAIN))
+    book.store.checks().record_opened(pull(), NEWER, CheckRunId(6))
     assert sweeping(Town([around(7, 1, head_sha=NEWER)]), book).run(HERE, A_DAY_AGO) == 0
     assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0, "whoever judges the newer one asks GitHub"
-    book.store.wire.call("HDEL", keys.pull(pull()).name, "state")
+    book.store.client.call("HDEL", keys.pull(pull()).name, "state")
     assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 1
     [request] = book.wanted
     assert (request.trigger, request.head_sha) == (Trigger.SWEEP, HEAD)
-    book.store.pulls.want(request)
+    book.store.pulls.request_judging(request)
     assert sweeping(Town([around(7, 1)]), book).run(HERE, A_DAY_AGO) == 0, "and once"
 
 
@@ -409,11 +420,11 @@ def test_one_that_went_into_another_base_before_assay_came_stays_greeted(book: B
     assert sweeping(town, book).run(HERE, A_DAY_AGO) == 0
     assert sweeping(Town([around(7, 1, opened_at=NOW - timedelta(days=2))]), book).run(HERE, A_DAY_AGO) == 0
     assert (book.greeted, book.wanted) == ([1], [])
-    assert book.store.wire.call("EXISTS", keys.pull(pull()).name) == 0
+    assert book.store.client.call("EXISTS", keys.pull(pull()).name) == 0
 
 
 def test_what_is_older_than_the_installation_is_only_greeted_unless_somebody_asked_for_it(book: Book) -> None:
-    book.store.pulls.want(wish(2))
+    book.store.pulls.request_judging(wish(2))
     town = Town([around(7, 1, 2, opened_at=NOW - timedelta(days=2))])
     assert sweeping(town, book).run(HERE, NOW - timedelta(days=1)) == 2
     assert (book.greeted, [one.pull.number for one in book.wanted]) == ([1], [2])
@@ -434,11 +445,13 @@ def test_an_old_repository_that_is_new_to_an_old_installation_is_greeted_by_whoe
     town = Town([around(NEW_HERE, 1, 2, opened_at=A_MONTH_AGO)])
     sweeping(town, book).run(HERE, A_YEAR_AGO)
     assert (book.greeted, book.wanted) == ([1, 2], [])
-    told = Greeting(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=NOW + timedelta(days=1))
-    intake.greet(book.store.wire, [told])
-    found = book.store.greetings.next()
+    told = RepositoryAdded(
+        installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=NOW + timedelta(days=1)
+    )
+    intake.add_repositories(book.store.client, [told])
+    found = book.store.added_repositories.next()
     assert found is not None
-    assert found.greeting.since == NOW
+    assert found.added.since == NOW
 
 
 def test_what_was_greeted_is_left_until_it_is_pushed_to_however_long_ago_that_was(book: Book) -> None:
@@ -457,9 +470,9 @@ def test_what_was_opened_in_the_second_in_which_a_repository_was_seen_is_not_old
 
 
 def test_what_was_opened_since_a_repository_was_first_seen_is_missed_though_nothing_was_open_then(book: Book) -> None:
-    told = Greeting(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=A_MONTH_AGO)
-    intake.greet(book.store.wire, [told])
-    book.store.greetings.done(told)
+    told = RepositoryAdded(installation_id=HERE, repository_id=NEW_HERE, repository="acme/r7", since=A_MONTH_AGO)
+    intake.add_repositories(book.store.client, [told])
+    book.store.added_repositories.complete(told)
     sweeping(Town([around(8)]), book).run(HERE, A_YEAR_AGO)
     book.now = NOW + timedelta(hours=2)
     later = NOW + timedelta(hours=1)
@@ -471,37 +484,39 @@ def test_what_was_opened_since_a_repository_was_first_seen_is_missed_though_noth
 def test_a_repository_that_was_judged_before_that_was_noted_is_as_old_as_the_installation_unless_it_was_gone(
     book: Book,
 ) -> None:
-    book.store.pulls.want(wish(9, head_sha=NEWER))  # its name is on record from then on
+    book.store.pulls.request_judging(wish(9, head_sha=NEWER))  # its name is on record from then on
     place = Repository(NEW_HERE, wish().repository)
-    assert book.store.arrivals.seen(HERE, [place], A_YEAR_AGO, NOW) == {NEW_HERE: A_YEAR_AGO}
-    book.store.arrivals.gone(HERE, [NEW_HERE])
-    assert book.store.arrivals.since(HERE, NEW_HERE) is None
-    assert book.store.arrivals.seen(HERE, [place], A_YEAR_AGO, NOW) == {NEW_HERE: NOW}
-    assert book.store.arrivals.seen(HERE, [], A_YEAR_AGO, NOW) == {}
+    assert book.store.first_seen.record_seen(HERE, [place], A_YEAR_AGO, NOW) == {NEW_HERE: A_YEAR_AGO}
+    book.store.first_seen.remove(HERE, [NEW_HERE])
+    assert book.store.first_seen.seen_since(HERE, NEW_HERE) is None
+    assert book.store.first_seen.record_seen(HERE, [place], A_YEAR_AGO, NOW) == {NEW_HERE: NOW}
+    assert book.store.first_seen.record_seen(HERE, [], A_YEAR_AGO, NOW) == {}
 
 
 def test_what_is_on_record_of_a_renamed_repository_is_found_by_its_new_name_too(book: Book) -> None:
-    book.store.pulls.want(wish(9, head_sha=NEWER))
+    book.store.pulls.request_judging(wish(9, head_sha=NEWER))
     other, was = RepositoryId(8), wish().repository
-    book.store.arrivals.seen(HERE, [Repository(NEW_HERE, was), Repository(other, "acme/other")], NOW, NOW)
-    assert find_repositories(book.store.wire, "acme/gadgets") == []
-    book.store.arrivals.seen(HERE, [Repository(NEW_HERE, "acme/gadgets"), Repository(other, "acme/others")], NOW, NOW)
+    book.store.first_seen.record_seen(HERE, [Repository(NEW_HERE, was), Repository(other, "acme/other")], NOW, NOW)
+    assert find_repositories(book.store.client, "acme/gadgets") == []
+    book.store.first_seen.record_seen(
+        HERE, [Repository(NEW_HERE, "acme/gadgets"), Repository(other, "acme/others")], NOW, NOW
+    )
     assert (
-        find_repositories(book.store.wire, "acme/gadgets")
-        == find_repositories(book.store.wire, was)
+        find_repositories(book.store.client, "acme/gadgets")
+        == find_repositories(book.store.client, was)
         == [(HERE, NEW_HERE)]
     )
-    assert find_repositories(book.store.wire, "acme/others") == [], "nothing is on record of it"
-    book.store.arrivals.seen(HERE, [Repository(NEW_HERE, "acme/gizmos")], NOW, NOW)
-    assert find_repositories(book.store.wire, "acme/gizmos") == [(HERE, NEW_HERE)], "and whenever it is renamed again"
+    assert find_repositories(book.store.client, "acme/others") == [], "nothing is on record of it"
+    book.store.first_seen.record_seen(HERE, [Repository(NEW_HERE, "acme/gizmos")], NOW, NOW)
+    assert find_repositories(book.store.client, "acme/gizmos") == [(HERE, NEW_HERE)], "and whenever it is renamed again"
 
 
 def test_a_repository_that_is_to_be_greeted_is_left_until_it_was(book: Book) -> None:
     for installation, repository in ((HERE, 7), (THERE, 8)):
-        new = Greeting(
+        new = RepositoryAdded(
             installation_id=installation, repository_id=RepositoryId(repository), repository="acme/new", since=NOW
         )
-        intake.greet(book.store.wire, [new])
+        intake.add_repositories(book.store.client, [new])
     town = Town([around(7, 1), around(8, 2)])
     assert sweeping(town, book).run(HERE, NOW - timedelta(days=365)) == 1
     assert [one.pull.number for one in book.wanted] == [2]
@@ -512,7 +527,7 @@ def test_an_outage_of_one_installation_keeps_nobody_from_the_others(
 ) -> None:
     town = Town([around(7, 1)])
     town.down = {THERE}
-    sweeping(town, book).everywhere((one, NOW - timedelta(days=1)) for one in (THERE, HERE, ELSEWHERE))
+    sweeping(town, book).run_all((one, NOW - timedelta(days=1)) for one in (THERE, HERE, ELSEWHERE))
     assert town.visited == [THERE, HERE, ELSEWHERE]
     assert [one.pull.installation_id for one in book.wanted] == [HERE, ELSEWHERE]
     assert "101: 502" in caplog.text
@@ -522,8 +537,8 @@ def test_an_outage_of_all_is_one(book: Book) -> None:
     town = Town([around(7, 1)])
     town.down = {HERE, THERE}
     with pytest.raises(Unavailable, match="101"):
-        sweeping(town, book).everywhere((one, NOW) for one in (THERE, HERE))
-    sweeping(town, book).everywhere([])
+        sweeping(town, book).run_all((one, NOW) for one in (THERE, HERE))
+    sweeping(town, book).run_all([])
 
 
 def test_every_sweep_goes_on_where_the_one_before_it_stopped(book: Book) -> None:
@@ -537,8 +552,8 @@ def test_every_sweep_goes_on_where_the_one_before_it_stopped(book: Book) -> None
 
 
 def test_so_many_heads_at_a_time(book: Book) -> None:
-    town = Town([around(7, *range(1, MOST_WANTED + 10))])
-    assert sweeping(town, book).run(HERE, NOW - timedelta(days=1)) == MOST_WANTED
+    town = Town([around(7, *range(1, MAX_HEADS + 10))])
+    assert sweeping(town, book).run(HERE, NOW - timedelta(days=1)) == MAX_HEADS
 
 
 def test_a_sweep_waits_while_pull_requests_need_what_is_left(book: Book) -> None:

@@ -8,16 +8,16 @@ from tests.worker.judge.courtroom import bench, docket
 from tests.worker.judge.making import DIFF, accept, dossier, entry, model_of, reject
 from tests.worker.judge.verdicts import rejected
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Dossier
-from worker.domain.ids import BaseMark, InstallationId, RepositoryId
-from worker.domain.ports import Written
+from worker.domain.ids import BaseHash, InstallationId, RepositoryId
+from worker.domain.ports import EntryWithEvents
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.audit import AuditRecord
-from worker.domain.verdict.events import Begun, EvalTrigger, Event
+from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.judge.judge import content_of, hear
-from worker.scheduling.pipeline import settle
-from worker.scheduling.record import Keepers, Shelves, Telling, record, record_beside
+from worker.judge.judge import fingerprint_of, judge_with_record
+from worker.scheduling.pipeline import carry_over_or_judge
+from worker.scheduling.record import EventPublishing, VerdictRecorder, VerdictStores, record, record_beside
 
 PULL = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)
 
@@ -30,23 +30,27 @@ class Shelf:
         self.events: dict[str, list[str]] = {}
         self.appended = 0
 
-    def keep(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
+    def store(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
         assert (pull, dossier.diff, audit.eval_id) == (PULL, DIFF, entry.eval_id)
         self.told.append(("archive", entry))
 
     def append(
-        self, pull: PullRef, entry: LedgerEntry, told: Sequence[Event] = (), beside: Sequence[Written] = ()
+        self,
+        pull: PullRef,
+        entry: LedgerEntry,
+        events: Sequence[Event] = (),
+        child_entries: Sequence[EntryWithEvents] = (),
     ) -> None:
         assert pull == PULL
         self.appended += 1
-        for one, said in ((entry, told), *beside):
+        for one, said in ((entry, events), *child_entries):
             self.told.append(("ledger", one))
             self.events[one.eval_id] = [each.kind.value for each in said]
 
-    def begin(self, pull: PullRef, fence: int, begun: Begun) -> None:
+    def record_started(self, pull: PullRef, fence: int, evaluation: EvaluationStarted) -> None:
         raise NotImplementedError
 
-    def end(self, pull: PullRef, event: Event) -> bool:
+    def record_ended(self, pull: PullRef, event: Event) -> bool:
         raise NotImplementedError
 
     def entries(self, pull: PullRef) -> tuple[LedgerEntry, ...]:
@@ -58,14 +62,14 @@ class Held:
 
     fence = 3
 
-    def keep(self) -> None:
+    def renew(self) -> None:
         """It is kept."""
 
 
 def test_opinions_are_recorded_beside_their_verdict_in_the_same_step() -> None:
-    heard = hear(dossier(), docket(), replace(bench(model_of(reject())), second=model_of(accept())))
+    heard = judge_with_record(dossier(), docket(), replace(bench(model_of(reject())), second_model=model_of(accept())))
     shelf = Shelf()
-    made = record(PULL, heard, dossier(), Keepers(shelf, shelf, shelf, Held()))
+    made = record(PULL, heard, dossier(), VerdictRecorder(shelf, shelf, shelf, Held()))
     written = [(where, one.verdict.signals.get("opinion_of"), one.fence) for where, one in shelf.told]
     assert written == [
         ("archive", None, 3),
@@ -92,10 +96,10 @@ class Watching:
         self.shelf = shelf
         self.seen: list[tuple[str, tuple[tuple[str, int], ...], int]] = []
 
-    def begins(self, pull: PullRef, author: str, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
+    def begin_submission(self, pull: PullRef, author: str, base: BaseHash, issues: tuple[tuple[str, int], ...]) -> bool:
         raise AssertionError(pull, author, base, issues)
 
-    def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
+    def add_verdict(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
         assert pull == PULL
         self.seen.append((entry.eval_id, issues, len(self.shelf.entries(pull))))
 
@@ -103,10 +107,10 @@ class Watching:
 def test_each_check_of_the_head_is_recorded_beside_its_submission_and_people_are_watched_from_before_on() -> None:
     checks = (CiCheck(name="test", conclusion="success"), CiCheck(name="lint", conclusion="skipped"))
     here = dossier(ci=Ci(state=CiState.SUCCESS, checks=checks))
-    heard = hear(here, docket(), bench(model_of(accept())))
+    heard = judge_with_record(here, docket(), bench(model_of(accept())))
     shelf = Shelf()
     watching = Watching(shelf)
-    made = record(PULL, heard, here, Keepers(shelf, shelf, shelf, Held(), watch=watching))
+    made = record(PULL, heard, here, VerdictRecorder(shelf, shelf, shelf, Held(), submissions=watching))
     closes = tuple((one.repository or here.pull_request.repository, one.number) for one in here.issues)
     assert watching.seen == [(made.eval_id, closes, 0)], "before the entry, so that a close right after it is heard"
     assert shelf.appended == 1
@@ -126,25 +130,25 @@ def test_each_check_of_the_head_is_recorded_beside_its_submission_and_people_are
 def test_a_head_without_checks_has_none_on_record(ci: Ci | None) -> None:
     here = dossier(ci=ci)
     shelf = Shelf()
-    heard = hear(here, docket(), bench(model_of(accept())))
-    record(PULL, heard, here, Keepers(shelf, shelf, shelf, Held(), watch=Watching(shelf)))
+    heard = judge_with_record(here, docket(), bench(model_of(accept())))
+    record(PULL, heard, here, VerdictRecorder(shelf, shelf, shelf, Held(), submissions=Watching(shelf)))
     (made,) = shelf.entries(PULL)
     assert "child_eval_ids" not in made.verdict.signals
 
 
 def test_a_verdict_that_is_carried_over_names_no_children_of_the_first_one() -> None:
     shelf = Shelf()
-    heard = hear(dossier(), docket(), bench(model_of(accept())))
+    heard = judge_with_record(dossier(), docket(), bench(model_of(accept())))
     first = heard.verdict.model_copy(update={"signals": {"child_eval_ids": ("a",), "findings": 1}})
-    made = record(PULL, replace(heard, verdict=first), dossier(), Keepers(shelf, shelf, shelf, Held()))
+    made = record(PULL, replace(heard, verdict=first), dossier(), VerdictRecorder(shelf, shelf, shelf, Held()))
     assert made.verdict.signals == {"findings": 1}
 
 
 def test_a_judging_anew_keeps_its_opinions_beside_itself() -> None:
-    asked = replace(bench(model_of(accept(), accept(), accept())), board=True)
-    heard = hear(dossier(), docket(), asked)
+    asked = replace(bench(model_of(accept(), accept(), accept())), is_panel=True)
+    heard = judge_with_record(dossier(), docket(), asked)
     shelf = Shelf()
-    record_beside(entry(rejected()), heard, dossier(), Shelves(shelf, shelf), Telling(EvalTrigger.BATCH))
+    record_beside(entry(rejected()), heard, dossier(), VerdictStores(shelf, shelf), EventPublishing(EvalTrigger.BATCH))
     assert shelf.appended == 1
     parents = [one.verdict.parent_eval_id for where, one in shelf.told if where == "ledger"]
     assert parents == [None, *[heard.verdict.eval_id] * 3]
@@ -154,8 +158,8 @@ def test_a_judging_anew_keeps_its_opinions_beside_itself() -> None:
 def test_a_contested_verdict_is_not_carried_over(contest: str | None, asked: int) -> None:
     model = model_of(accept())
     judges = bench(model)
-    content = content_of(dossier(), judges)
-    known = hear(dossier(), docket(fingerprint=content), bench(model_of(accept()))).verdict
+    content = fingerprint_of(dossier(), judges)
+    known = judge_with_record(dossier(), docket(fingerprint=content), bench(model_of(accept()))).verdict
     of: Dossier = dossier(ledger=[entry(known)], contest=contest)
-    assert settle(of, docket(fingerprint=content), judges).verdict.decision == "accept"
+    assert carry_over_or_judge(of, docket(fingerprint=content), judges).verdict.decision == "accept"
     assert len(model.asked) == asked

@@ -10,19 +10,19 @@ import pytest
 from tests.worker.adapters.redis.played import AT, DELIVERIES, HEAD, NEWER, becomes_due, lease_runs_out, pull, wish
 from tests.worker.scheduling.scripted_court import Checks, World
 from worker.adapters.redis import intake
-from worker.adapters.redis.pull_requests import Ended, Finish, Limits, Taken
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, JudgedHead, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
-from worker.domain.request.open_pulls import Looked, OpenPull
+from worker.domain.request.open_pulls import OpenPull, PullSnapshot
 from worker.errors import Outage, Unavailable
-from worker.publishing.check_runs import CheckDesk, no_lease
-from worker.publishing.initial_status import Reception, late
-from worker.publishing.texts.check_run import closed, waiting_for_github
-from worker.publishing.texts.states import draft, skipped
+from worker.publishing.check_runs import CheckRunService, no_lease
+from worker.publishing.initial_status import InitialStatus, late_request
+from worker.publishing.texts.check_run import closed_content, rate_limit_content
+from worker.publishing.texts.states import draft_content, skipped_content
 from worker.settings import Timing
 
 NAME = f"100/1 {HEAD}"
@@ -34,48 +34,48 @@ EDITED = "in_progress: Judging again: the linked issues changed"
 class Nobody:
     """Nobody has to be asked who wrote it."""
 
-    def look(self, request: JudgeRequest) -> Looked:
+    def find_author(self, request: JudgeRequest) -> PullSnapshot:
         raise AssertionError(request)
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
         raise AssertionError(installation, repository)
 
 
-def desk_of(store: Store, checks: Checks | None = None) -> CheckDesk:
-    return CheckDesk(checks or Checks(store), store.checks(), no_lease, store.siblings)
+def desk_of(store: Store, checks: Checks | None = None) -> CheckRunService:
+    return CheckRunService(checks or Checks(store), store.checks(), no_lease, store.shared_heads)
 
 
-def reception(store: Store, checks: Checks | None = None) -> Reception:
+def reception(store: Store, checks: Checks | None = None) -> InitialStatus:
     registry = store.checks()
-    desk = CheckDesk(checks or Checks(store), registry, no_lease, store.siblings)
+    desk = CheckRunService(checks or Checks(store), registry, no_lease, store.shared_heads)
     clock, hour = SystemClock(), timedelta(hours=1)
-    return Reception(desk, registry, store.pulls, store.ledger, Nobody(), clock, Authors(), hour)
+    return InitialStatus(desk, registry, store.pulls, store.ledger, Nobody(), clock, Authors(), hour)
 
 
-def takes(store: Store) -> Taken:
+def takes(store: Store) -> LeasedJob:
     """A judge begins what is due."""
     becomes_due(store, pull())
-    job = store.pulls.next_due(f"call-{next(DELIVERIES)}", Limits(100, 100))
-    taken = store.pulls.take(pull(), job.fence) if job else None
+    job = store.pulls.next_due(f"call-{next(DELIVERIES)}", DispatchLimits(100, 100))
+    taken = store.pulls.take_lease(pull(), job.fence) if job else None
     assert taken is not None
     return taken
 
 
-def concludes(store: Store, taken: Taken, content: CheckContent = ACCEPTED) -> str:
+def concludes(store: Store, taken: LeasedJob, content: CheckContent = ACCEPTED) -> str:
     desk_of(store).restart(taken.request, HEAD)
     desk_of(store).write(taken.request, HEAD, content)
-    return store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD))
+    return store.pulls.finish(taken.lease, Finish.JUDGED, of=JudgedHead(HEAD))
 
 
 def judged(store: Store, content: CheckContent = ACCEPTED) -> None:
     """HEAD has its verdict, and nothing is left to do."""
-    store.pulls.want(wish(author=AuthorKind.AGENT))
+    store.pulls.request_judging(wish(author=AuthorKind.AGENT))
     assert opens(store)
     concludes(store, takes(store), content)
 
 
 def hears(store: Store, trigger: Trigger, **changes: Any) -> None:
-    intake.want(store.wire, wish(trigger=trigger, author=AuthorKind.AGENT, **changes), QUIET)
+    intake.request_judging(store.client, wish(trigger=trigger, author=AuthorKind.AGENT, **changes), QUIET)
 
 
 def opens(store: Store, checks: Checks | None = None) -> bool:
@@ -84,7 +84,7 @@ def opens(store: Store, checks: Checks | None = None) -> bool:
     if found is None:
         return False
     reception(store, checks).open(found.request, found.head_sha)
-    store.pulls.opened(found.request.pull, found.head_sha)
+    store.pulls.mark_opened(found.request.pull, found.head_sha)
     return True
 
 
@@ -93,7 +93,7 @@ def shown(store: Store) -> str:
 
 
 def trigger(store: Store) -> Trigger:
-    request = store.pulls.request(pull())
+    request = store.pulls.find_request(pull())
     assert request is not None
     return request.trigger
 
@@ -168,22 +168,22 @@ def test_a_judge_that_knows_of_the_edit_is_not_disturbed(store: Store) -> None:
     assert not opens(store)
 
 
-def dies(store: Store, taken: Taken) -> None:
-    store.pulls.died(pull(), taken.lease.fence)
+def dies(store: Store, taken: LeasedJob) -> None:
+    store.pulls.requeue_dead(pull(), taken.lease.fence)
 
 
-def is_not_heard_of(store: Store, _: Taken) -> None:
+def is_not_heard_of(store: Store, _: LeasedJob) -> None:
     lease_runs_out(store, pull())
-    assert store.pulls.sweep("queue") == 1
+    assert store.pulls.requeue_lost("queue") == 1
 
 
-def tries_again(store: Store, taken: Taken) -> None:
+def tries_again(store: Store, taken: LeasedJob) -> None:
     store.pulls.finish(taken.lease, Finish.RETRY, timedelta(minutes=5))
 
 
 @pytest.mark.parametrize("ends", [dies, is_not_heard_of, tries_again])
 def test_a_judge_that_came_to_no_end_leaves_no_verdict_behind_that_counts_no_more(
-    store: Store, ends: Callable[[Store, Taken], None]
+    store: Store, ends: Callable[[Store, LeasedJob], None]
 ) -> None:
     judged(store)
     hears(store, Trigger.EDITED)
@@ -212,11 +212,11 @@ def test_one_that_says_until_when_nobody_can_judge_goes_on_saying_so(store: Stor
     hears(store, Trigger.EDITED)
     taken = takes(store)
     desk_of(store).restart(taken.request, HEAD)
-    desk_of(store).put_off(taken.request, AT)
+    desk_of(store).postpone(taken.request, AT)
     hears(store, what)
     store.pulls.finish(taken.lease, Finish.PUT_OFF, timedelta(minutes=5))
     assert opens(store)
-    assert shown(store) == f"in_progress: {waiting_for_github(AT).title}"
+    assert shown(store) == f"in_progress: {rate_limit_content(AT).title}"
     assert not opens(store)
 
 
@@ -247,7 +247,7 @@ def test_a_judge_that_began_while_it_was_written_is_known_to_be_at_it(store: Sto
     judged(store)
     hears(store, Trigger.EDITED)
     opens(store, Meanwhile(store, lambda: desk_of(store).restart(takes(store).request, HEAD)))
-    assert not store.checks().is_resting(pull(), HEAD)
+    assert not store.checks().is_waiting(pull(), HEAD)
     assert HEAD in store.checks().open_checks(pull())
 
 
@@ -261,7 +261,7 @@ def test_who_dies_before_github_is_told_is_followed_by_somebody_who_tells(store:
         opens(store, Meanwhile(store, is_down))
     assert shown(store) == "success: Accepted"
     assert store.checks().open_checks(pull()), "its watchdog is set"
-    found = store.pulls.request(pull())
+    found = store.pulls.find_request(pull())
     assert found is not None
     reception(store).open(found, HEAD)
     assert shown(store) == EDITED
@@ -287,7 +287,7 @@ def test_a_verdict_that_was_written_over_by_who_never_heard_of_it_is_shown_again
         judged(store)
         hears(store, Trigger.EDITED)
     cut_off = Unanswered(store, lambda: concludes(store, takes(store)))
-    request = store.pulls.request(pull())
+    request = store.pulls.find_request(pull())
     assert request is not None
     with pytest.raises(Outage):
         reception(store, cut_off).open(request, HEAD)
@@ -299,15 +299,15 @@ def test_a_verdict_that_was_written_over_by_who_never_heard_of_it_is_shown_again
     assert concludes(store, takes(store)) == "closed"
     assert shown(store) == "success: Accepted"
     assert store.checks().open_checks(pull()) == {}
-    before = store.pulls.request(pull())
+    before = store.pulls.find_request(pull())
     reception(store).open(request, HEAD)
-    assert store.pulls.request(pull()) == before
+    assert store.pulls.find_request(pull()) == before
 
 
 def test_one_that_may_be_written_over_is_taken_off_as_soon_as_any_other(store: Store) -> None:
     judged(store)
     hears(store, Trigger.EDITED)
-    request = store.pulls.request(pull())
+    request = store.pulls.find_request(pull())
     assert request is not None
     cut_off = Unanswered(store, lambda: concludes(store, takes(store)))
     with pytest.raises(Outage):
@@ -315,7 +315,7 @@ def test_one_that_may_be_written_over_is_taken_off_as_soon_as_any_other(store: S
     concludes_unheard = Checks(store)
     concludes_unheard.update(request, concludes_unheard.find(request, HEAD) or CheckRunId(0), ACCEPTED)
     hears(store, Trigger.BASE)
-    newer = store.pulls.request(pull())
+    newer = store.pulls.find_request(pull())
     assert newer is not None
     reception(store).open(newer, HEAD)
     assert shown(store) == "in_progress: Judging again: the base changed"
@@ -335,7 +335,7 @@ def test_a_head_that_is_left_while_its_check_is_written_to_stays_cancelled(
     else:
         hears(store, Trigger.PUSHED)
         assert opens(store)
-    request = store.pulls.request(pull())
+    request = store.pulls.find_request(pull())
     assert request is not None
 
     def is_pushed_to() -> None:
@@ -344,7 +344,7 @@ def test_a_head_that_is_left_while_its_check_is_written_to_stays_cancelled(
 
     with contextlib.suppress(Outage):
         reception(store, writes(store, is_pushed_to)).open(request, HEAD)
-    newest = store.pulls.request(pull())
+    newest = store.pulls.find_request(pull())
     assert newest is not None
     reception(store).open(newest, NEWER)
     assert shown(store) == f"cancelled: Superseded by {NEWER[:12]}"
@@ -390,7 +390,7 @@ def test_a_verdict_that_is_noted_only_after_the_watchdog_wrote_over_it_is_writte
     desk_of(store, over).write(taken.request, HEAD, ACCEPTED)
     assert shown(store) == "success: Accepted"
     assert store.checks().open_checks(pull()) == {}
-    assert store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD)) == "closed"
+    assert store.pulls.finish(taken.lease, Finish.JUDGED, of=JudgedHead(HEAD)) == "closed"
 
 
 class Killed(BaseException):
@@ -430,7 +430,7 @@ def test_why_nobody_judges_is_looked_at_again_where_a_watchdog_wrote_over_it_who
         with pytest.raises(Killed):
             reception(store, KilledAfter(store)).expire(wish(), HEAD, check)
 
-    said = skipped(AuthorKind.PERSON)
+    said = skipped_content(AuthorKind.PERSON)
     assert not desk_of(store, Before(store, is_killed)).reopen(wish(), HEAD, check, said)
     assert shown(store).startswith("action_required"), "written over, and somebody is asked for who looks"
 
@@ -482,7 +482,7 @@ def test_a_check_that_says_until_when_github_lets_nobody_judge_goes_on_saying_so
     taken = takes(store)
     assert opens(store)
     desk_of(store).restart(taken.request, HEAD)
-    desk_of(store).put_off(taken.request, SystemClock().now() + timedelta(minutes=9), is_away=how is Finish.AWAY)
+    desk_of(store).postpone(taken.request, SystemClock().now() + timedelta(minutes=9), is_away=how is Finish.AWAY)
     said = shown(store)
     store.pulls.finish(taken.lease, how, timedelta(minutes=9))
     assert opens(store)
@@ -499,15 +499,15 @@ def test_who_is_to_be_skipped_does_not_wait_for_github(store: Store) -> None:
     hears(store, Trigger.PUSHED)
     assert opens(store)
     taken = takes(store)
-    desk_of(store).put_off(taken.request, SystemClock().now() + timedelta(minutes=9))
+    desk_of(store).postpone(taken.request, SystemClock().now() + timedelta(minutes=9))
     store.pulls.finish(taken.lease, Finish.PUT_OFF, timedelta(minutes=9))
-    assert desk_of(store).open(wish(), HEAD, skipped(AuthorKind.PERSON))
+    assert desk_of(store).open(wish(), HEAD, skipped_content(AuthorKind.PERSON))
     assert shown(store).startswith("skipped")
     assert store.checks().open_checks(pull()) == {}
 
 
 def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) -> None:
-    intake.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
+    intake.request_judging(store.client, wish(author=AuthorKind.AGENT), QUIET)
     assert opens(store)
     written = len(world.story("wrote"))
     hears(store, Trigger.EDITED)
@@ -516,7 +516,7 @@ def test_an_edit_in_the_quiet_window_writes_nothing(store: Store, world: World) 
 
 
 def test_an_edited_text_in_the_quiet_window_says_when_judging_starts_now(store: Store, world: World) -> None:
-    intake.want(store.wire, wish(author=AuthorKind.AGENT), QUIET)
+    intake.request_judging(store.client, wish(author=AuthorKind.AGENT), QUIET)
     assert opens(store)
     written = len(world.story("wrote"))
     hears(store, Trigger.TEXT)
@@ -527,26 +527,26 @@ def test_an_edited_text_in_the_quiet_window_says_when_judging_starts_now(store: 
 
 def test_an_edited_text_without_a_window_is_judged_by_at_once_and_says_why(store: Store) -> None:
     judged(store)
-    intake.want(store.wire, wish(trigger=Trigger.TEXT, author=AuthorKind.AGENT), Timing(quiet_window=0))
+    intake.request_judging(store.client, wish(trigger=Trigger.TEXT, author=AuthorKind.AGENT), Timing(quiet_window=0))
     assert opens(store)
     assert shown(store) == "in_progress: Judging again: its title or description was edited"
 
 
 def test_who_is_skipped_stays_so(store: Store, world: World) -> None:
-    judged(store, skipped(AuthorKind.PERSON))
+    judged(store, skipped_content(AuthorKind.PERSON))
     written = len(world.story("wrote"))
     hears(store, Trigger.CRITERIA, head_sha=None)
     assert opens(store)
     assert len(world.story("wrote")) == written
-    assert store.pulls.plan(pull()) is not None, "whoever judges finds out whether that is still so"
+    assert store.pulls.find_plan(pull()) is not None, "whoever judges finds out whether that is still so"
 
 
 def test_a_persons_pull_request_that_was_judged_by_hand_is_judged_again_at_another_base(store: Store) -> None:
     judged(store)
-    intake.want(store.wire, wish(trigger=Trigger.BASE, author=AuthorKind.PERSON), QUIET)
+    intake.request_judging(store.client, wish(trigger=Trigger.BASE, author=AuthorKind.PERSON), QUIET)
     assert opens(store)
     assert shown(store) == "in_progress: Judging again: the base changed"
-    assert store.pulls.plan(pull()) is not None
+    assert store.pulls.find_plan(pull()) is not None
 
 
 def test_an_edited_draft_keeps_its_verdict_until_it_is_ready(store: Store) -> None:
@@ -561,19 +561,19 @@ def test_an_edited_draft_keeps_its_verdict_until_it_is_ready(store: Store) -> No
 
 
 @pytest.mark.parametrize(
-    ("is_draft", "said"), [(False, "in_progress: Judging starts at"), (True, f"in_progress: {draft().title}")]
+    ("is_draft", "said"), [(False, "in_progress: Judging starts at"), (True, f"in_progress: {draft_content().title}")]
 )
 def test_what_was_cancelled_when_it_closed_waits_again_when_it_is_reopened(
     store: Store,
     is_draft: bool,  # noqa: FBT001 - both ways
     said: str,
 ) -> None:
-    judged(store, closed())
-    intake.shut(store.wire, pull(), store.remembered)
+    judged(store, closed_content())
+    intake.close_pull_request(store.client, pull(), store.ledger_retention)
     hears(store, Trigger.REOPENED, draft=is_draft)
     assert opens(store)
     assert shown(store)[: len(said)] == said
-    assert store.checks().is_resting(pull(), HEAD)
+    assert store.checks().is_waiting(pull(), HEAD)
 
 
 def test_a_head_that_comes_back_after_it_was_superseded_waits_again(store: Store) -> None:
@@ -593,7 +593,7 @@ def test_a_head_that_comes_back_while_it_is_cancelled_for_another_does_not_stay_
     hears(store, Trigger.PUSHED, head_sha=NEWER)
     opens(store)
     hears(store, Trigger.PUSHED)
-    request = store.pulls.request(pull())
+    request = store.pulls.find_request(pull())
     assert request is not None
     opens(store, Meanwhile(store, lambda: desk_of(store).supersede(request, NEWER)))
     assert trigger(store) is Trigger.LATE
@@ -606,7 +606,7 @@ def test_a_head_that_comes_back_while_it_is_cancelled_for_another_does_not_stay_
 def test_who_notes_a_verdict_only_after_it_was_written_over_learns_of_that(store: Store) -> None:
     judged(store)
     hears(store, Trigger.EDITED)
-    check = store.checks().known(pull(), HEAD)
+    check = store.checks().find_check_run(pull(), HEAD)
     assert check is not None
 
     def is_judged() -> None:
@@ -616,7 +616,7 @@ def test_who_notes_a_verdict_only_after_it_was_written_over_learns_of_that(store
 
     opens(store, Meanwhile(store, is_judged))
     assert shown(store) == EDITED, "over the verdict"
-    assert not store.checks().concluded(pull(), HEAD, check)
+    assert not store.checks().record_concluded(pull(), HEAD, check)
 
 
 def test_a_verdict_on_a_head_that_comes_back_is_left_to_its_judge(store: Store) -> None:
@@ -631,7 +631,7 @@ def test_a_verdict_on_a_head_that_comes_back_is_left_to_its_judge(store: Store) 
 def test_what_was_told_once_more_while_it_was_shown_is_not_forgotten(store: Store) -> None:
     judged(store)
     hears(store, Trigger.EDITED)
-    taken: list[Taken] = []
+    taken: list[LeasedJob] = []
 
     def is_judged_and_edited() -> None:
         taken.append(takes(store))
@@ -641,18 +641,18 @@ def test_what_was_told_once_more_while_it_was_shown_is_not_forgotten(store: Stor
     store.pulls.next_to_open()
     concludes(store, taken[0])
     hears(store, Trigger.COMMAND, head_sha=None)
-    found = store.checks().again(pull(), HEAD)
+    found = store.checks().find_outdated(pull(), HEAD)
     assert found is not None
-    assert found.why is Trigger.BASE
+    assert found.trigger is Trigger.BASE
 
 
 def test_a_verdict_that_is_written_over_twice_for_one_event_is_shown_again_twice(store: Store) -> None:
     request = wish(author=AuthorKind.AGENT)
-    once = late(request)
-    again = late(late(request))
+    once = late_request(request)
+    again = late_request(late_request(request))
     assert len({request.delivery_id, once.delivery_id, again.delivery_id}) == 3
     assert len(once.delivery_id) == len(again.delivery_id)
     for one in (once, again):
-        before = store.pulls.request(pull())
-        store.pulls.want(one)
-        assert store.pulls.request(pull()) not in (None, before)
+        before = store.pulls.find_request(pull())
+        store.pulls.request_judging(one)
+        assert store.pulls.find_request(pull()) not in (None, before)

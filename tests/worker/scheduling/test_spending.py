@@ -6,8 +6,8 @@ from tests.worker.adapters.redis.played import pull, wish
 from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier
-from worker.domain.request.judge_request import BY_HAND, JudgeRequest, Trigger
-from worker.scheduling.spending import Spending
+from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest, Trigger
+from worker.scheduling.spending import SpendingPolicy
 
 EVERYONE = (ConfigText(origin=ConfigOrigin.REPOSITORY, text="ask_model_for: everyone\n"),)
 
@@ -18,12 +18,12 @@ def by(author: str, *, is_from_fork: bool | None, config: tuple[ConfigText, ...]
     return raw.model_copy(update={"pull_request": raw.pull_request.model_copy(update=changes)})
 
 
-def spending(store: Store, *writers: str) -> Spending:
+def spending(store: Store, *writers: str) -> SpendingPolicy:
     def may_write(request: JudgeRequest, login: str) -> bool:
         assert request.pull == pull()
         return login in writers
 
-    return Spending(store.decisions, may_write)
+    return SpendingPolicy(store.decisions, may_write)
 
 
 @pytest.mark.parametrize(
@@ -38,13 +38,13 @@ def spending(store: Store, *writers: str) -> Spending:
     ids=["own branch", "not known", "a stranger's fork", "a writer's fork", "for everyone"],
 )
 def test_a_strangers_fork_may_not_spend(store: Store, read: Dossier, *, is_allowed: bool) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     assert spending(store, "bob").is_allowed(wish(), read) is is_allowed
 
 
-@pytest.mark.parametrize("trigger", sorted(BY_HAND))
+@pytest.mark.parametrize("trigger", sorted(MANUAL_TRIGGERS))
 def test_once_an_account_with_write_access_asked_it_may_from_then_on(store: Store, trigger: Trigger) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     who, read = spending(store), by("mallory", is_from_fork=True)
     assert not who.is_allowed(wish(), read)
     assert who.is_allowed(wish(trigger=trigger), read)

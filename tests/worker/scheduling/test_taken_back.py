@@ -11,22 +11,22 @@ from tests.worker.evaluation.recorded import dossier
 from tests.worker.publishing.texts.samples import abstained
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.clock import SystemClock
-from worker.domain.judging import Judged
+from worker.domain.judging import JudgingCompleted
 from worker.domain.request.judge_request import Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason
-from worker.judge.context import Bench
-from worker.judge.judge import content_of
+from worker.judge.context import JudgeContext
+from worker.judge.judge import fingerprint_of
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import Silent
-from worker.scheduling.pipeline import CiPatience, Deps, decided_by_people
+from worker.publishing.status import NullStatusReporter
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, show_human_decision
 
 
 @pytest.mark.parametrize("text", [DONE, STUB], ids=["as it was", "into another base"])
 def test_the_verdict_on_record_comes_back_where_it_is_of_what_is_proposed(text: str) -> None:
-    bench, proposed = Bench(load_rubric(), load_prompt(), 0.0), dossier(1, text)
+    bench, proposed = JudgeContext(load_rubric(), load_prompt(), 0.0), dossier(1, text)
     judged = abstained(AbstainReason.NEEDS_HUMAN).model_copy(
-        update={"fingerprint": content_of(dossier(1, DONE), bench)}
+        update={"fingerprint": fingerprint_of(dossier(1, DONE), bench)}
     )
     entry = LedgerEntry(
         eval_id=judged.eval_id,
@@ -41,15 +41,15 @@ def test_the_verdict_on_record_comes_back_where_it_is_of_what_is_proposed(text: 
     proposed = proposed.model_copy(update={"ledger": (entry,)})
     source = RecordedSource(proposed)
     nobody: Any = None
-    deps = Deps(
+    deps = JudgingDependencies(
         source=source,
-        board=Silent(source),
+        status=NullStatusReporter(source),
         ledger=nobody,
-        keepers=nobody,
-        bench=bench,
+        recorder=nobody,
+        context=bench,
         clock=SystemClock(),
-        patience=CiPatience(timedelta(0), timedelta(0), None),
+        ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
     )
-    found = decided_by_people(wish(trigger=Trigger.DISMISSED), proposed, deps)
+    found = show_human_decision(wish(trigger=Trigger.DISMISSED), proposed, deps)
     assert (found is None) == (text == STUB)
-    assert found is None or (isinstance(found, Judged) and found.verdict is judged)
+    assert found is None or (isinstance(found, JudgingCompleted) and found.verdict is judged)

@@ -21,7 +21,7 @@ def test_a_request_is_judged_in_a_process_of_its_own_and_all_end_on_request(
     redis_server: Redis, store: Store, world: World
 ) -> None:
     with Working.on(redis_server.url) as working:
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
         parent = world.story("began")[0]["parent"]
         assert parent in working.hands
@@ -35,9 +35,9 @@ def test_the_only_worker_is_free_for_others_whatever_strangers_have_judged(
     world.order(pull(), "think 600")
     with Working.on(redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600"):
         for number in (1, 3):
-            store.pulls.want(wish(number, outside=True))
+            store.pulls.request_judging(wish(number, outside=True))
         assert becomes(lambda: world.story("began"))
-        store.pulls.want(wish(2))
+        store.pulls.request_judging(wish(2))
         assert becomes(lambda: world.checks().get(f"100/2 {HEAD}") == "failure: judged")
         assert len(world.story("began")) == 2
 
@@ -45,7 +45,7 @@ def test_the_only_worker_is_free_for_others_whatever_strangers_have_judged(
 def test_a_killed_judge_is_replaced_long_before_its_lease_ends(redis_server: Redis, store: Store, world: World) -> None:
     world.order(pull(), "think 600")
     with Working.on(redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600") as working:
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(lambda: world.story("began"))
         harm(working.horses[0], signal.SIGKILL)
         assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
@@ -57,19 +57,19 @@ def test_a_job_leaves_nothing_behind_in_redis_but_a_failure_without_its_words(
 ) -> None:
     world.order(pull(2), "bug a_line_of_a_private_source")
     with Working.on(redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600") as working:
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
         assert becomes(lambda: left_by_jobs(store) == [])
-        store.pulls.want(wish(2))
+        store.pulls.request_judging(wish(2))
         assert becomes(lambda: "rq:failed:judge" in left_by_jobs(store))
         assert becomes(lambda: len(failed := jobs_of(store)) == 1 and failed[0].startswith("rq:job:judge-"))
         assert becomes(lambda: not any(key.startswith("rq:execution") for key in left_by_jobs(store)))
         assert '"a judge was killed"' not in working.log
     [job] = jobs_of(store)
-    assert text(store.wire.call("HGET", job, "status")) == "failed"
-    assert 0 < whole(store.wire.call("TTL", job)) <= KEEP_FAILURES.total_seconds()
+    assert text(store.client.call("HGET", job, "status")) == "failed"
+    assert 0 < whole(store.client.call("TTL", job)) <= KEEP_FAILURES.total_seconds()
     for key in left_by_jobs(store):
-        assert b"private" not in blob(store.wire.call("DUMP", key))
+        assert b"private" not in blob(store.client.call("DUMP", key))
 
 
 def jobs_of(store: Store) -> list[str]:
@@ -79,7 +79,7 @@ def jobs_of(store: Store) -> list[str]:
 
 def left_by_jobs(store: Store) -> list[str]:
     """RQ's keys but those that say which queues and workers there are."""
-    found = [text(key) for key in items(store.wire.call("KEYS", "rq:*"))]
+    found = [text(key) for key in items(store.client.call("KEYS", "rq:*"))]
     return sorted(key for key in found if key != "rq:queues" and not key.startswith(("rq:worker", "rq:clean_")))
 
 
@@ -90,7 +90,7 @@ def test_what_was_judged_when_all_was_stopped_is_judged_at_the_next_start(
     start = partial(Working.on, redis_server.url, ASSAY_LEASE="600", ASSAY_HOLD="600", ASSAY_STOP_GRACE=grace_s)
     world.order(pull(), "think 600")
     with start() as working:
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(lambda: world.story("began"))
         assert working.stop() == 0
     with start():
@@ -100,7 +100,7 @@ def test_what_was_judged_when_all_was_stopped_is_judged_at_the_next_start(
 def test_a_dossier_that_kills_every_judge_is_given_up(redis_server: Redis, store: Store, world: World) -> None:
     world.order(pull(), *["crash"] * 20)
     with Working.on(redis_server.url, ASSAY_RETRIES="2"):
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(lambda: world.checks().get(CHECK, "").startswith("action_required"))
     assert len(world.story("began")) == 3
 
@@ -108,11 +108,11 @@ def test_a_dossier_that_kills_every_judge_is_given_up(redis_server: Redis, store
 def test_jobs_die_with_their_machine_and_are_done_by_the_next(redis_server: Redis, store: Store, world: World) -> None:
     world.order(pull(), "think 600")
     with Working.on(redis_server.url) as working:
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         assert becomes(lambda: world.story("began"))
         assert working.horses
         working.kill()
-    assert store.pulls.request(pull()) is not None
+    assert store.pulls.find_request(pull()) is not None
     with Working.on(redis_server.url):
         assert becomes(lambda: world.checks().get(CHECK) == "failure: judged")
 
@@ -123,7 +123,7 @@ def test_an_outage_of_redis_is_outlived() -> None:
         with Working.on(redis.url) as working, open_store(settings(redis.url)) as store:
             redis.kill()
             redis.start()
-            store.pulls.want(wish())
+            store.pulls.request_judging(wish())
             assert becomes(lambda: World(store).checks().get(CHECK) == "failure: judged", 60), working.log
     finally:
         redis.end()

@@ -17,8 +17,8 @@ from tests.world.pulls import MACHINE, OURS, Repository
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
+from worker.adapters.redis.queue_keys import COMMANDS
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.waiting_keys import ASKS
 from worker.domain.check.check_run import external_id, pull_number
 from worker.domain.verdict.ledger import LedgerEntry
 
@@ -88,19 +88,19 @@ def machine_part(run: CheckRun) -> Mapping[str, Any]:
 
 def left_over(store: Store) -> list[str]:
     """What somebody would still have to do, by Redis: judgings, check runs to open or to end, commands, jobs."""
-    found = [text(name) for name in items(store.wire.call("KEYS", "*"))]
+    found = [text(name) for name in items(store.client.call("KEYS", "*"))]
     return [name for name in found if _is_about_work(name) or (":pull:" in name and _state(store, name))]
 
 
 def _is_about_work(name: str) -> bool:
-    every = (keys.OUT.name, keys.OUT_OUTSIDE.name, ASKS.order.name, keys.DEADLINES.name)
+    every = (keys.DISPATCHED.name, keys.DISPATCHED_OUTSIDE.name, COMMANDS.order.name, keys.DEADLINES.name)
     queues = ("rq:queue:judge", "rq:queue:outside")
     lines = (":due", ":due_outside", ":opening", ":opening_outside", ":out")
     return name in (*every, *queues) or name.endswith(lines) or ":checks:" in name
 
 
 def _state(store: Store, name: str) -> str:
-    return text(store.wire.call("HGET", name, "state"))
+    return text(store.client.call("HGET", name, "state"))
 
 
 def _concluded(exchanges: Iterable[Exchange], runs: Mapping[int, CheckRun]) -> Iterable[Written]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.rubric import Rubric, RubricCriterion
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.registry import NAMES
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.registry import REGISTERED_NAMES
 
 Texts = Mapping[str, str]
 
@@ -16,7 +16,7 @@ RUBRIC = Rubric(
     version="1",
     criteria=(RubricCriterion(id="correctness", question="Right?", ten="Right."),),
     categories=dict.fromkeys(Category, "words"),
-    signals=dict.fromkeys(NAMES, 0.4),
+    signals=dict.fromkeys(REGISTERED_NAMES, 0.4),
 )
 
 
@@ -61,10 +61,10 @@ def plain_dossier(diff: str, title: str = "Change", issue: str | None = None, **
 
 def change_of(
     before: Texts, after: Texts, *, texts: bool = True, title: str = "Change", issue: str | None = None
-) -> Change:
-    return Change(dossier_of(before, after, texts=texts, title=title, issue=issue))
+) -> CodeChange:
+    return CodeChange(dossier_of(before, after, texts=texts, title=title, issue=issue))
 
 
-def changed_file(path: str, before: str | None, after: str, *, texts: bool = True) -> ChangedFile:
+def changed_file(path: str, before: str | None, after: str, *, texts: bool = True) -> AnalyzedFile:
     (file,) = change_of({} if before is None else {path: before}, {path: after}, texts=texts).files
     return file

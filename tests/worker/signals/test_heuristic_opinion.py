@@ -14,12 +14,19 @@ from hypothesis import strategies as st
 
 from tests.worker.signals.made import RUBRIC, dossier_of, plain_dossier
 from worker.domain.dossier.dossier import Dossier, Policy
-from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
+from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, HeuristicOpinion
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffError
 from worker.judge.rubric import load_rubric
-from worker.signals.heuristic_opinion import CRITERIA_IN_DOUBT, FACT_SCORE, PRIOR, SAFE_SCORE, UNSURE, consider
-from worker.signals.registry import NAMES, SIGNALS
+from worker.signals.heuristic_opinion import (
+    CRITERIA_IN_DOUBT,
+    FACT_SCORE,
+    PRIOR_SCORE,
+    SAFE_SCORE,
+    UNSURE_CONFIDENCE,
+    form_opinion,
+)
+from worker.signals.registry import REGISTERED_NAMES, SIGNALS
 
 STUB = "def load(path):\n    raise NotImplementedError\n"
 SKIPPED = "@pytest.mark.skip\ndef test_a():\n    assert up()\n"
@@ -27,14 +34,14 @@ UNASSERTED = "def test_b():\n    up()\n"
 
 
 def opinion(before: dict[str, str], after: dict[str, str], title: str = "Change") -> HeuristicOpinion:
-    return consider(dossier_of(before, after, title=title), RUBRIC)
+    return form_opinion(dossier_of(before, after, title=title), RUBRIC)
 
 
 def test_an_empty_diff_is_a_fact_without_a_place() -> None:
-    empty = consider(plain_dossier(""), RUBRIC)
+    empty = form_opinion(plain_dossier(""), RUBRIC)
     (fact,) = empty.facts
     assert (fact.category, fact.path, fact.line) == (Category.ACCEPTANCE_GAP, None, None)
-    assert (empty.score, empty.confidence >= CERTAIN) == (FACT_SCORE, True)
+    assert (empty.score, empty.confidence >= CERTAIN_CONFIDENCE) == (FACT_SCORE, True)
     assert empty.reason == "a fact: the diff against the merge base is empty"
 
 
@@ -75,7 +82,7 @@ def test_a_comment_that_admits_unfinished_work_is_not_safe() -> None:
 
 def test_without_anything_it_is_unsure() -> None:
     plain = opinion({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"})
-    assert (plain.score, plain.confidence, plain.findings) == (PRIOR, UNSURE, ())
+    assert (plain.score, plain.confidence, plain.findings) == (PRIOR_SCORE, UNSURE_CONFIDENCE, ())
     assert plain.reason == "nothing was found against it, which does not prove it right"
 
 
@@ -89,23 +96,23 @@ OTHERS_OFF = dict.fromkeys(("function_uncalled", "function_uncalled_suspected", 
 def demoted(after: dict[str, str], **more: Any) -> HeuristicOpinion:
     """Stubs as suspicions, and what else may be said of them left out."""
     rules = policy(stub_body="suspicion", **OTHERS_OFF)
-    return consider(dossier_of({}, after, **rules, **more), RUBRIC)
+    return form_opinion(dossier_of({}, after, **rules, **more), RUBRIC)
 
 
 def test_a_repository_demotes_a_fact_to_a_suspicion() -> None:
     judged = demoted({"a.py": STUB})
     assert [(one.signal, one.fact) for one in judged.findings] == [("stub_body", False)]
-    assert judged.score == pytest.approx(PRIOR * 0.6)
-    assert UNSURE < judged.confidence < CERTAIN
+    assert judged.score == pytest.approx(PRIOR_SCORE * 0.6)
+    assert UNSURE_CONFIDENCE < judged.confidence < CERTAIN_CONFIDENCE
 
 
 def test_a_repository_switches_a_signal_off() -> None:
-    judged = consider(dossier_of({}, {"a.py": STUB}, **policy(stub_body="off")), RUBRIC)
+    judged = form_opinion(dossier_of({}, {"a.py": STUB}, **policy(stub_body="off")), RUBRIC)
     assert "stub_body" not in {one.signal for one in judged.findings}
 
 
 def test_a_policy_that_names_no_signal_is_told() -> None:
-    judged = consider(dossier_of({}, {"a.py": "x = 1\n"}, **policy(stub_boddy="off")), RUBRIC)
+    judged = form_opinion(dossier_of({}, {"a.py": "x = 1\n"}, **policy(stub_boddy="off")), RUBRIC)
     assert judged.signals["policy_unknown_signals"] == "stub_boddy"
 
 
@@ -127,8 +134,8 @@ def test_a_change_full_of_findings_is_told_twenty_times_of_each_signal() -> None
 
 def test_a_signal_that_the_rubric_does_not_weigh_lowers_nothing_and_a_fact_stays_one() -> None:
     silent = RUBRIC.model_copy(update={"signals": {}})
-    assert consider(dossier_of({}, {"a.py": STUB}, **policy(stub_body="suspicion")), silent).score == PRIOR
-    assert consider(dossier_of({}, {"a.py": STUB}), silent).facts
+    assert form_opinion(dossier_of({}, {"a.py": STUB}, **policy(stub_body="suspicion")), silent).score == PRIOR_SCORE
+    assert form_opinion(dossier_of({}, {"a.py": STUB}), silent).facts
 
 
 def ci(*checks: dict[str, object]) -> dict[str, Any]:
@@ -146,24 +153,24 @@ def test_a_validator_that_wavered_lowers_the_score_and_makes_no_change_safe(
     check: dict[str, object], said: str
 ) -> None:
     typo = dossier_of({"README.md": "Odl\n"}, {"README.md": "Old\n"}, title="Fix typo", **ci(check))
-    judged = consider(typo, RUBRIC)
+    judged = form_opinion(typo, RUBRIC)
     assert judged.safe is None
-    assert judged.score <= PRIOR - 0.3
-    assert judged.confidence < CERTAIN
+    assert judged.score <= PRIOR_SCORE - 0.3
+    assert judged.confidence < CERTAIN_CONFIDENCE
     assert (judged.reason, judged.signals["ci_doubt"]) == (said, said)
 
 
 def test_a_criterion_that_nothing_shows_is_marked_and_no_change_is_safe() -> None:
     criteria = [{"id": "AC1", "text": "`retry_upload` is documented in `docs/retry.md`"}]
-    judged = consider(dossier_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, criteria=criteria), RUBRIC)
+    judged = form_opinion(dossier_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, criteria=criteria), RUBRIC)
     assert [one.id for one in judged.criteria] == ["AC1"]
-    assert judged.score < PRIOR
+    assert judged.score < PRIOR_SCORE
 
 
 def test_an_unmet_criterion_alone_is_the_reason() -> None:
     criteria = [{"id": "AC1", "text": "Uploads that hit a timeout are retried with exponential backoff"}]
     off = policy(**dict.fromkeys(("name_not_found", "path_not_changed", "test_not_found", "docs_not_changed"), "off"))
-    judged = consider(dossier_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, criteria=criteria, **off), RUBRIC)
+    judged = form_opinion(dossier_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n"}, criteria=criteria, **off), RUBRIC)
     assert judged.findings == ()
     assert judged.reason == f"AC1: {judged.criteria[0].note}"
     assert judged.signals[CRITERIA_IN_DOUBT] == "AC1"
@@ -178,8 +185,8 @@ def test_a_strong_suspicion_against_a_change_that_shows_all_that_was_listed_is_a
 
 
 def test_the_rubric_that_ships_weighs_exactly_the_signals_there_are() -> None:
-    assert set(load_rubric().signals) == NAMES
-    assert len(NAMES) == len(SIGNALS)
+    assert set(load_rubric().signals) == REGISTERED_NAMES
+    assert len(REGISTERED_NAMES) == len(SIGNALS)
 
 
 def test_where_not_all_code_was_looked_at_there_are_no_facts_and_nothing_is_safe() -> None:
@@ -191,7 +198,7 @@ def test_where_not_all_code_was_looked_at_there_are_no_facts_and_nothing_is_safe
     assert judged.signals["files_not_parsed"] == 1
     words = {"b.py": f"# {'x' * 97}\n" * 5_500}
     assert opinion({}, words, title="Fix typo").safe is None
-    switched = consider(
+    switched = form_opinion(
         dossier_of({}, stub).model_copy(update={"policy": Policy(signals={"stub_body": "off"})}), RUBRIC
     )
     assert "stub_body" not in {one.signal for one in switched.findings}
@@ -232,8 +239,8 @@ def test_it_is_certain_only_through_a_fact_or_a_safe_change(
     title: str,
     texts: bool,  # noqa: FBT001 - drawn by the property
 ) -> None:
-    judged = consider(dossier_of(before, after, texts=texts, title=title), RUBRIC)
-    assert (judged.confidence >= CERTAIN) == bool(judged.facts or judged.safe)
+    judged = form_opinion(dossier_of(before, after, texts=texts, title=title), RUBRIC)
+    assert (judged.confidence >= CERTAIN_CONFIDENCE) == bool(judged.facts or judged.safe)
     assert (judged.score < 0.5) or not judged.facts
     assert judged.safe is None or (judged.score >= 0.9 and not judged.findings)
     assert all(finding.path is None or finding.line is not None for finding in judged.findings)
@@ -242,7 +249,7 @@ def test_it_is_certain_only_through_a_fact_or_a_safe_change(
 @settings(max_examples=settings().max_examples, deadline=None)
 @given(before=TREES, after=TREES)
 def test_every_finding_stands_at_a_line_that_exists(before: dict[str, str], after: dict[str, str]) -> None:
-    for finding in consider(dossier_of(before, after), RUBRIC).findings:
+    for finding in form_opinion(dossier_of(before, after), RUBRIC).findings:
         if finding.path is not None and finding.line is not None:
             text = (after if finding.side == "head" else before)[finding.path]
             assert finding.line <= (finding.end_line or finding.line) <= text.count("\n")
@@ -254,15 +261,15 @@ def test_nothing_but_a_diff_error_escapes(path: str, junk: str, diff: str, text:
     whole = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{junk}\n+{text}\n"
     for raw in (diff, whole):
         with suppress(DiffError):
-            consider(plain_dossier(raw, files=[{"path": path, "text": junk}]), RUBRIC)
+            form_opinion(plain_dossier(raw, files=[{"path": path, "text": junk}]), RUBRIC)
 
 
 PROBE = """
 import sys
 from tests.worker.signals.made import RUBRIC, dossier_of
-from worker.signals.heuristic_opinion import consider
+from worker.signals.heuristic_opinion import form_opinion
 for path in sys.argv[1:]:
-    consider(dossier_of({path: "a" + chr(10)}, {path: "todo" + chr(10)}), RUBRIC)
+    form_opinion(dossier_of({path: "a" + chr(10)}, {path: "todo" + chr(10)}), RUBRIC)
 print(*sorted(name for name in sys.modules if name.startswith("tree_sitter")))
 """
 
@@ -330,5 +337,5 @@ PATIENCE = 5
 
 def seconds(dossier: Dossier) -> float:
     started = time.process_time()
-    consider(dossier, RUBRIC)
+    form_opinion(dossier, RUBRIC)
     return time.process_time() - started

@@ -17,9 +17,9 @@ from worker.clock import SystemClock
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import InputError
-from worker.judge.task_judgement import Ruling, criteria_from, dossier_of
+from worker.judge.task_judgement import TaskRuling, criteria_from, dossier_of
 from worker.settings import ModelAccess, Settings
-from worker.wiring.delegate import enriched, judge_output, open_judge
+from worker.wiring.delegate import add_judgement, judge_output, open_judge
 
 CRITERIA = "The table has the columns name and price."
 OUTPUT = "name,price\napple,1\n"
@@ -68,32 +68,32 @@ class TestJudgeOutput:
     def test_judge_pass(self, model: Anthropic, settings: Settings) -> None:
         model.answers(passes())
         judgement = judge_output(OUTPUT, CRITERIA, settings)
-        assert (judgement.verdict, judgement.judged) == (Ruling.PASS, True)
+        assert (judgement.verdict, judgement.judged) == (TaskRuling.PASS, True)
         assert judgement.reasoning == "The change does what the issue asks for."
-        assert [(one.verdict, one.text) for one in judgement.criteria] == [(Ruling.PASS, CRITERIA)]
+        assert [(one.verdict, one.text) for one in judgement.criteria] == [(TaskRuling.PASS, CRITERIA)]
         assert judgement.criteria[0].evidence[0].quote == "name,price"
 
     def test_judge_fail(self, model: Anthropic, settings: Settings) -> None:
         model.answers(reject("acceptance_gap"))
         judgement = judge_output(OUTPUT, CRITERIA, settings)
-        assert judgement.verdict is Ruling.FAIL
-        assert [one.verdict for one in judgement.criteria] == [Ruling.FAIL]
+        assert judgement.verdict is TaskRuling.FAIL
+        assert [one.verdict for one in judgement.criteria] == [TaskRuling.FAIL]
         assert judgement.next_step
 
     @pytest.mark.parametrize("criteria", [None, "", " \n", [], [" "]])
     def test_no_criteria_no_judge(self, model: Anthropic, settings: Settings, criteria: str | list[str] | None) -> None:
         judgement = judge_output(OUTPUT, criteria, settings)
-        assert (judgement.verdict, judgement.judged, judgement.criteria) == (Ruling.PASS, False, ())
+        assert (judgement.verdict, judgement.judged, judgement.criteria) == (TaskRuling.PASS, False, ())
         assert model.asked == []
         result = {"task_index": 0, "status": "completed", "summary": OUTPUT}
         with open_judge(settings) as judge:
-            assert enriched(result, OUTPUT, criteria, judge) is result
+            assert add_judgement(result, OUTPUT, criteria, judge) is result
 
     def test_judge_unavailable_skips(self, model: Anthropic, settings: Settings) -> None:
         """The change that this follows says FAIL. An outage says nothing about the output."""
         model.fails(529)
         judgement = judge_output(OUTPUT, CRITERIA, settings)
-        assert (judgement.verdict, judgement.reason) == (Ruling.UNAVAILABLE, AbstainReason.JUDGE_UNAVAILABLE)
+        assert (judgement.verdict, judgement.reason) == (TaskRuling.UNAVAILABLE, AbstainReason.JUDGE_UNAVAILABLE)
         assert "529" in judgement.reasoning
         assert "This output was not judged." in judgement.reasoning
         assert judgement.next_step == "Ask again when the model can be reached; nothing has to change in the output."
@@ -104,7 +104,7 @@ class TestJudgeOutput:
         criteria = ["It has a header.", None, ["It has ten rows."]]
         with open_judge(settings) as judge:
             pairs = zip(results, criteria, strict=True)
-            done = [enriched(result, str(result["summary"]), asked, judge) for result, asked in pairs]
+            done = [add_judgement(result, str(result["summary"]), asked, judge) for result, asked in pairs]
         assert ["judge" in one for one in done] == [True, False, True]
         assert "AC1: It has a header." in model.asked[0].text
         assert "AC1: It has ten rows." in model.asked[1].text
@@ -121,51 +121,51 @@ def test_the_same_output_is_judged_once_and_paid_for_once(model: Anthropic, sett
     model.answers(passes())
     first, second = (judge_output(OUTPUT, CRITERIA, settings) for _ in range(2))
     assert first.cost_usd
-    assert (second.verdict, second.cost_usd, len(model.asked)) == (Ruling.PASS, 0, 1)
+    assert (second.verdict, second.cost_usd, len(model.asked)) == (TaskRuling.PASS, 0, 1)
 
 
 def test_a_place_that_does_not_exist_is_corrected_as_for_any_verdict(model: Anthropic, settings: Settings) -> None:
     model.answers(passes(line=40)).answers(passes())
-    assert judge_output(OUTPUT, CRITERIA, settings).verdict is Ruling.PASS
+    assert judge_output(OUTPUT, CRITERIA, settings).verdict is TaskRuling.PASS
     assert len(model.asked) == 2
 
 
 def test_what_nobody_can_tell_is_no_fail(model: Anthropic, settings: Settings) -> None:
     model.answers(cannot_tell())
     judgement = judge_output(OUTPUT, CRITERIA, settings)
-    assert (judgement.verdict, judgement.reason) == (Ruling.UNAVAILABLE, AbstainReason.NEEDS_HUMAN)
-    assert [one.verdict for one in judgement.criteria] == [Ruling.UNAVAILABLE]
+    assert (judgement.verdict, judgement.reason) == (TaskRuling.UNAVAILABLE, AbstainReason.NEEDS_HUMAN)
+    assert [one.verdict for one in judgement.criteria] == [TaskRuling.UNAVAILABLE]
 
 
 def test_an_empty_output_meets_nothing_and_asks_nobody(model: Anthropic, settings: Settings) -> None:
     judgement = judge_output(" \n", CRITERIA, settings)
-    assert (judgement.verdict, model.asked) == (Ruling.FAIL, [])
-    assert [one.verdict for one in judgement.criteria] == [Ruling.FAIL]
+    assert (judgement.verdict, model.asked) == (TaskRuling.FAIL, [])
+    assert [one.verdict for one in judgement.criteria] == [TaskRuling.FAIL]
 
 
 def test_a_cap_is_unavailable_and_says_so(model: Anthropic, settings: Settings) -> None:
     poor = replace(settings, caps=replace(settings.caps, pull_usd=Decimal(0)))
     judgement = judge_output(OUTPUT, CRITERIA, poor)
-    assert (judgement.verdict, judgement.reason) == (Ruling.UNAVAILABLE, AbstainReason.BUDGET)
+    assert (judgement.verdict, judgement.reason) == (TaskRuling.UNAVAILABLE, AbstainReason.BUDGET)
     assert model.asked == []
 
 
 def test_a_store_that_is_away_is_unavailable(settings: Settings) -> None:
     away = replace(settings, redis_url=SecretStr("unix:///nowhere/r.sock"), store_keys=(SecretStr("A" * 43 + "="),))
-    assert judge_output(OUTPUT, CRITERIA, away).verdict is Ruling.UNAVAILABLE
+    assert judge_output(OUTPUT, CRITERIA, away).verdict is TaskRuling.UNAVAILABLE
 
 
 def test_code_that_looks_half_finished_is_for_the_model_to_judge(model: Anthropic, settings: Settings) -> None:
     """What code knows about code does not decide about a text."""
     output = "<<<<<<< HEAD\ndef load():\n    pass\n=======\n>>>>>>> x\n"
     model.answers(passes(output))
-    assert judge_output(output, CRITERIA, settings).verdict is Ruling.PASS
+    assert judge_output(output, CRITERIA, settings).verdict is TaskRuling.PASS
 
 
 @pytest.mark.parametrize("output", ["no newline", "\n\nx\r\n\x00\u202e", "a\ud800b", "\\ No newline at end of file\n"])
 def test_any_text_is_an_output(model: Anthropic, settings: Settings, output: str) -> None:
     model.answers(reject("acceptance_gap"))
-    assert judge_output(output, CRITERIA, settings).verdict is Ruling.FAIL
+    assert judge_output(output, CRITERIA, settings).verdict is TaskRuling.FAIL
 
 
 def test_criteria_without_end_are_refused(settings: Settings) -> None:
@@ -181,6 +181,6 @@ def test_a_judge_for_many_asks_nobody_where_there_is_nothing_to_judge_by(setting
 def test_an_output_that_somebody_else_judges_right_now_is_unavailable(settings: Settings) -> None:
     request = RecordedSource(dossier_of(OUTPUT, criteria_from(CRITERIA), [])).request(SystemClock().now())
     with open_store(settings) as store:
-        store.pulls.seize(request)
+        store.pulls.take_local_lease(request)
         judgement = judge_output(OUTPUT, CRITERIA, settings)
-    assert (judgement.verdict, "right now" in judgement.reasoning) == (Ruling.UNAVAILABLE, True)
+    assert (judgement.verdict, "right now" in judgement.reasoning) == (TaskRuling.UNAVAILABLE, True)

@@ -6,7 +6,7 @@ from worker.wiring.doctor import StoreReport, examine_store
 
 def configured(store: Store, **options: str) -> StoreReport:
     for name, value in options.items():
-        store.wire.call("CONFIG", "SET", name.replace("_", "-"), value)
+        store.client.call("CONFIG", "SET", name.replace("_", "-"), value)
     return examine_store(store)
 
 
@@ -22,12 +22,12 @@ def test_the_version_and_the_eviction_policy_are_the_servers_own(store: Store) -
     [("yes", "", "AOF"), ("no", "900 1", "RDB"), ("no", "", ""), ("yes", "60 1", "AOF")],
 )
 def test_what_is_kept_over_a_restart_is_told(store: Store, appendonly: str, save: str, keeps: str) -> None:
-    assert configured(store, appendonly=appendonly, save=save).keeps == keeps
+    assert configured(store, appendonly=appendonly, save=save).persistence == keeps
 
 
 def test_a_host_that_hides_its_configuration_looks_after_it_itself(store: Store) -> None:
     configured(store, appendonly="no", save="")
-    store.wire.call("ACL", "SETUSER", "default", "-config|get")
+    store.client.call("ACL", "SETUSER", "default", "-config|get")
     found = examine_store(store)
-    store.wire.call("ACL", "SETUSER", "default", "+config|get")
-    assert found.keeps == "by its host"
+    store.client.call("ACL", "SETUSER", "default", "+config|get")
+    assert found.persistence == "by its host"

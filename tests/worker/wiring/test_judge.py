@@ -5,9 +5,9 @@ from pathlib import Path
 
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.budget import Bill, Density, Level, Reservation
+from worker.domain.verdict.budget import Bill, CapLevel, Density, Reservation
 from worker.settings import read_settings
-from worker.wiring.judge import Payer, open_bench
+from worker.wiring.judge import BudgetAccount, open_judge_context
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant"}
 SEATS = {
@@ -19,10 +19,14 @@ SEATS = {
 
 def test_each_seat_has_a_model_of_its_own(tmp_path: Path) -> None:
     settings = read_settings({**KEY, **SEATS, "ASSAY_DATA_DIR": str(tmp_path)})
-    with open_bench(settings, "hybrid") as bench:
+    with open_judge_context(settings, "hybrid") as bench:
         assert bench.model is not None
-        assert bench.second is not None
-        assert (bench.model.name, bench.second.name, bench.board) == ("claude-haiku-5-5", "claude-opus-5-5", True)
+        assert bench.second_model is not None
+        assert (bench.model.name, bench.second_model.name, bench.is_panel) == (
+            "claude-haiku-5-5",
+            "claude-opus-5-5",
+            True,
+        )
         assert {name: one.name for name, one in bench.choices.items()} == {
             "claude-sonnet-5-5": "claude-sonnet-5-5",
             "claude-opus-5-5": "claude-opus-5-5",
@@ -32,8 +36,8 @@ def test_each_seat_has_a_model_of_its_own(tmp_path: Path) -> None:
 def test_without_a_key_or_at_a_tier_that_asks_nobody_there_are_none(tmp_path: Path) -> None:
     for environ, tier in (({}, "hybrid"), (KEY, "heuristic")):
         settings = read_settings({**environ, **SEATS, "ASSAY_DATA_DIR": str(tmp_path)})
-        with open_bench(settings, tier) as bench:
-            assert (bench.model, bench.second, dict(bench.choices)) == (None, None, {})
+        with open_judge_context(settings, tier) as bench:
+            assert (bench.model, bench.second_model, dict(bench.choices)) == (None, None, {})
 
 
 class Denser:
@@ -46,7 +50,7 @@ class Denser:
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
         raise NotImplementedError
 
-    def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
+    def settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
         raise NotImplementedError
 
 
@@ -55,8 +59,8 @@ PAYER = PullRef(installation_id=InstallationId(1), repository_id=RepositoryId(2)
 
 def test_each_model_has_the_room_that_its_own_replies_gave_it(tmp_path: Path) -> None:
     settings = read_settings({**KEY, **SEATS, "ASSAY_DATA_DIR": str(tmp_path)})
-    with open_bench(settings, "hybrid", payer=Payer(None, PAYER, Denser())) as bench:
+    with open_judge_context(settings, "hybrid", payer=BudgetAccount(None, PAYER, Denser())) as bench:
         assert bench.model is not None
-        assert bench.second is not None
-        assert bench.room_of(bench.model).question_bytes == 192_000
-        assert bench.room_of(bench.second).question_bytes == 96_000
+        assert bench.second_model is not None
+        assert bench.token_budget_of(bench.model).question_bytes == 192_000
+        assert bench.token_budget_of(bench.second_model).question_bytes == 96_000

@@ -8,7 +8,7 @@ OPENED = """
 import sys
 from pathlib import Path
 from pydantic import SecretStr
-from worker.wiring.app import open_court
+from worker.wiring.app import open_app
 from worker.domain.model import Frozen
 from worker.settings import AppCredentials, Settings
 from worker.adapters.redis.store import open_store
@@ -18,7 +18,7 @@ def models(base):
 
 app = AppCredentials(1, (SecretStr("no key"),), (SecretStr("no secret"),))
 settings = Settings(data_dir=Path(sys.argv[1]), app=app)
-with open_store(settings) as store, open_court(settings, store):
+with open_store(settings) as store, open_app(settings, store):
     pass
 print([one.__name__ for one in models(Frozen) if not one.__pydantic_complete__])
 print([one for one in ("worker.judge.model_judge", "worker.publishing.check_runs", "worker.dossier.criteria") if one not in sys.modules])

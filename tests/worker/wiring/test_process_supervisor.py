@@ -14,7 +14,7 @@ from tests.worker.adapters.redis.played import becomes
 CREW = """
 import os, signal, sys, time
 from pathlib import Path
-from worker.wiring.process_supervisor import Crew, Hand
+from worker.wiring.process_supervisor import ProcessSupervisor, SupervisedProcess
 
 place = Path(sys.argv[1])
 
@@ -32,7 +32,7 @@ def broken():
     (place / f"broken-{os.getpid()}").touch()
     raise ZeroDivisionError
 
-Crew([Hand(name, globals()[name]) for name in sys.argv[2:]], grace_s=0.1).run()
+ProcessSupervisor([SupervisedProcess(name, globals()[name]) for name in sys.argv[2:]], grace_s=0.1).run()
 print("over")
 """
 

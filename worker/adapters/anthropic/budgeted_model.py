@@ -15,25 +15,25 @@ from typing import Final, Protocol
 import anthropic
 import httpx2
 
-from worker.adapters.anthropic.prices import unpriced, worst_case
-from worker.adapters.anthropic.size import size_of
-from worker.domain.ports import Prompt, Purse, Reply
+from worker.adapters.anthropic.prices import unpriced_text, worst_case
+from worker.adapters.anthropic.prompt_size import prompt_bytes
+from worker.domain.ports import ModelBudget, ModelReply, Prompt
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
-from worker.domain.verdict.budget import Bill, Level, Reservation
+from worker.domain.verdict.budget import Bill, CapLevel, Reservation
 from worker.errors import BudgetReached, Unavailable
 
 LOG: Final = logging.getLogger(__name__)
-WHAT: Final = "The model"
+SERVICE_NAME: Final = "The model"
 
 BUSY: Final = frozenset({503, 529})
 SERVER_ERROR: Final = 500
 
-Request = Callable[[Prompt], Reply]
-Each = Callable[[Prompt, Request], Reply]
+Request = Callable[[Prompt], ModelReply]
+RequestWrapper = Callable[[Prompt, Request], ModelReply]
 
 
-class Requesting(Protocol):
+class RequestingModel(Protocol):
     """A Model whose single requests can be watched."""
 
     @property
@@ -42,15 +42,15 @@ class Requesting(Protocol):
     @property
     def pricing_version(self) -> str | None: ...
 
-    def most_output(self, prompt: Prompt) -> int: ...
+    def max_output_tokens(self, prompt: Prompt) -> int: ...
 
-    def ask_each(self, prompt: Prompt, each: Each) -> Reply: ...
+    def ask_each(self, prompt: Prompt, each: RequestWrapper) -> ModelReply: ...
 
 
-class Metered:
+class BudgetedModel:
     """The Model port. *account* is the pull request that pays."""
 
-    def __init__(self, model: Requesting, purse: Purse, account: PullRef) -> None:
+    def __init__(self, model: RequestingModel, purse: ModelBudget, account: PullRef) -> None:
         self._model = model
         self._purse = purse
         self._account = account
@@ -63,41 +63,41 @@ class Metered:
     def pricing_version(self) -> str | None:
         return self._model.pricing_version
 
-    def ask(self, prompt: Prompt) -> Reply:
+    def ask(self, prompt: Prompt) -> ModelReply:
         """Ask if there is money for it. Raises BudgetReached before a request that could break a cap, and Unavailable."""
         lost: list[Decimal] = []
         try:
-            reply = self._model.ask_each(prompt, partial(self._paid, lost))
+            reply = self._model.ask_each(prompt, partial(self._paid_request, lost))
         except Unavailable as error:
-            raise Unavailable(error.what, error.reason, sum(lost, Decimal(0))) from error
+            raise Unavailable(error.service, error.reason, sum(lost, Decimal(0))) from error
         except BudgetReached as reached:
             raise BudgetReached(reached.level, reached.asked_usd, sum(lost, Decimal(0))) from reached
         return replace(reply, lost_usd=sum(lost, Decimal(0)))
 
-    def _paid(self, lost: list[Decimal], prompt: Prompt, request: Request) -> Reply:
+    def _paid_request(self, lost: list[Decimal], prompt: Prompt, request: Request) -> ModelReply:
         """One request. What it may have cost without an answer goes to *lost*."""
-        size = size_of(prompt)
-        reservation = self._purse.reserve(secrets.token_hex(16), self._account, self._worst(prompt, size))
+        size = prompt_bytes(prompt)
+        reservation = self._purse.reserve(secrets.token_hex(16), self._account, self._worst_case(prompt, size))
         bill, near = Bill(None), None
         try:
             reply = request(prompt)
             bill = Bill(reply.cost_usd, self.name, size, reply.tokens.prompt)
         except anthropic.APIError as error:
-            bill = Bill(Decimal(0) if is_free(error) else None)
+            bill = Bill(Decimal(0) if is_unbilled(error) else None)
             raise
         finally:
-            near = self._settled(reservation, bill)
+            near = self._settle(reservation, bill)
             lost += [reservation.usd] if bill.usd is None else []
-        return replace(reply, near=near)
+        return replace(reply, near_cap=near)
 
-    def _worst(self, prompt: Prompt, size: int) -> Decimal:
+    def _worst_case(self, prompt: Prompt, size: int) -> Decimal:
         tokens = self._purse.density(self._account, self.name).bound(size)
-        worst = worst_case(self.name, tokens, self._model.most_output(prompt))
+        worst = worst_case(self.name, tokens, self._model.max_output_tokens(prompt))
         if worst is None:
-            raise Unavailable(WHAT, unpriced(self.name))
+            raise Unavailable(SERVICE_NAME, unpriced_text(self.name))
         return worst
 
-    def _settled(self, reservation: Reservation, bill: Bill) -> Level | None:
+    def _settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
         """What was paid for is not lost because the books can't be written: all that was reserved stays spent."""
         try:
             return self._purse.settle(reservation, bill)
@@ -106,7 +106,7 @@ class Metered:
             return None
 
 
-def is_free(error: anthropic.APIError) -> bool:
+def is_unbilled(error: anthropic.APIError) -> bool:
     """Whether the request was surely not billed: the server refused it, or it was never sent.
 
     A 500 or a gateway's 502 or 504 may come after the work was done.

@@ -12,7 +12,7 @@ from typing import Final, Protocol, cast
 
 import httpx2
 
-OPENED: Final = ("connect_tcp.complete", "start_tls.complete")
+OPENED_EVENTS: Final = ("connect_tcp.complete", "start_tls.complete")
 """What the client tells of a connection that it made; each comes with its stream."""
 
 
@@ -20,7 +20,7 @@ class _Stream(Protocol):
     def get_extra_info(self, info: str) -> socket.socket | None: ...
 
 
-class Deadline:
+class RequestDeadline:
     """Over the connections of one client, which asks one question at a time."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Deadline:
 
     def watch(self, request: httpx2.Request) -> None:
         """A hook of the client, for each request: have it tell which connections it makes."""
-        request.extensions = {**request.extensions, "trace": self._told}
+        request.extensions = {**request.extensions, "trace": self._trace_event}
 
     @contextmanager
     def within(self, seconds: float) -> Generator[None]:
@@ -44,21 +44,21 @@ class Deadline:
         finally:
             timer.cancel()
 
-    def _told(self, event: str, told: Mapping[str, object]) -> None:
-        if not event.endswith(OPENED):
+    def _trace_event(self, event: str, info: Mapping[str, object]) -> None:
+        if not event.endswith(OPENED_EVENTS):
             return
-        stream = cast("_Stream", told["return_value"])
+        stream = cast("_Stream", info["return_value"])
         with self._lock:
             self._open = stream.get_extra_info("socket")
             if self._is_over:
-                self._shut()
+                self._close_connections()
 
     def _end(self) -> None:
         with self._lock:
             self._is_over = True
-            self._shut()
+            self._close_connections()
 
-    def _shut(self) -> None:
+    def _close_connections(self) -> None:
         if self._open is not None:
             with suppress(OSError):  # it is closed already
                 self._open.shutdown(socket.SHUT_RDWR)

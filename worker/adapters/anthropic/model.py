@@ -16,19 +16,19 @@ import httpx2
 from anthropic.types import MessageParam
 from pydantic import BaseModel, Field, ValidationError
 
-from worker.adapters.anthropic.deadline import Deadline
-from worker.adapters.anthropic.prices import Billed, cost_of, pricing_version_of
-from worker.adapters.anthropic.thinking import most_output, without_thinking
-from worker.domain.ports import Prompt, Reply, StopReason
+from worker.adapters.anthropic.deadline import RequestDeadline
+from worker.adapters.anthropic.prices import BilledTokens, cost_of, pricing_version_of
+from worker.adapters.anthropic.thinking import max_output_tokens, thinking_off
+from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
 from worker.settings import ModelAccess
 
 BASE_URL: Final = "https://api.anthropic.com"
-WHAT: Final = "The model"
+SERVICE_NAME: Final = "The model"
 
 CONNECT_S: Final = 5.0
-LEAST_S: Final = 0.001
+SHORTEST_TIMEOUT_S: Final = 0.001
 """No request has less time than this: 0 would mean without end."""
 
 EFFORT: Final = "medium"
@@ -55,7 +55,7 @@ class _Block(BaseModel):
     text: str = ""
 
 
-class _Written(BaseModel):
+class _CacheWrites(BaseModel):
     ephemeral_1h_input_tokens: Count | None = None
 
 
@@ -64,7 +64,7 @@ class _Usage(BaseModel):
     output_tokens: Count
     cache_creation_input_tokens: Count | None = None
     cache_read_input_tokens: Count | None = None
-    cache_creation: _Written | None = None
+    cache_creation: _CacheWrites | None = None
 
 
 class _StopDetails(BaseModel):
@@ -92,7 +92,7 @@ class AnthropicModel:
         self._access = access
         self._sleep = sleep
         self._clock = clock
-        self._deadline = Deadline()
+        self._deadline = RequestDeadline()
         self._opened: anthropic.Anthropic | None = None
 
     @property
@@ -120,32 +120,34 @@ class AnthropicModel:
         if self._opened is not None:
             self._opened.close()
 
-    def most_output(self, prompt: Prompt) -> int:
+    def max_output_tokens(self, prompt: Prompt) -> int:
         """How many tokens the reply has at most."""
-        return most_output(self._access, prompt)
+        return max_output_tokens(self._access, prompt)
 
-    def ask(self, prompt: Prompt) -> Reply:
+    def ask(self, prompt: Prompt) -> ModelReply:
         """Ask, and ask again after what may pass. Raises Unavailable."""
         return self.ask_each(prompt, lambda asked, request: request(asked))
 
-    def ask_each(self, prompt: Prompt, each: Callable[[Prompt, Callable[[Prompt], Reply]], Reply]) -> Reply:
+    def ask_each(
+        self, prompt: Prompt, each: Callable[[Prompt, Callable[[Prompt], ModelReply]], ModelReply]
+    ) -> ModelReply:
         """As `ask`; every single request is made by *each*, which sees its reply or the error it ended with."""
         end, delay = self._clock() + self._access.timeout_s, self._access.retry_delay_s
         for left in range(self._access.attempts - 1, -1, -1):
             try:
                 return each(prompt, partial(self._request, end))
             except (anthropic.APIError, httpx2.HTTPError, ValidationError) as error:
-                wait, rest = _wait(error, delay), end - self._clock()
+                wait, rest = _retry_wait(error, delay), end - self._clock()
                 if rest <= 0:
-                    raise Unavailable(WHAT, f"it did not answer within {self._access.timeout_s:g} s") from error
+                    raise Unavailable(SERVICE_NAME, f"it did not answer within {self._access.timeout_s:g} s") from error
                 if wait is None or left == 0 or wait >= rest:
-                    raise Unavailable(WHAT, _reason(error, wait, rest)) from error
+                    raise Unavailable(SERVICE_NAME, _reason(error, wait, rest)) from error
             self._sleep(wait)
             delay *= 2
         raise AssertionError  # attempts is at least 1
 
-    def _request(self, end: float, prompt: Prompt) -> Reply:
-        rest = max(end - self._clock(), LEAST_S)
+    def _request(self, end: float, prompt: Prompt) -> ModelReply:
+        rest = max(end - self._clock(), SHORTEST_TIMEOUT_S)
         with self._deadline.within(rest):
             response = self._post(prompt, rest)
         return self._reply(response)
@@ -153,20 +155,20 @@ class AnthropicModel:
     def _post(self, prompt: Prompt, rest: float) -> httpx2.Response:
         raw = self._client.messages.with_raw_response.create(
             model=self.name,
-            max_tokens=self.most_output(prompt),
-            thinking=without_thinking(self._access) or anthropic.omit,
+            max_tokens=self.max_output_tokens(prompt),
+            thinking=thinking_off(self._access) or anthropic.omit,
             system=[{"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}],
-            messages=[_turn(position, text) for position, text in enumerate(prompt.turns)],
+            messages=[_message_param(position, text) for position, text in enumerate(prompt.turns)],
             output_config={"effort": EFFORT, "format": {"type": "json_schema", "schema": dict(prompt.schema)}},
             timeout=httpx2.Timeout(rest, connect=min(CONNECT_S, rest)),
         )
         return raw.http_response
 
-    def _reply(self, response: httpx2.Response) -> Reply:
+    def _reply(self, response: httpx2.Response) -> ModelReply:
         message = _Message.model_validate_json(response.content)
         billed = _billed(message.usage)
         detail = message.stop_details.category if message.stop_details else None
-        return Reply(
+        return ModelReply(
             text="".join(block.text for block in message.content if block.type == "text"),
             stop=_stop(message.stop_reason),
             stop_detail=detail or "",
@@ -181,7 +183,7 @@ class AnthropicModel:
         )
 
 
-def _turn(position: int, text: str) -> MessageParam:
+def _message_param(position: int, text: str) -> MessageParam:
     if position % 2:
         return {"role": "assistant", "content": text}
     return {"role": "user", "content": text}
@@ -191,11 +193,11 @@ def _stop(reason: str | None) -> StopReason:
     return StopReason(reason) if reason in set(StopReason) else StopReason.OTHER
 
 
-def _billed(usage: _Usage) -> Billed:
+def _billed(usage: _Usage) -> BilledTokens:
     """The usage as it is billed. Without the breakdown by lifetime, cache writes are of five minutes."""
     written = usage.cache_creation_input_tokens or 0
     one_hour = (usage.cache_creation.ephemeral_1h_input_tokens or 0) if usage.cache_creation else 0
-    return Billed(
+    return BilledTokens(
         input=usage.input_tokens,
         output=usage.output_tokens,
         write_5m=max(0, written - one_hour),
@@ -204,7 +206,7 @@ def _billed(usage: _Usage) -> Billed:
     )
 
 
-def _wait(error: Exception, delay: float) -> float | None:
+def _retry_wait(error: Exception, delay: float) -> float | None:
     """Seconds until asking again may help; None: it won't."""
     if not isinstance(error, anthropic.APIStatusError):
         return delay

@@ -14,8 +14,8 @@ PRICING_VERSION: Final = "2026-11"
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars per million tokens, as published on *since*. *above*: only prompts of more tokens than this."""
+class TokenPrice:
+    """US dollars per million tokens, as published on *since*. *above_tokens*: only prompts of more tokens than this."""
 
     model: str
     since: date
@@ -24,11 +24,11 @@ class Price:
     write_5m: Decimal
     write_1h: Decimal
     cache_read: Decimal
-    above: int = 0
+    above_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Billed:
+class BilledTokens:
     """What one reply is billed for; the five never overlap."""
 
     input: int
@@ -38,16 +38,16 @@ class Billed:
     cache_read: int
 
     @property
-    def prompt(self) -> int:
+    def prompt_tokens(self) -> int:
         """The size that decides the tier."""
         return self.input + self.write_5m + self.write_1h + self.cache_read
 
 
-def _price(model: str, since: date, dollars: str, above: int = 0) -> Price:
-    return Price(model, since, *(Decimal(amount) for amount in dollars.split()), above=above)
+def _price(model: str, since: date, dollars: str, above: int = 0) -> TokenPrice:
+    return TokenPrice(model, since, *(Decimal(amount) for amount in dollars.split()), above_tokens=above)
 
 
-PRICES: Final[tuple[Price, ...]] = (
+PRICES: Final[tuple[TokenPrice, ...]] = (
     #                                          input output write_5m write_1h cache_read
     _price("claude-haiku-5-5", date(2026, 11, 1), "0.10 0.50 0.125 0.20 0.01"),
     _price("claude-haiku-5-5", date(2026, 11, 1), "0.50 2.50 0.625 1.00 0.05", above=100_000),
@@ -59,9 +59,9 @@ _MILLION: Final = Decimal(1_000_000)
 _DATED: Final = re.compile(r"-\d{8}$")
 
 
-def cost_of(model: str, billed: Billed) -> Decimal | None:
+def cost_of(model: str, billed: BilledTokens) -> Decimal | None:
     """The price of one reply in US dollars; a prompt in a higher tier pays it for every token."""
-    price = price_of(model, billed.prompt)
+    price = price_of(model, billed.prompt_tokens)
     if price is None:
         return None
     total = (
@@ -97,14 +97,14 @@ def priced_models() -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.model for row in PRICES))
 
 
-def price_of(model: str, prompt_tokens: int) -> Price | None:
+def price_of(model: str, prompt_tokens: int) -> TokenPrice | None:
     """The row for this model (with or without the date of its snapshot) and this size of prompt."""
-    name = undated(model)
-    rows = [row for row in PRICES if row.model == name and (row.above == 0 or prompt_tokens > row.above)]
-    return max(rows, key=lambda row: row.above, default=None)
+    name = name_without_date(model)
+    rows = [row for row in PRICES if row.model == name and (row.above_tokens == 0 or prompt_tokens > row.above_tokens)]
+    return max(rows, key=lambda row: row.above_tokens, default=None)
 
 
-def undated(model: str) -> str:
+def name_without_date(model: str) -> str:
     """The model's name without the date of its snapshot."""
     return _DATED.sub("", model)
 
@@ -113,7 +113,7 @@ def pricing_version_of(model: str) -> str | None:
     return None if price_of(model, 0) is None else PRICING_VERSION
 
 
-def unpriced(name: str) -> str:
+def unpriced_text(name: str) -> str:
     """Why a model without a price is not asked, and what to do; for people."""
     known = ", ".join(priced_models())
     return f'the price of "{name}" is not known, so no money can be set aside; set ASSAY_MODEL to one of {known}'

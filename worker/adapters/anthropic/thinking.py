@@ -8,26 +8,26 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from worker.adapters.anthropic.prices import undated
+from worker.adapters.anthropic.prices import name_without_date
 from worker.domain.ports import Prompt
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:
     from anthropic.types import ThinkingConfigParam
 
-WITHOUT: Final[Mapping[str, "ThinkingConfigParam"]] = MappingProxyType(
+WITHOUT_THINKING: Final[Mapping[str, "ThinkingConfigParam"]] = MappingProxyType(
     {"claude-haiku-5-5": {"type": "disabled"}, "claude-sonnet-5-5": {"type": "between_tools"}}
 )
 """How each model is asked not to think; between tools is never, where there are none. Of a model that is not here nothing is said."""
 
 
-def without_thinking(access: ModelAccess) -> "ThinkingConfigParam | None":
+def thinking_off(access: ModelAccess) -> "ThinkingConfigParam | None":
     """What keeps this model from thinking; None where it thinks, or may."""
-    return None if access.thinks else WITHOUT.get(undated(access.name))
+    return None if access.has_thinking else WITHOUT_THINKING.get(name_without_date(access.name))
 
 
-def most_output(access: ModelAccess, prompt: Prompt) -> int:
+def max_output_tokens(access: ModelAccess, prompt: Prompt) -> int:
     """How many tokens a reply to this question has at most."""
-    if prompt.reply_tokens is None or without_thinking(access) is None:
+    if prompt.reply_tokens is None or thinking_off(access) is None:
         return access.max_output_tokens
     return min(prompt.reply_tokens, access.max_output_tokens)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from worker.adapters.git.git import Repository
+from worker.adapters.git.git import GitRepository
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.domain.ids import Sha
 
@@ -22,19 +22,19 @@ SNIFFED_BYTES: Final = 8000
 SUBMODULE: Final = "160000"
 FOLDER: Final = "040000"
 
-COMPARE: Final = (
+DIFF_OPTIONS: Final = (
     *("diff-tree", "-r", "--find-renames=50%", "-l1000", "--no-color", "--no-ext-diff", "--no-textconv"),
     "--ignore-submodules=none",
 )
-AS_LIST: Final = ("--raw", "-z", "--no-abbrev")
-AS_PATCH: Final = (
+LIST_OPTIONS: Final = ("--raw", "-z", "--no-abbrev")
+PATCH_OPTIONS: Final = (
     *("--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--indent-heuristic"),
     *("--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class GitFileChange:
     """One changed file as git lists it. `blob` is None for a deleted one."""
 
     path: str
@@ -49,17 +49,17 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class GitTexts:
     files: tuple[HeadFile, ...]
     unread: tuple[UnreadFile, ...]
 
 
-def changes_between(repository: Repository, base: Sha, head: Sha) -> tuple[Change, ...]:
-    fields = iter(repository.read(*COMPARE, *AS_LIST, base, head, "--").split(b"\0"))
+def changes_between(repository: GitRepository, base: Sha, head: Sha) -> tuple[GitFileChange, ...]:
+    fields = iter(repository.read(*DIFF_OPTIONS, *LIST_OPTIONS, base, head, "--").split(b"\0"))
     return tuple(_changes(fields))
 
 
-def _changes(fields: Iterator[bytes]) -> Iterator[Change]:
+def _changes(fields: Iterator[bytes]) -> Iterator[GitFileChange]:
     for described in fields:
         if not described:
             continue
@@ -67,7 +67,7 @@ def _changes(fields: Iterator[bytes]) -> Iterator[Change]:
         path = next(fields)
         if status[0] in "RC":
             path = next(fields)
-        yield Change(
+        yield GitFileChange(
             path=path.decode(errors="replace"),
             mode=mode,
             blob=None if status[0] == "D" else blob,
@@ -76,10 +76,10 @@ def _changes(fields: Iterator[bytes]) -> Iterator[Change]:
 
 
 def diff_between(
-    repository: Repository, base: Sha, head: Sha, changes: Sequence[Change], most: int = DIFF_BYTES
+    repository: GitRepository, base: Sha, head: Sha, changes: Sequence[GitFileChange], most: int = DIFF_BYTES
 ) -> tuple[str, tuple[UnreadFile, ...]]:
     """The diff as git prints it, whole files only, and the files that found no place in *most* bytes."""
-    raw = repository.read_until(most, *COMPARE, *AS_PATCH, base, head, "--")
+    raw = repository.read_until(most, *DIFF_OPTIONS, *PATCH_OPTIONS, base, head, "--")
     if len(raw) <= most:
         return raw.decode(errors="replace"), ()
     raw = raw[: raw.rfind(b"\ndiff --git ") + 1]  # the last file may be cut
@@ -88,11 +88,11 @@ def diff_between(
     return raw.decode(errors="replace"), _over_limit(changes[whole:])
 
 
-def _over_limit(changes: Iterable[Change]) -> tuple[UnreadFile, ...]:
+def _over_limit(changes: Iterable[GitFileChange]) -> tuple[UnreadFile, ...]:
     return tuple(UnreadFile(path=change.path, reason=UnreadReason.OVER_LIMIT) for change in changes)
 
 
-def texts_of(repository: Repository, wanted: Sequence[tuple[str, str]]) -> Texts:
+def texts_of(repository: GitRepository, wanted: Sequence[tuple[str, str]]) -> GitTexts:
     """Texts of (path, blob) pairs, in order; what is binary, not UTF-8 or too large is listed instead."""
     sizes = _sizes(repository, [blob for _, blob in wanted])
     unread: dict[str, UnreadReason] = {}
@@ -107,7 +107,7 @@ def texts_of(repository: Repository, wanted: Sequence[tuple[str, str]]) -> Texts
         else:
             room -= size
             chosen.append((path, blob))
-    contents = objects(repository, [blob for _, blob in chosen])
+    contents = read_objects(repository, [blob for _, blob in chosen])
     files: list[HeadFile] = []
     for path, blob in chosen:
         text = _text(contents[blob])
@@ -115,7 +115,7 @@ def texts_of(repository: Repository, wanted: Sequence[tuple[str, str]]) -> Texts
             unread[path] = text
         else:
             files.append(HeadFile(path=path, text=text))
-    return Texts(tuple(files), tuple(UnreadFile(path=path, reason=reason) for path, reason in unread.items()))
+    return GitTexts(tuple(files), tuple(UnreadFile(path=path, reason=reason) for path, reason in unread.items()))
 
 
 def _text(content: bytes) -> str | UnreadReason:
@@ -127,16 +127,16 @@ def _text(content: bytes) -> str | UnreadReason:
         return UnreadReason.NOT_UTF8
 
 
-def _sizes(repository: Repository, names: Sequence[str]) -> dict[str, int]:
+def _sizes(repository: GitRepository, names: Sequence[str]) -> dict[str, int]:
     """Sizes in bytes of the objects that are there (a partial clone lacks some)."""
-    answer = repository.read("cat-file", "--batch-check=%(objectname) %(objectsize)", given=_asked(names))
+    answer = repository.read("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_object_request(names))
     pairs = (line.split(" ") for line in answer.decode().splitlines())
     return {name: int(size) for name, size in pairs if size.isdigit()}
 
 
-def objects(repository: Repository, names: Sequence[str]) -> dict[str, bytes]:
+def read_objects(repository: GitRepository, names: Sequence[str]) -> dict[str, bytes]:
     """The contents of objects that are there, by name."""
-    answer = repository.read("cat-file", "--batch", given=_asked(names))
+    answer = repository.read("cat-file", "--batch", stdin=_object_request(names))
     found: dict[str, bytes] = {}
     position = 0
     while position < len(answer):
@@ -148,33 +148,33 @@ def objects(repository: Repository, names: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-def _asked(names: Iterable[str]) -> bytes:
+def _object_request(names: Iterable[str]) -> bytes:
     return "".join(f"{name}\n" for name in dict.fromkeys(names)).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class GitTreeEntry:
     """What stands at a path of a commit."""
 
     mode: str
     name: str
 
 
-def entries_at(repository: Repository, commit: Sha, paths: Sequence[str]) -> dict[str, Entry]:
+def entries_at(repository: GitRepository, commit: Sha, paths: Sequence[str]) -> dict[str, GitTreeEntry]:
     """What stands at *paths*; a path where nothing stands is left out."""
     if not paths:
         return {}
     answer = repository.read("ls-tree", "-z", "--full-tree", commit, "--", *paths)
-    found: dict[str, Entry] = {}
+    found: dict[str, GitTreeEntry] = {}
     for line in answer.split(b"\0"):
         if line:
             described, _, path = line.partition(b"\t")
             mode, _, name = described.decode().split(" ")
-            found[path.decode(errors="replace")] = Entry(mode, name)
+            found[path.decode(errors="replace")] = GitTreeEntry(mode, name)
     return found
 
 
-def paths_at(repository: Repository, commit: Sha) -> tuple[str, ...]:
+def paths_at(repository: GitRepository, commit: Sha) -> tuple[str, ...]:
     """All files of a commit."""
     answer = repository.read("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
     return tuple(path.decode(errors="replace") for path in answer.split(b"\0") if path)

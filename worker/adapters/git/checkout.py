@@ -12,25 +12,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from worker.adapters.git.changes import Change, changes_between, diff_between, texts_of
-from worker.adapters.git.cited import cited_files
+from worker.adapters.git.changes import GitFileChange, changes_between, diff_between, texts_of
+from worker.adapters.git.cited_files import read_cited_files
 from worker.adapters.git.commits import commits_between
 from worker.adapters.git.config import config_at
-from worker.adapters.git.git import GitFailedError, Repository, open_repository
+from worker.adapters.git.git import GitFailedError, GitRepository, open_repository
 from worker.adapters.git.guidance import guidance_at
-from worker.adapters.git.lookups import looked_up_at
-from worker.adapters.git.reverts import reverted_commit
+from worker.adapters.git.lookups import look_up_at
+from worker.adapters.git.reverts import find_reverted_commit
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Ci, CiCheck, Commit, Dossier, HeadFile, Issue, PullRequest
-from worker.domain.dossier.lookups import LookedUp, Sought
+from worker.domain.dossier.lookups import LookupRequest, LookupResult
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
-from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.dossier.case import CaseError, read_case, read_case_file
-from worker.dossier.issue_links import closing_links
-from worker.errors import Gone, InputError, Unavailable
+from worker.dossier.issue_links import find_closing_links
+from worker.errors import InputError, SubjectGone, Unavailable
 
-BASES: Final = ("refs/remotes/origin/HEAD", "main", "master", "origin/main", "origin/master")
-REMOTE: Final = re.compile(
+DEFAULT_BASES: Final = ("refs/remotes/origin/HEAD", "main", "master", "origin/main", "origin/master")
+REMOTE_PATTERN: Final = re.compile(
     r"(?:[a-z+]+://[^/]+/|[^/:]+@[^/:]+:)(?:.*/)?(?P<owner>[^/\s]+)/(?P<name>[^/\s]+?)(?:\.git)?/*"
 )
 
@@ -41,7 +41,7 @@ NO_CASE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class CheckoutInputs:
     """What a person adds to the commits: texts as read from files, and reports of validators.
 
     `body` None: the last commit's message. `case` (a file's text) None: the block in the body.
@@ -57,15 +57,15 @@ class CheckoutSource:
     """A PullSource over the checkout that *path* stands in. Raises InputError where it can't be read."""
 
     def __init__(
-        self, path: Path, *, base: str | None = None, head: str | None = None, inputs: Inputs | None = None
+        self, path: Path, *, base: str | None = None, head: str | None = None, inputs: CheckoutInputs | None = None
     ) -> None:
         self._repository = open_repository(path)
-        self._inputs = inputs or Inputs()
+        self._inputs = inputs or CheckoutInputs()
         _refuse_an_empty_issue(self._inputs.issue)
         if self._inputs.case is not None and read_case_file(self._inputs.case) is None:
             raise InputError(NO_CASE)
         self._head = head or "HEAD"
-        self._base = _known_base(self._repository, base)
+        self._base = _find_base(self._repository, base)
         self._head_at_start = _commit(self._repository, self._head, "--head")
         self._branch = _branch(self._repository, self._head)
         self._merge_base(_commit(self._repository, self._base, "--base"), self._head_at_start)
@@ -93,7 +93,7 @@ class CheckoutSource:
         identity = str(self._repository.common_dir)
         return JudgeRequest(
             pull=PullRef(
-                installation_id=LAPTOP,
+                installation_id=LOCAL_INSTALLATION,
                 repository_id=RepositoryId(_number(identity, bits=48)),
                 number=_number(self._branch, bits=31),
             ),
@@ -106,11 +106,11 @@ class CheckoutSource:
 
     def head_sha(self, request: JudgeRequest) -> Sha:  # noqa: ARG002 - this source has one pull request
         """The commit that the branch is at right now. Raises Gone when it was deleted."""
-        commit = self._repository.ask(
+        commit = self._repository.read_line(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{self._head}^{{commit}}"
         )
         if commit is None:
-            raise Gone("deleted")
+            raise SubjectGone("deleted")
         return commit
 
     def dossier(self, request: JudgeRequest) -> Dossier:
@@ -118,18 +118,18 @@ class CheckoutSource:
         try:
             return self._dossier(request, self.head_sha(request))
         except GitFailedError as error:
-            raise _refused(error) from error
+            raise _input_error(error) from error
 
     def look_up(
         self,
         request: JudgeRequest,  # noqa: ARG002 - this source has one pull request
         dossier: Dossier,
-        sought: Sought,
-    ) -> LookedUp:
+        sought: LookupRequest,
+    ) -> LookupResult:
         try:
-            return looked_up_at(self._repository, dossier, sought)
+            return look_up_at(self._repository, dossier, sought)
         except GitFailedError as error:
-            raise _refused(error) from error
+            raise _input_error(error) from error
 
     def _dossier(self, request: JudgeRequest, head: Sha) -> Dossier:
         repository = self._repository
@@ -145,14 +145,14 @@ class CheckoutSource:
             diff=diff,
             files=(*texts.files, *self._cited(pull, changes)),
             files_unread=tuple({one.path: one for one in (*over_limit, *texts.unread)}.values()),
-            reverts=reverted_commit(repository, merge_base, head),
+            reverts=find_reverted_commit(repository, merge_base, head),
             guidance=guidance_at(repository, base, [change.path for change in changes]),
             config=config_at(repository, base),
         )
         return _with_inputs(dossier, self._inputs)
 
     def _merge_base(self, base: Sha, head: Sha) -> Sha:
-        merge_base = self._repository.ask("merge-base", base, head)
+        merge_base = self._repository.read_line("merge-base", base, head)
         if merge_base is None:
             raise InputError(_no_common_history(self._repository, self._base, self._head))
         if merge_base == head:
@@ -169,7 +169,7 @@ class CheckoutSource:
 
     def _pull_request(self, request: JudgeRequest, base: Sha, merge_base: Sha, head: Sha) -> PullRequest:
         commits = commits_between(self._repository, base, head)
-        title, body = _words(commits)
+        title, body = _title_and_body(commits)
         return PullRequest(
             repository=request.repository,
             number=request.pull.number,
@@ -184,14 +184,14 @@ class CheckoutSource:
             commits=commits,
         )
 
-    def _cited(self, pull: PullRequest, changes: tuple[Change, ...]) -> tuple[HeadFile, ...]:
+    def _cited(self, pull: PullRequest, changes: tuple[GitFileChange, ...]) -> tuple[HeadFile, ...]:
         case = _case(self._inputs.case, pull.body)
         if not isinstance(case, Case):
             return ()
-        return cited_files(self._repository, pull.head_sha, case, frozenset(change.path for change in changes))
+        return read_cited_files(self._repository, pull.head_sha, case, frozenset(change.path for change in changes))
 
 
-def _refused(error: GitFailedError) -> InputError:
+def _input_error(error: GitFailedError) -> InputError:
     remedy = "If this is a partial clone, fetch what is missing: git fetch --refetch --no-filter."
     return InputError(f"git {error.command} failed: {error.complaint}. {remedy}")
 
@@ -200,7 +200,7 @@ def _case(text: str | None, body: str) -> Case | CaseError | None:
     return read_case(body) if text is None else read_case_file(text)
 
 
-def _with_inputs(dossier: Dossier, inputs: Inputs) -> Dossier:
+def _with_inputs(dossier: Dossier, inputs: CheckoutInputs) -> Dossier:
     """Add what the inputs settle. A case in a file counts instead of one in the body."""
     settled: dict[str, object] = {}
     if inputs.checks:
@@ -212,7 +212,7 @@ def _with_inputs(dossier: Dossier, inputs: Inputs) -> Dossier:
     return dossier.model_copy(update=settled)
 
 
-def _readable(changes: tuple[Change, ...]) -> list[tuple[str, str]]:
+def _readable(changes: tuple[GitFileChange, ...]) -> list[tuple[str, str]]:
     return [(change.path, change.blob) for change in changes if change.blob is not None and change.is_file]
 
 
@@ -222,11 +222,11 @@ def _issues(text: str | None, pull: PullRequest) -> tuple[Issue, ...]:
         return ()
     first, _, rest = text.strip().partition("\n")
     title, body = (first.lstrip("#").strip(), rest.strip()) if first.startswith("#") else (pull.title, text.strip())
-    links = closing_links(pull.body, pull.repository)
+    links = find_closing_links(pull.body, pull.repository)
     if len(links) != 1:
         return (Issue(number=0, title=title, body=body),)
     (link,) = links
-    return (Issue(repository=link.repository, number=link.number, title=title, body=body, linked_by=link.words),)
+    return (Issue(repository=link.repository, number=link.number, title=title, body=body, linked_by=link.text),)
 
 
 def _refuse_an_empty_issue(text: str | None) -> None:
@@ -235,7 +235,7 @@ def _refuse_an_empty_issue(text: str | None) -> None:
         raise InputError("--issue: the issue is empty: expected Markdown that says what is asked for.")
 
 
-def _words(commits: tuple[Commit, ...]) -> tuple[str, str]:
+def _title_and_body(commits: tuple[Commit, ...]) -> tuple[str, str]:
     """A title and a body as GitHub proposes them: the first commit's subject, the last commit's text."""
     if not commits:
         return "", ""
@@ -243,22 +243,24 @@ def _words(commits: tuple[Commit, ...]) -> tuple[str, str]:
     return title, commits[-1].message.partition("\n")[2].strip()
 
 
-def _known_base(repository: Repository, base: str | None) -> str:
+def _find_base(repository: GitRepository, base: str | None) -> str:
     """The name of what to compare with. Raises InputError."""
     if base is not None:
         _commit(repository, base, "--base")
         return base
-    known = (name for name in BASES if repository.ask("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"))
+    known = (
+        name for name in DEFAULT_BASES if repository.read_line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    )
     found = next(known, None)
     if found is None:
         raise InputError(
             "No origin/HEAD, main or master to compare with. Name the branch to merge into: --base BRANCH."
         )
-    return repository.ask("rev-parse", "--abbrev-ref", found) or found
+    return repository.read_line("rev-parse", "--abbrev-ref", found) or found
 
 
-def _commit(repository: Repository, name: str, option: str) -> Sha:
-    commit = repository.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+def _commit(repository: GitRepository, name: str, option: str) -> Sha:
+    commit = repository.read_line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     if commit is None:
         what = "The checkout has no commit yet" if name == "HEAD" else f'{option}: there is no commit "{name}" here'
         raise InputError(f"{what}. Name a branch, a tag or a commit; `git branch -a` lists branches.")
@@ -267,24 +269,24 @@ def _commit(repository: Repository, name: str, option: str) -> Sha:
     return commit
 
 
-def _branch(repository: Repository, head: str) -> str:
+def _branch(repository: GitRepository, head: str) -> str:
     """The branch's name; for a detached head or a bare commit its id."""
-    name = repository.ask("rev-parse", "--abbrev-ref", head)
+    name = repository.read_line("rev-parse", "--abbrev-ref", head)
     if name and name != "HEAD":
         return name
-    return repository.ask("rev-parse", "--verify", "--quiet", head) or head
+    return repository.read_line("rev-parse", "--verify", "--quiet", head) or head
 
 
-def _no_common_history(repository: Repository, base: str, head: str) -> str:
+def _no_common_history(repository: GitRepository, base: str, head: str) -> str:
     problem = f'"{head}" and "{base}" have no common commit'
-    if repository.ask("rev-parse", "--is-shallow-repository") == "true":
+    if repository.read_line("rev-parse", "--is-shallow-repository") == "true":
         return f"{problem} in this shallow clone. Fetch the rest: git fetch --unshallow."
     return f"{problem}. Name the branch that this one left: --base BRANCH."
 
 
-def repository_name(repository: Repository) -> str:
-    url = repository.ask("config", "--get", "remote.origin.url") or ""
-    remote = REMOTE.fullmatch(url)
+def repository_name(repository: GitRepository) -> str:
+    url = repository.read_line("config", "--get", "remote.origin.url") or ""
+    remote = REMOTE_PATTERN.fullmatch(url)
     if remote:
         return f"{remote['owner']}/{remote['name']}"
     folder = (repository.worktree or repository.common_dir).name.removesuffix(".git")

@@ -7,8 +7,8 @@ encoding has U+FFFD in place of what can't be.
 import codecs
 from typing import Final
 
-from worker.adapters.git.changes import objects
-from worker.adapters.git.git import Repository
+from worker.adapters.git.changes import read_objects
+from worker.adapters.git.git import GitRepository
 from worker.domain.dossier.dossier import Commit
 from worker.domain.ids import Sha
 
@@ -16,13 +16,13 @@ MOST_COMMITS: Final = 250
 """As many as GitHub lists for a pull request."""
 
 
-def commits_between(repository: Repository, base: Sha, head: Sha) -> tuple[Commit, ...]:
+def commits_between(repository: GitRepository, base: Sha, head: Sha) -> tuple[Commit, ...]:
     """What *head* has and *base* lacks, oldest first, at most the newest MOST_COMMITS."""
     answer = repository.read("rev-list", "--topo-order", f"--max-count={MOST_COMMITS}", head, f"^{base}", "--")
     shas = answer.decode().split()[::-1]
     if not shas:
         return ()
-    contents = objects(repository, shas)
+    contents = read_objects(repository, shas)
     return tuple(read_commit(sha, contents[sha]) for sha in shas)
 
 

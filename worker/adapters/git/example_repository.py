@@ -103,7 +103,7 @@ Co-authored-by: Copilot <198982749+Copilot@users.noreply.github.com>
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ExampleRepository:
     """Where the example's parts stand."""
 
     checkout: Path
@@ -113,7 +113,7 @@ class Example:
     head: str
 
 
-def make_example(folder: Path) -> Example:
+def make_example(folder: Path) -> ExampleRepository:
     """Make the example in *folder*, which must be empty or new. Raises InputError without git."""
     checkout = folder / "widgets"
     checkout.mkdir(parents=True)
@@ -125,17 +125,17 @@ def make_example(folder: Path) -> Example:
     _commit(checkout, before, "Upload widgets\n", minute=0)
     _git(checkout, "switch", "--quiet", "--create", BRANCH)
     _commit(checkout, {"upload.py": UPLOAD + RETRY, "test_upload.py": RETRY_TEST}, MESSAGE, minute=1)
-    return Example(checkout, issue, junit, "main", BRANCH)
+    return ExampleRepository(checkout, issue, junit, "main", BRANCH)
 
 
 def _commit(checkout: Path, files: Mapping[str, str], message: str, minute: int) -> None:
     for name, text in files.items():
         (checkout / name).write_bytes(text.encode())
     _git(checkout, "add", "--", *files)
-    _git(checkout, "commit", "--quiet", "--cleanup=verbatim", "--file=-", minute=minute, given=message)
+    _git(checkout, "commit", "--quiet", "--cleanup=verbatim", "--file=-", minute=minute, stdin=message)
 
 
-def _git(checkout: Path, *arguments: str, minute: int = 0, given: str = "") -> None:
+def _git(checkout: Path, *arguments: str, minute: int = 0, stdin: str = "") -> None:
     moment = f"2026-01-05T10:{minute:02}:00+00:00"
     environment = {
         **ENVIRONMENT,
@@ -149,4 +149,4 @@ def _git(checkout: Path, *arguments: str, minute: int = 0, given: str = "") -> N
         "GIT_COMMITTER_EMAIL": "alice@example.com",
         "GIT_COMMITTER_DATE": moment,
     }
-    find_program().run(arguments, checkout, environment, given.encode())
+    find_program().run(arguments, checkout, environment, stdin.encode())

@@ -19,12 +19,12 @@ from typing import Final
 
 from worker.errors import InputError, Unavailable
 
-LONGEST_S: Final = 60.0
+TIMEOUT_S: Final = 60.0
 NO_REASON: Final = "no reason given"
-OLDEST: Final = (2, 31)
+OLDEST_VERSION: Final = (2, 31)
 """Settings by GIT_CONFIG_COUNT, which switch off filters of any name, came with this version."""
 
-SAFE: Final = (
+SAFE_OPTIONS: Final = (
     *("--no-pager", "--literal-pathspecs", "--no-replace-objects"),
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
@@ -57,47 +57,52 @@ class GitFailedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """The git program. `longest_s`: how long one command may take."""
+class GitProgram:
+    """The git program. `timeout_s`: how long one command may take."""
 
     path: str
-    longest_s: float = LONGEST_S
+    timeout_s: float = TIMEOUT_S
 
-    def run(self, arguments: Sequence[str], where: Path, environment: Mapping[str, str], given: bytes = b"") -> bytes:
+    def run(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes = b"") -> bytes:
         """Run to the end. Raises GitFailedError, and Unavailable when it takes too long."""
         try:
             done = subprocess.run(  # noqa: S603 - git itself, with a cleaned environment
-                [self.path, *SAFE, *arguments],
-                cwd=where,
+                [self.path, *SAFE_OPTIONS, *arguments],
+                cwd=folder,
                 env=environment,
-                input=given,
+                input=stdin,
                 capture_output=True,
-                timeout=self.longest_s,
+                timeout=self.timeout_s,
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise self._too_slow(arguments[0]) from error
+            raise self._timeout_error(arguments[0]) from error
         if done.returncode != 0:
             raise GitFailedError(arguments[0], _last_words(done.stderr))
         return done.stdout
 
-    def run_until(self, most: int, arguments: Sequence[str], where: Path, environment: Mapping[str, str]) -> bytes:
+    def run_until(self, limit: int, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> bytes:
         """As `run`, but stop git behind *most* bytes. More than *most* bytes come back only if there are more."""
         with tempfile.TemporaryFile() as complaints:
-            command = [self.path, *SAFE, *arguments]
+            command = [self.path, *SAFE_OPTIONS, *arguments]
             with subprocess.Popen(  # noqa: S603 - as above
-                command, cwd=where, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
             ) as process:
-                output = _read_until(most, process, self.longest_s)
+                output = _read_until(limit, process, self.timeout_s)
             if output is None:
-                raise self._too_slow(arguments[0])
-            if process.returncode != 0 and len(output) <= most:
+                raise self._timeout_error(arguments[0])
+            if process.returncode != 0 and len(output) <= limit:
                 complaints.seek(0)
                 raise GitFailedError(arguments[0], _last_words(complaints.read()))
         return output
 
-    def _too_slow(self, command: str) -> Unavailable:
-        return Unavailable("git", f"`git {command}` took longer than {self.longest_s:.0f} s")
+    def _timeout_error(self, command: str) -> Unavailable:
+        return Unavailable("git", f"`git {command}` took longer than {self.timeout_s:.0f} s")
 
 
 def _read_until(most: int, process: "subprocess.Popen[bytes]", longest_s: float) -> bytes | None:
@@ -121,24 +126,24 @@ def _last_words(stderr: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class GitRepository:
     """A repository on this machine. `worktree` is None for a bare one."""
 
-    program: Program
+    program: GitProgram
     git_dir: Path
     common_dir: Path
     worktree: Path | None
 
-    def read(self, *arguments: str, given: bytes = b"") -> bytes:
+    def read(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """Run git on the objects and refs only. Raises GitFailedError, Unavailable."""
         with tempfile.TemporaryDirectory(prefix="assay-git-") as empty:
-            return self.program.run(arguments, Path(empty), self._only_objects(empty), given)
+            return self.program.run(arguments, Path(empty), self._only_objects(empty), stdin)
 
     def read_until(self, most: int, *arguments: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="assay-git-") as empty:
             return self.program.run_until(most, arguments, Path(empty), self._only_objects(empty))
 
-    def ask(self, *arguments: str) -> str | None:
+    def read_line(self, *arguments: str) -> str | None:
         """One line of git's answer; None if it says no."""
         try:
             answer = self.read(*arguments)
@@ -187,20 +192,20 @@ def environment() -> dict[str, str]:
         return dict(ENVIRONMENT)
 
 
-def find_program() -> Program:
+def find_program() -> GitProgram:
     """The git on PATH. Raises InputError."""
     path = shutil.which("git")
     if path is None:
         raise InputError("git was not found on PATH: a checkout can't be read. Install git, or use --dossier FILE.")
-    program = Program(path)
+    program = GitProgram(path)
     answer = program.run(("version",), Path(os.sep), environment()).decode(errors="replace").strip()
     found = re.search(r"(\d+)\.(\d+)", answer)
-    if found is None or (int(found[1]), int(found[2])) < OLDEST:
+    if found is None or (int(found[1]), int(found[2])) < OLDEST_VERSION:
         raise InputError(f'{path} says "{answer}": expected git 2.31 or newer. Install a newer git.')
     return program
 
 
-def open_repository(path: Path) -> Repository:
+def open_repository(path: Path) -> GitRepository:
     """Find the repository that *path* stands in. Raises InputError."""
     if not path.is_dir():
         raise InputError(f"{path} is not a folder. Run this in a git checkout.")
@@ -212,10 +217,10 @@ def open_repository(path: Path) -> Repository:
         worktree = None if is_bare else Path(_line(program, path, "--show-toplevel"))
     except GitFailedError as error:
         raise InputError(_not_opened(path, error.complaint)) from error
-    return Repository(program, Path(git_dir), (path / common_dir).resolve(), worktree)
+    return GitRepository(program, Path(git_dir), (path / common_dir).resolve(), worktree)
 
 
-def _line(program: Program, path: Path, question: str) -> str:
+def _line(program: GitProgram, path: Path, question: str) -> str:
     return os.fsdecode(program.run(("rev-parse", question), path, environment())).removesuffix("\n")
 
 

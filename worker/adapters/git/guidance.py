@@ -7,35 +7,35 @@ those at the root and in the folders above a changed file.
 from collections.abc import Iterable
 from typing import Final
 
-from worker.adapters.git.changes import Entry, entries_at, texts_of
-from worker.adapters.git.git import Repository
+from worker.adapters.git.changes import GitTreeEntry, entries_at, texts_of
+from worker.adapters.git.git import GitRepository
 from worker.domain.dossier.dossier import Guidance
 from worker.domain.ids import Sha
 from worker.dossier.repo_rules.files import (
-    AT_THE_ROOT,
-    FOLDERS,
+    FOLDER_NAMES,
     MOST_IN_A_FOLDER,
-    NAMES,
-    are_rules,
-    distinct,
+    ROOT_NAMES,
+    RULE_FOLDERS,
     folders_above,
+    is_rules_name,
+    unique_files,
 )
 
 MOST_FOLDERS: Final = 200
 
 
-def guidance_at(repository: Repository, base: Sha, changed: Iterable[str]) -> tuple[Guidance, ...]:
+def guidance_at(repository: GitRepository, base: Sha, changed: Iterable[str]) -> tuple[Guidance, ...]:
     """The rules files that apply to *changed*, the root's first."""
-    below = [f"{folder}{name}" for folder in folders_above(changed, MOST_FOLDERS) for name in NAMES]
-    standing = entries_at(repository, base, [*AT_THE_ROOT, *(f"{folder}/" for folder in FOLDERS), *below])
-    paths = [*AT_THE_ROOT, *(path for folder in FOLDERS for path in _in_folder(folder, standing)), *below]
+    below = [f"{folder}{name}" for folder in folders_above(changed, MOST_FOLDERS) for name in FOLDER_NAMES]
+    standing = entries_at(repository, base, [*ROOT_NAMES, *(f"{folder}/" for folder in RULE_FOLDERS), *below])
+    paths = [*ROOT_NAMES, *(path for folder in RULE_FOLDERS for path in _in_folder(folder, standing)), *below]
     files = [
         (path, standing[path].name) for path in paths if path in standing and standing[path].mode.startswith("100")
     ]
     texts = {file.path: file.text for file in texts_of(repository, files).files}
-    return distinct(Guidance(path=path, text=texts.get(path) or "") for path, _ in files)
+    return unique_files(Guidance(path=path, text=texts.get(path) or "") for path, _ in files)
 
 
-def _in_folder(folder: str, standing: dict[str, Entry]) -> list[str]:
-    inside = sorted(path for path in standing if path.rpartition("/")[0] == folder and are_rules(folder, path))
+def _in_folder(folder: str, standing: dict[str, GitTreeEntry]) -> list[str]:
+    inside = sorted(path for path in standing if path.rpartition("/")[0] == folder and is_rules_name(folder, path))
     return inside[:MOST_IN_A_FOLDER]

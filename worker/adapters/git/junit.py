@@ -18,7 +18,7 @@ MOST_MESSAGE: Final = 300
 MOST_TAIL: Final = 1_500
 MOST_LOG: Final = 12_000
 
-BAD: Final = ("failure", "error")
+FAILED_ELEMENTS: Final = ("failure", "error")
 SUITES: Final = ("testsuites", "testsuite")
 
 
@@ -43,16 +43,16 @@ class _Suite:
 
 
 @dataclass
-class _Report:
+class _JUnitReport:
     """What the elements said so far."""
 
     tests: int = 0
     skipped: int = 0
-    bad: list[_Case] = field(default_factory=list[_Case])
+    failures: list[_Case] = field(default_factory=list[_Case])
     failed: int = 0
     suites: list[_Suite] = field(default_factory=list[_Suite])
     case: _Case | None = None
-    inside: str = ""
+    element: str = ""
     is_root_known: bool = False
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -65,23 +65,23 @@ class _Report:
             self.suites.append(_Suite(_count(attributes, "failures") + _count(attributes, "errors")))
         elif name == "testcase":
             self.case = _Case(_test_name(attributes))
-        elif self.case is not None and name in {*BAD, "skipped"}:
+        elif self.case is not None and name in {*FAILED_ELEMENTS, "skipped"}:
             self._outcome(self.case, name, attributes)
 
     def _outcome(self, case: _Case, name: str, attributes: Mapping[str, str]) -> None:
-        if case.outcome not in BAD:
+        if case.outcome not in FAILED_ELEMENTS:
             case.outcome = name
             case.message = attributes.get("message", "") or attributes.get("type", "")
-        self.inside = name
+        self.element = name
 
     def text(self, text: str) -> None:
-        if self.case is not None and self.inside in BAD:
+        if self.case is not None and self.element in FAILED_ELEMENTS:
             self.case.text.append(text)
 
     def end(self, tag: str) -> None:
         name = tag.rpartition(":")[2]
-        if name == self.inside:
-            self.inside = ""
+        if name == self.element:
+            self.element = ""
         if name == "testcase" and self.case is not None:
             self._close(self.case)
             self.case = None
@@ -91,8 +91,8 @@ class _Report:
     def _close(self, case: _Case) -> None:
         self.tests += 1
         self.skipped += case.outcome == "skipped"
-        if case.outcome in BAD:
-            self.bad.append(case)
+        if case.outcome in FAILED_ELEMENTS:
+            self.failures.append(case)
             self._failed(1)
 
     def _failed(self, count: int) -> None:
@@ -117,13 +117,13 @@ def read_junit(raw: bytes, name: str) -> CiCheck:
         app="junit",
         conclusion="failure" if report.failed else "success" if report.tests else "neutral",
         summary=_summary(report),
-        log_tail=_log_tail(report.bad),
+        log_tail=_log_tail(report.failures),
     )
 
 
-def _parsed(raw: bytes, name: str) -> _Report:
+def _parsed(raw: bytes, name: str) -> _JUnitReport:
     parser = expat.ParserCreate()
-    report = _Report()
+    report = _JUnitReport()
     parser.StartElementHandler = report.start
     parser.EndElementHandler = report.end
     parser.CharacterDataHandler = report.text
@@ -157,11 +157,11 @@ def _test_name(attributes: Mapping[str, str]) -> str:
     return f"{place}::{name}" if place else name
 
 
-def _summary(report: _Report) -> str:
+def _summary(report: _JUnitReport) -> str:
     """A line of counts, then one line for each test that failed."""
     tests = max(report.tests, report.failed)
-    listed = [f"{case.name}: {_one_line(case.message or ''.join(case.text))}" for case in report.bad[:MOST_LISTED]]
-    more = [f"and {len(report.bad) - MOST_LISTED} more"] if len(report.bad) > MOST_LISTED else []
+    listed = [f"{case.name}: {_one_line(case.message or ''.join(case.text))}" for case in report.failures[:MOST_LISTED]]
+    more = [f"and {len(report.failures) - MOST_LISTED} more"] if len(report.failures) > MOST_LISTED else []
     return "\n".join((f"{tests} tests, {report.failed} failed, {report.skipped} skipped", *listed, *more))
 
 

@@ -8,32 +8,34 @@ from collections.abc import Sequence
 from typing import Final
 
 from worker.adapters.git.changes import paths_at
-from worker.adapters.git.git import NO_REASON, GitFailedError, Repository
+from worker.adapters.git.git import NO_REASON, GitFailedError, GitRepository
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.dossier.lookups import Definition, LookedUp, NameLookup, Sought, absent_from, lookup_of
+from worker.domain.dossier.lookups import Definition, LookupRequest, LookupResult, NameLookup, build_lookup, find_absent
 from worker.errors import Unavailable
 
 MOST_BYTES: Final = 2_000_000
-SEARCH: Final = (
+SEARCH_OPTIONS: Final = (
     *("grep", "-z", "-I", "--word-regexp", "--fixed-strings", "--only-matching"),
     *("--full-name", "--no-color", "--no-textconv"),
 )
 
 
-def looked_up_at(repository: Repository, dossier: Dossier, sought: Sought) -> LookedUp:
-    names = lookups_at(repository, dossier, sought.definitions) if sought.definitions else ()
+def look_up_at(repository: GitRepository, dossier: Dossier, sought: LookupRequest) -> LookupResult:
+    names = find_names_at(repository, dossier, sought.definitions) if sought.definitions else ()
     tree = paths_at(repository, dossier.pull_request.head_sha) if sought.paths else ()
-    return LookedUp(names, absent_from(tree, sought.paths))
+    return LookupResult(names, find_absent(tree, sought.paths))
 
 
-def lookups_at(repository: Repository, dossier: Dossier, definitions: Sequence[Definition]) -> tuple[NameLookup, ...]:
+def find_names_at(
+    repository: GitRepository, dossier: Dossier, definitions: Sequence[Definition]
+) -> tuple[NameLookup, ...]:
     """Search the dossier's head commit for all names in one run of git."""
-    if repository.ask("config", "--name-only", "--get-regexp", r"^remote\..*\.promisor$"):
+    if repository.read_line("config", "--name-only", "--get-regexp", r"^remote\..*\.promisor$"):
         return ()  # git skips the files that a partial clone lacks
     head = dossier.pull_request.head_sha
     names = [word for definition in definitions for word in ("-e", definition.name)]
     try:
-        output = repository.read_until(MOST_BYTES, *SEARCH, *names, head, "--")
+        output = repository.read_until(MOST_BYTES, *SEARCH_OPTIONS, *names, head, "--")
     except GitFailedError as error:
         if error.complaint != NO_REASON:
             raise
@@ -46,4 +48,4 @@ def lookups_at(repository: Repository, dossier: Dossier, definitions: Sequence[D
     for line in output.splitlines():
         path, _, name = line.decode(errors="replace").removeprefix(f"{head}:").partition("\0")
         paths[name].append(path)
-    return tuple(lookup_of(definition, paths[definition.name], dossier.known_paths) for definition in definitions)
+    return tuple(build_lookup(definition, paths[definition.name], dossier.known_paths) for definition in definitions)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from worker.domain.dossier.dossier import Dossier, DossierError, read_dossier
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
-from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.errors import InputError
 
 
@@ -23,7 +23,9 @@ class RecordedSource:
         digest = hashlib.sha256(pull.repository.encode()).digest()
         return JudgeRequest(
             pull=PullRef(
-                installation_id=LAPTOP, repository_id=RepositoryId(int.from_bytes(digest[:6])), number=pull.number
+                installation_id=LOCAL_INSTALLATION,
+                repository_id=RepositoryId(int.from_bytes(digest[:6])),
+                number=pull.number,
             ),
             repository=pull.repository,
             head_sha=pull.head_sha,

@@ -7,22 +7,22 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from worker.adapters.git.git import Repository
+from worker.adapters.git.git import GitRepository
 from worker.domain.ids import Sha
 from worker.errors import Unavailable
 
 MOST_COMMITS: Final = 500
 MOST_BYTES: Final = 20_000_000
-AS_RAW: Final = ("--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
+RAW_OPTIONS: Final = ("--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
 
 
-def reverted_commit(repository: Repository, merge_base: Sha, head: Sha) -> Sha | None:
+def find_reverted_commit(repository: GitRepository, merge_base: Sha, head: Sha) -> Sha | None:
     """The newest of the last MOST_COMMITS commits up to *merge_base* whose exact inverse *head* is."""
-    undone = frozenset(_files(repository.read("diff-tree", "-r", *AS_RAW, head, merge_base, "--").split(b"\0")))
+    undone = frozenset(_files(repository.read("diff-tree", "-r", *RAW_OPTIONS, head, merge_base, "--").split(b"\0")))
     try:
         history = repository.read_until(
             MOST_BYTES,
-            *("log", "--first-parent", "-m", f"--max-count={MOST_COMMITS}", "--format=commit %H", *AS_RAW),
+            *("log", "--first-parent", "-m", f"--max-count={MOST_COMMITS}", "--format=commit %H", *RAW_OPTIONS),
             *("--no-color", "--no-show-signature", merge_base, "--"),
         )
     except Unavailable:

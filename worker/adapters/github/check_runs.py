@@ -11,25 +11,25 @@ from typing import Final
 
 from pydantic import RootModel
 
-from worker.adapters.github.client import Access, Api, Call, repeated
-from worker.adapters.github.rate_limits import Need
-from worker.adapters.github.responses import CreatedRun, Reply, Run, Runs
+from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi, retry_transient
+from worker.adapters.github.rate_limits import RequestPriority
+from worker.adapters.github.responses import CheckRunResponse, CheckRunsPage, CreatedRunResponse, RestResponse
 from worker.domain.check.check_run import CHECK_NAME, Annotation, CheckContent, Conclusion, external_id
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import Fence
 from worker.domain.request.judge_request import JudgeRequest
 from worker.errors import RateLimited, Unavailable
-from worker.publishing.texts.json_block import text_of
+from worker.publishing.texts.json_block import check_text
 
 ANNOTATIONS_PER_REQUEST: Final = 50
 PER_PAGE: Final = 100
 MOST_PAGES: Final = 10
 UPDATE_ATTEMPTS: Final = 2
-CONCLUDED: Final = frozenset(Conclusion)
+CONCLUSIONS: Final = frozenset(Conclusion)
 """What we say at the end. GitHub's own `stale`, of one that nobody ended for two weeks, is none of it."""
 
 
-class Note(Reply):
+class AnnotationResponse(RestResponse):
     """An annotation that a check run has already."""
 
     path: str
@@ -40,26 +40,26 @@ class Note(Reply):
     message: str | None = None
 
 
-class Notes(RootModel[tuple[Note, ...]]):
+class AnnotationsPage(RootModel[tuple[AnnotationResponse, ...]]):
     """One page of a check run's annotations."""
 
 
 class GitHubChecks:
     """The CheckPublisher of the live App, whose App id is `app_id`. *external*: what its runs are told apart by."""
 
-    def __init__(self, access: Access, app_id: int, external: Callable[[int], str] = external_id) -> None:
+    def __init__(self, access: GitHubAccess, app_id: int, external: Callable[[int], str] = external_id) -> None:
         self._access = access
         self._app_id = app_id
         self._external = external
 
-    def under(self, fence: Fence) -> "GitHubCheckRuns":
+    def with_fence(self, fence: Fence) -> "GitHubCheckRuns":
         return GitHubCheckRuns(self._access, self._app_id, self._external, fence)
 
 
 class GitHubCheckRuns:
     """The CheckRuns of the live App, written under this fence."""
 
-    def __init__(self, access: Access, app_id: int, external: Callable[[int], str], fence: Fence) -> None:
+    def __init__(self, access: GitHubAccess, app_id: int, external: Callable[[int], str], fence: Fence) -> None:
         self._access = access
         self._app_id = app_id
         self._external = external
@@ -68,13 +68,13 @@ class GitHubCheckRuns:
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         """Create the check run of this head, or take the one that is there: it says *content* then, unless that gives way."""
         if (found := self._newest(request, head_sha)) is None:
-            return self.make(request, head_sha, content)
+            return self.create_first(request, head_sha, content)
         check = CheckRunId(found.id)
-        if not (content.gives_way and found.conclusion in CONCLUDED):
+        if not (content.gives_way and found.conclusion in CONCLUSIONS):
             self.update(request, check, content)
         return check
 
-    def make(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
+    def create_first(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         """Create it without a look before: one request."""
         try:
             created = self._create(request, head_sha, content)
@@ -91,14 +91,14 @@ class GitHubCheckRuns:
 
     def update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
         """Write content to a check run. Doing it twice leaves it as doing it once."""
-        repeated(lambda: self._update(request, check, content), UPDATE_ATTEMPTS)
+        retry_transient(lambda: self._update(request, check, content), UPDATE_ATTEMPTS)
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
         """Our newest check run of this head and this pull request."""
         found = self._newest(request, head_sha)
         return CheckRunId(found.id) if found else None
 
-    def _newest(self, request: JudgeRequest, head_sha: Sha) -> Run | None:
+    def _newest(self, request: JudgeRequest, head_sha: Sha) -> CheckRunResponse | None:
         path = f"/repos/{request.repository}/commits/{head_sha}/check-runs"
         params: dict[str, str | int] = {
             "check_name": CHECK_NAME,
@@ -106,7 +106,9 @@ class GitHubCheckRuns:
             "filter": "all",
             "per_page": PER_PAGE,
         }
-        runs = self._api(request).fetch(Call("GET", path, params, is_repeatable=True, need=Need.STATE), Runs)
+        runs = self._api(request).fetch(
+            ApiCall("GET", path, params, is_repeatable=True, need=RequestPriority.STATE), CheckRunsPage
+        )
         ours = self._external(request.pull.number)
         mine = [run for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._app_id]
         mine.sort(key=lambda run: run.id)
@@ -117,56 +119,60 @@ class GitHubCheckRuns:
 
     def _end_older(self, request: JudgeRequest, check: CheckRunId) -> None:
         """Somebody was stopped for so long while he created one that another did: GitHub looks at the newest, and so do we."""
-        from worker.publishing.texts.check_run import doubled  # noqa: PLC0415 - hardly anybody needs it
+        from worker.publishing.texts.check_run import duplicate_content  # noqa: PLC0415 - hardly anybody needs it
 
-        self.update(request, check, doubled())
+        self.update(request, check, duplicate_content())
 
     def _create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         many = len(content.annotations) > ANNOTATIONS_PER_REQUEST
-        state = {"status": "in_progress"} if many else state_of(content)
+        state = {"status": "in_progress"} if many else check_run_state(content)
         body = {
             "name": CHECK_NAME,
             "head_sha": head_sha,
             "external_id": self._external(request.pull.number),
             **state,
-            "output": output(content, () if many else content.annotations),
+            "output": check_run_output(content, () if many else content.annotations),
         }
         path = f"/repos/{request.repository}/check-runs"
-        call = Call("POST", path, body=body, need=Need.STATE, fence=self._fence)
-        return CheckRunId(self._api(request).fetch(call, CreatedRun).id)
+        call = ApiCall("POST", path, body=body, need=RequestPriority.STATE, fence=self._fence)
+        return CheckRunId(self._api(request).fetch(call, CreatedRunResponse).id)
 
     def _update(self, request: JudgeRequest, check: CheckRunId, content: CheckContent) -> None:
         path = f"/repos/{request.repository}/check-runs/{check}"
-        missing = self._missing(request, path, content.annotations)
+        missing = self._missing_annotations(request, path, content.annotations)
         while len(missing) > ANNOTATIONS_PER_REQUEST:
-            self._patch(request, path, {"output": output(content, missing[:ANNOTATIONS_PER_REQUEST])})
+            self._patch(request, path, {"output": check_run_output(content, missing[:ANNOTATIONS_PER_REQUEST])})
             missing = missing[ANNOTATIONS_PER_REQUEST:]
-        self._patch(request, path, {**state_of(content), "output": output(content, missing)})
+        self._patch(request, path, {**check_run_state(content), "output": check_run_output(content, missing)})
 
     def _patch(self, request: JudgeRequest, path: str, body: dict[str, object]) -> None:
-        self._api(request).fetch(Call("PATCH", path, body=body, need=Need.STATE, fence=self._fence), CreatedRun)
+        self._api(request).fetch(
+            ApiCall("PATCH", path, body=body, need=RequestPriority.STATE, fence=self._fence), CreatedRunResponse
+        )
 
-    def _missing(self, request: JudgeRequest, path: str, wanted: Sequence[Annotation]) -> Sequence[Annotation]:
+    def _missing_annotations(
+        self, request: JudgeRequest, path: str, wanted: Sequence[Annotation]
+    ) -> Sequence[Annotation]:
         """Those of the wanted annotations that the check run does not show yet: an update only ever adds."""
         if not wanted:
             return ()
-        shown = {_key_of(note) for note in self._notes(self._api(request), path)}
+        shown = {_key_of(note) for note in self._annotations(self._api(request), path)}
         return [one for one in wanted if _key(one) not in shown]
 
-    def _notes(self, api: Api, path: str) -> list[Note]:
-        found: list[Note] = []
+    def _annotations(self, api: GitHubApi, path: str) -> list[AnnotationResponse]:
+        found: list[AnnotationResponse] = []
         for page in range(1, MOST_PAGES + 1):
-            notes = api.get(f"{path}/annotations", Notes, per_page=PER_PAGE, page=page).root
+            notes = api.get(f"{path}/annotations", AnnotationsPage, per_page=PER_PAGE, page=page).root
             found += notes
             if len(notes) < PER_PAGE:
                 break
         return found
 
-    def _api(self, request: JudgeRequest) -> Api:
+    def _api(self, request: JudgeRequest) -> GitHubApi:
         return self._access.api(request.pull.installation_id)
 
 
-def state_of(content: CheckContent) -> dict[str, object]:
+def check_run_state(content: CheckContent) -> dict[str, object]:
     """The buttons go with the conclusion: nobody can say yet what they think of a verdict that is not there."""
     if content.conclusion is None:
         return {"status": "queued" if content.is_queued else "in_progress"}
@@ -176,29 +182,35 @@ def state_of(content: CheckContent) -> dict[str, object]:
     return {"status": "completed", "conclusion": content.conclusion.value, **({"actions": buttons} if buttons else {})}
 
 
-def output(content: CheckContent, annotations: Sequence[Annotation]) -> dict[str, object]:
+def check_run_output(content: CheckContent, annotations: Sequence[Annotation]) -> dict[str, object]:
     """The output block. `text` is always sent, so that an earlier one does not stay."""
-    block: dict[str, object] = {"title": content.title, "summary": content.summary, "text": text_of(content)}
+    block: dict[str, object] = {"title": content.title, "summary": content.summary, "text": check_text(content)}
     if annotations:
         block["annotations"] = [_annotation(one) for one in annotations]
     return block
 
 
-def _annotation(one: Annotation) -> dict[str, object]:
+def _annotation(annotation: Annotation) -> dict[str, object]:
     return {
-        "path": one.path,
-        "start_line": one.start_line,
-        "end_line": one.end_line,
-        "annotation_level": one.level.value,
-        "title": one.title,
-        "message": one.message,
+        "path": annotation.path,
+        "start_line": annotation.start_line,
+        "end_line": annotation.end_line,
+        "annotation_level": annotation.level.value,
+        "title": annotation.title,
+        "message": annotation.message,
     }
 
 
-def _key(one: Annotation) -> tuple[str, int, str, str, str]:
-    return (one.path, one.start_line, one.level.value, one.title.strip(), one.message.strip())
+def _key(annotation: Annotation) -> tuple[str, int, str, str, str]:
+    return (
+        annotation.path,
+        annotation.start_line,
+        annotation.level.value,
+        annotation.title.strip(),
+        annotation.message.strip(),
+    )
 
 
-def _key_of(note: Note) -> tuple[str, int, str, str, str]:
+def _key_of(note: AnnotationResponse) -> tuple[str, int, str, str, str]:
     words = ((note.title or "").strip(), (note.message or "").strip())
     return (note.path, note.start_line, note.annotation_level or "", *words)

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from worker.adapters.github.responses import CheckNote, GraphContext, GraphPull, Nodes, RuledRef, TipSuite
+from worker.adapters.github.responses import (
+    CheckAnnotationResponse,
+    GraphContext,
+    GraphPull,
+    NodeConnection,
+    RuledRefResponse,
+    TipSuiteResponse,
+)
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.dossier.dossier import AWAITING_APPROVAL, NOT_REPORTED, Ci, CiCheck, CiState
 from worker.domain.pattern import pattern
@@ -20,27 +27,27 @@ from worker.domain.value import Value, replace
 REPORT_CHARACTERS: Final = 4000
 """Of one failing check's report; a log belongs to its own page."""
 
-GOOD: Final = frozenset({None, "success", "neutral", "skipped"})
+GOOD_CONCLUSIONS: Final = frozenset({None, "success", "neutral", "skipped"})
 STATUS_CONCLUSIONS: Final = {"SUCCESS": "success", "FAILURE": "failure", "ERROR": "failure"}
-SILENCING: Final = pattern(
+SKIP_CI_PATTERN: Final = pattern(
     r"\[(?:skip ci|ci skip|no ci|skip actions|actions skip)\]|^skip-checks: *true *$", re.IGNORECASE | re.MULTILINE
 )
 """What keeps workflows (GitHub's docs, "Skipping workflow runs") or all check suites ("Skipping and requesting checks") from running."""
 
-ACTIONS: Final = "github-actions"
-OF_THE_BASE: Final = "pull_request_target"
+ACTIONS_SLUG: Final = "github-actions"
+BASE_EVENT: Final = "pull_request_target"
 """What a workflow runs for that no words in a commit message keep away: it is the base branch's, and tests nothing of the head."""
 
 NOT_STARTED: Final = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Ourselves:
+class OwnChecks:
     """Which checks are Assay's own. Without an App id only the name can tell."""
 
     app_id: int | None
 
-    def wrote(self, context: GraphContext) -> bool:
+    def is_own(self, context: GraphContext) -> bool:
         if context.kind == "StatusContext":
             return context.context == CHECK_NAME
         app = context.check_suite.app if context.check_suite else None
@@ -50,38 +57,44 @@ class Ourselves:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class CiContext:
     """What is known of a head's CI beside its reports.
 
-    `required`: the names that the base branch requires. `ignored`: names that are no evidence. `held`: workflows that wait
-    for approval. `silencing`: the words by which the head commit's author kept CI away, where there is any to keep away.
+    `required`: the names that the base branch requires. `ignored`: names that are no evidence. `held_workflows`: workflows that wait
+    for approval. `skip_words`: the words by which the head commit's author kept CI away, where there is any to keep away.
     """
 
     required: tuple[str, ...] = ()
     ignored: frozenset[str] = frozenset()
-    held: tuple[str, ...] = ()
-    silencing: str | None = None
+    held_workflows: tuple[str, ...] = ()
+    skip_words: str | None = None
 
 
-def around(pull: GraphPull) -> Around:
+def read_ci_context(pull: GraphPull) -> CiContext:
     """What GitHub told of a pull request's CI beside the reports."""
     required = tuple(dict.fromkeys(required_checks(pull.base_ref))) if pull.base_ref else ()
-    suites = tuple(suite for tip in (pull.tip.seen if pull.tip else ()) for suite in _suites(tip.commit.check_suites))
-    message = next((one.commit.message for one in pull.commits.seen if one.commit.oid == pull.head_ref_oid), "")
+    suites = tuple(
+        suite for tip in (pull.tip.visible_nodes if pull.tip else ()) for suite in _suites(tip.commit.check_suites)
+    )
+    message = next(
+        (one.commit.message for one in pull.commits.visible_nodes if one.commit.oid == pull.head_ref_oid), ""
+    )
     has_ci = bool(set(required) - {CHECK_NAME}) or _base_reports(pull)
-    return Around(required, held=_held(suites), silencing=_silencing(message) if has_ci else None)
+    return CiContext(
+        required, held_workflows=_held_workflows(suites), skip_words=_skip_words(message) if has_ci else None
+    )
 
 
-def required_checks(base: RuledRef) -> Iterator[str]:
+def required_checks(base: RuledRefResponse) -> Iterator[str]:
     """What branch protection requires, and what rulesets do: neither tells of the other."""
     rule = base.ref_update_rule
     yield from (name for name in (rule.required_status_check_contexts or () if rule else ()) if name)
-    for one in base.rules.seen if base.rules else ():
+    for one in base.rules.visible_nodes if base.rules else ():
         yield from (check.name for check in (one.parameters.required_status_checks if one.parameters else ()))
 
 
-def _suites(found: Nodes[TipSuite] | None) -> tuple[TipSuite, ...]:
-    return found.seen if found else ()
+def _suites(suites: NodeConnection[TipSuiteResponse] | None) -> tuple[TipSuiteResponse, ...]:
+    return suites.visible_nodes if suites else ()
 
 
 def _base_reports(pull: GraphPull) -> bool:
@@ -90,7 +103,7 @@ def _base_reports(pull: GraphPull) -> bool:
     return rollup is not None and rollup.contexts.total_count > 0
 
 
-def _held(suites: Iterable[TipSuite]) -> tuple[str, ...]:
+def _held_workflows(suites: Iterable[TipSuiteResponse]) -> tuple[str, ...]:
     """Workflows of which GitHub made a suite, and no run: somebody has to approve them first."""
     names = [
         suite.workflow_run.workflow.name if suite.workflow_run else (suite.app.slug if suite.app else "a workflow")
@@ -100,12 +113,12 @@ def _held(suites: Iterable[TipSuite]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _silencing(message: str) -> str | None:
-    found = SILENCING.search(message)
+def _skip_words(message: str) -> str | None:
+    found = SKIP_CI_PATTERN.search(message)
     return found[0].strip() if found else None
 
 
-class Report(Value):
+class CiCheckReport(Value):
     """One validator's word. `page`: where it is told whole. `is_workflow`: of what the author's words would have kept away."""
 
     check: CiCheck
@@ -113,16 +126,16 @@ class Report(Value):
     is_workflow: bool = False
 
 
-def ci_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: Around) -> Ci:
+def ci_of(contexts: Iterable[GraphContext], ourselves: OwnChecks, around: CiContext) -> Ci:
     """The validators of one head, the required ones first."""
     return ci_from(reports_of(contexts, ourselves, around), around)
 
 
-def reports_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: Around) -> list[Report]:
+def reports_of(contexts: Iterable[GraphContext], ourselves: OwnChecks, around: CiContext) -> list[CiCheckReport]:
     """What each of them says, the required ones first."""
     groups: dict[tuple[str, ...], list[GraphContext]] = {}
     for context in contexts:
-        if not ourselves.wrote(context):
+        if not ourselves.is_own(context):
             groups.setdefault(_identity(context), []).append(context)
     reports = [
         replace(found, check=found.check.model_copy(update={"required": True}))
@@ -133,18 +146,22 @@ def reports_of(contexts: Iterable[GraphContext], ourselves: Ourselves, around: A
     ]
     names = {one.check.name for one in reports} | {CHECK_NAME} | around.ignored
     awaited = [name for name in dict.fromkeys(around.required) if name not in names]
-    reports += [Report(CiCheck(name=name, status=NOT_REPORTED, conclusion=None, required=True)) for name in awaited]
-    reports += [Report(CiCheck(name=name, status=AWAITING_APPROVAL, conclusion=None)) for name in around.held]
+    reports += [
+        CiCheckReport(CiCheck(name=name, status=NOT_REPORTED, conclusion=None, required=True)) for name in awaited
+    ]
+    reports += [
+        CiCheckReport(CiCheck(name=name, status=AWAITING_APPROVAL, conclusion=None)) for name in around.held_workflows
+    ]
     return sorted(reports, key=lambda one: one.check.required is not True)
 
 
-def ci_from(reports: Sequence[Report], around: Around) -> Ci:
+def ci_from(reports: Sequence[CiCheckReport], around: CiContext) -> Ci:
     checks = tuple(one.check for one in reports)
-    silenced = None if _ran_all_the_same(reports, around) else around.silencing
+    silenced = None if _did_ci_run(reports, around) else around.skip_words
     return Ci(checks=checks, silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
 
 
-def _ran_all_the_same(reports: Sequence[Report], around: Around) -> bool:
+def _did_ci_run(reports: Sequence[CiCheckReport], around: CiContext) -> bool:
     """Whether CI ran, whatever words stand there: a workflow did, or all that is required. Others' Apps report anyway."""
     done = [one for one in reports if one.check.conclusion is not None]
     required = set(around.required) - {CHECK_NAME} - around.ignored
@@ -160,18 +177,18 @@ def _identity(context: GraphContext) -> tuple[str, ...]:
     return (context.kind, app, workflow, context.name or context.context or "")
 
 
-def _reported(runs: Sequence[GraphContext]) -> Report:
+def _reported(runs: Sequence[GraphContext]) -> CiCheckReport:
     newest = max(enumerate(runs), key=lambda one: (one[1].started_at or NOT_STARTED, one[0]))[1]
     if newest.kind == "StatusContext":
-        return Report(_of_status(newest))
-    return Report(_of_run(newest, len(runs)), newest.details_url or "", _is_workflow(newest))
+        return CiCheckReport(_of_status(newest))
+    return CiCheckReport(_of_run(newest, len(runs)), newest.details_url or "", _is_workflow(newest))
 
 
 def _is_workflow(run: GraphContext) -> bool:
     suite = run.check_suite
-    is_of_actions = suite is not None and suite.app is not None and suite.app.slug == ACTIONS
+    is_of_actions = suite is not None and suite.app is not None and suite.app.slug == ACTIONS_SLUG
     event = suite.workflow_run.event if suite and suite.workflow_run else ""
-    return is_of_actions and event != OF_THE_BASE
+    return is_of_actions and event != BASE_EVENT
 
 
 def _of_run(newest: GraphContext, attempt: int) -> CiCheck:
@@ -183,7 +200,7 @@ def _of_run(newest: GraphContext, attempt: int) -> CiCheck:
         conclusion=conclusion,
         required=newest.is_required,
         attempt=attempt,
-        summary="" if conclusion in GOOD else _report(newest),
+        summary="" if conclusion in GOOD_CONCLUSIONS else _report(newest),
     )
 
 
@@ -194,17 +211,17 @@ def _of_status(context: GraphContext) -> CiCheck:
         status="completed" if conclusion else (context.state or "pending").lower(),
         conclusion=conclusion,
         required=context.is_required,
-        summary="" if conclusion in GOOD else _cut(context.description or ""),
+        summary="" if conclusion in GOOD_CONCLUSIONS else _cut(context.description or ""),
     )
 
 
 def _report(run: GraphContext) -> str:
-    notes = run.annotations.seen if run.annotations else ()
+    notes = run.annotations.visible_nodes if run.annotations else ()
     parts = [run.title or "", run.summary or "", *(_note(note) for note in notes)]
     return _cut("\n".join(part.strip() for part in parts if part.strip()))
 
 
-def _note(note: CheckNote) -> str:
+def _note(note: CheckAnnotationResponse) -> str:
     place = f"{note.path}:{note.location.start.line}" if note.location else note.path
     return f"{place}: {': '.join(words for words in (note.title, note.message) if words)}"
 

@@ -21,31 +21,39 @@ from httpx import HTTPError, Request
 from httpx import Response as RawResponse
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from worker.adapters.github.errors import GITHUB, Throttled, Transient, Unauthorized, of_graphql, reset_time, told
-from worker.adapters.github.rate_limits import Budget, Need
+from worker.adapters.github.errors import (
+    GITHUB,
+    CredentialRefused,
+    SecondaryRateLimited,
+    TransientOutage,
+    reset_time,
+    translate_error,
+    translate_graphql_errors,
+)
+from worker.adapters.github.rate_limits import RequestBudget, RequestPriority
 from worker.adapters.github.responses import GraphAnswer
 from worker.adapters.github.tokens import SharedTokens, SharedTokensStrategy
 from worker.domain.ids import InstallationId
-from worker.domain.ports import Clock, Fence, RateBook, Vault
+from worker.domain.ports import Clock, Fence, RateLimits, Vault
 from worker.errors import AssayError, Forbidden, Outage
 from worker.settings import AppCredentials, Settings
 
 ATTEMPTS: Final = 3
-MOST_OPEN: Final = 64
+MOST_CONNECTIONS: Final = 64
 """Installations whose connection is kept; a dispatcher serves thousands."""
 
-MOST_POLLED: Final = 40
+MOST_REMEMBERED: Final = 40
 """Answers that are kept for one installation: a sweep asks for 36 pages in the hour that a token lasts."""
-UNCHANGED: Final = 304
+NOT_MODIFIED: Final = 304
 USER_AGENT: Final = "assay"
 DIFF: Final = "application/vnd.github.diff"
 
 Model = TypeVar("Model", bound=BaseModel)
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiCall:
     """One request. `is_repeatable`: sending it a second time changes nothing more.
 
     `fence` is asked whenever it is about to be sent, with nothing between; what it raises is raised here, and nothing is sent.
@@ -58,7 +66,7 @@ class Call:
     body: Mapping[str, object] | None = None
     accept: str | None = None
     is_repeatable: bool = False
-    need: Need = Need.JUDGING
+    need: RequestPriority = RequestPriority.JUDGING
     fence: Fence | None = None
     is_polled: bool = False
     etag: str | None = None
@@ -73,13 +81,13 @@ FENCE: Final[ContextVar[Fence | None]] = ContextVar("fence", default=None)
 """That of the request under way: whoever sends it may have to ask GitHub for a token first."""
 
 
-def ask_fence(request: Request) -> None:
+def check_fence(request: Request) -> None:
     """Httpx's hook, right before it sends anything."""
     if (fence := FENCE.get()) is not None and not request.url.path.endswith("/access_tokens"):
         fence()
 
 
-class Connection:
+class GitHubConnection:
     """One githubkit client with one HTTP connection pool, which every thread may use.
 
     githubkit keeps the pool in a context variable, so each request runs in a copy of the context that opened it.
@@ -90,10 +98,10 @@ class Connection:
         self._context = copy_context()
         self._context.run(github.__enter__)
 
-    def send(self, call: Call) -> Response[Any, Any]:
+    def send(self, call: ApiCall) -> Response[Any, Any]:
         return self._context.copy().run(self._request, call)
 
-    def _request(self, call: Call) -> Response[Any, Any]:
+    def _request(self, call: ApiCall) -> Response[Any, Any]:
         FENCE.set(call.fence)  # in a context of its own
         return self._github.request(  # pyright: ignore[reportUnknownMemberType] - githubkit leaves a dict bare
             call.method,
@@ -131,15 +139,19 @@ class Connection:
         self._context.run(self._github.__exit__)
 
 
-class Api:
+class GitHubApi:
     """What one credential may ask. Holds one connection for each key that was needed."""
 
     def __init__(
-        self, connects: Sequence[Callable[[], Connection]], base_url: str, clock: Clock, budget: Budget | None = None
+        self,
+        connects: Sequence[Callable[[], GitHubConnection]],
+        base_url: str,
+        clock: Clock,
+        budget: RequestBudget | None = None,
     ) -> None:
         self._budget = budget
         self._connects = connects
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, GitHubConnection] = {}
         self._polled: dict[tuple[object, ...], tuple[str, object]] = {}
         self._key = 0
         self._lock = Lock()
@@ -147,117 +159,121 @@ class Api:
         self._clock = clock
 
     def get(self, path: str, reply: type[Model], **params: str | int) -> Model:
-        return self.fetch(Call("GET", path, params, is_repeatable=True), reply)
+        return self.fetch(ApiCall("GET", path, params, is_repeatable=True), reply)
 
     def get_bytes(self, path: str, accept: str) -> bytes:
-        return self._answer(Call("GET", path, accept=accept, is_repeatable=True)).content
+        return self._answer(ApiCall("GET", path, accept=accept, is_repeatable=True)).content
 
     def tail(self, path: str, most_read: int, most_kept: int) -> bytes:
         """The end of what is at *path*, which may be elsewhere: the last *most_kept* of at most *most_read* bytes."""
         return self._with_credential(lambda connection: connection.tail(path, most_read, most_kept))
 
-    def fetch(self, call: Call, reply: type[Model]) -> Model:
+    def fetch(self, call: ApiCall, reply: type[Model]) -> Model:
         """Send one call and read its answer. One that is polled, and the same as before, GitHub neither sends nor counts."""
         if not call.is_polled:
-            return read(self._answer(call).content, reply, call.path)
+            return parse_response(self._answer(call).content, reply, call.path)
         place = (reply, call.path, *sorted(call.params.items()))
         etag, known = self._polled.get(place, (None, None))
         response = self._answer(replace(call, etag=etag))
-        if response.status_code == UNCHANGED and isinstance(known, reply):
+        if response.status_code == NOT_MODIFIED and isinstance(known, reply):
             return known
-        found = read(response.content, reply, call.path)
+        found = parse_response(response.content, reply, call.path)
         self._remember(place, response.headers.get("etag"), found)
         return found
 
-    def _remember(self, place: tuple[object, ...], etag: str | None, found: BaseModel) -> None:
+    def _remember(self, cache_key: tuple[object, ...], etag: str | None, response: BaseModel) -> None:
         """Parsed, which takes a twentieth of the text; what was remembered first is forgotten where there are many."""
         with self._lock:
-            self._polled.pop(place, None)
+            self._polled.pop(cache_key, None)
             if etag is not None:
-                self._polled[place] = (etag, found)
-            while len(self._polled) > MOST_POLLED:
+                self._polled[cache_key] = (etag, response)
+            while len(self._polled) > MOST_REMEMBERED:
                 del self._polled[next(iter(self._polled))]
 
-    def fetch_with_headers(self, call: Call, reply: type[Model]) -> tuple[Model, Mapping[str, str]]:
+    def fetch_with_headers(self, call: ApiCall, reply: type[Model]) -> tuple[Model, Mapping[str, str]]:
         """As `fetch`, with the headers of the answer, their names in small letters."""
         response = self._answer(call)
         named = {name.lower(): value for name, value in response.headers.items()}
-        return read(response.content, reply, call.path), named
+        return parse_response(response.content, reply, call.path), named
 
-    def headers(self, call: Call) -> Mapping[str, str]:
+    def headers(self, call: ApiCall) -> Mapping[str, str]:
         return dict(self._answer(call).headers)
 
     def query(
-        self, document: str, variables: Mapping[str, object], reply: type[Model], need: Need = Need.JUDGING
+        self,
+        document: str,
+        variables: Mapping[str, object],
+        reply: type[Model],
+        need: RequestPriority = RequestPriority.JUDGING,
     ) -> Model:
         """Ask GraphQL. What the answer leaves out is None where `is_optional` says that we can do without."""
-        call = Call(
+        call = ApiCall(
             "POST",
             self._graphql_url,
             body={"query": document, "variables": dict(variables)},
             is_repeatable=True,
             need=need,
         )
-        return repeated(lambda: self._queried(call, reply), ATTEMPTS)
+        return retry_transient(lambda: self._query(call, reply), ATTEMPTS)
 
-    def _queried(self, call: Call, reply: type[Model]) -> Model:
-        response = self._authorized(call)
-        answer = read(response.content, GraphAnswer, "/graphql")
-        if error := of_graphql(answer.errors, self._clock.now(), reset_time(response.headers)):
-            self._heed(call, error)
+    def _query(self, call: ApiCall, reply: type[Model]) -> Model:
+        response = self._send_authorized(call)
+        answer = parse_response(response.content, GraphAnswer, "/graphql")
+        if error := translate_graphql_errors(answer.errors, self._clock.now(), reset_time(response.headers)):
+            self._note_secondary_limit(call, error)
             raise error
-        return understood(lambda: reply.model_validate(answer.data), "/graphql")
+        return parse_or_outage(lambda: reply.model_validate(answer.data), "/graphql")
 
-    def _answer(self, call: Call) -> Response[Any, Any]:
-        return repeated(lambda: self._authorized(call), ATTEMPTS if call.is_repeatable else 1)
+    def _answer(self, call: ApiCall) -> Response[Any, Any]:
+        return retry_transient(lambda: self._send_authorized(call), ATTEMPTS if call.is_repeatable else 1)
 
-    def _authorized(self, call: Call) -> Response[Any, Any]:
+    def _send_authorized(self, call: ApiCall) -> Response[Any, Any]:
         """Raises RateLimited without asking where what is left is kept for something more urgent."""
         if self._budget is not None:
             self._budget.admit("graphql" if call.path == self._graphql_url else "core", call.need)
         try:
             response = self._with_credential(lambda connection: connection.send(call))
-        except Throttled as error:
-            self._heed(call, error)
+        except SecondaryRateLimited as error:
+            self._note_secondary_limit(call, error)
             raise
         self._note(response.headers)
         return response
 
-    def _heed(self, call: Call, error: AssayError) -> None:
+    def _note_secondary_limit(self, call: ApiCall, error: AssayError) -> None:
         """A secondary limit that this call met is one of all processes that ask for this installation."""
-        if self._budget is not None and isinstance(error, Throttled):
-            self._budget.throttled(call.need, error.retry_at)
+        if self._budget is not None and isinstance(error, SecondaryRateLimited):
+            self._budget.note_throttled(call.need, error.retry_at)
 
     def _note(self, headers: Mapping[str, str]) -> None:
         if self._budget is not None:
-            self._budget.seen(headers)
+            self._budget.note_headers(headers)
 
-    def _with_credential(self, send: Callable[[Connection], Answer]) -> Answer:
+    def _with_credential(self, send: Callable[[GitHubConnection], AnswerT]) -> AnswerT:
         """Send; after a 401 try what other credential there is: a fresh token, then the other key."""
         for _ in range(len(self._connects) + 1):
             key = self._key
             try:
-                return self._sent(self._connection(key), send)
-            except Unauthorized as refusal:
+                return self._send(self._connection(key), send)
+            except CredentialRefused as refusal:
                 if not self._try_another(key, refusal):
                     raise Forbidden(f"GitHub refuses our credentials: {refusal}. {self._remedy(refusal)}") from refusal
         raise Forbidden("GitHub refuses a token that it has just made")
 
-    def _sent(self, connection: Connection, send: Callable[[Connection], Answer]) -> Answer:
+    def _send(self, connection: GitHubConnection, send: Callable[[GitHubConnection], AnswerT]) -> AnswerT:
         try:
             return send(connection)
         except GitHubException as error:
             if isinstance(error, RequestFailed):
                 self._note(error.response.headers)
-            raise told(error, self._clock.now()) from error
+            raise translate_error(error, self._clock.now()) from error
 
-    def _connection(self, key: int) -> Connection:
+    def _connection(self, key: int) -> GitHubConnection:
         with self._lock:
             if key not in self._connections:
                 self._connections[key] = self._connects[key]()
             return self._connections[key]
 
-    def _try_another(self, refused_key: int, refusal: Unauthorized) -> bool:
+    def _try_another(self, refused_key: int, refusal: CredentialRefused) -> bool:
         if not refusal.of_app:
             return self.forget(refusal.credential)
         with self._lock:
@@ -269,7 +285,7 @@ class Api:
         """Forget a refused token; whether there can be another one."""
         return False
 
-    def _remedy(self, refusal: Unauthorized) -> str:
+    def _remedy(self, refusal: CredentialRefused) -> str:
         if refusal.of_app:
             return "Check ASSAY_APP_ID, ASSAY_APP_PRIVATE_KEY and this machine's clock with `assay doctor`"
         return "Check GITHUB_TOKEN"
@@ -282,11 +298,15 @@ class Api:
             connection.close()
 
 
-class InstallationApi(Api):
+class InstallationApi(GitHubApi):
     """An installation's view: its tokens are made from the App's key, and made anew when refused."""
 
     def __init__(
-        self, connects: Sequence[Callable[[], Connection]], base_url: str, tokens: SharedTokens, knows: "Knows"
+        self,
+        connects: Sequence[Callable[[], GitHubConnection]],
+        base_url: str,
+        tokens: SharedTokens,
+        knows: "ApiSituation",
     ) -> None:
         super().__init__(connects, base_url, knows.clock, knows.budget)
         self._tokens = tokens
@@ -297,71 +317,71 @@ class InstallationApi(Api):
 
 
 @dataclass(frozen=True, slots=True)
-class Knows:
+class ApiSituation:
     """The time, and what an installation has left."""
 
     clock: Clock
-    budget: Budget | None = None
+    budget: RequestBudget | None = None
 
 
-class Access(Protocol):
+class GitHubAccess(Protocol):
     """Who we are to GitHub."""
 
-    def api(self, installation_id: InstallationId) -> Api: ...
+    def api(self, installation_id: InstallationId) -> GitHubApi: ...
 
 
 class AppAccess:
     """The App's way into each of its installations. Made by `app_access`."""
 
-    def __init__(self, settings: Settings, vault: Vault, clock: Clock, rates: RateBook | None = None) -> None:
+    def __init__(self, settings: Settings, vault: Vault, clock: Clock, rates: RateLimits | None = None) -> None:
         self._rates = rates
         self._credentials = settings.require_app()
         self._settings = settings
         self._vault = vault
         self._clock = clock
         self._lock = Lock()
-        self._apis: dict[InstallationId, Api] = {}
+        self._apis: dict[InstallationId, GitHubApi] = {}
 
-    def api(self, installation_id: InstallationId) -> Api:
+    def api(self, installation_id: InstallationId) -> GitHubApi:
         """What this installation may ask. The one that was not wanted for longest is closed when there are many."""
         with self._lock:
             api = self._apis.pop(installation_id, None) or self._open(installation_id)
             self._apis[installation_id] = api
-            stale = self._apis.pop(next(iter(self._apis))) if len(self._apis) > MOST_OPEN else None
+            stale = self._apis.pop(next(iter(self._apis))) if len(self._apis) > MOST_CONNECTIONS else None
         if stale is not None:
             stale.close()
         return api
 
-    def _open(self, installation_id: InstallationId) -> Api:
+    def _open(self, installation_id: InstallationId) -> GitHubApi:
         tokens = SharedTokens(self._vault, installation_id)
 
-        def connect(key: SecretStr) -> Callable[[], Connection]:
+        def connect(key: SecretStr) -> Callable[[], GitHubConnection]:
             auth = AppInstallationAuthStrategy(
                 self._credentials.app_id, key.get_secret_value(), installation_id=installation_id
             )
-            return lambda: connected(self._settings, auth, tokens)
+            return lambda: make_connection(self._settings, auth, tokens)
 
         connects = [connect(key) for key in self._credentials.private_keys]
-        budget = None if self._rates is None else Budget(installation_id, self._rates, self._clock)
-        return InstallationApi(connects, self._settings.github_api_url, tokens, Knows(self._clock, budget))
+        budget = None if self._rates is None else RequestBudget(installation_id, self._rates, self._clock)
+        return InstallationApi(connects, self._settings.github_api_url, tokens, ApiSituation(self._clock, budget))
 
     def close(self) -> None:
         for api in self._apis.values():
             api.close()
 
 
-class OneAccess:
+class SingleAccess:
     """The same credential wherever it looks: a person's token, or none."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: GitHubApi) -> None:
         self._api = api
 
-    def api(self, installation_id: InstallationId) -> Api:  # noqa: ARG002 - a token knows no installations
+    def api(self, installation_id: InstallationId) -> GitHubApi:  # noqa: ARG002 - a token knows no installations
         return self._api
 
 
 @contextmanager
-def app_access(settings: Settings, vault: Vault, clock: Clock, rates: RateBook | None = None) -> Generator[AppAccess]:
+def app_access(settings: Settings, vault: Vault, clock: Clock, rates: RateLimits | None = None) -> Generator[AppAccess]:
     """Act as the App. Connections stay open until the end; make it inside the job, not before a fork."""
     access = AppAccess(settings, vault, clock, rates)
     try:
@@ -371,16 +391,16 @@ def app_access(settings: Settings, vault: Vault, clock: Clock, rates: RateBook |
 
 
 @contextmanager
-def token_access(settings: Settings, clock: Clock) -> Generator[OneAccess]:
+def token_access(settings: Settings, clock: Clock) -> Generator[SingleAccess]:
     """Act as the person whose GITHUB_TOKEN it is; without one, as anybody."""
     token = settings.github_token
     auth = UnauthAuthStrategy() if token is None else TokenAuthStrategy(token.get_secret_value())
     with _one_api(settings, auth, clock) as api:
-        yield OneAccess(api)
+        yield SingleAccess(api)
 
 
 @contextmanager
-def key_api(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -> Generator[Api]:
+def key_api(settings: Settings, app: AppCredentials, key: SecretStr, clock: Clock) -> Generator[GitHubApi]:
     """Act as the App itself with this one key, as `assay doctor` does."""
     with _one_api(settings, AppAuthStrategy(app.app_id, key.get_secret_value()), clock) as api:
         yield api
@@ -389,19 +409,19 @@ def key_api(settings: Settings, app: AppCredentials, key: SecretStr, clock: Cloc
 @contextmanager
 def _one_api(
     settings: Settings, auth: UnauthAuthStrategy | TokenAuthStrategy | AppAuthStrategy, clock: Clock
-) -> Generator[Api]:
-    api = Api([lambda: connected(settings, auth, None)], settings.github_api_url, clock)
+) -> Generator[GitHubApi]:
+    api = GitHubApi([lambda: make_connection(settings, auth, None)], settings.github_api_url, clock)
     try:
         yield api
     finally:
         api.close()
 
 
-def connected(
+def make_connection(
     settings: Settings,
     auth: AppInstallationAuthStrategy | AppAuthStrategy | TokenAuthStrategy | UnauthAuthStrategy,
     tokens: SharedTokens | None,
-) -> Connection:
+) -> GitHubConnection:
     """A githubkit client as we want it: a time-out, no retries and no cache of its own."""
     github = GitHub(
         auth,
@@ -410,29 +430,29 @@ def connected(
         timeout=settings.timing.github_timeout,
         auto_retry=False,
         http_cache=False,
-        event_hooks={"request": [ask_fence]},
+        event_hooks={"request": [check_fence]},
         cache_strategy=MemCacheStrategy()
         if tokens is None
         else SharedTokensStrategy(tokens),  # the default is shared: one key's JWT would pass for another's
     )
-    return Connection(github)
+    return GitHubConnection(github)
 
 
-def repeated(ask: Callable[[], Answer], attempts: int) -> Answer:
+def retry_transient(ask: Callable[[], AnswerT], attempts: int) -> AnswerT:
     """Ask again at once after a broken connection or a 5xx, *attempts* times in all."""
     for _ in range(attempts - 1):
         try:
             return ask()
-        except Transient:
+        except TransientOutage:
             continue
     return ask()
 
 
-def read(body: bytes, reply: type[Model], path: str) -> Model:
-    return understood(lambda: reply.model_validate_json(body), path)
+def parse_response(body: bytes, reply: type[Model], path: str) -> Model:
+    return parse_or_outage(lambda: reply.model_validate_json(body), path)
 
 
-def understood(parse: Callable[[], Answer], path: str) -> Answer:
+def parse_or_outage(parse: Callable[[], AnswerT], path: str) -> AnswerT:
     """Parse an answer. One that is not GitHub's (a proxy's page) counts as an outage."""
     try:
         return parse()

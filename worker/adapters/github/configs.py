@@ -4,18 +4,20 @@ Does not read what stands in it. Invariant: a file that is there is handed on, a
 that name, or a repository that we may not see, is no file.
 """
 
-from worker.adapters.github.responses import Blob
-from worker.domain.config.config_place import DEFAULTS
+from worker.adapters.github.responses import BlobResponse
+from worker.domain.config.config_path import DEFAULTS_REPOSITORY
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import RepositoryName
 
 
-def has_default(repository: RepositoryName) -> bool:
+def may_have_default(repository: RepositoryName) -> bool:
     """Whether its owner's default may hold for it; in the repository of the defaults itself the file is its own."""
-    return repository.rpartition("/")[2] != DEFAULTS
+    return repository.rpartition("/")[2] != DEFAULTS_REPOSITORY
 
 
-def config_texts(own: Blob | None, default: Blob | None, misnamed: Blob | None = None) -> tuple[ConfigText, ...]:
+def config_texts(
+    own: BlobResponse | None, default: BlobResponse | None, misnamed: BlobResponse | None = None
+) -> tuple[ConfigText, ...]:
     """The files that are there, the repository's own first. *misnamed*: what stands under the wrong name."""
     found = ((ConfigOrigin.REPOSITORY, own), (ConfigOrigin.ORGANISATION, default))
     texts = [ConfigText(origin=origin, text=text_of(blob)) for origin, blob in found if blob and is_file(blob)]
@@ -24,9 +26,9 @@ def config_texts(own: Blob | None, default: Blob | None, misnamed: Blob | None =
     return tuple(texts)
 
 
-def is_file(blob: Blob) -> bool:
+def is_file(blob: BlobResponse) -> bool:
     return blob.is_binary is not None or blob.text is not None
 
 
-def text_of(blob: Blob) -> str | None:
+def text_of(blob: BlobResponse) -> str | None:
     return None if blob.is_binary or blob.is_truncated else blob.text

@@ -13,20 +13,20 @@ from urllib.parse import unquote
 
 from pydantic import RootModel
 
-from worker.adapters.github.client import Api, Call
-from worker.adapters.github.errors import BadRequest
-from worker.adapters.github.responses import Reply
-from worker.domain.request.missed_deliveries import Sent
-from worker.errors import Forbidden, Gone
+from worker.adapters.github.client import ApiCall, GitHubApi
+from worker.adapters.github.errors import GitHubBadRequest
+from worker.adapters.github.responses import RestResponse
+from worker.domain.request.missed_deliveries import DeliveryAttempt
+from worker.errors import Forbidden, SubjectGone
 
 LOG: Final = logging.getLogger(__name__)
 PER_PAGE: Final = 100
 MOST_PAGES: Final = 40
 """With a look every five minutes, 480 of the 5,000 requests that an App has in an hour: 13 deliveries a second."""
-NEXT: Final = re.compile(r'<[^>]*[?&]cursor=([^&>]+)[^>]*>; *rel="next"')
+NEXT_CURSOR: Final = re.compile(r'<[^>]*[?&]cursor=([^&>]+)[^>]*>; *rel="next"')
 
 
-class Listed(Reply):
+class AppDeliveryResponse(RestResponse):
     id: int
     guid: str
     delivered_at: datetime
@@ -34,48 +34,54 @@ class Listed(Reply):
     redelivery: bool = False
 
 
-class Page(RootModel[tuple[Listed, ...]]):
+class DeliveriesPage(RootModel[tuple[AppDeliveryResponse, ...]]):
     """One page of deliveries, the newest first."""
 
 
 class GitHubDeliveries:
     """The Deliveries port. Raises as PullSource does."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: GitHubApi) -> None:
         self._api = api
 
-    def some(self, since: datetime, cursor: str | None) -> tuple[list[Sent], str | None]:
+    def list_since(self, since: datetime, cursor: str | None) -> tuple[list[DeliveryAttempt], str | None]:
         """The attempts since then, as far as MOST_PAGES go, and where to go on. A cursor that GitHub forgot: from the newest."""
-        found: list[Sent] = []
+        found: list[DeliveryAttempt] = []
         for _ in range(MOST_PAGES):
             page, following = self._page(cursor)
-            found += [_sent(one) for one in page if one.delivered_at >= since]
+            found += [_to_sent(one) for one in page if one.delivered_at >= since]
             if following is None or not page or page[-1].delivered_at < since:
                 return found, None
             cursor = following
         return found, cursor
 
-    def _page(self, cursor: str | None) -> tuple[tuple[Listed, ...], str | None]:
+    def _page(self, cursor: str | None) -> tuple[tuple[AppDeliveryResponse, ...], str | None]:
         params: dict[str, str | int] = {"per_page": PER_PAGE} | ({"cursor": cursor} if cursor else {})
-        call = Call("GET", "/app/hook/deliveries", params, is_repeatable=True)
+        call = ApiCall("GET", "/app/hook/deliveries", params, is_repeatable=True)
         try:
-            page, headers = self._api.fetch_with_headers(call, Page)
-        except (BadRequest, Gone):
+            page, headers = self._api.fetch_with_headers(call, DeliveriesPage)
+        except (GitHubBadRequest, SubjectGone):
             if cursor is None:
                 raise
             return self._page(None)
-        following = NEXT.search(headers.get("link", ""))
+        following = NEXT_CURSOR.search(headers.get("link", ""))
         return page.root, unquote(following[1]) if following else None
 
-    def again(self, sent: Sent) -> bool:
+    def redeliver(self, sent: DeliveryAttempt) -> bool:
         """Have it delivered once more; False: GitHub does not do that any more."""
         try:
-            self._api.headers(Call("POST", f"/app/hook/deliveries/{sent.id}/attempts"))
-        except (Forbidden, Gone, BadRequest) as refused:  # too old, or not listed any more
+            self._api.headers(ApiCall("POST", f"/app/hook/deliveries/{sent.id}/attempts"))
+        except (Forbidden, SubjectGone, GitHubBadRequest) as refused:  # too old, or not listed any more
             LOG.warning("a delivery is not made again: %s", refused, extra={"delivery_id": sent.guid})
             return False
         return True
 
 
-def _sent(one: Listed) -> Sent:
-    return Sent(id=one.id, guid=one.guid, at=one.delivered_at, status_code=one.status_code, is_again=one.redelivery)
+def _to_sent(delivery: AppDeliveryResponse) -> DeliveryAttempt:
+    return DeliveryAttempt(
+        id=delivery.id,
+        guid=delivery.guid,
+        at=delivery.delivered_at,
+        status_code=delivery.status_code,
+        is_again=delivery.redelivery,
+    )

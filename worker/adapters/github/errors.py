@@ -1,7 +1,7 @@
 """GitHub's refusals and outages in our words.
 
 Does not retry. Invariant: `told` gives one of `worker.errors` for everything that githubkit raises, and what only a
-wrong request of ours can cause is `BadRequest`, which the job treats as a bug.
+wrong request of ours can cause is `GitHubBadRequest`, which the job treats as a bug.
 """
 
 import re
@@ -23,12 +23,12 @@ from githubkit.exception import (
 from pydantic import ValidationError
 
 from worker.adapters.github.queries import DEFAULTS_ALIAS
-from worker.adapters.github.responses import GraphError, Refusal
-from worker.errors import AssayError, Forbidden, Gone, Outage, RateLimited, Unavailable
+from worker.adapters.github.responses import ErrorResponse, GraphError
+from worker.errors import AssayError, Forbidden, Outage, RateLimited, SubjectGone, Unavailable
 
 GITHUB: Final = "GitHub"
 SECONDARY: Final = "secondary rate limit"
-NO_DIFF: Final = "this diff"
+DIFF_NAME: Final = "this diff"
 """Of GitHub's words where it does not make a diff in time, whatever its size: it "is taking too long to generate", or is
 "temporarily unavailable due to heavy server load". The files with their patches are another question, which it mostly answers.
 """
@@ -48,7 +48,7 @@ PERMISSIONS: Final = (
 )
 """Which permission a path of the REST API needs; the first that fits."""
 
-FIELDS: Final[Mapping[str, str]] = {
+FIELD_PERMISSIONS: Final[Mapping[str, str]] = {
     "statusCheckRollup": "checks: read and statuses: read",
     "closingIssuesReferences": "issues: read",
     "checkSuites": "checks: read",
@@ -60,20 +60,20 @@ FIELDS: Final[Mapping[str, str]] = {
 }
 """Which permission a GraphQL field needs; the innermost that fits."""
 
-CHANGES: Final = frozenset({"addReaction", "updateIssueComment"})
+MUTATION_FIELDS: Final = frozenset({"addReaction", "updateIssueComment"})
 """What we change by GraphQL."""
 
-PASSING: Final = frozenset({None, "INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"})
+TRANSIENT_TYPES: Final = frozenset({None, "INTERNAL", "SERVICE_UNAVAILABLE", "TIMEOUT"})
 """What a server's own trouble is called, where it is called anything."""
 
-UNSEEN: Final = frozenset({"NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES"})
+HIDDEN_TYPES: Final = frozenset({"NOT_FOUND", "FORBIDDEN", "INSUFFICIENT_SCOPES"})
 
 
-class BadRequest(AssayError):
+class GitHubBadRequest(AssayError):
     """GitHub calls our request wrong. Trying again won't help: this is a bug of ours."""
 
 
-class Unauthorized(AssayError):
+class CredentialRefused(AssayError):
     """A credential was refused. Stays in this package: the client tries another one, or says Forbidden."""
 
     def __init__(self, *, of_app: bool, credential: str, message: str) -> None:
@@ -82,15 +82,15 @@ class Unauthorized(AssayError):
         self.credential = credential
 
 
-class Transient(Outage):
+class TransientOutage(Outage):
     """Worth asking again at once: a broken connection, a 5xx."""
 
 
-DISPENSABLE: Final = frozenset({"refUpdateRule", "rules", "userContentEdits", "timelineItems"})
+OPTIONAL_FIELDS: Final = frozenset({"refUpdateRule", "rules", "userContentEdits", "timelineItems"})
 """Fields without which an answer is good, wherever they stand."""
 
 
-class Throttled(RateLimited):
+class SecondaryRateLimited(RateLimited):
     """GitHub's secondary limit: of all that an installation asks, whatever its budgets say. Outside this package a RateLimited.
 
     It lasts for whole seconds, as it is noted for other processes: nobody comes back too early, or twice.
@@ -100,68 +100,70 @@ class Throttled(RateLimited):
         super().__init__(what, datetime.fromtimestamp(ceil(retry_at.timestamp()), UTC))
 
 
-class TooLargeToShow(AssayError):
+class DiffTooLarge(AssayError):
     """GitHub doesn't show this diff (406, or 422 where it takes too long). Stays in this package: the source asks for the files instead."""
 
 
-def told(error: GitHubException, now: datetime) -> AssayError:  # noqa: PLR0911 - a table
+def translate_error(error: GitHubException, now: datetime) -> AssayError:  # noqa: PLR0911 - a table
     """Say in our words what githubkit raised."""
     match error:
         case SecondaryRateLimitExceeded():
-            return Throttled(GITHUB, now + max(error.retry_after, timedelta(seconds=1)))
+            return SecondaryRateLimited(GITHUB, now + max(error.retry_after, timedelta(seconds=1)))
         case RateLimitExceeded():
             return RateLimited(GITHUB, now + max(error.retry_after, timedelta(seconds=1)))
         case RequestFailed():
-            return _refused(error, now)
+            return _translate_refusal(error, now)
         case RequestTimeout():
             return Outage(GITHUB, "no answer in time")
         case RequestError(exc=GitHubException() as inner):
-            return told(inner, now)
+            return translate_error(inner, now)
         case RequestError(exc=AssayError() as ours):
             return ours
         case RequestError(exc=cause) if type(cause).__module__.startswith("jwt"):
-            return Unauthorized(of_app=True, credential="", message=f"the App's private key is none ({cause})")
+            return CredentialRefused(of_app=True, credential="", message=f"the App's private key is none ({cause})")
         case RequestError(exc=cause):
-            return Transient(GITHUB, f"the connection broke ({type(cause).__name__})")
+            return TransientOutage(GITHUB, f"the connection broke ({type(cause).__name__})")
         case _:
             return Unavailable(GITHUB, f"the request was not sent ({type(error).__name__})")
 
 
-def _refused(error: RequestFailed, now: datetime) -> AssayError:  # noqa: PLR0911 - a table
+def _translate_refusal(error: RequestFailed, now: datetime) -> AssayError:  # noqa: PLR0911 - a table
     status, path = error.response.status_code, error.request.url.path
     message = _message(error.response.content)
     asked = f"{error.request.method} {path}"
     if SECONDARY in message:
-        return Throttled(GITHUB, now + PAUSE)
+        return SecondaryRateLimited(GITHUB, now + PAUSE)
     match status:
         case HTTPStatus.UNAUTHORIZED:
             scheme, _, credential = error.request.headers.get("authorization", "").partition(" ")
-            return Unauthorized(of_app=scheme == "Bearer", credential=credential, message=message)
+            return CredentialRefused(of_app=scheme == "Bearer", credential=credential, message=message)
         case HTTPStatus.FORBIDDEN if "suspended" in message:
-            return Gone("suspended")
+            return SubjectGone("suspended")
         case HTTPStatus.FORBIDDEN | HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS:
-            needed = error.response.headers.get("x-accepted-github-permissions") or _needed(error.request.method, path)
+            needed = error.response.headers.get("x-accepted-github-permissions") or _needed_permission(
+                error.request.method, path
+            )
             return Forbidden(f'GitHub refuses {asked}: "{message}". It needs the permission {needed}.')
         case HTTPStatus.NOT_FOUND | HTTPStatus.GONE:
-            return Gone(missing(path))
+            return SubjectGone(not_found_reason(path))
         case HTTPStatus.UNPROCESSABLE_ENTITY if "No commit found" in message:
-            return Gone("head commit deleted")
-        case HTTPStatus.NOT_ACCEPTABLE | HTTPStatus.UNPROCESSABLE_ENTITY if is_no_diff(status, message):
-            return TooLargeToShow(message)
+            return SubjectGone("head commit deleted")
+        case HTTPStatus.NOT_ACCEPTABLE | HTTPStatus.UNPROCESSABLE_ENTITY if is_diff_refused(status, message):
+            return DiffTooLarge(message)
         case HTTPStatus.TOO_MANY_REQUESTS:
-            return Throttled(GITHUB, now + PAUSE)
+            return SecondaryRateLimited(GITHUB, now + PAUSE)
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return Transient(GITHUB, f"answered {status} to {asked}")
+            return TransientOutage(GITHUB, f"answered {status} to {asked}")
         case _:
-            return BadRequest(f'GitHub answered {status} to {asked}: "{message}"')
+            return GitHubBadRequest(f'GitHub answered {status} to {asked}: "{message}"')
 
 
-def is_no_diff(status: int, message: str) -> bool:
+def is_diff_refused(status: int, message: str) -> bool:
     """Whether GitHub shows no diff, for its size or for the time that it takes."""
-    return status == HTTPStatus.NOT_ACCEPTABLE or NO_DIFF in message
+    return status == HTTPStatus.NOT_ACCEPTABLE or DIFF_NAME in message
 
 
-def missing(path: str) -> str:
+def not_found_reason(path: str) -> str:
     """What a 404 at this path says about the world."""
     if path.endswith("/access_tokens"):
         return "uninstalled"
@@ -171,7 +173,7 @@ def missing(path: str) -> str:
     return "deleted"
 
 
-def _needed(method: str, path: str) -> str:
+def _needed_permission(method: str, path: str) -> str:
     name = next((permission for pattern, permission in PERMISSIONS if pattern.search(path)), "metadata")
     return f"{name}: {'read' if method == 'GET' else 'write'}"
 
@@ -179,57 +181,61 @@ def _needed(method: str, path: str) -> str:
 def _message(body: bytes) -> str:
     """GitHub's own words, on one line and not too many of them."""
     try:
-        text = Refusal.model_validate_json(body).message
+        text = ErrorResponse.model_validate_json(body).message
     except ValidationError:
         text = "(an answer that is not GitHub's)"
     return " ".join(text.split())[:200]
 
 
-def of_graphql(errors: tuple[GraphError, ...], now: datetime, reset: datetime | None) -> AssayError | None:
+def translate_graphql_errors(
+    errors: tuple[GraphError, ...], now: datetime, reset: datetime | None
+) -> AssayError | None:
     """The first error that spoils the answer; None when all of them only leave out what we can do without."""
-    return next((found for error in errors if (found := _of_graph_error(error, now, reset))), None)
+    return next((found for error in errors if (found := _translate_graphql_error(error, now, reset))), None)
 
 
-def _of_graph_error(  # noqa: PLR0911 - a table
+def _translate_graphql_error(  # noqa: PLR0911 - a table
     error: GraphError, now: datetime, reset: datetime | None
 ) -> AssayError | None:
     words = [part for part in error.path or () if isinstance(part, str)]
     if error.type in {"RATE_LIMITED", "RATE_LIMIT"}:
         return RateLimited(GITHUB, reset or now + PAUSE)
     if SECONDARY in error.message:
-        return Throttled(GITHUB, now + PAUSE)
+        return SecondaryRateLimited(GITHUB, now + PAUSE)
     if error.path is None:
-        return _of_query(error)
+        return _translate_query_error(error)
     if is_optional(error):
         return None
     match error.type:
         case "NOT_FOUND":
-            return Gone("deleted" if len(words) > 1 else "repository deleted, or the App was uninstalled")
+            return SubjectGone("deleted" if len(words) > 1 else "repository deleted, or the App was uninstalled")
         case "FORBIDDEN" | "INSUFFICIENT_SCOPES":
-            needed = next((FIELDS[word] for word in reversed(words) if word in FIELDS), "metadata: read")
+            needed = next(
+                (FIELD_PERMISSIONS[word] for word in reversed(words) if word in FIELD_PERMISSIONS), "metadata: read"
+            )
             return Forbidden(f'GitHub refuses {".".join(words)}: "{error.message}". It needs the permission {needed}.')
         case _:
-            return _of_odd(error, ".".join(words))
+            return _translate_unknown(error, ".".join(words))
 
 
-def _of_odd(error: GraphError, place: str) -> AssayError:
+def _translate_unknown(error: GraphError, path: str) -> AssayError:
     """What passes is asked again at once. An unknown word at a change is a refusal; at a question nobody knows: it is waited out."""
-    if error.type in PASSING:
-        return Transient(GITHUB, f"{error.message[:200]} (at {place})")
-    if place in CHANGES:
-        return Forbidden(f'GitHub refuses {place} ({error.type}): "{error.message[:200]}".')
+    if error.type in TRANSIENT_TYPES:
+        return TransientOutage(GITHUB, f"{error.message[:200]} (at {path})")
+    if path in MUTATION_FIELDS:
+        return Forbidden(f'GitHub refuses {path} ({error.type}): "{error.message[:200]}".')
     if error.type == "UNPROCESSABLE":
-        return BadRequest(f"GitHub refuses {place}: {error.message[:200]}")
-    return Outage(GITHUB, f"{error.type}: {error.message[:200]} (at {place})")
+        return GitHubBadRequest(f"GitHub refuses {path}: {error.message[:200]}")
+    return Outage(GITHUB, f"{error.type}: {error.message[:200]} (at {path})")
 
 
-def _of_query(error: GraphError) -> AssayError:
+def _translate_query_error(error: GraphError) -> AssayError:
     """An error about the whole query: a mistake in it has a code, a time-out has none."""
     if error.extensions and "code" in error.extensions:
-        return BadRequest(f"GitHub refuses our query: {error.message}")
+        return GitHubBadRequest(f"GitHub refuses our query: {error.message}")
     if error.type in {"MAX_NODE_LIMIT_EXCEEDED", "EXCESSIVE_PAGINATION", "MISSING_PAGINATION_BOUNDARIES"}:
-        return BadRequest(f"GitHub refuses our query: {error.message}")
-    return _of_odd(error, "the whole query")
+        return GitHubBadRequest(f"GitHub refuses our query: {error.message}")
+    return _translate_unknown(error, "the whole query")
 
 
 def is_optional(error: GraphError) -> bool:
@@ -239,10 +245,10 @@ def is_optional(error: GraphError) -> bool:
     """
     path = error.path or ()
     if path[:1] == (DEFAULTS_ALIAS,):
-        return error.type in UNSEEN
+        return error.type in HIDDEN_TYPES
     in_a_list = any(word == "nodes" and isinstance(place, int) for word, place in pairwise(path))
     named_issue = bool(path) and str(path[-1]).startswith("issue_")
-    return in_a_list or named_issue or not DISPENSABLE.isdisjoint(path)
+    return in_a_list or named_issue or not OPTIONAL_FIELDS.isdisjoint(path)
 
 
 def reset_time(headers: Mapping[str, str]) -> datetime | None:

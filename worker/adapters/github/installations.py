@@ -9,46 +9,46 @@ from typing import Final
 
 from pydantic import Field, RootModel
 
-from worker.adapters.github.client import Api
-from worker.adapters.github.responses import Reply
+from worker.adapters.github.client import GitHubApi
+from worker.adapters.github.responses import RestResponse
 
 MOST_PAGES: Final = 10
 """A thousand installations are looked at in one go; a sweep goes on with the others."""
 PER_PAGE: Final = 100
 
 
-class AccountView(Reply):
+class AccountSummary(RestResponse):
     """A user or an organization has a login, an enterprise a slug."""
 
     login: str = ""
     slug: str = ""
 
 
-class InstallationView(Reply):
+class InstallationView(RestResponse):
     """What `GET /app/installations` tells about one of them."""
 
     id: int
-    account: AccountView | None = None
+    account: AccountSummary | None = None
     html_url: str = ""
     permissions: dict[str, str] = Field(default_factory=dict[str, str])
     created_at: datetime
     suspended_at: datetime | None = None
 
 
-class Page(RootModel[tuple[InstallationView, ...]]):
+class InstallationsPage(RootModel[tuple[InstallationView, ...]]):
     pass
 
 
-def installations(api: Api) -> Iterator[InstallationView]:
+def list_installations(api: GitHubApi) -> Iterator[InstallationView]:
     """The first ones. Asked as the App itself. Raises as PullSource does."""
-    for page, _ in pages(api, 1):
+    for page, _ in list_installation_pages(api, 1):
         yield from page
 
 
-def pages(api: Api, first: int) -> Iterator[tuple[tuple[InstallationView, ...], int]]:
+def list_installation_pages(api: GitHubApi, first: int) -> Iterator[tuple[tuple[InstallationView, ...], int]]:
     """Pages from this one on, each with the number of the one that follows: 1 after the last. Raises as PullSource does."""
     for number in range(first, first + MOST_PAGES):
-        page = api.get("/app/installations", Page, per_page=PER_PAGE, page=number).root
+        page = api.get("/app/installations", InstallationsPage, per_page=PER_PAGE, page=number).root
         is_last = len(page) < PER_PAGE
         yield page, 1 if is_last else number + 1
         if is_last:

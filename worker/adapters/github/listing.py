@@ -9,34 +9,34 @@ from datetime import datetime
 from typing import Final
 
 from worker.adapters.github.ci_checks import required_checks
-from worker.adapters.github.client import Access
-from worker.adapters.github.configs import config_texts, has_default
-from worker.adapters.github.pull_requests import commits, login
-from worker.adapters.github.queries import BLOB, OWNERS_DEFAULT, REQUIRED, WHO
+from worker.adapters.github.client import GitHubAccess
+from worker.adapters.github.configs import config_texts, may_have_default
+from worker.adapters.github.pull_requests import login_of, to_commits
+from worker.adapters.github.queries import ACTOR_FRAGMENT, BLOB_FRAGMENT, OWNERS_DEFAULT_FIELD, REQUIRED_FRAGMENT
 from worker.adapters.github.responses import (
-    Actor,
-    Blob,
-    GraphReply,
-    Nodes,
-    OfRepository,
+    ActorResponse,
+    BlobResponse,
+    GraphResponse,
+    NodeConnection,
     PullCommit,
     PullState,
-    RuledRef,
+    RepositoryPullResponse,
+    RuledRefResponse,
 )
 from worker.domain.check.check_run import CHECK_NAME
-from worker.domain.config.config_place import PLACE
+from worker.domain.config.config_path import CONFIG_PATH
 from worker.domain.dossier.dossier import PullRequest
-from worker.domain.ids import InstallationId, RepositoryName, base_mark
+from worker.domain.ids import InstallationId, RepositoryName, hash_base
 from worker.domain.request.judge_request import JudgeRequest
-from worker.domain.request.open_pulls import Looked, OpenPull
+from worker.domain.request.open_pulls import OpenPull, PullSnapshot
 from worker.domain.verdict.verdict import AbstainReason
-from worker.dossier.eligibility import kind_of_account
-from worker.errors import Gone
+from worker.dossier.eligibility import classify_account
+from worker.errors import SubjectGone
 
 MOST_PAGES: Final = 30
 """3,000 open pull requests of one repository."""
 
-AUTHOR: Final = """
+AUTHOR_QUERY: Final = """
 query AssayAuthor($owner: String!, $name: String!, $number: Int!, $place: String!) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
@@ -48,7 +48,7 @@ query AssayAuthor($owner: String!, $name: String!, $number: Int!, $place: String
   }
 """
 
-OPEN: Final = (
+OPEN_PULLS_QUERY: Final = (
     """
 query AssayOpen($owner: String!, $name: String!, $after: String) {
   repository(owner: $owner, name: $name) {
@@ -59,85 +59,85 @@ query AssayOpen($owner: String!, $name: String!, $after: String) {
   }
 }
 """
-    + WHO
+    + ACTOR_FRAGMENT
 )
 
 
-class ConfigEntry(GraphReply):
-    object: Blob | None = None
+class ConfigEntryResponse(GraphResponse):
+    object: BlobResponse | None = None
 
 
-class ConfigTip(GraphReply):
-    file: ConfigEntry | None = None
+class ConfigTipResponse(GraphResponse):
+    file: ConfigEntryResponse | None = None
 
 
-class ConfigBase(RuledRef):
-    target: ConfigTip | None = None
+class ConfigBaseResponse(RuledRefResponse):
+    target: ConfigTipResponse | None = None
 
 
-class AuthoredPull(PullState):
+class AuthoredPullResponse(PullState):
     is_draft: bool
     body: str
     head_ref_name: str
-    author: Actor | None = None
-    commits: Nodes[PullCommit]
-    base_ref: ConfigBase | None = None
+    author: ActorResponse | None = None
+    commits: NodeConnection[PullCommit]
+    base_ref: ConfigBaseResponse | None = None
 
 
-class OwnersDefault(GraphReply):
-    object: Blob | None = None
+class OwnersDefaultResponse(GraphResponse):
+    object: BlobResponse | None = None
 
 
-class FoundAuthor(GraphReply):
-    repository: OfRepository[AuthoredPull]
-    defaults: OwnersDefault | None = None
+class AuthorQueryResponse(GraphResponse):
+    repository: RepositoryPullResponse[AuthoredPullResponse]
+    defaults: OwnersDefaultResponse | None = None
 
 
-class ListedPull(GraphReply):
+class ListedPullResponse(GraphResponse):
     number: int
     created_at: datetime
     is_draft: bool
     base_ref_name: str
     head_ref_name: str
     head_ref_oid: str
-    author: Actor | None = None
+    author: ActorResponse | None = None
 
 
-class ListedPulls(GraphReply):
-    pull_requests: Nodes[ListedPull]
+class ListedPullsResponse(GraphResponse):
+    pull_requests: NodeConnection[ListedPullResponse]
 
 
-class FoundPulls(GraphReply):
-    repository: ListedPulls
+class OpenPullsQueryResponse(GraphResponse):
+    repository: ListedPullsResponse
 
 
 class GitHubListing:
     """The looks of the live App."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: GitHubAccess) -> None:
         self._access = access
 
-    def look(self, request: JudgeRequest) -> Looked:
+    def find_author(self, request: JudgeRequest) -> PullSnapshot:
         """Who wrote it. Raises Gone where it is closed, and as PullSource does."""
-        from worker.dossier.config_file import configured  # noqa: PLC0415 - YAML, for those who have a configuration
+        from worker.dossier.config_file import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
 
         owner, _, name = request.repository.partition("/")
-        document = f"{AUTHOR}{OWNERS_DEFAULT if has_default(request.repository) else ''}}}{WHO}{BLOB}{REQUIRED}"
-        variables = {"owner": owner, "name": name, "number": request.pull.number, "place": PLACE}
+        document = f"{AUTHOR_QUERY}{OWNERS_DEFAULT_FIELD if may_have_default(request.repository) else ''}}}{ACTOR_FRAGMENT}{BLOB_FRAGMENT}{REQUIRED_FRAGMENT}"
+        variables = {"owner": owner, "name": name, "number": request.pull.number, "place": CONFIG_PATH}
         api = self._access.api(request.pull.installation_id)
-        found = api.query(document, variables, FoundAuthor)
+        found = api.query(document, variables, AuthorQueryResponse)
         pull = found.repository.pull_request
         if pull.state != "OPEN":
-            raise Gone(pull.state.lower())
+            raise SubjectGone(pull.state.lower())
         tip = pull.base_ref.target if pull.base_ref else None
         own = tip.file.object if tip and tip.file else None
-        said = configured(config_texts(own, found.defaults.object if found.defaults else None))
+        said = resolve_config(config_texts(own, found.defaults.object if found.defaults else None))
         policy = said.config.policy
-        return Looked(
-            pull_request(pull, request),
-            None if said.refused else said.config.authors,
+        return PullSnapshot(
+            to_authored_pull_request(pull, request),
+            None if said.refused_files else said.config.authors,
             is_required=pull.base_ref is not None and CHECK_NAME in required_checks(pull.base_ref),
-            lets_pass=policy.mode == "observe" or policy.abstains.get(AbstainReason.UNPROVEN) == "neutral",
+            is_passed_unjudged=policy.mode == "observe" or policy.abstains.get(AbstainReason.UNPROVEN) == "neutral",
         )
 
     def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
@@ -147,36 +147,36 @@ class GitHubListing:
         cursor: str | None = None
         for _ in range(MOST_PAGES):
             variables: dict[str, object] = {"owner": owner, "name": name, "after": cursor}
-            page = api.query(OPEN, variables, FoundPulls).repository.pull_requests
-            yield from map(open_pull, page.seen)
+            page = api.query(OPEN_PULLS_QUERY, variables, OpenPullsQueryResponse).repository.pull_requests
+            yield from map(to_open_pull, page.visible_nodes)
             cursor = page.page_info.end_cursor
             if not page.page_info.has_next_page or cursor is None:
                 return
 
 
-def pull_request(pull: AuthoredPull, request: JudgeRequest) -> PullRequest:
+def to_authored_pull_request(pull: AuthoredPullResponse, request: JudgeRequest) -> PullRequest:
     """As much of it as tells who wrote it."""
     return PullRequest(
         repository=request.repository,
         number=request.pull.number,
         title="",
         body=pull.body,
-        author=login(pull.author),
+        author=login_of(pull.author),
         base_sha=pull.head_ref_oid,
         head_ref=pull.head_ref_name,
         head_sha=pull.head_ref_oid,
         draft=pull.is_draft,
-        commits=tuple(commits(pull.commits)),
+        commits=tuple(to_commits(pull.commits)),
     )
 
 
-def open_pull(pull: ListedPull) -> OpenPull:
-    author, kind = login(pull.author), pull.author.kind if pull.author else ""
+def to_open_pull(pull: ListedPullResponse) -> OpenPull:
+    author, kind = login_of(pull.author), pull.author.kind if pull.author else ""
     return OpenPull(
         number=pull.number,
         head_sha=pull.head_ref_oid,
         opened_at=pull.created_at,
         draft=pull.is_draft,
-        author=kind_of_account(author, kind, pull.head_ref_name),
-        base=base_mark(pull.base_ref_name),
+        author=classify_account(author, kind, pull.head_ref_name),
+        base=hash_base(pull.base_ref_name),
     )

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from worker.adapters.github.ci_checks import Report
-from worker.adapters.github.client import Api
-from worker.domain.dossier.dossier import FAILED
+from worker.adapters.github.ci_checks import CiCheckReport
+from worker.adapters.github.client import GitHubApi
+from worker.domain.dossier.dossier import FAILED_CONCLUSIONS
 from worker.domain.ids import RepositoryName
 from worker.domain.pattern import pattern
 from worker.domain.text import without_ansi
@@ -23,19 +23,19 @@ MOST_READ: Final = 8 * 1024 * 1024
 MOST_KEPT: Final = 64 * 1024
 TAIL_CHARACTERS: Final = 4000
 
-ERROR: Final = "##[error]"
+ERROR_MARK: Final = "##[error]"
 """How a line begins that says that a step of a job failed. What follows the last one is GitHub Actions putting things away."""
 
-JOB: Final = pattern(r"/actions/runs/\d+/job/(\d+)(?:[?#].*)?$")
+JOB_URL: Final = pattern(r"/actions/runs/\d+/job/(\d+)(?:[?#].*)?$")
 """How the address of a check run ends that is a job of GitHub Actions."""
-STAMP: Final = pattern(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
+TIMESTAMP: Final = pattern(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 
 
 @dataclass(frozen=True, slots=True)
 class JobLogs:
     """The logs of one repository's jobs."""
 
-    api: Api
+    api: GitHubApi
     repository: RepositoryName
 
     def tail(self, job: str) -> str:
@@ -52,17 +52,19 @@ class JobLogs:
 
 def last_lines(log: str) -> str:
     """The end of a log, in whole lines; what a job still tidies up after its last error tells nothing of it."""
-    lines = [STAMP.sub("", without_ansi(line)).rstrip() for line in log.splitlines()]
-    last = max((at for at, line in enumerate(lines) if line.startswith(ERROR)), default=len(lines))
+    lines = [TIMESTAMP.sub("", without_ansi(line)).rstrip() for line in log.splitlines()]
+    last = max((at for at, line in enumerate(lines) if line.startswith(ERROR_MARK)), default=len(lines))
     text = "\n".join(line for line in lines[: last + 1] if line)
     if len(text) <= TAIL_CHARACTERS:
         return text
     return text[-TAIL_CHARACTERS:].partition("\n")[2]
 
 
-def with_logs(reports: Sequence[Report], logs: JobLogs) -> list[Report]:
+def add_logs(reports: Sequence[CiCheckReport], logs: JobLogs) -> list[CiCheckReport]:
     """Give the first failing checks that are jobs the ends of their own logs: others may have the same name."""
-    jobs = [(at, JOB.search(one.page)) for at, one in enumerate(reports) if one.check.conclusion in FAILED]
+    jobs = [
+        (at, JOB_URL.search(one.page)) for at, one in enumerate(reports) if one.check.conclusion in FAILED_CONCLUSIONS
+    ]
     found = [*reports]
     for at, job in [(at, job) for at, job in jobs if job][:MOST_LOGS]:
         check = reports[at].check.model_copy(update={"log_tail": logs.tail(job[1])})

@@ -4,24 +4,28 @@ Functions are not looked up: that nothing calls one is only a suspicion, and not
 decide which paths. Invariant: a path is called absent only by a whole list of the tree.
 """
 
-from worker.adapters.github.client import Api
-from worker.adapters.github.responses import Reply
+from worker.adapters.github.client import GitHubApi
+from worker.adapters.github.responses import RestResponse
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.dossier.lookups import LookedUp, Sought, absent_from
+from worker.domain.dossier.lookups import LookupRequest, LookupResult, find_absent
 from worker.domain.request.judge_request import JudgeRequest
 
 
-class TreeEntry(Reply):
+class TreeEntryResponse(RestResponse):
     path: str
 
 
-class Tree(Reply):
-    tree: tuple[TreeEntry, ...]
+class TreeResponse(RestResponse):
+    tree: tuple[TreeEntryResponse, ...]
     truncated: bool
 
 
-def looked_up_at(api: Api, request: JudgeRequest, dossier: Dossier, sought: Sought) -> LookedUp:
+def look_up_at(api: GitHubApi, request: JudgeRequest, dossier: Dossier, sought: LookupRequest) -> LookupResult:
     if not sought.paths:
-        return LookedUp()
-    tree = api.get(f"/repos/{request.repository}/git/trees/{dossier.pull_request.head_sha}", Tree, recursive=1)
-    return LookedUp() if tree.truncated else LookedUp(absent=absent_from([one.path for one in tree.tree], sought.paths))
+        return LookupResult()
+    tree = api.get(f"/repos/{request.repository}/git/trees/{dossier.pull_request.head_sha}", TreeResponse, recursive=1)
+    return (
+        LookupResult()
+        if tree.truncated
+        else LookupResult(absent_paths=find_absent([one.path for one in tree.tree], sought.paths))
+    )

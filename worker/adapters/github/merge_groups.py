@@ -8,20 +8,20 @@ import contextlib
 from collections.abc import Sequence
 from typing import Final
 
-from worker.adapters.github.client import DIFF, Access, Api
-from worker.adapters.github.errors import TooLargeToShow
+from worker.adapters.github.client import DIFF, GitHubAccess, GitHubApi
+from worker.adapters.github.errors import DiffTooLarge
 from worker.adapters.github.patches import PatchedDiff
-from worker.adapters.github.pull_request_query import Member, OurRun, PullGraph
-from worker.adapters.github.pull_requests import READINGS, Looking, PullReading
-from worker.adapters.github.responses import GraphContext, GraphPull, Runs
+from worker.adapters.github.pull_request_query import GroupMemberResponse, OwnRunResponse, PullQueries
+from worker.adapters.github.pull_requests import MOST_READINGS, PullReader, ReadOptions
+from worker.adapters.github.responses import CheckRunsPage, GraphContext, GraphPull
 from worker.domain.check.check_run import CHECK_NAME, external_id
 from worker.domain.check.merge_group import MergeGroup
 from worker.domain.dossier.dossier import Ci, Dossier
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.value import Value
-from worker.errors import Gone, Unavailable
-from worker.judge.merge_group import Published
+from worker.errors import SubjectGone, Unavailable
+from worker.judge.merge_group import PublishedCheckRun
 
 PER_PAGE: Final = 100
 
@@ -31,40 +31,40 @@ def group_external_id(number: int) -> str:
     return f"group:{number}"
 
 
-class Head(Value):
+class MergeGroupHead(Value):
     """The newest commit of a pull request."""
 
     sha: Sha
     is_closed: bool
 
 
-class GitHubGroups:
+class GitHubMergeGroups:
     """What the live App may ask about merge groups. `app_id` tells our own check runs."""
 
-    def __init__(self, access: Access, looking: Looking) -> None:
+    def __init__(self, access: GitHubAccess, looking: ReadOptions) -> None:
         self._access = access
         self._looking = looking
-        self._told: dict[tuple[int, Sha], Published | None] = {}
+        self._told: dict[tuple[int, Sha], PublishedCheckRun | None] = {}
 
-    def head(self, group: MergeGroup, number: int) -> Head | None:
+    def head(self, group: MergeGroup, number: int) -> MergeGroupHead | None:
         """The pull request of this number as it is now; None: there is none. Our check there is asked for in the same request."""
         self._told.clear()
-        graph = PullGraph(self._api(group), group.repository, number)
+        graph = PullQueries(self._api(group), group.repository, number)
         try:
             found = graph.head() if self._looking.app_id is None else graph.member(self._looking.app_id, CHECK_NAME)
-        except Gone:
+        except SubjectGone:
             return None
-        if isinstance(found, Member) and (runs := found.our_runs()) is not None:
+        if isinstance(found, GroupMemberResponse) and (runs := found.own_runs()) is not None:
             with contextlib.suppress(ValueError):
-                self._told[number, found.head_ref_oid] = newest_of(runs, number)
-        return Head(found.head_ref_oid, found.state == "CLOSED")
+                self._told[number, found.head_ref_oid] = newest_published(runs, number)
+        return MergeGroupHead(found.head_ref_oid, found.state == "CLOSED")
 
-    def published(self, group: MergeGroup, number: int, head_sha: Sha) -> Published | None:
+    def published(self, group: MergeGroup, number: int, head_sha: Sha) -> PublishedCheckRun | None:
         """Our newest check run on the head of this pull request: as it was told with the head, if that was just asked for."""
         if (number, head_sha) in self._told:
             return self._told.pop((number, head_sha))
         path = f"/repos/{group.repository}/commits/{head_sha}/check-runs"
-        runs = self._api(group).get(path, Runs, check_name=CHECK_NAME, filter="all", per_page=PER_PAGE)
+        runs = self._api(group).get(path, CheckRunsPage, check_name=CHECK_NAME, filter="all", per_page=PER_PAGE)
         ours = external_id(number)
         mine = [
             run for run in runs.check_runs if run.external_id == ours and run.app and run.app.id == self._looking.app_id
@@ -73,13 +73,13 @@ class GitHubGroups:
         if newest is None:
             return None
         conclusion = newest.conclusion if newest.status == "completed" else None
-        return Published(CheckRunId(newest.id), conclusion, newest.output.title or "")
+        return PublishedCheckRun(CheckRunId(newest.id), conclusion, newest.output.title or "")
 
     def diff(self, group: MergeGroup) -> str | None:
         """What the group changes against the commit that it was put upon; None: GitHub does not show so much."""
         try:
             return group_diff(self._api(group), group)
-        except TooLargeToShow:
+        except DiffTooLarge:
             return None
 
     def pulls(self, group: MergeGroup) -> "GroupPulls":
@@ -88,20 +88,20 @@ class GitHubGroups:
 
     def dossier(self, request: JudgeRequest, group: MergeGroup) -> Dossier:
         """The pull request with the group's change and files in place of its own. Other checks are GitHub's to require."""
-        reading = GroupReading(self._api(group), request, self._looking, group)
+        reading = GroupPullReading(self._api(group), request, self._looking, group)
         try:
-            for _ in range(READINGS):
+            for _ in range(MOST_READINGS):
                 if dossier := reading.dossier():
-                    return of_group(dossier, group)
-        except TooLargeToShow as refusal:
+                    return at_group_commits(dossier, group)
+        except DiffTooLarge as refusal:
             raise Unavailable("the merge group", str(refusal)) from refusal
         raise Unavailable("the pull request", "it is pushed to faster than it can be read")
 
-    def _api(self, group: MergeGroup) -> Api:
+    def _api(self, group: MergeGroup) -> GitHubApi:
         return self._access.api(group.installation_id)
 
 
-def newest_of(runs: Sequence[OurRun], number: int) -> Published | None:
+def newest_published(runs: Sequence[OwnRunResponse], number: int) -> PublishedCheckRun | None:
     """The newest of this pull request's. Raises ValueError where the address of a run does not end in its id."""
     ours = external_id(number)
     by_id = {int(run.url.partition("?")[0].rpartition("/")[2]): run for run in runs if run.external_id == ours}
@@ -110,7 +110,7 @@ def newest_of(runs: Sequence[OurRun], number: int) -> Published | None:
     newest = max(by_id)
     run = by_id[newest]
     is_done = run.status == "COMPLETED" and run.conclusion is not None
-    return Published(
+    return PublishedCheckRun(
         CheckRunId(newest), run.conclusion.lower() if is_done and run.conclusion else None, run.title or ""
     )
 
@@ -118,7 +118,7 @@ def newest_of(runs: Sequence[OurRun], number: int) -> Published | None:
 class GroupPulls(Value):
     """A PullSource: the one pull request of a group."""
 
-    groups: GitHubGroups
+    groups: GitHubMergeGroups
     group: MergeGroup
 
     def dossier(self, request: JudgeRequest) -> Dossier:
@@ -127,14 +127,14 @@ class GroupPulls(Value):
     def head_sha(self, request: JudgeRequest) -> Sha:
         found = self.groups.head(self.group, request.pull.number)
         if found is None:
-            raise Gone("deleted")
+            raise SubjectGone("deleted")
         return found.sha
 
 
-class GroupReading(PullReading):
+class GroupPullReading(PullReader):
     """A pull request whose change is read from its merge group."""
 
-    def __init__(self, api: Api, request: JudgeRequest, looking: Looking, group: MergeGroup) -> None:
+    def __init__(self, api: GitHubApi, request: JudgeRequest, looking: ReadOptions, group: MergeGroup) -> None:
         super().__init__(api, request, looking)
         self._group = group
 
@@ -151,13 +151,13 @@ class GroupReading(PullReading):
         return Ci()
 
 
-def group_diff(api: Api, group: MergeGroup) -> str:
-    """Raises TooLargeToShow."""
+def group_diff(api: GitHubApi, group: MergeGroup) -> str:
+    """Raises DiffTooLarge."""
     path = f"/repos/{group.repository}/compare/{group.base_sha}...{group.head_sha}"
     return api.get_bytes(path, DIFF).decode("utf-8", "replace")
 
 
-def of_group(dossier: Dossier, group: MergeGroup) -> Dossier:
+def at_group_commits(dossier: Dossier, group: MergeGroup) -> Dossier:
     """The same dossier, at the commits of the group, without validators' reports."""
     commits = {"head_sha": group.head_sha, "base_sha": group.base_sha, "merge_base_sha": group.base_sha}
     pull = dossier.pull_request.model_copy(update=commits)

@@ -10,34 +10,34 @@ from typing import TypeVar
 
 from pydantic import SecretStr
 
-from worker.adapters.github.client import Api, Call, key_api, token_access
+from worker.adapters.github.client import ApiCall, GitHubApi, key_api, token_access
 from worker.adapters.github.installations import InstallationView
-from worker.adapters.github.responses import Reply
+from worker.adapters.github.responses import RestResponse
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.ports import Clock
 from worker.domain.value import Value, replace
-from worker.errors import AssayError, Forbidden, Gone
+from worker.errors import AssayError, Forbidden, SubjectGone
 from worker.settings import Settings
 
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 
 
-class Token(Reply):
+class TokenResponse(RestResponse):
     token: SecretStr
 
 
-class Numbered(Reply):
+class RepositoryIdResponse(RestResponse):
     id: int
 
 
-class Numbers(Value):
+class RepositoryNumbers(Value):
     """What GitHub calls a repository, whatever its name."""
 
     installation: InstallationId
     repository: RepositoryId
 
 
-def as_app(settings: Settings, clock: Clock, ask: Callable[[Api], Answer]) -> Answer:
+def ask_as_app(settings: Settings, clock: Clock, ask: Callable[[GitHubApi], AnswerT]) -> AnswerT:
     """Raises AssayError."""
     app = settings.require_app()
     refusal: AssayError | None = None
@@ -50,36 +50,42 @@ def as_app(settings: Settings, clock: Clock, ask: Callable[[Api], Answer]) -> An
     raise refusal or Forbidden("there is no key")
 
 
-def installation_of(api: Api, repository: RepositoryName) -> InstallationView | None:
+def find_installation(api: GitHubApi, repository: RepositoryName) -> InstallationView | None:
     """None: the App is not installed there, or there is no such repository."""
     try:
         return api.get(f"/repos/{repository}/installation", InstallationView)
-    except Gone:
+    except SubjectGone:
         return None
 
 
 @contextmanager
-def inside(
-    settings: Settings, clock: Clock, api: Api, named: tuple[InstallationView, RepositoryName], may: Collection[str]
-) -> Generator[Api]:
+def repository_api(
+    settings: Settings,
+    clock: Clock,
+    api: GitHubApi,
+    named: tuple[InstallationView, RepositoryName],
+    may: Collection[str],
+) -> Generator[GitHubApi]:
     """What may be read there, of *may*, by a token made for that."""
     found, repository = named
     permissions = {name: "read" for name in may if name in found.permissions}
     body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
-    made = api.fetch(Call("POST", f"/app/installations/{found.id}/access_tokens", body=body), Token)
+    made = api.fetch(ApiCall("POST", f"/app/installations/{found.id}/access_tokens", body=body), TokenResponse)
     with token_access(replace(settings, github_token=made.token), clock) as access:
         yield access.api(InstallationId(found.id))
 
 
-def numbers(settings: Settings, clock: Clock, repository: RepositoryName) -> Numbers | None:
+def find_numbers(settings: Settings, clock: Clock, repository: RepositoryName) -> RepositoryNumbers | None:
     """None: the App does not see it. Raises AssayError for what keeps GitHub from saying so."""
-    return as_app(settings, clock, lambda api: _numbers(settings, clock, repository, api))
+    return ask_as_app(settings, clock, lambda api: _find_numbers(settings, clock, repository, api))
 
 
-def _numbers(settings: Settings, clock: Clock, repository: RepositoryName, api: Api) -> Numbers | None:
-    found = installation_of(api, repository)
+def _find_numbers(
+    settings: Settings, clock: Clock, repository: RepositoryName, api: GitHubApi
+) -> RepositoryNumbers | None:
+    found = find_installation(api, repository)
     if found is None:
         return None
-    with inside(settings, clock, api, (found, repository), ("metadata",)) as there:
-        one = there.get(f"/repos/{repository}", Numbered)
-    return Numbers(InstallationId(found.id), RepositoryId(one.id))
+    with repository_api(settings, clock, api, (found, repository), ("metadata",)) as there:
+        one = there.get(f"/repos/{repository}", RepositoryIdResponse)
+    return RepositoryNumbers(InstallationId(found.id), RepositoryId(one.id))

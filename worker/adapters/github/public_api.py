@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
-from worker.adapters.github.ci_checks import Around, Ourselves, ci_of
-from worker.adapters.github.client import DIFF, Api
-from worker.adapters.github.errors import TooLargeToShow
+from worker.adapters.github.ci_checks import CiContext, OwnChecks, ci_of
+from worker.adapters.github.client import DIFF, GitHubApi
+from worker.adapters.github.errors import DiffTooLarge
 from worker.adapters.github.responses import (
-    App,
+    AppResponse,
+    CheckRunResponse,
+    CheckRunsPage,
     CombinedStatus,
     GraphContext,
     RestCommits,
@@ -23,12 +25,10 @@ from worker.adapters.github.responses import (
     RestIssue,
     RestPull,
     RestStatus,
-    Run,
-    Runs,
-    Suite,
+    SuiteResponse,
 )
-from worker.adapters.github.texts import wanted
-from worker.domain.config.config_place import CONFIG_PLACES, MISNAMED, PLACE
+from worker.adapters.github.texts import texts_to_read
+from worker.domain.config.config_path import CONFIG_PATH, CONFIG_PATHS, MISNAMED_CONFIG_PATH
 from worker.domain.dossier.dossier import (
     Ci,
     Commit,
@@ -44,15 +44,15 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.ids import RepositoryName
 from worker.dossier.diff.parser import parse_diff
-from worker.dossier.issue_links import IssueLink, closing_links
-from worker.dossier.repo_rules.files import NAMES, distinct
-from worker.errors import Gone, InputError
+from worker.dossier.issue_links import IssueLink, find_closing_links
+from worker.dossier.repo_rules.files import FOLDER_NAMES, unique_files
+from worker.errors import InputError, SubjectGone
 
 MOST_TEXTS: Final = 20
-MOST_FILES: Final = MOST_TEXTS - len(NAMES) - len(CONFIG_PLACES)
+MOST_FILES: Final = MOST_TEXTS - len(FOLDER_NAMES) - len(CONFIG_PATHS)
 PER_PAGE: Final = 100
-REMEDY: Final = "Set GITHUB_TOKEN to read it all."
-SNIFFED: Final = 8000
+TOKEN_HINT: Final = "Set GITHUB_TOKEN to read it all."  # noqa: S105 - a sentence
+SNIFFED_BYTES: Final = 8000
 """Git takes a file with a NUL in its first 8,000 bytes for a binary one."""
 
 
@@ -65,10 +65,10 @@ class PublicPull:
 
 
 @dataclass(slots=True)
-class PublicReading:
+class PublicPullReader:
     """One pull request while it is read without a token."""
 
-    api: Api
+    api: GitHubApi
     repository: RepositoryName
     number: int
     host: str
@@ -78,7 +78,7 @@ class PublicReading:
         pull = self._pull()
         diff = self._diff()
         commits = self._commits()
-        issues = self._issues(closing_links(pull.body or "", self.repository, self.host))
+        issues = self._issues(find_closing_links(pull.body or "", self.repository, self.host))
         files, unread = self._files(pull.head.sha, diff)
         dossier = Dossier(
             pull_request=self._pull_request(pull, commits),
@@ -98,7 +98,7 @@ class PublicReading:
     def _pull(self) -> RestPull:
         try:
             return self.api.get(self._path(f"pulls/{self.number}"), RestPull)
-        except Gone as gone:
+        except SubjectGone as gone:
             raise InputError(
                 f"{self.repository}#{self.number} can't be seen without a token: it is private or not there. "
                 "Check the name, or set GITHUB_TOKEN to a token that may read it."
@@ -107,7 +107,7 @@ class PublicReading:
     def _diff(self) -> str:
         try:
             return self.api.get_bytes(self._path(f"pulls/{self.number}"), DIFF).decode("utf-8", "replace")
-        except TooLargeToShow as refusal:
+        except DiffTooLarge as refusal:
             raise InputError(
                 f"{self.repository}#{self.number} is too large to read without a token ({refusal}). "
                 "Set GITHUB_TOKEN to a token that may read it."
@@ -116,7 +116,7 @@ class PublicReading:
     def _commits(self) -> tuple[Commit, ...]:
         commits = self.api.get(self._path(f"pulls/{self.number}/commits"), RestCommits, per_page=PER_PAGE).root
         if len(commits) == PER_PAGE:
-            self.notes.append(f"Only the first {PER_PAGE} commits were read. {REMEDY}")
+            self.notes.append(f"Only the first {PER_PAGE} commits were read. {TOKEN_HINT}")
         return tuple(
             Commit(sha=one.sha, message=one.commit.message, author=one.author.login if one.author else one.git_author)
             for one in commits
@@ -126,14 +126,14 @@ class PublicReading:
         """The first linked issue; there is no request left for more."""
         if len(links) > 1:
             left = ", ".join(f"{link.repository}#{link.number}" for link in links[1:])
-            self.notes.append(f"Of the linked issues these were not read: {left}. {REMEDY}")
+            self.notes.append(f"Of the linked issues these were not read: {left}. {TOKEN_HINT}")
         return tuple(issue for link in links[:1] if (issue := self._issue(link)))
 
     def _issue(self, link: IssueLink) -> Issue | None:
         try:
             found = self.api.get(self._path(f"issues/{link.number}", link.repository), RestIssue)
-        except Gone:
-            self.notes.append(f"The linked issue {link.repository}#{link.number} is private or not there. {REMEDY}")
+        except SubjectGone:
+            self.notes.append(f"The linked issue {link.repository}#{link.number} is private or not there. {TOKEN_HINT}")
             return None
         return Issue(
             repository=link.repository,
@@ -143,53 +143,55 @@ class PublicReading:
             url=found.html_url,
             author=found.user.login if found.user else "ghost",
             author_association=found.author_association,
-            linked_by=link.words,
+            linked_by=link.text,
         )
 
     def _ci(self, sha: str) -> Ci:
-        runs = self.api.get(self._path(f"commits/{sha}/check-runs"), Runs, per_page=PER_PAGE)
+        runs = self.api.get(self._path(f"commits/{sha}/check-runs"), CheckRunsPage, per_page=PER_PAGE)
         statuses = self.api.get(self._path(f"commits/{sha}/status"), CombinedStatus, per_page=PER_PAGE).statuses
         if runs.total_count > len(runs.check_runs):
-            self.notes.append(f"Only {len(runs.check_runs)} of {runs.total_count} check runs were read. {REMEDY}")
-        contexts = [*map(of_run, runs.check_runs), *map(of_status, statuses)]
-        return ci_of(contexts, Ourselves(None), Around())
+            self.notes.append(f"Only {len(runs.check_runs)} of {runs.total_count} check runs were read. {TOKEN_HINT}")
+        contexts = [*map(context_of_run, runs.check_runs), *map(context_of_status, statuses)]
+        return ci_of(contexts, OwnChecks(None), CiContext())
 
     def _files(self, sha: str, diff: str) -> tuple[list[HeadFile], list[UnreadFile]]:
         parsed = parse_diff(diff.encode())
         # The API answers for a symbolic link with the file that it points to.
         links = {file.path for file in parsed.files if file.is_symlink}
-        files = wanted(parsed, MOST_FILES)
+        files = texts_to_read(parsed, MOST_FILES)
         found = [self._file(sha, path) for path in files.paths if path not in links]
         unread = [*files.unread, *(one for one in found if isinstance(one, UnreadFile))]
         unread += [UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT) for path in files.paths if path in links]
         if left := [file.path for file in unread if file.reason is UnreadReason.OVER_LIMIT]:
-            self.notes.append(f"The texts of {len(left)} files were not read. {REMEDY}")
+            self.notes.append(f"The texts of {len(left)} files were not read. {TOKEN_HINT}")
         return [one for one in found if isinstance(one, HeadFile)], unread
 
     def _file(self, sha: str, path: str) -> HeadFile | UnreadFile:
         try:
             found = self.api.get(self._path(f"contents/{quote(path)}"), RestFile, ref=sha)
-        except Gone:
+        except SubjectGone:
             return UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT)
-        raw = content(found)
+        raw = file_content(found)
         if raw is None:
             return UnreadFile(path=path, reason=UnreadReason.TOO_LARGE)
-        if b"\0" in raw[:SNIFFED]:
+        if b"\0" in raw[:SNIFFED_BYTES]:
             return UnreadFile(path=path, reason=UnreadReason.BINARY)
         return HeadFile(path=path, text=raw.decode("utf-8", "replace"))
 
     def _guidance(self, sha: str) -> tuple[Guidance, ...]:
-        found = ((path, self._file(sha, path)) for path in NAMES)
-        return distinct(
+        found = ((path, self._file(sha, path)) for path in FOLDER_NAMES)
+        return unique_files(
             Guidance(path=path, text=file.text) for path, file in found if isinstance(file, HeadFile) and file.text
         )
 
     def _config(self, sha: str) -> tuple[ConfigText, ...]:
         """The repository's own; whether its owner has a default is not looked for."""
-        found = self._file(sha, PLACE)
+        found = self._file(sha, CONFIG_PATH)
         if isinstance(found, HeadFile):
             return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=found.text),)
-        is_misnamed = found.reason is UnreadReason.OVER_LIMIT and isinstance(self._file(sha, MISNAMED), HeadFile)
+        is_misnamed = found.reason is UnreadReason.OVER_LIMIT and isinstance(
+            self._file(sha, MISNAMED_CONFIG_PATH), HeadFile
+        )
         is_there = found.reason is not UnreadReason.OVER_LIMIT or is_misnamed
         return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=is_misnamed),) if is_there else ()
 
@@ -210,7 +212,7 @@ class PublicReading:
         )
 
 
-def content(file: RestFile) -> bytes | None:
+def file_content(file: RestFile) -> bytes | None:
     """The bytes of a file; None where GitHub leaves them out, as over 1 MB."""
     if file.encoding != "base64":
         return None
@@ -220,7 +222,7 @@ def content(file: RestFile) -> bytes | None:
         return None
 
 
-def of_run(run: Run) -> GraphContext:
+def context_of_run(run: CheckRunResponse) -> GraphContext:
     """A check run of the REST API as GraphQL would tell it."""
     return GraphContext(
         kind="CheckRun",
@@ -230,11 +232,11 @@ def of_run(run: Run) -> GraphContext:
         started_at=run.started_at,
         title=run.output.title,
         summary=run.output.summary,
-        check_suite=Suite(app=App(slug=run.app.slug, database_id=run.app.id) if run.app else None),
+        check_suite=SuiteResponse(app=AppResponse(slug=run.app.slug, database_id=run.app.id) if run.app else None),
     )
 
 
-def of_status(status: RestStatus) -> GraphContext:
+def context_of_status(status: RestStatus) -> GraphContext:
     return GraphContext(
         kind="StatusContext", context=status.context, state=status.state.upper(), description=status.description
     )

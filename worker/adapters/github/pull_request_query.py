@@ -9,20 +9,20 @@ from datetime import datetime
 from typing import TypeVar
 
 from worker.adapters.github import queries
-from worker.adapters.github.client import Api, understood
-from worker.adapters.github.rate_limits import Need
+from worker.adapters.github.client import GitHubApi, parse_or_outage
+from worker.adapters.github.rate_limits import RequestPriority
 from worker.adapters.github.responses import (
-    Actor,
-    Blob,
-    Folder,
-    Found,
-    FoundTexts,
+    ActorResponse,
+    BlobResponse,
+    FolderResponse,
     GraphIssue,
     GraphPull,
-    GraphReply,
-    MoreContexts,
-    Nodes,
+    GraphResponse,
+    MoreContextsResponse,
+    NodeConnection,
+    PullQueryResponse,
     PullState,
+    TextsQueryResponse,
 )
 from worker.domain.ids import RepositoryName
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PullQueryItems:
     """What else to ask for beside the newest head: `commit:path` expressions of files and of folders, numbers of issues.
 
     `owners_default`: the configuration that holds for all repositories of this owner.
@@ -43,17 +43,17 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class PullQueryAnswers:
     """The answers in the order of the questions; None where there is no such thing."""
 
     head: PullState
-    blobs: tuple[Blob | None, ...]
+    blobs: tuple[BlobResponse | None, ...]
     issues: tuple[GraphIssue | None, ...]
-    folders: tuple[Folder | None, ...] = ()
-    owners_default: Blob | None = None
+    folders: tuple[FolderResponse | None, ...] = ()
+    owners_default: BlobResponse | None = None
 
 
-class OurRun(GraphReply):
+class OwnRunResponse(GraphResponse):
     """A run of our own check. `url` ends in its id, which GraphQL's numbers are too small for."""
 
     url: str
@@ -63,127 +63,139 @@ class OurRun(GraphReply):
     title: str | None = None
 
 
-class All(Nodes[T]):
+class CompleteNodes(NodeConnection[T]):
     """A list that was asked for as a whole."""
 
     total_count: int
 
     @property
     def is_whole(self) -> bool:
-        return len(self.seen) == self.total_count
+        return len(self.visible_nodes) == self.total_count
 
 
-class OurSuite(GraphReply):
-    check_runs: All[OurRun] | None = None
+class OwnSuiteResponse(GraphResponse):
+    check_runs: CompleteNodes[OwnRunResponse] | None = None
 
 
-class OurCommit(GraphReply):
+class OwnCommitResponse(GraphResponse):
     oid: str
-    check_suites: All[OurSuite] | None = None
+    check_suites: CompleteNodes[OwnSuiteResponse] | None = None
 
 
-class OurTip(GraphReply):
-    commit: OurCommit
+class OwnTipResponse(GraphResponse):
+    commit: OwnCommitResponse
 
 
-class Member(PullState):
+class GroupMemberResponse(PullState):
     """The pull request of a merge group."""
 
-    commits: Nodes[OurTip]
+    commits: NodeConnection[OwnTipResponse]
 
-    def our_runs(self) -> tuple[OurRun, ...] | None:
+    def own_runs(self) -> tuple[OwnRunResponse, ...] | None:
         """The runs of our check on the head; None where not all of them are known."""
-        commit = next((one.commit for one in self.commits.seen if one.commit.oid == self.head_ref_oid), None)
+        commit = next((one.commit for one in self.commits.visible_nodes if one.commit.oid == self.head_ref_oid), None)
         suites = commit.check_suites if commit else None
         if suites is None or not suites.is_whole:
             return None
-        found = [suite.check_runs for suite in suites.seen]
+        found = [suite.check_runs for suite in suites.visible_nodes]
         if not all(one is not None and one.is_whole for one in found):
             return None
-        return tuple(run for one in found if one for run in one.seen)
+        return tuple(run for one in found if one for run in one.visible_nodes)
 
 
-class ReviewedCommit(GraphReply):
+class ReviewedCommitResponse(GraphResponse):
     oid: str
 
 
-class LatestReview(GraphReply):
+class LatestReviewResponse(GraphResponse):
     """`url` ends in its number, which GraphQL's numbers are too small for."""
 
     url: str
     state: str
     submitted_at: datetime | None = None
-    author: Actor | None = None
-    commit: ReviewedCommit | None = None
+    author: ActorResponse | None = None
+    commit: ReviewedCommitResponse | None = None
 
 
-class Reviews(GraphReply):
-    latest_opinionated_reviews: Nodes[LatestReview] | None = None
+class ReviewsResponse(GraphResponse):
+    latest_opinionated_reviews: NodeConnection[LatestReviewResponse] | None = None
 
 
-class PullGraph:
+class PullQueries:
     """One pull request, seen through one credential."""
 
-    def __init__(self, api: Api, repository: RepositoryName, number: int) -> None:
+    def __init__(self, api: GitHubApi, repository: RepositoryName, number: int) -> None:
         owner, _, name = repository.partition("/")
         self._api = api
         self._variables: dict[str, object] = {"owner": owner, "name": name, "number": number}
 
     def pull(self) -> GraphPull:
-        query = queries.pull(queries.Aliased())
-        return self._api.query(query.document, self._variables, Found[GraphPull]).repository.pull_request
+        query = queries.pull_query(queries.AliasedFields())
+        return self._api.query(query.document, self._variables, PullQueryResponse[GraphPull]).repository.pull_request
 
-    def pull_with(self, asked: Asked) -> "Seen":
+    def pull_with(self, asked: PullQueryItems) -> "PullQueryResult":
         """The pull request and, in the same request, what is asked for beside it."""
-        beside = queries.aliased(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
-        query = queries.pull(beside)
-        answer = self._api.query(query.document, {**self._variables, **query.variables}, FoundTexts)
-        return understood(lambda: _seen(answer, asked), "/graphql")
+        beside = queries.alias_items(
+            asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default
+        )
+        query = queries.pull_query(beside)
+        answer = self._api.query(query.document, {**self._variables, **query.variables}, TextsQueryResponse)
+        return parse_or_outage(lambda: _parse_result(answer, asked), "/graphql")
 
     def head(self) -> PullState:
         """Asked right before a verdict is told: it may take the last request."""
-        return self._api.query(queries.HEAD, self._variables, Found[PullState], Need.STATE).repository.pull_request
+        return self._api.query(
+            queries.HEAD_QUERY, self._variables, PullQueryResponse[PullState], RequestPriority.STATE
+        ).repository.pull_request
 
-    def member(self, app_id: int, check: str) -> "Member":
+    def member(self, app_id: int, check: str) -> "GroupMemberResponse":
         """The head, and the runs of this App's check there."""
         variables = {**self._variables, "app": app_id, "check": check}
-        return self._api.query(queries.MEMBER, variables, Found[Member]).repository.pull_request
+        return self._api.query(
+            queries.MEMBER_QUERY, variables, PullQueryResponse[GroupMemberResponse]
+        ).repository.pull_request
 
-    def reviews(self) -> tuple[LatestReview, ...]:
-        found = self._api.query(queries.REVIEWS, self._variables, Found[Reviews]).repository.pull_request
-        return found.latest_opinionated_reviews.seen if found.latest_opinionated_reviews else ()
+    def reviews(self) -> tuple[LatestReviewResponse, ...]:
+        found = self._api.query(
+            queries.REVIEWS_QUERY, self._variables, PullQueryResponse[ReviewsResponse]
+        ).repository.pull_request
+        return found.latest_opinionated_reviews.visible_nodes if found.latest_opinionated_reviews else ()
 
-    def contexts_after(self, cursor: str) -> MoreContexts:
-        found = self._api.query(queries.MORE_CONTEXTS, {**self._variables, "after": cursor}, Found[MoreContexts])
+    def contexts_after(self, cursor: str) -> MoreContextsResponse:
+        found = self._api.query(
+            queries.CONTEXTS_QUERY, {**self._variables, "after": cursor}, PullQueryResponse[MoreContextsResponse]
+        )
         return found.repository.pull_request
 
-    def ask(self, asked: Asked) -> Answered:
-        query = queries.things(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
-        answer = self._api.query(query.document, {**self._variables, **query.variables}, FoundTexts)
-        return understood(lambda: _answered(answer, asked), "/graphql")
+    def fetch_items(self, asked: PullQueryItems) -> PullQueryAnswers:
+        query = queries.items_query(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
+        answer = self._api.query(query.document, {**self._variables, **query.variables}, TextsQueryResponse)
+        return parse_or_outage(lambda: _parse_answers(answer, asked), "/graphql")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PullQueryResult:
     """A pull request, and what was asked for beside it."""
 
     pull: GraphPull
-    answered: Answered
+    answers: PullQueryAnswers
 
 
-def _answered(answer: FoundTexts, asked: Asked) -> Answered:
+def _parse_answers(answer: TextsQueryResponse, asked: PullQueryItems) -> PullQueryAnswers:
     found = answer.repository
     blobs = [found.get(queries.file_alias(index)) for index in range(len(asked.expressions))]
     issues = [found.get(queries.issue_alias(index)) for index in range(len(asked.issues))]
     folders = [found.get(queries.folder_alias(index)) for index in range(len(asked.folders))]
-    return Answered(
+    return PullQueryAnswers(
         head=PullState.model_validate(found.get("pullRequest")),
-        blobs=tuple(None if blob is None else Blob.model_validate(blob) for blob in blobs),
+        blobs=tuple(None if blob is None else BlobResponse.model_validate(blob) for blob in blobs),
         issues=tuple(None if issue is None else GraphIssue.model_validate(issue) for issue in issues),
-        folders=tuple(None if one is None else Folder.model_validate(one) for one in folders),
+        folders=tuple(None if one is None else FolderResponse.model_validate(one) for one in folders),
         owners_default=answer.defaults.object if answer.defaults else None,
     )
 
 
-def _seen(answer: FoundTexts, asked: Asked) -> Seen:
-    return Seen(GraphPull.model_validate(answer.repository.get("pullRequest")), _answered(answer, asked))
+def _parse_result(answer: TextsQueryResponse, asked: PullQueryItems) -> PullQueryResult:
+    return PullQueryResult(
+        GraphPull.model_validate(answer.repository.get("pullRequest")), _parse_answers(answer, asked)
+    )

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker.domain.config.config_place import DEFAULTS, PLACE
+from worker.domain.config.config_path import CONFIG_PATH, DEFAULTS_REPOSITORY
 
 DEFAULTS_ALIAS: Final = "defaults"
 
-CONTEXT: Final = """
+CONTEXT_FRAGMENT: Final = """
 fragment context on StatusCheckRollupContext {
   __typename
   ... on CheckRun {
@@ -24,7 +24,7 @@ fragment context on StatusCheckRollupContext {
 }
 """
 
-SUITE: Final = """
+SUITE_FRAGMENT: Final = """
 fragment suite on CheckSuite {
   conclusion
   app { slug databaseId }
@@ -33,11 +33,11 @@ fragment suite on CheckSuite {
 }
 """
 
-WHO: Final = """
+ACTOR_FRAGMENT: Final = """
 fragment who on Actor { __typename login }
 """
 
-ISSUE: Final = """
+ISSUE_FRAGMENT: Final = """
 fragment issue on Issue {
   number title body url authorAssociation lastEditedAt includesCreatedEdit
   author { ...who }
@@ -51,15 +51,15 @@ fragment issue on Issue {
 }
 """
 
-BLOB: Final = """
+BLOB_FRAGMENT: Final = """
 fragment blob on Blob { text isBinary isTruncated }
 """
 
-LISTING: Final = """
+FOLDER_FRAGMENT: Final = """
 fragment folder on Tree { entries { name object { ...blob } } }
 """
 
-REQUIRED: Final = """
+REQUIRED_FRAGMENT: Final = """
 fragment required on Ref {
   refUpdateRule { requiredStatusCheckContexts }
   rules(first: 100) {
@@ -68,7 +68,7 @@ fragment required on Ref {
 }
 """
 
-PULL: Final = """
+PULL_QUERY: Final = """
 query AssayPull({parameters}) {{
   repository(owner: $owner, name: $name) {{
     pullRequest(number: $number) {{
@@ -91,7 +91,7 @@ query AssayPull({parameters}) {{
 }}
 """
 
-MORE_CONTEXTS: Final = (
+CONTEXTS_QUERY: Final = (
     """
 query AssayChecks($owner: String!, $name: String!, $number: Int!, $after: String!) {
   repository(owner: $owner, name: $name) {
@@ -104,17 +104,17 @@ query AssayChecks($owner: String!, $name: String!, $number: Int!, $after: String
   }
 }
 """
-    + CONTEXT
+    + CONTEXT_FRAGMENT
 )
 
-HEAD: Final = """
+HEAD_QUERY: Final = """
 query AssayHead($owner: String!, $name: String!, $number: Int!) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) { state headRefOid } }
 }
 """
 
 
-MEMBER_FIELDS: Final = """
+MEMBER_FRAGMENT: Final = """
 fragment member on PullRequest {
   state headRefOid
   commits(last: 1) {
@@ -137,18 +137,18 @@ fragment member on PullRequest {
 """
 """The newest head of a pull request, and what our check there says."""
 
-MEMBER: Final = (
+MEMBER_QUERY: Final = (
     """
 query AssayMember($owner: String!, $name: String!, $number: Int!, $app: Int!, $check: String!) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) { ...member } }
 }
 """
-    + MEMBER_FIELDS
+    + MEMBER_FRAGMENT
 )
 """The same of the one that a merge group tries."""
 
 
-REVIEWS: Final = """
+REVIEWS_QUERY: Final = """
 query AssayReviews($owner: String!, $name: String!, $number: Int!) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
@@ -161,30 +161,30 @@ query AssayReviews($owner: String!, $name: String!, $number: Int!) {
 """
 """Each person's newest review that approves, asks for changes, or is dismissed."""
 
-REACT: Final = """
+REACT_MUTATION: Final = """
 mutation AssayReact($subject: ID!, $content: ReactionContent!) {
   addReaction(input: {subjectId: $subject, content: $content}) { reaction { content } }
 }
 """
 """At what REST knows no reactions of: a review's own text."""
 
-TELL: Final = """
+UPDATE_COMMENT_MUTATION: Final = """
 mutation AssayTell($comment: ID!, $text: String!) {
   updateIssueComment(input: {id: $comment, body: $text}) { issueComment { pullRequest { number state headRefOid } } }
 }
 """
 """Changes our comment, and answers what HEAD asks."""
 
-OWNERS_DEFAULT: Final = f"""
-  {DEFAULTS_ALIAS}: repository(owner: $owner, name: "{DEFAULTS}", followRenames: false) {{
-    object(expression: "HEAD:{PLACE}") {{ ...blob }}
+OWNERS_DEFAULT_FIELD: Final = f"""
+  {DEFAULTS_ALIAS}: repository(owner: $owner, name: "{DEFAULTS_REPOSITORY}", followRenames: false) {{
+    object(expression: "HEAD:{CONFIG_PATH}") {{ ...blob }}
   }}
 """
 """A repository that moved away is not followed: it may be somebody else's now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class GraphQuery:
     """A text and the variables that it takes besides the pull request's."""
 
     document: str
@@ -204,7 +204,7 @@ def issue_alias(index: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class AliasKind:
     """One kind of thing to ask for: how its aliases are made, the type of what tells it, and the field."""
 
     alias: Callable[[int], str]
@@ -213,13 +213,17 @@ class Kind:
     fragments: tuple[str, ...]
 
 
-FILE: Final = Kind(file_alias, "String!", "object(expression: ${}) {{ ...blob }}", (BLOB,))
-FOLDER: Final = Kind(folder_alias, "String!", "object(expression: ${}) {{ ...folder }}", (BLOB, LISTING))
-NUMBERED: Final = Kind(issue_alias, "Int!", "issue(number: ${}) {{ ...issue }}", (ISSUE, WHO))
+FILE_KIND: Final = AliasKind(file_alias, "String!", "object(expression: ${}) {{ ...blob }}", (BLOB_FRAGMENT,))
+FOLDER_KIND: Final = AliasKind(
+    folder_alias, "String!", "object(expression: ${}) {{ ...folder }}", (BLOB_FRAGMENT, FOLDER_FRAGMENT)
+)
+ISSUE_KIND: Final = AliasKind(
+    issue_alias, "Int!", "issue(number: ${}) {{ ...issue }}", (ISSUE_FRAGMENT, ACTOR_FRAGMENT)
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Aliased:
+class AliasedFields:
     """What to ask for beside a pull request, each under its alias, and the fragments that it takes."""
 
     parameters: tuple[str, ...] = ()
@@ -229,29 +233,29 @@ class Aliased:
     variables: dict[str, str | int] = field(default_factory=dict[str, "str | int"])
 
 
-def aliased(
+def alias_items(
     expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str], *, owners_default: bool
-) -> Aliased:
-    kinds = ((FILE, expressions), (FOLDER, folders), (NUMBERED, issues))
+) -> AliasedFields:
+    kinds = ((FILE_KIND, expressions), (FOLDER_KIND, folders), (ISSUE_KIND, issues))
     asked = [(kind, kind.alias(index), value) for kind, values in kinds for index, value in enumerate(values)]
     fragments = {one for kind, values in kinds if values for one in kind.fragments}
-    return Aliased(
+    return AliasedFields(
         tuple(f"${alias}: {kind.type}" for kind, alias, _ in asked),
         " ".join(f"{alias}: {kind.field.format(alias)}" for kind, alias, _ in asked),
-        OWNERS_DEFAULT if owners_default else "",
-        frozenset(fragments | ({BLOB} if owners_default else set())),
+        OWNERS_DEFAULT_FIELD if owners_default else "",
+        frozenset(fragments | ({BLOB_FRAGMENT} if owners_default else set())),
         {alias: value for _, alias, value in asked},
     )
 
 
-def things(
+def items_query(
     expressions: Sequence[str], issues: Sequence[int], folders: Sequence[str] = (), *, owners_default: bool = False
-) -> Query:
+) -> GraphQuery:
     """Ask for blobs and folders (`commit:path`) and issues, each under its alias, and for the newest head beside them.
 
     *owners_default*: also for the configuration that holds for all repositories of this owner.
     """
-    one = aliased(expressions, issues, folders, owners_default=owners_default)
+    one = alias_items(expressions, issues, folders, owners_default=owners_default)
     document = f"""
 query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *one.parameters])}) {{
   repository(owner: $owner, name: $name) {{
@@ -261,15 +265,15 @@ query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *
   {one.default}
 }}
 {"".join(sorted(one.fragments))}"""
-    return Query(document, one.variables)
+    return GraphQuery(document, one.variables)
 
 
-def pull(beside: Aliased) -> Query:
+def pull_query(beside: AliasedFields) -> GraphQuery:
     """Ask for a pull request, and for what is *beside* it in the same request."""
-    document = PULL.format(
+    document = PULL_QUERY.format(
         parameters=", ".join(["$owner: String!, $name: String!, $number: Int!", *beside.parameters]),
         fields=beside.fields,
         default=beside.default,
     )
-    fragments = {*beside.fragments, ISSUE, WHO, CONTEXT, SUITE, REQUIRED}
-    return Query(document + "".join(sorted(fragments)), beside.variables)
+    fragments = {*beside.fragments, ISSUE_FRAGMENT, ACTOR_FRAGMENT, CONTEXT_FRAGMENT, SUITE_FRAGMENT, REQUIRED_FRAGMENT}
+    return GraphQuery(document + "".join(sorted(fragments)), beside.variables)

@@ -11,11 +11,11 @@ from enum import StrEnum
 from typing import Final
 
 from worker.domain.ids import InstallationId
-from worker.domain.ports import Clock, Left, RateBook
+from worker.domain.ports import Clock, RateLimit, RateLimits
 from worker.errors import RateLimited
 
 
-class Need(StrEnum):
+class RequestPriority(StrEnum):
     """What a request is for; the more urgent ones may take the last that is left."""
 
     STATE = "state"
@@ -23,10 +23,14 @@ class Need(StrEnum):
     SWEEP = "sweep"
 
 
-LEAST: Final[Mapping[Need, int]] = {Need.STATE: 0, Need.JUDGING: 50, Need.SWEEP: 1000}
+RESERVED_REQUESTS: Final[Mapping[RequestPriority, int]] = {
+    RequestPriority.STATE: 0,
+    RequestPriority.JUDGING: 50,
+    RequestPriority.SWEEP: 1000,
+}
 """How many have to be left for others: an hour has 5,000 at least, and a judging takes about five."""
 
-NOTED_BELOW: Final = 1500
+NOTE_EACH_BELOW: Final = 1500
 """Above this, other processes need not be told."""
 
 GITHUB: Final = "GitHub"
@@ -35,53 +39,55 @@ SECONDARY: Final = "secondary"
 """What the limit is noted as that is of no budget: too many requests at once, or too many that create content. It ends by itself."""
 
 
-class Budget:
+class RequestBudget:
     """What one installation has left, as GitHub's answers say; shared by all processes through the book."""
 
-    def __init__(self, installation: InstallationId, book: RateBook, clock: Clock) -> None:
+    def __init__(self, installation: InstallationId, book: RateLimits, clock: Clock) -> None:
         self._installation = installation
         self._book = book
         self._clock = clock
-        self._left: dict[str, Left] = dict(book.left(installation))
+        self._left: dict[str, RateLimit] = dict(book.find_limits(installation))
 
-    def admit(self, resource: str, need: Need) -> None:
+    def admit(self, resource: str, need: RequestPriority) -> None:
         """Raises RateLimited when what is left is kept for something more urgent."""
         for name in (resource, SECONDARY):
             left = self._left.get(name)
-            if left is not None and left.remaining <= LEAST[need] and left.reset > self._clock.now():
-                raise RateLimited(GITHUB, left.reset)
+            if left is not None and left.remaining <= RESERVED_REQUESTS[need] and left.reset_at > self._clock.now():
+                raise RateLimited(GITHUB, left.reset_at)
 
-    def throttled(self, need: Need, until: datetime) -> None:
+    def note_throttled(self, need: RequestPriority, until: datetime) -> None:
         """GitHub refuses this by its secondary limit until then: who goes on asking is banned in the end."""
-        known, least = self._left.get(SECONDARY), LEAST[need]
-        if known is not None and known.reset > self._clock.now():
-            until, least = max(until, known.reset), min(least, known.remaining)
-        self._left[SECONDARY] = left = Left(least, until)
+        known, least = self._left.get(SECONDARY), RESERVED_REQUESTS[need]
+        if known is not None and known.reset_at > self._clock.now():
+            until, least = max(until, known.reset_at), min(least, known.remaining)
+        self._left[SECONDARY] = left = RateLimit(least, until)
         self._book.put(self._installation, SECONDARY, left)
 
-    def seen(self, headers: Mapping[str, str]) -> None:
+    def note_headers(self, headers: Mapping[str, str]) -> None:
         """Note what an answer says. An answer without such words, as of a server without limits, says nothing."""
-        found = left_of(headers)
+        found = read_left(headers)
         if found is None:
             return
         resource, left = found
         known = self._left.get(resource)
         self._left[resource] = left
-        was_noted = known is not None and known.remaining < NOTED_BELOW and known.reset == left.reset
-        if left.remaining < NOTED_BELOW and not (was_noted and known and known.remaining - left.remaining < step(left)):
+        was_noted = known is not None and known.remaining < NOTE_EACH_BELOW and known.reset_at == left.reset_at
+        if left.remaining < NOTE_EACH_BELOW and not (
+            was_noted and known and known.remaining - left.remaining < notable_change(left)
+        ):
             self._book.put(self._installation, resource, left)
 
 
-def step(left: Left) -> int:
+def notable_change(left: RateLimit) -> int:
     """How much it has to change to be worth noting: every request near the end, else every fiftieth."""
-    return 1 if left.remaining < 2 * LEAST[Need.JUDGING] else 50
+    return 1 if left.remaining < 2 * RESERVED_REQUESTS[RequestPriority.JUDGING] else 50
 
 
-def left_of(headers: Mapping[str, str]) -> tuple[str, Left] | None:
+def read_left(headers: Mapping[str, str]) -> tuple[str, RateLimit] | None:
     """Of which budget an answer tells, and how much of it is left."""
     lower = {name.lower(): value for name, value in headers.items()}
     said = [lower.get(f"x-ratelimit-{name}", "") for name in ("remaining", "reset")]
     if not all(one.isascii() and one.isdecimal() and len(one) < 12 for one in said):  # noqa: PLR2004 - a time in seconds has ten
         return None
     remaining, reset = (int(one) for one in said)
-    return lower.get("x-ratelimit-resource", "core"), Left(remaining, datetime.fromtimestamp(reset, UTC))
+    return lower.get("x-ratelimit-resource", "core"), RateLimit(remaining, datetime.fromtimestamp(reset, UTC))

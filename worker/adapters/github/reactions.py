@@ -8,9 +8,9 @@ from typing import Final
 
 from pydantic import RootModel
 
-from worker.adapters.github.client import Access, Call
-from worker.adapters.github.rate_limits import Need
-from worker.adapters.github.responses import Reply
+from worker.adapters.github.client import ApiCall, GitHubAccess
+from worker.adapters.github.rate_limits import RequestPriority
+from worker.adapters.github.responses import RestResponse
 from worker.domain.ids import RepositoryName
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.reactions import Reaction
@@ -19,34 +19,34 @@ MOST: Final = 100
 """The first ones. Nobody reads further into the reactions at one comment."""
 
 
-class Reactor(Reply):
+class ReactorResponse(RestResponse):
     id: int
     type: str = ""
 
 
-class Given(Reply):
+class ReactionResponse(RestResponse):
     """One reaction. Whoever has deleted their account is nobody."""
 
     id: int
     content: str
     created_at: datetime
-    user: Reactor | None = None
+    user: ReactorResponse | None = None
 
 
-class Page(RootModel[tuple[Given, ...]]):
+class ReactionsPage(RootModel[tuple[ReactionResponse, ...]]):
     """The reactions at a comment, oldest first."""
 
 
 class GitHubReactions:
     """The Reactions port. Asks only while much is left to ask: a judging needs it more."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: GitHubAccess) -> None:
         self._access = access
 
-    def of(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
+    def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
         path = f"/repos/{repository}/issues/comments/{comment_id}/reactions"
-        call = Call("GET", path, {"per_page": MOST}, is_repeatable=True, need=Need.SWEEP)
-        found = self._access.api(pull.installation_id).fetch(call, Page).root
+        call = ApiCall("GET", path, {"per_page": MOST}, is_repeatable=True, need=RequestPriority.SWEEP)
+        found = self._access.api(pull.installation_id).fetch(call, ReactionsPage).root
         return tuple(
             Reaction(one.id, one.user.id, one.user.type != "User", one.content, one.created_at)
             for one in found

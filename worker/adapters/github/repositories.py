@@ -7,18 +7,18 @@ one more for each further hundred open pull requests of a repository; all of the
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.adapters.github.client import Access, Api, Call
-from worker.adapters.github.listing import ListedPull, ListedPulls, open_pull
-from worker.adapters.github.queries import WHO
-from worker.adapters.github.rate_limits import Need
-from worker.adapters.github.responses import Nodes, Reply
+from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
+from worker.adapters.github.listing import ListedPullResponse, ListedPullsResponse, to_open_pull
+from worker.adapters.github.queries import ACTOR_FRAGMENT
+from worker.adapters.github.rate_limits import RequestPriority
+from worker.adapters.github.responses import NodeConnection, RestResponse
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.open_pulls import OpenRepository, Repository
 
-REPOSITORIES: Final = 100
-AT_ONCE: Final = 20
-FIRST: Final = 50
-PULLS: Final = """
+REPOSITORIES_PER_PAGE: Final = 100
+REPOSITORIES_PER_QUERY: Final = 20
+FIRST_PULLS: Final = 50
+PULLS_FRAGMENT: Final = """
 fragment pulls on PullRequestConnection {
   nodes { number createdAt isDraft baseRefName headRefName headRefOid author { ...who } }
   pageInfo { hasNextPage endCursor }
@@ -26,7 +26,7 @@ fragment pulls on PullRequestConnection {
 """
 
 
-class ListedRepository(Reply):
+class RepositoryResponse(RestResponse):
     id: int
     full_name: str
     archived: bool = False
@@ -35,49 +35,53 @@ class ListedRepository(Reply):
     """GitHub counts open pull requests among these: none means that there is none of either."""
 
 
-class Page(Reply):
+class RepositoriesPage(RestResponse):
     total_count: int = 0
-    repositories: tuple[ListedRepository, ...] = ()
+    repositories: tuple[RepositoryResponse, ...] = ()
 
 
-Wanted = tuple[Repository, str | None]
+RepositoryCursor = tuple[Repository, str | None]
 """Of which repository, and after which of its pull requests."""
 
 
 class GitHubRepositories:
     """The look of the live App. Raises as PullSource does."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: GitHubAccess) -> None:
         self._access = access
 
-    def page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
+    def list_page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
         """One page of its repositories that are in use, and whether there are more pages."""
-        params: dict[str, str | int] = {"per_page": REPOSITORIES, "page": number}
-        call = Call("GET", "/installation/repositories", params, is_repeatable=True, need=Need.SWEEP, is_polled=True)
-        found = self._access.api(installation).fetch(call, Page)
+        params: dict[str, str | int] = {"per_page": REPOSITORIES_PER_PAGE, "page": number}
+        call = ApiCall(
+            "GET", "/installation/repositories", params, is_repeatable=True, need=RequestPriority.SWEEP, is_polled=True
+        )
+        found = self._access.api(installation).fetch(call, RepositoriesPage)
         used = tuple(
             Repository(RepositoryId(one.id), one.full_name, is_busy=one.open_issues_count > 0)
             for one in found.repositories
             if not one.archived and not one.disabled
         )
-        return used, found.total_count > number * REPOSITORIES
+        return used, found.total_count > number * REPOSITORIES_PER_PAGE
 
-    def look(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
+    def list_open(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
         """Their open pull requests."""
         api = self._access.api(installation)
-        for start in range(0, len(repositories), AT_ONCE):
-            yield from self._some(api, repositories[start : start + AT_ONCE])
+        for start in range(0, len(repositories), REPOSITORIES_PER_QUERY):
+            yield from self._some(api, repositories[start : start + REPOSITORIES_PER_QUERY])
 
-    def _some(self, api: Api, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
+    def _some(self, api: GitHubApi, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
         found = self._ask(api, [(one, None) for one in repositories])
         for one, first in zip(repositories, found, strict=True):
-            pulls, connection = [open_pull(pull) for pull in first.seen], first
+            pulls, connection = [to_open_pull(pull) for pull in first.visible_nodes], first
             while connection.page_info.has_next_page and (cursor := connection.page_info.end_cursor):
                 [connection] = self._ask(api, [(one, cursor)], 100)
-                pulls += [open_pull(pull) for pull in connection.seen]
+                pulls += [to_open_pull(pull) for pull in connection.visible_nodes]
             yield OpenRepository(one, tuple(pulls))
 
-    def _ask(self, api: Api, wanted: Sequence[Wanted], first: int = FIRST) -> list[Nodes[ListedPull]]:
+    def _ask(
+        self, api: GitHubApi, wanted: Sequence[RepositoryCursor], first: int = FIRST_PULLS
+    ) -> list[NodeConnection[ListedPullResponse]]:
         """The connections in the order of the repositories; one that is gone meanwhile has none."""
         parameters, fields = ["$first: Int!"], list[str]()
         variables: dict[str, object] = {"first": first}
@@ -89,14 +93,16 @@ class GitHubRepositories:
                 f"repository_{at}: repository(owner: $owner_{at}, name: $name_{at}) {{ pullRequests(first: $first, "
                 f"after: $after_{at}, states: [OPEN]) {{ ...pulls }} }}"
             )
-        document = f"query AssayRepositories({', '.join(parameters)}) {{ {' '.join(fields)} }}{PULLS}{WHO}"
-        answer = api.query(document, variables, Answer, Need.SWEEP).model_extra or {}
-        empty = ListedPulls.model_validate({"pullRequests": {}})
+        document = (
+            f"query AssayRepositories({', '.join(parameters)}) {{ {' '.join(fields)} }}{PULLS_FRAGMENT}{ACTOR_FRAGMENT}"
+        )
+        answer = api.query(document, variables, RepositoriesQueryResponse, RequestPriority.SWEEP).model_extra or {}
+        empty = ListedPullsResponse.model_validate({"pullRequests": {}})
         named = [answer.get(f"repository_{at}") for at in range(len(wanted))]
-        return [(ListedPulls.model_validate(one) if one else empty).pull_requests for one in named]
+        return [(ListedPullsResponse.model_validate(one) if one else empty).pull_requests for one in named]
 
 
-class Answer(Reply):
+class RepositoriesQueryResponse(RestResponse):
     """One field for each alias."""
 
     model_config = {"extra": "allow"}  # noqa: RUF012 - pydantic's own way

@@ -13,30 +13,30 @@ from pydantic.alias_generators import to_camel
 T = TypeVar("T")
 
 
-class Reply(BaseModel):
+class RestResponse(BaseModel):
     """An answer of the REST API."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class GraphReply(BaseModel):
+class GraphResponse(BaseModel):
     """A part of a GraphQL answer: snake_case here, camelCase there."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
 
-class Refusal(Reply):
+class ErrorResponse(RestResponse):
     message: str = ""
 
 
-class GraphError(Reply):
+class GraphError(RestResponse):
     type: str | None = None
     message: str = ""
     path: tuple[str | int, ...] | None = None
     extensions: dict[str, Any] | None = None
 
 
-class GraphAnswer(Reply):
+class GraphAnswer(RestResponse):
     """Any GraphQL answer. `data` is there, with holes, beside errors too."""
 
     data: Any = None
@@ -46,24 +46,24 @@ class GraphAnswer(Reply):
 # --- GraphQL: one pull request ----------------------------------------------------------------------------
 
 
-class PageInfo(GraphReply):
+class PageInfo(GraphResponse):
     has_next_page: bool = False
     has_previous_page: bool = False
     end_cursor: str | None = None
 
 
-class Nodes(GraphReply, Generic[T]):
+class NodeConnection(GraphResponse, Generic[T]):
     """A connection. A hole is something we may not see."""
 
     nodes: tuple[T | None, ...] | None = None
     page_info: PageInfo = PageInfo()
 
     @property
-    def seen(self) -> tuple[T, ...]:
+    def visible_nodes(self) -> tuple[T, ...]:
         return tuple(node for node in self.nodes or () if node is not None)
 
 
-class Actor(GraphReply):
+class ActorResponse(GraphResponse):
     kind: str = Field(validation_alias="__typename")
     login: str
 
@@ -73,119 +73,119 @@ class Actor(GraphReply):
         return f"{self.login}[bot]" if self.kind == "Bot" and not self.login.endswith("[bot]") else self.login
 
 
-class Named(GraphReply):
+class NameResponse(GraphResponse):
     name: str
 
 
-class Account(GraphReply):
+class AccountResponse(GraphResponse):
     login: str
 
 
-class CommitAuthor(GraphReply):
+class CommitAuthorResponse(GraphResponse):
     name: str | None = None
-    user: Account | None = None
+    user: AccountResponse | None = None
 
 
-class GraphCommit(GraphReply):
+class GraphCommit(GraphResponse):
     oid: str
     message: str
-    author: CommitAuthor | None = None
+    author: CommitAuthorResponse | None = None
 
 
-class PullCommit(GraphReply):
+class PullCommit(GraphResponse):
     commit: GraphCommit
 
 
-class RepositoryNamed(GraphReply):
+class RepositoryNameResponse(GraphResponse):
     name_with_owner: str
     is_private: bool = False
 
 
-class ContentEdit(GraphReply):
+class ContentEditResponse(GraphResponse):
     """A text as an edit left it. `diff` holds it whole; None: it was taken out of the history, or is not for us."""
 
     edited_at: datetime
-    editor: Actor | None = None
+    editor: ActorResponse | None = None
     diff: str | None = None
 
 
-class Rename(GraphReply):  # an item of a timeline, which ends with the newest
+class RenameResponse(GraphResponse):  # an item of a timeline, which ends with the newest
     created_at: datetime
     previous_title: str
     current_title: str
-    actor: Actor | None = None
+    actor: ActorResponse | None = None
 
 
-class GraphIssue(GraphReply):
+class GraphIssue(GraphResponse):
     """`user_content_edits`: its texts, the newest first; `includes_created_edit`: the last of all is the one it was written with."""
 
     number: int
     title: str
     body: str
     url: str
-    repository: RepositoryNamed
-    author: Actor | None = None
+    repository: RepositoryNameResponse
+    author: ActorResponse | None = None
     author_association: str | None = None
-    editor: Actor | None = None
+    editor: ActorResponse | None = None
     last_edited_at: datetime | None = None
     includes_created_edit: bool = False
-    user_content_edits: Nodes[ContentEdit] | None = None
-    timeline_items: Nodes[Rename] | None = None
+    user_content_edits: NodeConnection[ContentEditResponse] | None = None
+    timeline_items: NodeConnection[RenameResponse] | None = None
 
 
-class App(GraphReply):
+class AppResponse(GraphResponse):
     slug: str
     database_id: int | None = None
 
 
-class Workflow(GraphReply):
+class WorkflowRunResponse(GraphResponse):
     """`event`: what it runs for; asked only of those that reported."""
 
-    workflow: Named
+    workflow: NameResponse
     event: str = ""
 
 
-class Counted(GraphReply):
+class TotalCountResponse(GraphResponse):
     total_count: int = 0
 
 
-class Suite(GraphReply):
-    app: App | None = None
-    workflow_run: Workflow | None = None
+class SuiteResponse(GraphResponse):
+    app: AppResponse | None = None
+    workflow_run: WorkflowRunResponse | None = None
 
 
-class TipSuite(Suite):
+class TipSuiteResponse(SuiteResponse):
     """One of the head commit's. Without a run there is nothing that a rollup would show."""
 
     conclusion: str | None = None
-    check_runs: Counted | None = None
+    check_runs: TotalCountResponse | None = None
 
 
-class TipCommit(GraphReply):
-    check_suites: Nodes[TipSuite] | None = None
+class TipCommitResponse(GraphResponse):
+    check_suites: NodeConnection[TipSuiteResponse] | None = None
 
 
-class Tip(GraphReply):
-    commit: TipCommit
+class TipResponse(GraphResponse):
+    commit: TipCommitResponse
 
 
-class Start(GraphReply):
+class SpanStartResponse(GraphResponse):
     line: int
 
 
-class Span(GraphReply):
-    start: Start
+class SpanResponse(GraphResponse):
+    start: SpanStartResponse
 
 
-class CheckNote(GraphReply):
+class CheckAnnotationResponse(GraphResponse):
     path: str
     message: str
     title: str | None = None
     annotation_level: str | None = None
-    location: Span | None = None
+    location: SpanResponse | None = None
 
 
-class GraphContext(GraphReply):
+class GraphContext(GraphResponse):
     """A check run or a commit status; which one, `kind` says."""
 
     kind: Literal["CheckRun", "StatusContext"] = Field(validation_alias="__typename")
@@ -197,51 +197,51 @@ class GraphContext(GraphReply):
     details_url: str | None = None
     title: str | None = None
     summary: str | None = None
-    check_suite: Suite | None = None
-    annotations: Nodes[CheckNote] | None = None
+    check_suite: SuiteResponse | None = None
+    annotations: NodeConnection[CheckAnnotationResponse] | None = None
     context: str | None = None
     state: str | None = None
     description: str | None = None
 
 
-class Rollup(GraphReply):
-    contexts: Nodes[GraphContext]
+class RollupResponse(GraphResponse):
+    contexts: NodeConnection[GraphContext]
 
 
-class UpdateRule(GraphReply):
+class UpdateRuleResponse(GraphResponse):
     required_status_check_contexts: tuple[str | None, ...] | None = None
 
 
-class RuleParameters(GraphReply):
+class RequiredChecksRule(GraphResponse):
     """Of a rule that requires checks. Of others nothing is asked."""
 
-    required_status_checks: tuple[Named, ...] = ()
+    required_status_checks: tuple[NameResponse, ...] = ()
 
 
-class BranchRule(GraphReply):
-    parameters: RuleParameters | None = None
+class BranchRuleResponse(GraphResponse):
+    parameters: RequiredChecksRule | None = None
 
 
-class CountedRollup(GraphReply):
-    contexts: Counted = Counted()
+class CountedRollupResponse(GraphResponse):
+    contexts: TotalCountResponse = TotalCountResponse()
 
 
-class BaseTip(GraphReply):
-    status_check_rollup: CountedRollup | None = None
+class BaseTipResponse(GraphResponse):
+    status_check_rollup: CountedRollupResponse | None = None
 
 
-class RuledRef(GraphReply):
+class RuledRefResponse(GraphResponse):
     """`ref_update_rule`: of branch protection. `rules`: of rulesets, the repository's and its organization's."""
 
-    ref_update_rule: UpdateRule | None = None
-    rules: Nodes[BranchRule] | None = None
+    ref_update_rule: UpdateRuleResponse | None = None
+    rules: NodeConnection[BranchRuleResponse] | None = None
 
 
-class BaseRef(RuledRef):
-    target: BaseTip | None = None
+class BaseRefResponse(RuledRefResponse):
+    target: BaseTipResponse | None = None
 
 
-class PullState(GraphReply):
+class PullState(GraphResponse):
     state: Literal["OPEN", "CLOSED", "MERGED"]
     head_ref_oid: str
 
@@ -255,32 +255,32 @@ class GraphPull(PullState):
     changed_files: int
     base_ref_name: str
     base_ref_oid: str
-    base_repository: RepositoryNamed | None = None
+    base_repository: RepositoryNameResponse | None = None
     head_ref_name: str
-    author: Actor | None = None
-    labels: Nodes[Named] | None = None
-    commits: Nodes[PullCommit]
-    tip: Nodes[Tip] | None = None
-    closing_issues_references: Nodes[GraphIssue] | None = None
-    base_ref: BaseRef | None = None
-    status_check_rollup: Rollup | None = None
+    author: ActorResponse | None = None
+    labels: NodeConnection[NameResponse] | None = None
+    commits: NodeConnection[PullCommit]
+    tip: NodeConnection[TipResponse] | None = None
+    closing_issues_references: NodeConnection[GraphIssue] | None = None
+    base_ref: BaseRefResponse | None = None
+    status_check_rollup: RollupResponse | None = None
 
 
-class OfRepository(GraphReply, Generic[T]):
+class RepositoryPullResponse(GraphResponse, Generic[T]):
     pull_request: T
 
 
-class Found(GraphReply, Generic[T]):
+class PullQueryResponse(GraphResponse, Generic[T]):
     """What a query about one pull request answers."""
 
-    repository: OfRepository[T]
+    repository: RepositoryPullResponse[T]
 
 
-class MoreContexts(PullState):  # of the newest head, whichever that is
-    status_check_rollup: Rollup | None = None
+class MoreContextsResponse(PullState):  # of the newest head, whichever that is
+    status_check_rollup: RollupResponse | None = None
 
 
-class Blob(GraphReply):
+class BlobResponse(GraphResponse):
     """A file. GitHub cuts `text` at 512,000 bytes and says so only in `is_truncated`. All None: not a blob."""
 
     text: str | None = None
@@ -288,75 +288,75 @@ class Blob(GraphReply):
     is_truncated: bool | None = None
 
 
-class FolderEntry(GraphReply):
+class FolderEntryResponse(GraphResponse):
     """What stands in a folder. `object` is None for a submodule, and says nothing for a folder."""
 
     name: str
-    object: Blob | None = None
+    object: BlobResponse | None = None
 
 
-class Folder(GraphReply):
+class FolderResponse(GraphResponse):
     """A folder with the files in it. None: not a folder."""
 
-    entries: tuple[FolderEntry, ...] | None = None
+    entries: tuple[FolderEntryResponse, ...] | None = None
 
 
-class DefaultsRepository(GraphReply):
+class DefaultsRepositoryResponse(GraphResponse):
     """The owner's repository for defaults, as far as we may see it."""
 
-    object: Blob | None = None
+    object: BlobResponse | None = None
 
 
-class FoundTexts(GraphReply):
+class TextsQueryResponse(GraphResponse):
     """The answer to a query with one alias a file."""
 
     repository: dict[str, Any]
-    defaults: DefaultsRepository | None = None
+    defaults: DefaultsRepositoryResponse | None = None
 
 
 # --- REST -------------------------------------------------------------------------------------------------
 
 
-class CreatedRun(Reply):
+class CreatedRunResponse(RestResponse):
     id: int
 
 
-class RunApp(Reply):
+class RunAppResponse(RestResponse):
     id: int
     slug: str = ""
 
 
-class RunOutput(Reply):
+class RunOutputResponse(RestResponse):
     title: str | None = None
     summary: str | None = None
 
 
-class Run(Reply):
+class CheckRunResponse(RestResponse):
     id: int
     name: str
     status: str
     conclusion: str | None = None
     external_id: str | None = None
     started_at: datetime | None = None
-    app: RunApp | None = None
-    output: RunOutput = RunOutput()
+    app: RunAppResponse | None = None
+    output: RunOutputResponse = RunOutputResponse()
 
 
-class Runs(Reply):
+class CheckRunsPage(RestResponse):
     total_count: int = 0
-    check_runs: tuple[Run, ...]
+    check_runs: tuple[CheckRunResponse, ...]
 
 
-class Reaction(Reply):
+class CreatedReactionResponse(RestResponse):
     content: str
 
 
-class Permission(Reply):
+class PermissionResponse(RestResponse):
     permission: str
     role_name: str = ""
 
 
-class ChangedFile(Reply):
+class ChangedFileResponse(RestResponse):
     filename: str
     status: str
     previous_filename: str | None = None
@@ -364,48 +364,48 @@ class ChangedFile(Reply):
     patch: str | None = None
 
 
-class ChangedFiles(RootModel[tuple[ChangedFile, ...]]):
+class ChangedFilesPage(RootModel[tuple[ChangedFileResponse, ...]]):
     """One page of a pull request's files."""
 
 
-class User(Reply):
+class UserResponse(RestResponse):
     login: str
 
 
-class Branch(Reply):
+class BranchRefResponse(RestResponse):
     ref: str
     sha: str
 
 
-class Label(Reply):
+class LabelResponse(RestResponse):
     name: str
 
 
-class RestPull(Reply):
+class RestPull(RestResponse):
     number: int
     title: str
     body: str | None = None
     state: str
     draft: bool = False
-    user: User | None = None
-    base: Branch
-    head: Branch
-    labels: tuple[Label, ...] = ()
+    user: UserResponse | None = None
+    base: BranchRefResponse
+    head: BranchRefResponse
+    labels: tuple[LabelResponse, ...] = ()
 
 
-class GitCommitAuthor(Reply):
+class GitCommitAuthor(RestResponse):
     name: str | None = None
 
 
-class GitCommit(Reply):
+class GitCommit(RestResponse):
     message: str
     author: GitCommitAuthor | None = None
 
 
-class RestCommit(Reply):
+class RestCommit(RestResponse):
     sha: str
     commit: GitCommit
-    author: User | None = None
+    author: UserResponse | None = None
 
     @property
     def git_author(self) -> str:
@@ -416,32 +416,32 @@ class RestCommits(RootModel[tuple[RestCommit, ...]]):
     """One page of a pull request's commits."""
 
 
-class RestStatus(Reply):
+class RestStatus(RestResponse):
     context: str
     state: str
     description: str | None = None
 
 
-class CombinedStatus(Reply):
+class CombinedStatus(RestResponse):
     statuses: tuple[RestStatus, ...]
 
 
-class RestIssue(Reply):
+class RestIssue(RestResponse):
     number: int
     title: str
     body: str | None = None
     html_url: str
-    user: User | None = None
+    user: UserResponse | None = None
     author_association: str | None = None
 
 
-class RestFile(Reply):
+class RestFile(RestResponse):
     type: str = "file"
     encoding: str = ""
     content: str = ""
 
 
-class AppView(Reply):
+class AppView(RestResponse):
     """What `GET /app` tells about the App whose key asked."""
 
     id: int

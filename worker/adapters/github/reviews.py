@@ -10,79 +10,85 @@ from typing import Final
 
 from pydantic import RootModel
 
-from worker.adapters.github.client import Access, Api, Call
-from worker.adapters.github.errors import BadRequest
-from worker.adapters.github.pull_request_query import Asked, LatestReview, PullGraph
-from worker.adapters.github.responses import CreatedRun as Made
-from worker.adapters.github.responses import Label
-from worker.domain.codeowners import PLACES, Owner
+from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
+from worker.adapters.github.errors import GitHubBadRequest
+from worker.adapters.github.pull_request_query import LatestReviewResponse, PullQueries, PullQueryItems
+from worker.adapters.github.responses import CreatedRunResponse as Made
+from worker.adapters.github.responses import LabelResponse
+from worker.domain.codeowners import CODEOWNERS_PATHS, Owner
 from worker.domain.ids import RepositoryName, Sha
-from worker.domain.ports import GivenReview
+from worker.domain.ports import SubmittedReview
 from worker.domain.request.judge_request import JudgeRequest, PullRef, ReviewRef
 from worker.errors import Forbidden
 
 
-class Labels(RootModel[tuple[Label, ...]]):
+class LabelsPage(RootModel[tuple[LabelResponse, ...]]):
     """The labels of a pull request."""
 
 
-PERSON: Final = "User"
-SAYS: Final = {"APPROVED": True, "CHANGES_REQUESTED": False}
+USER_TYPE: Final = "User"
+REVIEW_STATES: Final = {"APPROVED": True, "CHANGES_REQUESTED": False}
 
 
 class GitHubReviewers:
     """The Reviewers of the live App."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: GitHubAccess) -> None:
         self._access = access
 
-    def owners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
+    def read_codeowners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
         """The first of the files that GitHub reads, all asked for at once."""
-        graph = PullGraph(self._access.api(pull.installation_id), repository, pull.number)
-        found = graph.ask(Asked([f"{base_sha}:{place}" for place in PLACES]))
+        graph = PullQueries(self._access.api(pull.installation_id), repository, pull.number)
+        found = graph.fetch_items(PullQueryItems([f"{base_sha}:{place}" for place in CODEOWNERS_PATHS]))
         return next((blob.text for blob in found.blobs if blob is not None and blob.text is not None), None)
 
-    def given(self, request: JudgeRequest) -> tuple[GivenReview, ...]:
+    def list_reviews(self, request: JudgeRequest) -> tuple[SubmittedReview, ...]:
         """What a bot says, an account that is gone, or somebody about no commit, is left out."""
-        graph = PullGraph(self._api(request), request.repository, request.pull.number)
-        found = [given for one in graph.reviews() if (given := _given(one))]
+        graph = PullQueries(self._api(request), request.repository, request.pull.number)
+        found = [given for one in graph.reviews() if (given := _to_given_review(one))]
         return tuple(sorted(found, key=lambda one: one.at))
 
-    def ask(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
+    def request_reviews(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
         """Ask all at once; where GitHub refuses that, since one of them can't be asked, one by one."""
-        if self._asked(request, owners):
+        if self._request_reviews(request, owners):
             return tuple(owners)
-        return tuple(one for one in owners if len(owners) > 1 and self._asked(request, [one]))
+        return tuple(one for one in owners if len(owners) > 1 and self._request_reviews(request, [one]))
 
-    def label(self, request: JudgeRequest, name: str) -> None:
+    def add_label(self, request: JudgeRequest, name: str) -> None:
         """Raises Forbidden also where GitHub takes no such label."""
         path = f"/repos/{request.repository}/issues/{request.pull.number}/labels"
         try:
-            self._api(request).fetch(Call("POST", path, body={"labels": [name]}, is_repeatable=True), Labels)
-        except BadRequest as refused:
+            self._api(request).fetch(ApiCall("POST", path, body={"labels": [name]}, is_repeatable=True), LabelsPage)
+        except GitHubBadRequest as refused:
             raise Forbidden(str(refused)) from refused
 
-    def _asked(self, request: JudgeRequest, owners: Sequence[Owner]) -> bool:
+    def _request_reviews(self, request: JudgeRequest, owners: Sequence[Owner]) -> bool:
         path = f"/repos/{request.repository}/pulls/{request.pull.number}/requested_reviewers"
         body = {
             "reviewers": [one.login for one in owners if one.team is None],
             "team_reviewers": [one.team for one in owners if one.team is not None],
         }
         try:
-            self._api(request).fetch(Call("POST", path, body=body, is_repeatable=True), Made)
-        except BadRequest:  # 422: one of them is the author, or may not read here
+            self._api(request).fetch(ApiCall("POST", path, body=body, is_repeatable=True), Made)
+        except GitHubBadRequest:  # 422: one of them is the author, or may not read here
             return False
         return True
 
-    def _api(self, request: JudgeRequest) -> Api:
+    def _api(self, request: JudgeRequest) -> GitHubApi:
         return self._access.api(request.pull.installation_id)
 
 
-def _given(said: LatestReview) -> GivenReview | None:
-    number, author = re.search(r"[1-9][0-9]*$", said.url), said.author
-    if number is None or author is None or author.kind != PERSON or said.commit is None or said.submitted_at is None:
+def _to_given_review(latest: LatestReviewResponse) -> SubmittedReview | None:
+    number, author = re.search(r"[1-9][0-9]*$", latest.url), latest.author
+    if (
+        number is None
+        or author is None
+        or author.kind != USER_TYPE
+        or latest.commit is None
+        or latest.submitted_at is None
+    ):
         return None
-    if said.state not in SAYS:
+    if latest.state not in REVIEW_STATES:
         return None
     review = ReviewRef(id=int(number[0]), login=author.login)
-    return GivenReview(review, said.commit.oid, SAYS[said.state], said.submitted_at)
+    return SubmittedReview(review, latest.commit.oid, REVIEW_STATES[latest.state], latest.submitted_at)

@@ -8,59 +8,59 @@ from urllib.parse import quote
 
 from pydantic import RootModel
 
-from worker.adapters.github.client import Api
-from worker.adapters.github.responses import Permission, Reply
+from worker.adapters.github.client import GitHubApi
+from worker.adapters.github.responses import PermissionResponse, RestResponse
 from worker.domain.config.command_permissions import Role
 from worker.domain.ids import RepositoryName
-from worker.errors import Gone
+from worker.errors import SubjectGone
 
-PAGE: Final = 100
-PERSON: Final = "User"
+PER_PAGE: Final = 100
+USER_TYPE: Final = "User"
 
 
-class Abilities(Reply):
+class AbilitiesResponse(RestResponse):
     maintain: bool = False
     admin: bool = False
 
 
-class Collaborator(Reply):
+class CollaboratorResponse(RestResponse):
     login: str
     type: str = ""
-    permissions: Abilities | None = None
+    permissions: AbilitiesResponse | None = None
 
 
-class Collaborators(RootModel[tuple[Collaborator, ...]]):
+class CollaboratorsPage(RootModel[tuple[CollaboratorResponse, ...]]):
     """A page of those who have access to a repository."""
 
 
-class Permitted(Reply):
-    permissions: Abilities = Abilities()
+class PermittedUser(RestResponse):
+    permissions: AbilitiesResponse = AbilitiesResponse()
 
 
-class Granted(Permission):
+class CollaboratorPermission(PermissionResponse):
     """`permission` knows no `maintain`, and `role_name` may be a word of the organization's own."""
 
-    user: Permitted | None = None
+    user: PermittedUser | None = None
 
 
-def role_in(api: Api, repository: RepositoryName, login: str) -> Role:
+def read_role(api: GitHubApi, repository: RepositoryName, login: str) -> Role:
     """The role of an account. One that is gone has none.
 
     A role of an organization's own counts as the one that it is made from.
     """
     try:
-        found = api.get(f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission", Granted)
-    except Gone:
+        found = api.get(f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission", CollaboratorPermission)
+    except SubjectGone:
         return Role.NONE
     may_maintain = found.permission != Role.ADMIN and found.user is not None and found.user.permissions.maintain
     known = (found.role_name, Role.MAINTAIN if may_maintain else "", found.permission)
     return next((Role(name) for name in known if name in set(Role)), Role.NONE)
 
 
-def maintainers(api: Api, repository: RepositoryName) -> set[str] | None:
+def list_maintainers(api: GitHubApi, repository: RepositoryName) -> set[str] | None:
     """The accounts of people who may maintain or administer a repository; None: more have access than one page shows."""
-    found = api.get(f"/repos/{repository}/collaborators", Collaborators, per_page=PAGE).root
-    if len(found) == PAGE:
+    found = api.get(f"/repos/{repository}/collaborators", CollaboratorsPage, per_page=PER_PAGE).root
+    if len(found) == PER_PAGE:
         return None
-    abilities = [(one.login, one.permissions) for one in found if one.type == PERSON]
+    abilities = [(one.login, one.permissions) for one in found if one.type == USER_TYPE]
     return {login.casefold() for login, may in abilities if may is not None and (may.maintain or may.admin)}

@@ -8,26 +8,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker.adapters.github.responses import Blob
+from worker.adapters.github.responses import BlobResponse
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.dossier.diff.parser import ChangeKind, Diff
 
 MOST_FILES: Final = 1000
 MOST_CHARACTERS: Final = 20_000_000
-BATCH: Final = 100
+BATCH_SIZE: Final = 100
 SMALL_BATCH: Final = 25
 """For a second try, where GitHub could not answer for a whole batch in time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TextRequest:
     """Paths to ask for, and files known as unreadable from the diff alone."""
 
     paths: tuple[str, ...]
     unread: tuple[UnreadFile, ...]
 
 
-def wanted(diff: Diff, most: int = MOST_FILES) -> Wanted:
+def texts_to_read(diff: Diff, most: int = MOST_FILES) -> TextRequest:
     """What to read of a diff's files. A deleted file and a submodule have no text at the head."""
     there = [file for file in diff.files if file.change is not ChangeKind.DELETED and not file.is_submodule]
     binary = [file.path for file in there if file.is_binary]
@@ -38,10 +38,10 @@ def wanted(diff: Diff, most: int = MOST_FILES) -> Wanted:
         *(UnreadFile(path=path, reason=UnreadReason.NOT_UTF8) for path in unnamed),
         *(UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT) for path in paths[most:]),
     ]
-    return Wanted(tuple(paths[:most]), tuple(unread))
+    return TextRequest(tuple(paths[:most]), tuple(unread))
 
 
-def of_blob(path: str, blob: Blob | None) -> HeadFile | UnreadFile:
+def to_head_file(path: str, blob: BlobResponse | None) -> HeadFile | UnreadFile:
     """What a blob tells of the file at *path*."""
     if blob is None:
         return UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT)
@@ -57,7 +57,7 @@ def batches(paths: Sequence[str], size: int) -> list[Sequence[str]]:
 
 
 @dataclass(slots=True)
-class Shelf:
+class HeadTexts:
     """Files as they are read, until there is too much of them."""
 
     unread: list[UnreadFile]
@@ -69,15 +69,15 @@ class Shelf:
     def is_full(self) -> bool:
         return self.characters >= self.most_characters
 
-    def put(self, paths: Sequence[str], blobs: Sequence[Blob | None]) -> None:
+    def put(self, paths: Sequence[str], blobs: Sequence[BlobResponse | None]) -> None:
         for path, blob in zip(paths, blobs, strict=True):
-            found = of_blob(path, blob)
+            found = to_head_file(path, blob)
             if isinstance(found, HeadFile):
                 self.characters += len(found.text or "")
                 self.files.append(found)
             else:
                 self.unread.append(found)
 
-    def leave(self, paths: Sequence[str]) -> None:
+    def mark_unread(self, paths: Sequence[str]) -> None:
         """These are not read any more."""
         self.unread += [UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT) for path in paths]

@@ -14,52 +14,52 @@ from msgspec import Struct
 
 from worker.adapters.redis.client import (
     ATTEMPTS,
-    ELSEWHERE,
+    NOT_PRIMARY,
     PAUSE_S,
-    Address,
     Argument,
-    Cut,
-    Refused,
+    RedisAddress,
+    RedisRefused,
     Reply,
-    address,
-    greeting,
-    lost,
-    meant,
+    TruncatedReply,
+    connection_error,
+    encode_command,
+    handshake_commands,
     next_reply,
-    no_answer,
-    packed,
+    parse_address,
+    timeout_error,
+    translate_refusal,
 )
-from worker.adapters.redis.scripts import Call, is_unknown
+from worker.adapters.redis.scripts import ScriptCall, is_unknown
 
-GONE: Final = "the connection was closed"
+CONNECTION_CLOSED: Final = "the connection was closed"
 
 
-class Asked(Struct, frozen=True):
+class PendingCommand(Struct, frozen=True):
     """A command that was sent, and nobody answered yet."""
 
     answer: asyncio.Future[Reply]
     at: float
 
 
-class Talk(asyncio.Protocol):
+class AsyncRedisConnection(asyncio.Protocol):
     """One connection. Commands go out at once; replies come in their order."""
 
     def __init__(self, timeout_s: float) -> None:
         self.is_open = True
         self._timeout_s = timeout_s
         self._loop = asyncio.get_running_loop()
-        self._asked = deque[Asked]()
+        self._asked = deque[PendingCommand]()
         self._half = b""
         self._alarm: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's own has all of its methods
 
-    def ask(self, command: bytes) -> asyncio.Future[Reply]:
+    def send(self, command: bytes) -> asyncio.Future[Reply]:
         """What Redis says to this. It raises Refused, OSError, or TimeoutError."""
         if not self.is_open:  # it ended right after it was made: nobody would answer
-            raise ConnectionResetError(GONE)
-        asked = Asked(self._loop.create_future(), self._loop.time())
+            raise ConnectionResetError(CONNECTION_CLOSED)
+        asked = PendingCommand(self._loop.create_future(), self._loop.time())
         self._asked.append(asked)
         if self._alarm is None:
             self._alarm = self._loop.call_later(self._timeout_s, self._look)
@@ -73,7 +73,7 @@ class Talk(asyncio.Protocol):
             while self._asked and whole < len(heard):
                 self._answer(next_reply(replies))
                 whole = replies.tell()
-        except Cut:
+        except TruncatedReply:
             pass
         except ConnectionResetError as error:
             self.end(error)
@@ -81,7 +81,7 @@ class Talk(asyncio.Protocol):
         self._half = heard[whole:]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end(exc if isinstance(exc, OSError) else ConnectionResetError(GONE))
+        self.end(exc if isinstance(exc, OSError) else ConnectionResetError(CONNECTION_CLOSED))
 
     def end(self, error: OSError) -> None:
         """Throw the connection away: nobody gets an answer any more."""
@@ -94,11 +94,11 @@ class Talk(asyncio.Protocol):
             if not asked.answer.done():
                 asked.answer.set_exception(error)
 
-    def _answer(self, reply: Reply | Refused) -> None:
+    def _answer(self, reply: Reply | RedisRefused) -> None:
         answer = self._asked.popleft().answer
         if answer.done():  # whoever asked was stopped
             return
-        if isinstance(reply, Refused):
+        if isinstance(reply, RedisRefused):
             answer.set_exception(reply)
         else:
             answer.set_result(reply)
@@ -115,43 +115,43 @@ class Talk(asyncio.Protocol):
             self._alarm = self._loop.call_later(left, self._look)
 
 
-class Lane:
+class AsyncRedisClient:
     """The way to one Redis, for one event loop."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
-        self._address = address(url)
+        self._address = parse_address(url)
         self._timeout_s = timeout_s
-        self._talk: Talk | None = None
+        self._talk: AsyncRedisConnection | None = None
         self._opening = asyncio.Lock()
 
-    async def run(self, call: Call) -> Reply:
+    async def run_script(self, call: ScriptCall) -> Reply:
         """Run a script. Raises Unavailable."""
         try:
-            return await self.call(*call.short)
-        except Refused as refused:
+            return await self.call(*call.by_digest)
+        except RedisRefused as refused:
             if not is_unknown(refused):
                 raise
-        return await self.call(*call.whole)
+        return await self.call(*call.with_source)
 
     async def call(self, *command: Argument) -> Reply:
         """Send a command and wait for its reply. Raises Unavailable, or Refused for what no retry can help."""
-        raw = packed(command)
+        raw = encode_command(command)
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 talk = self._talk
                 if talk is None or not talk.is_open:
                     talk = await self._opened()
-                return await talk.ask(raw)
+                return await talk.send(raw)
             except TimeoutError as error:
-                raise no_answer(self._address, self._timeout_s) from error
+                raise timeout_error(self._address, self._timeout_s) from error
             except OSError as error:
                 if attempt == ATTEMPTS:
-                    raise lost(self._address, error) from error
+                    raise connection_error(self._address, error) from error
                 await asyncio.sleep(PAUSE_S * attempt)
-            except Refused as refused:
-                if refused.line.startswith(ELSEWHERE):
+            except RedisRefused as refused:
+                if refused.line.startswith(NOT_PRIMARY):
                     self.close()
-                if (found := meant(refused)) is refused:
+                if (found := translate_refusal(refused)) is refused:
                     raise
                 raise found from refused
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
@@ -159,29 +159,29 @@ class Lane:
     def close(self) -> None:
         """Close the connection. The lane may be used again."""
         if self._talk is not None:
-            self._talk.end(ConnectionResetError(GONE))
+            self._talk.end(ConnectionResetError(CONNECTION_CLOSED))
             self._talk = None
 
-    async def _opened(self) -> Talk:
+    async def _opened(self) -> AsyncRedisConnection:
         """The connection; of all who find none at once, one makes it, and each waits for that no longer than the timeout."""
         async with asyncio.timeout(self._timeout_s), self._opening:
             if self._talk is None or not self._talk.is_open:
                 talk = await _connected(self._address, self._timeout_s)
                 try:
-                    for command in greeting(self._address):
-                        await talk.ask(packed(command))
+                    for command in handshake_commands(self._address):
+                        await talk.send(encode_command(command))
                 except BaseException:
-                    talk.end(ConnectionResetError(GONE))
+                    talk.end(ConnectionResetError(CONNECTION_CLOSED))
                     raise
                 self._talk = talk
             return self._talk
 
 
-async def _connected(to: Address, timeout_s: float) -> Talk:
+async def _connected(to: RedisAddress, timeout_s: float) -> AsyncRedisConnection:
     loop = asyncio.get_running_loop()
     if to.path is not None:
-        _, talk = await loop.create_unix_connection(lambda: Talk(timeout_s), to.path)
+        _, talk = await loop.create_unix_connection(lambda: AsyncRedisConnection(timeout_s), to.path)
         return talk
     ssl = True if to.is_encrypted else None  # the standard library's own context, with its checks
-    _, talk = await loop.create_connection(lambda: Talk(timeout_s), to.host, to.port, ssl=ssl)
+    _, talk = await loop.create_connection(lambda: AsyncRedisConnection(timeout_s), to.host, to.port, ssl=ssl)
     return talk

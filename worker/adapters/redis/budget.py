@@ -16,12 +16,12 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, items, text, whole
+from worker.adapters.redis.client import RedisClient, items, text, whole
 from worker.adapters.redis.intake import lifetime_s
-from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.scripts import Script, run_script
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.budget import NEAR, Bill, Cap, Caps, Density, Level, Reservation, nano_of, usd_of
+from worker.domain.verdict.budget import NEAR_SHARE, Bill, Cap, CapLevel, Caps, Density, Reservation, from_nano, to_nano
 from worker.errors import BudgetReached, LeaseLost
 
 LOG: Final = logging.getLogger(__name__)
@@ -32,13 +32,13 @@ WEEK: Final = 7
 """So many days of replies say how dense prompts are; the books of a day are kept longer."""
 
 GRANTED: Final = "granted"
-GONE: Final = "gone"
+FORGOTTEN_STATUS: Final = "gone"
 
 
-class RedisPurse:
+class RedisBudget:
     """The Purse port."""
 
-    def __init__(self, wire: Wire, caps: Caps, clock: Clock) -> None:
+    def __init__(self, wire: RedisClient, caps: Caps, clock: Clock) -> None:
         self._wire = wire
         self._caps = caps
         self._clock = clock
@@ -59,70 +59,74 @@ class RedisPurse:
         kept = keys.reservation(pull.installation_id, name)
         today, yesterday = _days(pull, now, 2)
         answer, used = items(
-            run(
+            run_script(
                 self._wire,
                 Script.RESERVE,
-                [today, yesterday, keys.spent(pull), kept, keys.pull(pull), keys.ledger(pull)],
-                nano_of(usd),
-                *(_floor(caps.of(cap)) for cap in (Cap.PULL, Cap.DAY, Cap.SHARE)),
+                [today, yesterday, keys.pull_request_cost(pull), kept, keys.pull(pull), keys.ledger(pull)],
+                to_nano(usd),
+                *(_floor(caps.find_limit(cap)) for cap in (Cap.PULL, Cap.DAY, Cap.SHARE)),
                 pull.repository_id,
                 lifetime_s(today),
                 lifetime_s(kept),
-                _floor(caps.of(Cap.AUTHOR)),
+                _floor(caps.find_limit(Cap.AUTHOR)),
             )
         )
-        if text(answer) == GONE:
+        if text(answer) == FORGOTTEN_STATUS:
             raise LeaseLost
         if text(answer) != GRANTED:
             cap = Cap(text(answer))
-            raise BudgetReached(Level(cap, usd_of(whole(used)), caps.of(cap)), usd)
+            raise BudgetReached(CapLevel(cap, from_nano(whole(used)), caps.find_limit(cap)), usd)
         return Reservation(name, pull, _day(now), usd)
 
-    def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
+    def settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
         """Give back what was not spent. Says in the log, once for each cap, that it is almost reached."""
         pull, caps = reservation.pull, self._caps
         yesterday = _day(date.fromisoformat(reservation.day) - timedelta(days=1))
         is_counted = bill.size > 0
-        reply = run(
+        reply = run_script(
             self._wire,
             Script.SETTLE,
             [
-                keys.purse(pull.installation_id, reservation.day),
-                keys.spent(pull),
+                keys.installation_budget(pull.installation_id, reservation.day),
+                keys.pull_request_cost(pull),
                 keys.reservation(pull.installation_id, reservation.id),
-                keys.purse(pull.installation_id, yesterday),
+                keys.installation_budget(pull.installation_id, yesterday),
             ],
-            "" if bill.usd is None else nano_of(bill.usd),
+            "" if bill.usd is None else to_nano(bill.usd),
             pull.repository_id,
-            nano_of(NEAR * caps.pull_usd),
-            nano_of(NEAR * caps.day_usd),
+            to_nano(NEAR_SHARE * caps.pull_usd),
+            to_nano(NEAR_SHARE * caps.day_usd),
             bill.model,
             -(-bill.tokens * PER // bill.size) if is_counted else "",
-            nano_of(NEAR * caps.of(Cap.SHARE)),
+            to_nano(NEAR_SHARE * caps.find_limit(Cap.SHARE)),
         )
         told = [whole(one) for one in items(reply)]
         levels = [
-            Level(cap, usd_of(used), caps.of(cap)) for cap, used in zip(TOLD, told[::2], strict=True) if used >= 0
+            CapLevel(cap, from_nano(used), caps.find_limit(cap))
+            for cap, used in zip(WARNED_CAPS, told[::2], strict=True)
+            if used >= 0
         ]
         for level, is_first in zip(levels, told[1::2], strict=False):
             if is_first:
                 _warn(level, pull)
         near = [level for level in levels if level.is_near]
-        return max(near, key=lambda level: level.used_usd / level.cap_usd if level.cap_usd else NEAR, default=None)
+        return max(
+            near, key=lambda level: level.used_usd / level.cap_usd if level.cap_usd else NEAR_SHARE, default=None
+        )
 
 
-TOLD: Final = (Cap.PULL, Cap.DAY, Cap.SHARE)
+WARNED_CAPS: Final = (Cap.PULL, Cap.DAY, Cap.SHARE)
 """In what order `lua/settle.lua` answers; the last only where the day is shared."""
 
-WHOSE: Final = MappingProxyType(
+CAP_NAMES: Final = MappingProxyType(
     {Cap.PULL: "pull request's budget", Cap.DAY: "day's budget", Cap.SHARE: "repository's share of the day"}
 )
 
 
-def _warn(level: Level, pull: PullRef) -> None:
+def _warn(level: CapLevel, pull: PullRef) -> None:
     LOG.warning(
         "the %s is almost used up: %s of %s dollars",
-        WHOSE[level.cap],
+        CAP_NAMES[level.cap],
         f"{level.used_usd:f}",
         f"{level.cap_usd:f}",
         extra={"pull": pull.model_dump()},
@@ -135,7 +139,7 @@ def _floor(usd: Decimal) -> int:
 
 def _days(pull: PullRef, now: datetime, count: int) -> list[keys.Key]:
     """The books of the last days, today's first."""
-    return [keys.purse(pull.installation_id, _day(now - timedelta(days=back))) for back in range(count)]
+    return [keys.installation_budget(pull.installation_id, _day(now - timedelta(days=back))) for back in range(count)]
 
 
 def _day(at: date) -> str:

@@ -11,22 +11,22 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Argument, Wire, items, text, whole
-from worker.adapters.redis.intake import lifetime_s, milliseconds, remembered_of
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.versioned_json import read
-from worker.adapters.redis.waiting_keys import GROUPS
+from worker.adapters.redis.client import Argument, RedisClient, items, text, whole
+from worker.adapters.redis.intake import lifetime_s, milliseconds, remembered_keys
+from worker.adapters.redis.queue_keys import GROUPS
+from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.versioned_json import read_json
 from worker.domain.check.check_run import CheckContent
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.model import Frozen
-from worker.domain.ports import Again
+from worker.domain.ports import OutdatedCheckRun
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.errors import Unavailable
 from worker.settings import Timing
 
-MAKING: Final = "making "
-FIRST: Final = "first "
-BEGUN: Final = 0
+CREATING_MARK: Final = "making "
+FIRST_MARK: Final = "first "
+STARTED_SCORE: Final = 0
 """Stands for the id of a check run whose creation was begun, as long as nobody told its id."""
 
 REOPENING: Final = "reopening "
@@ -35,17 +35,17 @@ REOPENING: Final = "reopening "
 EXPIRED: Final = "expired "
 """The same of one that who concludes it may find written over: by the watchdog, who may die of it, or by who reopened it too late."""
 
-UNWATCHED: Final = -1
+UNWATCHED_SCORE: Final = -1
 """Stands for a deadline that never comes."""
 
-LIST: Final = timedelta(minutes=10)
+LIST_TTL: Final = timedelta(minutes=10)
 """GitHub's list of what is open is no older than that when the last of it is looked at."""
 
 MAKING_SHARE: Final = 0.75
 """How much of the hold on an opening the creation may take: who comes next finds the place free."""
 
 
-class OverdueCheck(Frozen):
+class ExpiredCheckRun(Frozen):
     """A check run that nobody concluded in time. `is_put_off`: it says why it can't be judged now."""
 
     pull: PullRef
@@ -54,33 +54,33 @@ class OverdueCheck(Frozen):
     is_put_off: bool = False
 
 
-class RedisChecks:
+class RedisCheckRegistry:
     """The CheckRegistry port, and the watchdog's list."""
 
-    def __init__(self, wire: Wire, timing: Timing) -> None:
+    def __init__(self, wire: RedisClient, timing: Timing) -> None:
         self._wire = wire
         self._timing = timing
         self._making_ms = max(1, milliseconds(timing.open_hold * MAKING_SHARE))
-        self._token = MAKING + secrets.token_hex(16)
+        self._token = CREATING_MARK + secrets.token_hex(16)
         self._firsts: set[tuple[PullRef, Sha]] = set()
 
     def claim(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
-        """The known check run, or None: create it, and say `opened`. The same registry may claim again."""
+        """The known check run, or None: create it, and say `record_opened`. The same registry may claim again."""
         limit = time.monotonic() + 3 * self._making_ms / 1000
         while time.monotonic() < limit:
             known = self._claimed(pull, head_sha)
-            if known == FIRST + self._token:
+            if known == FIRST_MARK + self._token:
                 self._firsts.add((pull, head_sha))
                 return None
             self._firsts.discard((pull, head_sha))
-            if not known.startswith(MAKING):
+            if not known.startswith(CREATING_MARK):
                 return CheckRunId(int(known))
             if known == self._token:
                 return None
             time.sleep(self._timing.tick)
         raise Unavailable("GitHub", f"another process has not created the check run of {head_sha[:7]}")
 
-    def is_making(self, pull: PullRef, head_sha: Sha) -> bool:
+    def is_claim_held(self, pull: PullRef, head_sha: Sha) -> bool:
         return text(self._wire.call("GET", keys.check(pull, head_sha).name)) == self._token
 
     def is_first(self, pull: PullRef, head_sha: Sha) -> bool:
@@ -90,52 +90,52 @@ class RedisChecks:
         """Our token, or what was there before it."""
         on = [keys.check(pull, head_sha), keys.checks(pull)]
         kept_s = lifetime_s(keys.checks(pull))
-        return text(run(self._wire, Script.CHECK_CLAIM, on, self._token, self._making_ms, head_sha, kept_s))
+        return text(run_script(self._wire, Script.CHECK_CLAIM, on, self._token, self._making_ms, head_sha, kept_s))
 
-    def opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
-        note = OverdueCheck(pull=pull, head_sha=head_sha, check=check)
-        run(self._wire, Script.CHECK_OPENED, _on(pull, head_sha), *self._noted(note, is_watched=True))
+    def record_opened(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> None:
+        note = ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check)
+        run_script(self._wire, Script.CHECK_OPENED, _on(pull, head_sha), *self._noted(note, is_watched=True))
 
-    def rests(
-        self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool, is_put_off: bool = False
+    def record_waiting(
+        self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool, is_deferred: bool = False
     ) -> None:
-        note = OverdueCheck(pull=pull, head_sha=head_sha, check=check, is_put_off=is_put_off)
-        run(self._wire, Script.CHECK_RESTS, _on(pull, head_sha), *self._noted(note, is_watched=is_watched))
+        note = ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check, is_put_off=is_deferred)
+        run_script(self._wire, Script.CHECK_RESTS, _on(pull, head_sha), *self._noted(note, is_watched=is_watched))
 
-    def still_rests(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
+    def record_still_waiting(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
         script = Script.CHECK_RESTS if content.is_queued else Script.CHECK_OPENED
-        told = self._noted(OverdueCheck(pull=pull, head_sha=head_sha, check=check), is_watched=content.is_watched)
-        return bool(run(self._wire, script, _on(pull, head_sha), *told, "still"))
+        told = self._noted(ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check), is_watched=content.is_watched)
+        return bool(run_script(self._wire, script, _on(pull, head_sha), *told, "still"))
 
-    def again(self, pull: PullRef, head_sha: Sha) -> Again | None:
-        check = self.known(pull, head_sha)
+    def find_outdated(self, pull: PullRef, head_sha: Sha) -> OutdatedCheckRun | None:
+        check = self.find_check_run(pull, head_sha)
         if check is None:
             return None
-        shown = keys.shown(pull.installation_id, pull.repository_id, head_sha)
-        told = self._noted(OverdueCheck(pull=pull, head_sha=head_sha, check=check), is_watched=True)
+        shown = keys.shared_head_states(pull.installation_id, pull.repository_id, head_sha)
+        told = self._noted(ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check), is_watched=True)
         on = [*_on(pull, head_sha), keys.pull(pull), shown]
-        found = [text(one) for one in items(run(self._wire, Script.CHECK_AGAIN, on, *told, pull.number))]
-        return Again(check, Trigger(found[0]) if found[0] else None) if found else None
+        found = [text(one) for one in items(run_script(self._wire, Script.CHECK_AGAIN, on, *told, pull.number))]
+        return OutdatedCheckRun(check, Trigger(found[0]) if found[0] else None) if found else None
 
-    def is_again(self, pull: PullRef) -> None:
+    def record_outdated(self, pull: PullRef) -> None:
         """It says so now."""
-        run(self._wire, Script.AGAIN_DONE, [keys.pull(pull)])
+        run_script(self._wire, Script.AGAIN_DONE, [keys.pull(pull)])
 
-    def is_resting(self, pull: PullRef, head_sha: Sha) -> bool:
-        return bool(self._wire.call("SISMEMBER", keys.resting(pull).name, head_sha))
+    def is_waiting(self, pull: PullRef, head_sha: Sha) -> bool:
+        return bool(self._wire.call("SISMEMBER", keys.idle_heads(pull).name, head_sha))
 
-    def reopens(self, pull: PullRef, head_sha: Sha) -> None:
-        """A check run that is there is about to be written to, by nobody who judges. Until `reopened` nobody knows what became of it."""
-        key = keys.resting(pull)
+    def mark_reopened(self, pull: PullRef, head_sha: Sha) -> None:
+        """A check run that is there is about to be written to, by nobody who judges. Until `clear_reopened` nobody knows what became of it."""
+        key = keys.idle_heads(pull)
         self._wire.call("SADD", key.name, REOPENING + head_sha)
         self._wire.call("EXPIRE", key.name, lifetime_s(key))
 
-    def reopened(self, pull: PullRef, head_sha: Sha) -> None:
-        self._wire.call("SREM", keys.resting(pull).name, REOPENING + head_sha)
+    def clear_reopened(self, pull: PullRef, head_sha: Sha) -> None:
+        self._wire.call("SREM", keys.idle_heads(pull).name, REOPENING + head_sha)
 
-    def may_be_written_over(self, pull: PullRef) -> tuple[Sha, ...]:
+    def list_overwritten_heads(self, pull: PullRef) -> tuple[Sha, ...]:
         """Heads that somebody reopened who came to no end, and where somebody else wrote since or meanwhile."""
-        found = [text(one) for one in items(self._wire.call("SMEMBERS", keys.resting(pull).name))]
+        found = [text(one) for one in items(self._wire.call("SMEMBERS", keys.idle_heads(pull).name))]
         doubtful = [one.removeprefix(REOPENING) for one in found if one.startswith(REOPENING)]
         return tuple(head for head in doubtful if head not in found)
 
@@ -143,15 +143,15 @@ class RedisChecks:
         note = self._noted_of(pull, head_sha)
         return note is not None and not note.is_put_off
 
-    def is_put_off(self, pull: PullRef, head_sha: Sha) -> bool:
+    def is_deferred(self, pull: PullRef, head_sha: Sha) -> bool:
         note = self._noted_of(pull, head_sha)
         return note is not None and note.is_put_off
 
-    def _noted_of(self, pull: PullRef, head_sha: Sha) -> OverdueCheck | None:
+    def _noted_of(self, pull: PullRef, head_sha: Sha) -> ExpiredCheckRun | None:
         note = text(self._wire.call("HGET", keys.DEADLINE_NOTES.name, keys.check(pull, head_sha).name))
-        return read(OverdueCheck, note) if note else None
+        return read_json(ExpiredCheckRun, note) if note else None
 
-    def is_known(self, pull: PullRef, head_sha: Sha) -> bool:
+    def has_check_run(self, pull: PullRef, head_sha: Sha) -> bool:
         """Whether this head has its check run, or is about to get it."""
         return bool(self._wire.call("EXISTS", keys.check(pull, head_sha).name))
 
@@ -161,85 +161,94 @@ class RedisChecks:
         False: it has no check run, that was left for another head, of which we heard last, or we took it for closed.
         """
         installation, repository = pull.installation_id, pull.repository_id
-        about = [keys.pull(pull), keys.checks(pull), keys.resting(pull)]
-        of_head = [make(installation, repository, head_sha) for make in (keys.shown, keys.heads)]
+        about = [keys.pull(pull), keys.checks(pull), keys.idle_heads(pull)]
+        of_head = [make(installation, repository, head_sha) for make in (keys.shared_head_states, keys.heads)]
         key = keys.check(pull, head_sha)
-        on, list_ms = [key, *about, *of_head, *remembered_of(pull)], milliseconds(LIST.total_seconds())
+        on, list_ms = [key, *about, *of_head, *remembered_keys(pull)], milliseconds(LIST_TTL.total_seconds())
         what = (lifetime_s(key), head_sha, list_ms, *_judged_by(pull))
-        return bool(run(self._wire, Script.CHECK_STAYS, on, *what))
+        return bool(run_script(self._wire, Script.CHECK_STAYS, on, *what))
 
     def doubt(self, pull: PullRef, head_sha: Sha) -> str:
         """Of a check that we take for ended: a word as long as Redis may have forgotten that it was opened again; '': it did not."""
-        return text(run(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha))
+        return text(run_script(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha))
 
     def is_as_known(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
         """GitHub shows it ended, too. Whatever happened to the pull request since this doubt leaves it."""
-        run(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha, doubt)
+        run_script(self._wire, Script.DOUBT, _doubted(pull), pull.number, head_sha, doubt)
 
-    def _noted(self, note: OverdueCheck, *, is_watched: bool) -> tuple[Argument, ...]:
+    def _noted(self, note: ExpiredCheckRun, *, is_watched: bool) -> tuple[Argument, ...]:
         key = keys.check(note.pull, note.head_sha)
-        deadline_ms = milliseconds(self._timing.check_deadline) if is_watched else UNWATCHED
+        deadline_ms = milliseconds(self._timing.check_deadline) if is_watched else UNWATCHED_SCORE
         return (note.check, note.head_sha, lifetime_s(key), deadline_ms, note.model_dump_json())
 
-    def known(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
+    def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
         """Its check run, if it is there already."""
         found = text(self._wire.call("GET", keys.check(pull, head_sha).name))
-        return CheckRunId(int(found)) if found and not found.startswith(MAKING) else None
+        return CheckRunId(int(found)) if found and not found.startswith(CREATING_MARK) else None
 
     def release(self, pull: PullRef, head_sha: Sha) -> None:
-        run(self._wire, Script.CHECK_RELEASE, [keys.check(pull, head_sha)], self._token)
+        run_script(self._wire, Script.CHECK_RELEASE, [keys.check(pull, head_sha)], self._token)
 
-    def concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
+    def record_concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
         known = () if check is None else (check, lifetime_s(keys.check(pull, head_sha)))
-        return bool(run(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *known))
+        return bool(run_script(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *known))
 
-    def expires(self, pull: PullRef, head_sha: Sha) -> None:
-        key = keys.resting(pull)
+    def mark_expiring(self, pull: PullRef, head_sha: Sha) -> None:
+        key = keys.idle_heads(pull)
         self._wire.call("SADD", key.name, EXPIRED + head_sha)
         self._wire.call("EXPIRE", key.name, lifetime_s(key))
 
-    def expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
+    def record_expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
         return bool(
-            run(self._wire, Script.CHECK_EXPIRED, _on(pull, head_sha), head_sha, check, lifetime_s(keys.resting(pull)))
+            run_script(
+                self._wire,
+                Script.CHECK_EXPIRED,
+                _on(pull, head_sha),
+                head_sha,
+                check,
+                lifetime_s(keys.idle_heads(pull)),
+            )
         )
 
-    def forget(self, pull: PullRef, head_sha: Sha) -> None:
-        self.concluded(pull, head_sha)
+    def mark_unwritable(self, pull: PullRef, head_sha: Sha) -> None:
+        self.record_concluded(pull, head_sha)
         checks = keys.checks(pull)
-        self._wire.call("HSET", checks.name, head_sha, BEGUN)
+        self._wire.call("HSET", checks.name, head_sha, STARTED_SCORE)
         self._wire.call("EXPIRE", checks.name, lifetime_s(checks))
         self._wire.call("DEL", keys.check(pull, head_sha).name)
 
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
-        return {head: CheckRunId(check) for head, check in self._unfinished(pull) if check != BEGUN}
+        return {head: CheckRunId(check) for head, check in self._unfinished(pull) if check != STARTED_SCORE}
 
-    def begun(self, pull: PullRef) -> tuple[Sha, ...]:
-        return tuple(head for head, check in self._unfinished(pull) if check == BEGUN)
+    def list_unfinished_heads(self, pull: PullRef) -> tuple[Sha, ...]:
+        return tuple(head for head, check in self._unfinished(pull) if check == STARTED_SCORE)
 
-    def newest(self, pull: PullRef) -> Sha | None:
+    def newest_head(self, pull: PullRef) -> Sha | None:
         return text(self._wire.call("HGET", keys.pull(pull).name, "head")) or None
 
     def _unfinished(self, pull: PullRef) -> Iterator[tuple[Sha, int]]:
         flat = items(self._wire.call("HGETALL", keys.checks(pull).name))
         return zip(map(text, flat[::2]), map(whole, flat[1::2]), strict=True)
 
-    def overdue(self) -> tuple[OverdueCheck, ...]:
-        """Check runs to close. They come again after the hold, unless `concluded`."""
+    def take_expired(self) -> tuple[ExpiredCheckRun, ...]:
+        """Check runs to close. They come again after the hold, unless `record_concluded`."""
         hold = milliseconds(self._timing.open_hold)
-        notes = items(run(self._wire, Script.OVERDUE, [keys.DEADLINES, keys.DEADLINE_NOTES], hold))
-        return tuple(read(OverdueCheck, text(note)) for note in notes)
+        notes = items(run_script(self._wire, Script.OVERDUE, [keys.DEADLINES, keys.DEADLINE_NOTES], hold))
+        return tuple(read_json(ExpiredCheckRun, text(note)) for note in notes)
 
-    def overdue_later(self, late: OverdueCheck, delay: timedelta) -> None:
-        """It could not be closed now: `overdue` gives it again after *delay*."""
+    def postpone_expired(self, late: ExpiredCheckRun, delay: timedelta) -> None:
+        """It could not be closed now: `take_expired` gives it again after *delay*."""
         name = keys.check(late.pull, late.head_sha).name
-        run(self._wire, Script.ASK_LATER, [keys.DEADLINES], name, max(0, milliseconds(delay.total_seconds())))
+        run_script(self._wire, Script.ASK_LATER, [keys.DEADLINES], name, max(0, milliseconds(delay.total_seconds())))
 
-    def stray(self) -> tuple[OverdueCheck, ...]:
+    def take_orphaned(self) -> tuple[ExpiredCheckRun, ...]:
         """Open check runs that nobody will conclude, for a while: their pull request is not to be judged, nor their group (0) to be answered."""
         grace_s = max(self._timing.open_hold, 2 * self._timing.lease)
         bounds = (milliseconds(self._timing.check_deadline), milliseconds(grace_s))
-        notes = items(run(self._wire, Script.STRAY, [keys.DEADLINES, keys.DEADLINE_NOTES, GROUPS.order], *bounds))
-        return tuple(read(OverdueCheck, text(note)) for note in notes)
+        notes = items(
+            run_script(self._wire, Script.STRAY, [keys.DEADLINES, keys.DEADLINE_NOTES, GROUPS.order], *bounds)
+        )
+        return tuple(read_json(ExpiredCheckRun, text(note)) for note in notes)
 
 
 def _on(pull: PullRef, head_sha: Sha) -> list[keys.Key]:
@@ -248,17 +257,17 @@ def _on(pull: PullRef, head_sha: Sha) -> list[keys.Key]:
         keys.checks(pull),
         keys.DEADLINES,
         keys.DEADLINE_NOTES,
-        keys.resting(pull),
+        keys.idle_heads(pull),
     ]
 
 
 def _doubted(pull: PullRef) -> list[keys.Key]:
-    return [keys.pull(pull), keys.arrival(pull.installation_id, pull.repository_id), keys.checks(pull)]
+    return [keys.pull(pull), keys.first_seen(pull.installation_id, pull.repository_id), keys.checks(pull)]
 
 
 def _judged_by(pull: PullRef) -> tuple[Argument, ...]:
     """What the lists are called, and how long they stay, by which an edit finds whom it is about; and what they call this one."""
     installation, repository = pull.installation_id, pull.repository_id
-    rules, issues = keys.into(installation, repository, ""), keys.solving(installation, "")
+    rules, issues = keys.judged_bases(installation, repository, ""), keys.issue_pulls(installation, "")
     lists = (rules.name, lifetime_s(rules), issues.name, lifetime_s(issues))
     return (pull.number, f"{repository}:{pull.number}", *lists)

@@ -28,14 +28,14 @@ Reply = bytes | int | list["Reply"] | None
 ATTEMPTS: Final = 3
 CHUNK: Final = 1 << 18
 PAUSE_S: Final = 0.02
-ELSEWHERE: Final = (b"READONLY", b"MASTERDOWN", b"NOREPLICAS")
+NOT_PRIMARY: Final = (b"READONLY", b"MASTERDOWN", b"NOREPLICAS")
 """Another server has taken over, perhaps: a new connection finds it, the old one never would."""
-FULL: Final = b"ERR max number of clients"
-OUTAGES: Final = (*ELSEWHERE, FULL, b"LOADING", b"OOM", b"MISCONF", b"BUSY", b"TRYAGAIN")
-DENIALS: Final = (b"NOAUTH", b"WRONGPASS", b"NOPERM")
+TOO_MANY_CLIENTS: Final = b"ERR max number of clients"
+OUTAGE_REPLIES: Final = (*NOT_PRIMARY, TOO_MANY_CLIENTS, b"LOADING", b"OOM", b"MISCONF", b"BUSY", b"TRYAGAIN")
+DENIED_REPLIES: Final = (b"NOAUTH", b"WRONGPASS", b"NOPERM")
 
 
-class Refused(Exception):
+class RedisRefused(Exception):
     """Redis understood and said no: a mistake of ours, or a key that holds something else."""
 
     def __init__(self, line: bytes) -> None:
@@ -43,14 +43,14 @@ class Refused(Exception):
         self.line = line
 
 
-class Cut(ConnectionResetError):
+class TruncatedReply(ConnectionResetError):
     """A reply ends before its end."""
 
     def __init__(self) -> None:
         super().__init__("the connection was closed")
 
 
-class Address(Value):
+class RedisAddress(Value):
     """Where Redis is. `path` for a unix socket, else `host` and `port`."""
 
     path: str | None
@@ -68,7 +68,7 @@ class Address(Value):
         return f"Address({self})"  # a password is nobody's business
 
 
-def address(url: str) -> Address:
+def parse_address(url: str) -> RedisAddress:
     """Read a redis://, rediss:// or unix:// URL as redis-py does, so that RQ finds the same server."""
     try:
         parts = urlsplit(url)
@@ -86,7 +86,7 @@ def address(url: str) -> Address:
         port = parts.port or 6379
     except ValueError as error:
         raise _misread("has a port that is none") from error
-    return Address(
+    return RedisAddress(
         path=unquote(parts.path) if is_socket else None,
         host=parts.hostname or "localhost",
         port=port,
@@ -97,14 +97,14 @@ def address(url: str) -> Address:
     )
 
 
-def _misread(found: str) -> SettingError:
-    return SettingError("REDIS_URL", found, "Expected: redis[s]://[user:password@]host:port/database, or unix://path")
+def _misread(value: str) -> SettingError:
+    return SettingError("REDIS_URL", value, "Expected: redis[s]://[user:password@]host:port/database, or unix://path")
 
 
-class Connection:
+class RedisConnection:
     """One socket, one command at a time."""
 
-    def __init__(self, to: Address, timeout_s: float) -> None:
+    def __init__(self, to: RedisAddress, timeout_s: float) -> None:
         self._socket = _connected(to, timeout_s)
         self._replies = self._socket.makefile("rb")
         try:
@@ -113,30 +113,30 @@ class Connection:
             self.close()
             raise
 
-    def _greet(self, to: Address) -> None:
-        for command in greeting(to):
+    def _greet(self, to: RedisAddress) -> None:
+        for command in handshake_commands(to):
             self.call(*command)
 
     def call(self, *command: Argument) -> Reply:
-        self._socket.sendall(packed(command))
+        self._socket.sendall(encode_command(command))
         reply = next_reply(self._replies)
-        if isinstance(reply, Refused):
+        if isinstance(reply, RedisRefused):
             raise reply
         return reply
 
-    def unread(self, *command: Argument) -> bytes:
+    def call_raw(self, *command: Argument) -> bytes:
         """What a command is answered, as it came: it ends where the answer to the next one is, which nobody can know before."""
         mark = secrets.token_hex(16)
-        self._socket.sendall(packed(command) + packed(("ECHO", mark)))
+        self._socket.sendall(encode_command(command) + encode_command(("ECHO", mark)))
         end, came = b"$%d\r\n%b\r\n" % (len(mark), mark.encode()), bytearray()
         while not came.endswith(end):
             some = self._replies.read1(CHUNK)
             if not some:
-                raise Cut
+                raise TruncatedReply
             came += some
         raw = bytes(came.removesuffix(end))
         if raw.startswith(b"-"):
-            raise Refused(raw[1:-2])
+            raise RedisRefused(raw[1:-2])
         return raw
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class Connection:
         self._socket.close()
 
 
-def greeting(to: Address) -> list[tuple[Argument, ...]]:
+def handshake_commands(to: RedisAddress) -> list[tuple[Argument, ...]]:
     """What is said first on a connection."""
     said: list[tuple[Argument, ...]] = []
     if to.password is not None:
@@ -154,7 +154,7 @@ def greeting(to: Address) -> list[tuple[Argument, ...]]:
     return said
 
 
-def packed(command: tuple[Argument, ...]) -> bytes:
+def encode_command(command: tuple[Argument, ...]) -> bytes:
     """Write a command as the protocol wants it."""
     if bytes not in map(type, command):
         written = "".join([f"${len(one)}\r\n{one}\r\n" for one in map(str, command)])
@@ -164,67 +164,67 @@ def packed(command: tuple[Argument, ...]) -> bytes:
     return b"*%d\r\n%b" % (len(raw), b"".join([b"$%d\r\n%b\r\n" % (len(one), one) for one in raw]))
 
 
-def no_answer(there: Address, timeout_s: float) -> Unavailable:
+def timeout_error(there: RedisAddress, timeout_s: float) -> Unavailable:
     return Unavailable("Redis", f"no answer from {there} in {timeout_s:g} s")
 
 
-def lost(there: Address, error: OSError) -> Unavailable:
+def connection_error(there: RedisAddress, error: OSError) -> Unavailable:
     return Unavailable("Redis", f"{error.strerror or error} at {there}")
 
 
-def meant(refused: Refused) -> Refused | Unavailable:
+def translate_refusal(refused: RedisRefused) -> RedisRefused | Unavailable:
     """What a refusal is for whoever asked: some of them pass."""
-    return Unavailable("Redis", str(refused)) if refused.line.startswith(OUTAGES + DENIALS) else refused
+    return Unavailable("Redis", str(refused)) if refused.line.startswith(OUTAGE_REPLIES + DENIED_REPLIES) else refused
 
 
-class Wire:
+class RedisClient:
     """Connections to one Redis, for all threads of a process; a forked child makes its own."""
 
     def __init__(self, url: str, timeout_s: float) -> None:
-        self._address = address(url)
+        self._address = parse_address(url)
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
-        self._idle: list[Connection] = []
+        self._idle: list[RedisConnection] = []
         self._process = os.getpid()
 
     def call(self, *command: Argument) -> Reply:
         """Send a command and wait for its reply. Raises Unavailable, or Refused for what no retry can help."""
-        return self._tried(lambda connection: connection.call(*command))
+        return self._with_retries(lambda connection: connection.call(*command))
 
-    def unread(self, *command: Argument) -> bytes:
-        """The reply as it came, for who reads many things of one shape at once; `reply_of` reads any. Raises as `call` does."""
-        return self._tried(lambda connection: connection.unread(*command))
+    def call_raw(self, *command: Argument) -> bytes:
+        """The reply as it came, for who reads many things of one shape at once; `parse_reply` reads any. Raises as `call` does."""
+        return self._with_retries(lambda connection: connection.call_raw(*command))
 
-    def _tried(self, work: Callable[[Connection], T]) -> T:
+    def _with_retries(self, work: Callable[[RedisConnection], T]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with self._connection() as connection:
                     return work(connection)
             except TimeoutError as error:
-                raise no_answer(self._address, self._timeout_s) from error
+                raise timeout_error(self._address, self._timeout_s) from error
             except OSError as error:
                 if attempt == ATTEMPTS:
-                    raise lost(self._address, error) from error
+                    raise connection_error(self._address, error) from error
                 time.sleep(PAUSE_S * attempt)
-            except Refused as refused:
-                if (found := meant(refused)) is refused:
+            except RedisRefused as refused:
+                if (found := translate_refusal(refused)) is refused:
                     raise
                 raise found from refused
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def close(self) -> None:
         """Close what is idle. The wire may be used again."""
-        for connection in self._taken(all_of_them=True):
+        for connection in self._take_idle(all_of_them=True):
             connection.close()
 
     @contextmanager
-    def _connection(self) -> Generator[Connection]:
-        idle = self._taken()
-        connection = idle[0] if idle else Connection(self._address, self._timeout_s)
+    def _connection(self) -> Generator[RedisConnection]:
+        idle = self._take_idle()
+        connection = idle[0] if idle else RedisConnection(self._address, self._timeout_s)
         try:
             yield connection
-        except Refused as refused:
-            if refused.line.startswith(ELSEWHERE):
+        except RedisRefused as refused:
+            if refused.line.startswith(NOT_PRIMARY):
                 connection.close()
             else:
                 self._give_back(connection)
@@ -234,7 +234,7 @@ class Wire:
             raise
         self._give_back(connection)
 
-    def _taken(self, *, all_of_them: bool = False) -> list[Connection]:
+    def _take_idle(self, *, all_of_them: bool = False) -> list[RedisConnection]:
         with self._lock:
             if self._process != os.getpid():
                 self._process = os.getpid()
@@ -243,12 +243,12 @@ class Wire:
             self._idle = [] if all_of_them else self._idle[:-1]
         return taken
 
-    def _give_back(self, connection: Connection) -> None:
+    def _give_back(self, connection: RedisConnection) -> None:
         with self._lock:
             self._idle.append(connection)
 
 
-def _connected(to: Address, timeout_s: float) -> socket.socket:
+def _connected(to: RedisAddress, timeout_s: float) -> socket.socket:
     if to.path is not None:
         raw = socket.socket(socket.AF_UNIX)
         raw.settimeout(timeout_s)
@@ -273,22 +273,22 @@ def _encrypted(raw: socket.socket, host: str) -> socket.socket:
         raise
 
 
-def reply_of(raw: bytes) -> Reply:
+def parse_reply(raw: bytes) -> Reply:
     """What was left unread."""
     return _item(BytesIO(raw))
 
 
-def next_reply(replies: BufferedIOBase) -> Reply | Refused:
+def next_reply(replies: BufferedIOBase) -> Reply | RedisRefused:
     """Raises Cut where no whole one is there, or ConnectionResetError where that is none."""
     line = replies.readline()
     if not line.endswith(b"\r\n"):
-        raise Cut
+        raise TruncatedReply
     kind, rest = line[:1], line[1:-2]
     match kind:
         case b"+":
             return rest
         case b"-":
-            return Refused(rest)
+            return RedisRefused(rest)
         case b":":
             return int(rest)
         case b"$":
@@ -304,7 +304,7 @@ def _bulk(replies: BufferedIOBase, size: int) -> bytes | None:
         return None
     raw = replies.read(size + 2)
     if len(raw) != size + 2:
-        raise Cut
+        raise TruncatedReply
     return raw[:-2]
 
 
@@ -316,7 +316,7 @@ def _items(replies: BufferedIOBase, count: int) -> list[Reply] | None:
 
 def _item(replies: BufferedIOBase) -> Reply:
     item = next_reply(replies)
-    if isinstance(item, Refused):  # half of the list is still under way: not a connection to go on with
+    if isinstance(item, RedisRefused):  # half of the list is still under way: not a connection to go on with
         raise ConnectionResetError(str(item))
     return item
 

@@ -8,12 +8,12 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from worker.adapters.redis.client import Wire
-from worker.adapters.redis.delayed_queue import Waiting
+from worker.adapters.redis.client import RedisClient
+from worker.adapters.redis.delayed_queue import DelayedQueue
 from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.intake import Outcome, ask
-from worker.adapters.redis.waiting_keys import ASKS
-from worker.domain.request.judge_request import Ask
+from worker.adapters.redis.intake import IntakeOutcome, queue_command
+from worker.adapters.redis.queue_keys import COMMANDS
+from worker.domain.request.judge_request import CommandRequest
 from worker.domain.value import Value
 from worker.errors import Unreadable
 from worker.settings import Timing
@@ -21,48 +21,48 @@ from worker.settings import Timing
 LOG: Final = logging.getLogger(__name__)
 
 
-class OpenAsk(Value):
+class QueuedCommand(Value):
     """A command to answer; *attempt* counts from 1."""
 
-    ask: Ask
+    command: CommandRequest
     attempt: int
 
 
-class Asks:
+class RedisCommandQueue:
     """The commands in Redis."""
 
-    def __init__(self, wire: Wire, codec: Codec, timing: Timing) -> None:
+    def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
         self._wire = wire
         self._codec = codec
-        self._waiting = Waiting(wire, timing, Ask, ASKS)
+        self._waiting = DelayedQueue(wire, timing, CommandRequest, COMMANDS)
 
-    def put(self, command: Ask) -> Outcome:
+    def put(self, command: CommandRequest) -> IntakeOutcome:
         """Take down a command; the same delivery again changes nothing."""
-        return ask(self._wire, self._sealed(command))
+        return queue_command(self._wire, self._sealed(command))
 
-    def next(self) -> OpenAsk | None:
+    def next(self) -> QueuedCommand | None:
         found = self._waiting.next()
-        return OpenAsk(self._opened(found[0]), found[1]) if found else None
+        return QueuedCommand(self._opened(found[0]), found[1]) if found else None
 
-    def _sealed(self, command: Ask) -> Ask:
+    def _sealed(self, command: CommandRequest) -> CommandRequest:
         if not command.reason:
             return command
-        sealed = base64.b64encode(self._codec.seal(command.reason.encode(), ASKS.texts.name)).decode()
+        sealed = base64.b64encode(self._codec.seal(command.reason.encode(), COMMANDS.texts.name)).decode()
         return command.model_copy(update={"reason": "", "sealed": sealed})
 
-    def _opened(self, command: Ask) -> Ask:
+    def _opened(self, command: CommandRequest) -> CommandRequest:
         """Words whose key is gone are as if nobody had written them: the command says what is missing then."""
         if command.sealed is None:
             return command
         try:
-            reason = self._codec.open(base64.b64decode(command.sealed), ASKS.texts.name).decode()
+            reason = self._codec.open(base64.b64decode(command.sealed), COMMANDS.texts.name).decode()
         except Unreadable as error:
             LOG.warning("the reason of a command can't be read: %s", error)
             reason = ""
         return command.model_copy(update={"reason": reason, "sealed": None})
 
-    def later(self, command: Ask, delay: timedelta) -> None:
-        self._waiting.later(command.delivery_id, delay)
+    def postpone(self, command: CommandRequest, delay: timedelta) -> None:
+        self._waiting.postpone(command.delivery_id, delay)
 
-    def done(self, command: Ask) -> None:
-        self._waiting.done(command.delivery_id)
+    def complete(self, command: CommandRequest) -> None:
+        self._waiting.complete(command.delivery_id)

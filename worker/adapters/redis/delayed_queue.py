@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeVar
 
-from worker.adapters.redis.client import Wire, items, text, whole
+from worker.adapters.redis.client import RedisClient, items, text, whole
 from worker.adapters.redis.intake import milliseconds
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.versioned_json import read_or_leave
-from worker.adapters.redis.waiting_keys import Line
+from worker.adapters.redis.queue_keys import QueueKeys
+from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.versioned_json import read_json_or_none
 from worker.domain.model import Frozen
 from worker.settings import Timing
 
@@ -20,29 +20,31 @@ M = TypeVar("M", bound=Frozen)
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting(Generic[M]):
+class DelayedQueue(Generic[M]):
     """One such queue."""
 
-    wire: Wire
+    wire: RedisClient
     timing: Timing
     kind: type[M]
-    line: Line
+    queue_keys: QueueKeys
 
     def next(self) -> tuple[M, int] | None:
         """The one that is to be looked at for longest, for a while, and how often it was, from 1 on."""
-        found = self.next_written()
+        found = self.next_with_text()
         return found and found[:2]
 
-    def next_written(self) -> tuple[M, int, str] | None:
+    def next_with_text(self) -> tuple[M, int, str] | None:
         """The same, and the text as it was written, perhaps by another version."""
-        reply = items(run(self.wire, Script.ASK_NEXT, self.line.keys, milliseconds(self.timing.open_hold)))
+        reply = items(run_script(self.wire, Script.ASK_NEXT, self.queue_keys.keys, milliseconds(self.timing.open_hold)))
         written = text(reply[0]) if reply else ""
-        found = read_or_leave(self.kind, written) if written else None
+        found = read_json_or_none(self.kind, written) if written else None
         return (found, whole(reply[1]), written) if found else None
 
-    def later(self, name: str, delay: timedelta) -> None:
+    def postpone(self, name: str, delay: timedelta) -> None:
         """Look at it again after a while."""
-        run(self.wire, Script.ASK_LATER, [self.line.order], name, max(0, milliseconds(delay.total_seconds())))
+        run_script(
+            self.wire, Script.ASK_LATER, [self.queue_keys.order], name, max(0, milliseconds(delay.total_seconds()))
+        )
 
-    def done(self, name: str) -> None:
-        run(self.wire, Script.ASK_DONE, self.line.keys, name)
+    def complete(self, name: str) -> None:
+        run_script(self.wire, Script.ASK_DONE, self.queue_keys.keys, name)

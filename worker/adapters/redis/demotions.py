@@ -6,39 +6,39 @@ Does not decide which (`worker.domain.verdict.demotion` does). Invariant: a sign
 from datetime import UTC, datetime
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, blob, items, text, whole
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.versioned_json import read
+from worker.adapters.redis.client import RedisClient, blob, items, text, whole
+from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.demotion import Demotion
 
 
-class Demotions:
+class RedisDemotions:
     """The demotions in Redis. All methods raise Unavailable, and all may be called twice."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
-    def of(self, installation: InstallationId) -> tuple[Demotion, ...]:
+    def list_demotions(self, installation: InstallationId) -> tuple[Demotion, ...]:
         """All that stand, by name."""
-        flat = items(self._wire.call("HGETALL", keys.demoted(installation).name))
-        return tuple(sorted((read(Demotion, blob(one)) for one in flat[1::2]), key=lambda one: one.signal))
+        flat = items(self._wire.call("HGETALL", keys.demotions(installation).name))
+        return tuple(sorted((read_json(Demotion, blob(one)) for one in flat[1::2]), key=lambda one: one.signal))
 
     def signals(self, installation: InstallationId) -> frozenset[str]:
-        return frozenset(text(one) for one in items(self._wire.call("HKEYS", keys.demoted(installation).name)))
+        return frozenset(text(one) for one in items(self._wire.call("HKEYS", keys.demotions(installation).name)))
 
     def demote(self, installation: InstallationId, demotion: Demotion) -> bool:
         """False: it is a suspicion already."""
         note = demotion.model_dump_json()
-        return whole(run(self._wire, Script.DEMOTE, [keys.demoted(installation)], demotion.signal, note)) == 1
+        return whole(run_script(self._wire, Script.DEMOTE, [keys.demotions(installation)], demotion.signal, note)) == 1
 
     def promote(self, installation: InstallationId, signal: str) -> bool:
         """False: it was a fact already; its rejects are counted from now on all the same."""
-        on = [keys.demoted(installation), keys.promoted(installation)]
-        return whole(run(self._wire, Script.PROMOTE, on, signal)) == 1
+        on = [keys.demotions(installation), keys.promotions(installation)]
+        return whole(run_script(self._wire, Script.PROMOTE, on, signal)) == 1
 
-    def promoted(self, installation: InstallationId) -> dict[str, datetime]:
+    def promotion_times(self, installation: InstallationId) -> dict[str, datetime]:
         """When a person promoted which signal the last time."""
-        flat = [text(one) for one in items(self._wire.call("HGETALL", keys.promoted(installation).name))]
+        flat = [text(one) for one in items(self._wire.call("HGETALL", keys.promotions(installation).name))]
         pairs = zip(flat[::2], flat[1::2], strict=True)
         return {signal: datetime.fromtimestamp(int(at) / 1000, UTC) for signal, at in pairs}

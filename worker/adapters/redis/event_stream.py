@@ -9,24 +9,24 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Reply, Wire, blob, items, text, whole
-from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.client import RedisClient, Reply, blob, items, text, whole
+from worker.adapters.redis.scripts import Script, run_script
 from worker.domain.ids import InstallationId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.events import Begun, Event, opened
+from worker.domain.verdict.events import EvaluationStarted, Event, dump_started
 from worker.errors import LeaseLost
 
 PAGE: Final = 2_000
 """Entries that are read at a time."""
 
-OURS: Final = pattern(rb"assay:(0|[1-9][0-9]{0,18}):events")
+STREAM_NAME: Final = pattern(rb"assay:(0|[1-9][0-9]{0,18}):events")
 """The name of an installation's stream."""
 
-KNOWN_FOR: Final = keys.MONTH
+DEDUPLICATION_TTL: Final = keys.MONTH
 
 
-class Entry(NamedTuple):
+class StreamEntry(NamedTuple):
     """One entry as it stands there: `id` begins with the milliseconds at which the server took it."""
 
     id: str
@@ -38,58 +38,67 @@ class Entry(NamedTuple):
         return int(self.id.partition("-")[0])
 
 
-def entry_of(reply: Reply) -> Entry:
+def parse_entry(reply: Reply) -> StreamEntry:
     """An entry as Redis lists it. What somebody else wrote there has no kind: the reader of its body skips and counts it."""
     name, fields = items(reply)
     parts = items(fields)
     said = dict(zip(map(blob, parts[::2]), parts[1::2], strict=True))
-    return Entry(text(name), blob(said.get(b"k", b"")), blob(said.get(b"j", b"")))
+    return StreamEntry(text(name), blob(said.get(b"k", b"")), blob(said.get(b"j", b"")))
 
 
-class Events:
+class RedisEvents:
     """The Events port, and the way back. *told_for*: how long an entry stays (0: for good)."""
 
-    def __init__(self, wire: Wire, told_for: timedelta, hold: timedelta) -> None:
+    def __init__(self, wire: RedisClient, told_for: timedelta, hold: timedelta) -> None:
         self._wire = wire
         self._told_ms = int(told_for.total_seconds() * 1000)
         self._hold_ms = int(hold.total_seconds() * 1000)
 
-    def begin(self, pull: PullRef, fence: int, begun: Begun) -> None:
+    def record_started(self, pull: PullRef, fence: int, evaluation: EvaluationStarted) -> None:
         """Tell that an evaluation began, under this fence. Again: changes nothing. Raises LeaseLost."""
         on, stream = keys.pull(pull), keys.events(pull.installation_id)
-        started, lost = opened(begun)
+        started, lost = dump_started(evaluation)
         note = f"{on.name}\n{fence}\n{stream.name}\n{self._told_ms}\n".encode() + lost
         if (
             whole(
-                run(self._wire, Script.EVAL_STARTED, [on, stream], begun.eval_id, note, started, self._hold_ms, fence)
+                run_script(
+                    self._wire,
+                    Script.EVAL_STARTED,
+                    [on, stream],
+                    evaluation.eval_id,
+                    note,
+                    started,
+                    self._hold_ms,
+                    fence,
+                )
             )
             < 0
         ):
             raise LeaseLost
 
-    def end(self, pull: PullRef, event: Event) -> bool:
+    def record_ended(self, pull: PullRef, event: Event) -> bool:
         """End an evaluation without a verdict on record. False: it had ended before."""
         on = [keys.events(pull.installation_id)]
         told = (event.body["eval_id"], self._told_ms, event.kind, event.dump())
-        return whole(run(self._wire, Script.EVAL_ENDED, on, *told)) == 1
+        return whole(run_script(self._wire, Script.EVAL_ENDED, on, *told)) == 1
 
-    def end_lost(self) -> int:
+    def end_orphaned(self) -> int:
         """End the evaluations whose judges are dead; how many there were."""
-        return whole(run(self._wire, Script.EVALS_LOST, [], self._hold_ms))
+        return whole(run_script(self._wire, Script.EVALS_LOST, [], self._hold_ms))
 
-    def tell(self, installation: InstallationId, name: str, *events: Event) -> bool:
+    def publish(self, installation: InstallationId, name: str, *events: Event) -> bool:
         """Tell what happened, once under this *name*, and in one step. False: it is known."""
-        on = [keys.events(installation), keys.told(installation, name)]
-        known_s = int(KNOWN_FOR.total_seconds())
+        on = [keys.events(installation), keys.published_event(installation, name)]
+        known_s = int(DEDUPLICATION_TTL.total_seconds())
         pairs = (part for event in events for part in (event.kind, event.dump()))
-        return whole(run(self._wire, Script.TELL, on, self._told_ms, known_s, *pairs)) == 1
+        return whole(run_script(self._wire, Script.TELL, on, self._told_ms, known_s, *pairs)) == 1
 
-    def read(self, installation: InstallationId, after: str = "", until_ms: int | None = None) -> Iterator[Entry]:
+    def read(self, installation: InstallationId, after: str = "", until_ms: int | None = None) -> Iterator[StreamEntry]:
         """The entries behind the one named *after* (all of them where it is empty), oldest first, a page at a time."""
         start = f"({after}" if after else "-"
         end = "+" if until_ms is None else str(until_ms)
         while page := items(self._wire.call("XRANGE", keys.events(installation).name, start, end, "COUNT", PAGE)):
-            yield from map(entry_of, page)
+            yield from map(parse_entry, page)
             if len(page) < PAGE:
                 return
             start = f"({text(items(page[-1])[0])}"
@@ -108,7 +117,9 @@ class Events:
         while True:
             scan = ("SCAN", cursor, "MATCH", keys.EVERY_STREAM, "COUNT", PAGE, "TYPE", "stream")
             after, names = items(self._wire.call(*scan))
-            found |= {InstallationId(int(one[1])) for name in items(names) if (one := OURS.fullmatch(blob(name)))}
+            found |= {
+                InstallationId(int(one[1])) for name in items(names) if (one := STREAM_NAME.fullmatch(blob(name)))
+            }
             cursor = text(after)
             if cursor == "0":
                 return tuple(sorted(found))

@@ -14,43 +14,50 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Reply, Wire, items, text
-from worker.adapters.redis.scripts import Call, Script, call_of, run, sent
-from worker.adapters.redis.versioned_json import read
-from worker.adapters.redis.waiting_keys import ASKS, COMMITS, GREETINGS, HAPPENINGS
-from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
-from worker.domain.request.greeting import Greeting
-from worker.domain.request.judge_request import DRAFT_TOO, OUTDATING, Ask, JudgeRequest, PullRef, Trigger
-from worker.domain.request.pull_request_events import Happened, Happening
+from worker.adapters.redis.client import RedisClient, Reply, items, text
+from worker.adapters.redis.queue_keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS, SHARED_HEADS
+from worker.adapters.redis.scripts import Script, ScriptCall, make_call, run_script, send_call
+from worker.adapters.redis.versioned_json import read_json
+from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.request.judge_request import (
+    DRAFT_TRIGGERS,
+    OUTDATING_TRIGGERS,
+    CommandRequest,
+    JudgeRequest,
+    PullRef,
+    Trigger,
+)
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
+from worker.domain.request.repository_added import RepositoryAdded
 from worker.settings import WRITES_A_MINUTE, WRITES_EACH, Timing
 
 if TYPE_CHECKING:
     from msgspec.json import Encoder
 
-DELIVERY_S, PULL_S = int(keys.REPEATS.total_seconds()), int(keys.MONTH.total_seconds())
+DELIVERY_S, PULL_S = int(keys.REDELIVERY_TTL.total_seconds()), int(keys.MONTH.total_seconds())
 """How long `keys.delivery`, and `keys.pull` and `keys.heads` stay."""
 
 NO_HEAD: Final[Sha] = "0" * 40
-UNSAID: Final = "-"
+NOT_GIVEN: Final = "-"
 
-FORCE: Final = "force"
-ANEW: Final = "anew"
-CONTESTED: Final = "contest"
-ASKED: Final = "asked"
+FORCE_FLAG: Final = "force"
+ANEW_FLAG: Final = "anew"
+CONTEST_FLAG: Final = "contest"
+ASKED_FLAG: Final = "asked"
 FLAGS: Final[Mapping[Trigger, str]] = MappingProxyType(
     {
-        Trigger.COMMAND: FORCE,
-        Trigger.RERUN: FORCE,
-        Trigger.FORCE: f"{FORCE} {ANEW}",
-        Trigger.CONTEST: f"{FORCE} {CONTESTED}",
-        Trigger.REVIEW: ASKED,
-        Trigger.CASE: ASKED,
+        Trigger.COMMAND: FORCE_FLAG,
+        Trigger.RERUN: FORCE_FLAG,
+        Trigger.FORCE: f"{FORCE_FLAG} {ANEW_FLAG}",
+        Trigger.CONTEST: f"{FORCE_FLAG} {CONTEST_FLAG}",
+        Trigger.REVIEW: ASKED_FLAG,
+        Trigger.CASE: ASKED_FLAG,
     }
 )
 """Somebody asked for it: the request keeps saying so, though a push comes after it."""
 
 
-class Mode(StrEnum):
+class IntakeMode(StrEnum):
     """When a request lets judging begin; `lua/want.lua` says how."""
 
     WINDOW = "window"
@@ -62,53 +69,53 @@ class Mode(StrEnum):
 
 
 WINDOW, SOON, MOVED, HOLD = (
-    Mode.WINDOW,
-    Mode.SOON,
-    Mode.MOVED,
-    Mode.HOLD,
+    IntakeMode.WINDOW,
+    IntakeMode.SOON,
+    IntakeMode.MOVED,
+    IntakeMode.HOLD,
 )  # to look one up takes as long as to compare ten
 
-MODES: Final[Mapping[Trigger, Mode]] = MappingProxyType(
+MODES: Final[Mapping[Trigger, IntakeMode]] = MappingProxyType(
     {
-        Trigger.OPENED: Mode.WINDOW,
-        Trigger.PUSHED: Mode.WINDOW,
-        Trigger.REOPENED: Mode.WINDOW,
-        Trigger.READY: Mode.NOW,
-        Trigger.REVIEW: Mode.ASKED,
-        Trigger.CASE: Mode.NOW,
-        Trigger.EDITED: Mode.SOON,
-        Trigger.TEXT: Mode.WINDOW,
-        Trigger.BASE: Mode.MOVED,
-        Trigger.CRITERIA: Mode.SOON,
-        Trigger.RULES: Mode.SOON,
-        Trigger.CI: Mode.SOON,
-        Trigger.COMMAND: Mode.NOW,
-        Trigger.FORCE: Mode.NOW,
-        Trigger.CONTEST: Mode.NOW,
-        Trigger.RERUN: Mode.NOW,
-        Trigger.SWEEP: Mode.SOON,
-        Trigger.RESUMED: Mode.NOW,
-        Trigger.DISMISSED: Mode.NOW,
-        Trigger.LATE: Mode.NOW,
-        Trigger.OUTAGE: Mode.NOW,
-        Trigger.LOCAL: Mode.NOW,
+        Trigger.OPENED: IntakeMode.WINDOW,
+        Trigger.PUSHED: IntakeMode.WINDOW,
+        Trigger.REOPENED: IntakeMode.WINDOW,
+        Trigger.READY: IntakeMode.NOW,
+        Trigger.REVIEW: IntakeMode.ASKED,
+        Trigger.CASE: IntakeMode.NOW,
+        Trigger.EDITED: IntakeMode.SOON,
+        Trigger.TEXT: IntakeMode.WINDOW,
+        Trigger.BASE: IntakeMode.MOVED,
+        Trigger.CRITERIA: IntakeMode.SOON,
+        Trigger.RULES: IntakeMode.SOON,
+        Trigger.CI: IntakeMode.SOON,
+        Trigger.COMMAND: IntakeMode.NOW,
+        Trigger.FORCE: IntakeMode.NOW,
+        Trigger.CONTEST: IntakeMode.NOW,
+        Trigger.RERUN: IntakeMode.NOW,
+        Trigger.SWEEP: IntakeMode.SOON,
+        Trigger.RESUMED: IntakeMode.NOW,
+        Trigger.DISMISSED: IntakeMode.NOW,
+        Trigger.LATE: IntakeMode.NOW,
+        Trigger.OUTAGE: IntakeMode.NOW,
+        Trigger.LOCAL: IntakeMode.NOW,
     }
 )
 
-GATHERED: Final = 5
+GATHERED_WINDOWS: Final = 5
 """How many times as long as one wait for more news all of them together may take."""
 
-OUTSIDE_AT_ONCE: Final = WRITES_A_MINUTE // (2 * WRITES_EACH)
+OUTSIDE_BURST: Final = WRITES_A_MINUTE // (2 * WRITES_EACH)
 """How many heads that strangers push need not wait for their turns: half of a minute's writes are left to others."""
 
-MOST_ASIDE: Final = 100
+MOST_OUTSIDE_WAITING: Final = 100
 """How many pull requests one event may be about."""
 
 MOST_LOOKS: Final = 60
 """How often other checks may wake one head after its verdict, in seven hours at the least: an App that answers to ours would never end."""
 
 
-class Commit(Protocol):
+class CommitIdentity(Protocol):
     """A commit of a repository that the App may see."""
 
     @property
@@ -121,15 +128,15 @@ class Commit(Protocol):
     def head_sha(self) -> Sha: ...
 
 
-class Arrived(Protocol):
+class FirstSeenHead(Protocol):
     """When a head came."""
 
     @property
     def at(self) -> datetime: ...
 
 
-class Wanting(Protocol):
-    """What the door reads of a JudgeRequest; the web writes one without making it (`app.ingest.wishes`)."""
+class JudgeRequestFields(Protocol):
+    """What the door reads of a JudgeRequest; the web writes one without making it (`app.ingest.judge_requests`)."""
 
     @property
     def pull(self) -> PullRef: ...
@@ -150,26 +157,26 @@ class Wanting(Protocol):
     def draft(self) -> bool: ...
 
     @property
-    def arrived(self) -> Arrived | None: ...
+    def arrived(self) -> FirstSeenHead | None: ...
 
     @property
-    def base(self) -> BaseMark | None: ...
+    def base(self) -> BaseHash | None: ...
 
 
-class Named(NamedTuple):
+class NamedHead(NamedTuple):
     """That a delivery names the head, which may be old: GitHub delivers in any order, and again.
 
-    `before`: which commit a push led from; NO_HEAD: of none, the pull request was opened with this head; None: nobody said.
-    `left`: which base it went into before, where it goes into another one now. `has_case`: the author has made the case for it, so
+    `previous_sha`: which commit a push led from; NO_HEAD: of none, the pull request was opened with this head; None: nobody said.
+    `previous_base`: which base it went into before, where it goes into another one now. `has_case`: the author has made the case for it, so
     that no quiet window is waited for.
     """
 
-    before: Sha | None = None
-    left: BaseMark | None = None
+    previous_sha: Sha | None = None
+    previous_base: BaseHash | None = None
     has_case: bool = False
 
 
-class Outcome(StrEnum):
+class IntakeOutcome(StrEnum):
     QUEUED = "queued"
     COALESCED = "coalesced"
     DUPLICATE = "duplicate"
@@ -180,53 +187,60 @@ class Outcome(StrEnum):
     """About a head that the branch has left since: nothing is begun for it."""
 
 
-OUTCOMES: Final[Mapping[str, Outcome]] = MappingProxyType({one.value: one for one in Outcome})
+OUTCOMES: Final[Mapping[str, IntakeOutcome]] = MappingProxyType({one.value: one for one in IntakeOutcome})
 
 
-class Wanted(NamedTuple):
+class IntakeReceipt(NamedTuple):
     """What became of a request. `seq` numbers it among all events; 0 for a duplicate, and for one that is late."""
 
-    outcome: Outcome
+    outcome: IntakeOutcome
     seq: int
 
 
-def want(wire: Wire, request: JudgeRequest, timing: Timing, by: Named | None = None) -> Wanted:
+def request_judging(
+    wire: RedisClient, request: JudgeRequest, timing: Timing, by: NamedHead | None = None
+) -> IntakeReceipt:
     """Have this pull request judged, when its time has come. Raises Unavailable."""
-    return wanted(sent(wire, to_want(request, timing, by)))
+    return parse_receipt(send_call(wire, judging_call(request, timing, by)))
 
 
-def to_want(request: Wanting, timing: Timing, by: Named | None = None) -> Call:
+def judging_call(request: JudgeRequestFields, timing: Timing, by: NamedHead | None = None) -> ScriptCall:
     """*by*: what names its head; None: GitHub was asked for it, if it is named."""
     pull, head_sha, trigger, arrived = request.pull, request.head_sha, request.trigger, request.arrived
     installation, repository, mode = pull.installation_id, pull.repository_id, mode_of(request)
     if mode is WINDOW and by is not None and by.has_case:
-        mode = Mode.NOW
+        mode = IntakeMode.NOW
     on = [
         keys.pull(pull).name,
         keys.delivery(request.delivery_id).name,
         keys.window(installation, repository, request.base).name,
     ]
     if head_sha is not None or trigger is Trigger.BASE:  # where no head is told nobody looks at its key
-        on += [keys.heads(installation, repository, head_sha or NO_HEAD).name, keys.named(request.repository).name]
+        on += [
+            keys.heads(installation, repository, head_sha or NO_HEAD).name,
+            keys.repository_numbers(request.repository).name,
+        ]
         if trigger in (Trigger.TEXT, Trigger.BASE):
             on.append(keys.ledger(pull).name)
         if trigger is Trigger.BASE:
             on.append(keys.decisions(pull).name)
-    quiet_ms, quiet_max_ms = quiet(mode, timing)
+    quiet_ms, quiet_max_ms = quiet_window_ms(mode, timing)
     came = "" if arrived is None else _encoder().encode(arrived.at)[1:-1].decode()
     show = int(mode is HOLD or mode is MOVED)
-    stale = trigger if mode is not HOLD and trigger in OUTDATING else ""
-    before, left = ("", "") if by is None else (by.before or UNSAID, by.left or "")
+    stale = trigger if mode is not HOLD and trigger in OUTDATING_TRIGGERS else ""
+    before, left = ("", "") if by is None else (by.previous_sha or NOT_GIVEN, by.previous_base or "")
     gap_ms = milliseconds(timing.outside_gap)
     # one line: each argument by itself takes several times as long to send as a word of it
     words = (
         f"{installation} {repository} {pull.number} {head_sha or ''} {mode} {quiet_ms} {quiet_max_ms} {DELIVERY_S} {PULL_S} "
-        f"{came} {show} {stale} {request.base or ''} {left} {before} {gap_ms} {gap_ms * (OUTSIDE_AT_ONCE - 1)} {FLAGS.get(trigger, '')}"
+        f"{came} {show} {stale} {request.base or ''} {left} {before} {gap_ms} {gap_ms * (OUTSIDE_BURST - 1)} {FLAGS.get(trigger, '')}"
     )
-    return Call(Script.WANT, (len(on), *on, written(request), words))  # as `call_of`, which looks for keys among them
+    return ScriptCall(
+        Script.WANT, (len(on), *on, request_json(request), words)
+    )  # as `make_call`, which looks for keys among them
 
 
-def written(request: Wanting) -> str:
+def request_json(request: JudgeRequestFields) -> str:
     """What `model_dump_json` says, in a third of the time."""
     return _encoder().encode(request).decode()
 
@@ -238,190 +252,199 @@ def _encoder() -> "Encoder":
     return Encoder(enc_hook=vars)
 
 
-def wanted(reply: Reply) -> Wanted:
-    return Wanted(became(reply), int(text(reply).partition(" ")[2]))
+def parse_receipt(reply: Reply) -> IntakeReceipt:
+    return IntakeReceipt(parse_outcome(reply), int(text(reply).partition(" ")[2]))
 
 
-def became(reply: Reply) -> Outcome:
+def parse_outcome(reply: Reply) -> IntakeOutcome:
     """What became of a request, for who needs no more."""
     return OUTCOMES[text(reply).partition(" ")[0]]
 
 
-def nudge(wire: Wire, at: Commit, timing: Timing, *, is_green: bool = False) -> Outcome:
+def retrigger_ci(wire: RedisClient, at: CommitIdentity, timing: Timing, *, is_green: bool = False) -> IntakeOutcome:
     """Other checks ended on this commit: whoever waits for that looks again soon. Raises Unavailable."""
-    return nudged(sent(wire, to_nudge(at, timing, is_green=is_green)))
+    return parse_retrigger(send_call(wire, retrigger_ci_call(at, timing, is_green=is_green)))
 
 
-def to_nudge(at: Commit, timing: Timing, *, is_green: bool) -> Call:
+def retrigger_ci_call(at: CommitIdentity, timing: Timing, *, is_green: bool) -> ScriptCall:
     """*is_green*: a whole suite passed, which ends the quiet window of this head."""
-    return call_of(
+    return make_call(
         Script.NUDGE,
         [keys.heads(at.installation_id, at.repository_id, at.head_sha)],
         at.head_sha,
         keys.prefix("pull", at.installation_id, at.repository_id),
         milliseconds(timing.gather),
-        milliseconds(timing.gather * GATHERED),
+        milliseconds(timing.gather * GATHERED_WINDOWS),
         MOST_LOOKS,
         int(is_green),
     )
 
 
-def nudged(reply: Reply) -> Outcome:
-    return Outcome.COALESCED if reply else Outcome.UNKNOWN
+def parse_retrigger(reply: Reply) -> IntakeOutcome:
+    return IntakeOutcome.COALESCED if reply else IntakeOutcome.UNKNOWN
 
 
-def with_head(wire: Wire, at: Commit) -> tuple[JudgeRequest, ...]:
+def find_requests_by_head(wire: RedisClient, at: CommitIdentity) -> tuple[JudgeRequest, ...]:
     """What was last asked of each open pull request whose head this commit is or was. Raises Unavailable."""
     index = keys.heads(at.installation_id, at.repository_id, at.head_sha)
-    return _known(wire, index, keys.prefix("pull", at.installation_id, at.repository_id))
+    return _find_requests(wire, index, keys.prefix("pull", at.installation_id, at.repository_id))
 
 
-def closing(wire: Wire, installation: InstallationId, mark: str) -> tuple[JudgeRequest, ...]:
+def find_requests_by_issue(wire: RedisClient, installation: InstallationId, mark: str) -> tuple[JudgeRequest, ...]:
     """An issue was edited: what was last asked of each open pull request, of any repository here, that was judged and closes it.
 
     Raises Unavailable.
     """
-    changed = keys.changed(installation, mark)
-    return _known(wire, keys.solving(installation, mark), keys.pulls_of(installation), changed=changed)
+    changed = keys.last_change(installation, mark)
+    return _find_requests(wire, keys.issue_pulls(installation, mark), keys.pulls_of(installation), changed=changed)
 
 
-def judged_into(
-    wire: Wire, installation: InstallationId, repository: RepositoryId, base: BaseMark
+def find_requests_by_base(
+    wire: RedisClient, installation: InstallationId, repository: RepositoryId, base: BaseHash
 ) -> tuple[JudgeRequest, ...]:
     """A base changed: what was last asked of each open pull request that was judged for it, but where it is judged again anyway.
 
     Raises Unavailable.
     """
-    index, changed = keys.into(installation, repository, base), keys.changed(installation, rules_at(repository, base))
-    return _known(wire, index, keys.prefix("pull", installation, repository), "due", changed)
+    index, changed = (
+        keys.judged_bases(installation, repository, base),
+        keys.last_change(installation, rules_at(repository, base)),
+    )
+    return _find_requests(wire, index, keys.prefix("pull", installation, repository), "due", changed)
 
 
-def is_judged_by(wire: Wire, pull: PullRef, mark: str) -> bool:
+def is_judged_by(wire: RedisClient, pull: PullRef, mark: str) -> bool:
     """Whether a pull request was judged by the issue with this mark. Raises Unavailable."""
-    found = wire.call("ZSCORE", keys.solving(pull.installation_id, mark).name, f"{pull.repository_id}:{pull.number}")
+    found = wire.call(
+        "ZSCORE", keys.issue_pulls(pull.installation_id, mark).name, f"{pull.repository_id}:{pull.number}"
+    )
     return bool(found)
 
 
-def rules_at(repository: RepositoryId, base: BaseMark) -> str:
-    """What the rules at a base are called among what may change (`keys.changed`), where an issue has its mark."""
+def rules_at(repository: RepositoryId, base: BaseHash) -> str:
+    """What the rules at a base are called among what may change (`keys.last_change`), where an issue has its mark."""
     return f"{repository}-{base}"
 
 
-def _known(
-    wire: Wire, index: keys.Key, prefix: str, but: str = "", changed: keys.Key | None = None
+def _find_requests(
+    wire: RedisClient, index: keys.Key, prefix: str, but: str = "", changed: keys.Key | None = None
 ) -> tuple[JudgeRequest, ...]:
     on, what = ([index], ()) if changed is None else ([index, changed], (lifetime_s(changed),))
-    found = items(run(wire, Script.KNOWN, on, prefix, MOST_ASIDE, but, *what))
-    return tuple(read(JudgeRequest, text(one)) for one in found)
+    found = items(run_script(wire, Script.KNOWN, on, prefix, MOST_OUTSIDE_WAITING, but, *what))
+    return tuple(read_json(JudgeRequest, text(one)) for one in found)
 
 
-def shut(wire: Wire, pull: PullRef, left: timedelta) -> None:
+def close_pull_request(wire: RedisClient, pull: PullRef, left: timedelta) -> None:
     """A pull request was closed: what is unfinished of it is to be finished, and its memory goes after so long.
 
     Raises Unavailable.
     """
-    sent(wire, to_shut(pull, left))
+    send_call(wire, close_pull_request_call(pull, left))
 
 
-def to_shut(pull: PullRef, left: timedelta) -> Call:
-    on = [keys.pull(pull), keys.checks(pull), COMMITS.order, COMMITS.texts, *remembered_of(pull)]
+def close_pull_request_call(pull: PullRef, left: timedelta) -> ScriptCall:
+    on = [keys.pull(pull), keys.checks(pull), SHARED_HEADS.order, SHARED_HEADS.texts, *remembered_keys(pull)]
     left_ms = milliseconds(left.total_seconds())
-    return call_of(Script.SHUT, on, lifetime_s(on[0]), left_ms, shown_of(pull), place_of(pull))
+    return make_call(Script.SHUT, on, lifetime_s(on[0]), left_ms, shared_head_prefix(pull), commit_prefix(pull))
 
 
-def shown_of(pull: PullRef) -> str:
+def shared_head_prefix(pull: PullRef) -> str:
     """How the names of the keys begin that say what is shown at the commits of its repository."""
     return keys.prefix("shown", pull.installation_id, pull.repository_id)
 
 
-def place_of(pull: PullRef) -> str:
-    """What tells of a commit of its repository, up to the commit itself (`worker.domain.check.shared_head.Place`)."""
+def commit_prefix(pull: PullRef) -> str:
+    """What tells of a commit of its repository, up to the commit itself (`worker.domain.check.shared_head.CommitRef`)."""
     return f'{{"installation_id":{pull.installation_id},"repository_id":{pull.repository_id},"head_sha":"'
 
 
-def reopen(wire: Wire, pull: PullRef) -> None:
+def reopen_pull_request(wire: RedisClient, pull: PullRef) -> None:
     """It was reopened: what is remembered of it stays. Raises Unavailable."""
-    for key in remembered_of(pull):
+    for key in remembered_keys(pull):
         wire.call("PERSIST", key.name)
 
 
-def remembered_of(pull: PullRef) -> tuple[keys.Key, ...]:
+def remembered_keys(pull: PullRef) -> tuple[keys.Key, ...]:
     """What stays while a pull request is open."""
-    return keys.ledger(pull), keys.decisions(pull), keys.spent(pull)
+    return keys.ledger(pull), keys.decisions(pull), keys.pull_request_cost(pull)
 
 
-def greet(wire: Wire, greetings: Sequence[Greeting]) -> None:
+def add_repositories(wire: RedisClient, greetings: Sequence[RepositoryAdded]) -> None:
     """The App may see these repositories from now on. Raises Unavailable."""
-    for start in range(0, len(greetings), MOST_ASIDE):
-        some = greetings[start : start + MOST_ASIDE]
-        on = [GREETINGS.order, GREETINGS.texts, *(keys.arrival(one.installation_id, one.repository_id) for one in some)]
+    for start in range(0, len(greetings), MOST_OUTSIDE_WAITING):
+        some = greetings[start : start + MOST_OUTSIDE_WAITING]
+        on = [
+            ADDED_REPOSITORIES.order,
+            ADDED_REPOSITORIES.texts,
+            *(keys.first_seen(one.installation_id, one.repository_id) for one in some),
+        ]
         told = [part for one in some for part in (one.id, one.model_dump_json(), stamp(one.since))]
-        run(wire, Script.GREET, on, *told)
+        run_script(wire, Script.GREET, on, *told)
 
 
 def set_window(
-    wire: Wire, installation: InstallationId, repository: RepositoryId, base: BaseMark, seconds: float | None
+    wire: RedisClient, installation: InstallationId, repository: RepositoryId, base: BaseHash, seconds: float | None
 ) -> None:
     """The quiet window that the configuration at a base sets; None: it sets none, or is not known. Raises Unavailable."""
     key = keys.window(installation, repository, base)
-    run(wire, Script.WINDOW, [key], "" if seconds is None else milliseconds(seconds), lifetime_s(key))
+    run_script(wire, Script.WINDOW, [key], "" if seconds is None else milliseconds(seconds), lifetime_s(key))
 
 
-def mode_of(request: Wanting) -> Mode:
+def mode_of(request: JudgeRequestFields) -> IntakeMode:
     """A draft waits, unless what happened is that somebody asks."""
-    if request.draft and request.trigger not in DRAFT_TOO:
-        return Mode.HOLD
+    if request.draft and request.trigger not in DRAFT_TRIGGERS:
+        return IntakeMode.HOLD
     return MODES[request.trigger]
 
 
-def quiet(mode: Mode, timing: Timing) -> tuple[int, int]:
+def quiet_window_ms(mode: IntakeMode, timing: Timing) -> tuple[int, int]:
     """How long to wait for more of it, and how long at the most, in milliseconds."""
     if mode is WINDOW or mode is MOVED:
         return round(timing.quiet_window * 1000), round(timing.quiet_max * 1000)
     if mode is SOON:
-        return milliseconds(timing.gather), milliseconds(timing.gather * GATHERED)
+        return milliseconds(timing.gather), milliseconds(timing.gather * GATHERED_WINDOWS)
     return 0, 0
 
 
-def ask(wire: Wire, command: Ask) -> Outcome:
+def queue_command(wire: RedisClient, command: CommandRequest) -> IntakeOutcome:
     """Take down a command whose author nobody has checked yet. Raises Unavailable."""
-    key = keys.asked(DeliveryId(command.delivery_id))
-    reply = run(
+    key = keys.received_command(DeliveryId(command.delivery_id))
+    reply = run_script(
         wire,
         Script.ASK_PUT,
-        [key, ASKS.order, ASKS.texts],
+        [key, COMMANDS.order, COMMANDS.texts],
         command.delivery_id,
         command.model_dump_json(),
         lifetime_s(key),
     )
-    return Outcome.QUEUED if reply else Outcome.DUPLICATE
+    return IntakeOutcome.QUEUED if reply else IntakeOutcome.DUPLICATE
 
 
-def happen(wire: Wire, happening: Happening) -> Outcome:
+def queue_event(wire: RedisClient, happening: PullRequestEvent) -> IntakeOutcome:
     """Note down what may be an outcome of something that was judged. Raises Unavailable."""
-    return happened(sent(wire, to_happen(happening)))
+    return parse_event_outcome(send_call(wire, queue_event_call(happening)))
 
 
-def to_happen(happening: Happening) -> Call:
-    key = keys.heard(happening.delivery_id)
-    on = [key, HAPPENINGS.order, HAPPENINGS.texts, *_about(happening)]
-    return call_of(Script.HAPPEN, on, happening.delivery_id, happening.model_dump_json(), lifetime_s(key))
+def queue_event_call(happening: PullRequestEvent) -> ScriptCall:
+    key = keys.received_event(happening.delivery_id)
+    on = [key, PULL_REQUEST_EVENTS.order, PULL_REQUEST_EVENTS.texts, *_about(happening)]
+    return make_call(Script.HAPPEN, on, happening.delivery_id, happening.model_dump_json(), lifetime_s(key))
 
 
-def happened(reply: Reply) -> Outcome:
+def parse_event_outcome(reply: Reply) -> IntakeOutcome:
     return OUTCOMES[text(reply)]
 
 
-def _about(happening: Happening) -> list[keys.Key]:
+def _about(happening: PullRequestEvent) -> list[keys.Key]:
     """One of these is there if it is about something that was judged; none: it is rare enough to be looked into."""
-    if happening.what is Happened.CI_FAILED and happening.head_sha:
+    if happening.what is PullRequestEventKind.CI_FAILED and happening.head_sha:
         return [keys.commit(happening.installation_id, happening.repository_id, happening.head_sha)]
-    about = [happening.pull, *(happening.beside(number) for number in happening.reverts)]
+    about = [happening.pull, *(happening.pull_with_number(number) for number in happening.reverts)]
     return [keys.watch(one) for one in about if one is not None]
 
 
 def stamp(at: datetime) -> str:
-    """A moment as `worker.adapters.redis.arrivals` reads it, in whole seconds as GitHub tells when something was opened."""
+    """A moment as `worker.adapters.redis.first_seen` reads it, in whole seconds as GitHub tells when something was opened."""
     return str(int(at.timestamp()))
 
 

@@ -1,4 +1,4 @@
-"""Where every value lives in Redis (what waits in a line: `worker.adapters.redis.waiting_keys`): its name, its type, and how long it stays.
+"""Where every value lives in Redis (what waits in a line: `worker.adapters.redis.queue_keys`): its name, its type, and how long it stays.
 
 `assay:<installation id>:<what>:<repository id>:<number>`: numbers only, since names change and hold
 slashes. Does not read or write anything. Invariant: no key is spelled elsewhere, and none is parsed:
@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from worker.domain.ids import BaseMark, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
+from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import PullRef
 
 KeyType = Literal["string", "hash", "list", "set", "zset", "stream"]
@@ -20,7 +20,7 @@ KeyType = Literal["string", "hash", "list", "set", "zset", "stream"]
 MONTH: Final = timedelta(days=30)
 QUARTER: Final = timedelta(days=90)
 
-REPEATS: Final = timedelta(days=3)
+REDELIVERY_TTL: Final = timedelta(days=3)
 """As long as GitHub delivers anything again."""
 
 
@@ -47,7 +47,7 @@ def decisions(ref: PullRef) -> Key:
     return Key(f"assay:{_of_pull(ref, 'decisions')}", "hash", ttl=None)
 
 
-def answered(ref: PullRef) -> Key:
+def answered_topics(ref: PullRef) -> Key:
     """Whom we answered about what at one pull request, as hashes: nobody is told the same twice, and nobody for ever."""
     return Key(f"assay:{_of_pull(ref, 'answered')}", "hash", ttl=MONTH)
 
@@ -62,7 +62,7 @@ def check(ref: PullRef, head_sha: Sha) -> Key:
     return Key(f"assay:{ref.installation_id}:check:{ref.repository_id}:{ref.number}:{head_sha}", "string", ttl=MONTH)
 
 
-def resting(ref: PullRef) -> Key:
+def idle_heads(ref: PullRef) -> Key:
     """Heads whose open check run waits for a judge; `reopening <head>`: that is being written; `expired <head>`: see check_expired."""
     return Key(f"assay:{_of_pull(ref, 'resting')}", "set", ttl=MONTH)
 
@@ -72,7 +72,7 @@ def due(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:due", "zset", ttl=None)
 
 
-def opening(installation: InstallationId) -> Key:
+def pending_checks(installation: InstallationId) -> Key:
     """Pull requests whose newest head still needs its check run, by when."""
     return Key(f"assay:{installation}:opening", "zset", ttl=None)
 
@@ -82,7 +82,7 @@ def due_outside(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:due_outside", "zset", ttl=None)
 
 
-def opening_outside(installation: InstallationId) -> Key:
+def pending_checks_outside(installation: InstallationId) -> Key:
     """The same as `opening` of what strangers opened from forks."""
     return Key(f"assay:{installation}:opening_outside", "zset", ttl=None)
 
@@ -92,8 +92,8 @@ def outside_turn(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:outside_turn", "string", ttl=MONTH)
 
 
-def out(installation: InstallationId) -> Key:
-    """Pull requests given to the queue or held by a judge, without those of `OUT_OUTSIDE`."""
+def dispatched(installation: InstallationId) -> Key:
+    """Pull requests given to the queue or held by a judge, without those of `DISPATCHED_OUTSIDE`."""
     return Key(f"assay:{installation}:out", "set", ttl=None)
 
 
@@ -103,13 +103,13 @@ def heads(installation: InstallationId, repository: RepositoryId, head_sha: Sha)
     return Key(f"assay:{installation}:heads:{repository}:{head_sha}", "set", ttl=MONTH)
 
 
-def shown(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
+def shared_head_states(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
     """What the checks of one commit say, by pull request, each by itself: the state in a word, and the texts, encrypted."""
     return Key(f"assay:{installation}:shown:{repository}:{head_sha}", "hash", ttl=MONTH)
 
 
 @lru_cache(maxsize=1024)
-def window(installation: InstallationId, repository: RepositoryId, base: BaseMark | None) -> Key:
+def window(installation: InstallationId, repository: RepositoryId, base: BaseHash | None) -> Key:
     """The quiet window that the configuration at a base sets, in milliseconds: the door reads no configuration.
 
     *base* None: not known, and nothing is kept of it.
@@ -117,29 +117,29 @@ def window(installation: InstallationId, repository: RepositoryId, base: BaseMar
     return Key(f"assay:{installation}:window:{repository}:{base or 'unknown'}", "string", ttl=QUARTER)
 
 
-def into(installation: InstallationId, repository: RepositoryId, base: BaseMark) -> Key:
+def judged_bases(installation: InstallationId, repository: RepositoryId, base: BaseHash) -> Key:
     """Numbers of the pull requests that are or were judged for a base, by when that was last."""
     return Key(f"assay:{installation}:into:{repository}:{base}", "zset", ttl=MONTH)
 
 
 def delivery(delivery_id: DeliveryId) -> Key:
     """This delivery was counted."""
-    return Key(f"assay:delivery:{delivery_id}", "string", ttl=REPEATS)
+    return Key(f"assay:delivery:{delivery_id}", "string", ttl=REDELIVERY_TTL)
 
 
-def asked(delivery_id: DeliveryId) -> Key:
+def received_command(delivery_id: DeliveryId) -> Key:
     """This delivery's command was taken down. Apart from `delivery`: the request that follows counts there."""
-    return Key(f"assay:asked:{delivery_id}", "string", ttl=REPEATS)
+    return Key(f"assay:asked:{delivery_id}", "string", ttl=REDELIVERY_TTL)
 
 
 def group(installation: InstallationId, repository: RepositoryId, head_sha: Sha) -> Key:
     """What a merge group is, by its commit, so that somebody may ask for its check again."""
-    return Key(f"assay:{installation}:group:{repository}:{head_sha}", "string", ttl=REPEATS)
+    return Key(f"assay:{installation}:group:{repository}:{head_sha}", "string", ttl=REDELIVERY_TTL)
 
 
-def grouped(delivery_id: DeliveryId) -> Key:
+def received_group(delivery_id: DeliveryId) -> Key:
     """This delivery about a merge group was taken down."""
-    return Key(f"assay:grouped:{delivery_id}", "string", ttl=REPEATS)
+    return Key(f"assay:grouped:{delivery_id}", "string", ttl=REDELIVERY_TTL)
 
 
 def dossier(eval_id: EvalId) -> Key:
@@ -152,29 +152,29 @@ def audit(eval_id: EvalId) -> Key:
     return Key(f"assay:audit:{eval_id}", "string", ttl=MONTH)
 
 
-def kept(installation: InstallationId, repository: RepositoryId) -> Key:
+def archived_evals(installation: InstallationId, repository: RepositoryId) -> Key:
     """Eval ids of a repository whose dossier or audit is kept, by when both are gone."""
     return Key(f"assay:{installation}:kept:{repository}", "zset", ttl=MONTH)
 
 
 @lru_cache(maxsize=1024)
-def named(name: str) -> Key:
+def repository_numbers(name: str) -> Key:
     """Which numbers (`installation:repository`) were ever judged under a name; the name itself is not in it."""
     return Key(f"assay:named:{_of_name(name)}", "set", ttl=None)
 
 
-def any_named() -> str:
+def any_repository_numbers() -> str:
     """SCAN's pattern for the keys that `named` makes."""
     return "assay:named:*"
 
 
-def forgotten(name: str) -> Key:
+def tombstone(name: str) -> Key:
     """When all about a name was forgotten: the tombstone, and all that is left."""
     return Key(f"assay:forgotten:{_of_name(name)}", "string", ttl=None)
 
 
 def prefix(what: str, installation: InstallationId, repository: RepositoryId) -> str:
-    """How the names of all keys that hold *what* of a repository's pull requests begin; *what* is one of OF_PULLS."""
+    """How the names of all keys that hold *what* of a repository's pull requests begin; *what* is one of PULL_KEY_KINDS."""
     return f"assay:{installation}:{what}:{repository}:"
 
 
@@ -183,12 +183,12 @@ def pulls_of(installation: InstallationId) -> str:
     return f"assay:{installation}:pull:"
 
 
-def every(what: str) -> str:
+def any_pull_key(what: str) -> str:
     """SCAN's pattern for the keys that hold *what* of any pull request."""
     return f"assay:*:{what}:*"
 
 
-def of_installation(installation: InstallationId) -> str:
+def any_installation_key(installation: InstallationId) -> str:
     """SCAN's pattern for all keys of an installation."""
     return f"assay:{installation}:*"
 
@@ -203,12 +203,12 @@ def token(installation: InstallationId) -> str:
     return f"token:{installation}"
 
 
-def purse(installation: InstallationId, day: str) -> Key:
+def installation_budget(installation: InstallationId, day: str) -> Key:
     """What an installation spends on a day: `spent` in all, `repo:<id>` of each repository, and what its replies say."""
     return Key(f"assay:{installation}:purse:{day}", "hash", ttl=timedelta(days=8))
 
 
-def spent(ref: PullRef) -> Key:
+def pull_request_cost(ref: PullRef) -> Key:
     """What one pull request has cost: its cap has no day. Goes with its ledger."""
     return Key(f"assay:{_of_pull(ref, 'spent')}", "hash", ttl=None)
 
@@ -228,12 +228,12 @@ def retries(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:retries", "zset", ttl=MONTH)
 
 
-def swept(installation: InstallationId) -> Key:
+def reconciled_page(installation: InstallationId) -> Key:
     """Which page of an installation's repositories the next sweep begins with."""
     return Key(f"assay:{installation}:swept", "string", ttl=MONTH)
 
 
-def arrival(installation: InstallationId, repository: RepositoryId) -> Key:
+def first_seen(installation: InstallationId, repository: RepositoryId) -> Key:
     """Since when the App sees a repository, and at which head each pull request from before was greeted, by number.
 
     `named`: the key of what it was called when it was seen last.
@@ -243,22 +243,22 @@ def arrival(installation: InstallationId, repository: RepositoryId) -> Key:
     return Key(f"assay:{installation}:arrival:{repository}:all", "hash", ttl=None)
 
 
-def asked_again(guid: str) -> Key:
+def redelivery_attempts(guid: str) -> Key:
     """The attempts at a delivery after which it was asked for again."""
     return Key(f"assay:again:{_of_name(guid)}", "set", ttl=timedelta(days=4))
 
 
-def paused(installation: InstallationId, repository: RepositoryId) -> Key:
+def pause(installation: InstallationId, repository: RepositoryId) -> Key:
     """Somebody stopped all judging in this repository: who, until when, and why. Ends by itself where it was given an end."""
     return Key(f"assay:{installation}:paused:{repository}", "string", ttl=None)
 
 
-def shelf(installation: InstallationId, repository: RepositoryId) -> Key:
+def paused_heads(installation: InstallationId, repository: RepositoryId) -> Key:
     """Heads of a repository that nobody judged while it was paused: each pull request's key with the request to judge it then."""
     return Key(f"assay:{installation}:shelf:{repository}", "hash", ttl=QUARTER)
 
 
-def config(installation: InstallationId, repository: RepositoryId, base: BaseMark | None) -> Key:
+def config(installation: InstallationId, repository: RepositoryId, base: BaseHash | None) -> Key:
     """The last configuration that could be used, encrypted: a repository's own at a base; None: its owner's default."""
     return Key(f"assay:{installation}:config:{repository}:{base or 'all'}", "hash", ttl=QUARTER)
 
@@ -273,32 +273,32 @@ def rollup(installation: InstallationId) -> Key:
     return Key(f"assay:{installation}:rollup", "hash", ttl=None)
 
 
-def rolled(installation: InstallationId) -> Key:
+def pull_rollups(installation: InstallationId) -> Key:
     """What figures remember of each pull request, by `repository/number`. Goes with the rollup."""
     return Key(f"assay:{installation}:rolled", "hash", ttl=None)
 
 
-def told(installation: InstallationId, name: str) -> Key:
+def published_event(installation: InstallationId, name: str) -> Key:
     """This happening is on the stream: a delivery that comes again tells nothing new."""
     return Key(f"assay:{installation}:told:{_of_name(name)}", "string", ttl=MONTH)
 
 
-def measured(name: str) -> Key:
+def counted_measure(name: str) -> Key:
     """These numbers were added up: an answer that was lost adds nothing twice."""
     return Key(f"assay:measured:{_of_name(name)}", "string", ttl=timedelta(minutes=1))
 
 
-def demoted(installation: InstallationId) -> Key:
+def demotions(installation: InstallationId) -> Key:
     """Signals that are suspicions here, since their rejects were taken back too often: each with its figures."""
     return Key(f"assay:{installation}:demoted", "hash", ttl=None)
 
 
-def promoted(installation: InstallationId) -> Key:
+def promotions(installation: InstallationId) -> Key:
     """When a person made a signal a fact again: its rejects are counted from then on."""
     return Key(f"assay:{installation}:promoted", "hash", ttl=None)
 
 
-def every_pause() -> str:
+def any_pause() -> str:
     """SCAN's pattern for the keys that `paused` makes."""
     return "assay:*:paused:*"
 
@@ -307,14 +307,14 @@ EVERY_STREAM: Final = "assay:*:events"
 """SCAN's pattern for all streams of events."""
 
 
-def book(name: str) -> Key:
+def run_budget(name: str) -> Key:
     """What one run of judgings anew, or one day of a canary, has cost, and holds. The name is a hash of whose it is."""
     return Key(f"assay:book:{_of_name(name)}", "hash", ttl=timedelta(days=8))
 
 
-def heard(delivery_id: DeliveryId) -> Key:
+def received_event(delivery_id: DeliveryId) -> Key:
     """This delivery was noted down as something that happened. Apart from `delivery`: a request may come of it, too."""
-    return Key(f"assay:heard:{delivery_id}", "string", ttl=REPEATS)
+    return Key(f"assay:heard:{delivery_id}", "string", ttl=REDELIVERY_TTL)
 
 
 def watch(ref: PullRef) -> Key:
@@ -327,7 +327,7 @@ def outcomes(ref: PullRef) -> Key:
     return Key(f"assay:{_of_pull(ref, 'outcomes')}", "list", ttl=QUARTER)
 
 
-def added(ref: PullRef) -> Key:
+def merged_lines(ref: PullRef) -> Key:
     """That a pull request was merged, and the hashes of the lines that it changed, encrypted: as long as a revert counts."""
     return Key(f"assay:{_of_pull(ref, 'added')}", "string", ttl=MONTH)
 
@@ -337,7 +337,7 @@ def note(ref: PullRef) -> Key:
     return Key(f"assay:{_of_pull(ref, 'note')}", "string", ttl=QUARTER)
 
 
-def scanned(installation: InstallationId, repository: RepositoryId, number: int | None) -> Key:
+def scan_note(installation: InstallationId, repository: RepositoryId, number: int | None) -> Key:
     """Of which verdict SARIF was sent last, by pull request; None: why a repository's was not taken, in a word of a closed set."""
     return Key(f"assay:{installation}:scanned:{repository}:{number or 'all'}", "string", ttl=QUARTER)
 
@@ -352,7 +352,7 @@ def merges(installation: InstallationId, repository: RepositoryId) -> Key:
     return Key(f"assay:{installation}:merges:{repository}:all", "zset", ttl=MONTH)
 
 
-def solving(installation: InstallationId, name: str) -> Key:
+def issue_pulls(installation: InstallationId, name: str) -> Key:
     """Pull requests (`repository:number`) that are or were judged and close this issue, by when the first verdict came; 0: none did yet.
 
     An issue of another repository, too: so it is no repository's, and whoever forgets one takes its members out.
@@ -360,65 +360,65 @@ def solving(installation: InstallationId, name: str) -> Key:
     return Key(f"assay:{installation}:solving:{name}", "zset", ttl=QUARTER)
 
 
-def changed(installation: InstallationId, name: str) -> Key:
+def last_change(installation: InstallationId, name: str) -> Key:
     """The number of the newest event that changed an issue, or the rules at a base: for who was reading them just then."""
     return Key(f"assay:{installation}:changed:{name}", "string", ttl=timedelta(days=1))
 
 
-def solving_any(installation: InstallationId) -> str:
+def any_issue_pulls(installation: InstallationId) -> str:
     """SCAN's pattern for the keys that `solving` makes."""
     return f"assay:{installation}:solving:*"
 
 
-OF_PULLS: Final = (
+PULL_KEY_KINDS: Final = (
     "pull", "ledger", "checks", "check", "spent", "watch", "outcomes", "added", "commit", "merges", "heads",
     "arrival", "shown", "note", "window", "into", "resting", "config", "decisions", "answered", "group", "scanned",
 )  # fmt: skip
 """What is kept of a pull request, and goes when its repository is forgotten."""
 
-PAUSED: Final = Key("assay:paused", "string", ttl=None)
+PAUSE_ALL: Final = Key("assay:paused", "string", ttl=None)
 """The operator stopped all judging: who, until when, and why."""
 
-SHELVES: Final = Key("assay:shelves", "zset", ttl=None)
+PAUSED_REPOSITORIES: Final = Key("assay:shelves", "zset", ttl=None)
 """Repositories with heads that nobody judged for a pause, by when to look whether it is over."""
 
 MEASURES: Final = Key("assay:measures", "hash", ttl=None)
 """What `/metrics` counts, of all processes together: numbers under names of closed sets."""
 
-MEASURED_OF: Final = Key("assay:measures:of", "zset", ttl=None)
+MEASURED_INSTALLATIONS: Final = Key("assay:measures:of", "zset", ttl=None)
 """Installations that were judged lately, by when; older than two days they are left out."""
 
 DUE_TURNS: Final = Key("assay:turn:due", "zset", ttl=None)
 """Installations with something to judge, by whose turn it is."""
 
-OPENING_TURNS: Final = Key("assay:turn:opening", "zset", ttl=None)
+PENDING_CHECK_TURNS: Final = Key("assay:turn:opening", "zset", ttl=None)
 """Installations with check runs to open, by whose turn it is."""
 
 DUE_OUTSIDE_TURNS: Final = Key("assay:turn:due_outside", "zset", ttl=None)
 """The same as `DUE_TURNS` of what strangers opened from forks."""
 
-OPENING_OUTSIDE_TURNS: Final = Key("assay:turn:opening_outside", "zset", ttl=None)
-"""The same as `OPENING_TURNS` of what strangers opened from forks."""
+PENDING_CHECK_OUTSIDE_TURNS: Final = Key("assay:turn:opening_outside", "zset", ttl=None)
+"""The same as `PENDING_CHECK_TURNS` of what strangers opened from forks."""
 
-OUT: Final = Key("assay:out", "zset", ttl=None)
+DISPATCHED: Final = Key("assay:out", "zset", ttl=None)
 """Pull requests of all installations given or held, by the end of their lease."""
 
-OUT_OUTSIDE: Final = Key("assay:out_outside", "set", ttl=None)
+DISPATCHED_OUTSIDE: Final = Key("assay:out_outside", "set", ttl=None)
 """Those of them that strangers opened from forks."""
 
 COUNT: Final = Key("assay:count", "string", ttl=None)
 """Gives every event and every fence its number; never restarts."""
 
-GAVE: Final = Key("assay:gave", "hash", ttl=None)
+LAST_DISPATCH: Final = Key("assay:gave", "hash", ttl=None)
 """What the dispatcher's last call was given, so that the same call again gets the same."""
 
 LEADER: Final = Key("assay:leader", "string", ttl=timedelta(minutes=1))
 """The dispatcher that dispatches; lives as long as its lease."""
 
-EVALS: Final = Key("assay:evals", "hash", ttl=None)
+OPEN_EVALUATIONS: Final = Key("assay:evals", "hash", ttl=None)
 """Evaluations that were begun and not ended: whose they are, and what is told if they are lost."""
 
-EVALS_BY: Final = Key("assay:evals:by", "zset", ttl=None)
+EVALUATION_DEADLINES: Final = Key("assay:evals:by", "zset", ttl=None)
 """When to look whether the judge of each of them still lives."""
 
 TOKENS: Final = Key("assay:tokens", "hash", ttl=None)
@@ -435,25 +435,25 @@ SETUP: Final = Key("assay:setup", "hash", ttl=SETUP_FOR)
 RUBRICS: Final = Key("assay:rubrics", "hash", ttl=None)
 """The hash of the content that each rubric's id and version stand for, since they were first used."""
 
-LOOKED: Final = Key("assay:looked", "string", ttl=timedelta(days=4))
+RECONCILED_AT: Final = Key("assay:looked", "string", ttl=timedelta(days=4))
 """When GitHub's list of deliveries was looked through last."""
 
-LOOKING: Final = Key("assay:looking", "string", ttl=timedelta(days=4))
+RECONCILE_PLACE: Final = Key("assay:looking", "string", ttl=timedelta(days=4))
 """Where a look through that list goes on which was too long for one go."""
 
-MISSED: Final = Key("assay:missed", "hash", ttl=None)
+MISSED_DELIVERIES: Final = Key("assay:missed", "hash", ttl=None)
 """Deliveries that never arrived and are to be asked for, by their guid: numbers and times."""
 
-ROUND: Final = Key("assay:round", "string", ttl=timedelta(days=4))
+RECONCILE_ROUND: Final = Key("assay:round", "string", ttl=timedelta(days=4))
 """Which page of the App's installations the next sweep begins with."""
 
 LOOKAHEAD: Final = Key("assay:lookahead", "zset", ttl=None)
 """Pull requests whose verdict on the whole is to be made, by when; a member is the name of the `watch` key."""
 
-SEALED_WITH: Final = Key("assay:sealed-with", "hash", ttl=None)
+ENCRYPTION_KEYS: Final = Key("assay:sealed-with", "hash", ttl=None)
 """The names of the keys that encrypted what is stored here, by when a process began last that encrypts with it."""
 
-LEAVING: Final = Key("assay:leaving", "zset", ttl=None)
+UNINSTALLATIONS: Final = Key("assay:leaving", "zset", ttl=None)
 """Installations that the App was taken out of, by when all about them is forgotten."""
 
 GROUP_HOLDS: Final = Key("assay:groups:holds", "hash", ttl=None)

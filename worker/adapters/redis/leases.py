@@ -12,17 +12,20 @@ from typing import Final
 from worker.domain.ports import Lease
 from worker.errors import LeaseLost, Unavailable
 
-BEATS: Final = 4
+RENEWALS_PER_LEASE: Final = 4
 """How often in one lease."""
 
 
 @contextmanager
-def beating(lease: Lease, lease_s: float) -> Generator[None]:
+def renewing_lease(lease: Lease, lease_s: float) -> Generator[None]:
     """Prolong *lease* in the background. Not across a fork: to be used inside the job."""
     stop = threading.Event()
     carried = copy_context()  # what this judging's lines carry, its heartbeat's carry, too
     heart = threading.Thread(
-        target=carried.run, args=(_beat, lease, lease_s / BEATS, stop), name="heartbeat", daemon=True
+        target=carried.run,
+        args=(_renew_lease, lease, lease_s / RENEWALS_PER_LEASE, stop),
+        name="heartbeat",
+        daemon=True,
     )
     heart.start()
     try:
@@ -32,10 +35,10 @@ def beating(lease: Lease, lease_s: float) -> Generator[None]:
         heart.join()
 
 
-def _beat(lease: Lease, every_s: float, stop: threading.Event) -> None:
+def _renew_lease(lease: Lease, every_s: float, stop: threading.Event) -> None:
     while not stop.wait(every_s):
         try:
-            lease.keep()
+            lease.renew()
         except Unavailable as error:
             _warn(error)
         except LeaseLost:

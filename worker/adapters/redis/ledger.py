@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Argument, Wire, blob, items, text
+from worker.adapters.redis.client import Argument, RedisClient, blob, items, text
 from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.versioned_json import read
-from worker.domain.ports import Written
+from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.versioned_json import read_json
+from worker.domain.ports import EntryWithEvents
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.events import Event
 from worker.domain.verdict.ledger import LedgerEntry
@@ -22,7 +22,7 @@ from worker.errors import LeaseLost
 class RedisLedger:
     """The Ledger port."""
 
-    def __init__(self, wire: Wire, codec: Codec, told_for: timedelta) -> None:
+    def __init__(self, wire: RedisClient, codec: Codec, told_for: timedelta) -> None:
         self._wire = wire
         self._codec = codec
         self._told_ms = int(told_for.total_seconds() * 1000)
@@ -30,22 +30,36 @@ class RedisLedger:
     def entries(self, pull: PullRef) -> tuple[LedgerEntry, ...]:
         key = keys.ledger(pull)
         sealed = items(self._wire.call("HVALS", key.name))
-        opened = [read(LedgerEntry, self._codec.open(blob(entry), key.name)) for entry in sealed]
+        opened = [read_json(LedgerEntry, self._codec.open(blob(entry), key.name)) for entry in sealed]
         return tuple(sorted(opened, key=lambda entry: (entry.fence, entry.created_at, entry.eval_id)))
 
     def append(
-        self, pull: PullRef, entry: LedgerEntry, told: Sequence[Event] = (), beside: Sequence[Written] = ()
+        self,
+        pull: PullRef,
+        entry: LedgerEntry,
+        events: Sequence[Event] = (),
+        child_entries: Sequence[EntryWithEvents] = (),
     ) -> None:
         """Append under the fence that the entry names; one that judges another anew, beside that."""
         key = keys.ledger(pull)
-        named, stream = keys.named(entry.verdict.subject.repository), keys.events(pull.installation_id)
-        on = [keys.pull(pull), key, named, stream, keys.decisions(pull), keys.spent(pull)]
+        named, stream = keys.repository_numbers(entry.verdict.subject.repository), keys.events(pull.installation_id)
+        on = [keys.pull(pull), key, named, stream, keys.decisions(pull), keys.pull_request_cost(pull)]
         parent, numbers = entry.verdict.parent_eval_id or "", f"{pull.installation_id}:{pull.repository_id}"
-        what = (entry.fence, parent, entry.eval_id, self._sealed(entry, key), numbers, self._told_ms, *_counted(told))
-        children = (
-            part for child, said in beside for part in (child.eval_id, self._sealed(child, key), *_counted(said))
+        what = (
+            entry.fence,
+            parent,
+            entry.eval_id,
+            self._sealed(entry, key),
+            numbers,
+            self._told_ms,
+            *_event_arguments(events),
         )
-        answer = run(self._wire, Script.APPEND, on, *what, *children)
+        children = (
+            part
+            for child, said in child_entries
+            for part in (child.eval_id, self._sealed(child, key), *_event_arguments(said))
+        )
+        answer = run_script(self._wire, Script.APPEND, on, *what, *children)
         if text(answer) == "lost":
             raise LeaseLost
 
@@ -53,9 +67,9 @@ class RedisLedger:
         return self._codec.seal(entry.model_dump_json().encode(), key.name)
 
 
-def _counted(told: Sequence[Event]) -> Iterator[Argument]:
+def _event_arguments(events: Sequence[Event]) -> Iterator[Argument]:
     """As `lua/append.lua` reads them: how many, and then each."""
-    yield len(told)
-    for event in told:
+    yield len(events)
+    for event in events:
         yield event.kind
         yield event.dump()

@@ -14,30 +14,37 @@ from types import MappingProxyType
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, items, text, whole
+from worker.adapters.redis.client import RedisClient, items, text, whole
 from worker.adapters.redis.intake import lifetime_s, milliseconds
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.waiting_keys import ASKS, GREETINGS, GROUPS, HAPPENINGS, LETTERS, SCANS
+from worker.adapters.redis.queue_keys import (
+    ADDED_REPOSITORIES,
+    COMMANDS,
+    COMMENT_JOBS,
+    GROUPS,
+    PULL_REQUEST_EVENTS,
+    SCANS,
+)
+from worker.adapters.redis.scripts import Script, run_script
 from worker.domain.ids import InstallationId
 from worker.domain.value import Value
 
 BOUNDS_S: Final = (0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 """The upper bounds of a histogram's buckets; one more takes the rest."""
 
-BEYOND: Final = "inf"
-LATELY: Final = timedelta(days=2)
+INFINITE_BOUND: Final = "inf"
+RECENT_SPAN: Final = timedelta(days=2)
 MOST_INSTALLATIONS: Final = 1_000
 NANO: Final = 10**9
 
 
-class Span(StrEnum):
+class DurationMetric(StrEnum):
     """How long something took, from the delivery that asked for it."""
 
     FIRST_CHECK = "first_check"
     VERDICT = "verdict"
 
 
-class Count(StrEnum):
+class EventCount(StrEnum):
     """What happened once more."""
 
     OVERDUE = "overdue"
@@ -55,10 +62,10 @@ class Histogram(Value):
 
 QUEUES: Final = MappingProxyType(
     {
-        "command": ASKS.order,
-        "happening": HAPPENINGS.order,
-        "greeting": GREETINGS.order,
-        "letter": LETTERS.order,
+        "command": COMMANDS.order,
+        "happening": PULL_REQUEST_EVENTS.order,
+        "greeting": ADDED_REPOSITORIES.order,
+        "letter": COMMENT_JOBS.order,
         "scan": SCANS.order,
         "merge_group": GROUPS.order,
     }
@@ -66,83 +73,90 @@ QUEUES: Final = MappingProxyType(
 """What the dispatcher's errands are taken from."""
 
 
-class Standing(Value):
-    """How it stands right now. `age_s`: for how long the latest of those that are due waits. `errands`: what waits, by kind."""
+class CurrentGauges(Value):
+    """How it stands right now. `age_s`: for how long the latest of those that are due waits. `waiting_tasks`: what waits, by kind."""
 
     due: int
-    late: int
+    due_now: int
     age_s: float
-    given: int
-    held: int
+    dispatched: int
+    leased: int
     open_checks: int
     has_dispatcher: bool
     is_paused: bool
-    errands: Mapping[str, int]
+    waiting_tasks: Mapping[str, int]
 
 
-class Figures(Value):
+class MetricTotals(Value):
     """What was counted. `verdicts`: by decision and reason; `spent_usd`: today, by installation.
 
     `left`: how many requests GitHub still grants, by installation and GitHub's budget, as far as it said so lately.
     """
 
     verdicts: Mapping[tuple[str, str], int]
-    counts: Mapping[Count, int]
-    spans: Mapping[Span, Histogram]
+    counts: Mapping[EventCount, int]
+    spans: Mapping[DurationMetric, Histogram]
     spent_usd: Mapping[InstallationId, Decimal]
     left: Mapping[tuple[InstallationId, str], int] = MappingProxyType({})
 
 
-class Measures:
+class RedisMeasures:
     """The figures in Redis. All methods raise Unavailable, and all may be called twice."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
-    def count(self, what: Count) -> None:
+    def count(self, what: EventCount) -> None:
         self._add({f"count:{what}": 1})
 
-    def took(self, span: Span, seconds: float) -> None:
+    def record_duration(self, span: DurationMetric, seconds: float) -> None:
         self._add(_observed(span, seconds))
 
-    def judged(self, installation: InstallationId, decision: str, reason: str, seconds: float | None) -> None:
+    def count_verdict(self, installation: InstallationId, decision: str, reason: str, seconds: float | None) -> None:
         """A verdict was shown; *seconds* after it was asked for, where that says anything."""
-        spans = {} if seconds is None else _observed(Span.VERDICT, seconds)
+        spans = {} if seconds is None else _observed(DurationMetric.VERDICT, seconds)
         self._add({f"verdict:{decision}:{reason}": 1, **spans}, installation)
 
     def _add(self, numbers: Mapping[str, int], installation: InstallationId | None = None) -> None:
-        marker = keys.measured(secrets.token_hex(16))
+        marker = keys.counted_measure(secrets.token_hex(16))
         flat = [part for pair in numbers.items() for part in pair]
         of = "" if installation is None else installation
-        on = [keys.MEASURES, keys.MEASURED_OF, marker]
-        run(self._wire, Script.MEASURE, on, lifetime_s(marker), of, milliseconds(LATELY.total_seconds()), *flat)
+        on = [keys.MEASURES, keys.MEASURED_INSTALLATIONS, marker]
+        run_script(
+            self._wire, Script.MEASURE, on, lifetime_s(marker), of, milliseconds(RECENT_SPAN.total_seconds()), *flat
+        )
 
-    def standing(self) -> Standing:
-        on = [keys.LOOKAHEAD, keys.DEADLINES, keys.LEADER, keys.PAUSED, *QUEUES.values()]
-        found = [whole(one) for one in items(run(self._wire, Script.GAUGES, on))]
+    def read_gauges(self) -> CurrentGauges:
+        on = [keys.LOOKAHEAD, keys.DEADLINES, keys.LEADER, keys.PAUSE_ALL, *QUEUES.values()]
+        found = [whole(one) for one in items(run_script(self._wire, Script.GAUGES, on))]
         due, late, age_ms, given, held, checks, leads, paused, *waiting = found
         errands = dict(zip(("open_check", "whole", *QUEUES), waiting, strict=True))
-        return Standing(due, late, age_ms / 1000, given, held, checks, bool(leads), bool(paused), errands)
+        return CurrentGauges(due, late, age_ms / 1000, given, held, checks, bool(leads), bool(paused), errands)
 
-    def figures(self, now: datetime) -> Figures:
+    def read_totals(self, now: datetime) -> MetricTotals:
         flat = [text(one) for one in items(self._wire.call("HGETALL", keys.MEASURES.name))]
         numbers = {name: int(said) for name, said in zip(flat[::2], flat[1::2], strict=True)}
         lately = self._lately()
         verdicts = {_parts(name): said for name, said in numbers.items() if name.startswith("verdict:")}
-        return Figures(
+        return MetricTotals(
             verdicts={(decision, reason): said for (decision, reason), said in sorted(verdicts.items())},
-            counts={one: numbers.get(f"count:{one}", 0) for one in Count},
-            spans={span: _histogram(numbers, span) for span in Span},
+            counts={one: numbers.get(f"count:{one}", 0) for one in EventCount},
+            spans={span: _histogram(numbers, span) for span in DurationMetric},
             spent_usd={one: self._spent(one, now.date()) for one in lately},
             left={(one, budget): left for one in lately for budget, left in self._left(one)},
         )
 
     def _lately(self) -> list[InstallationId]:
-        named = items(self._wire.call("ZREVRANGE", keys.MEASURED_OF.name, 0, MOST_INSTALLATIONS - 1))
+        named = items(self._wire.call("ZREVRANGE", keys.MEASURED_INSTALLATIONS.name, 0, MOST_INSTALLATIONS - 1))
         return sorted(InstallationId(whole(one)) for one in named)
 
     def _spent(self, installation: InstallationId, day: date) -> Decimal:
-        return Decimal(whole(self._wire.call("HGET", keys.purse(installation, f"{day:%Y-%m-%d}").name, "spent"))) / NANO
+        return (
+            Decimal(
+                whole(self._wire.call("HGET", keys.installation_budget(installation, f"{day:%Y-%m-%d}").name, "spent"))
+            )
+            / NANO
+        )
 
     def _left(self, installation: InstallationId) -> list[tuple[str, int]]:
         """What `worker.adapters.redis.rate_limits` notes down, by the words that GitHub has for its budgets."""
@@ -151,15 +165,15 @@ class Measures:
         return [(budget, int(said.split()[0])) for budget, said in pairs if budget.isascii() and budget.isidentifier()]
 
 
-def _observed(span: Span, seconds: float) -> dict[str, int]:
+def _observed(span: DurationMetric, seconds: float) -> dict[str, int]:
     """The bucket and the sum. A clock that was set back makes no negative time."""
     at = bisect_left(BOUNDS_S, seconds)
-    bound = BOUNDS_S[at] if at < len(BOUNDS_S) else BEYOND
+    bound = BOUNDS_S[at] if at < len(BOUNDS_S) else INFINITE_BOUND
     return {f"span:{span}:{bound}": 1, f"span:{span}:sum_ms": max(0, milliseconds(seconds))}
 
 
-def _histogram(numbers: Mapping[str, int], span: Span) -> Histogram:
-    counts = tuple(numbers.get(f"span:{span}:{bound}", 0) for bound in (*BOUNDS_S, BEYOND))
+def _histogram(numbers: Mapping[str, int], span: DurationMetric) -> Histogram:
+    counts = tuple(numbers.get(f"span:{span}:{bound}", 0) for bound in (*BOUNDS_S, INFINITE_BOUND))
     return Histogram(counts, numbers.get(f"span:{span}:sum_ms", 0) / 1000)
 
 

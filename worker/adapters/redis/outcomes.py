@@ -12,47 +12,47 @@ from datetime import timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, blob, items, text, whole
+from worker.adapters.redis.client import RedisClient, blob, items, text, whole
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.intake import lifetime_s, milliseconds, rules_at
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.versioned_json import read
-from worker.adapters.redis.waiting_keys import HAPPENINGS
-from worker.domain.ids import BaseMark, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
+from worker.adapters.redis.queue_keys import PULL_REQUEST_EVENTS
+from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.versioned_json import read_json
+from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import Happened, Happening, issue_mark
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind, hash_issue
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
 from worker.domain.verdict.verdict import Accept
 from worker.settings import Timing
 
-END: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.CLOSED_UNMERGED})
+FINAL_OUTCOMES: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.CLOSED_UNMERGED})
 """Outcomes that end a pull request: nobody has to be waited for."""
 
 MOST_MERGES: Final = 100
 """How many earlier merges a fix is held against."""
 
 
-class Due(Value):
-    """A pull request whose verdict on the whole is to be made. `is_anew`: one was made since its last submission."""
+class DuePullRequest(Value):
+    """A pull request whose verdict on the whole is to be made. `is_reevaluation`: one was made since its last submission."""
 
     pull: PullRef
     turn: int
-    is_anew: bool
+    is_reevaluation: bool
 
 
-class Outcomes:
+class RedisOutcomes:
     """The outcomes in Redis. *most*: after how many events a verdict on the whole is due."""
 
-    def __init__(self, wire: Wire, codec: Codec, timing: Timing, most: int, told_for: timedelta) -> None:
+    def __init__(self, wire: RedisClient, codec: Codec, timing: Timing, most: int, told_for: timedelta) -> None:
         self._wire = wire
         self._codec = codec
         self._timing = timing
         self._most = most
         self._told_ms = int(told_for.total_seconds() * 1000)
 
-    def begins(self, pull: PullRef, author: str, base: BaseMark, issues: tuple[tuple[str, int], ...]) -> bool:
+    def begin_submission(self, pull: PullRef, author: str, base: BaseHash, issues: tuple[tuple[str, int], ...]) -> bool:
         """A submission is about to be judged for this base and by these issues: whoever edits them finds it from now on.
 
         What a model costs for it is booked for its author, under a hash of the name.
@@ -60,49 +60,49 @@ class Outcomes:
         False: somebody did so while they were read, and did not find it.
         """
         installation, repository = pull.installation_id, pull.repository_id
-        into, marks = keys.into(installation, repository, base), [issue_mark(*one) for one in issues]
-        on = [keys.pull(pull), into, keys.changed(installation, rules_at(repository, base))]
+        into, marks = keys.judged_bases(installation, repository, base), [hash_issue(*one) for one in issues]
+        on = [keys.pull(pull), into, keys.last_change(installation, rules_at(repository, base))]
         for mark in marks:
-            on += [keys.solving(installation, mark), keys.changed(installation, mark)]
-        kept_s = lifetime_s(keys.solving(installation, "any"))
+            on += [keys.issue_pulls(installation, mark), keys.last_change(installation, mark)]
+        kept_s = lifetime_s(keys.issue_pulls(installation, "any"))
         what = (pull.number, lifetime_s(into), f"{repository}:{pull.number}", kept_s, _hash(author.casefold())[:16])
-        return bool(run(self._wire, Script.WATCH_BEGINS, on, *what))
+        return bool(run_script(self._wire, Script.WATCH_BEGINS, on, *what))
 
-    def judged(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
+    def add_verdict(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
         """A submission is about to be recorded: watch what people do from now on. Again: changes nothing."""
-        happening = Happening(
-            what=Happened.JUDGED,
+        happening = PullRequestEvent(
+            what=PullRequestEventKind.JUDGED,
             installation_id=pull.installation_id,
             repository_id=pull.repository_id,
             number=pull.number,
             delivery_id=DeliveryId(f"judged-{_hash(entry.eval_id)}"),
             at=entry.created_at,
             head_sha=entry.head_sha,
-            issues=tuple(issue_mark(*one) for one in issues),
+            issues=tuple(hash_issue(*one) for one in issues),
         )
-        heard, commit = keys.heard(happening.delivery_id), self._commit(pull, entry.head_sha)
-        on = [keys.watch(pull), keys.LOOKAHEAD, heard, HAPPENINGS.order, HAPPENINGS.texts]
+        heard, commit = keys.received_event(happening.delivery_id), self._commit(pull, entry.head_sha)
+        on = [keys.watch(pull), keys.LOOKAHEAD, heard, PULL_REQUEST_EVENTS.order, PULL_REQUEST_EVENTS.texts]
         on += [commit] if isinstance(entry.verdict, Accept) else []
         noted = happening.model_dump_json() if issues else ""
         window_ms = milliseconds(self._timing.lookahead)
         what = (pull.model_dump_json(), lifetime_s(keys.watch(pull)), window_ms, happening.delivery_id, noted)
-        run(self._wire, Script.WATCH_JUDGED, on, *what, lifetime_s(heard), pull.number, lifetime_s(commit))
+        run_script(self._wire, Script.WATCH_JUDGED, on, *what, lifetime_s(heard), pull.number, lifetime_s(commit))
 
-    def tell(self, pull: PullRef, name: str, outcome: Outcome | None, *, is_event: bool) -> None:
+    def publish(self, pull: PullRef, name: str, outcome: Outcome | None, *, is_event: bool) -> None:
         """Tell of an outcome, once under this *name*. None: only that a person did something, an *event* like others."""
-        told, listed, watch = keys.told(pull.installation_id, name), keys.outcomes(pull), keys.watch(pull)
+        told, listed, watch = keys.published_event(pull.installation_id, name), keys.outcomes(pull), keys.watch(pull)
         on = [told, keys.events(pull.installation_id), listed, watch, keys.LOOKAHEAD]
-        event = b"" if outcome is None else recorded(pull, outcome).dump()
+        event = b"" if outcome is None else outcome_event(pull, outcome).dump()
         what = ("" if outcome is None else outcome.model_dump_json(), lifetime_s(listed), lifetime_s(watch))
-        is_end = outcome is not None and outcome.kind in END
+        is_end = outcome is not None and outcome.kind in FINAL_OUTCOMES
         window_ms = milliseconds(self._timing.lookahead)
         counted = (int(is_event), self._most, window_ms, int(is_end))
-        run(self._wire, Script.OUTCOME, on, lifetime_s(told), self._told_ms, event, *what, *counted)
+        run_script(self._wire, Script.OUTCOME, on, lifetime_s(told), self._told_ms, event, *what, *counted)
 
-    def of(self, pull: PullRef) -> tuple[Outcome, ...]:
+    def outcomes_of(self, pull: PullRef) -> tuple[Outcome, ...]:
         """What came of a pull request so far, in order."""
         listed = items(self._wire.call("LRANGE", keys.outcomes(pull).name, 0, -1))
-        return tuple(read(Outcome, text(one)) for one in listed)
+        return tuple(read_json(Outcome, text(one)) for one in listed)
 
     # What a commit, a merge and an issue are known by
 
@@ -113,16 +113,16 @@ class Outcomes:
             return None
         return PullRef(installation_id=installation, repository_id=repository, number=int(text(number)))
 
-    def merged(self, pull: PullRef, merge_sha: Sha | None, lines: Mapping[str, tuple[str, ...]]) -> None:
+    def add_merge(self, pull: PullRef, merge_sha: Sha | None, lines: Mapping[str, tuple[str, ...]]) -> None:
         """Remember for a while that it was merged, and the hashes of the lines that it changed."""
-        added, merges = keys.added(pull), keys.merges(pull.installation_id, pull.repository_id)
+        added, merges = keys.merged_lines(pull), keys.merges(pull.installation_id, pull.repository_id)
         on = [added, merges] + ([self._commit(pull, merge_sha)] if merge_sha else [])
         sealed = self._codec.seal(json.dumps(dict(lines)).encode(), added.name)
-        run(self._wire, Script.MERGE, on, sealed, lifetime_s(added), pull.number, lifetime_s(merges))
+        run_script(self._wire, Script.MERGE, on, sealed, lifetime_s(added), pull.number, lifetime_s(merges))
 
-    def lines(self, pull: PullRef) -> dict[str, frozenset[str]] | None:
+    def merged_lines(self, pull: PullRef) -> dict[str, frozenset[str]] | None:
         """The hashes of the lines that a merged pull request changed; None: it was not merged, or long ago."""
-        key = keys.added(pull).name
+        key = keys.merged_lines(pull).name
         sealed = self._wire.call("GET", key)
         if not sealed:
             return None
@@ -134,10 +134,10 @@ class Outcomes:
         newest = [int(text(one)) for one in items(self._wire.call("ZRANGE", name, 0, MOST_MERGES, "REV"))]
         return tuple(_beside(pull, number) for number in newest if number != pull.number)
 
-    def rivals(self, pull: PullRef, issue: str) -> tuple[PullRef, ...]:
+    def competing_pulls(self, pull: PullRef, issue: str) -> tuple[PullRef, ...]:
         """Others of its repository that close this issue and were judged before this one was for the first time."""
-        key = keys.solving(pull.installation_id, issue)
-        found = items(run(self._wire, Script.RIVALS, [key], pull.repository_id, pull.number, lifetime_s(key)))
+        key = keys.issue_pulls(pull.installation_id, issue)
+        found = items(run_script(self._wire, Script.RIVALS, [key], pull.repository_id, pull.number, lifetime_s(key)))
         return tuple(_beside(pull, int(text(one))) for one in found)
 
     def newest_head(self, pull: PullRef) -> Sha | None:
@@ -146,24 +146,24 @@ class Outcomes:
 
     # The verdict on the whole
 
-    def next_due(self) -> Due | None:
+    def next_due(self) -> DuePullRequest | None:
         """The next pull request whose verdict on the whole is to be made, for a while."""
         hold_ms = milliseconds(self._timing.open_hold)
-        found = items(run(self._wire, Script.LOOKAHEAD_NEXT, [keys.LOOKAHEAD], hold_ms))
+        found = items(run_script(self._wire, Script.LOOKAHEAD_NEXT, [keys.LOOKAHEAD], hold_ms))
         if not found:
             return None
-        return Due(read(PullRef, text(found[0])), int(text(found[1])), whole(found[2]) == 1)
+        return DuePullRequest(read_json(PullRef, text(found[0])), int(text(found[1])), whole(found[2]) == 1)
 
     def claim(self, pull: PullRef, eval_id: EvalId, outcomes: int) -> EvalId | None:
         """The id for the verdict on so many outcomes: this one, or that of who died over it. None: it is on record."""
         on = [keys.watch(pull), keys.ledger(pull)]
-        claimed = items(run(self._wire, Script.LOOKAHEAD_CLAIM, on, eval_id, outcomes))
+        claimed = items(run_script(self._wire, Script.LOOKAHEAD_CLAIM, on, eval_id, outcomes))
         return EvalId(text(claimed[0])) if claimed and not whole(claimed[1]) else None
 
-    def done(self, due: Due) -> None:
+    def complete(self, due: DuePullRequest) -> None:
         """It is made, or none is to be. What came meanwhile makes it due again."""
         on = [keys.watch(due.pull), keys.LOOKAHEAD, keys.outcomes(due.pull)]
-        run(self._wire, Script.LOOKAHEAD_DONE, on, due.turn)
+        run_script(self._wire, Script.LOOKAHEAD_DONE, on, due.turn)
 
     def _commit(self, pull: PullRef, sha: Sha) -> keys.Key:
         return keys.commit(pull.installation_id, pull.repository_id, sha)

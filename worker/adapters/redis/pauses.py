@@ -1,69 +1,73 @@
 """Where judging is stopped: in single repositories, or everywhere.
 
-Does not know what waits meanwhile (`worker.adapters.redis.shelf` does). Invariant: a pause that was given an end is over then,
+Does not know what waits meanwhile (`worker.adapters.redis.paused_heads` does). Invariant: a pause that was given an end is over then,
 whether anybody looks or not; any other one stays until it is taken back.
 """
 
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Reply, Wire, items, text
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.versioned_json import read
+from worker.adapters.redis.client import RedisClient, Reply, items, text
+from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
-from worker.domain.request.pause import Suspension
+from worker.domain.request.pause import JudgingPause
 from worker.domain.value import Value
 
-BEFORE: Final = Suspension()
+UNKNOWN_SUSPENSION: Final = JudgingPause()
 """What the version before this one wrote down of a pause: that there is one."""
 
 
-class Stopped(Value):
+class ActivePause(Value):
     """A pause that is in force. `is_everywhere`: the operator set it, for all repositories."""
 
-    suspension: Suspension
+    suspension: JudgingPause
     is_everywhere: bool
 
 
-class Switches:
+class RedisPauses:
     """The pauses in Redis. All methods raise Unavailable, and all may be called twice."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
-    def stopped(self, installation: InstallationId, repository: RepositoryId) -> Stopped | None:
+    def find_pause(self, installation: InstallationId, repository: RepositoryId) -> ActivePause | None:
         """The pause that this repository is under, if it is under one."""
-        both = self._wire.call("MGET", keys.PAUSED.name, keys.paused(installation, repository).name)
+        both = self._wire.call("MGET", keys.PAUSE_ALL.name, keys.pause(installation, repository).name)
         everywhere, here = (_read(one) for one in items(both))
         if everywhere is not None:
-            return Stopped(everywhere, is_everywhere=True)
-        return None if here is None else Stopped(here, is_everywhere=False)
+            return ActivePause(everywhere, is_everywhere=True)
+        return None if here is None else ActivePause(here, is_everywhere=False)
 
     def is_paused(self, installation: InstallationId, repository: RepositoryId) -> bool:
-        return self.stopped(installation, repository) is not None
+        return self.find_pause(installation, repository) is not None
 
-    def pause(self, installation: InstallationId, repository: RepositoryId, suspension: Suspension = BEFORE) -> None:
-        self._set(keys.paused(installation, repository), suspension)
+    def pause(
+        self, installation: InstallationId, repository: RepositoryId, suspension: JudgingPause = UNKNOWN_SUSPENSION
+    ) -> None:
+        self._set(keys.pause(installation, repository), suspension)
 
-    def pause_all(self, suspension: Suspension) -> None:
-        self._set(keys.PAUSED, suspension)
+    def pause_all(self, suspension: JudgingPause) -> None:
+        self._set(keys.PAUSE_ALL, suspension)
 
     def resume(self, installation: InstallationId, repository: RepositoryId) -> bool:
         """Go on; whether it was paused. What waited is looked at now."""
-        return bool(run(self._wire, Script.RESUME, [keys.paused(installation, repository), keys.SHELVES]))
+        return bool(
+            run_script(self._wire, Script.RESUME, [keys.pause(installation, repository), keys.PAUSED_REPOSITORIES])
+        )
 
     def resume_all(self) -> bool:
         """Take back the pause of all repositories; those that are paused on their own stay so."""
-        return bool(run(self._wire, Script.RESUME, [keys.PAUSED, keys.SHELVES]))
+        return bool(run_script(self._wire, Script.RESUME, [keys.PAUSE_ALL, keys.PAUSED_REPOSITORIES]))
 
-    def in_force(self) -> tuple[Stopped, ...]:
+    def list_pauses(self) -> tuple[ActivePause, ...]:
         """All pauses, the one of everything first. Looks through all keys: for people who ask."""
-        everywhere = _read(self._wire.call("GET", keys.PAUSED.name))
-        first = () if everywhere is None else (Stopped(everywhere, is_everywhere=True),)
+        everywhere = _read(self._wire.call("GET", keys.PAUSE_ALL.name))
+        first = () if everywhere is None else (ActivePause(everywhere, is_everywhere=True),)
         found = [_read(self._wire.call("GET", name)) for name in sorted(self._names())]
-        return *first, *(Stopped(one, is_everywhere=False) for one in found if one is not None)
+        return *first, *(ActivePause(one, is_everywhere=False) for one in found if one is not None)
 
-    def of(self, repository: RepositoryName) -> set[tuple[InstallationId, RepositoryId]]:
+    def find_by_name(self, repository: RepositoryName) -> set[tuple[InstallationId, RepositoryId]]:
         """The numbers of those that were paused under this name: perhaps nothing else is known of them. Looks through all keys."""
         found = {name: _read(self._wire.call("GET", name)) for name in self._names()}
         named = [name.split(":") for name, one in found.items() if one and _is_of(one, repository)]
@@ -72,23 +76,23 @@ class Switches:
     def _names(self) -> set[str]:
         names, cursor = set[str](), "0"
         while True:
-            after, found = items(self._wire.call("SCAN", cursor, "MATCH", keys.every_pause(), "COUNT", 1_000))
+            after, found = items(self._wire.call("SCAN", cursor, "MATCH", keys.any_pause(), "COUNT", 1_000))
             names |= {text(one) for one in items(found)}
             cursor = text(after)
             if cursor == "0":
                 return names
 
-    def _set(self, key: keys.Key, suspension: Suspension) -> None:
+    def _set(self, key: keys.Key, suspension: JudgingPause) -> None:
         end = "" if suspension.until is None else int(suspension.until.timestamp() * 1000)
-        run(self._wire, Script.PAUSE, [key], suspension.model_dump_json(), end)
+        run_script(self._wire, Script.PAUSE, [key], suspension.model_dump_json(), end)
 
 
-def _is_of(suspension: Suspension, repository: RepositoryName) -> bool:
+def _is_of(suspension: JudgingPause, repository: RepositoryName) -> bool:
     return (suspension.repository or "").lower() == repository.lower()
 
 
-def _read(said: Reply) -> Suspension | None:
-    if said is None:
+def _read(reply: Reply) -> JudgingPause | None:
+    if reply is None:
         return None
-    words = text(said)
-    return read(Suspension, words) if words.startswith("{") else BEFORE
+    words = text(reply)
+    return read_json(JudgingPause, words) if words.startswith("{") else UNKNOWN_SUSPENSION

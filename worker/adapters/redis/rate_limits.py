@@ -7,28 +7,30 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, items, text
+from worker.adapters.redis.client import RedisClient, items, text
 from worker.adapters.redis.intake import lifetime_s
-from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.scripts import Script, run_script
 from worker.domain.ids import InstallationId
-from worker.domain.ports import Left
+from worker.domain.ports import RateLimit
 
 
 class RedisRates:
-    """The RateBook port."""
+    """The RateLimits port."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
-    def left(self, installation: InstallationId) -> Mapping[str, Left]:
+    def find_limits(self, installation: InstallationId) -> Mapping[str, RateLimit]:
         flat = [text(one) for one in items(self._wire.call("HGETALL", keys.rate(installation).name))]
         return {resource: _left(said) for resource, said in zip(flat[::2], flat[1::2], strict=True)}
 
-    def put(self, installation: InstallationId, resource: str, left: Left) -> None:
+    def put(self, installation: InstallationId, resource: str, limit: RateLimit) -> None:
         key = keys.rate(installation)
-        run(self._wire, Script.RATE, [key], resource, left.remaining, int(left.reset.timestamp()), lifetime_s(key))
+        run_script(
+            self._wire, Script.RATE, [key], resource, limit.remaining, int(limit.reset_at.timestamp()), lifetime_s(key)
+        )
 
 
-def _left(said: str) -> Left:
-    remaining, reset = said.split()
-    return Left(int(remaining), datetime.fromtimestamp(int(reset), UTC))
+def _left(text: str) -> RateLimit:
+    remaining, reset = text.split()
+    return RateLimit(int(remaining), datetime.fromtimestamp(int(reset), UTC))

@@ -10,23 +10,23 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, blob, items, text, whole
+from worker.adapters.redis.client import RedisClient, blob, items, text, whole
 from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.event_stream import Events as Stream
-from worker.adapters.redis.pauses import Switches
+from worker.adapters.redis.event_stream import RedisEvents as Stream
+from worker.adapters.redis.pauses import RedisPauses
+from worker.adapters.redis.queue_keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.repositories import find_repositories
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.versioned_json import read
-from worker.adapters.redis.waiting_keys import ASKS, HAPPENINGS
+from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
-from worker.domain.request.judge_request import Ask, JudgeRequest
+from worker.domain.request.judge_request import CommandRequest, JudgeRequest
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 
 BATCH: Final = 1_000
 
 
-class Owned(Value):
+class RepositoryKeys(Value):
     """The names of all keys of a repository under one pair of numbers, by what they hold.
 
     `events`: its entries on the installation's stream; `evals`: its evaluations that have not ended.
@@ -39,12 +39,12 @@ class Owned(Value):
     evals: Sequence[str] = ()
 
 
-class Holdings(Value):
+class RepositoryHoldings(Value):
     """All that is stored about a repository. `forgotten_at`: when it was forgotten before."""
 
     repository: str
-    owned: tuple[Owned, ...]
-    commands: tuple[Ask, ...]
+    owned: tuple[RepositoryKeys, ...]
+    commands: tuple[CommandRequest, ...]
     verdicts: int
     forgotten_at: datetime | None
 
@@ -61,26 +61,26 @@ class Holdings(Value):
         return not kept and not self.commands
 
 
-class Records:
+class RedisRecords:
     """The reader of everything, and the one who forgets."""
 
-    def __init__(self, wire: Wire, codec: Codec) -> None:
+    def __init__(self, wire: RedisClient, codec: Codec) -> None:
         self._wire = wire
         self._codec = codec
 
-    def find(self, eval_id: EvalId) -> LedgerEntry | None:
+    def find_entry(self, eval_id: EvalId) -> LedgerEntry | None:
         """The entry of this name, in whatever ledger."""
-        for batch in self._scanned(keys.every("ledger")):
-            if found := items(run(self._wire, Script.FIND_ENTRY, batch, eval_id)):
-                return read(LedgerEntry, self._codec.open(blob(found[1]), text(found[0])))
+        for batch in self._scanned(keys.any_pull_key("ledger")):
+            if found := items(run_script(self._wire, Script.FIND_ENTRY, batch, eval_id)):
+                return read_json(LedgerEntry, self._codec.open(blob(found[1]), text(found[0])))
         return None
 
-    def of_repository(self, repository: str) -> Holdings:
+    def find_holdings(self, repository: str) -> RepositoryHoldings:
         """All that is stored about a repository, under whatever numbers it was judged."""
         numbers = sorted(self._numbers(repository))
         owned = tuple(self._owned(*one) for one in numbers)
-        said = self._wire.call("GET", keys.forgotten(repository).name)
-        return Holdings(
+        said = self._wire.call("GET", keys.tombstone(repository).name)
+        return RepositoryHoldings(
             repository,
             owned,
             commands=tuple(
@@ -90,38 +90,38 @@ class Records:
             forgotten_at=datetime.fromisoformat(text(said)) if said else None,
         )
 
-    def forget(self, holdings: Holdings, at: datetime) -> None:
+    def forget(self, holdings: RepositoryHoldings, at: datetime) -> None:
         """Delete it, and leave the tombstone. A judge that is at it loses its lease."""
-        on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.forgotten(holdings.repository))
+        on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.tombstone(holdings.repository))
         for one in holdings.owned:
             self._delete(on, [name for names in one.names.values() for name in names], one.installation, at)
-            self._untell(one)
+            self._delete_stream_entries(one)
             self._unlink(one)
         for ask in holdings.commands:
-            run(self._wire, Script.ASK_DONE, ASKS.keys, ask.delivery_id)
+            run_script(self._wire, Script.ASK_DONE, COMMANDS.keys, ask.delivery_id)
         for one in holdings.owned:
-            self._unhear(f'"repository_id":{one.repository},')
-        last = keys.named(holdings.repository)
-        run(self._wire, Script.FORGET, [*on, last], "", _stamp(at))
+            self._delete_events(f'"repository_id":{one.repository},')
+        last = keys.repository_numbers(holdings.repository)
+        run_script(self._wire, Script.FORGET, [*on, last], "", _stamp(at))
 
     def forget_installation(self, installation: InstallationId, at: datetime) -> int:
         """Delete all that is stored about an installation, repository by repository; how many keys there were."""
-        on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.forgotten(f"installation {installation}"))
+        on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.tombstone(f"installation {installation}"))
         gone, repositories = 0, self._repositories(installation)
         for repository in repositories:
             owned = self._owned(installation, repository)
-            self._untell(owned)
+            self._delete_stream_entries(owned)
             gone += self._delete(on, [name for names in owned.names.values() for name in names], installation, at)
         for ask in [one for one in self._asks() if one.pull.installation_id == installation]:
-            run(self._wire, Script.ASK_DONE, ASKS.keys, ask.delivery_id)
-        self._unhear(f'"installation_id":{installation},')
-        for batch in self._scanned(keys.of_installation(installation)):
+            run_script(self._wire, Script.ASK_DONE, COMMANDS.keys, ask.delivery_id)
+        self._delete_events(f'"installation_id":{installation},')
+        for batch in self._scanned(keys.any_installation_key(installation)):
             gone += self._delete(on, batch, installation, at)
         if pairs := [f"{installation}:{repository}" for repository in repositories]:
-            for batch in self._scanned(keys.any_named()):
+            for batch in self._scanned(keys.any_repository_numbers()):
                 for name in batch:
                     self._wire.call("SREM", name, *pairs)
-        self._wire.call("ZREM", keys.LEAVING.name, installation)
+        self._wire.call("ZREM", keys.UNINSTALLATIONS.name, installation)
         return gone
 
     def installations(self) -> tuple[InstallationId, ...]:
@@ -130,48 +130,50 @@ class Records:
 
     def _repositories(self, installation: InstallationId) -> tuple[RepositoryId, ...]:
         """Those that anything of a pull request is kept of."""
-        kinds = {what.encode() for what in (*keys.OF_PULLS, "kept")}
+        kinds = {what.encode() for what in (*keys.PULL_KEY_KINDS, "kept")}
         found: set[int] = set()
-        for batch in self._scanned(keys.of_installation(installation)):
+        for batch in self._scanned(keys.any_installation_key(installation)):
             parts = [name.encode().split(b":") for name in batch]
             found |= {int(one[3]) for one in parts if len(one) > 3 and one[2] in kinds}  # noqa: PLR2004 - assay:I:what:R
         return tuple(RepositoryId(one) for one in sorted(found))
 
     def _delete(self, on: Sequence[keys.Key], names: Sequence[str], installation: InstallationId, at: datetime) -> int:
         pages = (names[start : start + BATCH] for start in range(0, len(names), BATCH))
-        return sum(whole(run(self._wire, Script.FORGET, [*on, *page], installation, _stamp(at))) for page in pages)
+        return sum(
+            whole(run_script(self._wire, Script.FORGET, [*on, *page], installation, _stamp(at))) for page in pages
+        )
 
-    def _unhear(self, mark: str) -> None:
+    def _delete_events(self, mark: str) -> None:
         """Drop what happened and was not looked into yet."""
-        notes = items(self._wire.call("HGETALL", HAPPENINGS.texts.name))
+        notes = items(self._wire.call("HGETALL", PULL_REQUEST_EVENTS.texts.name))
         for name, note in zip(notes[::2], notes[1::2], strict=True):
             if mark in f"{text(note)},".replace("}", ","):
-                on = HAPPENINGS.keys
-                run(self._wire, Script.ASK_DONE, on, text(name))
+                on = PULL_REQUEST_EVENTS.keys
+                run_script(self._wire, Script.ASK_DONE, on, text(name))
 
-    def _unlink(self, owned: Owned) -> None:
+    def _unlink(self, owned: RepositoryKeys) -> None:
         """No issue is closed by its pull requests any more."""
         mine = f"{owned.repository}:"
-        for batch in self._scanned(keys.solving_any(owned.installation)):
+        for batch in self._scanned(keys.any_issue_pulls(owned.installation)):
             for name in batch:
                 members = [text(one) for one in items(self._wire.call("ZRANGE", name, 0, -1))]
                 if closing := [one for one in members if one.startswith(mine)]:
                     self._wire.call("ZREM", name, *closing)
 
-    def _untell(self, owned: Owned) -> None:
+    def _delete_stream_entries(self, owned: RepositoryKeys) -> None:
         """Take its happenings off the stream. First what has not ended: a watchdog would tell of it."""
         for start in range(0, len(owned.evals), BATCH):
             evals = owned.evals[start : start + BATCH]
-            self._wire.call("HDEL", keys.EVALS.name, *evals)
-            self._wire.call("ZREM", keys.EVALS_BY.name, *evals)
+            self._wire.call("HDEL", keys.OPEN_EVALUATIONS.name, *evals)
+            self._wire.call("ZREM", keys.EVALUATION_DEADLINES.name, *evals)
         for start in range(0, len(owned.events), BATCH):
             self._wire.call("XDEL", keys.events(owned.installation).name, *owned.events[start : start + BATCH])
-        counted = (keys.rollup(owned.installation), keys.rolled(owned.installation))
+        counted = (keys.rollup(owned.installation), keys.pull_rollups(owned.installation))
         self._wire.call("UNLINK", *(key.name for key in counted))  # what is left is counted again
 
     def _numbers(self, repository: str) -> set[tuple[InstallationId, RepositoryId]]:
         """Of what was recorded, of what only waits to be judged, and of what was only paused."""
-        paused = Switches(self._wire).of(repository)
+        paused = RedisPauses(self._wire).find_by_name(repository)
         waiting = (request for request in self._requests() if request.repository.lower() == repository.lower())
         return (
             paused
@@ -180,32 +182,32 @@ class Records:
         )
 
     def _requests(self) -> Iterator[JudgeRequest]:
-        for batch in self._scanned(keys.every("pull")):
+        for batch in self._scanned(keys.any_pull_key("pull")):
             for name in batch:
                 if said := self._wire.call("HGET", name, "req"):
-                    yield read(JudgeRequest, text(said))
+                    yield read_json(JudgeRequest, text(said))
 
-    def _asks(self) -> Iterator[Ask]:
-        return (read(Ask, text(said)) for said in items(self._wire.call("HVALS", ASKS.texts.name)))
+    def _asks(self) -> Iterator[CommandRequest]:
+        return (read_json(CommandRequest, text(said)) for said in items(self._wire.call("HVALS", COMMANDS.texts.name)))
 
-    def _owned(self, installation: InstallationId, repository: RepositoryId) -> Owned:
-        names: dict[str, list[str]] = {what: [] for what in keys.OF_PULLS}
-        beginnings = {what: keys.prefix(what, installation, repository) for what in keys.OF_PULLS}
-        for batch in self._scanned(keys.of_installation(installation)):
+    def _owned(self, installation: InstallationId, repository: RepositoryId) -> RepositoryKeys:
+        names: dict[str, list[str]] = {what: [] for what in keys.PULL_KEY_KINDS}
+        beginnings = {what: keys.prefix(what, installation, repository) for what in keys.PULL_KEY_KINDS}
+        for batch in self._scanned(keys.any_installation_key(installation)):
             for what, beginning in beginnings.items():
                 names[what] += [name for name in batch if name.startswith(beginning)]
         unique = {what: sorted(set(found)) for what, found in names.items()}
-        kept = keys.kept(installation, repository).name
+        kept = keys.archived_evals(installation, repository).name
         ids = self._eval_ids(kept, unique["ledger"])
         blobs = {
             "dossier": self._there(keys.dossier(one).name for one in ids),
             "audit": self._there(keys.audit(one).name for one in ids),
             "kept": self._there(iter([kept])),
-            "paused": self._there(iter([keys.paused(installation, repository).name])),
-            "shelf": self._there(iter([keys.shelf(installation, repository).name])),
+            "paused": self._there(iter([keys.pause(installation, repository).name])),
+            "shelf": self._there(iter([keys.paused_heads(installation, repository).name])),
         }
         told, evals = self._told(installation, repository), self._begun(installation, repository)
-        return Owned(installation, repository, {**unique, **blobs}, told, evals)
+        return RepositoryKeys(installation, repository, {**unique, **blobs}, told, evals)
 
     def _told(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
         """The entries of the stream that name the repository; what can't be read names nobody."""
@@ -217,7 +219,7 @@ class Records:
 
     def _begun(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
         beginning = keys.prefix("pull", installation, repository).encode()
-        notes = items(self._wire.call("HGETALL", keys.EVALS.name))
+        notes = items(self._wire.call("HGETALL", keys.OPEN_EVALUATIONS.name))
         pairs = zip(notes[::2], notes[1::2], strict=True)
         return tuple(text(name) for name, note in pairs if blob(note).startswith(beginning))
 

@@ -5,46 +5,46 @@ apart, and compared.
 """
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, text
-from worker.adapters.redis.scripts import Script, run
-from worker.domain.verdict.law import digest_of
-from worker.domain.verdict.rubric import Versioned
+from worker.adapters.redis.client import RedisClient, text
+from worker.adapters.redis.scripts import Script, run_script
+from worker.domain.verdict.judge_digest import rubric_digest
+from worker.domain.verdict.rubric import VersionedRubric
 from worker.errors import RubricRefused
 
 
-class Rubrics:
+class RubricVersions:
     """The versions that this store has seen. Raises Unavailable."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
-    def admit(self, rubric: Versioned, name: str = "") -> None:
+    def admit(self, rubric: VersionedRubric, name: str = "") -> None:
         """Remember the rubric of *name* (a file's). Raises RubricRefused where its version stands for another content."""
         if said := self.refusal(rubric, name):
             raise RubricRefused(said)
 
-    def refusal(self, rubric: Versioned, name: str = "") -> str | None:
+    def refusal(self, rubric: VersionedRubric, name: str = "") -> str | None:
         """Why this rubric can't be used, in a sentence; None: it may, and its version is remembered."""
-        known = run(self._wire, Script.RUBRIC_KNOWN, [keys.RUBRICS], _version(rubric), digest_of(rubric))
+        known = run_script(self._wire, Script.RUBRIC_KNOWN, [keys.RUBRICS], _version(rubric), rubric_digest(rubric))
         return _refusal(rubric, text(known), name)
 
-    def look(self, rubric: Versioned, name: str = "") -> str | None:
+    def check(self, rubric: VersionedRubric, name: str = "") -> str | None:
         """The same, and nothing is remembered."""
         known = self._wire.call("HGET", keys.RUBRICS.name, _version(rubric))
         return _refusal(rubric, text(known), name) if known else None
 
 
-def _version(rubric: Versioned) -> str:
+def _version(rubric: VersionedRubric) -> str:
     return f"{rubric.id}@{rubric.version}"
 
 
-def differ_unsaid(one: Versioned, other: Versioned) -> bool:
+def is_version_reused(first: VersionedRubric, other: VersionedRubric) -> bool:
     """Whether two contents have one version."""
-    return _version(one) == _version(other) and digest_of(one) != digest_of(other)
+    return _version(first) == _version(other) and rubric_digest(first) != rubric_digest(other)
 
 
-def _refusal(rubric: Versioned, known: str, name: str) -> str | None:
-    if known == digest_of(rubric):
+def _refusal(rubric: VersionedRubric, stored: str, name: str) -> str | None:
+    if stored == rubric_digest(rubric):
         return None
     which = name or f'The rubric "{rubric.id}"'
     return (

@@ -4,12 +4,12 @@ Does not send any. Invariant: nothing is noted of a pull request that was forgot
 """
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, text
+from worker.adapters.redis.client import RedisClient, text
 from worker.adapters.redis.intake import lifetime_s
 from worker.adapters.redis.repositories import find_repositories
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.versioned_json import read
-from worker.domain.check.code_scanning import Refusal, Scanned
+from worker.adapters.redis.scripts import Script, run_script
+from worker.adapters.redis.versioned_json import read_json
+from worker.domain.check.code_scanning import UploadedSarif, UploadRefusal
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 
@@ -17,37 +17,37 @@ from worker.domain.request.judge_request import PullRef
 class RedisScanNotes:
     """The ScanNotes of `worker.publishing.code_scanning`."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
-    def scanned(self, pull: PullRef) -> Scanned | None:
+    def last_scan(self, pull: PullRef) -> UploadedSarif | None:
         found = self._wire.call("GET", _key(pull).name)
-        return read(Scanned, text(found)) if found else None
+        return read_json(UploadedSarif, text(found)) if found else None
 
-    def note(self, pull: PullRef, scanned: Scanned, refusal: Refusal | None) -> None:
+    def note(self, pull: PullRef, scanned: UploadedSarif, refusal: UploadRefusal | None) -> None:
         """The repository's word first: whoever dies in between tries once more."""
-        refused = keys.scanned(pull.installation_id, pull.repository_id, None)
+        refused = keys.scan_note(pull.installation_id, pull.repository_id, None)
         if refusal is None:
             self._wire.call("DEL", refused.name)
         else:
-            run(self._wire, Script.NOTE, [refused, keys.pull(pull)], refusal, lifetime_s(refused))
+            run_script(self._wire, Script.NOTE, [refused, keys.pull(pull)], refusal, lifetime_s(refused))
         key = _key(pull)
-        run(self._wire, Script.NOTE, [key, keys.pull(pull)], scanned.model_dump_json(), lifetime_s(key))
+        run_script(self._wire, Script.NOTE, [key, keys.pull(pull)], scanned.model_dump_json(), lifetime_s(key))
 
-    def refusal(self, pull: PullRef) -> Refusal | None:
+    def refusal(self, pull: PullRef) -> UploadRefusal | None:
         return self._refusal(pull.installation_id, pull.repository_id)
 
-    def refusals(self, repository: str) -> tuple[Refusal, ...]:
+    def refusals(self, repository: str) -> tuple[UploadRefusal, ...]:
         """Of all that was ever judged under this name."""
         refusals = (self._refusal(*numbers) for numbers in find_repositories(self._wire, repository))
         return tuple(refusal for refusal in refusals if refusal is not None)
 
-    def _refusal(self, installation: InstallationId, repository: RepositoryId) -> Refusal | None:
+    def _refusal(self, installation: InstallationId, repository: RepositoryId) -> UploadRefusal | None:
         """A word that only a later version knows is none that this one can tell."""
-        found = self._wire.call("GET", keys.scanned(installation, repository, None).name)
+        found = self._wire.call("GET", keys.scan_note(installation, repository, None).name)
         word = text(found) if found else ""
-        return Refusal(word) if word in set(Refusal) else None
+        return UploadRefusal(word) if word in set(UploadRefusal) else None
 
 
 def _key(pull: PullRef) -> keys.Key:
-    return keys.scanned(pull.installation_id, pull.repository_id, pull.number)
+    return keys.scan_note(pull.installation_id, pull.repository_id, pull.number)

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from worker.adapters.redis.client import Argument, Refused, Reply, Wire
+from worker.adapters.redis.client import Argument, RedisClient, RedisRefused, Reply
 from worker.adapters.redis.keys import Key
 
 FOLDER: Final = Path(__file__).parent / "lua"
@@ -124,7 +124,7 @@ class Script(StrEnum):
     TOKEN_REVOKE = "token_revoke"  # noqa: S105 - a script's name
 
 
-OFTEN: Final = frozenset({Script.WANT, Script.HAPPEN, Script.LEAD, Script.DUE})
+FREQUENT_SCRIPTS: Final = frozenset({Script.WANT, Script.HAPPEN, Script.LEAD, Script.DUE})
 """What nearly every delivery and every look of the dispatcher runs does without the words of `lua/judging.lua`: Redis makes each of
 them anew every time."""
 
@@ -132,7 +132,7 @@ them anew every time."""
 @cache
 def source(script: Script) -> bytes:
     """The whole text of a script, with its words before it."""
-    words = ("pull.lua",) if script in OFTEN else ("pull.lua", "judging.lua")
+    words = ("pull.lua",) if script in FREQUENT_SCRIPTS else ("pull.lua", "judging.lua")
     return b"".join((FOLDER / name).read_bytes() for name in (*words, f"{script}.lua"))
 
 
@@ -141,40 +141,40 @@ def digest(script: Script) -> str:
     return hashlib.sha1(source(script), usedforsecurity=False).hexdigest()
 
 
-class Call(NamedTuple):
-    """A script with all that it is told. `told`: how many keys, their names, the arguments."""
+class ScriptCall(NamedTuple):
+    """A script with all that it is told. `arguments`: how many keys, their names, the arguments."""
 
     script: Script
-    told: tuple[Argument, ...]
+    arguments: tuple[Argument, ...]
 
     @property
-    def short(self) -> tuple[Argument, ...]:
+    def by_digest(self) -> tuple[Argument, ...]:
         """The command, where Redis knows the script."""
-        return ("EVALSHA", digest(self.script), *self.told)
+        return ("EVALSHA", digest(self.script), *self.arguments)
 
     @property
-    def whole(self) -> tuple[Argument, ...]:
-        return ("EVAL", source(self.script), *self.told)
+    def with_source(self) -> tuple[Argument, ...]:
+        return ("EVAL", source(self.script), *self.arguments)
 
 
-def call_of(script: Script, keys: Sequence[Key | str], *arguments: Argument) -> Call:
+def make_call(script: Script, keys: Sequence[Key | str], *arguments: Argument) -> ScriptCall:
     """A key given as text is a name that Redis itself told us."""
-    return Call(script, (len(keys), *[key.name if isinstance(key, Key) else key for key in keys], *arguments))
+    return ScriptCall(script, (len(keys), *[key.name if isinstance(key, Key) else key for key in keys], *arguments))
 
 
-def run(wire: Wire, script: Script, keys: Sequence[Key | str], *arguments: Argument) -> Reply:
-    return sent(wire, call_of(script, keys, *arguments))
+def run_script(wire: RedisClient, script: Script, keys: Sequence[Key | str], *arguments: Argument) -> Reply:
+    return send_call(wire, make_call(script, keys, *arguments))
 
 
-def sent(wire: Wire, call: Call) -> Reply:
+def send_call(wire: RedisClient, call: ScriptCall) -> Reply:
     try:
-        return wire.call(*call.short)
-    except Refused as refused:
+        return wire.call(*call.by_digest)
+    except RedisRefused as refused:
         if not is_unknown(refused):
             raise
-    return wire.call(*call.whole)
+    return wire.call(*call.with_source)
 
 
-def is_unknown(refused: Refused) -> bool:
+def is_unknown(refused: RedisRefused) -> bool:
     """Redis does not know the script: it was started again, or nobody ran it yet."""
     return refused.line.startswith(b"NOSCRIPT")

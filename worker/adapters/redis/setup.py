@@ -12,24 +12,24 @@ from hmac import compare_digest
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, blob, items, whole
-from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.client import RedisClient, blob, items, whole
+from worker.adapters.redis.scripts import Script, run_script
 
-AT_GITHUB: Final = timedelta(hours=1)
+STATE_LIFETIME: Final = timedelta(hours=1)
 """How long GitHub's code is good; a state needs no longer."""
-TOKEN: Final = b"token:"
+TOKEN_PREFIX: Final = b"token:"
 
 
-class Setup:
+class RedisSetup:
     """All methods raise Unavailable."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
     def open(self) -> str:
         """Make one more token. It is not to be had a second time."""
         token = secrets.token_urlsafe(32)
-        run(self._wire, Script.SETUP_OPEN, [keys.SETUP], _hash(token), _milliseconds(keys.SETUP_FOR))
+        run_script(self._wire, Script.SETUP_OPEN, [keys.SETUP], _hash(token), _milliseconds(keys.SETUP_FOR))
         return token
 
     def is_open(self) -> bool:
@@ -41,32 +41,32 @@ class Setup:
         mine = _hash(claimed).encode()
         return sum(compare_digest(mine, one) for one in self._tokens()) > 0
 
-    def begin(self, good_for: timedelta = AT_GITHUB, declined: Iterable[str] = ()) -> str | None:
+    def begin_setup(self, good_for: timedelta = STATE_LIFETIME, declined: Iterable[str] = ()) -> str | None:
         """Make a state for one way to GitHub and back. None: setup was closed meanwhile.
 
         It carries the names of what was declined: GitHub sends it back whole, and another one is not taken.
         """
         state = ".".join([secrets.token_urlsafe(32), *sorted(declined)])
-        made = run(self._wire, Script.SETUP_BEGIN, [keys.SETUP], _hash(state), _milliseconds(good_for))
+        made = run_script(self._wire, Script.SETUP_BEGIN, [keys.SETUP], _hash(state), _milliseconds(good_for))
         return state if whole(made) else None
 
-    def take(self, state: str) -> str | None:
+    def take_state(self, state: str) -> str | None:
         """Take a state that came back. Answers what gives it back; None: it is none, too old, or was taken."""
         taker = secrets.token_hex(8)
-        is_mine = whole(run(self._wire, Script.SETUP_TAKE, [keys.SETUP], _hash(state), taker))
+        is_mine = whole(run_script(self._wire, Script.SETUP_TAKE, [keys.SETUP], _hash(state), taker))
         return taker if is_mine else None
 
     def give_back(self, state: str, taker: str) -> None:
         """GitHub could not be asked: the same state may come again."""
-        run(self._wire, Script.SETUP_GIVE_BACK, [keys.SETUP], _hash(state), taker)
+        run_script(self._wire, Script.SETUP_GIVE_BACK, [keys.SETUP], _hash(state), taker)
 
     def close(self) -> None:
         """An App was made."""
-        run(self._wire, Script.SETUP_CLOSE, [keys.SETUP])
+        run_script(self._wire, Script.SETUP_CLOSE, [keys.SETUP])
 
     def _tokens(self) -> list[bytes]:
         names = [blob(one) for one in items(self._wire.call("HKEYS", keys.SETUP.name))]
-        return [name.removeprefix(TOKEN) for name in names if name.startswith(TOKEN)]
+        return [name.removeprefix(TOKEN_PREFIX) for name in names if name.startswith(TOKEN_PREFIX)]
 
 
 def declined_in(state: str) -> frozenset[str]:

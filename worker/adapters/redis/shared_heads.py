@@ -9,15 +9,24 @@ from datetime import timedelta
 from typing import Any, Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, blob, items, text, whole
-from worker.adapters.redis.delayed_queue import Waiting
+from worker.adapters.redis.client import RedisClient, blob, items, text, whole
+from worker.adapters.redis.delayed_queue import DelayedQueue
 from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.intake import lifetime_s, place_of, shown_of
-from worker.adapters.redis.scripts import Script, run
-from worker.adapters.redis.waiting_keys import COMMITS
-from worker.domain.check.check_run import Block, Button, CheckContent, Conclusion
-from worker.domain.check.shared_head import Member, Met, Place, Sibling, Together, hash_of, state_of, to_json
-from worker.domain.check.wait_status import Awaiting
+from worker.adapters.redis.intake import commit_prefix, lifetime_s, shared_head_prefix
+from worker.adapters.redis.queue_keys import SHARED_HEADS
+from worker.adapters.redis.scripts import Script, run_script
+from worker.domain.check.check_run import Button, CheckContent, Conclusion, StatusBlock
+from worker.domain.check.shared_head import (
+    CommitRef,
+    OtherPull,
+    SharedHeadMember,
+    SharedHeadState,
+    SharedHeadView,
+    check_state,
+    dump_content,
+    hash_content,
+)
+from worker.domain.check.wait_status import WaitState
 from worker.domain.ids import InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.settings import Timing
@@ -26,98 +35,112 @@ BACKSTOP_MS: Final = 5_000
 """How soon somebody looks at a commit where a check was about to say something and was not heard of since."""
 
 
-class RedisSiblings:
+class RedisSharedHeads:
     """The Siblings port, and the line of commits to look at."""
 
-    def __init__(self, wire: Wire, codec: Codec, timing: Timing) -> None:
+    def __init__(self, wire: RedisClient, codec: Codec, timing: Timing) -> None:
         self._wire = wire
         self._codec = codec
-        self._waiting = Waiting(wire, timing, Place, COMMITS)
+        self._waiting = DelayedQueue(wire, timing, CommitRef, SHARED_HEADS)
 
-    def says(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> Together:
-        on = [keys.pull(pull), _key(pull, head_sha), COMMITS.order, COMMITS.texts]
-        sealed = self._codec.seal(to_json(content), _seal_of(on[1], pull.number))
+    def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadView:
+        on = [keys.pull(pull), _key(pull, head_sha), SHARED_HEADS.order, SHARED_HEADS.texts]
+        sealed = self._codec.seal(dump_content(content), _seal_of(on[1], pull.number))
         pulls = keys.prefix("pull", pull.installation_id, pull.repository_id)
         times = (lifetime_s(on[1]), BACKSTOP_MS)
-        told = (pull.number, head_sha, state_of(content), sealed, *times, pulls, shown_of(pull), place_of(pull))
-        version, is_here, *others = items(run(self._wire, Script.SIBLING_SAYS, on, *told))
+        told = (
+            pull.number,
+            head_sha,
+            check_state(content),
+            sealed,
+            *times,
+            pulls,
+            shared_head_prefix(pull),
+            commit_prefix(pull),
+        )
+        version, is_here, *others = items(run_script(self._wire, Script.SIBLING_SAYS, on, *told))
         found = zip(others[::2], others[1::2], strict=True)
-        siblings = tuple(Sibling(int(text(number)), text(state)) for number, state in found)
-        return Together(whole(version), bool(whole(is_here)), siblings)
+        siblings = tuple(OtherPull(int(text(number)), text(state)) for number, state in found)
+        return SharedHeadView(whole(version), bool(whole(is_here)), siblings)
 
-    def told(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
+    def record_written(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
         self._told(pull, head_sha, version, content)
 
     def _told(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent, *settled: int) -> None:
-        on = [_key(pull, head_sha), COMMITS.order, COMMITS.texts]
-        place = f'{place_of(pull)}{head_sha}"}}'
-        run(self._wire, Script.SIBLING_TOLD, on, pull.number, version, hash_of(content), place, *settled)
+        on = [_key(pull, head_sha), SHARED_HEADS.order, SHARED_HEADS.texts]
+        place = f'{commit_prefix(pull)}{head_sha}"}}'
+        run_script(self._wire, Script.SIBLING_TOLD, on, pull.number, version, hash_content(content), place, *settled)
 
-    def comes(self, pull: PullRef, head_sha: Sha) -> None:
-        on = [keys.pull(pull), _key(pull, head_sha), COMMITS.order, COMMITS.texts]
-        run(self._wire, Script.SIBLING_COMES, on, pull.number, head_sha, shown_of(pull), place_of(pull))
+    def rejoin(self, pull: PullRef, head_sha: Sha) -> None:
+        on = [keys.pull(pull), _key(pull, head_sha), SHARED_HEADS.order, SHARED_HEADS.texts]
+        run_script(
+            self._wire, Script.SIBLING_COMES, on, pull.number, head_sha, shared_head_prefix(pull), commit_prefix(pull)
+        )
 
-    def leaves(self, pull: PullRef, place: Place | None = None) -> None:
+    def leave(self, pull: PullRef, commit: CommitRef | None = None) -> None:
         """*place*: where; else where its check said anything last."""
-        on = [keys.pull(pull), COMMITS.order, COMMITS.texts]
-        name = place_of(pull)
-        if place is not None:
-            on.append(_of(place))
-            name = place.model_dump_json()
-        run(self._wire, Script.SIBLING_LEAVES, on, pull.number, shown_of(pull), name)
+        on = [keys.pull(pull), SHARED_HEADS.order, SHARED_HEADS.texts]
+        name = commit_prefix(pull)
+        if commit is not None:
+            on.append(_of(commit))
+            name = commit.model_dump_json()
+        run_script(self._wire, Script.SIBLING_LEAVES, on, pull.number, shared_head_prefix(pull), name)
 
     # Whoever looks
 
-    def next(self) -> tuple[Place, int] | None:
+    def next(self) -> tuple[CommitRef, int] | None:
         """A commit to look at, and how often somebody did."""
         return self._waiting.next()
 
-    def later(self, place: Place, delay: timedelta) -> None:
-        self._waiting.later(_of(place).name, delay)
+    def postpone(self, place: CommitRef, delay: timedelta) -> None:
+        self._waiting.postpone(_of(place).name, delay)
 
-    def at(self, place: Place) -> Met:
-        pulls = keys.prefix("pull", place.installation_id, place.repository_id)
-        version, *told = items(run(self._wire, Script.SIBLINGS, [_of(place)], place.head_sha, pulls))
+    def find_state(self, commit: CommitRef) -> SharedHeadState:
+        pulls = keys.prefix("pull", commit.installation_id, commit.repository_id)
+        version, *told = items(run_script(self._wire, Script.SIBLINGS, [_of(commit)], commit.head_sha, pulls))
         found = zip(told[::4], told[1::4], told[2::4], told[3::4], strict=True)
         members = (
-            Member(int(text(one)), text(state), bool(whole(here)), text(shown)) for one, state, here, shown in found
+            SharedHeadMember(int(text(one)), text(state), bool(whole(here)), text(shown))
+            for one, state, here, shown in found
         )
-        return Met(whole(version), tuple(sorted(members, key=lambda member: member.number)))
+        return SharedHeadState(whole(version), tuple(sorted(members, key=lambda member: member.number)))
 
-    def own(self, place: Place, number: int) -> CheckContent:
+    def own_content(self, commit: CommitRef, number: int) -> CheckContent:
         """What this one's check says by itself."""
-        key = _of(place)
+        key = _of(commit)
         sealed = blob(self._wire.call("HGET", key.name, f"{number}:own"))
         return _content(self._codec.open(sealed, _seal_of(key, number)))
 
-    def tells(self, place: Place, number: int) -> None:
-        """GitHub is about to be told something else: until that is `settled`, nobody knows what its check shows."""
-        self._wire.call("HSET", _of(place).name, f"{number}:on", 1)
-        self._wire.call("HDEL", _of(place).name, f"{number}:as")
+    def mark_updating(self, commit: CommitRef, number: int) -> None:
+        """GitHub is about to be told something else: until that is `record_shown`, nobody knows what its check shows."""
+        self._wire.call("HSET", _of(commit).name, f"{number}:on", 1)
+        self._wire.call("HDEL", _of(commit).name, f"{number}:as")
 
-    def settled(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
+    def record_shown(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
         """It was told this, as things were in that version."""
         self._told(pull, head_sha, version, content, 1)
 
-    def done(self, place: Place, version: int) -> bool:
+    def close_version(self, commit: CommitRef, version: int) -> bool:
         """All say what they should, as of this version. False: something was said since."""
-        return bool(run(self._wire, Script.SIBLINGS_DONE, [*COMMITS.keys, _of(place)], version))
+        return bool(run_script(self._wire, Script.SIBLINGS_DONE, [*SHARED_HEADS.keys, _of(commit)], version))
 
 
 def _key(pull: PullRef, head_sha: Sha) -> keys.Key:
-    return keys.shown(pull.installation_id, pull.repository_id, head_sha)
+    return keys.shared_head_states(pull.installation_id, pull.repository_id, head_sha)
 
 
-def _of(place: Place) -> keys.Key:
-    return keys.shown(InstallationId(place.installation_id), RepositoryId(place.repository_id), place.head_sha)
+def _of(commit: CommitRef) -> keys.Key:
+    return keys.shared_head_states(
+        InstallationId(commit.installation_id), RepositoryId(commit.repository_id), commit.head_sha
+    )
 
 
 def _seal_of(key: keys.Key, number: int) -> str:
     return f"{key.name} {number}"
 
 
-def _content(said: bytes) -> CheckContent:
-    told: dict[str, Any] = json.loads(said)
+def _content(text: bytes) -> CheckContent:
+    told: dict[str, Any] = json.loads(text)
     known: dict[str, Any] = {name: told[name] for name in CheckContent.__match_args__ if name in told}
     if known["conclusion"] is not None:
         known["conclusion"] = Conclusion(known["conclusion"])
@@ -126,10 +149,10 @@ def _content(said: bytes) -> CheckContent:
     return CheckContent(**known)
 
 
-def _block(told: dict[str, Any] | None) -> Block | None:
+def _block(fields: dict[str, Any] | None) -> StatusBlock | None:
     """None: an earlier version wrote it, and its text says all. What a later one adds is left out."""
-    if told is None:
+    if fields is None:
         return None
-    known: dict[str, Any] = {name: told[name] for name in Block.__match_args__ if name in told}
-    known["state"] = Awaiting(known["state"])
-    return Block(**known)
+    known: dict[str, Any] = {name: fields[name] for name in StatusBlock.__match_args__ if name in fields}
+    known["state"] = WaitState(known["state"])
+    return StatusBlock(**known)

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Final, cast
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import Wire, blob, items, whole
-from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis.client import RedisClient, blob, items, whole
+from worker.adapters.redis.scripts import Script, run_script
 from worker.domain.ids import InstallationId
 from worker.domain.value import Value
 
@@ -23,7 +23,7 @@ PREFIX: Final = "assay_"
 VERSION: Final = 1
 
 
-class Grant(Value):
+class ApiTokenGrant(Value):
     """What a token opens, without the token."""
 
     name: str
@@ -31,10 +31,10 @@ class Grant(Value):
     created_at: datetime
 
 
-class Tokens:
+class RedisTokens:
     """All tokens. All methods raise Unavailable."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: RedisClient) -> None:
         self._wire = wire
 
     def create(self, name: str, installations: Iterable[InstallationId], at: datetime) -> str | None:
@@ -42,14 +42,14 @@ class Tokens:
         token = PREFIX + secrets.token_urlsafe(32)
         grant = {"v": VERSION, "name": name, "installations": sorted(installations), "created_at": at.isoformat()}
         on = [keys.TOKENS, keys.TOKEN_NAMES]
-        made = run(self._wire, Script.TOKEN_CREATE, on, name, _hash(token), json.dumps(grant))
+        made = run_script(self._wire, Script.TOKEN_CREATE, on, name, _hash(token), json.dumps(grant))
         return token if whole(made) else None
 
     def revoke(self, name: str) -> bool:
         """Close what the token of this name opened. False: there is none."""
-        return whole(run(self._wire, Script.TOKEN_REVOKE, [keys.TOKENS, keys.TOKEN_NAMES], name)) == 1
+        return whole(run_script(self._wire, Script.TOKEN_REVOKE, [keys.TOKENS, keys.TOKEN_NAMES], name)) == 1
 
-    def grants(self) -> tuple[Grant, ...]:
+    def grants(self) -> tuple[ApiTokenGrant, ...]:
         """All that were made and not revoked, oldest first; what somebody else wrote among them opens nothing, and is none."""
         found = [_read(blob(one)) for one in items(self._wire.call("HVALS", keys.TOKENS.name))]
         return tuple(sorted(filter(None, found), key=lambda one: (one.created_at, one.name)))
@@ -66,7 +66,7 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _read(raw: bytes) -> Grant | None:
+def _read(raw: bytes) -> ApiTokenGrant | None:
     """What a token opens; None: it was not written by us."""
     try:
         said = json.loads(raw)
@@ -76,4 +76,4 @@ def _read(raw: bytes) -> Grant | None:
     if not isinstance(name, str) or not isinstance(numbers, list) or at.tzinfo is None:
         return None
     whole = [InstallationId(one) for one in cast("list[object]", numbers) if type(one) is int]
-    return Grant(name, frozenset(whole), at) if len(whole) == len(cast("list[object]", numbers)) else None
+    return ApiTokenGrant(name, frozenset(whole), at) if len(whole) == len(cast("list[object]", numbers)) else None

@@ -13,15 +13,15 @@ from worker.domain.model import Frozen
 M = TypeVar("M", bound=Frozen)
 
 
-def read(kind: type[M], said: str | bytes) -> M:
+def read_json(kind: type[M], text: str | bytes) -> M:
     """The value that was stored."""
-    return kind.model_validate_json(said, extra="ignore")
+    return kind.model_validate_json(text, extra="ignore")
 
 
-def read_or_leave(kind: type[M], said: str | bytes) -> M | None:
+def read_json_or_none(kind: type[M], text: str | bytes) -> M | None:
     """The same; None where it holds a word that only a later version knows: it stays for whoever does."""
     try:
-        return read(kind, said)
+        return read_json(kind, text)
     except ValidationError as error:
         import logging  # noqa: PLC0415 - a laptop's judging logs nothing, and pays 2 ms for it
 

@@ -11,22 +11,22 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.client import Reply, items, text
 from worker.adapters.redis.repositories import find_repositories
 from worker.adapters.redis.store import Store
-from worker.domain.check.wait_status import Due, SeenPull, reason_to_wait
+from worker.domain.check.wait_status import DueJudging, PullWithHead, find_wait_reason
 from worker.domain.ids import InstallationId, Sha
 from worker.domain.request.judge_request import PullRef
 from worker.domain.verdict.verdict import SubjectKind, Verdict
 
 
-def seen_pulls(
+def find_seen_pulls(
     store: Store, repository: str, sha: Sha, within: Collection[InstallationId] | None = None
-) -> list[SeenPull]:
+) -> list[PullWithHead]:
     """*within* these installations; None: all. Raises Unavailable.
 
     One that an earlier installation of the App knew, too, is told of by the newest: GitHub's numbers grow.
     """
     refs = {
         number: PullRef(installation_id=installation, repository_id=repository_id, number=number)
-        for installation, repository_id in find_repositories(store.wire, repository)
+        for installation, repository_id in find_repositories(store.client, repository)
         if within is None or installation in within
         for number in _numbers(store, keys.heads(installation, repository_id, sha))
     }
@@ -34,37 +34,44 @@ def seen_pulls(
 
 
 def _numbers(store: Store, heads: keys.Key) -> list[int]:
-    return [int(text(number)) for number in items(store.wire.call("SMEMBERS", heads.name))]
+    return [int(text(number)) for number in items(store.client.call("SMEMBERS", heads.name))]
 
 
-def _seen(store: Store, ref: PullRef, sha: Sha) -> SeenPull:
+def _seen(store: Store, ref: PullRef, sha: Sha) -> PullWithHead:
     state, head, rests, over, *times = items(
-        store.wire.call("HMGET", keys.pull(ref).name, "state", "head", "rests", "over", *_TIMES)
+        store.client.call("HMGET", keys.pull(ref).name, "state", "head", "rests", "over", *_TIMES)
     )
     is_begun = bool(state) and text(state) != "due"
     newest = None if is_begun else _newest(store, ref, sha)
-    return SeenPull(
+    return PullWithHead(
         number=ref.number,
         head=text(head) if head else None,
-        pending=reason_to_wait(_due(store, times, is_begun=is_begun), newest) if state else None,
-        is_held=bool(rests),
+        pending_reason=find_wait_reason(_due(store, times, is_begun=is_begun), newest) if state else None,
+        is_draft=bool(rests),
         verdict=None if state else newest,
         overridden_by=None if state else _overrider(store, ref, sha),
-        is_over=bool(over),
+        is_closed=bool(over),
     )
 
 
-_TIMES: Final = ("due", "since", "waiting", "limit", "aways")
+_TIMES: Final = {
+    "due": "due_at",
+    "since": "first_push_at",
+    "waiting": "waiting_since",
+    "limit": "rate_limit_until",
+    "aways": "outage_count",
+}
+"""Fields of the pull request in Redis, and what a DueJudging calls them."""
 
 
-def _due(store: Store, times: Sequence[Reply], *, is_begun: bool) -> Due:
-    seconds, micros = items(store.wire.call("TIME"))
-    known = {name: int(float(text(one))) for name, one in zip(_TIMES, times, strict=True) if one}
-    return Due(is_begun=is_begun, now=int(text(seconds)) * 1000 + int(text(micros)) // 1000, **known)
+def _due(store: Store, times: Sequence[Reply], *, is_begun: bool) -> DueJudging:
+    seconds, micros = items(store.client.call("TIME"))
+    times_ms = {name: int(float(text(time))) for name, time in zip(_TIMES.values(), times, strict=True) if time}
+    return DueJudging(is_started=is_begun, now=int(text(seconds)) * 1000 + int(text(micros)) // 1000, **times_ms)
 
 
 def _overrider(store: Store, ref: PullRef, sha: Sha) -> str | None:
-    override = store.decisions.of(ref, sha).override
+    override = store.decisions.find_decisions(ref, sha).override
     return override and override.login
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.check.follow_up import FollowUp
+from worker.domain.check.verdict_task import VerdictTask
 from worker.domain.config.config import Feedback
 from worker.domain.ids import Sha
 from worker.domain.model import Frozen
@@ -17,43 +17,43 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
 
 
-class Address(Value):
-    """How one agent is spoken to in a comment. `needs`: what has to be so that it answers an App. `source`: where that is said."""
+class AgentMention(Value):
+    """How one agent is spoken to in a comment. `requirement`: what has to be so that it answers an App. `source`: where that is said."""
 
     agent: str
     mention: str
-    needs: str
+    requirement: str
     source: str
 
 
-ADDRESSES: Final = (
-    Address(
+AGENT_MENTIONS: Final = (
+    AgentMention(
         "copilot",
         "@copilot",
         "It answers people with write access only: one of them repeats the next step in a comment that mentions it.",
         "GitHub's docs, Reviewing a pull request created by Copilot; 2026-11",
     ),
-    Address(
+    AgentMention(
         "claude",
         "@claude",
         "Its workflow answers Apps only where `allowed_bots` names this one.",
         "claude-code-action's docs, Usage; 2026-11",
     ),
-    Address(
+    AgentMention(
         "devin",
         "@devin-ai-integration",
         "It answers Apps only once this one is listed under Settings, Pull request settings, bot comments.",
         "Devin's docs, Bot comment settings; 2026-11",
     ),
-    Address("codex", "@codex", "Not known whether it answers Apps.", "OpenAI's docs, Codex on GitHub; 2026-11"),
-    Address(
+    AgentMention("codex", "@codex", "Not known whether it answers Apps.", "OpenAI's docs, Codex on GitHub; 2026-11"),
+    AgentMention(
         "cursor", "@cursor", "Not known whether it answers Apps.", "Cursor's docs, Cloud agents on GitHub; 2026-11"
     ),
 )
 """The agents of `worker.dossier.agents` that are spoken to by a name of their own; the others read the comment if they read any."""
 
 
-class Says(StrEnum):
+class AuthorMessage(StrEnum):
     """What a verdict says to the author: do this (and mend the case), mend CI, mend the case, CI is mended, or nothing is left to do."""
 
     ASKS = "asks"
@@ -66,26 +66,31 @@ class Says(StrEnum):
     @property
     def is_open(self) -> bool:
         """Whether the author has to do something."""
-        return self in {Says.ASKS, Says.ASKS_WITH_CASE, Says.CI_FAILED, Says.CASE_REFUSED}
+        return self in {
+            AuthorMessage.ASKS,
+            AuthorMessage.ASKS_WITH_CASE,
+            AuthorMessage.CI_FAILED,
+            AuthorMessage.CASE_REFUSED,
+        }
 
     @property
     def is_about_ci(self) -> bool:
         """Whether it asks for something else than another change: that CI passes, or that the case can be read."""
-        return self in {Says.CI_FAILED, Says.CASE_REFUSED}
+        return self in {AuthorMessage.CI_FAILED, AuthorMessage.CASE_REFUSED}
 
     @property
     def is_about_case(self) -> bool:
         """Whether it says what keeps the case from being read."""
-        return self in {Says.ASKS_WITH_CASE, Says.CASE_REFUSED}
+        return self in {AuthorMessage.ASKS_WITH_CASE, AuthorMessage.CASE_REFUSED}
 
 
-class Letter(FollowUp):
+class CommentJob(VerdictTask):
     """That the author of a pull request may have to be told of this verdict, or that a person overrode it."""
 
     is_overridden: bool = False
 
 
-class Note(Frozen):
+class CommentRecord(Frozen):
     """What is known of the one comment at a pull request.
 
     `nonce` stands in it, so that it is found again if the answer to its creation was lost. `comment_id` None: perhaps not created.
@@ -102,28 +107,28 @@ class Note(Frozen):
     is_about_case: bool = False
 
 
-def mark(nonce: str) -> str:
+def comment_marker(nonce: str) -> str:
     """What the comment ends in: nobody sees it, and it is found again by it."""
     return f"<!-- assay:{nonce} -->"
 
 
-def mention_of(agent: str | None) -> str | None:
+def find_mention(agent: str | None) -> str | None:
     """The name by which this agent listens."""
-    return next((one.mention for one in ADDRESSES if one.agent == agent), None)
+    return next((one.mention for one in AGENT_MENTIONS if one.agent == agent), None)
 
 
-def is_wanted(verdict: Verdict, feedback: Feedback) -> bool:
+def is_comment_enabled(verdict: Verdict, feedback: Feedback) -> bool:
     """Whether the author of this pull request is to be told at all."""
     return feedback.people if verdict.author_agent is None else feedback.agents
 
 
-def told_of(entries: Sequence[LedgerEntry], head_sha: Sha) -> LedgerEntry | None:
+def find_entry_for_comment(entries: Sequence[LedgerEntry], head_sha: Sha) -> LedgerEntry | None:
     """The entry to tell of: the newest verdict on a submission, if it is on this head. None: a newer head was judged."""
-    own = submissions(entries)
+    own = submission_entries(entries)
     return own[-1] if own and own[-1].head_sha == head_sha else None
 
 
-def submissions(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
+def submission_entries(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     """The verdicts on the pull request's heads, oldest first; what was judged beside them is nobody's business here."""
     return tuple(
         one
@@ -132,24 +137,24 @@ def submissions(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     )
 
 
-def says(verdict: Verdict, *, is_overridden: bool) -> Says | None:
+def message_to_author(verdict: Verdict, *, is_overridden: bool) -> AuthorMessage | None:
     """What a verdict has to say to the author; None: nothing new, as nobody could judge. The check tells that."""
     if is_overridden:
-        return Says.OVER
+        return AuthorMessage.OVER
     match verdict:
         case Reject():
-            return Says.ASKS_WITH_CASE if verdict.case_error else Says.ASKS
+            return AuthorMessage.ASKS_WITH_CASE if verdict.case_error else AuthorMessage.ASKS
         case Abstain(abstain_reason=AbstainReason.CI_FAILED):
-            return Says.CI_FAILED
+            return AuthorMessage.CI_FAILED
         case Abstain(abstain_reason=AbstainReason.CI_PENDING | AbstainReason.PAUSED):
             return None
         case Abstain() if verdict.abstain_reason is not AbstainReason.NEEDS_HUMAN:
-            return Says.CASE_REFUSED if verdict.case_error else Says.CI_MENDED
+            return AuthorMessage.CASE_REFUSED if verdict.case_error else AuthorMessage.CI_MENDED
         case _:
-            return Says.OVER
+            return AuthorMessage.OVER
 
 
-def is_news(said: Says, head_sha: Sha, note: Note | None) -> bool:
+def needs_update(message: AuthorMessage, head_sha: Sha, note: CommentRecord | None) -> bool:
     """Whether the comment has to be written or changed.
 
     One that says that nothing is left to do makes no comment, and changes only what asks for something; that CI is mended changes
@@ -157,14 +162,14 @@ def is_news(said: Says, head_sha: Sha, note: Note | None) -> bool:
     any more.
     """
     if note is None:
-        return said.is_open
-    if said is Says.CI_MENDED:
+        return message.is_open
+    if message is AuthorMessage.CI_MENDED:
         return note.is_open and note.is_about_ci
     is_same = (note.is_open, note.is_about_ci, note.is_about_case) == (
-        said.is_open,
-        said.is_about_ci,
-        said.is_about_case,
+        message.is_open,
+        message.is_about_ci,
+        message.is_about_case,
     )
     if note.comment_id is None or note.head_sha != head_sha:
-        return said.is_open or note.is_open
+        return message.is_open or note.is_open
     return not is_same

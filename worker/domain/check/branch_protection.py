@@ -8,14 +8,14 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from worker.domain.config.app_permissions import RANK
+from worker.domain.config.app_permissions import LEVEL_RANKS
 from worker.domain.config.config import Authors
 from worker.domain.value import Value
 
-NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+NO_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class Installed(Value):
+class AppInstallation(Value):
     """One installation of the App: whose, and what its owner approved."""
 
     id: int
@@ -32,23 +32,23 @@ class Requirement(Value):
     app_id: int | None
 
 
-class Gate(Value):
-    """`installed` None: the App is not installed there, and nothing more is known.
+class RepositoryProtection(Value):
+    """`installation` None: the App is not installed there, and nothing more is known.
 
     `teams`: those that own files there. Nobody tells an App who is in them. `authors`: whose pull requests its own configuration
     has judged.
     """
 
     repository: str
-    installed: Installed | None = None
+    installation: AppInstallation | None = None
     branch: str = ""
-    required: tuple[Requirement, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
     has_queue: bool | None = None
     teams: tuple[str, ...] = ()
     authors: Authors = Authors()
 
 
-class Hold(StrEnum):
+class RequirementSource(StrEnum):
     """What the rules make of our check."""
 
     OURS = "ours"
@@ -57,18 +57,22 @@ class Hold(StrEnum):
     NONE = "none"
 
 
-def hold(gate: Gate, our_app_id: int) -> Hold:
+def find_requirement_source(gate: RepositoryProtection, our_app_id: int) -> RequirementSource:
     """All requirements have to be met, so one that names us is enough, and one that names another App never is."""
-    sources = {one.app_id for one in gate.required}
+    sources = {one.app_id for one in gate.requirements}
     if sources - {our_app_id, None}:
-        return Hold.ANOTHERS
+        return RequirementSource.ANOTHERS
     if our_app_id in sources:
-        return Hold.OURS
-    return Hold.ANYBODYS if sources else Hold.NONE
+        return RequirementSource.OURS
+    return RequirementSource.ANYBODYS if sources else RequirementSource.NONE
 
 
-def unapproved(asked: Mapping[str, str], installed: Installed) -> tuple[str, ...]:
+def list_unapproved(asked: Mapping[str, str], installed: AppInstallation) -> tuple[str, ...]:
     """What the App asks for and this installation's owner has not approved (yet), each as `name: level`."""
     granted = installed.permissions
-    lacks = {name: level for name, level in asked.items() if RANK.get(level, 0) > RANK.get(granted.get(name, ""), 0)}
+    lacks = {
+        name: level
+        for name, level in asked.items()
+        if LEVEL_RANKS.get(level, 0) > LEVEL_RANKS.get(granted.get(name, ""), 0)
+    }
     return tuple(f"{name}: {lacks[name]}" for name in sorted(lacks))

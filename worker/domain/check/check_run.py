@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.check.wait_status import Awaiting, Reason
+from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.ids import Sha
 from worker.domain.value import Value
 
@@ -59,14 +59,14 @@ HELPFUL: Final = Button("Helpful", "helpful", "The verdict is right, or was of u
 NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong, or of no use")
 
 
-class Block(Value):
+class StatusBlock(Value):
     """What a check says to programs, in the words of `GET /api/verdicts`. `reason`: a Reason, a category or an abstain reason.
 
     `until`: when waiting ends, or it is judged again by itself. `held_by`: the pull request of the same commit whose state the
     check has. `decision`, `eval_id`: of the verdict that is shown, or carried over; None: there is none.
     """
 
-    state: Awaiting
+    state: WaitState
     reason: str | None = None
     until: str | None = None
     decision: str | None = None
@@ -77,14 +77,14 @@ class Block(Value):
     held_by: int | None = None
 
 
-def pending(reason: Reason, until: datetime | None = None) -> Block:
+def build_pending_block(reason: WaitReason, until: datetime | None = None) -> StatusBlock:
     """A verdict comes by itself."""
-    return Block(Awaiting.PENDING, reason.value, None if until is None else until.isoformat())
+    return StatusBlock(WaitState.PENDING, reason.value, None if until is None else until.isoformat())
 
 
-def none_coming(reason: Reason) -> Block:
+def build_idle_block(reason: WaitReason) -> StatusBlock:
     """Nobody judges this commit without being asked."""
-    return Block(Awaiting.NONE, reason.value)
+    return StatusBlock(WaitState.NONE, reason.value)
 
 
 class CheckContent(Value):
@@ -106,7 +106,7 @@ class CheckContent(Value):
     is_watched: bool = True
     gives_way: bool = False
     is_idle: bool = False
-    block: Block | None = None
+    block: StatusBlock | None = None
 
 
 def external_id(number: int) -> str:

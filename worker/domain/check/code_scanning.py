@@ -7,19 +7,19 @@ request's head; a refusal is a word of a closed set, and none of them says anyth
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.check.follow_up import FollowUp
+from worker.domain.check.verdict_task import VerdictTask
 from worker.domain.ids import EvalId, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
 
-TOOL: Final = "Assay"
+TOOL_NAME: Final = "Assay"
 MOST_BYTES: Final = 10_000_000
 """What GitHub takes of one file, gzipped."""
 MOST_RESULTS: Final = 5_000
 """What GitHub shows of one run. It takes five times as many, and refuses all of them where there are more."""
 
 
-class Refusal(StrEnum):
+class UploadRefusal(StrEnum):
     """Why GitHub has no SARIF of a verdict. Trying again helps none of them before a person acts."""
 
     PERMISSION = "permission"
@@ -30,31 +30,31 @@ class Refusal(StrEnum):
     TOO_LARGE = "too_large"
 
 
-_LACKING: Final = "not accessible by integration"
-_OFF: Final = ("code scanning", "code security", "advanced security")
+_NOT_PERMITTED_TEXT: Final = "not accessible by integration"
+_NOT_ENABLED_TEXTS: Final = ("code scanning", "code security", "advanced security")
 
 
-def refusal_of(message: str) -> Refusal:
+def classify_refusal(message: str) -> UploadRefusal:
     """What GitHub's words beside a 403 mean."""
     said = message.casefold()
-    if _LACKING in said:
-        return Refusal.PERMISSION
-    return Refusal.NOT_ENABLED if any(words in said for words in _OFF) else Refusal.FORBIDDEN
+    if _NOT_PERMITTED_TEXT in said:
+        return UploadRefusal.PERMISSION
+    return UploadRefusal.NOT_ENABLED if any(words in said for words in _NOT_ENABLED_TEXTS) else UploadRefusal.FORBIDDEN
 
 
-class Scan(FollowUp):
+class SarifUpload(VerdictTask):
     """The SARIF of this verdict is due. *origin*: the verdict that it was carried over from, or itself."""
 
     origin: EvalId
 
 
-class Scanned(Frozen):
+class UploadedSarif(Frozen):
     """Of which verdict, at which head, it was sent last; it is not sent again."""
 
     head_sha: Sha
     origin: EvalId
 
-    def is_of(self, scan: Scan) -> bool:
+    def matches(self, scan: SarifUpload) -> bool:
         return (self.head_sha, self.origin) == (scan.head_sha, scan.origin)
 
 

@@ -15,15 +15,15 @@ from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 
-PERMISSION: Final = "merge_queues"
+GROUP_PERMISSION: Final = "merge_queues"
 """What the App has to be granted, `read`, for groups to reach it; GitHub shows it as *Merge queues*."""
 
-EVENT: Final = "merge_group"
+GROUP_EVENT: Final = "merge_group"
 """What it has to be subscribed to; GitHub shows it as *Merge group*."""
 
-BRANCHES: Final = "refs/heads/"
-QUEUE: Final = "refs/heads/gh-readonly-queue/"
-ENTRY: Final = pattern(r"/pr-([1-9][0-9]{0,8})-[0-9a-f]{40}")
+BRANCH_PREFIX: Final = "refs/heads/"
+QUEUE_PREFIX: Final = "refs/heads/gh-readonly-queue/"
+ENTRY_PATTERN: Final = pattern(r"/pr-([1-9][0-9]{0,8})-[0-9a-f]{40}")
 """What follows the base branch: the one pull request, and the commit that it was put upon."""
 
 
@@ -54,23 +54,23 @@ class MergeGroup(Frozen):
         """The same for all deliveries about it."""
         return f"{self.installation_id}:{self.repository_id}:{self.head_sha}"
 
-    def member(self, number: int) -> PullRef:
+    def pull_ref(self, number: int) -> PullRef:
         """The pull request of this number, in its repository."""
         return PullRef(installation_id=self.installation_id, repository_id=self.repository_id, number=number)
 
 
-class Refusal(StrEnum):
+class GroupRefusal(StrEnum):
     """Why a group names no pull request that could be believed."""
 
     NO_BRANCH = "no_branch"
     OTHER_REF = "other_ref"
 
 
-def pull_of(head_ref: str, base_ref: str) -> int | Refusal:
+def find_pull_number(head_ref: str, base_ref: str) -> int | GroupRefusal:
     """The number of the pull request that a group tries. The base branch's name may hold slashes, or look like an entry."""
-    base = base_ref.removeprefix(BRANCHES)
+    base = base_ref.removeprefix(BRANCH_PREFIX)
     if not base or base == base_ref:
-        return Refusal.NO_BRANCH
-    head = f"{QUEUE}{base}"
-    found = ENTRY.fullmatch(head_ref[len(head) :]) if head_ref.startswith(head) else None
-    return int(found[1]) if found else Refusal.OTHER_REF
+        return GroupRefusal.NO_BRANCH
+    head = f"{QUEUE_PREFIX}{base}"
+    found = ENTRY_PATTERN.fullmatch(head_ref[len(head) :]) if head_ref.startswith(head) else None
+    return int(found[1]) if found else GroupRefusal.OTHER_REF

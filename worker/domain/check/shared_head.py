@@ -1,6 +1,6 @@
 """Pull requests of one commit: GitHub shows one check of a name for a commit, so none of theirs may say more than holds for all.
 
-Pure. Does not word anything (`worker.publishing.texts.siblings` does). Invariant: what a later version calls by a word that this one does
+Pure. Does not word anything (`worker.publishing.texts.shared_head` does). Invariant: what a later version calls by a word that this one does
 not know lets nothing pass.
 """
 
@@ -45,7 +45,7 @@ STRICTNESS: Final[Mapping[str, Strictness]] = MappingProxyType(
 )
 
 
-class Place(Frozen):
+class CommitRef(Frozen):
     """A commit of a repository."""
 
     installation_id: InstallationId
@@ -53,7 +53,7 @@ class Place(Frozen):
     head_sha: Sha
 
 
-class Sibling(Value):
+class OtherPull(Value):
     """Another open pull request whose head is the same commit. `state`: the conclusion of its own check, or what it waits as."""
 
     number: int
@@ -61,18 +61,18 @@ class Sibling(Value):
 
     @property
     def strictness(self) -> Strictness:
-        return strictness(self.state)
+        return strictness_of(self.state)
 
 
-class Together(Value):
-    """What one pull request's check is shown beside. `is_here`: it is open, and this commit is its head; `version` of all that."""
+class SharedHeadView(Value):
+    """What one pull request's check is shown beside. `is_current`: it is open, and this commit is its head; `version` of all that."""
 
     version: int
-    is_here: bool
-    others: tuple[Sibling, ...]
+    is_current: bool
+    other_pulls: tuple[OtherPull, ...]
 
 
-class Member(Value):
+class SharedHeadMember(Value):
     """One of several: what its check says by itself, and whether it counts. `shown`: a hash of what GitHub was told; "": who knows."""
 
     number: int
@@ -81,18 +81,18 @@ class Member(Value):
     shown: str
 
     @property
-    def sibling(self) -> Sibling:
-        return Sibling(self.number, self.state)
+    def other_pull(self) -> OtherPull:
+        return OtherPull(self.number, self.state)
 
 
-class Met(Value):
+class SharedHeadState(Value):
     """All of one commit, in one version."""
 
     version: int
-    members: tuple[Member, ...]
+    members: tuple[SharedHeadMember, ...]
 
 
-def state_of(content: CheckContent) -> str:
+def check_state(content: CheckContent) -> str:
     """In one word what a check says of its pull request."""
     if content.conclusion is not None:
         return content.conclusion.value
@@ -101,20 +101,20 @@ def state_of(content: CheckContent) -> str:
     return QUEUED if content.is_queued else IN_PROGRESS
 
 
-def strictness(state: str) -> Strictness:
+def strictness_of(state: str) -> Strictness:
     return STRICTNESS.get(state, Strictness.WAITS)
 
 
-def strictest(siblings: Iterable[Sibling]) -> Sibling | None:
+def find_strictest(siblings: Iterable[OtherPull]) -> OtherPull | None:
     """Whose state stands most in the way; of several the first pull request's, and an accept last."""
     return max(siblings, key=lambda one: (one.strictness, one.state != Conclusion.SUCCESS, -one.number), default=None)
 
 
-def hash_of(content: CheckContent) -> str:
-    return hashlib.sha256(to_json(content)).hexdigest()[:32]
+def hash_content(content: CheckContent) -> str:
+    return hashlib.sha256(dump_content(content)).hexdigest()[:32]
 
 
-def to_json(content: CheckContent) -> bytes:
+def dump_content(content: CheckContent) -> bytes:
     """All but the annotations, which stay where they are once they were added."""
     said = {name: value for name, value in vars(content).items() if name not in {"annotations", "gives_way"}}
     return json.dumps(said, default=vars, sort_keys=True).encode()

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final, TypedDict
 from urllib.parse import urlencode, urlsplit
 
-from worker.domain.config.app_permissions import OptIn, asked, events
+from worker.domain.config.app_permissions import OptIn, requested_permissions, select_events
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 
@@ -20,19 +20,19 @@ ADDRESS: Final = pattern(r"https?://(\[[0-9a-f:]+\]|[A-Za-z0-9.-]+)(:(?P<port>\d
 LAST_PORT: Final = 65_535
 LONGEST_NAME: Final = 34
 """GitHub's limit for an App's name."""
-HERE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+LOOPBACK_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Wish(Value):
+class SetupForm(Value):
     """What somebody filled in: where Assay is, where deliveries go, whose App it becomes ("": their own), and the opt-ins."""
 
     address: str
-    deliveries: str
+    webhook_base: str
     organization: str
     opt_ins: frozenset[OptIn]
 
 
-class Hook(TypedDict):
+class HookAttributes(TypedDict):
     url: str
     active: bool
 
@@ -43,52 +43,54 @@ class Manifest(TypedDict):
     name: str
     description: str
     url: str
-    hook_attributes: Hook
+    hook_attributes: HookAttributes
     redirect_url: str
     public: bool
     default_permissions: dict[str, str]
     default_events: list[str]
 
 
-class WishError(Exception):
+class SetupFormError(Exception):
     """A field that can't be used; the message says what is expected."""
 
 
-def wish(address: str, deliveries: str, organization: str, opt_ins: Iterable[str]) -> Wish:
-    """Read the fields of the form. Raises WishError."""
-    here = usable(address, "The address of this Assay")
-    there = usable(deliveries, "Where deliveries go") if deliveries.strip() else here + WEBHOOKS
+def read_setup_form(address: str, deliveries: str, organization: str, opt_ins: Iterable[str]) -> SetupForm:
+    """Read the fields of the form. Raises SetupFormError."""
+    here = check_address(address, "The address of this Assay")
+    there = check_address(deliveries, "Where deliveries go") if deliveries.strip() else here + WEBHOOKS
     if not re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9-]{0,38})?", organization.strip()):
-        raise WishError("The organization: expected its name as in github.com/NAME, or nothing for your own account.")
+        raise SetupFormError(
+            "The organization: expected its name as in github.com/NAME, or nothing for your own account."
+        )
     known = {str(one): one for one in OptIn}
-    return Wish(here, there, organization.strip(), frozenset(known[one] for one in opt_ins if one in known))
+    return SetupForm(here, there, organization.strip(), frozenset(known[one] for one in opt_ins if one in known))
 
 
-def usable(address: str, name: str) -> str:
-    """The address without its last slash. Raises WishError."""
+def check_address(address: str, name: str) -> str:
+    """The address without its last slash. Raises SetupFormError."""
     text = address.strip().rstrip("/")
     found = ADDRESS.fullmatch(text) if len(text) <= LONGEST_ADDRESS else None
     expected = f"{name}: expected https://HOST, with a path if need be, and nothing else"
     if found is None or int(found["port"] or 0) > LAST_PORT:
-        raise WishError(f"{expected}.")
-    if text.startswith("http://") and not is_here(text):
-        raise WishError(
+        raise SetupFormError(f"{expected}.")
+    if text.startswith("http://") and not is_loopback(text):
+        raise SetupFormError(
             f"{expected}. http:// is for this machine alone: the App's key would cross the network readably."
         )
     return text
 
 
-def is_here(address: str) -> bool:
+def is_loopback(address: str) -> bool:
     """Whether this is an address that GitHub can't reach."""
-    return urlsplit(address).hostname in HERE
+    return urlsplit(address).hostname in LOOPBACK_HOSTS
 
 
-def guessed(host: str) -> str:
+def guess_address(host: str) -> str:
     """The address that a browser asked for, to be confirmed by whoever sits before it. "": it is none."""
     found = re.fullmatch(r"(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,150})(:\d{1,5})?", host, re.ASCII)
     if found is None:
         return ""
-    return f"{'http' if found[1].strip('[]') in HERE else 'https'}://{host}"
+    return f"{'http' if found[1].strip('[]') in LOOPBACK_HOSTS else 'https'}://{host}"
 
 
 def web_url(api_url: str) -> str:
@@ -105,17 +107,17 @@ def register_url(api_url: str, organization: str, state: str) -> str:
     return f"{web_url(api_url)}{where}?{urlencode({'state': state})}"
 
 
-def manifest(wanted: Wish, subscribed: Iterable[str]) -> Manifest:
+def build_manifest(wanted: SetupForm, subscribed: Iterable[str]) -> Manifest:
     """What GitHub is asked to create."""
-    permissions = asked(wanted.opt_ins)
+    permissions = requested_permissions(wanted.opt_ins)
     name = f"Assay for {wanted.organization}" if wanted.organization else "Assay"
     return {
         "name": name[:LONGEST_NAME],
         "description": "Judges agent-written pull requests: a proper solution, or does it just happen to pass?",
         "url": wanted.address,
-        "hook_attributes": {"url": wanted.deliveries, "active": True},
+        "hook_attributes": {"url": wanted.webhook_base, "active": True},
         "redirect_url": wanted.address + CALLBACK,
         "public": False,
         "default_permissions": permissions,
-        "default_events": list(events(subscribed, permissions)),
+        "default_events": list(select_events(subscribed, permissions)),
     }

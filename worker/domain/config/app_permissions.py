@@ -12,37 +12,46 @@ from typing import Final
 from worker.domain.value import Value
 
 
-class Level(StrEnum):
+class PermissionLevel(StrEnum):
     READ = "read"
     WRITE = "write"
 
 
-RANK: Final[Mapping[str, int]] = MappingProxyType({Level.READ: 1, Level.WRITE: 2, "admin": 3})
+LEVEL_RANKS: Final[Mapping[str, int]] = MappingProxyType(
+    {PermissionLevel.READ: 1, PermissionLevel.WRITE: 2, "admin": 3}
+)
 
 
 class Permission(Value):
     """One permission. *name* as the API spells it, *title* as GitHub's pages do; *reason*: what it is needed for."""
 
     name: str
-    level: Level
+    level: PermissionLevel
     title: str
     reason: str
 
     @property
-    def spelled(self) -> str:
+    def label(self) -> str:
         return f"{self.name}: {self.level}"
 
 
-CORE: Final = (
-    Permission("metadata", Level.READ, "Metadata", "read names, rulesets and who may command; every App is given it"),
-    Permission("contents", Level.READ, "Contents", "read the change, the files around it, and .github/assay.yml"),
-    Permission("pull_requests", Level.READ, "Pull requests", "read what is judged, and hear of pushes"),
-    Permission("issues", Level.READ, "Issues", "read what was asked for, and comments with commands"),
-    Permission("actions", Level.READ, "Actions", "read the logs of failing jobs"),
+CORE_PERMISSIONS: Final = (
     Permission(
-        "statuses", Level.READ, "Commit statuses", "see CI that reports statuses: nothing may pass while one fails"
+        "metadata", PermissionLevel.READ, "Metadata", "read names, rulesets and who may command; every App is given it"
     ),
-    Permission("checks", Level.WRITE, "Checks", "write the one check that Assay is, and see the others"),
+    Permission(
+        "contents", PermissionLevel.READ, "Contents", "read the change, the files around it, and .github/assay.yml"
+    ),
+    Permission("pull_requests", PermissionLevel.READ, "Pull requests", "read what is judged, and hear of pushes"),
+    Permission("issues", PermissionLevel.READ, "Issues", "read what was asked for, and comments with commands"),
+    Permission("actions", PermissionLevel.READ, "Actions", "read the logs of failing jobs"),
+    Permission(
+        "statuses",
+        PermissionLevel.READ,
+        "Commit statuses",
+        "see CI that reports statuses: nothing may pass while one fails",
+    ),
+    Permission("checks", PermissionLevel.WRITE, "Checks", "write the one check that Assay is, and see the others"),
 )
 """Without any one of these nothing is judged, or something would be judged wrongly."""
 
@@ -54,24 +63,24 @@ class OptIn(StrEnum):
     CODE_SCANNING = "code_scanning"
 
 
-class Extra(Value):
-    """A permission that judging does without. *lost*: what does not work without it.
+class OptionalPermission(Value):
+    """A permission that judging does without. *consequence*: what does not work without it.
 
     *switch*: the setting that declines it where another opt-in brings its permission; "": it has that to itself.
     """
 
     opt_in: OptIn
     permission: Permission
-    lost: str
+    consequence: str
     switch: str = ""
 
 
-EXTRAS: Final = (
-    Extra(
+OPTIONAL_PERMISSIONS: Final = (
+    OptionalPermission(
         OptIn.COMMENTS,
         Permission(
             "pull_requests",
-            Level.WRITE,
+            PermissionLevel.WRITE,
             "Pull requests",
             "comment on pull requests, answer commands, set a label, ask for a review",
         ),
@@ -79,38 +88,43 @@ EXTRAS: Final = (
         "verdicts stand on the check alone",
         switch="ASSAY_COMMENTS",
     ),
-    Extra(
+    OptionalPermission(
         OptIn.REACTIONS,
         Permission(
             "pull_requests",
-            Level.WRITE,
+            PermissionLevel.WRITE,
             "Pull requests",
             "react to commands, so that they are seen to be taken or refused",
         ),
         "commands get no reaction: what follows shows on the check, and a refusal only in an answer",
         switch="ASSAY_REACTIONS",
     ),
-    Extra(
+    OptionalPermission(
         OptIn.MERGE_QUEUE,
-        Permission("merge_queues", Level.READ, "Merge queues", "hear of merge groups, and answer for them"),
+        Permission("merge_queues", PermissionLevel.READ, "Merge queues", "hear of merge groups, and answer for them"),
         "merge groups get no answer: where Assay is required, a merge queue waits until it times out",
     ),
-    Extra(
+    OptionalPermission(
         OptIn.CODE_SCANNING,
         Permission(
-            "security_events", Level.WRITE, "Code scanning alerts", "upload SARIF where a repository sets `sarif: true`"
+            "security_events",
+            PermissionLevel.WRITE,
+            "Code scanning alerts",
+            "upload SARIF where a repository sets `sarif: true`",
         ),
         "no SARIF is uploaded; where a repository wants it, its checks say so",
     ),
 )
 
-SWITCHES: Final[Mapping[str, OptIn]] = MappingProxyType({one.switch: one.opt_in for one in EXTRAS if one.switch})
+OPT_IN_SETTINGS: Final[Mapping[str, OptIn]] = MappingProxyType(
+    {one.switch: one.opt_in for one in OPTIONAL_PERMISSIONS if one.switch}
+)
 """Each setting that declines an opt-in."""
 
-OFFERED: Final = frozenset(OptIn) - {OptIn.CODE_SCANNING}
+DEFAULT_OPT_INS: Final = frozenset(OptIn) - {OptIn.CODE_SCANNING}
 """What /setup has ticked already."""
 
-NEEDED_BY: Final[Mapping[str, str]] = MappingProxyType(
+EVENT_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "check_run": "checks",
         "check_suite": "checks",
@@ -134,46 +148,46 @@ NEEDED_BY: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Which permission GitHub wants of who subscribes to an event. A manifest with an event and not its permission is refused."""
 
-UNASKED: Final = frozenset(
+IMPLICIT_EVENTS: Final = frozenset(
     {"installation", "installation_repositories", "installation_target", "github_app_authorization"}
 )
 """Every App hears of these, and none subscribes to them."""
 
 
-def extra(opt_in: OptIn) -> Extra:
-    return next(one for one in EXTRAS if one.opt_in is opt_in)
+def find_optional(opt_in: OptIn) -> OptionalPermission:
+    return next(one for one in OPTIONAL_PERMISSIONS if one.opt_in is opt_in)
 
 
-def asked(opt_ins: Iterable[OptIn]) -> dict[str, str]:
+def requested_permissions(opt_ins: Iterable[OptIn]) -> dict[str, str]:
     """The permissions of an App with these opt-ins, as a manifest spells them."""
     wanted = [
-        *CORE,
-        *(extra(one).permission for one in sorted(opt_ins)),
+        *CORE_PERMISSIONS,
+        *(find_optional(one).permission for one in sorted(opt_ins)),
     ]  # an opt-in raises what is there, and lowers nothing
     return {one.name: str(one.level) for one in wanted}
 
 
-def declined_of(opt_ins: Collection[OptIn]) -> tuple[Extra, ...]:
+def find_declined(opt_ins: Collection[OptIn]) -> tuple[OptionalPermission, ...]:
     """What was not chosen although its permission comes with what was: only a setting keeps it from being done."""
-    granted = asked(opt_ins)
-    left = [one for one in EXTRAS if one.opt_in not in opt_ins]
-    return tuple(one for one in left if one.switch and suffices(granted, one.permission))
+    granted = requested_permissions(opt_ins)
+    left = [one for one in OPTIONAL_PERMISSIONS if one.opt_in not in opt_ins]
+    return tuple(one for one in left if one.switch and is_sufficient(granted, one.permission))
 
 
-def events(subscribed: Iterable[str], granted: Mapping[str, str]) -> tuple[str, ...]:
+def select_events(subscribed: Iterable[str], granted: Mapping[str, str]) -> tuple[str, ...]:
     """What an App with these permissions may subscribe to, of what we would like to hear."""
-    return tuple(sorted(one for one in set(subscribed) - UNASKED if NEEDED_BY.get(one) in granted))
+    return tuple(sorted(one for one in set(subscribed) - IMPLICIT_EVENTS if EVENT_PERMISSIONS.get(one) in granted))
 
 
-def suffices(granted: Mapping[str, str], permission: Permission) -> bool:
-    return RANK.get(granted.get(permission.name, ""), 0) >= RANK[permission.level]
+def is_sufficient(granted: Mapping[str, str], permission: Permission) -> bool:
+    return LEVEL_RANKS.get(granted.get(permission.name, ""), 0) >= LEVEL_RANKS[permission.level]
 
 
-def lacking(granted: Mapping[str, str]) -> tuple[Permission, ...]:
+def find_missing_permissions(granted: Mapping[str, str]) -> tuple[Permission, ...]:
     """What judging needs and was not granted."""
-    return tuple(one for one in CORE if not suffices(granted, one))
+    return tuple(one for one in CORE_PERMISSIONS if not is_sufficient(granted, one))
 
 
-def switched_off(granted: Mapping[str, str]) -> tuple[Extra, ...]:
+def find_missing_opt_ins(granted: Mapping[str, str]) -> tuple[OptionalPermission, ...]:
     """The opt-ins that this does not allow."""
-    return tuple(one for one in EXTRAS if not suffices(granted, one.permission))
+    return tuple(one for one in OPTIONAL_PERMISSIONS if not is_sufficient(granted, one.permission))

@@ -24,60 +24,60 @@ from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import AbstainReason, Category
 
-UNITS: Final = {"s": 1, "m": 60, "h": 3600}
-_BELOW: Final = {
+UNIT_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
+_BELOW_A_DAY: Final = {
     "s": r"0|[1-9][0-9]{0,3}|[1-7][0-9]{4}|8[0-5][0-9]{3}|86[0-3][0-9]{2}",
     "m": r"0|[1-9][0-9]{0,2}|1[0-3][0-9]{2}|14[0-3][0-9]",
     "h": r"0|1?[1-9]|10|2[0-3]",
 }
 """Whole numbers of each unit that are less than a day."""
 
-_WRITTEN: Final = "|".join(
-    rf"(?:{below})(?:\.[0-9]{{1,3}})?{unit}|{LONGEST_WAIT_S // UNITS[unit]}(?:\.0{{1,3}})?{unit}"
-    for unit, below in _BELOW.items()
+_DURATION_TEXT: Final = "|".join(
+    rf"(?:{below})(?:\.[0-9]{{1,3}})?{unit}|{LONGEST_WAIT_S // UNIT_SECONDS[unit]}(?:\.0{{1,3}})?{unit}"
+    for unit, below in _BELOW_A_DAY.items()
 )
-_DURATION: Final = pattern(_WRITTEN)
+_DURATION: Final = pattern(_DURATION_TEXT)
 
-DURATION: Final = f"seconds from 0 to {LONGEST_WAIT_S}, or a text like 45s, 10m or 2h"
+DURATION_FORMAT: Final = f"seconds from 0 to {LONGEST_WAIT_S}, or a text like 45s, 10m or 2h"
 
 
-def seconds(given: object) -> float:
+def parse_seconds(value: object) -> float:
     """`45`, `45s` and `10m` as seconds. Raises ValueError."""
-    number = _in_seconds(given) if isinstance(given, str) else given
+    number = _in_seconds(value) if isinstance(value, str) else value
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= LONGEST_WAIT_S:
-        raise ValueError(DURATION)
+        raise ValueError(DURATION_FORMAT)
     return float(number)
 
 
 def _in_seconds(text: str) -> float | None:
-    return float(text[:-1]) * UNITS[text[-1]] if _DURATION.fullmatch(text) else None
+    return float(text[:-1]) * UNIT_SECONDS[text[-1]] if _DURATION.fullmatch(text) else None
 
 
 Duration = Annotated[
     float,
-    BeforeValidator(seconds),
+    BeforeValidator(parse_seconds),
     WithJsonSchema(
         {
             "anyOf": [
                 {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT_S},
-                {"type": "string", "pattern": f"^(?:{_WRITTEN})$"},
+                {"type": "string", "pattern": f"^(?:{_DURATION_TEXT})$"},
             ]
         }
     ),
 ]
 
 
-def no_switch(given: object) -> object:
+def reject_boolean(value: object) -> object:
     """Python takes `true` for 1, and the published schema does not. Raises ValueError."""
-    if isinstance(given, bool):
+    if isinstance(value, bool):
         raise ValueError("1")  # noqa: TRY004 - pydantic tells ValueErrors
-    return given
+    return value
 
 
-Version = Annotated[Literal[1], BeforeValidator(no_switch)]
+SchemaVersion = Annotated[Literal[1], BeforeValidator(reject_boolean)]
 Mode = Literal["block", "observe"]
-Conclusion = Literal["block", "neutral"]
-Model = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+AbstainConclusion = Literal["block", "neutral"]
+ModelName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
 def _key(default: Any, description: str, example: object) -> Any:
@@ -87,7 +87,7 @@ def _key(default: Any, description: str, example: object) -> Any:
 class ConfigKeys(Frozen):
     """What `.github/assay.yml` may hold. All of it may be left out."""
 
-    version: Version = _key(1, "The version of this format.", 1)
+    version: SchemaVersion = _key(1, "The version of this format.", 1)
     mode: Mode = _key(
         "block",
         "`block`: a reject fails the check. `observe`: every check is neutral and says what would have been decided.",
@@ -98,7 +98,7 @@ class ConfigKeys(Frozen):
         "For rejects of a category, another mode than `mode`. A category that is observed never blocks.",
         {"weak_test": "observe"},
     )
-    abstains: dict[AbstainReason, Conclusion] = _key(
+    abstains: dict[AbstainReason, AbstainConclusion] = _key(
         {},
         "What the check concludes where the change was not judged, by the reason: `block` (action required) or `neutral`, which "
         "passes. Without it: as docs/verdict.md says, so `unproven: neutral` lets a required check pass without a model. "
@@ -127,7 +127,7 @@ class ConfigKeys(Frozen):
         "Files whose text no model is sent, as in a .gitignore without `!`. A change to one of them counts as not read.",
         [".env*", "fixtures/customers/**"],
     )
-    model: Model | None = _key(
+    model: ModelName | None = _key(
         None,
         "The model that judges here, if the operator allows it (ASSAY_MODELS). Without it: ASSAY_MODEL.",
         "claude-sonnet-5",
@@ -156,13 +156,13 @@ class ConfigKeys(Frozen):
     )
     quiet_window: Duration | None = _key(
         None,
-        f"How long after the last push judging starts: {DURATION}. It holds from the next pull request on once one was "
+        f"How long after the last push judging starts: {DURATION_FORMAT}. It holds from the next pull request on once one was "
         "judged by this file. Without it: ASSAY_QUIET_WINDOW.",
         "2m",
     )
     ci_wait: Duration | None = _key(
         None,
-        f"How long other checks are waited for: {DURATION}, and never longer than ASSAY_CI_REQUIRED_WAIT. Without it: "
+        f"How long other checks are waited for: {DURATION_FORMAT}, and never longer than ASSAY_CI_REQUIRED_WAIT. Without it: "
         "ASSAY_CI_REQUIRED_WAIT for a required check while any check runs, else ASSAY_CI_WAIT.",
         "45m",
     )
@@ -174,10 +174,10 @@ class ConfigKeys(Frozen):
     )
 
 
-def to_config(given: Mapping[str, object]) -> RepositoryConfig:
+def to_config(values: Mapping[str, object]) -> RepositoryConfig:
     """The configuration of these keys, each with a value that `ConfigKeys` took; all others have their defaults."""
-    policy = {name: value for name, value in given.items() if name in Policy.model_fields}
-    rest = {name: value for name, value in given.items() if name in RepositoryConfig.model_fields}
+    policy = {name: value for name, value in values.items() if name in Policy.model_fields}
+    rest = {name: value for name, value in values.items() if name in RepositoryConfig.model_fields}
     return RepositoryConfig.model_validate({**rest, "policy": Policy.model_validate(policy)})
 
 

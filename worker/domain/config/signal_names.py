@@ -110,7 +110,7 @@ SignalName = Literal[
     "verdict_planted",
 ]
 
-RETIRED: Final = frozenset(
+RETIRED_SIGNALS: Final = frozenset(
     {
         "assertion_repeated",
         "check_announced_only",
@@ -133,4 +133,4 @@ RETIRED: Final = frozenset(
 )
 """Signals of the past. Policies and rubrics may name them, and nothing comes of it."""
 
-SIGNAL_NAMES: Final[tuple[str, ...]] = tuple(name for name in get_args(SignalName) if name not in RETIRED)
+SIGNAL_NAMES: Final[tuple[str, ...]] = tuple(name for name in get_args(SignalName) if name not in RETIRED_SIGNALS)

@@ -6,14 +6,14 @@ nor is a link that stands only in GitHub's sidebar.
 
 import hashlib
 
-from worker.domain.dossier.dossier import DESCRIPTION, LINKED_BY_HAND, Dossier
+from worker.domain.dossier.dossier import DESCRIPTION, LINKED_IN_SIDEBAR, Dossier
 from worker.domain.verdict.ledger import AuthorText
 
 
 def author_text(dossier: Dossier) -> AuthorText:
     """Read it from a *completed* dossier: the case, the issues that the text links, and itself where it is the criterion."""
     own = next((one.text for one in dossier.criteria or () if one.id == DESCRIPTION), None)
-    linked = (one for one in dossier.issues if one.linked_by != LINKED_BY_HAND)
+    linked = (one for one in dossier.issues if one.linked_by != LINKED_IN_SIDEBAR)
     return AuthorText(
         case=dossier.case,
         is_readable=dossier.case_error is None,

@@ -10,19 +10,19 @@ from pydantic import StringConstraints
 
 from worker.domain.model import Frozen
 
-Words = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+CaseText = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 class CoverageClaim(Frozen):
     """`addressed_by` is `path:symbol` (also `path`, `path:12`, `path::test` ...); `evidence` is optional."""
 
-    criterion: Words
-    addressed_by: Words
+    criterion: CaseText
+    addressed_by: CaseText
     evidence: str | None = None
 
 
 class Case(Frozen):
-    summary: Words
+    summary: CaseText
     ac_coverage: tuple[CoverageClaim, ...] = ()
-    work_arounds: tuple[Words, ...] = ()
-    uncertainties: tuple[Words, ...] = ()
+    work_arounds: tuple[CaseText, ...] = ()
+    uncertainties: tuple[CaseText, ...] = ()

@@ -10,7 +10,7 @@ from worker.domain.dossier.dossier import Criterion
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 
-TO_CONFIRM: Final = "to be confirmed"
+CONFIRMATION_MARK: Final = "to be confirmed"
 """What a draft puts behind each place, and an author takes out."""
 
 
@@ -35,12 +35,12 @@ class CheckedCase(Value):
     has_criteria: bool
 
     @property
-    def unconfirmed(self) -> int:
+    def unconfirmed_count(self) -> int:
         """How many texts still say that they have to be confirmed."""
         texts = [self.case.summary, *(f"{one.addressed_by} {one.evidence}" for one in self.case.ac_coverage)]
-        return sum(TO_CONFIRM in text for text in texts)
+        return sum(CONFIRMATION_MARK in text for text in texts)
 
     @property
-    def to_mend(self) -> int:
+    def problem_count(self) -> int:
         """How many claims are not found, criteria not named and texts not confirmed."""
-        return self.unconfirmed + sum(claim.status is not ClaimStatus.VERIFIED for claim in self.claims)
+        return self.unconfirmed_count + sum(claim.status is not ClaimStatus.VERIFIED for claim in self.claims)

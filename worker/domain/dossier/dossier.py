@@ -50,7 +50,7 @@ class PullRequest(Frozen):
     commits: tuple[Commit, ...] = ()
 
 
-LINKED_BY_HAND: Final = "linked on GitHub"
+LINKED_IN_SIDEBAR: Final = "linked on GitHub"
 """What links an issue that stands in GitHub's sidebar, and not in the text."""
 
 
@@ -130,7 +130,9 @@ class CiState(StrEnum):
     MISSING = "missing"
 
 
-FAILED: Final = frozenset({"failure", "timed_out", "startup_failure", "action_required", "cancelled", "error"})
+FAILED_CONCLUSIONS: Final = frozenset(
+    {"failure", "timed_out", "startup_failure", "action_required", "cancelled", "error"}
+)
 """GitHub's words for a check that did not pass."""
 
 

@@ -30,7 +30,7 @@ class PartialCredit(Frozen):
     map: CreditMap = CreditMap.LINEAR
 
 
-class Evaluate(Frozen):
+class EvaluateBlock(Frozen):
     """What a row asks of the final response. Without one recorded, the case's summary is read.
 
     `rubric`, `llm_judge_model` and `weight_per_turn` are taken so that a block of metis' fits, and not used: who judges

@@ -13,40 +13,40 @@ from worker.domain.dossier.dossier import LateEdit
 from worker.domain.value import Value
 
 
-class Version(Value):
-    """A text as somebody left it. `text` None: it is not shown. `by_judged`: the pull request's author wrote it, or a bot."""
+class TextVersion(Value):
+    """A text as somebody left it. `text` None: it is not shown. `is_by_judged`: the pull request's author wrote it, or a bot."""
 
     at: datetime
-    by: str
-    by_judged: bool
+    author: str
+    is_by_judged: bool
     text: str | None
 
 
-class History(Value):
-    """The versions that are known. `is_whole`: the oldest is the text as it was written, which is no edit."""
+class TextHistory(Value):
+    """The versions that are known. `is_complete`: the oldest is the text as it was written, which is no edit."""
 
-    versions: tuple[Version, ...] = ()
-    is_whole: bool = False
+    versions: tuple[TextVersion, ...] = ()
+    is_complete: bool = False
 
 
-class Standing(Value):
+class JudgedText(Value):
     """The text to judge by, and the edits that came too late to be it."""
 
     text: str
-    late: tuple[LateEdit, ...] = ()
+    late_edits: tuple[LateEdit, ...] = ()
 
 
-def standing_text(present: str, history: History, since: datetime) -> Standing:
+def select_judged_text(present: str, history: TextHistory, since: datetime) -> JudgedText:
     """What is judged by, of a text that reads *present* now. *since*: when the pull request was opened."""
     versions = sorted(history.versions, key=lambda one: one.at, reverse=True)
-    edits = versions[:-1] if history.is_whole else versions
-    late = [*takewhile(lambda one: one.by_judged and one.at >= since, edits)]
+    edits = versions[:-1] if history.is_complete else versions
+    late = [*takewhile(lambda one: one.is_by_judged and one.at >= since, edits)]
     if not late:
-        return Standing(present)
+        return JudgedText(present)
     before = versions[len(late)].text if len(late) < len(versions) else None
     if before is None or not _is_same(late[0].text, present):
-        return Standing(present, _told(late, used=True))
-    return Standing(before, _told(late, used=False))
+        return JudgedText(present, _to_late_edits(late, used=True))
+    return JudgedText(before, _to_late_edits(late, used=False))
 
 
 def _is_same(shown: str | None, present: str) -> bool:
@@ -54,5 +54,5 @@ def _is_same(shown: str | None, present: str) -> bool:
     return shown is None or shown.split() == present.split()
 
 
-def _told(late: Iterable[Version], *, used: bool) -> tuple[LateEdit, ...]:
-    return tuple(LateEdit(by=one.by, at=one.at, used=used) for one in late)
+def _to_late_edits(late: Iterable[TextVersion], *, used: bool) -> tuple[LateEdit, ...]:
+    return tuple(LateEdit(by=one.author, at=one.at, used=used) for one in late)

@@ -25,11 +25,11 @@ class Definition(Value):
     callers: str
     is_private: bool
 
-    def may_be_called_in(self, path: str) -> bool:
+    def can_be_called_in(self, path: str) -> bool:
         return pattern(self.callers).search(path) is not None
 
 
-class Sought(Value):
+class LookupRequest(Value):
     """What to look up: functions, and the paths of files that somebody names."""
 
     definitions: tuple[Definition, ...] = ()
@@ -43,28 +43,28 @@ class NameLookup(Frozen):
     paths: tuple[str, ...] = ()
 
 
-class LookedUp(Value):
-    """What was found. A name that could not be looked up is left out; `absent` are the paths at which nothing stands."""
+class LookupResult(Value):
+    """What was found. A name that could not be looked up is left out; `absent_paths` are the paths at which nothing stands."""
 
     names: tuple[NameLookup, ...] = ()
-    absent: tuple[str, ...] = ()
+    absent_paths: tuple[str, ...] = ()
 
 
-def lookup_of(definition: Definition, paths: Iterable[str], known: Collection[str]) -> NameLookup:
-    """Reduce the *paths* that hold the name to those that could call it. *known*: files whose text the dossier holds."""
-    callers = dict.fromkeys(path for path in paths if path not in known and definition.may_be_called_in(path))
+def build_lookup(definition: Definition, paths: Iterable[str], dossier_paths: Collection[str]) -> NameLookup:
+    """Reduce the *paths* that hold the name to those that could call it. *dossier_paths*: files whose text the dossier holds."""
+    callers = dict.fromkeys(path for path in paths if path not in dossier_paths and definition.can_be_called_in(path))
     return NameLookup(name=definition.name, paths=tuple(callers)[:MOST_PATHS])
 
 
-def absent_from(tree: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
+def find_absent(tree: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
     """Those of *paths* that are no file of the *tree*, nor the end of one, nor a folder."""
     return tuple(path for path in paths if not any(stands_at(known, path) for known in tree))
 
 
-def stands_at(known: str, path: str) -> bool:
+def stands_at(existing: str, path: str) -> bool:
     """Whether a file is the one that is named, or ends in it, or stands below it, in upper or lower case.
 
     Markdown takes `__init__.py` for an emphasis.
     """
-    folded, wanted = (one.casefold().replace("__", "") for one in (known, path))
+    folded, wanted = (one.casefold().replace("__", "") for one in (existing, path))
     return folded == wanted or folded.endswith(f"/{wanted}") or folded.startswith(f"{wanted}/")

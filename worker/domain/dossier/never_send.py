@@ -26,17 +26,17 @@ def _parts(glob: str) -> tuple[str, ...]:
 
 def _matches(parts: tuple[str, ...], segments: Sequence[str]) -> bool:
     """Hold all ways to match at once: *at* are the parts that could be next."""
-    at = _skipped(parts, {0})
+    at = _skip_any_depth(parts, {0})
     for segment in segments:
         if len(parts) in at:
             return True
         here = {one for one in at if parts[one] == _ANY_DEPTH}
         over = {one + 1 for one in at if parts[one] != _ANY_DEPTH and fnmatchcase(segment, parts[one])}
-        at = _skipped(parts, here | over)
+        at = _skip_any_depth(parts, here | over)
     return len(parts) in at
 
 
-def _skipped(parts: tuple[str, ...], at: set[int]) -> set[int]:
+def _skip_any_depth(parts: tuple[str, ...], at: set[int]) -> set[int]:
     """`**` may stand for no folder at all."""
     reached = set(at)
     for one in sorted(at):

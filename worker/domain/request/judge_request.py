@@ -9,11 +9,11 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from worker.domain.ids import BaseMark, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.model import Frozen
 from worker.domain.value import Value
 
-LAPTOP: Final = InstallationId(0)
+LOCAL_INSTALLATION: Final = InstallationId(0)
 """What is judged on a laptop belongs to no installation of the App."""
 
 
@@ -65,14 +65,14 @@ class AuthorKind(StrEnum):
     PERSON = "person"
 
 
-BY_HAND: Final = frozenset({Trigger.COMMAND, Trigger.FORCE, Trigger.CONTEST, Trigger.RERUN, Trigger.LOCAL})
+MANUAL_TRIGGERS: Final = frozenset({Trigger.COMMAND, Trigger.FORCE, Trigger.CONTEST, Trigger.RERUN, Trigger.LOCAL})
 """Somebody who may asked for it: whoever wrote the pull request, draft or not."""
 
-DRAFT_TOO: Final = BY_HAND | {Trigger.REVIEW, Trigger.CASE}
+DRAFT_TRIGGERS: Final = MANUAL_TRIGGERS | {Trigger.REVIEW, Trigger.CASE}
 """A draft is judged because of these."""
 
 
-OUTDATING: Final = frozenset(
+OUTDATING_TRIGGERS: Final = frozenset(
     {
         Trigger.EDITED,
         Trigger.TEXT,
@@ -86,14 +86,14 @@ OUTDATING: Final = frozenset(
 )
 """What was said of a head may count no more from then on: nobody may rely on it until it was judged again."""
 
-AUTHORED: Final = frozenset({Trigger.CASE, Trigger.EDITED, Trigger.TEXT})
+AUTHOR_EDIT_TRIGGERS: Final = frozenset({Trigger.CASE, Trigger.EDITED, Trigger.TEXT})
 """The author's own text was edited: what it says, or which issues it closes."""
 
-ARRIVALS: Final = frozenset({Trigger.OPENED, Trigger.PUSHED})
+HEAD_TRIGGERS: Final = frozenset({Trigger.OPENED, Trigger.PUSHED})
 """They say that a head came, and no more: GitHub may have shown it, or a newer one, to a judge before they did."""
 
 
-class Arrival(Frozen):
+class FirstSeen(Frozen):
     """When we first heard of a head."""
 
     head_sha: Sha
@@ -119,9 +119,9 @@ class JudgeRequest(Frozen):
     outages: Annotated[int, Field(ge=0)] = 0
     author: AuthorKind | None = None
     draft: bool = False
-    arrived: Arrival | None = None
+    arrived: FirstSeen | None = None
     base_sha: Sha | None = None
-    base: BaseMark | None = None
+    base: BaseHash | None = None
     outside: bool = False
 
 
@@ -154,7 +154,7 @@ class ReviewRef(Frozen):
     node_id: str = ""
 
 
-class Ask(Frozen):
+class CommandRequest(Frozen):
     """A command in a comment or of a button, before anybody checked that its author may give it.
 
     `comment_id` None: a button of the check on `head_sha`. `reason`: what follows the command, in its author's words.
@@ -179,7 +179,7 @@ class Ask(Frozen):
     review: ReviewRef | None = None
 
 
-class Plan(Value):
+class JudgingPlan(Value):
     """When a pull request is to be judged, and how long nothing may happen to it before that."""
 
     due_at: datetime

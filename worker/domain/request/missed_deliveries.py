@@ -9,14 +9,14 @@ from typing import Final
 
 from worker.domain.model import Frozen
 
-SETTLES: Final = timedelta(seconds=30)
+SETTLE_TIME: Final = timedelta(seconds=30)
 """How long GitHub waits for an answer, and some: before that nobody knows whether one without an answer arrived."""
 
-OLDEST: Final = timedelta(days=3)
+REDELIVERY_LIMIT: Final = timedelta(days=3)
 """GitHub delivers nothing older again."""
 
 
-class Sent(Frozen):
+class DeliveryAttempt(Frozen):
     """One attempt at a delivery. `guid` names the delivery, `id` the attempt, `is_again` that it was not the first.
 
     `failed`: how often GitHub failed when it was asked for again.
@@ -30,15 +30,15 @@ class Sent(Frozen):
     failed: int = 0
 
     @property
-    def arrived(self) -> bool:
+    def is_delivered(self) -> bool:
         return 200 <= self.status_code < 300  # noqa: PLR2004 - HTTP's successes
 
     def is_settled(self, now: datetime) -> bool:
         """Whether it is known that it failed, and GitHub would still deliver it again."""
-        return (SETTLES if self.status_code == 0 else timedelta(0)) <= now - self.at < OLDEST
+        return (SETTLE_TIME if self.status_code == 0 else timedelta(0)) <= now - self.at < REDELIVERY_LIMIT
 
 
-class Place(Frozen):
+class DeliveryCursor(Frozen):
     """How far a look through GitHub's list came.
 
     `began`: when it did. `since`: how far back it goes. `cursor`: GitHub's name for where to go on; None: the newest.
@@ -49,23 +49,23 @@ class Place(Frozen):
     cursor: str | None = None
 
 
-def missed(sent: Iterable[Sent], now: datetime) -> Sequence[Sent]:
+def find_missed(attempts: Iterable[DeliveryAttempt], now: datetime) -> Sequence[DeliveryAttempt]:
     """The newest attempt of each delivery that never arrived, the oldest first."""
-    newest: dict[str, Sent] = {}
+    newest: dict[str, DeliveryAttempt] = {}
     arrived: set[str] = set()
-    for one in sent:
-        if one.arrived:
+    for one in attempts:
+        if one.is_delivered:
             arrived.add(one.guid)
-        if one.guid not in newest or by_age(newest[one.guid]) < by_age(one):
+        if one.guid not in newest or age_order(newest[one.guid]) < age_order(one):
             newest[one.guid] = one
     found = (one for guid, one in newest.items() if guid not in arrived)
-    return sorted((one for one in found if one.is_settled(now)), key=by_age)
+    return sorted((one for one in found if one.is_settled(now)), key=age_order)
 
 
-def by_turn(one: Sent) -> tuple[int, datetime, int]:
+def retry_order(attempt: DeliveryAttempt) -> tuple[int, datetime, int]:
     """What is asked for first: what GitHub failed to make stands behind the others."""
-    return one.failed, one.at, one.id
+    return attempt.failed, attempt.at, attempt.id
 
 
-def by_age(one: Sent) -> tuple[datetime, int]:
-    return one.at, one.id
+def age_order(attempt: DeliveryAttempt) -> tuple[datetime, int]:
+    return attempt.at, attempt.id

@@ -7,21 +7,21 @@ from datetime import datetime
 
 from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import PullRequest
-from worker.domain.ids import BaseMark, RepositoryId, RepositoryName, Sha
+from worker.domain.ids import BaseHash, RepositoryId, RepositoryName, Sha
 from worker.domain.request.judge_request import AuthorKind
 from worker.domain.value import Value
 
 
-class Looked(Value):
+class PullSnapshot(Value):
     """A pull request's author and state. `authors` None: whom the repository judges can't be told from here.
 
-    `is_required`: merges into its base wait for our check. `lets_pass`: the repository lets it pass where nothing was judged.
+    `is_required`: merges into its base wait for our check. `is_passed_unjudged`: the repository lets it pass where nothing was judged.
     """
 
     pull: PullRequest
     authors: Authors | None
     is_required: bool = False
-    lets_pass: bool = False
+    is_passed_unjudged: bool = False
 
 
 class OpenPull(Value):
@@ -32,7 +32,7 @@ class OpenPull(Value):
     opened_at: datetime
     draft: bool
     author: AuthorKind
-    base: BaseMark
+    base: BaseHash
 
 
 class Repository(Value):

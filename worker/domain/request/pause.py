@@ -13,19 +13,19 @@ from pydantic import Field
 from worker.domain.ids import RepositoryName
 from worker.domain.model import Frozen
 from worker.domain.pattern import pattern
-from worker.domain.window import UNITS
+from worker.domain.window import DURATION_UNITS
 
 LONGEST_REASON: Final = 500
 LONGEST_NAME: Final = 100
-SPAN: Final = pattern(r"(\d{1,5})([mhdw])")
-EXPECTED: Final = "Expected: how long, like 90m, 2h or 3d, or a time like 2026-11-20T15:00Z."
+DURATION_PATTERN: Final = pattern(r"(\d{1,5})([mhdw])")
+EXPECTED_FORMAT: Final = "Expected: how long, like 90m, 2h or 3d, or a time like 2026-11-20T15:00Z."
 
 
 class UntilError(ValueError):
     """No time, or one that is over. The message is for people."""
 
 
-class Suspension(Frozen):
+class JudgingPause(Frozen):
     """`by`: whose words these are; empty where nobody said. `until` None: until somebody resumes. `repository` None: everywhere."""
 
     by: Annotated[str, Field(max_length=LONGEST_NAME)] = ""
@@ -35,10 +35,10 @@ class Suspension(Frozen):
     repository: RepositoryName | None = None
 
 
-def end_of(text: str, now: datetime) -> datetime:
+def parse_end(text: str, now: datetime) -> datetime:
     """The moment that *text* names, seen from *now*. Raises UntilError."""
-    span = SPAN.fullmatch(text)
-    until = now + timedelta(**{UNITS[span[2]]: int(span[1])}) if span else _moment(text)
+    span = DURATION_PATTERN.fullmatch(text)
+    until = now + timedelta(**{DURATION_UNITS[span[2]]: int(span[1])}) if span else _moment(text)
     if until <= now:
         raise UntilError(f'"{text}" is over already: it is {now:%Y-%m-%d %H:%M} UTC.')
     return until
@@ -49,24 +49,24 @@ def _moment(text: str) -> datetime:
         at = datetime.fromisoformat(text)
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     except (ValueError, OverflowError) as error:  # the last minutes of the year 9999, west of here
-        raise UntilError(f'"{text}" is no time. {EXPECTED}') from error
+        raise UntilError(f'"{text}" is no time. {EXPECTED_FORMAT}') from error
 
 
-def when(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     """`2026-11-20 15:00 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def signals_of(suspension: Suspension) -> dict[str, str]:
+def pause_to_signals(suspension: JudgingPause) -> dict[str, str]:
     """What a verdict remembers of it."""
     until = suspension.until.isoformat() if suspension.until else ""
     named = {"paused_name": suspension.by, "paused_until": until, "paused_for": suspension.reason}
     return {name: said for name, said in named.items() if said}
 
 
-def suspension_of(signals: Mapping[str, object]) -> Suspension | None:
-    """What `signals_of` remembered; None: nothing."""
+def pause_from_signals(signals: Mapping[str, object]) -> JudgingPause | None:
+    """What `pause_to_signals` remembered; None: nothing."""
     by, until, reason = (str(signals.get(name, "")) for name in ("paused_name", "paused_until", "paused_for"))
     if not (by or until or reason):
         return None
-    return Suspension(by=by, until=datetime.fromisoformat(until) if until else None, reason=reason)
+    return JudgingPause(by=by, until=datetime.fromisoformat(until) if until else None, reason=reason)

@@ -16,7 +16,7 @@ from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
 
 
-class Happened(StrEnum):
+class PullRequestEventKind(StrEnum):
     """What the door or a judge noted down, before anybody looked into a ledger."""
 
     JUDGED = "judged"
@@ -36,14 +36,14 @@ class Happened(StrEnum):
     REVERTED = "reverted"
 
 
-class Happening(Frozen):
+class PullRequestEvent(Frozen):
     """Something that may be an outcome. Of what only names a commit, `number` is None.
 
     `before_sha`: the commit that a push led from. `merge_sha`: what a merge left on the base branch. `mends`: it says that it fixes something. `reverts`: the pull
-    requests that it says it takes back; `reverted_shas`: the commits. `issues`: which ones it closes, by `issue_mark`.
+    requests that it says it takes back; `reverted_shas`: the commits. `issues`: which ones it closes, by `hash_issue`.
     """
 
-    what: Happened
+    what: PullRequestEventKind
     installation_id: InstallationId
     repository_id: RepositoryId
     number: Annotated[int, Field(ge=0)] | None = None
@@ -60,13 +60,13 @@ class Happening(Frozen):
 
     @property
     def pull(self) -> PullRef | None:
-        return None if self.number is None else self.beside(self.number)
+        return None if self.number is None else self.pull_with_number(self.number)
 
-    def beside(self, number: int) -> PullRef:
+    def pull_with_number(self, number: int) -> PullRef:
         """Another pull request of this repository."""
         return PullRef(installation_id=self.installation_id, repository_id=self.repository_id, number=number)
 
 
-def issue_mark(repository: str, number: int) -> str:
+def hash_issue(repository: str, number: int) -> str:
     """Tells issues apart, without a name."""
     return hashlib.sha256(f"{repository.lower()}#{number}".encode()).hexdigest()[:16]

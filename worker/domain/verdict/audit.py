@@ -16,14 +16,14 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject, Tokens
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 
-VERSION: Final = 1
+AUDIT_VERSION: Final = 1
 
 
 class AuditError(ValueError):
     """A record of a newer version; the message says so."""
 
     def __init__(self, version: object) -> None:
-        super().__init__(f"The record was written in version {version}; this Assay reads version {VERSION}.")
+        super().__init__(f"The record was written in version {version}; this Assay reads version {AUDIT_VERSION}.")
 
 
 class Stage(StrEnum):
@@ -52,7 +52,7 @@ class Step(Value):
     reason: str = ""
 
 
-class Said(Value):
+class RecordedReply(Value):
     """A reply, billed. `stop` is the model's own word for why it ended."""
 
     text: str
@@ -82,7 +82,7 @@ class Exchange(Value):
     system: str
     form: str
     turns: tuple[str, ...]
-    reply: Said | None = None
+    reply: RecordedReply | None = None
     fault: str | None = None
     problems: tuple[str, ...] = ()
     failure: str | None = None
@@ -95,7 +95,7 @@ class Exchange(Value):
         return len(self.turns) > 1
 
 
-class Law(Value):
+class JudgeSettings(Value):
     """By what the verdict was made, in whole but for the texts.
 
     `model` None: there was none to ask. `second`: who gives a second opinion. `board`: three lenses instead of one look.
@@ -118,7 +118,7 @@ class Law(Value):
     second_bytes: int | None = None
 
 
-class Taken(Value):
+class RecordedRedaction(Value):
     """What was taken out of a question before it left: its kind, and the field and line that it stood in."""
 
     kind: str
@@ -128,40 +128,42 @@ class Taken(Value):
 
 class AuditRecord(Value):
     eval_id: EvalId
-    law: Law
+    law: JudgeSettings
     steps: tuple[Step, ...]
     exchanges: tuple[Exchange, ...] = ()
-    redactions: tuple[Taken, ...] = ()
+    redactions: tuple[RecordedRedaction, ...] = ()
 
 
-def audit_json(record: AuditRecord) -> dict[str, Json]:
+def dump_audit(record: AuditRecord) -> dict[str, Json]:
     """The record as it is stored and printed."""
-    return {"audit_version": VERSION, **_fields(record)}
+    return {"audit_version": AUDIT_VERSION, **_dump_fields(record)}
 
 
 def read_audit(fields: Mapping[str, Any]) -> AuditRecord:
     """The way back; what a law no longer has is left out. Raises AuditError for a version that this code does not know."""
-    if fields["audit_version"] != VERSION:
+    if fields["audit_version"] != AUDIT_VERSION:
         raise AuditError(fields["audit_version"])
     return AuditRecord(
         eval_id=EvalId(fields["eval_id"]),
-        law=Law(**{name: value for name, value in fields["law"].items() if name in Law.__match_args__}),
+        law=JudgeSettings(
+            **{name: value for name, value in fields["law"].items() if name in JudgeSettings.__match_args__}
+        ),
         steps=tuple(Step(Stage(one["stage"]), one["outcome"], one["reason"]) for one in fields["steps"]),
-        exchanges=tuple(_exchange(one) for one in fields["exchanges"]),
-        redactions=tuple(Taken(**one) for one in fields["redactions"]),
+        exchanges=tuple(_read_exchange(one) for one in fields["exchanges"]),
+        redactions=tuple(RecordedRedaction(**one) for one in fields["redactions"]),
     )
 
 
-def _fields(value: Value) -> dict[str, Json]:
-    return {name: _json(getattr(value, name)) for name in value.__match_args__}
+def _dump_fields(value: Value) -> dict[str, Json]:
+    return {name: _dump_value(getattr(value, name)) for name in value.__match_args__}
 
 
-def _json(value: object) -> Json:
+def _dump_value(value: object) -> Json:
     match value:
         case Value():
-            return _fields(value)
+            return _dump_fields(value)
         case tuple():
-            return [_json(one) for one in cast("tuple[object, ...]", value)]
+            return [_dump_value(one) for one in cast("tuple[object, ...]", value)]
         case Tokens():
             return cast("Json", value.model_dump())
         case Decimal():
@@ -170,49 +172,49 @@ def _json(value: object) -> Json:
             return cast("Json", value)
 
 
-def _exchange(fields: Mapping[str, Any]) -> Exchange:
+def _read_exchange(fields: Mapping[str, Any]) -> Exchange:
     return Exchange(
         fields["system"],
         fields["form"],
         tuple(fields["turns"]),
-        reply=_said(fields["reply"]) if fields["reply"] else None,
+        reply=_read_reply(fields["reply"]) if fields["reply"] else None,
         fault=fields["fault"],
         problems=tuple(fields["problems"]),
         failure=fields["failure"],
-        over=_over(fields["over"]) if fields["over"] else None,
+        over=_read_over_budget(fields["over"]) if fields["over"] else None,
         model=fields.get("model"),
     )
 
 
-def _said(fields: Mapping[str, Any]) -> Said:
+def _read_reply(fields: Mapping[str, Any]) -> RecordedReply:
     cost = None if fields["cost_usd"] is None else Decimal(fields["cost_usd"])
     tokens = Tokens(**fields["tokens"])
-    return Said(fields["text"], fields["stop"], fields["stop_detail"], tokens, cost, fields["request_id"])
+    return RecordedReply(fields["text"], fields["stop"], fields["stop_detail"], tokens, cost, fields["request_id"])
 
 
-def _over(fields: Mapping[str, Any]) -> OverBudget:
+def _read_over_budget(fields: Mapping[str, Any]) -> OverBudget:
     money = {name: Decimal(fields[name]) for name in ("used_usd", "cap_usd", "asked_usd")}
     return OverBudget(cap=fields["cap"], **money)
 
 
-class Heard(Value):
+class EvaluatedVerdict(Value):
     """A verdict, and the record of how it came about. `opinions`: each seat's own, where several were asked."""
 
     verdict: Accept | Reject | Abstain
     audit: AuditRecord
-    opinions: tuple["Heard", ...] = ()
+    opinions: tuple["EvaluatedVerdict", ...] = ()
 
 
 class Replay(Value):
     """A verdict made again from its record.
 
-    `differing`: the deciding fields that are not the same; `parted`: the step of each way where the two part, if they do.
+    `differing`: the deciding fields that are not the same; `first_difference`: the step of each way where the two part, if they do.
     """
 
     recorded: Accept | Reject | Abstain
-    again: Accept | Reject | Abstain
+    replayed: Accept | Reject | Abstain
     differing: tuple[str, ...]
-    parted: tuple[Step | None, Step | None] | None
+    first_difference: tuple[Step | None, Step | None] | None
 
     @property
     def is_same(self) -> bool:

@@ -14,7 +14,7 @@ from worker.domain.value import Value
 
 NANO: Final = Decimal(1_000_000_000)
 
-NEAR: Final = Decimal("0.8")
+NEAR_SHARE: Final = Decimal("0.8")
 """From this part of a cap on, people are warned."""
 
 LEAST_REPLIES: Final = 10
@@ -24,12 +24,12 @@ TOKEN_MARGIN: Final = Decimal("1.25")
 """How much denser than anything seen so far the next prompt may be."""
 
 
-def nano_of(usd: Decimal) -> int:
+def to_nano(usd: Decimal) -> int:
     """Whole nanodollars, rounded up."""
     return int((usd * NANO).to_integral_value(ROUND_CEILING))
 
 
-def usd_of(nano: int) -> Decimal:
+def from_nano(nano: int) -> Decimal:
     return Decimal(nano) / NANO
 
 
@@ -50,7 +50,7 @@ class Caps(Value):
     share: Decimal = Decimal("0.5")
     author_share: Decimal = Decimal("0.5")
 
-    def of(self, cap: Cap) -> Decimal:
+    def find_limit(self, cap: Cap) -> Decimal:
         return {
             Cap.PULL: self.pull_usd,
             Cap.DAY: self.day_usd,
@@ -59,7 +59,7 @@ class Caps(Value):
         }[cap]
 
 
-class Level(Value):
+class CapLevel(Value):
     """How full a cap is: what was spent, and what is reserved and not settled yet."""
 
     cap: Cap
@@ -68,7 +68,7 @@ class Level(Value):
 
     @property
     def is_near(self) -> bool:
-        return self.used_usd >= NEAR * self.cap_usd
+        return self.used_usd >= NEAR_SHARE * self.cap_usd
 
 
 class Reservation(Value):
@@ -114,7 +114,7 @@ class Week(Value):
     most_usd: Decimal
 
 
-def week_of(judgings: Sequence[int], usd_each: Decimal, caps: Caps) -> Week:
+def estimate_week(judgings: Sequence[int], usd_each: Decimal, caps: Caps) -> Week:
     """Estimate from how often each pull request of the last seven days would have been judged."""
     expected = sum((min(count * usd_each, caps.pull_usd) for count in judgings), Decimal(0))
     most = min(len(judgings) * caps.pull_usd, 7 * caps.day_usd)

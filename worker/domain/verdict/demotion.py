@@ -16,14 +16,14 @@ LEAST_REJECTS: Final = 40
 MOST_PERCENT: Final = 5
 
 
-class Tally(Frozen):
+class RejectCounts(Frozen):
     """The rejects that name a signal as a fact, and how many of them people overrode."""
 
     rejects: Annotated[int, Field(ge=0)]
     overturned: Annotated[int, Field(ge=0)]
 
     @property
-    def is_too_much(self) -> bool:
+    def is_over_limit(self) -> bool:
         return self.rejects >= LEAST_REJECTS and 100 * self.overturned > MOST_PERCENT * self.rejects
 
 
@@ -31,11 +31,11 @@ class Demotion(Frozen):
     """A signal that is a suspicion now, why, and since when."""
 
     signal: Annotated[str, Field(min_length=1)]
-    tally: Tally
+    tally: RejectCounts
     at: datetime
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """The notice."""
         one = self.tally
         return (
@@ -46,4 +46,4 @@ class Demotion(Frozen):
     def notice(self, installation: InstallationId) -> str:
         """With what takes it back: for the log, `assay doctor` and `assay stats`."""
         how = f"`assay rubric promote {self.signal} --installation {installation}`"
-        return f"{self.words} (installation {installation}). {how} takes it back."
+        return f"{self.summary} (installation {installation}). {how} takes it back."

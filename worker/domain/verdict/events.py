@@ -18,23 +18,23 @@ from pydantic_core import to_json
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
-from worker.domain.verdict.audit import Heard
+from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, Subject, SubjectKind
 
-VERSION: Final = 1
-NAME: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+=-]{0,79}")
+EVENT_VERSION: Final = 1
+NAME_PATTERN: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+=-]{0,79}")
 """A word out of some closed set; anything else might be somebody's text."""
 
-CLOSED: Final = frozenset(
+CLOSED_SIGNALS: Final = frozenset(
     {"escalation_skipped", "model_decision", "vetoed_by", "opinion_of", "paused_by", "law", "unheard_usd"}
     | {"child_eval_ids", "last_decision", "strongest", "conclusion", "loosened_by"}
 )
 """The signals whose words are ours. Others may be somebody's: a repository's policy names models and signals as it likes."""
 
-MODEL: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,119}")
+MODEL_PATTERN: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,119}")
 """A model's name: the operator's word."""
 
-FACTS: Final = 20
+MOST_FACTS: Final = 20
 """How many signals an event names."""
 
 
@@ -47,7 +47,7 @@ class EventKind(StrEnum):
     EVALUATOR_PARSE_ERROR = "evaluator_parse_error"
 
 
-TERMINAL: Final = frozenset({EventKind.COMPLETED, EventKind.FAILED})
+TERMINAL_KINDS: Final = frozenset({EventKind.COMPLETED, EventKind.FAILED})
 
 
 class Sensitivity(StrEnum):
@@ -74,21 +74,21 @@ class FailureMode(StrEnum):
     RUBRIC_INVALID = "rubric_invalid"
 
 
-NOT_HAD: Final[Mapping[AbstainReason, FailureMode]] = {
+FAILURE_MODES: Final[Mapping[AbstainReason, FailureMode]] = {
     AbstainReason.REPLY_INVALID: FailureMode.JUDGE_OUTPUT_INVALID,
     AbstainReason.JUDGE_UNAVAILABLE: FailureMode.JUDGE_CALL_FAILED,
 }
 """The abstentions that are failures of the judge; all others are verdicts about the change."""
 
-MESSAGES: Final[Mapping[FailureMode, str]] = {
+FAILURE_MESSAGES: Final[Mapping[FailureMode, str]] = {
     FailureMode.JUDGE_OUTPUT_INVALID: "the model's replies could not be used",
     FailureMode.JUDGE_CALL_FAILED: "the model could not be reached",
     FailureMode.THROTTLED_NO_HEURISTIC: "a cap stood before the model, and code had no opinion",
     FailureMode.SUBJECT_NOT_FOUND: "what was to be judged is not there any more",
     FailureMode.RUBRIC_INVALID: "the rubric can't be used",
 }
-LOST: Final = "the judging process ended without a word"
-OVERTAKEN: Final = "a newer commit came while it was judged"
+LOST_MESSAGE: Final = "the judging process ended without a word"
+SUPERSEDED_MESSAGE: Final = "a newer commit came while it was judged"
 
 
 class Event(Value):
@@ -101,14 +101,14 @@ class Event(Value):
         return to_json(self.body)
 
 
-class Begun(Value):
-    """An evaluation that is about to start: `planned` by whom, under which rubric, because of what; *part*: see `subject_id`."""
+class EvaluationStarted(Value):
+    """An evaluation that is about to start: `planned_judge` by whom, under which rubric, because of what; *part*: see `subject_id`."""
 
     eval_id: str
     subject: Subject
     rubric_id: str
     rubric_version: str
-    planned: JudgeKind
+    planned_judge: JudgeKind
     trigger: EvalTrigger = EvalTrigger.BUS
     part: str = ""
 
@@ -131,13 +131,15 @@ def subject_id(subject: Subject, part: str = "") -> str:
             assert_never(subject.kind)
 
 
-def started(begun: Begun) -> Event:
+def started_event(evaluation: EvaluationStarted) -> Event:
     """`eval.started`."""
-    plan = _planned(begun.rubric_id, begun.rubric_version, begun.planned, begun.trigger)
-    return Event(EventKind.STARTED, {**_frame(begun.eval_id, begun.subject, begun.part), **plan})
+    plan = _plan_fields(evaluation.rubric_id, evaluation.rubric_version, evaluation.planned_judge, evaluation.trigger)
+    return Event(
+        EventKind.STARTED, {**_subject_fields(evaluation.eval_id, evaluation.subject, evaluation.part), **plan}
+    )
 
 
-def _planned(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> dict[str, Any]:
+def _plan_fields(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> dict[str, Any]:
     return {
         "rubric_id": rubric_id,
         "rubric_version": version,
@@ -146,32 +148,36 @@ def _planned(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrig
     }
 
 
-def opened(begun: Begun) -> tuple[bytes, bytes]:
+def dump_started(evaluation: EvaluationStarted) -> tuple[bytes, bytes]:
     """`eval.started` as it is written, and the `eval.failed` to tell if its judge is never heard of again.
 
     Every judging waits for this, so what is the same in many is written once.
     """
-    frame = to_json(_frame(begun.eval_id, begun.subject, begun.part))[:-1]
-    planned, lost = _same_in_many(begun.rubric_id, begun.rubric_version, begun.planned, begun.trigger)
+    frame = to_json(_subject_fields(evaluation.eval_id, evaluation.subject, evaluation.part))[:-1]
+    planned, lost = _dump_template(
+        evaluation.rubric_id, evaluation.rubric_version, evaluation.planned_judge, evaluation.trigger
+    )
     return frame + planned, frame + lost
 
 
 @lru_cache(maxsize=64)
-def _same_in_many(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> tuple[bytes, bytes]:
+def _dump_template(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> tuple[bytes, bytes]:
     """How both go on behind their frame."""
     cost = "0" if planned is JudgeKind.HEURISTIC else None  # whoever dies may have asked a model before
-    nothing = _nothing(rubric_id, version, FailureMode.JUDGE_CALL_FAILED)
-    lost = {**nothing, "error_message": LOST, "judge_cost_usd": cost}
-    return b"," + to_json(_planned(rubric_id, version, planned, trigger))[1:], b"," + to_json(lost)[1:]
+    nothing = _no_verdict_fields(rubric_id, version, FailureMode.JUDGE_CALL_FAILED)
+    lost = {**nothing, "error_message": LOST_MESSAGE, "judge_cost_usd": cost}
+    return b"," + to_json(_plan_fields(rubric_id, version, planned, trigger))[1:], b"," + to_json(lost)[1:]
 
 
-def failed(begun: Begun, mode: FailureMode, message: str = "", cost_usd: str | None = "0", **more: object) -> Event:
+def failed_event(
+    evaluation: EvaluationStarted, mode: FailureMode, message: str = "", cost_usd: str | None = "0", **more: object
+) -> Event:
     """`eval.failed` of an evaluation that came to no verdict at all."""
     return Event(
         EventKind.FAILED,
         {
-            **_frame(begun.eval_id, begun.subject, begun.part),
-            **_nothing(begun.rubric_id, begun.rubric_version, mode),
+            **_subject_fields(evaluation.eval_id, evaluation.subject, evaluation.part),
+            **_no_verdict_fields(evaluation.rubric_id, evaluation.rubric_version, mode),
             **({"error_message": message} if message else {}),
             "judge_cost_usd": cost_usd,
             **more,
@@ -179,10 +185,10 @@ def failed(begun: Begun, mode: FailureMode, message: str = "", cost_usd: str | N
     )
 
 
-def _nothing(rubric_id: str, version: str, mode: FailureMode) -> dict[str, Any]:
+def _no_verdict_fields(rubric_id: str, version: str, mode: FailureMode) -> dict[str, Any]:
     return {
         "failure_mode": mode.value,
-        "error_message": MESSAGES[mode],
+        "error_message": FAILURE_MESSAGES[mode],
         "judge_latency_ms": 0,
         "judge_cost_usd": "0",
         "rubric_id": rubric_id,
@@ -190,27 +196,38 @@ def _nothing(rubric_id: str, version: str, mode: FailureMode) -> dict[str, Any]:
     }
 
 
-def terminal(verdict: Accept | Reject | Abstain, trigger: EvalTrigger, *, part: str = "", words: str = "") -> Event:
-    """The one event that ends this verdict's evaluation. *words*: the opinion's, without secrets, where asked for."""
-    body = {**_frame(verdict.eval_id, verdict.subject, part), **_judged(verdict), "trigger": trigger.value}
-    mode = NOT_HAD.get(verdict.abstain_reason) if isinstance(verdict, Abstain) else None
+def terminal_event(
+    verdict: Accept | Reject | Abstain, trigger: EvalTrigger, *, part: str = "", opinion_text: str = ""
+) -> Event:
+    """The one event that ends this verdict's evaluation. *opinion_text*: the opinion's, without secrets, where asked for."""
+    body = {
+        **_subject_fields(verdict.eval_id, verdict.subject, part),
+        **_verdict_fields(verdict),
+        "trigger": trigger.value,
+    }
+    mode = FAILURE_MODES.get(verdict.abstain_reason) if isinstance(verdict, Abstain) else None
     if mode is not None:
-        return Event(EventKind.FAILED, {**body, "failure_mode": mode.value, "error_message": MESSAGES[mode]})
-    if words:
-        body["signals"] = {**_signals(verdict.signals), "rationale_redacted": words}
+        return Event(EventKind.FAILED, {**body, "failure_mode": mode.value, "error_message": FAILURE_MESSAGES[mode]})
+    if opinion_text:
+        body["signals"] = {**_signal_fields(verdict.signals), "rationale_redacted": opinion_text}
         body["sensitivity"] = Sensitivity.USER_CONTROLLED.value
     return Event(EventKind.COMPLETED, body)
 
 
-def troubles(heard: Heard, case_error: str | None) -> Iterator[Event]:
+def problem_events(evaluated: EvaluatedVerdict, case_error: str | None) -> Iterator[Event]:
     """What could not be read on the way: the author's case, and each reply. The replies themselves stand in the audit."""
-    subject = heard.verdict.subject
+    subject = evaluated.verdict.subject
     if case_error is not None:
-        yield Event(EventKind.CASE_PARSE_ERROR, _frame(heard.verdict.eval_id, subject))
-    unusable = [one for one in heard.audit.exchanges if one.fault is not None]
+        yield Event(EventKind.CASE_PARSE_ERROR, _subject_fields(evaluated.verdict.eval_id, subject))
+    unusable = [one for one in evaluated.audit.exchanges if one.fault is not None]
     for attempt, one in enumerate(unusable, start=1):
-        told = {"attempt": attempt, "fault": _word(one.fault), "judge_model": _models(one.model), "payload": "audit"}
-        yield Event(EventKind.EVALUATOR_PARSE_ERROR, {**_frame(heard.verdict.eval_id, subject), **told})
+        told = {
+            "attempt": attempt,
+            "fault": _closed_word(one.fault),
+            "judge_model": _model_names(one.model),
+            "payload": "audit",
+        }
+        yield Event(EventKind.EVALUATOR_PARSE_ERROR, {**_subject_fields(evaluated.verdict.eval_id, subject), **told})
 
 
 def read_event(kind: str, raw: bytes) -> Event:
@@ -219,21 +236,21 @@ def read_event(kind: str, raw: bytes) -> Event:
         body = json.loads(raw)
         known = EventKind(kind)
     except ValueError as error:
-        raise EventError(f"not an event of version {VERSION}: {kind[:40]!r}") from error
-    if not isinstance(body, dict) or cast("dict[str, Any]", body).get("v") != VERSION:
-        raise EventError(f"{known} is not of version {VERSION}")
+        raise EventError(f"not an event of version {EVENT_VERSION}: {kind[:40]!r}") from error
+    if not isinstance(body, dict) or cast("dict[str, Any]", body).get("v") != EVENT_VERSION:
+        raise EventError(f"{known} is not of version {EVENT_VERSION}")
     return Event(known, cast("dict[str, Any]", body))
 
 
-def pull_of(body: Mapping[str, Any], installation_id: int) -> PullRef:
+def event_pull(body: Mapping[str, Any], installation_id: int) -> PullRef:
     """Which pull request an event is about. Raises pydantic's error for a body that has none."""
     numbers = {"repository_id": body.get("repository_id"), "number": body.get("number")}
     return PullRef.model_validate({"installation_id": installation_id, **numbers})
 
 
-def _frame(eval_id: str, subject: Subject, part: str = "") -> dict[str, Any]:
+def _subject_fields(eval_id: str, subject: Subject, part: str = "") -> dict[str, Any]:
     return {
-        "v": VERSION,
+        "v": EVENT_VERSION,
         "eval_id": eval_id,
         "subject_kind": subject.kind.value,
         "subject_id": subject_id(subject, part),
@@ -243,7 +260,7 @@ def _frame(eval_id: str, subject: Subject, part: str = "") -> dict[str, Any]:
     }
 
 
-def _judged(verdict: Accept | Reject | Abstain) -> dict[str, Any]:
+def _verdict_fields(verdict: Accept | Reject | Abstain) -> dict[str, Any]:
     cost = verdict.judge_cost_usd
     return {
         "decision": verdict.decision,
@@ -253,11 +270,11 @@ def _judged(verdict: Accept | Reject | Abstain) -> dict[str, Any]:
         "score": round(verdict.score, 4),
         "confidence": round(verdict.confidence, 4),
         "round": verdict.round,
-        "author_agent": _word(verdict.author_agent),
+        "author_agent": _closed_word(verdict.author_agent),
         "judge_kind": verdict.judge_kind.value,
-        "judge_model": _models(verdict.judge_model),
+        "judge_model": _model_names(verdict.judge_model),
         "judge_cost_usd": None if cost is None else format(cost, "f"),
-        "judge_pricing_version": _word(verdict.judge_pricing_version),
+        "judge_pricing_version": _closed_word(verdict.judge_pricing_version),
         "judge_latency_ms": verdict.judge_latency_ms,
         "tokens_in": verdict.tokens.prompt,
         "tokens_out": verdict.tokens.output,
@@ -266,33 +283,33 @@ def _judged(verdict: Accept | Reject | Abstain) -> dict[str, Any]:
         "rubric_version": verdict.rubric_version,
         "parent_eval_id": verdict.parent_eval_id,
         "carried_from": verdict.carried_from,
-        "facts": sorted({one.signal for one in verdict.findings if one.fact})[:FACTS],
-        "signals": _signals(verdict.signals),
-        "created_at": stamp(verdict.created_at),
+        "facts": sorted({one.signal for one in verdict.findings if one.fact})[:MOST_FACTS],
+        "signals": _signal_fields(verdict.signals),
+        "created_at": format_timestamp(verdict.created_at),
     }
 
 
-def _signals(signals: Mapping[str, object]) -> dict[str, object]:
+def _signal_fields(signals: Mapping[str, object]) -> dict[str, object]:
     """Numbers, and words of closed sets; a list keeps its words."""
     kept: dict[str, object] = {}
     for name, value in signals.items():
         if value is None or isinstance(value, (bool, int, float)):
             kept[name] = value
-        elif name in CLOSED and isinstance(value, tuple):
-            kept[name] = [one for one in cast("tuple[object, ...]", value) if _word(one) is not None]
-        elif name in CLOSED and _word(value) is not None:
+        elif name in CLOSED_SIGNALS and isinstance(value, tuple):
+            kept[name] = [one for one in cast("tuple[object, ...]", value) if _closed_word(one) is not None]
+        elif name in CLOSED_SIGNALS and _closed_word(value) is not None:
             kept[name] = value
     return kept
 
 
-def _word(value: object) -> str | None:
-    return value if isinstance(value, str) and NAME.fullmatch(value) else None
+def _closed_word(value: object) -> str | None:
+    return value if isinstance(value, str) and NAME_PATTERN.fullmatch(value) else None
 
 
-def _models(names: str | None) -> str | None:
+def _model_names(names: str | None) -> str | None:
     """Several stand in one field, with commas between them."""
-    return ", ".join(one for one in (names or "").split(", ") if MODEL.fullmatch(one)) or None
+    return ", ".join(one for one in (names or "").split(", ") if MODEL_PATTERN.fullmatch(one)) or None
 
 
-def stamp(at: datetime) -> str:
+def format_timestamp(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds")

@@ -57,15 +57,15 @@ class AuthorText(Frozen):
     links: tuple[str, ...] | None = None
 
     def is_same(self, other: "AuthorText") -> bool:
-        return (self.case, self.is_readable) == (other.case, other.is_readable) and self.asks_the_same(other)
+        return (self.case, self.is_readable) == (other.case, other.is_readable) and self.has_same_task(other)
 
-    def asks_the_same(self, other: "AuthorText") -> bool:
+    def has_same_task(self, other: "AuthorText") -> bool:
         """Whether both texts have the change judged by the same issues or by the same description."""
         pairs = ((self.description, other.description), (self.links, other.links))
         return all(None in pair or pair[0] == pair[1] for pair in pairs)
 
 
-def text_of(entry: LedgerEntry) -> AuthorText:
+def author_text_of(entry: LedgerEntry) -> AuthorText:
     """The author's text that an entry was judged by."""
     return AuthorText(
         case=entry.case,
@@ -75,7 +75,7 @@ def text_of(entry: LedgerEntry) -> AuthorText:
     )
 
 
-class TextTurn(StrEnum):
+class TextChange(StrEnum):
     """What the author's text is to the verdicts that its head has already."""
 
     FIRST = "first"
@@ -89,43 +89,43 @@ class TextTurn(StrEnum):
     """The verdict of the head stands, with the text that it was made by."""
 
 
-EDITED: Final = frozenset({TextTurn.EDITED, TextTurn.FROZEN})
+EDIT_CHANGES: Final = frozenset({TextChange.EDITED, TextChange.FROZEN})
 """A frozen text that was judged all the same (on a laptop, or before there was this rule) is an edit."""
 
-EDITS: Final = 2
+MOST_EDITS: Final = 2
 """Edits of one head that are judged at most: one, and one that was made before the verdict on it could be seen."""
 
 
-def text_turn(
+def classify_text(
     entries: Sequence[LedgerEntry], head_sha: Sha, text: AuthorText, edited_at: datetime | None = None
-) -> TextTurn:
+) -> TextChange:
     """Say what this text is to the head. *edited_at*: when it was written, if that is known."""
-    judged = judged_by_text(entries, head_sha)
-    turns = _turns_of([*(text_of(one) for one in judged), text])
-    if turns[-1] is not TextTurn.EDITED:
+    judged = find_judged_entries(entries, head_sha)
+    turns = _classify_texts([*(author_text_of(one) for one in judged), text])
+    if turns[-1] is not TextChange.EDITED:
         return turns[-1]
-    edits = [one for one, turn in zip(judged, turns[:-1], strict=True) if turn is TextTurn.EDITED]
+    edits = [one for one, turn in zip(judged, turns[:-1], strict=True) if turn is TextChange.EDITED]
     is_seen = bool(edits) and (edited_at is None or _in_utc(edited_at) > _visible_at(edits[-1]))
-    return TextTurn.FROZEN if is_seen or len(edits) >= EDITS else TextTurn.EDITED
+    return TextChange.FROZEN if is_seen or len(edits) >= MOST_EDITS else TextChange.EDITED
 
 
-def _turns_of(texts: Sequence[AuthorText]) -> list[TextTurn]:
+def _classify_texts(texts: Sequence[AuthorText]) -> list[TextChange]:
     """What each text of a head is to those before it, as if none were frozen."""
-    turns: list[TextTurn] = []
+    turns: list[TextChange] = []
     for at, text in enumerate(texts):
         before = texts[:at]
         if not before:
-            turns.append(TextTurn.FIRST)
+            turns.append(TextChange.FIRST)
         elif any(text.is_same(one) for one in before):
-            turns.append(TextTurn.SAME)
+            turns.append(TextChange.SAME)
         elif text.is_readable and not before[-1].is_readable and all(one.case is None for one in before):
-            turns.append(TextTurn.MENDED)
+            turns.append(TextChange.MENDED)
         else:
-            turns.append(TextTurn.EDITED)
+            turns.append(TextChange.EDITED)
     return turns
 
 
-def judged_by_text(entries: Iterable[LedgerEntry], head_sha: Sha) -> tuple[LedgerEntry, ...]:
+def find_judged_entries(entries: Iterable[LedgerEntry], head_sha: Sha) -> tuple[LedgerEntry, ...]:
     """The entries of a head on which somebody judged, each content once, oldest first."""
     here = (one for one in entries if one.head_sha == head_sha and is_judged(one))
     return tuple({one.fingerprint: one for one in here}.values())
@@ -158,18 +158,18 @@ def round_of(
         is_here = entry.head_sha == head_sha and not is_edit
         if not isinstance(entry.verdict, Reject) or is_here or entry.fingerprint == fingerprint:
             continue
-        is_new = seen.isdisjoint({entry.head_sha, entry.fingerprint}) and _answers(entry.pushed_at, visible)
+        is_new = seen.isdisjoint({entry.head_sha, entry.fingerprint}) and _may_answer(entry.pushed_at, visible)
         if is_new or (entry.fingerprint not in seen and _is_edit(entries[:at], entry)):
             rounds, visible = rounds + 1, _visible_at(entry)
         seen |= {entry.head_sha, entry.fingerprint}
-    return rounds + 1 if is_edit or _answers(pushed_at, visible) else rounds
+    return rounds + 1 if is_edit or _may_answer(pushed_at, visible) else rounds
 
 
 def _is_edit(before: Sequence[LedgerEntry], entry: LedgerEntry) -> bool:
-    return text_turn(before, entry.head_sha, text_of(entry)) in EDITED
+    return classify_text(before, entry.head_sha, author_text_of(entry)) in EDIT_CHANGES
 
 
-def _answers(pushed_at: datetime | None, visible: datetime | None) -> bool:
+def _may_answer(pushed_at: datetime | None, visible: datetime | None) -> bool:
     """Whether who pushed may have seen what was visible then."""
     return pushed_at is None or visible is None or _in_utc(pushed_at) > visible
 
@@ -184,7 +184,7 @@ def _in_utc(time: datetime) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def in_prompt(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
+def select_prompt_entries(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     """The last judged rounds that go to the judge, oldest first: each content once, where it was judged the last time."""
     judged = {one.fingerprint: one for one in reversed(entries) if is_judged(one)}
     return tuple(reversed(tuple(judged.values())[:PROMPT_WINDOW]))
@@ -199,17 +199,17 @@ def conditions_of(entries: Iterable[LedgerEntry]) -> tuple[ClosingCondition, ...
     for entry in entries:
         for one in (*entry.verdict.closing_conditions, *entry.open_conditions):
             before = known.get(one.text)
-            known[one.text] = with_free_id(one, known.values()) if before is None else _as_now(before, one)
+            known[one.text] = with_free_id(one, known.values()) if before is None else _with_newest_state(before, one)
     return tuple(known.values())
 
 
-def _as_now(before: ClosingCondition, now: ClosingCondition) -> ClosingCondition:
+def _with_newest_state(before: ClosingCondition, now: ClosingCondition) -> ClosingCondition:
     return before.model_copy(update={"state": now.state})
 
 
-def with_free_id(condition: ClosingCondition, known: Iterable[ClosingCondition]) -> ClosingCondition:
-    """The condition, under an id that none of *known* has."""
-    taken = {one.id for one in known}
+def with_free_id(condition: ClosingCondition, others: Iterable[ClosingCondition]) -> ClosingCondition:
+    """The condition, under an id that none of *others* has."""
+    taken = {one.id for one in others}
     if condition.id not in taken:
         return condition
     free = next(name for number in range(1, len(taken) + 2) if (name := f"c{number}") not in taken)

@@ -20,7 +20,7 @@ from worker.domain.verdict.verdict import (
     Unit,
 )
 
-CERTAIN: Final = 0.7
+CERTAIN_CONFIDENCE: Final = 0.7
 """metis' hybrid threshold: a heuristic confidence at or above it stands."""
 
 
@@ -50,7 +50,7 @@ class HeuristicOpinion(Frozen):
 
     @model_validator(mode="after")
     def _certainty_comes_from_a_fact_or_a_safe_change(self) -> "HeuristicOpinion":
-        if self.confidence >= CERTAIN and not self.facts and self.safe is None:
+        if self.confidence >= CERTAIN_CONFIDENCE and not self.facts and self.safe is None:
             msg = "only a fact or a safe change makes the heuristic tier certain"
             raise ValueError(msg)
         if self.facts and self.safe is not None:

@@ -13,7 +13,7 @@ from typing import Final
 from worker.domain.ids import EvalId, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.events import VERSION, Event, EventKind, Sensitivity, stamp
+from worker.domain.verdict.events import EVENT_VERSION, Event, EventKind, Sensitivity, format_timestamp
 from worker.domain.verdict.verdict import SubjectKind
 
 
@@ -83,12 +83,12 @@ class Outcome(Frozen):
         return STRENGTHS[self.kind]
 
 
-def recorded(pull: PullRef, outcome: Outcome) -> Event:
+def outcome_event(pull: PullRef, outcome: Outcome) -> Event:
     """`outcome.recorded`."""
     return Event(
         EventKind.OUTCOME,
         {
-            "v": VERSION,
+            "v": EVENT_VERSION,
             "subject_kind": SubjectKind.PULL_REQUEST.value,
             "subject_id": f"{pull.repository_id}/{pull.number}",
             "repository_id": pull.repository_id,
@@ -98,6 +98,6 @@ def recorded(pull: PullRef, outcome: Outcome) -> Event:
             "strength": outcome.strength.value,
             "eval_id": outcome.eval_id,
             "head_sha": outcome.head_sha,
-            "at": stamp(outcome.at),
+            "at": format_timestamp(outcome.at),
         },
     )

@@ -9,14 +9,16 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
-from worker.domain.request.pull_request_events import Happened
+from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.value import Value
 from worker.domain.verdict.outcomes import OutcomeKind
 
-THUMBS: Final[Mapping[str, OutcomeKind]] = MappingProxyType({"+1": OutcomeKind.HELPFUL, "-1": OutcomeKind.NOT_HELPFUL})
+THUMB_OUTCOMES: Final[Mapping[str, OutcomeKind]] = MappingProxyType(
+    {"+1": OutcomeKind.HELPFUL, "-1": OutcomeKind.NOT_HELPFUL}
+)
 """GitHub's other six say how somebody feels, not about what."""
 
-OVER: Final = frozenset({Happened.MERGED, Happened.CLOSED})
+CLOSING_KINDS: Final = frozenset({PullRequestEventKind.MERGED, PullRequestEventKind.CLOSED})
 """When reactions are looked at."""
 
 
@@ -30,11 +32,11 @@ class Reaction(Value):
     at: datetime
 
 
-def thumbs(reactions: Iterable[Reaction]) -> tuple[Reaction, ...]:
+def last_thumbs(reactions: Iterable[Reaction]) -> tuple[Reaction, ...]:
     """The last thumb of each person, in the order in which they were given."""
     last: dict[int, Reaction] = {}
     for one in sorted(reactions, key=lambda one: one.id):
-        if one.content in THUMBS and not one.is_bot:
+        if one.content in THUMB_OUTCOMES and not one.is_bot:
             last.pop(one.account, None)
             last[one.account] = one
     return tuple(last.values())

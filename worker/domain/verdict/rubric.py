@@ -19,7 +19,7 @@ class RubricCriterion(Frozen):
     ten: Text
 
 
-class Versioned(Frozen):
+class VersionedRubric(Frozen):
     """What every rubric has, also those that no model reads: an id and a version stand for one content for ever."""
 
     rubric_version: Literal[1] = 1
@@ -27,7 +27,7 @@ class Versioned(Frozen):
     version: Text
 
 
-class Rubric(Versioned):
+class Rubric(VersionedRubric):
     criteria: Annotated[tuple[RubricCriterion, ...], Field(min_length=1)]
     categories: dict[Category, Text]
     """What each category means, in the words that the judge reads."""

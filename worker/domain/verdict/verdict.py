@@ -83,14 +83,14 @@ class EvidencePointer(Frozen):
     note: str = ""
 
     @model_validator(mode="after")
-    def _the_end_is_not_before_the_start(self) -> "EvidencePointer":
+    def _check_line_order(self) -> "EvidencePointer":
         if self.end_line is not None and (self.line is None or self.end_line < self.line):
             msg = "end_line needs a line that is not after it"
             raise ValueError(msg)
         return self
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """`path:line`, or the path alone."""
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
@@ -210,7 +210,7 @@ class JudgeKind(StrEnum):
     HYBRID = "hybrid"
 
 
-class Judged(Frozen):
+class BaseVerdict(Frozen):
     """The part that every verdict has, whatever was decided."""
 
     verdict_version: Literal[1] = 1
@@ -249,11 +249,11 @@ class Judged(Frozen):
     created_at: datetime
 
     @field_serializer("judge_cost_usd")
-    def _money_is_a_decimal_in_a_string(self, cost: Decimal | None) -> str | None:
+    def _serialize_cost(self, cost: Decimal | None) -> str | None:
         return None if cost is None else format(cost, "f")
 
     @model_validator(mode="after")
-    def _code_alone_costs_nothing(self) -> "Judged":
+    def _check_heuristic_cost(self) -> "BaseVerdict":
         if self.judge_kind is JudgeKind.HEURISTIC and (
             self.judge_cost_usd != 0 or self.judge_model is not None or self.judge_pricing_version is not None
         ):
@@ -262,7 +262,7 @@ class Judged(Frozen):
         return self
 
 
-class Accept(Judged):
+class Accept(BaseVerdict):
     """The only value from which `success` can be written."""
 
     decision: Literal["accept"] = "accept"
@@ -272,7 +272,7 @@ class Accept(Judged):
     score: Annotated[float, Field(ge=0.5, le=1)]
 
     @model_validator(mode="after")
-    def _everything_was_read_and_met(self) -> "Accept":
+    def _check_coverage_and_criteria(self) -> "Accept":
         if not self.coverage.is_complete:
             msg = f"an accept needs every file read, {[*self.coverage.partly, *self.coverage.unread]} was not"
             raise ValueError(msg)
@@ -284,7 +284,7 @@ class Accept(Judged):
         return self
 
 
-class Reject(Judged):
+class Reject(BaseVerdict):
     """A failure that can be pointed at: a place, or a criterion that nothing meets."""
 
     decision: Literal["reject"] = "reject"
@@ -294,7 +294,7 @@ class Reject(Judged):
     score: Annotated[float, Field(ge=0, lt=0.5)]
 
     @model_validator(mode="after")
-    def _something_carries_it(self) -> "Reject":
+    def _check_evidence(self) -> "Reject":
         unmet = any(one.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL} for one in self.criteria)
         if not self.evidence and not unmet:
             msg = "a reject needs a pointer or an unmet criterion"
@@ -310,7 +310,7 @@ class CiFailure(Frozen):
     log: str = ""
 
 
-class Abstain(Judged):
+class Abstain(BaseVerdict):
     """Nobody judged, and this is why. Never a reject, never a pass of the judge's."""
 
     decision: Literal["abstain"] = "abstain"
@@ -322,8 +322,8 @@ class Abstain(Judged):
 
 Verdict = Annotated[Accept | Reject | Abstain, Field(discriminator="decision")]
 
-KINDS: Final = {"accept": Accept, "reject": Reject, "abstain": Abstain}
+VERDICT_MODELS: Final = {"accept": Accept, "reject": Reject, "abstain": Abstain}
 """The model of each decision. Who knows the decision builds a third of what VERDICT builds."""
 
-VERDICT: TypeAdapter[Accept | Reject | Abstain] = TypeAdapter(Verdict, config=ConfigDict(defer_build=True))
+VERDICT_ADAPTER: TypeAdapter[Accept | Reject | Abstain] = TypeAdapter(Verdict, config=ConfigDict(defer_build=True))
 """Reads and writes any verdict as JSON."""

@@ -23,7 +23,7 @@ class DiffError(ValueError):
     """A text that is not a diff as git prints it; the message names the line of the diff."""
 
 
-class Reader:
+class DiffReader:
     """A place in a diff, each of whose lines ends in a newline; `line` is the next one, None at the end."""
 
     def __init__(self, raw: bytes) -> None:
@@ -43,12 +43,12 @@ class Reader:
     def starts(self, prefix: bytes) -> bool:
         return self.raw.startswith(prefix, self.at)
 
-    def wrong(self, problem: str) -> DiffError:
+    def build_error(self, problem: str) -> DiffError:
         lines = self.raw.count(b"\n", 0, self.at)
         return DiffError(f"Diff refused at line {lines + 1}: {problem}")
 
 
-class Header(NamedTuple):
+class FileHeader(NamedTuple):
     """Which file it is, as `worker.dossier.diff.parser.FileDiff` says it."""
 
     path: str
@@ -60,7 +60,7 @@ class Header(NamedTuple):
     blobs: tuple[str, str] | None
 
 
-class _Told:
+class _HeaderLines:
     """What the lines said so far. `paths` are empty while nothing told the two apart."""
 
     def __init__(self, paths: tuple[bytes, bytes]) -> None:
@@ -73,7 +73,7 @@ class _Told:
         self.moved: dict[bytes, bytes] = {}
 
     def read(self, key: bytes, value: bytes) -> None:
-        mode = text_of(value)
+        mode = decode_text(value)
         match key:
             case b"old mode":
                 self.old_mode = mode
@@ -85,7 +85,7 @@ class _Told:
                 self.change, self.old_mode = ChangeKind.DELETED, mode
             case b"rename from" | b"rename to" | b"copy from" | b"copy to":
                 self.change = ChangeKind.RENAMED if key.startswith(b"rename") else ChangeKind.COPIED
-                self.moved[key.rpartition(b" ")[2]] = _unquoted(value)
+                self.moved[key.rpartition(b" ")[2]] = _unquote(value)
             case b"index":
                 self._index(value)
             case _:  # similarity and dissimilarity say nothing that the lines do not say
@@ -93,20 +93,20 @@ class _Told:
 
     def _index(self, value: bytes) -> None:
         ids, _, mode = value.partition(b" ")
-        old, _, new = text_of(ids).partition("..")
+        old, _, new = decode_text(ids).partition("..")
         self.blobs = (old, new)
         if mode:
-            self.old_mode = self.new_mode = text_of(mode)
+            self.old_mode = self.new_mode = decode_text(mode)
 
     @property
     def is_moved(self) -> bool:
         return self.change in {ChangeKind.RENAMED, ChangeKind.COPIED}
 
-    def header(self) -> Header:
+    def header(self) -> FileHeader:
         old, new = self.paths
-        return Header(
-            text_of(old if self.change is ChangeKind.DELETED else new),
-            text_of(old) if self.is_moved else None,
+        return FileHeader(
+            decode_text(old if self.change is ChangeKind.DELETED else new),
+            decode_text(old) if self.is_moved else None,
             self.change,
             self.old_mode if self.change is not ChangeKind.ADDED else None,
             self.new_mode if self.change is not ChangeKind.DELETED else None,
@@ -119,11 +119,11 @@ _KEYS: Final = pattern(
     rb"(old mode|new mode|new file mode|deleted file mode|rename from|rename to|copy from|copy to"
     rb"|similarity index|dissimilarity index|index) ([^\n]*)\n"
 )
-START: Final = b"diff --git "
+FILE_START: Final = b"diff --git "
 _NO_PATH: Final = b"/dev/null"
 
 
-def read_header(reader: Reader) -> Header:
+def read_header(reader: DiffReader) -> FileHeader:
     """Read the lines up to the first hunk. Raises DiffError."""
     found = _USUAL.match(reader.raw, reader.at)
     if found is None:
@@ -132,8 +132,8 @@ def read_header(reader: Reader) -> Header:
     path, added, old, new, mode = map(_maybe_text, found.groups())
     blobs = (old or "", new or "")
     if added is not None:
-        return Header(path or "", None, ChangeKind.ADDED, None, added, is_binary=False, blobs=blobs)
-    return Header(path or "", None, ChangeKind.MODIFIED, mode, mode, is_binary=False, blobs=blobs)
+        return FileHeader(path or "", None, ChangeKind.ADDED, None, added, is_binary=False, blobs=blobs)
+    return FileHeader(path or "", None, ChangeKind.MODIFIED, mode, mode, is_binary=False, blobs=blobs)
 
 
 _USUAL: Final = pattern(
@@ -143,73 +143,75 @@ _USUAL: Final = pattern(
 """Nine files in ten: changed or added, with lines, under a path that needs no quotes. Read at once; all others line by line."""
 
 
-def _read_slowly(reader: Reader) -> Header:
-    if not reader.starts(START):
-        raise reader.wrong(f'expected "diff --git", found "{shown(reader.line)}"')
+def _read_slowly(reader: DiffReader) -> FileHeader:
+    if not reader.starts(FILE_START):
+        raise reader.build_error(f'expected "diff --git", found "{format_line(reader.line)}"')
     start = reader.take()
-    told = _Told(paths=_both_names(start.removeprefix(START)))
+    told = _HeaderLines(paths=_both_names(start.removeprefix(FILE_START)))
     while (found := _KEYS.match(reader.raw, reader.at)) is not None:
         told.read(found[1], found[2])
         reader.at = found.end()
-    _names(reader, told)
-    _binary(reader, told)
-    told.paths = _paths(reader, told)
+    _read_names(reader, told)
+    _read_binary(reader, told)
+    told.paths = _read_paths(reader, told)
     return told.header()
 
 
-def _names(reader: Reader, told: _Told) -> None:
+def _read_names(reader: DiffReader, lines: _HeaderLines) -> None:
     """Read `---` and `+++`, which say the paths without doubt, and /dev/null for the side that is not there."""
     if not reader.starts(b"--- "):
         return
-    old = _named(reader, b"--- ", b"a/")
+    old = _read_name(reader, b"--- ", b"a/")
     if not reader.starts(b"+++ "):
-        raise reader.wrong('expected "+++" after "---"')
-    new = _named(reader, b"+++ ", b"b/")
+        raise reader.build_error('expected "+++" after "---"')
+    new = _read_name(reader, b"+++ ", b"b/")
     if old is None and new is None:
-        raise reader.wrong("a file that is on neither side")
+        raise reader.build_error("a file that is on neither side")
     if old is None:
-        told.change = ChangeKind.ADDED
+        lines.change = ChangeKind.ADDED
     elif new is None:
-        told.change = ChangeKind.DELETED
-    told.paths = (old or new or b"", new or old or b"")
+        lines.change = ChangeKind.DELETED
+    lines.paths = (old or new or b"", new or old or b"")
 
 
-def _named(reader: Reader, prefix: bytes, side: bytes) -> bytes | None:
-    name = _unquoted(reader.take().removeprefix(prefix))
+def _read_name(reader: DiffReader, prefix: bytes, side: bytes) -> bytes | None:
+    name = _unquote(reader.take().removeprefix(prefix))
     if name == _NO_PATH:
         return None
     if not name.startswith(side) or name == side:
-        wanted = text_of(side)
-        raise reader.wrong(f'the path "{shown(name)}" does not start with "{wanted}"; let git print its own prefixes')
+        wanted = decode_text(side)
+        raise reader.build_error(
+            f'the path "{format_line(name)}" does not start with "{wanted}"; let git print its own prefixes'
+        )
     return name.removeprefix(side)
 
 
-def _binary(reader: Reader, told: _Told) -> None:
+def _read_binary(reader: DiffReader, lines: _HeaderLines) -> None:
     if reader.starts(b"Binary files "):
-        told.is_binary = True
+        lines.is_binary = True
         reader.take()
     elif reader.starts(b"GIT binary patch"):
-        told.is_binary = True
+        lines.is_binary = True
         # base 85 has no space in its alphabet, so no line of the patch looks like the next file
-        end = reader.raw.find(b"\n" + START, reader.at)
+        end = reader.raw.find(b"\n" + FILE_START, reader.at)
         reader.at = len(reader.raw) if end < 0 else end + 1
 
 
-def _paths(reader: Reader, told: _Told) -> tuple[bytes, bytes]:
-    if told.is_moved:
-        if told.moved.keys() != {b"from", b"to"}:
-            raise reader.wrong("a rename or copy needs both of its paths")
-        return told.moved[b"from"], told.moved[b"to"]
-    if not told.paths[0]:
-        raise reader.wrong("the two paths of the file can't be told apart")
-    return told.paths
+def _read_paths(reader: DiffReader, lines: _HeaderLines) -> tuple[bytes, bytes]:
+    if lines.is_moved:
+        if lines.moved.keys() != {b"from", b"to"}:
+            raise reader.build_error("a rename or copy needs both of its paths")
+        return lines.moved[b"from"], lines.moved[b"to"]
+    if not lines.paths[0]:
+        raise reader.build_error("the two paths of the file can't be told apart")
+    return lines.paths
 
 
 def _both_names(names: bytes) -> tuple[bytes, bytes]:
     """Split `a/x b/x`. Where both paths are not the same, only later header lines can say which they are."""
     if names.startswith(b'"'):
         quoted = _QUOTED.match(names)
-        old, new = (_unquoted(quoted[0]), _unquoted(names[quoted.end() + 1 :])) if quoted else (b"", b"")
+        old, new = (_unquote(quoted[0]), _unquote(names[quoted.end() + 1 :])) if quoted else (b"", b"")
     else:
         middle = len(names) // 2
         old, new = names[:middle], names[middle + 1 :]
@@ -231,16 +233,16 @@ _ESCAPES: Final = {
 }
 
 
-def _unquoted(name: bytes) -> bytes:
+def _unquote(name: bytes) -> bytes:
     """Undo git's quoting of a path, and drop the tab that it puts behind one with a space."""
     quoted = _QUOTED.match(name)
     if quoted is None:
         return name.removesuffix(b"\t")
-    return _ESCAPE.sub(_unescaped, quoted[0][1:-1])
+    return _ESCAPE.sub(_unescape, quoted[0][1:-1])
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    code: bytes = found[1]
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code: bytes = match[1]
     return bytes([int(code, 8) & 0xFF]) if code.isdigit() and len(code) == _OCTAL else _ESCAPES.get(code, code)
 
 
@@ -248,15 +250,15 @@ _OCTAL: Final = 3
 
 
 def _maybe_text(raw: bytes | None) -> str | None:
-    return None if raw is None else text_of(raw)
+    return None if raw is None else decode_text(raw)
 
 
-def text_of(raw: bytes) -> str:
+def decode_text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-_SHOWN: Final = 60
+_MOST_SHOWN: Final = 60
 
 
-def shown(raw: bytes | None) -> str:
-    return "the end" if raw is None else text_of(raw[:_SHOWN])
+def format_line(raw: bytes | None) -> str:
+    return "the end" if raw is None else decode_text(raw[:_MOST_SHOWN])

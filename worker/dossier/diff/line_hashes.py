@@ -14,7 +14,7 @@ _SHORTEST_ID: Final = 7
 
 def hash_changed_lines(diff: Diff) -> dict[str, tuple[str, ...]]:
     """Per path, a hash of each added, then of each removed line; empty for a change of more than HASHED_LINES lines."""
-    if sum(len(file.added) + len(file.removed) for file in diff.files) > HASHED_LINES:
+    if sum(len(file.added_lines) + len(file.removed_lines) for file in diff.files) > HASHED_LINES:
         return {}
     hashes: dict[str, tuple[str, ...]] = {}
     for file in diff.files:  # a file that became a link stands in a diff twice
@@ -24,7 +24,7 @@ def hash_changed_lines(diff: Diff) -> dict[str, tuple[str, ...]]:
 
 def hash_file(file: FileDiff) -> list[tuple[DiffLine | None, str]]:
     """Each changed line with its hash; of a file without any, one hash of what did change (its mode, its content)."""
-    lines = [*file.added, *file.removed]
+    lines = [*file.added_lines, *file.removed_lines]
     if lines:
         return [(line, hash_line(line.kind, line.text)) for line in lines]
     blobs = [blob[:_SHORTEST_ID] for blob in file.blobs or ()]

@@ -35,7 +35,7 @@ T = TypeVar("T")
 Lines = tuple[DiffLine, ...]
 _MakeLine = Callable[[type[DiffLine], tuple[LineKind, str, int | None, int | None, bool]], DiffLine]
 
-RECENT: Final = 20_000
+CACHED_LINES: Final = 20_000
 """Lines of one diff that are kept: all that most changes have.
 
 A line takes eight times the room of its text. Who goes through a larger change has each hunk's lines made anew; who looks
@@ -43,7 +43,7 @@ at one file again and again finds them made.
 """
 
 
-class Shelf:
+class DiffCache:
     """The bytes of one diff, and what was lately made of them."""
 
     def __init__(self, raw: bytes) -> None:
@@ -53,25 +53,25 @@ class Shelf:
         self._count = 0
         self._said: dict[object, bytes] = {}
 
-    def said(self, key: object, make: Callable[[], bytes]) -> bytes:
+    def cached_bytes(self, key: object, make: Callable[[], bytes]) -> bytes:
         """What *make* returns, kept as long as the diff: all of it takes no more room than that."""
         if key not in self._said:
             self._said[key] = make()
         return self._said[key]
 
-    def once(self, key: object, make: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
+    def cached_items(self, key: object, make: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
         """What *make* returns, kept under this *key* until too much else was made since."""
         found = self._kept.get(key)
         if found is None:
             found = self._kept[key] = make()
             self._order.append(key)
             self._count += len(found)
-            while self._count > RECENT and len(self._order) > 1:
+            while self._count > CACHED_LINES and len(self._order) > 1:
                 self._count -= len(self._kept.pop(self._order.popleft()))
         return found
 
 
-def numbered(body: bytes, base: int, head: int) -> Lines:
+def number_lines(body: bytes, base: int, head: int) -> Lines:
     """The lines of a hunk's *body* that begins at these numbers. The tuples are made bare, which takes half as long."""
     added, removed, context = LineKind.ADDED, LineKind.REMOVED, LineKind.CONTEXT
     make: _MakeLine = vars(tuple)["__new__"]
@@ -92,23 +92,23 @@ def numbered(body: bytes, base: int, head: int) -> Lines:
     return tuple(lines)
 
 
-PIECE: Final = 65_536
+PIECE_BYTES: Final = 65_536
 """Bytes of a long hunk that are looked at together."""
 
 
-def walked(raw: bytes, start: int, end: int, base: int, head: int) -> Iterator[DiffLine]:
+def iterate_lines(raw: bytes, start: int, end: int, base: int, head: int) -> Iterator[DiffLine]:
     """`numbered` of what stands there in the diff, piece by piece: who goes through it once never holds all of it."""
-    for begin, behind in pieces(raw, start, end):
-        lines = numbered(raw[begin:behind], base, head)
+    for begin, behind in split_pieces(raw, start, end):
+        lines = number_lines(raw[begin:behind], base, head)
         yield from lines
         base += sum(line.base_line is not None for line in lines)
         head += sum(line.head_line is not None for line in lines)
 
 
-def pieces(raw: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+def split_pieces(raw: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Of whole lines each; what says that a line has no newline stands with that line."""
     while start < end:
-        behind = start + PIECE
+        behind = start + PIECE_BYTES
         while behind < end and (raw[behind - 1] != _NEWLINE or raw[behind] == _BACKSLASH):
             behind = raw.find(b"\n", behind, end) + 1 or end
         yield start, min(behind, end)
@@ -118,41 +118,41 @@ def pieces(raw: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
 _NEWLINE, _BACKSLASH = b"\n\\"
 
 
-def texts(raw: bytes, spans: Iterable[tuple[int, int]], kind: LineKind) -> tuple[str, ...]:
+def list_texts(raw: bytes, spans: Iterable[tuple[int, int]], kind: LineKind) -> tuple[str, ...]:
     """What the lines of this kind say, in the hunks whose bodies stand there in the diff: a fifth of the work of `numbered`."""
-    return split(said(raw, spans, kind))
+    return split_lines(join_texts(raw, spans, kind))
 
 
-def said(raw: bytes, spans: Iterable[tuple[int, int]], kind: LineKind) -> bytes:
+def join_texts(raw: bytes, spans: Iterable[tuple[int, int]], kind: LineKind) -> bytes:
     """`texts` as one text, in which each line ends with a newline: it takes a fifth of their room."""
-    return _joined(raw, spans, _MARKED[kind])
+    return _join_marked(raw, spans, _MARKED_LINES[kind])
 
 
-def head_side(raw: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
+def join_head_lines(raw: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
     """What the added and the context lines say, each with a newline behind it: all that is shown of the text after the change."""
-    return _joined(raw, spans, _OF_HEAD)
+    return _join_marked(raw, spans, _OF_HEAD)
 
 
-def split(lines: bytes) -> tuple[str, ...]:
+def split_lines(lines: bytes) -> tuple[str, ...]:
     """The lines of such a text."""
     made: list[str] = []
-    for passage in passages(lines):
+    for passage in split_passages(lines):
         made += passage.split("\n")[:-1]
     return tuple(made)
 
 
-def passages(lines: bytes) -> Iterator[str]:
+def split_passages(lines: bytes) -> Iterator[str]:
     """Such a text in pieces of whole lines: all of a large one would be held several times, by each who folds its case."""
-    return (lines[begin:behind].decode("utf-8", "replace") for begin, behind in pieces(lines, 0, len(lines)))
+    return (lines[begin:behind].decode("utf-8", "replace") for begin, behind in split_pieces(lines, 0, len(lines)))
 
 
-def _joined(raw: bytes, spans: Iterable[tuple[int, int]], marked: "re.Pattern[bytes]") -> bytes:
+def _join_marked(raw: bytes, spans: Iterable[tuple[int, int]], marked: "re.Pattern[bytes]") -> bytes:
     made: list[bytes] = []
     found: list[bytes] = []
     for start, end in spans:
-        for begin, behind in pieces(raw, start, end):
+        for begin, behind in split_pieces(raw, start, end):
             found += marked.findall(raw, begin - 1, behind)
-            if len(found) > _TOGETHER:
+            if len(found) > _BATCH_LINES:
                 made.append(b"\n".join((*found, b"")))
                 found = []
     if found:
@@ -160,9 +160,9 @@ def _joined(raw: bytes, spans: Iterable[tuple[int, int]], marked: "re.Pattern[by
     return b"".join(made)
 
 
-_TOGETHER: Final = 4_000
+_BATCH_LINES: Final = 4_000
 """Lines that are held one by one."""
 
-_MARKED: Final = {LineKind.ADDED: pattern(rb"\n\+([^\n]*)"), LineKind.REMOVED: pattern(rb"\n-([^\n]*)")}
+_MARKED_LINES: Final = {LineKind.ADDED: pattern(rb"\n\+([^\n]*)"), LineKind.REMOVED: pattern(rb"\n-([^\n]*)")}
 _OF_HEAD: Final = pattern(rb"\n(?![-\\])[+ ]?([^\n]*)(?=\n)")
 """Without a mark a line is an empty one of context."""

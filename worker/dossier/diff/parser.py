@@ -10,34 +10,42 @@ from typing import Final, NamedTuple, NoReturn
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.diff.diff_header import START, ChangeKind, DiffError, Reader, read_header, shown, text_of
+from worker.dossier.diff.diff_header import (
+    FILE_START,
+    ChangeKind,
+    DiffError,
+    DiffReader,
+    decode_text,
+    format_line,
+    read_header,
+)
 from worker.dossier.diff.lines import (
+    DiffCache,
     DiffLine,
     LineKind,
     Lines,
-    Shelf,
-    head_side,
-    numbered,
-    passages,
-    pieces,
-    said,
-    split,
-    texts,
-    walked,
+    iterate_lines,
+    join_head_lines,
+    join_texts,
+    list_texts,
+    number_lines,
+    split_lines,
+    split_passages,
+    split_pieces,
 )
 
 
-class _Shape(NamedTuple):
+class _HunkShape(NamedTuple):
     base_start: int
     base_count: int
     head_start: int
     head_count: int
-    shelf: Shelf
+    cache: DiffCache
     start: int
     end: int
 
 
-class Hunk(_Shape):
+class Hunk(_HunkShape):
     """`body` is its lines as they stand in the diff: *raw* from *start* to *end*.
 
     A tuple that holds no text of its own: there are thousands of hunks, and to copy their lines took as long as to check
@@ -49,45 +57,49 @@ class Hunk(_Shape):
     @property
     def section(self) -> str:
         """What git prints behind the second @@. A part of a hunk has that of the whole: no line in between starts so."""
-        raw = self.shelf.raw
+        raw = self.cache.raw
         at = raw.rfind(b"\n@@", 0, self.start) + 1
         header = raw[at : raw.find(b"\n", at)]
-        return text_of(header.split(b"@@", 2)[2].removeprefix(b" "))
+        return decode_text(header.split(b"@@", 2)[2].removeprefix(b" "))
 
     @property
     def body(self) -> bytes:
-        return self.shelf.raw[self.start : self.end]
+        return self.cache.raw[self.start : self.end]
 
     def __eq__(self, other: object) -> bool:
-        return self._said() == other._said() if isinstance(other, Hunk) else NotImplemented
+        return self._identity() == other._identity() if isinstance(other, Hunk) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def __hash__(self) -> int:
-        return hash(self._said())
+        return hash(self._identity())
 
-    def _said(self) -> tuple[object, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return (*self[:4], self.section, self.body)
 
     @property
     def lines(self) -> Lines:
-        return self.shelf.once((self.start, self.end), lambda: numbered(self.body, self.base_start, self.head_start))
+        return self.cache.cached_items(
+            (self.start, self.end), lambda: number_lines(self.body, self.base_start, self.head_start)
+        )
 
-    def walk(self) -> Iterator[DiffLine]:
+    def iterate_lines(self) -> Iterator[DiffLine]:
         """The lines for who looks at each once: those of a long hunk are not kept."""
         if not self.is_long:
             return iter(self.lines)
-        return walked(self.shelf.raw, self.start, self.end, self.base_start, self.head_start)
+        return iterate_lines(self.cache.raw, self.start, self.end, self.base_start, self.head_start)
 
     def passages(self) -> Iterator[str]:
         """All of its lines with their marks: a long hunk in pieces of whole lines."""
-        raw = self.shelf.raw
-        return (raw[begin:behind].decode("utf-8", "replace") for begin, behind in pieces(raw, self.start, self.end))
+        raw = self.cache.raw
+        return (
+            raw[begin:behind].decode("utf-8", "replace") for begin, behind in split_pieces(raw, self.start, self.end)
+        )
 
     @property
     def is_long(self) -> bool:
-        return self.end - self.start > LONG
+        return self.end - self.start > LONG_HUNK_BYTES
 
     @property
     def head_text(self) -> str:
@@ -96,17 +108,19 @@ class Hunk(_Shape):
             text, _, rest = self.body.decode("utf-8", "replace").partition("\n\\")
             if rest.find("\n") == len(rest) - 1:
                 return text[1:].replace("\n+", "\n")
-        return "".join(line.text + "\n" * line.has_newline for line in self.walk() if line.head_line is not None)
+        return "".join(
+            line.text + "\n" * line.has_newline for line in self.iterate_lines() if line.head_line is not None
+        )
 
     def texts(self, kind: LineKind) -> tuple[str, ...]:
         """What its added or removed lines say."""
-        return texts(self.shelf.raw, ((self.start, self.end),), kind)
+        return list_texts(self.cache.raw, ((self.start, self.end),), kind)
 
 
-LONG: Final = 500_000
+LONG_HUNK_BYTES: Final = 500_000
 """Bytes of a hunk whose lines are not kept, as there are more of them than anybody writes."""
 
-_MakeHunk = Callable[[type[Hunk], tuple[int, int, int, int, Shelf, int, int]], Hunk]
+_MakeHunk = Callable[[type[Hunk], tuple[int, int, int, int, DiffCache, int, int]], Hunk]
 
 
 class FileDiff(Value):
@@ -133,15 +147,15 @@ class FileDiff(Value):
         return "120000" in {self.old_mode, self.new_mode}
 
     def lines(self) -> Iterator[DiffLine]:
-        return (line for hunk in self.hunks for line in hunk.walk())
+        return (line for hunk in self.hunks for line in hunk.iterate_lines())
 
     @property
-    def added(self) -> Lines:
-        return self._all_of(LineKind.ADDED)
+    def added_lines(self) -> Lines:
+        return self._lines_of(LineKind.ADDED)
 
     @property
-    def removed(self) -> Lines:
-        return self._all_of(LineKind.REMOVED)
+    def removed_lines(self) -> Lines:
+        return self._lines_of(LineKind.REMOVED)
 
     @property
     def added_texts(self) -> tuple[str, ...]:
@@ -154,44 +168,46 @@ class FileDiff(Value):
 
     def added_passages(self) -> Iterator[str]:
         """The same, each line with a newline behind it, in pieces: a tenth of the work, for who looks at many lines at once."""
-        return passages(self._said(LineKind.ADDED))
+        return split_passages(self._join_texts(LineKind.ADDED))
 
     @property
     def head_side(self) -> str:
         """What the added and the context lines say, each with a newline behind it."""
-        shown = head_side(self.hunks[0].shelf.raw, self._spans()) if self.hunks else b""
+        shown = join_head_lines(self.hunks[0].cache.raw, self._spans()) if self.hunks else b""
         return shown.decode("utf-8", "replace")
 
-    def added_that(self, look: Callable[[str], object]) -> Lines:
+    def added_lines_matching(self, look: Callable[[str], object]) -> Lines:
         """The added lines to whose text *look* says yes: of most files none, and then no line is made."""
         found = [at for at, text in enumerate(self.added_texts) if look(text)]
         if found and any(hunk.is_long for hunk in self.hunks):
             wanted = frozenset(found)
             added = (line for line in self.lines() if line.kind is LineKind.ADDED)
             return tuple([line for at, line in enumerate(added) if at in wanted])
-        lines = self.added if found else ()
+        lines = self.added_lines if found else ()
         return tuple([lines[at] for at in found])
 
     def _texts_of(self, kind: LineKind) -> tuple[str, ...]:
         if not self.hunks:
             return ()
         first = self.hunks[0]
-        return first.shelf.once((texts, kind, first.start), lambda: split(self._said(kind)))
+        return first.cache.cached_items((list_texts, kind, first.start), lambda: split_lines(self._join_texts(kind)))
 
-    def _said(self, kind: LineKind) -> bytes:
+    def _join_texts(self, kind: LineKind) -> bytes:
         if not self.hunks:
             return b""
         first = self.hunks[0]
-        return first.shelf.said((kind, first.start), lambda: said(first.shelf.raw, self._spans(), kind))
+        return first.cache.cached_bytes((kind, first.start), lambda: join_texts(first.cache.raw, self._spans(), kind))
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         return ((hunk.start, hunk.end) for hunk in self.hunks)
 
-    def _all_of(self, kind: LineKind) -> Lines:
+    def _lines_of(self, kind: LineKind) -> Lines:
         if not self.hunks:
             return ()
         first = self.hunks[0]
-        return first.shelf.once((kind, first.start), lambda: tuple(line for line in self.lines() if line.kind is kind))
+        return first.cache.cached_items(
+            (kind, first.start), lambda: tuple(line for line in self.lines() if line.kind is kind)
+        )
 
 
 class Diff(Value):
@@ -215,8 +231,8 @@ def parse_diff(raw: bytes) -> Diff:
     Raises DiffError for a hunk whose lines do not match its header, and for a line that stands where
     git prints none; never anything else.
     """
-    reader = Reader(raw)
-    shelf = Shelf(reader.raw)
+    reader = DiffReader(raw)
+    shelf = DiffCache(reader.raw)
     files: list[FileDiff] = []
     while reader.line is not None:
         files.append(_file(reader, shelf))
@@ -246,7 +262,7 @@ def _rebuild(text: str, file: FileDiff, dropped: LineKind) -> str:
     result: list[str] = []
     done = 0
     for hunk in file.hunks:
-        start = _offset(hunk, dropped)
+        start = _lines_before(hunk, dropped)
         if not done <= start <= len(pieces):
             raise DiffError(f"{file.path}: a hunk starts at line {start + 1}, the text has {len(pieces)} lines")
         result += pieces[done:start]
@@ -262,14 +278,14 @@ def _rebuild(text: str, file: FileDiff, dropped: LineKind) -> str:
     return "".join(result + pieces[done:])
 
 
-def _offset(hunk: Hunk, side: LineKind) -> int:
+def _lines_before(hunk: Hunk, side: LineKind) -> int:
     """How many lines stand before the hunk, on the side that has lines of this kind."""
     base = side is LineKind.REMOVED
     start, count = (hunk.base_start, hunk.base_count) if base else (hunk.head_start, hunk.head_count)
     return start - 1 if count else start
 
 
-def _file(reader: Reader, shelf: Shelf) -> FileDiff:
+def _file(reader: DiffReader, shelf: DiffCache) -> FileDiff:
     header = read_header(reader)
     return FileDiff(
         header.path,
@@ -283,18 +299,18 @@ def _file(reader: Reader, shelf: Shelf) -> FileDiff:
     )
 
 
-def _hunks(reader: Reader, shelf: Shelf) -> tuple[Hunk, ...]:
+def _hunks(reader: DiffReader, shelf: DiffCache) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
     _usual_hunks(reader, shelf, hunks)
     while reader.raw.startswith(b"@@", reader.at):
         hunk = _hunk(reader, shelf)
         above, begin = _end(hunks[-1]) if hunks else (0, 0), _begin(hunk)
         if begin[0] < above[0] or begin[1] < above[1]:
-            raise reader.wrong("the hunk begins before the one above it ends")
+            raise reader.build_error("the hunk begins before the one above it ends")
         hunks.append(hunk)
         _usual_hunks(reader, shelf, hunks)
-    if not reader.starts(START) and reader.line is not None:
-        raise reader.wrong(f'expected the next hunk or file, found "{shown(reader.line)}"')
+    if not reader.starts(FILE_START) and reader.line is not None:
+        raise reader.build_error(f'expected the next hunk or file, found "{format_line(reader.line)}"')
     return tuple(hunks)
 
 
@@ -308,7 +324,7 @@ def _end(hunk: Hunk) -> tuple[int, int]:
     return base + hunk.base_count, head + hunk.head_count
 
 
-def _usual_hunks(reader: Reader, shelf: Shelf, hunks: list[Hunk]) -> None:
+def _usual_hunks(reader: DiffReader, shelf: DiffCache, hunks: list[Hunk]) -> None:
     """Take hunks as long as each is as its header says and has no odd line; what stops it, `_hunk` looks into.
 
     In one piece, since a small hunk takes no longer than a few calls of functions.
@@ -335,24 +351,24 @@ def _usual_hunks(reader: Reader, shelf: Shelf, hunks: list[Hunk]) -> None:
     reader.at = at
 
 
-def _hunk(reader: Reader, shelf: Shelf) -> Hunk:
+def _hunk(reader: DiffReader, shelf: DiffCache) -> Hunk:
     raw = reader.raw
     found = _HUNK.match(raw, reader.at)
     if found is None:
-        raise reader.wrong(f'a hunk header can\'t be read: "{shown(reader.line)}"')
+        raise reader.build_error(f'a hunk header can\'t be read: "{format_line(reader.line)}"')
     base, bases, head, heads, framed = found.groups()
     base_start, head_start = int(base), int(head)
     base_count, head_count = 1 if bases is None else int(bases), 1 if heads is None else int(heads)
     if (base_count and not base_start) or (head_count and not head_start):
-        raise reader.wrong("a hunk with lines starts at line 0")
+        raise reader.build_error("a hunk with lines starts at line 0")
     end, marks = found.end(), 0
-    if raw.startswith(_ODD, end):
+    if raw.startswith(_ODD_STARTS, end):
         end = _end_of_body(raw, end)
         framed = raw[found.start(_FRAMED) : end]
         marks = _marks_in(framed)
-    if marks is None or not _is_as_promised(framed, marks, base_count, head_count):
+    if marks is None or not _has_declared_counts(framed, marks, base_count, head_count):
         reader.at = found.start(_FRAMED) + 1
-        _refuse(reader, base_count, head_count)
+        _raise_mismatch(reader, base_count, head_count)
     reader.at = end
     return Hunk(base_start, base_count, head_start, head_count, shelf, found.start(_FRAMED) + 1, end)
 
@@ -371,7 +387,7 @@ def _marks_in(framed: bytes) -> int | None:
     return marks
 
 
-def _is_as_promised(framed: bytes, marks: int, base_count: int, head_count: int) -> bool:
+def _has_declared_counts(framed: bytes, marks: int, base_count: int, head_count: int) -> bool:
     """Whether the lines, each with its newline before it, are as many as the header says.
 
     They are counted all at once, which takes a tenth of the time of a walk over them.
@@ -382,22 +398,24 @@ def _is_as_promised(framed: bytes, marks: int, base_count: int, head_count: int)
     return lines == base_count + added == head_count + removed
 
 
-def _refuse(reader: Reader, base_left: int, head_left: int) -> NoReturn:
+def _raise_mismatch(reader: DiffReader, base_left: int, head_left: int) -> NoReturn:
     """Walk over a hunk that is not as its header says, to the line where that shows."""
     while base_left or head_left:
         if reader.line is None:
-            raise reader.wrong(f"the diff ends inside a hunk, {base_left} old and {head_left} new lines are missing")
+            raise reader.build_error(
+                f"the diff ends inside a hunk, {base_left} old and {head_left} new lines are missing"
+            )
         kind = _KINDS.get(reader.line[:1])
         if kind is None:
-            raise reader.wrong(f'expected a line of the hunk, found "{shown(reader.line)}"')
+            raise reader.build_error(f'expected a line of the hunk, found "{format_line(reader.line)}"')
         in_base, in_head = kind is not LineKind.ADDED, kind is not LineKind.REMOVED
         if (in_base and not base_left) or (in_head and not head_left):
-            raise reader.wrong("the hunk has more lines than its header says")
+            raise reader.build_error("the hunk has more lines than its header says")
         base_left, head_left = base_left - in_base, head_left - in_head
         reader.take()
         if reader.starts(b"\\ "):
             reader.take()
-    raise reader.wrong(f'expected the next hunk or file, found "{shown(reader.line)}"')
+    raise reader.build_error(f'expected the next hunk or file, found "{format_line(reader.line)}"')
 
 
 _HUNK: Final = pattern(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*+(\n(?:[-+ ].*+\n)*+)")
@@ -410,7 +428,7 @@ _USUAL: Final = pattern(
 """A hunk with nothing odd in it, before the next one, the next file or the end."""
 _BODY, _CHANGED = 5, 6
 """Where its lines begin, and where the first one does that is not context."""
-_ODD: Final = (b"\n", b"\\")
+_ODD_STARTS: Final = (b"\n", b"\\")
 """How the other lines of a hunk begin: one that a mail program emptied, and what says that the one above has no newline."""
 _ENDS_BODY: Final = pattern(rb"\n(?![-+ \\\n])")
 _TWO_MARKS: Final = pattern(rb"\n\\[^\n]*\n\\")

@@ -10,9 +10,9 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import replace
-from worker.dossier.repo_rules.forbidding import Sentence
-from worker.dossier.repo_rules.rule import Asked, Reach, Rule, RuleKind, Scope
-from worker.dossier.repo_rules.scope import LIST, NUMBER, qualified
+from worker.dossier.repo_rules.prohibitions import RuleSentence
+from worker.dossier.repo_rules.rule import DutyScope, RepoRule, RuleKind, RuleReach, RuleScope
+from worker.dossier.repo_rules.scope import SPAN_LIST, SPAN_NUMBER, read_qualifiers
 
 _LOG_PATH: Final = pattern(
     r"(?:.*/)?(?:\.?change[-_]?logs?|changes|changeset|history|news|newsfragments|release[-_/]?notes?|releases|whats[-_]?new|upgrading)"
@@ -36,109 +36,109 @@ _NEEDS: Final = (
 )
 _LOG_FIRST: Final = pattern(
     rf"(?:{_ALL} )?{_SUBJECT},? {_NEEDS} (?:(?:its|their|an?|one|own|new|short|matching|corresponding) )*(?:{_ENTRY} )?"
-    rf"(?:(?:in|to|under|into|inside|at the top of) )?(?:the )?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?: (?:file|folder|directory|entry))?(?P<after>.*)",
+    rf"(?:(?:in|to|under|into|inside|at the top of) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?: (?:file|folder|directory|entry))?(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LOG_MUST_BE: Final = pattern(
     rf"(?:{_ALL} )?{_SUBJECT} (?:must|has to|have to|needs? to|is to|are to) be "
-    rf"(?:recorded|noted|documented|listed|mentioned|described|logged|announced|added) (?:in|to|under) (?:the )?(?P<log>{LIST}|{_LOG_WORD})(?P<after>.*)",
+    rf"(?:recorded|noted|documented|listed|mentioned|described|logged|announced|added) (?:in|to|under) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD})(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LOG_LAST: Final = pattern(
     rf"(?:always |you must |please |remember to )*(?:add|write|create|put|record|update|include|leave|extend) (?:(?:an?|the|one|new|short) )*"
-    rf"(?:{_ENTRY} )?(?:(?:in|to|under|into|for) )?(?:the )?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?) "
+    rf"(?:{_ENTRY} )?(?:(?:in|to|under|into|for) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?) "
     rf"(?:for|with|in|on) (?:{_ALL}) {_SUBJECT}(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LOG_RECORD: Final = pattern(
-    rf"(?:always |please )*(?:record|note|document|list|mention|describe|log|announce) (?:{_ALL}) {_SUBJECT} (?:in|to|under) (?:the )?(?P<log>{LIST}|{_LOG_WORD})(?P<after>.*)",
+    rf"(?:always |please )*(?:record|note|document|list|mention|describe|log|announce) (?:{_ALL}) {_SUBJECT} (?:in|to|under) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD})(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LOG_WITHOUT: Final = pattern(
-    rf"(?:no )?{_SUBJECT} (?:without|that (?:lack|miss)(?:es)?) (?:(?:an?|its|their) )?(?:{_ENTRY} )?(?:(?:in|to) )?(?:the )?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?)"
+    rf"(?:no )?{_SUBJECT} (?:without|that (?:lack|miss)(?:es)?) (?:(?:an?|its|their) )?(?:{_ENTRY} )?(?:(?:in|to) )?(?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)"
     r" (?:is|are|will be|gets?) (?:rejected|closed|not (?:accepted|merged))(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LOG_ALWAYS: Final = pattern(
-    rf"always (?:add|write|include|update|leave) (?:(?:an?|the) )?(?P<log>{_LOG_WORD}(?: {_ENTRY})?(?: (?:(?:in|to) )?\(?{LIST}\)?)?)(?P<after>.*)",
+    rf"always (?:add|write|include|update|leave) (?:(?:an?|the) )?(?P<log>{_LOG_WORD}(?: {_ENTRY})?(?: (?:(?:in|to) )?\(?{SPAN_LIST}\)?)?)(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _ANY_SUBJECT: Final = _SUBJECT.replace("?P<subject>", "?:")
 _LOG_REQUIRED: Final = pattern(
-    rf"(?:an? |the |new )*(?P<log>{_LOG_WORD}(?: {_ENTRY})?|{_ENTRY} in (?:the )?(?:{LIST}|{_LOG_WORD}))(?: file)? (?:is|are) (?:always )?(?:required|mandatory|obligatory|needed|a must)"
+    rf"(?:an? |the |new )*(?P<log>{_LOG_WORD}(?: {_ENTRY})?|{_ENTRY} in (?:the )?(?:{SPAN_LIST}|{_LOG_WORD}))(?: file)? (?:is|are) (?:always )?(?:required|mandatory|obligatory|needed|a must)"
     rf"(?: (?:for|with|in|on) (?:{_ALL}) {_SUBJECT})?(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LOG_NO_WITHOUT: Final = pattern(
     rf"(?:(?:do not|don't|never|must not) (?:open|merge|submit|send|file|push|make|create|ship|commit)(?: (?:an? |any )?{_ANY_SUBJECT})?|no {_SUBJECT})"
-    rf" without (?:(?:an?|its|their|the|new|updating|touching|adding|extending|matching) )*(?:{_ENTRY} (?:in|to) (?:the )?)?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
+    rf" without (?:(?:an?|its|their|the|new|updating|touching|adding|extending|matching) )*(?:{_ENTRY} (?:in|to) (?:the )?)?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LOG_UPDATE_ALWAYS: Final = pattern(
-    rf"(?:you |agents |we |please )?(?:(?:must )?always (?:remember to )?(?:update|extend|write to|touch|add (?:an? )?(?:new )?(?:{_ENTRY} )?to)|(?:add|record|note|describe|list) (?:your|the|each|every) changes? (?:to|in)) (?:the )?(?P<log>{LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
+    rf"(?:you |agents |we |please )?(?:(?:must )?always (?:remember to )?(?:update|extend|write to|touch|add (?:an? )?(?:new )?(?:{_ENTRY} )?to)|(?:add|record|note|describe|list) (?:your|the|each|every) changes? (?:to|in)) (?:the )?(?P<log>{SPAN_LIST}|{_LOG_WORD}(?: {_ENTRY})?)(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _SOME_ONLY: Final = pattern(r"user|visible|notable|public|breaking|significant|relevant", re.IGNORECASE)
 _LOG_UPDATED: Final = pattern(
-    rf"(?P<log>{LIST}|the {_LOG_WORD}) (?:(?:must|has to|needs to) (?:always )?be|is|gets) (?:updated|extended|touched|changed) (?:for|with|in|by|on) "
+    rf"(?P<log>{SPAN_LIST}|the {_LOG_WORD}) (?:(?:must|has to|needs to) (?:always )?be|is|gets) (?:updated|extended|touched|changed) (?:for|with|in|by|on) "
     rf"(?:{_ALL}) {_SUBJECT}(?P<after>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LOGS_MORE: Final = (_LOG_REQUIRED, _LOG_NO_WITHOUT, _LOG_UPDATE_ALWAYS, _LOG_ALWAYS)
-_SOME: Final = r"(?:for|with|when|whenever|after|on|if) [^.;]{0,200}\b(?:chang\w+|features?|fix\w*|pull requests?|prs?)\b[^.;]{0,100}"
+_SOME_CHANGES: Final = r"(?:for|with|when|whenever|after|on|if) [^.;]{0,200}\b(?:chang\w+|features?|fix\w*|pull requests?|prs?)\b[^.;]{0,100}"
 _LOG_SOFT: Final = pattern(
-    rf"(?:(?P<before>{_SOME}), )?(?:always |also |please )*(?:add|update|write|record|include) "
-    rf"(?:[^.;«]{{0,60}} )?(?:(?:the )?{_LOG_WORD}|«(?P<target>\d+)»)(?: entry)?(?P<after> {_SOME})?",
+    rf"(?:(?P<before>{_SOME_CHANGES}), )?(?:always |also |please )*(?:add|update|write|record|include) "
+    rf"(?:[^.;«]{{0,60}} )?(?:(?:the )?{_LOG_WORD}|«(?P<target>\d+)»)(?: entry)?(?P<after> {_SOME_CHANGES})?",
     re.IGNORECASE,
 )
 _BEHAVIOUR: Final = pattern(r"behaviou?r|functional|code|source|production|logic|fix|feature", re.IGNORECASE)
 
-_THING: Final = r"(?:functions?|methods?|apis?|classes|types|symbols|class|items|interfaces|structs|identifiers|members|definitions)"
+_CODE_ITEM: Final = r"(?:functions?|methods?|apis?|classes|types|symbols|class|items|interfaces|structs|identifiers|members|definitions)"
 _DOC: Final = (
     r"(?:doc ?strings?|doc(?:umentation)?[ -]comments?|jsdoc(?: comments?| blocks?)?|javadocs?(?: comments?)?|godoc(?: comments?)?"
     r"|rustdoc(?: comments?)?|doc comment|«\d+» comments?|tsdoc(?: comments?)?)"
 )
 _DOC_NEEDS: Final = ("doc", "» comment")
 _DOC_FIRST: Final = pattern(
-    rf"(?:all |every |each |any |new |the )*(public|exported|)(?: and exported| or exported)? ?{_THING}"
-    rf"(?:(?:,| and| or|,? and) (?:(?:public|exported) )?{_THING}){{0,3}} "
+    rf"(?:all |every |each |any |new |the )*(public|exported|)(?: and exported| or exported)? ?{_CODE_ITEM}"
+    rf"(?:(?:,| and| or|,? and) (?:(?:public|exported) )?{_CODE_ITEM}){{0,3}} "
     rf"(?:must|has to|have to|needs?|requires?|shall|gets?|carry|carries|has|have|comes? with)(?: have| be documented with| come with| carry| to have| include)? ?(?:an? )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
     needs=_DOC_NEEDS,
 )
 _DOC_LAST: Final = pattern(
     rf"(?:always |you must |we )*(?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (?:(?:all|every|each|any|new|the) )+"
-    rf"(public|exported|)(?: and exported)? ?{_THING}(.*)",
+    rf"(public|exported|)(?: and exported)? ?{_CODE_ITEM}(.*)",
     re.IGNORECASE | re.DOTALL,
     needs=_DOC_NEEDS,
 )
 _DOC_GIVE: Final = pattern(
-    rf"(?:always )?give (?:all |every |each |any |new )*(public|exported|) ?{_THING} (?:an? )?{_DOC}(.*)",
+    rf"(?:always )?give (?:all |every |each |any |new )*(public|exported|) ?{_CODE_ITEM} (?:an? )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
     needs=_DOC_NEEDS,
 )
 _DOC_EACH: Final = pattern(
-    rf"(?:always )?document (?:all|every|each|any)(?: new)? (public|exported|) ?{_THING}(?: (?:you|that you|we) (?:add|write|introduce))? with (?:an? )?{_DOC}(.*)",
+    rf"(?:always )?document (?:all|every|each|any)(?: new)? (public|exported|) ?{_CODE_ITEM}(?: (?:you|that you|we) (?:add|write|introduce))? with (?:an? )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
     needs=_DOC_NEEDS,
 )
 _DOC_WITHOUT: Final = pattern(
-    rf"(?:(?:do not|don't|never) (?:add|write|introduce|leave)|no) (?:an? |any |new )*(public|exported|) ?{_THING} without (?:an? |its )?{_DOC}(.*)",
+    rf"(?:(?:do not|don't|never) (?:add|write|introduce|leave)|no) (?:an? |any |new )*(public|exported|) ?{_CODE_ITEM} without (?:an? |its )?{_DOC}(.*)",
     re.IGNORECASE | re.DOTALL,
     needs=_DOC_NEEDS,
 )
 _DOC_REQUIRED: Final = pattern(
-    rf"(?:an? )?{_DOC} (?:is|are) (?:always )?(?:required|mandatory|obligatory|a must) (?:for|on|in) (?:(?:all|every|each|any|new|the) )*(public|exported|) ?{_THING}(.*)",
+    rf"(?:an? )?{_DOC} (?:is|are) (?:always )?(?:required|mandatory|obligatory|a must) (?:for|on|in) (?:(?:all|every|each|any|new|the) )*(public|exported|) ?{_CODE_ITEM}(.*)",
     re.IGNORECASE | re.DOTALL,
     needs=_DOC_NEEDS,
 )
 _DOC_ALWAYS: Final = pattern(
-    rf"always (?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (public|exported|) ?{_THING}(.*)",
+    rf"always (?:add|write|give|provide|include) (?:an? )?{_DOC} (?:for|to|on|above|in) (public|exported|) ?{_CODE_ITEM}(.*)",
     re.IGNORECASE | re.DOTALL,
     needs=_DOC_NEEDS,
 )
 _DOC_REJECTED: Final = pattern(
-    rf"(?:all |any |new )*(public|exported|) ?{_THING} without (?:an? |its |their )?{_DOC} (?:are|is|will be|get) (?:rejected|not accepted|not allowed|forbidden|sent back)(.*)",
+    rf"(?:all |any |new )*(public|exported|) ?{_CODE_ITEM} without (?:an? |its |their )?{_DOC} (?:are|is|will be|get) (?:rejected|not accepted|not allowed|forbidden|sent back)(.*)",
     re.IGNORECASE | re.DOTALL,
     needs=_DOC_NEEDS,
 )
@@ -159,63 +159,65 @@ _DEPENDENCIES: Final = pattern(
 )
 _NAMES: Final = pattern(
     rf"(?:all |every |each |new )*(?:unit )?test(?:s| files?| modules?)? (?:must |are |is |files |shall |always )*(?:be )?(?:named|called|end (?:in|with)|match)"
-    rf"(?: like| as)? ({LIST})(.*)",
+    rf"(?: like| as)? ({SPAN_LIST})(.*)",
     re.IGNORECASE | re.DOTALL,
     needs=("«",),
 )
 _GLOB: Final = pattern(r"[\w.*-]*\*[\w.*-]*|[._-][\w.-]+")
 
 
-def duties_in(sentence: Sentence) -> Iterator[Rule]:
+def find_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
     """The rules that the sentence makes by asking for something."""
-    yield from _changelog(sentence)
-    yield from _docstrings(sentence)
-    yield from _licences(sentence)
+    yield from _find_changelog_duties(sentence)
+    yield from _find_docstring_duties(sentence)
+    yield from _find_licence_duties(sentence)
     if _TESTS.match(sentence.prose):
-        yield Rule(RuleKind.TESTS, sentence.origin, scope=sentence.around.scope)
+        yield RepoRule(RuleKind.TESTS, sentence.origin, scope=sentence.surroundings.scope)
     found = _NAMES.match(sentence.prose)
-    globs = tuple(span for span in _spans(sentence, found[1]) if _GLOB.fullmatch(span)) if found else ()
+    globs = tuple(span for span in _find_spans(sentence, found[1]) if _GLOB.fullmatch(span)) if found else ()
     if globs:
-        yield Rule(RuleKind.FILE_NAMES, sentence.origin, globs, replace(sentence.around.scope, reach=Reach.TESTS))
+        yield RepoRule(
+            RuleKind.FILE_NAMES, sentence.origin, globs, replace(sentence.surroundings.scope, reach=RuleReach.TESTS)
+        )
 
 
-def dependencies_in(sentence: Sentence) -> Iterator[Rule]:
+def find_dependency_bans(sentence: RuleSentence) -> Iterator[RepoRule]:
     """The rule that a sentence in plain words makes against new dependencies."""
     found = _DEPENDENCIES.match(sentence.prose)
     if found is None:
         return
     scope, is_sure = _scope(sentence, found[found.lastindex or 0])
     noun = "runtime" if _RUNTIME.search(found[0]) else ""
-    yield Rule(RuleKind.DEPENDENCIES, sentence.origin, scope=scope, is_sure=is_sure, noun=noun)
+    yield RepoRule(RuleKind.DEPENDENCIES, sentence.origin, scope=scope, is_sure=is_sure, noun=noun)
 
 
 _RUNTIME: Final = pattern(r"\b(?:runtime|production)\b", re.IGNORECASE)
 
 
-def _licences(sentence: Sentence) -> Iterator[Rule]:
+def _find_licence_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
     found = _LICENCE.match(sentence.prose)
-    spans = _spans(sentence, found["line"] or "") if found else ()
+    spans = _find_spans(sentence, found["line"] or "") if found else ()
     if found is not None and (not spans or _LICENCE_LINE.search(spans[0])):
-        yield Rule(RuleKind.LICENCE, sentence.origin, spans, sentence.around.scope)
+        yield RepoRule(RuleKind.LICENCE, sentence.origin, spans, sentence.surroundings.scope)
 
 
 _LICENCE: Final = pattern(
     r"(?:(?:all|every|each|any|new|the) ){1,3}(?:(?:source|code|python|java|go|rust|script) )?files? "
     r"(?:must |has to |have to |needs? to |shall |always )*(?:starts?|begins?|needs?|have|has|carry|carries|contains?|includes?|requires?|comes?|opens?)"
-    rf" (?:with )?(?:an? |the |our |its |this )*(?:(?:licen[sc]e|copyright|spdx|apache|mit)(?:[- ]\w+)?(?: (?:header|notice|line|comment|identifier|boilerplate))|(?P<line>{LIST}))",
+    rf" (?:with )?(?:an? |the |our |its |this )*(?:(?:licen[sc]e|copyright|spdx|apache|mit)(?:[- ]\w+)?(?: (?:header|notice|line|comment|identifier|boilerplate))|(?P<line>{SPAN_LIST}))",
     re.IGNORECASE,
     needs=("licen", "copyright", "spdx", "apache", "mit", "«"),
 )
 _LICENCE_LINE: Final = pattern(r"SPDX|copyright|licen[sc]e", re.IGNORECASE)
 
 
-def _spans(sentence: Sentence, words: str) -> tuple[str, ...]:
-    return tuple(sentence.spans[int(number)] for number in NUMBER.findall(words))
+def _find_spans(sentence: RuleSentence, text: str) -> tuple[str, ...]:
+    return tuple(sentence.spans[int(number)] for number in SPAN_NUMBER.findall(text))
 
 
-def _scope(sentence: Sentence, after: str) -> tuple[Scope, bool]:
-    understood = qualified(after, sentence.spans, sentence.around.scope)
-    return understood.scope, understood.is_sure and sentence.around.is_sure
+def _scope(sentence: RuleSentence, after: str) -> tuple[RuleScope, bool]:
+    understood = read_qualifiers(after, sentence.spans, sentence.surroundings.scope)
+    return understood.scope, understood.is_sure and sentence.surroundings.is_sure
 
 
 _IN_THE_REQUEST: Final = pattern(
@@ -225,12 +227,12 @@ _IN_THE_REQUEST: Final = pattern(
 """Where a note about a change stands if it stands in no file."""
 
 
-def _changelog(sentence: Sentence) -> Iterator[Rule]:
-    if not _names_a_log(sentence):
+def _find_changelog_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
+    if not _has_changelog_name(sentence):
         return iter(())
-    whole = " ".join((sentence.prose, *sentence.others))
+    whole = " ".join((sentence.prose, *sentence.other_sentences))
     is_file = _LOG_FILE.search(whole) is not None and _IN_THE_REQUEST.search(whole) is None
-    return (rule for rule in _changelog_of(sentence) if rule.targets or is_file)
+    return (rule for rule in _match_changelog(sentence) if rule.targets or is_file)
 
 
 _LOG_FILE: Final = pattern(r"change ?log|news|changeset|file", re.IGNORECASE)
@@ -239,37 +241,39 @@ _LOG_FILE: Final = pattern(r"change ?log|news|changeset|file", re.IGNORECASE)
 _LOG_NAMES: Final = ("changelog", "change log", "release note", "news", "changeset")
 
 
-def _names_a_log(sentence: Sentence) -> bool:
+def _has_changelog_name(sentence: RuleSentence) -> bool:
     words = sentence.prose.casefold()
     return any(name in words for name in _LOG_NAMES) or any(map(_LOG_PATH.fullmatch, sentence.spans))
 
 
-def _changelog_of(sentence: Sentence) -> Iterator[Rule]:
+def _match_changelog(sentence: RuleSentence) -> Iterator[RepoRule]:
     for words in (_LOG_FIRST, _LOG_MUST_BE, _LOG_LAST, _LOG_UPDATED, _LOG_RECORD, _LOG_WITHOUT, *_LOGS_MORE):
         found = words.match(sentence.prose)
         if found is None:
             continue
         subject = found.groupdict().get("subject") or ""
-        targets = _spans(sentence, found["log"])
+        targets = _find_spans(sentence, found["log"])
         if not all(map(_LOG_PATH.fullmatch, targets)):
             continue
         scope, is_sure = _scope(sentence, found["after"])
         is_sure = is_sure and not _SOME_ONLY.search(subject)
-        asked = Asked.BEHAVIOUR if _BEHAVIOUR.search(subject) else Asked.EVERY_CHANGE
-        yield Rule(RuleKind.CHANGELOG, sentence.origin, targets, scope, is_sure=is_sure, asked=asked)
+        asked = DutyScope.BEHAVIOUR if _BEHAVIOUR.search(subject) else DutyScope.EVERY_CHANGE
+        yield RepoRule(RuleKind.CHANGELOG, sentence.origin, targets, scope, is_sure=is_sure, duty_scope=asked)
         return
     found = _LOG_SOFT.match(sentence.prose)
     if found is None or not (found["before"] or found["after"]):
         return
     targets = (sentence.spans[int(found["target"])],) if found["target"] else ()
     if all(map(_LOG_PATH.fullmatch, targets)):
-        yield Rule(RuleKind.CHANGELOG, sentence.origin, targets, sentence.around.scope, asked=Asked.BEHAVIOUR)
+        yield RepoRule(
+            RuleKind.CHANGELOG, sentence.origin, targets, sentence.surroundings.scope, duty_scope=DutyScope.BEHAVIOUR
+        )
 
 
-def _docstrings(sentence: Sentence) -> Iterator[Rule]:
+def _find_docstring_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
     for words in (_DOC_FIRST, _DOC_LAST, _DOC_WITHOUT, _DOC_EACH, _DOC_REQUIRED, _DOC_ALWAYS, _DOC_REJECTED, _DOC_GIVE):
         if found := words.match(sentence.prose):
             scope, is_sure = _scope(sentence, found[2])
             noun = "public" if found[1] else ""
-            yield Rule(RuleKind.DOCSTRING, sentence.origin, (), scope, is_sure=is_sure, noun=noun)
+            yield RepoRule(RuleKind.DOCSTRING, sentence.origin, (), scope, is_sure=is_sure, noun=noun)
             return

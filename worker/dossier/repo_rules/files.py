@@ -11,11 +11,11 @@ from typing import Final
 from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
 
-NAMES: Final = ("AGENTS.md", "CLAUDE.md")
+FOLDER_NAMES: Final = ("AGENTS.md", "CLAUDE.md")
 """These rule the folder that they stand in, wherever that is."""
 
-AT_THE_ROOT: Final = (
-    *NAMES,
+ROOT_NAMES: Final = (
+    *FOLDER_NAMES,
     ".github/copilot-instructions.md",
     "GEMINI.md",
     "CONVENTIONS.md",
@@ -23,7 +23,7 @@ AT_THE_ROOT: Final = (
     ".windsurfrules",
     ".clinerules",
 )
-FOLDERS: Final = {
+RULE_FOLDERS: Final = {
     ".cursor/rules": ".mdc",
     ".windsurf/rules": ".md",
     ".clinerules": ".md",
@@ -32,18 +32,18 @@ FOLDERS: Final = {
 """Folders at the root, and how the names of the rules files in them end."""
 
 MOST_IN_A_FOLDER: Final = 20
-_LINKS: Final = frozenset(name.lstrip(".") for name in AT_THE_ROOT)
+_LINKS: Final = frozenset(name.lstrip(".") for name in ROOT_NAMES)
 
 
-def are_rules(folder: str, name: str) -> bool:
+def is_rules_name(folder: str, name: str) -> bool:
     """Whether the file *name* of one of the FOLDERS holds rules."""
-    return name.endswith(FOLDERS[folder])
+    return name.endswith(RULE_FOLDERS[folder])
 
 
 def is_rules_file(path: str) -> bool:
     """Whether changes may be judged by what stands there."""
     folder, _, name = path.rpartition("/")
-    return path in AT_THE_ROOT or name in NAMES or (folder in FOLDERS and are_rules(folder, name))
+    return path in ROOT_NAMES or name in FOLDER_NAMES or (folder in RULE_FOLDERS and is_rules_name(folder, name))
 
 
 def folders_above(changed: Iterable[str], most: int) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def folder_of(path: str) -> str:
 _TOOL_FOLDER: Final = pattern(r"\.(?:github|claude|cursor|windsurf|clinerules|roo|kiro|amazonq|junie)(?:/.*)?")
 
 
-def distinct(files: Iterable[Guidance]) -> tuple[Guidance, ...]:
+def unique_files(files: Iterable[Guidance]) -> tuple[Guidance, ...]:
     """The files that say something of their own, in their order."""
     kept: dict[tuple[str, str], Guidance] = {}
     for file in files:

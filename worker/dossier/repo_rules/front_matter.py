@@ -21,28 +21,28 @@ _OUTSIDE_BRACES: Final = pattern(r",(?![^{}]{0,300}\})")
 _BRACES: Final = pattern(r"\{([^{}]{1,300})\}")
 
 
-class Front(Value):
+class FrontMatter(Value):
     """The paths that the file speaks of (none: all), and whether tools always read it there."""
 
     globs: tuple[str, ...] = ()
     is_always: bool = True
 
 
-def front_matter(text: str) -> tuple[Front, str]:
+def split_front_matter(text: str) -> tuple[FrontMatter, str]:
     """What stands on top, and the text with empty lines in its place."""
     lines = text.split("\n", _MOST_LINES)
     if lines[0].rstrip() != _DASHES:
-        return Front(), text
+        return FrontMatter(), text
     last = next((at for at, line in enumerate(lines[1:_MOST_LINES], 1) if line.rstrip() == _DASHES), None)
     if last is None:
-        return Front(), text
+        return FrontMatter(), text
     values = _values(lines[1:last])
     globs = tuple(one for key in _KEYS & values.keys() for one in _globs(values[key]))[:_MOST_GLOBS]
     body = "\n" * (last + 1) + "\n".join(lines[last + 1 :])
     always = "".join(values.get("alwaysApply", [])).strip().casefold()
     if always == "true" or not _EVERYTHING.isdisjoint(globs):
-        return Front(), body
-    return Front(globs, is_always=bool(globs) or always != "false"), body
+        return FrontMatter(), body
+    return FrontMatter(globs, is_always=bool(globs) or always != "false"), body
 
 
 def _values(lines: list[str]) -> dict[str, list[str]]:
@@ -61,10 +61,10 @@ def _globs(values: list[str]) -> Iterator[str]:
     for value in values:
         for one in _OUTSIDE_BRACES.split(value.strip().strip("[]")):
             glob = one.strip().strip("\"'").strip()
-            yield from _unfolded(glob) if glob else ()
+            yield from _expand_braces(glob) if glob else ()
 
 
-def _unfolded(glob: str) -> Iterator[str]:
+def _expand_braces(glob: str) -> Iterator[str]:
     """`*.{ts,tsx}` as two globs."""
     braces = _BRACES.search(glob)
     if braces is None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.repo_rules.scope import LIST
+from worker.dossier.repo_rules.scope import SPAN_LIST
 
 _NOT: Final = (
     r"(?:(?:must|shall|may|can) ?(?:not|never)|(?:do|does|are|is) not|don't|dont|never|cannot|can't)(?: ever)?"
@@ -53,56 +53,56 @@ _INSTEAD: Final = r"(?:instead of|rather than|,? and not|,? but not|,? not|,? an
 _ABOUT: Final = r"(?:any |all |the |a |an |calls? to |uses? of |bare |plain |raw )"
 
 
-class Plain(Value):
+class PlainSentence(Value):
     """A sentence in plain words, and apart from it the words that say where it holds."""
 
     prose: str
-    where: str = ""
+    scope_text: str = ""
 
 
-def plainly(prose: str) -> Plain:
+def to_imperative(prose: str) -> PlainSentence:
     """The sentence as an imperative that forbids, if it is another wording of one."""
     where = ""
-    for words, said in _WHERE:
+    for words, said in _SCOPE_PATTERNS:
         found = words.match(prose)
         if found is not None:
             where, prose = said(found), found["rest"]
             break
-    for words, put in _STEPS:
+    for words, put in _REPLACEMENTS:
         prose = words.sub(put, prose, count=1)
-    return Plain(prose, where)
+    return PlainSentence(prose, where)
 
 
-def _inside(found: "re.Match[str]") -> str:
-    return f"in {found['where']}"
+def _join_inside(match: "re.Match[str]") -> str:
+    return f"in {match['where']}"
 
 
-def _as_written(found: "re.Match[str]") -> str:
-    return found["where"]
+def _keep_text(match: "re.Match[str]") -> str:
+    return match["where"]
 
 
-_WHERE: Final[tuple[tuple["re.Pattern[str]", Callable[["re.Match[str]"], str]], ...]] = (
+_SCOPE_PATTERNS: Final[tuple[tuple["re.Pattern[str]", Callable[["re.Match[str]"], str]], ...]] = (
     (
         pattern(
-            rf"(?P<where>(?:in|inside|within|under|outside(?: of)?) (?:[^«»,:;.]{{1,40}}|(?:the )?{LIST}(?: (?:folder|directory|package|code|files))?))"
+            rf"(?P<where>(?:in|inside|within|under|outside(?: of)?) (?:[^«»,:;.]{{1,40}}|(?:the )?{SPAN_LIST}(?: (?:folder|directory|package|code|files))?))"
             rf"(?:, |: )(?:always )?(?P<rest>(?:{_NOT}|no|use) .*)",
             re.IGNORECASE | re.DOTALL,
         ),
-        _as_written,
+        _keep_text,
     ),
     (
         pattern(
-            rf"(?:all |any |the |our |new )*{_CODE} (?:in|under|inside|within|of|below) (?:the )?(?P<where>{LIST})(?: folder| directory)? (?P<rest>{_NOT} (?!(?:be|been)\b).*)",
+            rf"(?:all |any |the |our |new )*{_CODE} (?:in|under|inside|within|of|below) (?:the )?(?P<where>{SPAN_LIST})(?: folder| directory)? (?P<rest>{_NOT} (?!(?:be|been)\b).*)",
             re.IGNORECASE | re.DOTALL,
         ),
-        _inside,
+        _join_inside,
     ),
     (
         pattern(
-            rf"(?:the )?(?P<where>{LIST})(?: folder| directory| package| code)? (?P<rest>{_NOT} (?:import|depend on|use|call|rely on|reach for|contain) .*)",
+            rf"(?:the )?(?P<where>{SPAN_LIST})(?: folder| directory| package| code)? (?P<rest>{_NOT} (?:import|depend on|use|call|rely on|reach for|contain) .*)",
             re.IGNORECASE | re.DOTALL,
         ),
-        _inside,
+        _join_inside,
     ),
     (
         pattern(
@@ -110,54 +110,54 @@ _WHERE: Final[tuple[tuple["re.Pattern[str]", Callable[["re.Match[str]"], str]], 
             rf" (?P<rest>{_NOT} (?!(?:be|been)\b).*)",
             re.IGNORECASE | re.DOTALL,
         ),
-        _inside,
+        _join_inside,
     ),
 )
 
 
-def _forbidden_gerund(found: "re.Match[str]") -> str:
-    return f"do not {_GERUNDS[found['verb'].casefold()]} {found['rest']}"
+def _replace_gerund(match: "re.Match[str]") -> str:
+    return f"do not {_GERUNDS[match['verb'].casefold()]} {match['rest']}"
 
 
-def _instead(found: "re.Match[str]") -> str:
-    verb = _GERUNDS[found["verb"].casefold()] if found["verb"] else "use"
-    return f"do not {verb} {found['what']}"
+def _replace_instead(match: "re.Match[str]") -> str:
+    verb = _GERUNDS[match["verb"].casefold()] if match["verb"] else "use"
+    return f"do not {verb} {match['what']}"
 
 
-def _nobody(found: "re.Match[str]") -> str:
-    verb = found["verb"]
+def _replace_nobody(match: "re.Match[str]") -> str:
+    verb = match["verb"]
     return f"do not {verb} "
 
 
 _FREE: Final = r"(?:must |has to |have to |is to |should always )?(?:stays?|be|kept|keep|remains?|is|are)? ?(?:kept )?free (?:of|from)"
-_STEPS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[str]], str]"], ...]] = (
+_REPLACEMENTS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[str]], str]"], ...]] = (
     (pattern(r"^(?:absolutely|strictly|definitely|really|remember|important|note)[,:]? (?:that )?(?=no |never|do not|don't|we )", re.IGNORECASE), ""),
     (pattern(r"^(never|do not), ever,? ", re.IGNORECASE), r"\1 "),
     (pattern(r"^i (?:have not|haven't|did not|didn't) (?:added|add|used|use|left|leave|introduced|introduce) ", re.IGNORECASE), "do not add "),
-    (pattern(rf"^(?:avoid )?({LIST})((?: \w+)?) (?:has no (?:place|business)|have no place|(?:does|do) not belong|must not appear|may not appear|must never appear|never appears?)\b", re.IGNORECASE), r"do not use \1\2"),
-    (pattern(rf"^keep ({LIST})((?: \w+)?) out of ", re.IGNORECASE), r"do not use \1\2 in "),
-    (pattern(rf"^keep ([^«]{{3,40}}) free (?:of|from) ({LIST})", re.IGNORECASE), r"do not use \2 in \1"),
-    (pattern(rf"^([^«]{{3,40}}?) {_FREE} ({LIST})", re.IGNORECASE), r"do not use \2 in \1"),
-    (pattern(rf"^no ({LIST})((?: \w+)?) (?:may|must|can|shall) (?:ever )?be (?:committed|used|left|added|merged|introduced)\b", re.IGNORECASE), r"no \1\2"),
-    (pattern(rf"^({LIST})((?: \w+)?) (?:must|has to|have to) be (?:removed|deleted) (?:before|prior to) [\w ]{{3,40}}", re.IGNORECASE), r"do not commit \1\2"),
-    (pattern(rf"^(?:[a-z]+ ){{1,4}}\(({LIST})\) (?=(?:must|may|is|are|shall)\b)", re.IGNORECASE), r"\1 "),
-    (pattern(rf"^({LIST})((?: \w+)?) (?:(?:is|are) (?:only (?:allowed|permitted|ok|fine)|(?:allowed|permitted|ok|fine) only)|may only be (?:used|called)|may be used only|(?:is|are) (?:allowed|permitted|ok|fine)(?= in [a-z ]{{3,20}} only)) in (?:the )?(tests?|main)\b(?: code| functions?)?(?: only)?", re.IGNORECASE), r"do not use \1\2 outside of \3"),
+    (pattern(rf"^(?:avoid )?({SPAN_LIST})((?: \w+)?) (?:has no (?:place|business)|have no place|(?:does|do) not belong|must not appear|may not appear|must never appear|never appears?)\b", re.IGNORECASE), r"do not use \1\2"),
+    (pattern(rf"^keep ({SPAN_LIST})((?: \w+)?) out of ", re.IGNORECASE), r"do not use \1\2 in "),
+    (pattern(rf"^keep ([^«]{{3,40}}) free (?:of|from) ({SPAN_LIST})", re.IGNORECASE), r"do not use \2 in \1"),
+    (pattern(rf"^([^«]{{3,40}}?) {_FREE} ({SPAN_LIST})", re.IGNORECASE), r"do not use \2 in \1"),
+    (pattern(rf"^no ({SPAN_LIST})((?: \w+)?) (?:may|must|can|shall) (?:ever )?be (?:committed|used|left|added|merged|introduced)\b", re.IGNORECASE), r"no \1\2"),
+    (pattern(rf"^({SPAN_LIST})((?: \w+)?) (?:must|has to|have to) be (?:removed|deleted) (?:before|prior to) [\w ]{{3,40}}", re.IGNORECASE), r"do not commit \1\2"),
+    (pattern(rf"^(?:[a-z]+ ){{1,4}}\(({SPAN_LIST})\) (?=(?:must|may|is|are|shall)\b)", re.IGNORECASE), r"\1 "),
+    (pattern(rf"^({SPAN_LIST})((?: \w+)?) (?:(?:is|are) (?:only (?:allowed|permitted|ok|fine)|(?:allowed|permitted|ok|fine) only)|may only be (?:used|called)|may be used only|(?:is|are) (?:allowed|permitted|ok|fine)(?= in [a-z ]{{3,20}} only)) in (?:the )?(tests?|main)\b(?: code| functions?)?(?: only)?", re.IGNORECASE), r"do not use \1\2 outside of \3"),
     (pattern(rf"^(?:types?|nothing|values?) ({_NOT}|may|must) be (?:typed )?(?:as )?(?=«)", re.IGNORECASE), "do not use "),
     (pattern(rf"^({_NOT}) type [a-z ]{{3,30}} as (?=«)", re.IGNORECASE), "do not use "),
-    (pattern(rf"^({LIST})(?: (?:folder|directory|files?))? (?:must |shall |has to )?(?:stays?|remains?) (?:untouched|unchanged|as (?:it|they) (?:is|are)|as is|alone)", re.IGNORECASE), r"do not touch \1"),
+    (pattern(rf"^({SPAN_LIST})(?: (?:folder|directory|files?))? (?:must |shall |has to )?(?:stays?|remains?) (?:untouched|unchanged|as (?:it|they) (?:is|are)|as is|alone)", re.IGNORECASE), r"do not touch \1"),
     (pattern(r"^only (?:the |our )?[a-z -]{3,40} (?:may|can|is allowed to|are allowed to) (?:edit|change|modify|touch|update) (?:the |files in |anything in )*(?=«)", re.IGNORECASE), "do not touch "),
-    (pattern(rf"^({LIST}) \((?:do not|don't|never) (?:edit|touch|modify|change)\)", re.IGNORECASE), r"do not touch \1"),
+    (pattern(rf"^({SPAN_LIST}) \((?:do not|don't|never) (?:edit|touch|modify|change)\)", re.IGNORECASE), r"do not touch \1"),
     (
         pattern(
-            rf"^(?:any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({LIST}) are reserved (?:to|for) [a-z ]{{3,40}}",
+            rf"^(?:any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({SPAN_LIST}) are reserved (?:to|for) [a-z ]{{3,40}}",
             re.IGNORECASE,
         ),
         r"do not touch \1",
     ),
-    (pattern(rf"^(?:manual |any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({LIST}) (?:will be|are|get) (?:overwritten|lost|discarded)", re.IGNORECASE), r"do not edit \1 by hand"),
-    (pattern(rf"^(?:{_NOT}) mix (?:changes (?:to|in|of) )?({LIST})(?: changes)? (?:with|and) (?:other )?(?:code|changes|features?|code changes|anything else)(?: changes)?", re.IGNORECASE), r"\1 is changed in its own pull request"),
-    (pattern(rf"^(?:change|edit|update|bump) ({LIST}) (?:only )?in (?:a (?:separate|dedicated) pull request|a pull request of its own|its own pull request|a pr of its own|its own pr)", re.IGNORECASE), r"\1 is changed in its own pull request"),
-    (pattern(rf"^({LIST}) changes (?=(?:belong|go|must))", re.IGNORECASE), r"changes to \1 "),
+    (pattern(rf"^(?:manual |any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({SPAN_LIST}) (?:will be|are|get) (?:overwritten|lost|discarded)", re.IGNORECASE), r"do not edit \1 by hand"),
+    (pattern(rf"^(?:{_NOT}) mix (?:changes (?:to|in|of) )?({SPAN_LIST})(?: changes)? (?:with|and) (?:other )?(?:code|changes|features?|code changes|anything else)(?: changes)?", re.IGNORECASE), r"\1 is changed in its own pull request"),
+    (pattern(rf"^(?:change|edit|update|bump) ({SPAN_LIST}) (?:only )?in (?:a (?:separate|dedicated) pull request|a pull request of its own|its own pull request|a pr of its own|its own pr)", re.IGNORECASE), r"\1 is changed in its own pull request"),
+    (pattern(rf"^({SPAN_LIST}) changes (?=(?:belong|go|must))", re.IGNORECASE), r"changes to \1 "),
     (pattern(r"^[❌🚫⛔️]+\s*(?=«)"), "do not use "),
     (pattern(rf"^[❌🚫⛔️]+\s*(?={_VERB}\b)", re.IGNORECASE), "do not "),
     (pattern(r"^[❌🚫⛔️]+\s*"), ""),
@@ -166,13 +166,13 @@ _STEPS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[str]], st
         pattern(
             rf"^(?:please |strictly )?refrain from (?P<verb>{_GERUND}) (?P<rest>.*)", re.IGNORECASE | re.DOTALL
         ),
-        _forbidden_gerund,
+        _replace_gerund,
     ),
     (
         pattern(
             rf"^(?P<verb>{_GERUND}) (?P<rest>[^.;]{{0,200}}?) (?:is|are) {_BANNED}", re.IGNORECASE | re.DOTALL
         ),
-        _forbidden_gerund,
+        _replace_gerund,
     ),
     (
         pattern(
@@ -181,17 +181,17 @@ _STEPS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[str]], st
         ),
         "do not touch ",
     ),
-    (pattern(rf"^(?:the )?({LIST}):? (?:is )?(?:hands off|off[- ]limits|do not (?:touch|edit)$)", re.IGNORECASE), r"do not touch \1"),
-    (pattern(rf"^(?:the )?({LIST}): (?=(?:do not|don't|never) (?:touch|edit|modify|change)\b)", re.IGNORECASE), r"\1 is off limits, "),
+    (pattern(rf"^(?:the )?({SPAN_LIST}):? (?:is )?(?:hands off|off[- ]limits|do not (?:touch|edit)$)", re.IGNORECASE), r"do not touch \1"),
+    (pattern(rf"^(?:the )?({SPAN_LIST}): (?=(?:do not|don't|never) (?:touch|edit|modify|change)\b)", re.IGNORECASE), r"\1 is off limits, "),
     (
         pattern(
             rf"^{_PEOPLE} (?:ever )?(?:(?:may|can|must|is allowed to|shall) )?(?:ever )?(?P<verb>{_VERB})e?s? ", re.IGNORECASE
         ),
-        _nobody,
+        _replace_nobody,
     ),
     (
         pattern(
-            rf"^nothing (?:in|under|inside|within) (?:the )?({LIST}) (?:may|can|must|is allowed to|shall) (?:ever )?(.*)",
+            rf"^nothing (?:in|under|inside|within) (?:the )?({SPAN_LIST}) (?:may|can|must|is allowed to|shall) (?:ever )?(.*)",
             re.IGNORECASE | re.DOTALL,
         ),
         r"do not \2 in \1",
@@ -204,7 +204,7 @@ _STEPS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[str]], st
     ),
     (
         pattern(
-            rf"^(?:always )?(?:re)?generate ({LIST})[^;]{{0,80}}(?:instead of|rather than) (?:editing|changing) (?:it|them)\b", re.IGNORECASE
+            rf"^(?:always )?(?:re)?generate ({SPAN_LIST})[^;]{{0,80}}(?:instead of|rather than) (?:editing|changing) (?:it|them)\b", re.IGNORECASE
         ),
         r"do not edit \1 by hand",
     ),
@@ -214,7 +214,7 @@ _STEPS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[str]], st
             rf"[^;]{{0,120}}?{_INSTEAD} (?:(?P<verb>{_GERUND}) )?(?:the )?{_ABOUT}{{0,3}}(?P<what>«\d)",
             re.IGNORECASE | re.DOTALL,
         ),
-        _instead,
+        _replace_instead,
     ),
     (
         pattern(
@@ -232,6 +232,6 @@ _STEPS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[str]], st
         r"\1 ",
     ),
     (pattern(rf"^({_NOT}) (call|use|import|contain|log|throw|print|catch|touch|edit)e?s ", re.IGNORECASE), r"\1 \2 "),
-    (pattern(rf"^(?:a |the )?(?:ban on|veto on) ({LIST})", re.IGNORECASE), r"do not use \1"),
-    (pattern(rf"^(?:new )?imports? (?:of|from) ((?:the )?{LIST})(?: package| module| library)? (?:is|are) {_BANNED}", re.IGNORECASE), r"do not import \1"),
+    (pattern(rf"^(?:a |the )?(?:ban on|veto on) ({SPAN_LIST})", re.IGNORECASE), r"do not use \1"),
+    (pattern(rf"^(?:new )?imports? (?:of|from) ((?:the )?{SPAN_LIST})(?: package| module| library)? (?:is|are) {_BANNED}", re.IGNORECASE), r"do not import \1"),
 )  # fmt: skip

@@ -22,7 +22,7 @@ class RuleKind(StrEnum):
     LICENCE = "licence header"
 
 
-class Reach(StrEnum):
+class RuleReach(StrEnum):
     """Which code a rule speaks of."""
 
     ALL = "all code"
@@ -30,7 +30,7 @@ class Reach(StrEnum):
     TESTS = "tests"
 
 
-class Touch(StrEnum):
+class PathTouch(StrEnum):
     """What is forbidden to happen to a path."""
 
     CHANGE = "change"
@@ -38,24 +38,24 @@ class Touch(StrEnum):
     REMOVE = "remove"
 
 
-class Asked(StrEnum):
+class DutyScope(StrEnum):
     """Which changes a duty falls on."""
 
     EVERY_CHANGE = "every change"
     BEHAVIOUR = "a change of behaviour"
 
 
-class Scope(Value):
+class RuleScope(Value):
     """`inside` and `outside` are paths as the rule writes them; `root` is the folder of the rules file, `""` or `a/b/`."""
 
     root: str = ""
-    reach: Reach = Reach.ALL
+    reach: RuleReach = RuleReach.ALL
     inside: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     languages: frozenset[str] = frozenset()
 
 
-class Origin(Value):
+class RuleOrigin(Value):
     """Where the rule is written. `text` is its sentence."""
 
     path: str
@@ -63,18 +63,18 @@ class Origin(Value):
     text: str
 
 
-class Rule(Value):
+class RepoRule(Value):
     """`targets` are the code, the paths or the file-name patterns that the rule names.
 
-    `noun` is what the rule calls them ("calls", "blocks", "imports"), `by_hand` tells a path that a tool may change.
+    `noun` is what the rule calls them ("calls", "blocks", "imports"), `is_by_hand` tells a path that a tool may change.
     """
 
     kind: RuleKind
-    origin: Origin
+    origin: RuleOrigin
     targets: tuple[str, ...] = ()
-    scope: Scope = Scope()
+    scope: RuleScope = RuleScope()
     is_sure: bool = False
     noun: str = ""
-    touches: frozenset[Touch] = frozenset()
-    by_hand: bool = False
-    asked: Asked = Asked.EVERY_CHANGE
+    touches: frozenset[PathTouch] = frozenset()
+    is_by_hand: bool = False
+    duty_scope: DutyScope = DutyScope.EVERY_CHANGE

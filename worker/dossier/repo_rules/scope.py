@@ -8,11 +8,11 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
-from worker.dossier.repo_rules.rule import Reach, Scope
+from worker.dossier.repo_rules.rule import RuleReach, RuleScope
 from worker.dossier.repo_rules.statements import Statement
 
-LIST: Final = r"«\d+»(?:(?:,? (?:and|or|nor) |, ?| ?/ ?)«\d+»){0,20}"
-NUMBER: Final = pattern(r"«(\d+)»")
+SPAN_LIST: Final = r"«\d+»(?:(?:,? (?:and|or|nor) |, ?| ?/ ?)«\d+»){0,20}"
+SPAN_NUMBER: Final = pattern(r"«(\d+)»")
 
 LANGUAGES: Final = {
     "python": "python",
@@ -57,12 +57,12 @@ _IN_TESTS: Final = pattern(
 )
 _IN_LANGUAGE: Final = pattern(rf"in (?:any |our |new )?{_LANGUAGE}\b(?: code\b| files?\b| sources?\b)?", re.IGNORECASE)
 _INSIDE: Final = pattern(
-    rf"(?:in|inside|within|under|below|from)(?: of)? (?:the |any file (?:in|under) |files (?:in|under) )?({LIST})"
+    rf"(?:in|inside|within|under|below|from)(?: of)? (?:the |any file (?:in|under) |files (?:in|under) )?({SPAN_LIST})"
     r"(?: (?:folder|directory|package|module|files?|tree|code)\b)?",
     re.IGNORECASE,
 )
 _OUTSIDE: Final = pattern(
-    rf"(?:outside(?: of)?|except(?: in| under| for)?|other than in|but not in)(?: the)? ({LIST})"
+    rf"(?:outside(?: of)?|except(?: in| under| for)?|other than in|but not in)(?: the)? ({SPAN_LIST})"
     r"(?: (?:folder|directory|package|module|files?|tree)\b)?",
     re.IGNORECASE,
 )
@@ -79,13 +79,13 @@ _MAY: Final = pattern(
     re.IGNORECASE,
     needs=("may", "can", "fine", "exempt", "excluded", "ok", "allowed", "permitted", "acceptable"),
 )
-DOUBT: Final = pattern(
+DOUBT_WORDS: Final = pattern(
     r"\b(?:unless|except|exceptions?|exempt|excluding|however|but|only|if|when|whenever|while|where|without|allowed|permitted"
     r"|may|fine|ok|okay|possible|necessary|needed|by default|usually|generally|typically|mostly|prefer\w*|try|should|avoid|ideally"
     r"|consider|for example|e\.g|such as|like|mainly|legacy|new (?:files|modules)|until|before|after|during|rarely|sparingly)\b",
     re.IGNORECASE,
 )
-_TALK: Final = pattern(
+_NOT_ABOUT_CODE: Final = pattern(
     r"\b(?:commits?|git|pull requests?|prs?|issues?|comment(?:ing)?|release|releasing|chat|tone|communicat\w+|shell|commands?"
     r"|tools?|sessions?|workflow|reviews?|output|docs|documentation|markdown|changelog|example|sql|css|html|yaml|config\w*"
     r"|deploy\w*|debug\w*|migration\w*|frontend|backend|legacy|archive|writing|answers?|responses?|when|if|during)\b",
@@ -101,58 +101,58 @@ _TITLE_LANGUAGE: Final = pattern(rf"{_LANGUAGE}(?: (?:code|rules|style|guideline
 _MOST_QUALIFIERS: Final = 12
 
 
-class Understood(Value):
+class ScopeReading(Value):
     """A scope, and whether all words that led to it were understood."""
 
-    scope: Scope
+    scope: RuleScope
     is_sure: bool = True
 
 
-def qualified(words: str, spans: tuple[str, ...], start: Scope) -> Understood:
+def read_qualifiers(text: str, spans: tuple[str, ...], start: RuleScope) -> ScopeReading:
     """Read what follows a rule's objects, as long as it is understood."""
-    scope, rest = start, words.strip()
+    scope, rest = start, text.strip()
     for _ in range(_MOST_QUALIFIERS):
-        taken = _first(rest, spans, scope)
+        taken = _read_first(rest, spans, scope)
         if taken is None:
             break
         scope, rest = taken
     if rest and _EXPLANATION.match(rest):
-        rest = rest if DOUBT.search(rest) else ""
-    return Understood(scope, not rest)
+        rest = rest if DOUBT_WORDS.search(rest) else ""
+    return ScopeReading(scope, not rest)
 
 
-def _first(rest: str, spans: tuple[str, ...], scope: Scope) -> tuple[Scope, str] | None:
+def _read_first(rest: str, spans: tuple[str, ...], scope: RuleScope) -> tuple[RuleScope, str] | None:
     """The scope after the first qualifier, and what is left."""
     if rest.startswith("("):
         return _in_brackets(rest, scope)
-    for words, reach in ((_IN_ALL, Reach.ALL), (_IN_LIBRARY, Reach.LIBRARY), (_IN_TESTS, Reach.TESTS)):
+    for words, reach in ((_IN_ALL, RuleReach.ALL), (_IN_LIBRARY, RuleReach.LIBRARY), (_IN_TESTS, RuleReach.TESTS)):
         if found := words.match(rest):
             return replace(scope, reach=reach), rest[found.end() :]
     if found := _IN_LANGUAGE.match(rest):
-        return replace(scope, languages=languages_of(found[1])), rest[found.end() :]
+        return replace(scope, languages=find_languages(found[1])), rest[found.end() :]
     if found := _INSIDE.match(rest):
-        return replace(scope, inside=(*scope.inside, *named(found[1], spans))), rest[found.end() :]
+        return replace(scope, inside=(*scope.inside, *select_spans(found[1], spans))), rest[found.end() :]
     if found := _OUTSIDE.match(rest):
-        return replace(scope, outside=(*scope.outside, *named(found[1], spans))), rest[found.end() :]
+        return replace(scope, outside=(*scope.outside, *select_spans(found[1], spans))), rest[found.end() :]
     found = _NOTHING.match(rest)
     return (scope, rest[found.end() :]) if found else None
 
 
-def _in_brackets(rest: str, scope: Scope) -> tuple[Scope, str] | None:
+def _in_brackets(rest: str, scope: RuleScope) -> tuple[RuleScope, str] | None:
     inner, closed, after = rest[1:].partition(")")
     if not closed:
         return None
     if _MAY.search(inner):
-        return replace(scope, reach=Reach.LIBRARY), after
-    return None if DOUBT.search(inner) else (scope, after)
+        return replace(scope, reach=RuleReach.LIBRARY), after
+    return None if DOUBT_WORDS.search(inner) else (scope, after)
 
 
-def besides(others: str, scope: Scope) -> Understood:
+def read_exceptions(others: str, scope: RuleScope) -> ScopeReading:
     """Read the rest of the statement, which may make an exception."""
     if _MAY.search(others):
-        scope, others = replace(scope, reach=Reach.LIBRARY), _MAY.sub(" ", others)
-        return Understood(scope, not _EXCEPTION.search(others))
-    return Understood(scope, not _EXCEPTION.search(others))
+        scope, others = replace(scope, reach=RuleReach.LIBRARY), _MAY.sub(" ", others)
+        return ScopeReading(scope, not _EXCEPTION.search(others))
+    return ScopeReading(scope, not _EXCEPTION.search(others))
 
 
 _EXCEPTION: Final = pattern(
@@ -164,25 +164,25 @@ _EXCEPTION: Final = pattern(
 )
 
 
-def surrounding(statement: Statement, label: str, start: Scope) -> Understood:
+def read_surroundings(statement: Statement, label: str, start: RuleScope) -> ScopeReading:
     """What the headings, the line that leads the list in and a label say of where the statement holds."""
     scope, is_sure = start, True
     for title in (*statement.headings, statement.lead, label):
         plain = title.strip(" :*#").casefold()
         if found := _TITLE_LANGUAGE.fullmatch(plain):
-            scope = replace(scope, languages=languages_of(found[1]))
+            scope = replace(scope, languages=find_languages(found[1]))
         elif _TESTING.search(plain) and not _TESTING_AND_MORE.search(plain):
-            scope = replace(scope, reach=Reach.TESTS)
-        elif _TALK.search(plain):
+            scope = replace(scope, reach=RuleReach.TESTS)
+        elif _NOT_ABOUT_CODE.search(plain):
             is_sure = False
-    return Understood(scope, is_sure)
+    return ScopeReading(scope, is_sure)
 
 
-def languages_of(word: str) -> frozenset[str]:
+def find_languages(word: str) -> frozenset[str]:
     language = LANGUAGES[word.casefold()]
     return frozenset({language, "tsx"}) if language in {"typescript", "javascript"} else frozenset({language})
 
 
-def named(words: str, spans: tuple[str, ...]) -> tuple[str, ...]:
-    """The code spans that *words* number."""
-    return tuple(spans[int(number)] for number in NUMBER.findall(words))
+def select_spans(text: str, spans: tuple[str, ...]) -> tuple[str, ...]:
+    """The code spans that *text* number."""
+    return tuple(spans[int(number)] for number in SPAN_NUMBER.findall(text))

@@ -46,7 +46,7 @@ _BARE_CODE: Final = pattern(
 )
 """Code and paths that are not marked as such."""
 
-_SPOKEN: Final = (
+_CODE_PHRASES: Final = (
     (
         pattern(r"\b(?:debug(?:ging)? )?print(?= statements?\b| calls?\b)|\bdebug(?:ging)? prints\b", re.IGNORECASE),
         "print()",
@@ -68,38 +68,38 @@ class Statement(Value):
     lines: tuple[tuple[int, int], ...]
     """(offset in prose, line number), in order."""
 
-    spoken: tuple[tuple[int, str], ...] = ()
+    code_phrases: tuple[tuple[int, str], ...] = ()
     """(number of a code span, the words that call it by its name)."""
 
-    below: str = ""
+    following_text: str = ""
     """What stands under a heading, and may make an exception of it."""
 
     def line_at(self, offset: int) -> int:
         return self.lines[max(0, bisect_right(self.lines, (offset, MOST_LINES * 2)) - 1)][1]
 
     @cached_property
-    def plain(self) -> str:
-        return self.written(self.prose)
+    def plain_text(self) -> str:
+        return self.restore_spans(self.prose)
 
-    def written(self, prose: str) -> str:
+    def restore_spans(self, prose: str) -> str:
         """*prose* with its code spans as they were written."""
-        said = dict(self.spoken)
+        said = dict(self.code_phrases)
         return _NUMBER.sub(lambda found: said.get(int(found[1])) or f"`{self.spans[int(found[1])]}`", prose)
 
 
 _NUMBER: Final = pattern(rf"{OPEN}(\d{{1,4}}){CLOSE}")
 
 
-def statements(markdown: str) -> Iterator[Statement]:
+def parse_statements(markdown: str) -> Iterator[Statement]:
     """The statements of *markdown*, in order."""
     lines = [line[:LONGEST].rstrip("\r") for line in markdown.split("\n", MOST_LINES)[:MOST_LINES]]
-    reader = _Reader(lines)
+    reader = _StatementReader(lines)
     for number, line in enumerate(lines, start=1):
         yield from reader.read(number, line)
     yield from reader.end()
 
 
-class _Reader:
+class _StatementReader:
     """Where we are: in a fence, in a comment, under which headings, in which item."""
 
     def __init__(self, lines: list[str]) -> None:
@@ -174,7 +174,7 @@ class _Reader:
         """The file's own title heads everything, and so it says nothing of where a rule holds."""
         is_first, self.is_titled = not self.is_titled, True
         above = [(outer, title) for outer, title in self.headings if outer < level]
-        below = " . ".join(_below(self.all[number : number + MOST_BELOW]))
+        below = " . ".join(_lines_below(self.all[number : number + MOST_BELOW]))
         said = _NUMBERED.sub("", text, count=1)
         yield _statement([(number, said)], tuple(title for _, title in above), "", below)
         if is_first and level == 1:
@@ -190,11 +190,11 @@ class _Reader:
         lead = self.lead if self.is_item else ""
         statement = _statement(lines, tuple(title for _, title in self.headings), lead)
         if not self.is_item:
-            self.lead = statement.plain if statement.prose.endswith(":") else ""
+            self.lead = statement.plain_text if statement.prose.endswith(":") else ""
         yield statement
 
 
-def _below(lines: list[str]) -> Iterator[str]:
+def _lines_below(lines: list[str]) -> Iterator[str]:
     """What stands under a heading, up to the next one."""
     for line in lines:
         if _HEADING.match(line):
@@ -210,13 +210,13 @@ def _statement(lines: list[tuple[int, str]], headings: tuple[str, ...], lead: st
     starts: list[tuple[int, int]] = []
     for number, line in lines:
         starts.append((len(prose), number))
-        prose += _named(_prose(line, spans, is_first=not prose), spans, spoken) + " "
+        prose += _number_code_phrases(_prose(line, spans, is_first=not prose), spans, spoken) + " "
     return Statement(prose.rstrip(), tuple(spans), headings, lead, tuple(starts), tuple(spoken), below)
 
 
-def _named(prose: str, spans: list[str], spoken: list[tuple[int, str]]) -> str:
+def _number_code_phrases(prose: str, spans: list[str], spoken: list[tuple[int, str]]) -> str:
     """*prose* with numbers for the code that it calls by a name."""
-    for words, code in _SPOKEN:
+    for words, code in _CODE_PHRASES:
         if found := words.search(prose):
             spoken.append((len(spans), found[0]))
             spans.append(code)

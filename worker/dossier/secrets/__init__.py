@@ -7,11 +7,11 @@ tainted lines where we need to know what to take out of them. The others bring a
 text to somebody. A look at all texts comes before every question to a model; what is redacted by mistake is code that the
 judge can't read.
 
-Does not ask anybody whether a secret is real, and knows no values. Invariant: `conceal` takes linear time, keeps the number
+Does not ask anybody whether a secret is real, and knows no values. Invariant: `redact` takes linear time, keeps the number
 of lines, takes no mark for a secret, and no mark and no `Redaction` holds any character of what it stands for.
 """
 
 from worker.dossier.secrets.redaction import Redaction, SecretKind
-from worker.dossier.secrets.redactor import Concealed, conceal
+from worker.dossier.secrets.redactor import RedactedText, redact
 
-__all__ = ["Concealed", "Redaction", "SecretKind", "conceal"]
+__all__ = ["RedactedText", "Redaction", "SecretKind", "redact"]

@@ -12,12 +12,12 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 
-MOST: Final = 256
+MOST_LENGTH: Final = 256
 
-LONG: Final = 16
+TOKEN_LENGTH: Final = 16
 """A token is not shorter."""
 
-SHORT: Final = 8
+PASSWORD_LENGTH: Final = 8
 """Nor a password that is worth the name."""
 
 _HEX: Final = pattern(r"(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
@@ -38,29 +38,29 @@ _PAIRS: Final = frozenset(  # the commonest in documents and identifiers: five s
     " sh si so sp ss st su ta te th ti to tr ts tt tu ty ue ul um un up ur us ut va ve wi xt yp".split()
 )
 _OF_PATHS: Final = ("/", ".", "~", "#", "?")
-_READABLE: Final = 0.5
-_WORDS: Final = 0.65
+_READABLE_SHARE: Final = 0.5
+_NAME_READABLE_SHARE: Final = 0.65
 """What is joined as names are may be a password, and so has to read more like words to be left."""
-_FEW: Final = 3
+_FEW_CHARACTERS: Final = 3
 
 
 def is_random(value: str) -> bool:
     """Whether this is a key or a token: long, and nothing that a person would have written."""
-    value = value[:MOST]
-    if len(value) < LONG or not _may_be_one(value) or _entropy(value) < _least_entropy(value):
+    value = value[:MOST_LENGTH]
+    if len(value) < TOKEN_LENGTH or not _can_be_secret(value) or _entropy(value) < _least_entropy(value):
         return False
     if _HEX.fullmatch(value):
         return len(value) >= _HEX_KEY
     has_digits = any(char.isdigit() for char in value)
-    return (has_digits or _mixes_cases(value)) and _readable(value) < _READABLE
+    return (has_digits or _mixes_cases(value)) and _readability(value) < _READABLE_SHARE
 
 
 def is_password(value: str) -> bool:
     """Whether this is a password that somebody chose and means: mixed characters, and no word that stands for one."""
-    value = value[:MOST]
+    value = value[:MOST_LENGTH]
     if is_random(value):
         return True
-    if len(value) < SHORT or not _may_be_one(value) or value.startswith(_OF_PATHS):
+    if len(value) < PASSWORD_LENGTH or not _can_be_secret(value) or value.startswith(_OF_PATHS):
         return False
     return _classes(value) >= 3 and _entropy(value) >= 2.5 and not _is_name(value)  # noqa: PLR2004 - of four; bits of eight drawn characters
 
@@ -68,10 +68,10 @@ def is_password(value: str) -> bool:
 def is_placeholder(value: str) -> bool:
     """Whether it says itself that it is none: words for it, one character again and again, or a row of neighbours."""
     rest = _PLACEHOLDER.sub("", value)
-    return len(rest) < SHORT or len(set(value)) <= _FEW or _is_row(value)
+    return len(rest) < PASSWORD_LENGTH or len(set(value)) <= _FEW_CHARACTERS or _is_row(value)
 
 
-def _may_be_one(value: str) -> bool:
+def _can_be_secret(value: str) -> bool:
     return not (is_placeholder(value) or _CODE.search(value) or _CHECKSUM.match(value) or value.isdigit())
 
 
@@ -92,7 +92,7 @@ def _least_entropy(value: str) -> float:
     return min(3.0, math.log2(len(value)) * 0.75)
 
 
-def _readable(value: str) -> float:
+def _readability(value: str) -> float:
     """The share of neighbours inside of a word that are a common pair of letters; camelCase begins a new word."""
     pairs = common = 0
     for one, other in pairwise(value):
@@ -116,4 +116,4 @@ _NAME: Final = pattern(r"[A-Za-z][A-Za-z]*+(?:[-_./: ][A-Za-z0-9]++)*+\d{0,4}|[a
 
 def _is_name(value: str) -> bool:
     """`UserRole2`, `auth/v1/login`: words joined as names are."""
-    return _NAME.fullmatch(value) is not None and _readable(value) >= _WORDS
+    return _NAME.fullmatch(value) is not None and _readability(value) >= _NAME_READABLE_SHARE

@@ -11,7 +11,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.dossier.secrets.redaction import SecretKind
-from worker.dossier.secrets.span import Span
+from worker.dossier.secrets.span import SecretSpan
 
 _BEGINS: Final = pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _ENDS: Final = pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -21,22 +21,22 @@ _BODY: Final = pattern(r"[\s\"'`#>|*]*+(?://\s)?([A-Za-z0-9+/=]++)(?:\\+[nr])*+[
 _HEADER: Final = pattern(r"[\s\"'`#>|*]*+(?:[A-Z][A-Za-z-]{2,30}+: [^\n]{0,200}+)?")
 _PUTTY: Final = pattern(r"Private-Lines: (\d{1,4})\s*")
 _SHORTEST: Final = 16
-_REST: Final = 2
+_MOST_SHORT_LINES: Final = 2
 """So many last lines may be shorter."""
 
 _HEADERS: Final = 8
 """Most lines of a key's head (`Proc-Type: ...`, empty ones) before its body."""
 
 
-def private_keys(text: str) -> Iterator[Span]:
+def find_private_keys(text: str) -> Iterator[SecretSpan]:
     """Every run of a private key's body."""
     if "PRIVATE KEY" in text:
-        yield from _Blocks(text).spans()
+        yield from _KeyBlocks(text).spans()
     if "Private-Lines: " in text:
-        yield from _putty(text)
+        yield from _find_putty_keys(text)
 
 
-class _Blocks:
+class _KeyBlocks:
     """One walk over the lines. `_open`: how many lines of head may still come before the body; None outside of a key."""
 
     def __init__(self, text: str) -> None:
@@ -44,23 +44,23 @@ class _Blocks:
         self._open: int | None = None
         self._closed = -1
 
-    def spans(self) -> Iterator[Span]:
+    def spans(self) -> Iterator[SecretSpan]:
         starts = [0]
         for line in self._lines:
             starts.append(starts[-1] + len(line) + 1)
         for number in range(len(self._lines)):
-            for line, start, end in self._looked_at(number):
-                yield Span(starts[line] + start, starts[line] + end, SecretKind.PRIVATE_KEY)
+            for line, start, end in self._scan_line(number):
+                yield SecretSpan(starts[line] + start, starts[line] + end, SecretKind.PRIVATE_KEY)
 
-    def _looked_at(self, number: int) -> Iterator[tuple[int, int, int]]:
+    def _scan_line(self, number: int) -> Iterator[tuple[int, int, int]]:
         line = self._lines[number]
         if "PRIVATE KEY" not in line:
             yield from () if self._open is None else self._body(number, line)
             return
         begins, ends = _BEGINS.search(line), _ENDS.search(line)
         if ends is not None and (begins is None or ends.start() < begins.start()):
-            yield from ((number, *run) for run in _right_before(line, ends.start()))
-            yield from self._before(number) if self._open is None else ()
+            yield from ((number, *run) for run in _find_before_end(line, ends.start()))
+            yield from self._scan_above(number) if self._open is None else ()
         if ends is not None:
             self._open, self._closed = None, number
         if begins is not None:
@@ -71,7 +71,7 @@ class _Blocks:
         while begins is not None:
             start = begins.end()
             ends = _ENDS.search(line, start)
-            yield from _within(line, start, ends)
+            yield from _find_within_line(line, start, ends)
             self._open = _HEADERS if ends is None else None
             begins = None if ends is None else _BEGINS.search(line, ends.end())
 
@@ -86,14 +86,14 @@ class _Blocks:
 
     def _is_last(self, number: int) -> bool:
         """A key's last lines are short: the rest of the body, and a PGP block's checksum."""
-        return any("PRIVATE KEY" in line for line in self._lines[number + 1 : number + 1 + _REST])
+        return any("PRIVATE KEY" in line for line in self._lines[number + 1 : number + 1 + _MOST_SHORT_LINES])
 
-    def _before(self, number: int) -> Iterator[tuple[int, int, int]]:
+    def _scan_above(self, number: int) -> Iterator[tuple[int, int, int]]:
         """Of a key whose end alone is shown, the lines above that are nothing but its body."""
         short: list[tuple[int, int, int]] = []  # the rest of the body and a checksum: theirs only below a line of it
         for above in range(number - 1, self._closed, -1):
             found = _BODY.fullmatch(self._lines[above])
-            if found is None or (len(found[1]) < _SHORTEST and number - above > _REST):
+            if found is None or (len(found[1]) < _SHORTEST and number - above > _MOST_SHORT_LINES):
                 return
             short.append((above, *found.span(1)))
             if len(found[1]) >= _SHORTEST:
@@ -101,7 +101,7 @@ class _Blocks:
                 short.clear()
 
 
-def _within(line: str, start: int, ends: "re.Match[str] | None") -> Iterator[tuple[int, int]]:
+def _find_within_line(line: str, start: int, ends: "re.Match[str] | None") -> Iterator[tuple[int, int]]:
     """The body in one line with the key's beginning, up to its end or as far as it goes on."""
     if ends is not None:
         body = _LONG_RUN.search(line, start, ends.start())
@@ -113,7 +113,7 @@ def _within(line: str, start: int, ends: "re.Match[str] | None") -> Iterator[tup
         start = found.end()
 
 
-def _right_before(line: str, end: int) -> Iterator[tuple[int, int]]:
+def _find_before_end(line: str, end: int) -> Iterator[tuple[int, int]]:
     """What goes on without a break up to the end of a key that began above, or nowhere."""
     start = len(line[:end].rstrip(_OF_BODY))
     if _LONG_RUN.search(line, start, end) is not None:
@@ -123,13 +123,13 @@ def _right_before(line: str, end: int) -> Iterator[tuple[int, int]]:
 _OF_BODY: Final = f"{string.ascii_letters}{string.digits}+/=\\"
 
 
-def _putty(text: str) -> Iterator[Span]:
+def _find_putty_keys(text: str) -> Iterator[SecretSpan]:
     left = at = 0
     for line in text.split("\n"):
         if left:
             left -= 1
             if line.strip():
-                yield Span(at, at + len(line), SecretKind.PRIVATE_KEY)
+                yield SecretSpan(at, at + len(line), SecretKind.PRIVATE_KEY)
         elif found := _PUTTY.fullmatch(line):
             left = int(found[1])
         at += len(line) + 1

@@ -9,58 +9,67 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from worker.domain.value import Value
-from worker.dossier.secrets.named import named_secrets
-from worker.dossier.secrets.patterns import shaped_secrets
-from worker.dossier.secrets.private_keys import private_keys
+from worker.dossier.secrets.patterns import find_pattern_secrets
+from worker.dossier.secrets.private_keys import find_private_keys
 from worker.dossier.secrets.redaction import SecretKind
-from worker.dossier.secrets.span import Span
+from worker.dossier.secrets.secret_names import find_named_secrets
+from worker.dossier.secrets.span import SecretSpan
 
 
-class Found(NamedTuple):
+class SecretLine(NamedTuple):
     line: int
     kind: SecretKind
 
 
-class Concealed(Value):
-    """`found` names the line of each secret, counted from 1, and its kind, in order.
+class RedactedText(Value):
+    """`secret_lines` names the line of each secret, counted from 1, and its kind, in order.
 
     `secrets` are what was taken out, to be looked for elsewhere and never to be kept.
     """
 
     text: str
-    found: tuple[Found, ...] = ()
+    secret_lines: tuple[SecretLine, ...] = ()
     secrets: Mapping[str, SecretKind] = MappingProxyType({})
 
 
-def conceal(text: str, known: Mapping[str, SecretKind] = MappingProxyType({})) -> Concealed:
-    """Replace what looks like a secret, and the *known* ones wherever they stand. The same text comes back where is none."""
-    spans = list(_apart([*private_keys(text), *shaped_secrets(text), *named_secrets(text), *_again(text, known)]))
+def redact(text: str, known_secrets: Mapping[str, SecretKind] = MappingProxyType({})) -> RedactedText:
+    """Replace what looks like a secret, and the *known_secrets* ones wherever they stand. The same text comes back where is none."""
+    spans = list(
+        _merge_overlaps(
+            [
+                *find_private_keys(text),
+                *find_pattern_secrets(text),
+                *find_named_secrets(text),
+                *_find_known(text, known_secrets),
+            ]
+        )
+    )
     if not spans:
-        return Concealed(text)
+        return RedactedText(text)
     pieces: list[str] = []
-    found: list[Found] = []
+    found: list[SecretLine] = []
     done, line = 0, 1
     for start, end, kind in spans:
         before = text[done:start]
         line += before.count("\n")
-        found.append(Found(line, kind))
+        found.append(SecretLine(line, kind))
         pieces += [before, kind.mark]
         done = end
     secrets = {text[start:end]: kind for start, end, kind in spans}
-    return Concealed("".join([*pieces, text[done:]]), tuple(found), secrets)
+    return RedactedText("".join([*pieces, text[done:]]), tuple(found), secrets)
 
 
-def _again(text: str, known: Mapping[str, SecretKind]) -> Iterator[Span]:
-    for secret, kind in known.items():
+def _find_known(text: str, known_secrets: Mapping[str, SecretKind]) -> Iterator[SecretSpan]:
+    for secret, kind in known_secrets.items():
         at = text.find(secret)
         while at >= 0:
-            yield Span(at, at + len(secret), kind)
+            yield SecretSpan(at, at + len(secret), kind)
             at = text.find(secret, at + len(secret))
 
 
-def _apart(spans: Iterable[Span]) -> Iterator[Span]:
+def _merge_overlaps(spans: Iterable[SecretSpan]) -> Iterator[SecretSpan]:
     """What overlaps becomes one span, of the kind that was looked for first."""
-    waiting: Span | None = None
+    waiting: SecretSpan | None = None
     for span in sorted(spans, key=lambda one: one.start):
         if waiting is None or span.start >= waiting.end:
             if waiting is not None:

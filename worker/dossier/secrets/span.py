@@ -8,7 +8,7 @@ from typing import NamedTuple
 from worker.dossier.secrets.redaction import SecretKind
 
 
-class Span(NamedTuple):
+class SecretSpan(NamedTuple):
     start: int
     end: int
     kind: SecretKind

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Unit
 from worker.errors import InputError
-from worker.evaluation.bench.expectations import Outcome
-from worker.evaluation.bench.measures import Area, Share, area
-from worker.evaluation.bench.rows import Expect
-from worker.evaluation.bench.run_folder import VERDICTS, lines_of
+from worker.evaluation.bench.expectations import RowOutcome
+from worker.evaluation.bench.measures import RocArea, Share, roc_area
+from worker.evaluation.bench.rows import ExpectedVerdict
+from worker.evaluation.bench.run_folder import VERDICTS_FILE, read_json_lines
 from worker.evaluation.bench.statistics import is_clean
 
 
@@ -25,21 +25,21 @@ class _Lenient(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class _Seen(_Lenient):
+class _FindingLine(_Lenient):
     signal: str
 
 
-class Said(_Lenient):
+class RowVerdict(_Lenient):
     """What one run said about a row, as far as it is compared."""
 
     decision: Literal["accept", "reject", "abstain"]
     category: str | None = None
     abstain_reason: str | None = None
     score: Unit
-    findings: tuple[_Seen, ...] = ()
+    findings: tuple[_FindingLine, ...] = ()
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         return " ".join(filter(None, (self.decision, self.category, self.abstain_reason)))
 
     @property
@@ -47,9 +47,9 @@ class Said(_Lenient):
         return frozenset(one.signal for one in self.findings)
 
 
-class _Line(_Lenient):
+class _VerdictLine(_Lenient):
     id: str
-    verdict: Said
+    verdict: RowVerdict
 
 
 class Difference(NamedTuple):
@@ -63,7 +63,7 @@ class Difference(NamedTuple):
     concern: str
 
 
-class Moved(NamedTuple):
+class MovedScore(NamedTuple):
     """A row that is decided alike, with another score."""
 
     id: str
@@ -73,7 +73,7 @@ class Moved(NamedTuple):
     is_better: bool | None
 
 
-class Swing(NamedTuple):
+class SignalSwing(NamedTuple):
     """In how many rows a signal fires that did not before, and the other way round."""
 
     new_on_good: int
@@ -82,12 +82,12 @@ class Swing(NamedTuple):
     gone_elsewhere: int
 
 
-class Sums(NamedTuple):
+class RunFigures(NamedTuple):
     """The figures of one of the two runs, over the rows that both hold."""
 
     false_rejects: Share
     rejected_rightly: Share
-    areas: Mapping[str, Area | None]
+    areas: Mapping[str, RocArea | None]
     """Under the curve of the score, by file."""
 
 
@@ -97,33 +97,33 @@ class Comparison(Value):
     rows: int
     only_now: int
     only_before: int
-    before: Sums
-    now: Sums
+    before: RunFigures
+    now: RunFigures
     differences: tuple[Difference, ...]
-    moved: tuple[Moved, ...]
+    moved: tuple[MovedScore, ...]
     """The farthest first."""
-    signals: Mapping[str, Swing]
+    signals: Mapping[str, SignalSwing]
 
 
-class _Pair(NamedTuple):
-    expect: Expect
+class _RowPair(NamedTuple):
+    expect: ExpectedVerdict
     id: str
     file: str
     is_clean: bool
     concern: str
-    before: Said
-    now: Said
+    before: RowVerdict
+    now: RowVerdict
 
 
-def read_earlier(folder: Path) -> Mapping[str, Said]:
+def read_earlier_run(folder: Path) -> Mapping[str, RowVerdict]:
     """What a run in that folder said, by id. Raises InputError where there is none."""
-    path = folder / VERDICTS
-    return dict(_said(path, number, line) for number, line in lines_of(path))
+    path = folder / VERDICTS_FILE
+    return dict(_read_verdict(path, number, line) for number, line in read_json_lines(path))
 
 
-def _said(path: Path, number: int, line: object) -> tuple[str, Said]:
+def _read_verdict(path: Path, number: int, line: object) -> tuple[str, RowVerdict]:
     try:
-        found = _Line.model_validate(line)
+        found = _VerdictLine.model_validate(line)
     except ValidationError as error:
         field = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(
@@ -132,7 +132,7 @@ def _said(path: Path, number: int, line: object) -> tuple[str, Said]:
     return found.id, found.verdict
 
 
-def compare(outcomes: Sequence[Outcome], earlier: Mapping[str, Said]) -> Comparison:
+def compare_runs(outcomes: Sequence[RowOutcome], earlier: Mapping[str, RowVerdict]) -> Comparison:
     """What changed since."""
     common = [one for one in outcomes if one.traits.id in earlier]
     pairs = [_pair(one, earlier[one.traits.id]) for one in common]
@@ -140,32 +140,34 @@ def compare(outcomes: Sequence[Outcome], earlier: Mapping[str, Said]) -> Compari
         rows=len(pairs),
         only_now=len(outcomes) - len(pairs),
         only_before=len(earlier) - len(pairs),
-        before=_sums(pairs, [one.before for one in pairs]),
-        now=_sums(pairs, [one.now for one in pairs]),
+        before=_run_figures(pairs, [one.before for one in pairs]),
+        now=_run_figures(pairs, [one.now for one in pairs]),
         differences=tuple(_differences(pairs)),
         moved=tuple(sorted(_moved(pairs), key=lambda one: -abs(one.now - one.before))),
         signals=_signals(pairs),
     )
 
 
-def _pair(one: Outcome, before: Said) -> _Pair:
-    verdict = one.verdict
-    now = Said(
+def _pair(outcome: RowOutcome, before: RowVerdict) -> _RowPair:
+    verdict = outcome.verdict
+    now = RowVerdict(
         decision=verdict.decision,
         category=verdict.category,
         abstain_reason=verdict.abstain_reason,
         score=verdict.score,
-        findings=tuple(_Seen(signal=finding.signal) for finding in verdict.findings),
+        findings=tuple(_FindingLine(signal=finding.signal) for finding in verdict.findings),
     )
-    return _Pair(one.expect, one.traits.id, one.traits.file, is_clean(one), verdict.concern, before, now)
+    return _RowPair(
+        outcome.expect, outcome.traits.id, outcome.traits.file, is_clean(outcome), verdict.concern, before, now
+    )
 
 
-def _sums(pairs: Sequence[_Pair], said: Sequence[Said]) -> Sums:
-    both = list(zip(pairs, said, strict=True))
+def _run_figures(pairs: Sequence[_RowPair], verdicts: Sequence[RowVerdict]) -> RunFigures:
+    both = list(zip(pairs, verdicts, strict=True))
     known = [(one, words.score) for one, words in both if one.expect.good is not None]
     clean = [words.decision == "reject" for one, words in both if one.is_clean]
-    defects = [_worth(one.expect, words) == _BEST for one, words in both if one.expect.decision == "reject"]
-    return Sums(
+    defects = [_verdict_rank(one.expect, words) == _BEST_RANK for one, words in both if one.expect.decision == "reject"]
+    return RunFigures(
         Share(sum(clean), len(clean)),
         Share(sum(defects), len(defects)),
         {
@@ -175,47 +177,47 @@ def _sums(pairs: Sequence[_Pair], said: Sequence[Said]) -> Sums:
     )
 
 
-def _area(rows: Sequence[tuple[_Pair, float]]) -> Area | None:
-    return area(
+def _area(rows: Sequence[tuple[_RowPair, float]]) -> RocArea | None:
+    return roc_area(
         [score for one, score in rows if one.expect.good], [score for one, score in rows if not one.expect.good]
     )
 
 
-_BEST = 2
+_BEST_RANK = 2
 
 
-def _worth(expect: Expect, said: Said) -> int:
+def _verdict_rank(expect: ExpectedVerdict, verdict: RowVerdict) -> int:
     """How good an answer is, by what was expected; the same for all answers where nobody knows."""
-    ranks = {"accept": 0, "abstain": 1, "reject": 2 if expect.allows(said.category) else 1}
+    ranks = {"accept": 0, "abstain": 1, "reject": 2 if expect.allows(verdict.category) else 1}
     if expect.decision == "not_accept":
-        return min(ranks[said.decision], 1)
+        return min(ranks[verdict.decision], 1)
     if expect.good is None:
         return 0
-    return {"accept": 2, "abstain": 1, "reject": 0}[said.decision] if expect.good else ranks[said.decision]
+    return {"accept": 2, "abstain": 1, "reject": 0}[verdict.decision] if expect.good else ranks[verdict.decision]
 
 
-def _differences(pairs: Sequence[_Pair]) -> Iterator[Difference]:
+def _differences(pairs: Sequence[_RowPair]) -> Iterator[Difference]:
     for one in pairs:
-        if one.before.words != one.now.words:
-            was, is_now = _worth(one.expect, one.before), _worth(one.expect, one.now)
+        if one.before.summary != one.now.summary:
+            was, is_now = _verdict_rank(one.expect, one.before), _verdict_rank(one.expect, one.now)
             better = None if was == is_now else is_now > was
-            yield Difference(one.id, one.expect.group, one.before.words, one.now.words, better, one.concern)
+            yield Difference(one.id, one.expect.group, one.before.summary, one.now.summary, better, one.concern)
 
 
-def _moved(pairs: Sequence[_Pair]) -> Iterator[Moved]:
+def _moved(pairs: Sequence[_RowPair]) -> Iterator[MovedScore]:
     for one in pairs:
         was, is_now = one.before.score, one.now.score
-        if one.before.words == one.now.words and was != is_now:
+        if one.before.summary == one.now.summary and was != is_now:
             better = None if one.expect.good is None else (is_now > was) is one.expect.good
-            yield Moved(one.id, one.expect.group, was, is_now, better)
+            yield MovedScore(one.id, one.expect.group, was, is_now, better)
 
 
-def _signals(pairs: Sequence[_Pair]) -> dict[str, Swing]:
+def _signals(pairs: Sequence[_RowPair]) -> dict[str, SignalSwing]:
     counts: Counter[tuple[str, bool, bool]] = Counter()
     for one in pairs:
         counts.update((name, True, one.is_clean) for name in one.now.signals - one.before.signals)
         counts.update((name, False, one.is_clean) for name in one.before.signals - one.now.signals)
     return {
-        name: Swing(*(counts[name, is_new, clean] for clean in (True, False) for is_new in (True, False)))
+        name: SignalSwing(*(counts[name, is_new, clean] for clean in (True, False) for is_new in (True, False)))
         for name in sorted({name for name, _, _ in counts})
     }

@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, cast
 
-from worker.domain.verdict.verdict import VERDICT, Abstain, Accept, Category, CriterionStatus, Finding, Reject
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, Category, CriterionStatus, Finding, Reject
 from worker.errors import InputError
-from worker.evaluation.bench.judge_row import Traits
-from worker.evaluation.bench.rows import Expect, Known, Where
-from worker.evaluation.bench.run_folder import TRAITS, VERDICTS, lines_of
+from worker.evaluation.bench.judge_row import RowTraits
+from worker.evaluation.bench.rows import DefectPlace, ExpectedVerdict, RowSummary
+from worker.evaluation.bench.run_folder import TRAITS_FILE, VERDICTS_FILE, read_json_lines
 from worker.signals.heuristic_opinion import CRITERIA_IN_DOUBT
 
-NEAR: Final = 3
+NEARBY_LINES: Final = 3
 """Lines between a defect and a finding that still names it."""
 
 UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
-OTHERS: Final = 1
+MOST_OTHERS: Final = 1
 """How many other criteria a judge may call unmet beside the one that is."""
 
 
-class Outcome(NamedTuple):
+class RowOutcome(NamedTuple):
     """One judged row."""
 
-    expect: Expect
-    traits: Traits
+    expect: ExpectedVerdict
+    traits: RowTraits
     verdict: Accept | Reject | Abstain
 
     @property
@@ -58,29 +58,29 @@ class Outcome(NamedTuple):
         marked = {one.id for one in self.verdict.criteria if one.status in UNMET}
         marked.update(str(self.verdict.signals.get(CRITERIA_IN_DOUBT, "")).split(", "))
         missing = set(self.expect.missing)
-        return missing <= marked and len(marked - missing - {""}) <= OTHERS
+        return missing <= marked and len(marked - missing - {""}) <= MOST_OTHERS
 
     def suspects(self, category: Category) -> bool:
         return any(finding.category == category for finding in self.verdict.findings)
 
 
-def _is_at(finding: Finding, places: Sequence[Where]) -> bool:
+def _is_at(finding: Finding, places: Sequence[DefectPlace]) -> bool:
     return not places or any(_is_near(finding, place) for place in places)
 
 
-def _is_near(finding: Finding, place: Where) -> bool:
+def _is_near(finding: Finding, defect: DefectPlace) -> bool:
     """In the same file and, where the place has a line, with a line not far from it, on whichever side."""
-    if finding.path != place.path or place.line is None:
-        return finding.path == place.path
+    if finding.path != defect.path or defect.line is None:
+        return finding.path == defect.path
     if finding.line is None:
         return False
-    return finding.line - NEAR <= place.line <= (finding.end_line or finding.line) + NEAR
+    return finding.line - NEARBY_LINES <= defect.line <= (finding.end_line or finding.line) + NEARBY_LINES
 
 
-def read_outcomes(rows: Sequence[Known], folder: Path) -> tuple[Outcome, ...]:
+def read_outcomes(rows: Sequence[RowSummary], folder: Path) -> tuple[RowOutcome, ...]:
     """A finished run and what its rows expected. Raises InputError where the two do not fit together."""
-    verdicts = lines_of(folder / VERDICTS)
-    traits = lines_of(folder / TRAITS)
+    verdicts = read_json_lines(folder / VERDICTS_FILE)
+    traits = read_json_lines(folder / TRAITS_FILE)
     try:
         return tuple(
             _outcome(row, said, measured) for row, (_, said), (_, measured) in zip(rows, verdicts, traits, strict=True)
@@ -89,10 +89,10 @@ def read_outcomes(rows: Sequence[Known], folder: Path) -> tuple[Outcome, ...]:
         raise InputError(f"{folder} does not fit these files: {error}. Give another --out, or delete it.") from error
 
 
-def _outcome(row: Known, said: object, measured: object) -> Outcome:
-    line = cast("dict[str, object]", said)
-    traits = Traits.model_validate(measured, strict=False)
+def _outcome(row: RowSummary, fields: object, measured: object) -> RowOutcome:
+    line = cast("dict[str, object]", fields)
+    traits = RowTraits.model_validate(measured, strict=False)
     if not row.id == traits.id == line["id"]:
         msg = f"where {row.id} is expected, {traits.id} stands"
         raise ValueError(msg)
-    return Outcome(row.expect, traits, VERDICT.validate_python(line["verdict"]))
+    return RowOutcome(row.expect, traits, VERDICT_ADAPTER.validate_python(line["verdict"]))

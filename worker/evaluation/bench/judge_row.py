@@ -14,25 +14,25 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import DeliveryId
 from worker.domain.model import Frozen
 from worker.domain.ports import Clock
-from worker.domain.request.judge_request import LAPTOP, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, Subject, SubjectKind
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 from worker.dossier.diff.parser import DiffError
-from worker.evaluation.bench.opportunities import looks_at
-from worker.evaluation.bench.rows import Row
-from worker.evaluation.evaluate_block import evaluate
+from worker.evaluation.bench.opportunities import opportunities_of
+from worker.evaluation.bench.rows import BenchRow
+from worker.evaluation.evaluate_block import evaluate_response
 from worker.judge.checks.evidence import Places
-from worker.judge.context import Bench
-from worker.judge.judge import docket, judge
-from worker.signals.analysis.change import Change
-from worker.signals.signal import Looks
+from worker.judge.context import JudgeContext
+from worker.judge.judge import create_header, judge
+from worker.signals.analysis.change import CodeChange
+from worker.signals.signal import SignalScope
 
-OTHER: Final = "other"
-_TOGETHER: Final = {"javascript": "typescript", "tsx": "typescript"}
+OTHER_LANGUAGE: Final = "other"
+_COUNTED_AS: Final = {"javascript": "typescript", "tsx": "typescript"}
 """Languages that are reported as one."""
 
 
-class Traits(Frozen):
+class RowTraits(Frozen):
     """What the report counts a row by. `bytes` and `lines` are the diff's size; `ms` what judging it took."""
 
     id: str
@@ -43,21 +43,23 @@ class Traits(Frozen):
     bytes: int
     lines: int
     ms: float
-    looks: tuple[Looks, ...] = ()
+    looks: tuple[SignalScope, ...] = ()
     pointers: int = 0
     pointers_wrong: tuple[str, ...] = ()
 
 
-def sit(row: Row, file: str, bench: Bench, clock: Clock) -> tuple[Accept | Reject | Abstain, Traits]:
+def judge_row(
+    row: BenchRow, file: str, bench: JudgeContext, clock: Clock
+) -> tuple[Accept | Reject | Abstain, RowTraits]:
     """Judge one row. Raises nothing but for a bug."""
-    dossier = complete(row.dossier)
+    dossier = complete_dossier(row.dossier)
     request = request_of(dossier, clock)
     started = time.perf_counter()
-    verdict = judge(dossier, docket(request, dossier, bench, clock), bench)
+    verdict = judge(dossier, create_header(request, dossier, bench, clock), bench)
     spent = (time.perf_counter() - started) * 1000
-    verdict = verdict.model_copy(update={"subject": _benchmarked(verdict.subject)})
+    verdict = verdict.model_copy(update={"subject": _as_benchmark(verdict.subject)})
     if row.evaluate is not None:
-        result = evaluate(verdict.score, row.evaluate, dossier.case.summary if dossier.case else None)
+        result = evaluate_response(verdict.score, row.evaluate, dossier.case.summary if dossier.case else None)
         verdict = verdict.model_copy(update={"signals": {**verdict.signals, **result.signals}})
     return verdict, _traits(row.id, file, dossier, verdict, spent)
 
@@ -65,7 +67,7 @@ def sit(row: Row, file: str, bench: Bench, clock: Clock) -> tuple[Accept | Rejec
 def request_of(dossier: Dossier, clock: Clock) -> JudgeRequest:
     pull = dossier.pull_request
     return JudgeRequest(
-        pull=PullRef.model_validate({"installation_id": LAPTOP, "repository_id": 0, "number": pull.number}),
+        pull=PullRef.model_validate({"installation_id": LOCAL_INSTALLATION, "repository_id": 0, "number": pull.number}),
         repository=pull.repository,
         head_sha=None,
         trigger=Trigger.LOCAL,
@@ -74,41 +76,41 @@ def request_of(dossier: Dossier, clock: Clock) -> JudgeRequest:
     )
 
 
-def _benchmarked(subject: Subject) -> Subject:
+def _as_benchmark(subject: Subject) -> Subject:
     return subject.model_copy(update={"kind": SubjectKind.BENCHMARK})
 
 
-def _traits(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Abstain, ms: float) -> Traits:
+def _traits(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Abstain, ms: float) -> RowTraits:
     with suppress(DiffError):
-        return _readable(row, file, dossier, verdict, ms)
-    return _readable(row, file, dossier.model_copy(update={"diff": ""}), verdict, ms)
+        return _traits_of_diff(row, file, dossier, verdict, ms)
+    return _traits_of_diff(row, file, dossier.model_copy(update={"diff": ""}), verdict, ms)
 
 
-def _readable(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Abstain, ms: float) -> Traits:
-    change, places, shown = Change(dossier), Places(dossier), tuple(_pointers(verdict))
-    return Traits(
+def _traits_of_diff(row: str, file: str, dossier: Dossier, verdict: Accept | Reject | Abstain, ms: float) -> RowTraits:
+    change, places, shown = CodeChange(dossier), Places(dossier), tuple(_pointers(verdict))
+    return RowTraits(
         id=row,
         file=file,
         repository=dossier.pull_request.repository,
         language=_language(change),
         whole_files=dossier.files is not None,
         bytes=len(dossier.diff.encode(errors="surrogatepass")),
-        lines=sum(len(one.diff.added) + len(one.diff.removed) for one in change.files),
+        lines=sum(len(one.diff.added_lines) + len(one.diff.removed_lines) for one in change.files),
         ms=round(ms, 3),
-        looks=tuple(sorted(looks_at(change))),
+        looks=tuple(sorted(opportunities_of(change))),
         pointers=len(shown),
-        pointers_wrong=tuple(one.place for one in shown if not _stands(one, places)),
+        pointers_wrong=tuple(one.location for one in shown if not _is_true_pointer(one, places)),
     )
 
 
-def _language(change: Change) -> str:
+def _language(change: CodeChange) -> str:
     """The language of most changed lines of code."""
     counts: Counter[str] = Counter()
     for file in change.files:
         if file.language is not None:
             name = file.language.value
-            counts[_TOGETHER.get(name, name)] += len(file.diff.added) + len(file.diff.removed)
-    return counts.most_common(1)[0][0] if counts else OTHER
+            counts[_COUNTED_AS.get(name, name)] += len(file.diff.added_lines) + len(file.diff.removed_lines)
+    return counts.most_common(1)[0][0] if counts else OTHER_LANGUAGE
 
 
 def _pointers(verdict: Accept | Reject | Abstain) -> Iterator[EvidencePointer]:
@@ -120,8 +122,8 @@ def _pointers(verdict: Accept | Reject | Abstain) -> Iterator[EvidencePointer]:
             yield EvidencePointer(path=found.path, line=found.line, end_line=found.end_line, side=found.side)
 
 
-def _stands(pointer: EvidencePointer, places: Places) -> bool:
+def _is_true_pointer(pointer: EvidencePointer, places: Places) -> bool:
     """Whether the place exists and, where the line is quoted, reads so; of what was redacted, what was sent of it."""
     found = places.check(pointer)
     reads = isinstance(found, EvidencePointer) and pointer.quote in {None, found.quote}
-    return reads or places.again(pointer) == pointer
+    return reads or places.relocate(pointer) == pointer

@@ -26,14 +26,14 @@ class Share(NamedTuple):
 
     @property
     def low(self) -> float:
-        return wilson(self.rate, self.of)[0]
+        return wilson_interval(self.rate, self.of)[0]
 
     @property
     def high(self) -> float:
-        return wilson(self.rate, self.of)[1]
+        return wilson_interval(self.rate, self.of)[1]
 
 
-def wilson(rate: float, of: int) -> tuple[float, float]:
+def wilson_interval(rate: float, of: int) -> tuple[float, float]:
     """The 95 % interval of a rate; all that is possible where it is one of nothing."""
     if not of:
         return 0.0, 1.0
@@ -43,7 +43,7 @@ def wilson(rate: float, of: int) -> tuple[float, float]:
     return (rate and (centre - half) / whole, 1.0 if rate == 1 else (centre + half) / whole)
 
 
-class Area(NamedTuple):
+class RocArea(NamedTuple):
     """The area under a ROC curve with its 95 % interval after Hanley and McNeil (1982); 0.5 is chance."""
 
     value: float
@@ -53,17 +53,17 @@ class Area(NamedTuple):
     bad: int
 
 
-def area(good: Sequence[float], bad: Sequence[float]) -> Area | None:
+def roc_area(good: Sequence[float], bad: Sequence[float]) -> RocArea | None:
     """How often a good one scores above a bad one; ties count half. None where one side is empty."""
     if not good or not bad:
         return None
     order = sorted(bad)
     wins = sum(bisect_left(order, one) + bisect_right(order, one) for one in good) / 2
-    value, half = wins / (len(good) * len(bad)), Z * _spread(wins, len(good), len(bad))
-    return Area(value, max(0.0, value - half), min(1.0, value + half), len(good), len(bad))
+    value, half = wins / (len(good) * len(bad)), Z * _standard_error(wins, len(good), len(bad))
+    return RocArea(value, max(0.0, value - half), min(1.0, value + half), len(good), len(bad))
 
 
-def _spread(wins: float, good: int, bad: int) -> float:
+def _standard_error(wins: float, good: int, bad: int) -> float:
     """Standard error of the area. Half a pair is drawn towards chance: else a perfect score would claim to be certain."""
     value = (wins + 0.5) / (good * bad + 1)
     above, twice = value / (2 - value), 2 * value * value / (1 + value)
@@ -71,7 +71,7 @@ def _spread(wins: float, good: int, bad: int) -> float:
     return sqrt(squared / (good * bad))
 
 
-class Entry(NamedTuple):
+class RankedRow(NamedTuple):
     """A row to compare with those of its group, by *score*; *baseline* is what a rival says of it."""
 
     group: str
@@ -80,7 +80,7 @@ class Entry(NamedTuple):
     baseline: float = 0.0
 
 
-class Won(NamedTuple):
+class PairsWon(NamedTuple):
     """Of *pairs* of a good and a bad row of one group, the share in which the good one scored higher (a tie: half).
 
     The interval is the middle 95 % of RESAMPLES draws of whole groups, since pairs of one group are not independent.
@@ -95,74 +95,74 @@ class Won(NamedTuple):
 
 
 RESAMPLES: Final = 500
-FEWEST: Final = 10
-TAIL: Final = RESAMPLES // 40
+FEWEST_PAIRS: Final = 10
+TAIL_DRAWS: Final = RESAMPLES // 40
 """How many draws lie beyond each end of the interval."""
 
-Held = tuple[float, int]
+RateAndWeight = tuple[float, int]
 """What the pairs of one group sum up to, and how many they are."""
 
 
-def within(rows: Iterable[Entry]) -> Won | None:
+def pairs_won(rows: Iterable[RankedRow]) -> PairsWon | None:
     """Pairs won by score. None where no group holds both sorts."""
-    return _won([(sum_of(one), pairs) for one, _, pairs in _groups(rows)], floor=0.0)
+    return _pairs_interval([(sum_of(one), pairs) for one, _, pairs in _groups(rows)], floor=0.0)
 
 
-def lift(rows: Iterable[Entry]) -> Won | None:
+def pairs_lift(rows: Iterable[RankedRow]) -> PairsWon | None:
     """Pairs won by score less pairs won by the baseline, from -1 to 1. None where no group holds both sorts."""
-    return _won([(sum_of(one) - sum_of(rival), pairs) for one, rival, pairs in _groups(rows)], floor=-1.0)
+    return _pairs_interval([(sum_of(one) - sum_of(rival), pairs) for one, rival, pairs in _groups(rows)], floor=-1.0)
 
 
-def sum_of(one: Area) -> float:
-    return one.value * one.good * one.bad
+def sum_of(area_of_group: RocArea) -> float:
+    return area_of_group.value * area_of_group.good * area_of_group.bad
 
 
-def _groups(rows: Iterable[Entry]) -> Iterator[tuple[Area, Area, int]]:
+def _groups(rows: Iterable[RankedRow]) -> Iterator[tuple[RocArea, RocArea, int]]:
     """By score and by baseline, for each group with good and bad rows; and how many pairs it makes."""
     for _, members in groupby(sorted(rows), key=lambda row: row.group):
-        sides: tuple[list[Entry], list[Entry]] = ([], [])
+        sides: tuple[list[RankedRow], list[RankedRow]] = ([], [])
         for row in members:
             sides[row.good].append(row)
         bad, good = sides
-        ours = area([row.score for row in good], [row.score for row in bad])
-        theirs = area([row.baseline for row in good], [row.baseline for row in bad])
+        ours = roc_area([row.score for row in good], [row.score for row in bad])
+        theirs = roc_area([row.baseline for row in good], [row.baseline for row in bad])
         if ours is not None and theirs is not None:
             yield ours, theirs, len(good) * len(bad)
 
 
-def _won(held: list[Held], floor: float) -> Won | None:
+def _pairs_interval(held: list[RateAndWeight], floor: float) -> PairsWon | None:
     if not held:
         return None
     rate = _rate(held)
-    drawn = sorted(_rate(one) for one in _draws(held))
-    low, high = drawn[TAIL], drawn[-TAIL - 1]
-    if low == high or len(held) < FEWEST:
-        low, high = (floor + (1 - floor) * end for end in wilson((rate - floor) / (1 - floor), len(held)))
-    return Won(rate, low, high, sum(pairs for _, pairs in held), len(held))
+    drawn = sorted(_rate(one) for one in _resample(held))
+    low, high = drawn[TAIL_DRAWS], drawn[-TAIL_DRAWS - 1]
+    if low == high or len(held) < FEWEST_PAIRS:
+        low, high = (floor + (1 - floor) * end for end in wilson_interval((rate - floor) / (1 - floor), len(held)))
+    return PairsWon(rate, low, high, sum(pairs for _, pairs in held), len(held))
 
 
-def _rate(held: Sequence[Held]) -> float:
+def _rate(held: Sequence[RateAndWeight]) -> float:
     return sum(won for won, _ in held) / sum(pairs for _, pairs in held)
 
 
-def _draws(held: list[Held]) -> Iterator[list[Held]]:
+def _resample(held: list[RateAndWeight]) -> Iterator[list[RateAndWeight]]:
     random = Random(0)  # noqa: S311 - the same rows give the same interval; nothing is secret here
     return (random.choices(held, k=len(held)) for _ in range(RESAMPLES))
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """A point of a curve."""
 
     x: float
     y: float
 
 
-def roc(good: Sequence[float], bad: Sequence[float]) -> tuple[Point, ...]:
+def roc_curve(good: Sequence[float], bad: Sequence[float]) -> tuple[CurvePoint, ...]:
     """The share of good ones (y) and of bad ones (x) at or above each score, from none to all."""
     ups, downs = sorted(good), sorted(bad)
     scores = sorted({*good, *bad}, reverse=True)
-    found = (Point(_share(downs, score), _share(ups, score)) for score in scores)
-    return (Point(0.0, 0.0), *found)
+    found = (CurvePoint(_share(downs, score), _share(ups, score)) for score in scores)
+    return (CurvePoint(0.0, 0.0), *found)
 
 
 def _share(order: list[float], score: float) -> float:
@@ -170,7 +170,7 @@ def _share(order: list[float], score: float) -> float:
     return (len(order) - bisect_left(order, score)) / len(order) if order else 0.0
 
 
-class Bin(NamedTuple):
+class CalibrationBin(NamedTuple):
     """Rows whose score lies in [low, high), and how many of them were good."""
 
     low: float
@@ -179,13 +179,13 @@ class Bin(NamedTuple):
     good: Share
 
 
-def calibration(rows: Iterable[tuple[float, bool]], bins: int = 10) -> tuple[Bin, ...]:
+def calibration_bins(rows: Iterable[tuple[float, bool]], bins: int = 10) -> tuple[CalibrationBin, ...]:
     """Ten bins of the score, empty ones left out: a calibrated score of 0.7 is good in 70 %."""
     held: list[list[tuple[float, bool]]] = [[] for _ in range(bins)]
     for score, good in rows:
         held[min(bins - 1, int(score * bins))].append((score, good))
     return tuple(
-        Bin(
+        CalibrationBin(
             at / bins,
             (at + 1) / bins,
             sum(score for score, _ in one) / len(one),

@@ -6,30 +6,30 @@ Does not look for faults. Invariant: a signal that fires on a change had an oppo
 from collections.abc import Iterator
 from typing import Final
 
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.ci_config import is_ci, is_configuration
-from worker.signals.analysis.file_roles import Language, Role, role_of
-from worker.signals.signal import Looks
+from worker.signals.analysis.file_roles import FileRole, Language, role_of
+from worker.signals.signal import SignalScope
 
 _LINE_RULES_ONLY: Final = (".kts", ".scala", ".swift")
 """Code that no grammar of ours reads."""
 
 
-def looks_at(change: Change) -> Iterator[Looks]:
+def opportunities_of(change: CodeChange) -> Iterator[SignalScope]:
     """Everything that this change gives an opportunity for."""
     dossier = change.dossier
-    yield Looks.ANYTHING
+    yield SignalScope.ANYTHING
     code = [file for file in change.files if file.language is not None]
     others = [file for file in change.files if file.path.endswith(_LINE_RULES_ONLY)]
-    if any(role_of(file.path) is not Role.TEST for file in (*code, *others)):
-        yield Looks.PRODUCTION
-    if any(role_of(file.path) is Role.TEST or file.language is Language.RUST for file in code):
-        yield Looks.TESTS
+    if any(role_of(file.path) is not FileRole.TEST for file in (*code, *others)):
+        yield SignalScope.PRODUCTION
+    if any(role_of(file.path) is FileRole.TEST or file.language is Language.RUST for file in code):
+        yield SignalScope.TESTS
     if any(is_ci(file.path) or is_configuration(file.path) for file in change.files):
-        yield Looks.CONFIGURATION
+        yield SignalScope.CONFIGURATION
     if any(not one.inferred for one in dossier.criteria or ()):
-        yield Looks.ISSUE
+        yield SignalScope.ISSUE
     if dossier.case is not None:
-        yield Looks.CASE
+        yield SignalScope.CASE
     if dossier.guidance:
-        yield Looks.RULES
+        yield SignalScope.RULES

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from worker.evaluation.bench.measures import Point, Share
-from worker.evaluation.bench.statistics import Report
+from worker.evaluation.bench.measures import CurvePoint, Share
+from worker.evaluation.bench.statistics import BenchReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,16 +39,16 @@ WIDTH, HEAD, ROW = 7.6, 1.3, 0.22
 """In inches: a picture of rows grows with them."""
 
 
-class Plot(NamedTuple):
+class ReportPlot(NamedTuple):
     """A picture: its file, how many rows it has if it has rows, how it is filled, and whether there is anything in it."""
 
     file: str
     rows: int | None
-    fill: "Callable[[Report, Axes], None]"
+    fill: "Callable[[BenchReport, Axes], None]"
     is_there: bool
 
 
-def draw(report: Report, folder: Path) -> dict[str, str]:
+def draw_plots(report: BenchReport, folder: Path) -> dict[str, str]:
     """Draw what there are figures for; file names by title. Empty where matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         return {}
@@ -56,28 +56,30 @@ def draw(report: Report, folder: Path) -> dict[str, str]:
 
     mpl.use("svg")
     with mpl.rc_context(STYLE):
-        return {title: _saved(folder, title, report, one) for title, one in plots_of(report).items() if one.is_there}
+        return {
+            title: _save_plot(folder, title, report, one) for title, one in plots_of(report).items() if one.is_there
+        }
 
 
-def plots_of(report: Report) -> dict[str, Plot]:
+def plots_of(report: BenchReport) -> dict[str, ReportPlot]:
     groups = report.decided["expected"]
     defects = [one for one in report.categories.values() if one.recall.of or one.precision.of]
     measured = [one for one in report.alarms.values() if one.clean.of]
     return {
-        "What was decided": Plot("decisions.svg", len(groups), _decisions, bool(groups)),
-        "Precision and recall by category": Plot("categories.svg", 2 * len(defects), _categories, bool(defects)),
-        "ROC curve of the score, and of the size alone": Plot("roc.svg", None, _roc, bool(report.rankings)),
-        "Calibration of the score": Plot("calibration.svg", None, _calibration, bool(report.calibration)),
-        "False alarms by signal": Plot("signals.svg", len(measured), _signals, bool(measured)),
+        "What was decided": ReportPlot("decisions.svg", len(groups), _decisions, bool(groups)),
+        "Precision and recall by category": ReportPlot("categories.svg", 2 * len(defects), _categories, bool(defects)),
+        "ROC curve of the score, and of the size alone": ReportPlot("roc.svg", None, _roc, bool(report.rankings)),
+        "Calibration of the score": ReportPlot("calibration.svg", None, _calibration, bool(report.calibration)),
+        "False alarms by signal": ReportPlot("signals.svg", len(measured), _signals, bool(measured)),
     }
 
 
-def _saved(folder: Path, title: str, report: Report, plot: Plot) -> str:
+def _save_plot(folder: Path, title: str, report: BenchReport, plot: ReportPlot) -> str:
     figure_of(title, report, plot).savefig(folder / plot.file, metadata={"Date": None})
     return plot.file
 
 
-def figure_of(title: str, report: Report, plot: Plot) -> "Figure":
+def figure_of(title: str, report: BenchReport, plot: ReportPlot) -> "Figure":
     """One picture, not saved yet."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - as above
 
@@ -89,7 +91,7 @@ def figure_of(title: str, report: Report, plot: Plot) -> "Figure":
     return figure
 
 
-def _decisions(report: Report, axes: "Axes") -> None:
+def _decisions(report: BenchReport, axes: "Axes") -> None:
     names = [f"{name} ({one.rows})" for name, one in report.decided["expected"].items()]
     left = [0.0] * len(names)
     for label, colour in (("accepted", GREEN), ("rejected", ORANGE), ("abstained", GREY)):
@@ -101,7 +103,7 @@ def _decisions(report: Report, axes: "Axes") -> None:
     _legend_below(axes)
 
 
-def _categories(report: Report, axes: "Axes") -> None:
+def _categories(report: BenchReport, axes: "Axes") -> None:
     held = {name: one for name, one in report.categories.items() if one.recall.of or one.precision.of}
     for shift, label, colour, shares in (
         (-0.17, "rejects that were right", BLUE, [one.precision for one in held.values()]),
@@ -129,7 +131,7 @@ def _intervals(axes: "Axes", rows: Sequence[float], shares: Sequence[Share], col
     axes.plot([100 * one.rate for _, one in held], at, "o", color=colour, markersize=4, label=label, clip_on=False)
 
 
-def _roc(report: Report, axes: "Axes") -> None:
+def _roc(report: BenchReport, axes: "Axes") -> None:
     colours = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", "#d55e00", INK)
     for number, (name, one) in enumerate(report.rankings.items()):
         colour = colours[number % len(colours)]
@@ -144,11 +146,11 @@ def _roc(report: Report, axes: "Axes") -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1), fontsize=8)
 
 
-def _steps(points: Sequence[Point]) -> tuple[list[float], list[float]]:
+def _steps(points: Sequence[CurvePoint]) -> tuple[list[float], list[float]]:
     return [one.x for one in points], [one.y for one in points]
 
 
-def _calibration(report: Report, axes: "Axes") -> None:
+def _calibration(report: BenchReport, axes: "Axes") -> None:
     axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", label="calibrated")
     means = [one.mean for one in report.calibration]
     axes.vlines(
@@ -179,7 +181,7 @@ def _calibration(report: Report, axes: "Axes") -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1))
 
 
-def _signals(report: Report, axes: "Axes") -> None:
+def _signals(report: BenchReport, axes: "Axes") -> None:
     held = {name: one for name, one in report.alarms.items() if one.clean.of}
     rows = range(len(held))
     for kind, colour in (("fact", ORANGE), ("suspicion", BLUE)):

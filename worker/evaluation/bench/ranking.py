@@ -7,100 +7,109 @@ truth known differs; rows of the label `weak` stand apart.
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from worker.evaluation.bench.decisions import category, each
-from worker.evaluation.bench.expectations import Outcome
-from worker.evaluation.bench.measures import Area, Entry, Point, Won, area, lift, roc, within
+from worker.evaluation.bench.decisions import category_key, count_by
+from worker.evaluation.bench.expectations import RowOutcome
+from worker.evaluation.bench.measures import (
+    CurvePoint,
+    PairsWon,
+    RankedRow,
+    RocArea,
+    pairs_lift,
+    pairs_won,
+    roc_area,
+    roc_curve,
+)
 
-WEAK: Final = "weak"
-CONSTANT: Final = 0.5
+WEAK_LABEL: Final = "weak"
+CONSTANT_SCORE: Final = 0.5
 """The area under the curve of a score that is always the same."""
 
 
-class Ranking(NamedTuple):
+class ScoreRanking(NamedTuple):
     """The score against the size. The last three compare within a task or repository; None where that can't be."""
 
-    ours: Area
-    size: Area
+    ours: RocArea
+    size: RocArea
     constant: float
-    within: Won | None
-    within_size: Won | None
-    lift: Won | None
-    curve: tuple[Point, ...]
-    size_curve: tuple[Point, ...]
+    within: PairsWon | None
+    within_size: PairsWon | None
+    lift: PairsWon | None
+    curve: tuple[CurvePoint, ...]
+    size_curve: tuple[CurvePoint, ...]
 
 
-class Pairs(NamedTuple):
+class PairRanking(NamedTuple):
     """Defects against the row like each but for the defect."""
 
-    ours: Won | None
-    size: Won | None
+    ours: PairsWon | None
+    size: PairsWon | None
 
 
-def rankings(outcomes: Sequence[Outcome]) -> dict[str, Ranking]:
+def rank_files(outcomes: Sequence[RowOutcome]) -> dict[str, ScoreRanking]:
     """By file, where it has good and bad rows."""
-    ranked = ((name, _ranking(rows)) for name, rows in _questions(outcomes))
+    ranked = ((name, _ranking(rows)) for name, rows in _row_groups(outcomes))
     return {name: one for name, one in ranked if one is not None}
 
 
-def _questions(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, list[Outcome]]]:
+def _row_groups(outcomes: Sequence[RowOutcome]) -> Iterator[tuple[str, list[RowOutcome]]]:
     """Rows that may be compared: each file's, and its good ones again with those of the label `weak`."""
     known = [one for one in outcomes if one.expect.good is not None]
-    for name, rows in each(known, lambda one: one.traits.file, list).items():
-        yield name, [one for one in rows if one.expect.label != WEAK]
-        yield f"{name}, weak", [one for one in rows if (one.expect.label == WEAK) is not one.expect.good]
+    for name, rows in count_by(known, lambda one: one.traits.file, list).items():
+        yield name, [one for one in rows if one.expect.label != WEAK_LABEL]
+        yield f"{name}, weak", [one for one in rows if (one.expect.label == WEAK_LABEL) is not one.expect.good]
 
 
-def _ranking(rows: Sequence[Outcome]) -> Ranking | None:
+def _ranking(rows: Sequence[RowOutcome]) -> ScoreRanking | None:
     good, bad = [one for one in rows if one.expect.good], [one for one in rows if not one.expect.good]
-    ours = area(_scores(good), _scores(bad))
-    size = area(_sizes(good), _sizes(bad))
+    ours = roc_area(_scores(good), _scores(bad))
+    size = roc_area(_sizes(good), _sizes(bad))
     if ours is None or size is None:
         return None
-    entries = [Entry(_task(one), bool(one.expect.good), one.verdict.score, _smallness(one)) for one in rows]
-    return Ranking(
+    entries = [RankedRow(_task(one), bool(one.expect.good), one.verdict.score, _smallness(one)) for one in rows]
+    return ScoreRanking(
         ours,
         size,
-        CONSTANT,
-        within(entries),
-        within(_by_baseline(entries)),
-        lift(entries),
-        curve=roc(_scores(good), _scores(bad)),
-        size_curve=roc(_sizes(good), _sizes(bad)),
+        CONSTANT_SCORE,
+        pairs_won(entries),
+        pairs_won(_by_baseline(entries)),
+        pairs_lift(entries),
+        curve=roc_curve(_scores(good), _scores(bad)),
+        size_curve=roc_curve(_sizes(good), _sizes(bad)),
     )
 
 
-def _scores(rows: Sequence[Outcome]) -> list[float]:
+def _scores(rows: Sequence[RowOutcome]) -> list[float]:
     return [one.verdict.score for one in rows]
 
 
-def _sizes(rows: Sequence[Outcome]) -> list[float]:
+def _sizes(rows: Sequence[RowOutcome]) -> list[float]:
     return [_smallness(one) for one in rows]
 
 
-def _smallness(one: Outcome) -> float:
+def _smallness(outcome: RowOutcome) -> float:
     """The baseline that costs nothing: the smaller the change, the better."""
-    return -float(one.traits.lines)
+    return -float(outcome.traits.lines)
 
 
-def _task(one: Outcome) -> str:
-    return one.expect.instance or one.traits.repository
+def _task(outcome: RowOutcome) -> str:
+    return outcome.expect.instance or outcome.traits.repository
 
 
-def _by_baseline(entries: Sequence[Entry]) -> list[Entry]:
+def _by_baseline(entries: Sequence[RankedRow]) -> list[RankedRow]:
     return [one._replace(score=one.baseline) for one in entries]
 
 
-def pairs(strong: Sequence[Outcome]) -> dict[str, Pairs]:
+def rank_pairs(strong: Sequence[RowOutcome]) -> dict[str, PairRanking]:
     """By the category of the defects whose other row is there."""
     twins = {one.traits.id: one for one in strong}
     paired = [one for one in strong if one.expect.category and one.expect.pair in twins]
 
-    def won(defects: Sequence[Outcome]) -> Pairs:
+    def won(defects: Sequence[RowOutcome]) -> PairRanking:
         entries = [
-            Entry(one.traits.id, side is not one, side.verdict.score, _smallness(side))
+            RankedRow(one.traits.id, side is not one, side.verdict.score, _smallness(side))
             for one in defects
             for side in (one, twins[one.expect.pair or ""])
         ]
-        return Pairs(within(entries), within(_by_baseline(entries)))
+        return PairRanking(pairs_won(entries), pairs_won(_by_baseline(entries)))
 
-    return each(paired, category, won)
+    return count_by(paired, category_key, won)

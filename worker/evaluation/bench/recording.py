@@ -9,38 +9,45 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from worker.domain.ids import InstallationId, RepositoryId
-from worker.domain.request.judge_request import LAPTOP
-from worker.domain.verdict.events import EvalTrigger, Event, started, terminal
+from worker.domain.request.judge_request import LOCAL_INSTALLATION
+from worker.domain.verdict.events import EvalTrigger, Event, started_event, terminal_event
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
-from worker.evaluation.bench.expectations import Outcome
-from worker.scheduling.record import Telling, begun_of
+from worker.evaluation.bench.expectations import RowOutcome
+from worker.scheduling.record import EventPublishing, evaluation_started
 
-NOWHERE: Final = RepositoryId(0)
+NO_REPOSITORY: Final = RepositoryId(0)
 """Benches are in no repository."""
 
 DIGITS: Final = 4
 """Bytes of what stands for a row's number."""
 
 
-class Stream(Protocol):
+class EventPublisher(Protocol):
     """Tells once under a name (`worker.adapters.redis.event_stream`). False: it is known."""
 
-    def tell(self, installation: InstallationId, name: str, *events: Event) -> bool: ...
+    def publish(self, installation: InstallationId, name: str, *events: Event) -> bool: ...
 
 
-def record(outcomes: Iterable[Outcome], stream: Stream) -> int:
+def record_run(outcomes: Iterable[RowOutcome], stream: EventPublisher) -> int:
     """Tell of each row's verdict; how many were new."""
-    return sum(stream.tell(LAPTOP, f"bench:{one.verdict.eval_id}", *_told(_placed(one))) for one in outcomes)
+    return sum(
+        stream.publish(LOCAL_INSTALLATION, f"bench:{one.verdict.eval_id}", *_events_of(_with_unique_subject(one)))
+        for one in outcomes
+    )
 
 
-def _told(verdict: Accept | Reject | Abstain) -> tuple[Event, Event]:
-    begun = begun_of(verdict, Telling(EvalTrigger.BENCHMARK))
-    return started(begun), terminal(verdict, EvalTrigger.BENCHMARK)
+def _events_of(verdict: Accept | Reject | Abstain) -> tuple[Event, Event]:
+    begun = evaluation_started(verdict, EventPublishing(EvalTrigger.BENCHMARK))
+    return started_event(begun), terminal_event(verdict, EvalTrigger.BENCHMARK)
 
 
-def _placed(outcome: Outcome) -> Accept | Reject | Abstain:
+def _with_unique_subject(outcome: RowOutcome) -> Accept | Reject | Abstain:
     """The verdict, on a subject that no other row has: rows may be of one commit, and their ids are somebody's words."""
     named = hashlib.sha256(f"{outcome.traits.file}\n{outcome.traits.id}".encode()).digest()
-    place = {"repository_id": NOWHERE, "number": int.from_bytes(named[:DIGITS]), "installation_id": LAPTOP}
+    place = {
+        "repository_id": NO_REPOSITORY,
+        "number": int.from_bytes(named[:DIGITS]),
+        "installation_id": LOCAL_INSTALLATION,
+    }
     subject = outcome.verdict.subject.model_copy(update=place)
     return outcome.verdict.model_copy(update={"subject": subject})

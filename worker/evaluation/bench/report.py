@@ -7,20 +7,20 @@ table is cut without saying what is left out; what dossiers and files say can't 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from worker.evaluation.bench.compare import Comparison, Sums
-from worker.evaluation.bench.decisions import Recall
-from worker.evaluation.bench.measures import Area, Share, Won
-from worker.evaluation.bench.ranking import Ranking
-from worker.evaluation.bench.run_folder import Plan
-from worker.evaluation.bench.statistics import Report
-from worker.evaluation.bench.tiers import Tiers
-from worker.evaluation.bench.tiers_page import beside_zero
+from worker.evaluation.bench.compare import Comparison, RunFigures
+from worker.evaluation.bench.decisions import DefectRecall
+from worker.evaluation.bench.measures import PairsWon, RocArea, Share
+from worker.evaluation.bench.ranking import ScoreRanking
+from worker.evaluation.bench.run_folder import RunPlan
+from worker.evaluation.bench.statistics import BenchReport
+from worker.evaluation.bench.tiers import TierComparison
+from worker.evaluation.bench.tiers_report import tiers_section
 from worker.publishing.texts.markdown import code, prose
 
-MOST: Final = 50
+MOST_ROWS: Final = 50
 """Rows of a table that is about single dossiers."""
 
-CUT: Final = 200
+LONGEST_CELL: Final = 200
 UNMET: Final = "Listed criteria of good changes that are called missing or partly met"
 
 DIVISIONS: Final = {
@@ -30,7 +30,7 @@ DIVISIONS: Final = {
     "texts": "With and without whole files",
     "variant": "By variant",
 }
-DIVIDED: Final = {
+DIVISION_TITLES: Final = {
     "all": "all",
     "file": "file",
     "language": "language",
@@ -39,13 +39,17 @@ DIVIDED: Final = {
 }
 
 
-def page(
-    report: Report, plan: Plan, plots: Mapping[str, str], compared: Comparison | None, beside: Tiers | None = None
+def report_page(
+    report: BenchReport,
+    plan: RunPlan,
+    plots: Mapping[str, str],
+    compared: Comparison | None,
+    beside: TierComparison | None = None,
 ) -> str:
     """report.md. *plots* are file names by title; *compared* None: nothing was compared; *beside*: the $0 tier."""
     parts = (
         _head(report, plan),
-        beside_zero(beside),
+        tiers_section(beside),
         _compared(compared),
         _plots(plots),
         _decided(report),
@@ -62,38 +66,38 @@ def page(
     return "\n".join(line for part in parts for line in part)
 
 
-def summary(report: Report, place: str) -> str:
+def report_summary(report: BenchReport, folder: str) -> str:
     """What the terminal shows at the end."""
     lines = (
-        f"{_many(report.rows)} judged, {report.ms:.1f} ms each at the median.",
-        *(f"Good changes rejected: {_full(one)}." for one in report.false_rejects["all"].values()),
-        *([f"{UNMET}: {_full(report.unmet)}."] if report.unmet.of else []),
+        f"{_count_rows(report.rows)} judged, {report.ms:.1f} ms each at the median.",
+        *(f"Good changes rejected: {_share_with_interval(one)}." for one in report.false_rejects["all"].values()),
+        *([f"{UNMET}: {_share_with_interval(report.unmet)}."] if report.unmet.of else []),
         *(
-            f"{name}: rejected {_full(one.rejected)}, found {_full(one.found)}."
+            f"{name}: rejected {_share_with_interval(one.rejected)}, found {_share_with_interval(one.found)}."
             for name, one in report.recalls["category"].items()
         ),
-        f"Report: {place}",
+        f"Report: {folder}",
     )
     return "\n".join(lines) + "\n"
 
 
-def _many(rows: int) -> str:
+def _count_rows(rows: int) -> str:
     return "1 dossier" if rows == 1 else f"{rows} dossiers"
 
 
-def _head(report: Report, plan: Plan) -> Iterator[str]:
+def _head(report: BenchReport, plan: RunPlan) -> Iterator[str]:
     files = ", ".join(code(name) for name, _ in plan.files)
     cost = "unknown" if report.cost_usd is None else f"${report.cost_usd}"
     yield "# Bench report"
     yield ""
-    yield f"{_many(report.rows)} from {files}, tier {plan.tier}, Assay {plan.assay}."
-    yield f"With a criterion that somebody listed: {_full(report.criteria)}."
-    yield f"{UNMET}: {_full(report.unmet)}."
+    yield f"{_count_rows(report.rows)} from {files}, tier {plan.tier}, Assay {plan.assay}."
+    yield f"With a criterion that somebody listed: {_share_with_interval(report.criteria)}."
+    yield f"{UNMET}: {_share_with_interval(report.unmet)}."
     yield f"Cost of models: {cost}. At the median a dossier took {report.ms:.1f} ms and has {report.findings:g} findings."
     yield "Intervals are 95 %: of shares Wilson's, of areas Hanley and McNeil's, of pairs from drawing their groups again."
     if report.evaluated is not None:
         rows, mean = report.evaluated
-        yield f"{_many(rows)} carried an `evaluate` block; the mean of the composed scores is {mean:.3f}."
+        yield f"{_count_rows(rows)} carried an `evaluate` block; the mean of the composed scores is {mean:.3f}."
     yield ""
 
 
@@ -106,7 +110,7 @@ def _plots(plots: Mapping[str, str]) -> Iterator[str]:
         yield ""
 
 
-def _decided(report: Report) -> Iterator[str]:
+def _decided(report: BenchReport) -> Iterator[str]:
     yield "## What was decided"
     yield ""
     for groups in report.decided.values():
@@ -119,7 +123,7 @@ def _decided(report: Report) -> Iterator[str]:
         )
 
 
-def _false_rejects(report: Report) -> Iterator[str]:
+def _false_rejects(report: BenchReport) -> Iterator[str]:
     yield "## Good changes that were rejected"
     yield ""
     if not report.false_rejects["all"]:
@@ -129,7 +133,7 @@ def _false_rejects(report: Report) -> Iterator[str]:
     yield from _table(
         ("by", "good changes", "rejected"),
         (
-            (DIVIDED[by], prose(name), _full(one))
+            (DIVISION_TITLES[by], prose(name), _share_with_interval(one))
             for by, shares in report.false_rejects.items()
             for name, one in shares.items()
         ),
@@ -142,13 +146,13 @@ def _without(shares: Mapping[str, Share]) -> Iterator[str]:
         order = sorted(shares, key=lambda name: shares[name].rate)
         least, most = order[0], order[-1]
         yield (
-            f"With one repository left out the share is {_full(shares[least])} (without {prose(least)}) at the least, "
-            f"and {_full(shares[most])} (without {prose(most)}) at the most."
+            f"With one repository left out the share is {_share_with_interval(shares[least])} (without {prose(least)}) at the least, "
+            f"and {_share_with_interval(shares[most])} (without {prose(most)}) at the most."
         )
         yield ""
 
 
-def _recalls(report: Report) -> Iterator[str]:
+def _recalls(report: BenchReport) -> Iterator[str]:
     if not report.recalls["category"]:
         return
     for by, title in DIVISIONS.items():
@@ -166,15 +170,15 @@ def _recalls(report: Report) -> Iterator[str]:
             yield from _without(report.without["found"])
 
 
-def _recall(one: Recall) -> Iterator[str]:
-    yield str(one.rows)
-    yield _full(one.rejected)
-    yield _full(one.found)
-    yield "" if one.named is None else _full(one.named)
-    yield "" if one.marked is None else _full(one.marked)
+def _recall(recall: DefectRecall) -> Iterator[str]:
+    yield str(recall.rows)
+    yield _share_with_interval(recall.rejected)
+    yield _share_with_interval(recall.found)
+    yield "" if recall.named is None else _share_with_interval(recall.named)
+    yield "" if recall.marked is None else _share_with_interval(recall.marked)
 
 
-def _categories(report: Report) -> Iterator[str]:
+def _categories(report: BenchReport) -> Iterator[str]:
     yield "## Categories"
     yield ""
     yield "*Pairs*: a defect against the dossier like it but for the defect, by score and by size alone (smaller is better)."
@@ -182,18 +186,24 @@ def _categories(report: Report) -> Iterator[str]:
     yield from _table(
         ("category", "rejects that were right", "defects rejected", "good changes suspected", "pairs won", "by size"),
         (
-            (name, _full(one.precision), _full(one.recall), _full(one.suspected), *_pairs(report, name))
+            (
+                name,
+                _share_with_interval(one.precision),
+                _share_with_interval(one.recall),
+                _share_with_interval(one.suspected),
+                *_pairs(report, name),
+            )
             for name, one in report.categories.items()
         ),
     )
 
 
-def _pairs(report: Report, name: str) -> tuple[str, str]:
+def _pairs(report: BenchReport, name: str) -> tuple[str, str]:
     pairs = report.pairs.get(name)
     return ("", "") if pairs is None else (_won(pairs.ours), _won(pairs.size))
 
 
-def _rankings(report: Report) -> Iterator[str]:
+def _rankings(report: BenchReport) -> Iterator[str]:
     if not report.rankings:
         return
     yield "## Score"
@@ -208,28 +218,35 @@ def _rankings(report: Report) -> Iterator[str]:
     )
 
 
-def _ranking(one: Ranking) -> Iterator[str]:
-    yield str(one.ours.good)
-    yield str(one.ours.bad)
-    yield _area(one.ours)
-    yield _area(one.size)
-    yield _won(one.within)
-    yield _won(one.within_size)
-    yield "" if one.lift is None else f"{one.lift.rate:+.2f} ({one.lift.low:+.2f} to {one.lift.high:+.2f})"
+def _ranking(ranking: ScoreRanking) -> Iterator[str]:
+    yield str(ranking.ours.good)
+    yield str(ranking.ours.bad)
+    yield _area(ranking.ours)
+    yield _area(ranking.size)
+    yield _won(ranking.within)
+    yield _won(ranking.within_size)
+    yield (
+        ""
+        if ranking.lift is None
+        else f"{ranking.lift.rate:+.2f} ({ranking.lift.low:+.2f} to {ranking.lift.high:+.2f})"
+    )
 
 
-def _calibration(report: Report) -> Iterator[str]:
+def _calibration(report: BenchReport) -> Iterator[str]:
     if not report.calibration:
         return
     yield "## Calibration"
     yield ""
     yield from _table(
         ("score", "mean", "good"),
-        ((f"{one.low:.1f} to {one.high:.1f}", f"{one.mean:.2f}", _full(one.good)) for one in report.calibration),
+        (
+            (f"{one.low:.1f} to {one.high:.1f}", f"{one.mean:.2f}", _share_with_interval(one.good))
+            for one in report.calibration
+        ),
     )
 
 
-def _alarms(report: Report) -> Iterator[str]:
+def _alarms(report: BenchReport) -> Iterator[str]:
     yield "## Signals"
     yield ""
     yield "*False alarms*: good changes on which it fired, of those that hold what it looks at."
@@ -237,35 +254,37 @@ def _alarms(report: Report) -> Iterator[str]:
     yield from _table(
         ("signal", "kind", "looks at", "false alarms", "defects of its category"),
         (
-            (f"`{name}`", one.kind, one.looks_at, _full(one.clean), _rate(one.defects))
+            (f"`{name}`", one.kind, one.looks_at, _share_with_interval(one.clean), _rate(one.defects))
             for name, one in report.alarms.items()
         ),
     )
 
 
-def _pointers(report: Report) -> Iterator[str]:
+def _pointers(report: BenchReport) -> Iterator[str]:
     yield "## Evidence"
     yield ""
-    yield f"Places that exist, with quotes equal to their lines: {_full(report.pointers)}."
+    yield f"Places that exist, with quotes equal to their lines: {_share_with_interval(report.pointers)}."
     yield ""
     yield from _table(
-        ("dossier", "place that does not"), ((code(row), code(place)) for row, place in report.pointers_wrong), MOST
+        ("dossier", "place that does not"),
+        ((code(row), code(place)) for row, place in report.pointers_wrong),
+        MOST_ROWS,
     )
 
 
-def _wrong(report: Report) -> Iterator[str]:
+def _wrong(report: BenchReport) -> Iterator[str]:
     if not report.wrong:
         return
     yield "## Decided against what was expected"
     yield ""
     yield from _table(
         ("dossier", "expected", "decided", "concern"),
-        ((code(one.id), prose(one.expected), one.decided, prose(one.concern, CUT)) for one in report.wrong),
-        MOST,
+        ((code(one.id), prose(one.expected), one.decided, prose(one.concern, LONGEST_CELL)) for one in report.wrong),
+        MOST_ROWS,
     )
 
 
-def _slowest(report: Report) -> Iterator[str]:
+def _slowest(report: BenchReport) -> Iterator[str]:
     yield "## Slowest"
     yield ""
     yield from _table(
@@ -279,7 +298,7 @@ def _compared(compared: Comparison | None) -> Iterator[str]:
         return
     yield "## Compared with the earlier run"
     yield ""
-    yield f"Both hold {_many(compared.rows)}; {compared.only_now} only this one, {compared.only_before} only the earlier one."
+    yield f"Both hold {_count_rows(compared.rows)}; {compared.only_now} only this one, {compared.only_before} only the earlier one."
     yield ""
     yield from _table(
         ("", "before", "now"),
@@ -292,20 +311,27 @@ def _compared(compared: Comparison | None) -> Iterator[str]:
     yield from _table(
         ("dossier", "expected", "before", "now", "", "concern now"),
         (
-            (code(one.id), prose(one.expected), one.before, one.now, BETTER[one.is_better], prose(one.concern, CUT))
+            (
+                code(one.id),
+                prose(one.expected),
+                one.before,
+                one.now,
+                BETTER_WORDS[one.is_better],
+                prose(one.concern, LONGEST_CELL),
+            )
             for one in compared.differences
         ),
-        MOST,
+        MOST_ROWS,
     )
     yield from _moved(compared)
 
 
-BETTER: Final = {True: "better", False: "worse", None: ""}
+BETTER_WORDS: Final = {True: "better", False: "worse", None: ""}
 
 
-def _sums(before: Sums, now: Sums) -> Iterator[tuple[str, str, str]]:
-    yield "good changes rejected", _full(before.false_rejects), _full(now.false_rejects)
-    yield "defects rejected", _full(before.rejected_rightly), _full(now.rejected_rightly)
+def _sums(before: RunFigures, now: RunFigures) -> Iterator[tuple[str, str, str]]:
+    yield "good changes rejected", _share_with_interval(before.false_rejects), _share_with_interval(now.false_rejects)
+    yield "defects rejected", _share_with_interval(before.rejected_rightly), _share_with_interval(now.rejected_rightly)
     for name, old in before.areas.items():
         new = now.areas[name]
         if old is not None and new is not None:
@@ -319,10 +345,10 @@ def _moved(compared: Comparison) -> Iterator[str]:
     yield from _table(
         ("dossier", "expected", "score before", "now", ""),
         (
-            (code(one.id), prose(one.expected), f"{one.before:.3f}", f"{one.now:.3f}", BETTER[one.is_better])
+            (code(one.id), prose(one.expected), f"{one.before:.3f}", f"{one.now:.3f}", BETTER_WORDS[one.is_better])
             for one in compared.moved
         ),
-        MOST,
+        MOST_ROWS,
     )
     yield from _table(
         ("signal", "new on good changes", "gone from them", "new on others", "gone from them"),
@@ -352,16 +378,20 @@ def _rate(share: Share) -> str:
     return f"{_percent(share.rate)} ({share.hits})" if share.of else "none there"
 
 
-def _full(share: Share) -> str:
+def _share_with_interval(share: Share) -> str:
     """`1.2 % (3 of 250; 0.4 to 3.5 %)`."""
     if not share.of:
         return "none there"
     return f"{_percent(share.rate)} ({share.hits} of {share.of}; {share.low * 100:.1f} to {_percent(share.high)})"
 
 
-def _area(one: Area) -> str:
-    return f"{one.value:.2f} ({one.low:.2f} to {one.high:.2f})"
+def _area(area: RocArea) -> str:
+    return f"{area.value:.2f} ({area.low:.2f} to {area.high:.2f})"
 
 
-def _won(one: Won | None) -> str:
-    return "" if one is None else f"{one.rate:.2f} of {one.pairs} ({one.low:.2f} to {one.high:.2f})"
+def _won(pairs_won: PairsWon | None) -> str:
+    return (
+        ""
+        if pairs_won is None
+        else f"{pairs_won.rate:.2f} of {pairs_won.pairs} ({pairs_won.low:.2f} to {pairs_won.high:.2f})"
+    )

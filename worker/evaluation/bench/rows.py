@@ -13,14 +13,14 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.dossier.evaluate_block import Evaluate
+from worker.domain.dossier.evaluate_block import EvaluateBlock
 from worker.domain.verdict.verdict import Category, Line, Side, Text
 from worker.errors import InputError
 
 GZIP = b"\x1f\x8b"
 
 
-class Where(BaseModel):
+class DefectPlace(BaseModel):
     """A place of the defect."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -30,7 +30,7 @@ class Where(BaseModel):
     side: Side = Side.HEAD
 
 
-class Expect(BaseModel):
+class ExpectedVerdict(BaseModel):
     """What is known about the row. Nothing at all is fine: then it only counts among the shares."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -39,7 +39,7 @@ class Expect(BaseModel):
     category: Category | None = None
     also: tuple[Category, ...] = ()
     """Categories that a fair judge could name instead."""
-    where: tuple[Where, ...] = ()
+    where: tuple[DefectPlace, ...] = ()
     missing: tuple[str, ...] = ()
     """Ids of the criteria that the change does not meet."""
     pair: str | None = None
@@ -79,18 +79,18 @@ class Expect(BaseModel):
         return not fair or category in fair
 
 
-class Row(BaseModel):
+class BenchRow(BaseModel):
     """One line."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     id: Text
     dossier: Dossier
-    expect: Annotated[Expect, Field(default_factory=Expect)]
-    evaluate: Evaluate | None = None
+    expect: Annotated[ExpectedVerdict, Field(default_factory=ExpectedVerdict)]
+    evaluate: EvaluateBlock | None = None
 
 
-class Raw(NamedTuple):
+class RawRow(NamedTuple):
     """A line that was not looked at yet, and where it stands."""
 
     path: Path
@@ -102,15 +102,15 @@ class Raw(NamedTuple):
         return f"{self.path}:{self.number}"
 
 
-class Known(NamedTuple):
+class RowSummary(NamedTuple):
     """What is left of a row when its dossier is put aside."""
 
     file: str
     id: str
-    expect: Expect
+    expect: ExpectedVerdict
 
 
-def read_lines(path: Path) -> Iterator[Raw]:
+def read_lines(path: Path) -> Iterator[RawRow]:
     """The lines of a file, packed with gzip or not; empty ones are left out. Raises InputError."""
     try:
         with path.open("rb") as opened:
@@ -118,36 +118,36 @@ def read_lines(path: Path) -> Iterator[Raw]:
         with gzip.open(path, "rb") if is_packed else path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield Raw(path, number, line)
+                    yield RawRow(path, number, line)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} can't be read: {error}. Expected JSON lines, packed with gzip or not.") from error
 
 
-def survey(paths: Sequence[Path]) -> tuple[Known, ...]:
+def survey_rows(paths: Sequence[Path]) -> tuple[RowSummary, ...]:
     """Read every row once, before any is judged. Raises InputError for the first that is none, or whose id is not new."""
     places: dict[str, str] = {}
-    found: list[Known] = []
+    found: list[RowSummary] = []
     for raw in (raw for path in paths for raw in read_lines(path)):
         row = read_row(raw)
         if row.id in places:
-            raise _refused(raw, "id", f"{row.id} stands at {places[row.id]} too, and every row needs its own")
+            raise _row_error(raw, "id", f"{row.id} stands at {places[row.id]} too, and every row needs its own")
         places[row.id] = raw.place
-        found.append(Known(raw.path.name, row.id, row.expect))
+        found.append(RowSummary(raw.path.name, row.id, row.expect))
     if not found:
         raise InputError(f"There is no row in {', '.join(map(str, paths))}. The format: docs/bench.md.")
     return tuple(found)
 
 
-def read_row(raw: Raw) -> Row:
+def read_row(raw: RawRow) -> BenchRow:
     """Parse a line. Raises InputError naming the first field that is wrong."""
     try:
-        return Row.model_validate_json(raw.line)
+        return BenchRow.model_validate_json(raw.line)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = ".".join(map(str, first["loc"])) or "the whole line"
         said = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
-        raise _refused(raw, field, said) from error
+        raise _row_error(raw, field, said) from error
 
 
-def _refused(raw: Raw, field: str, said: str) -> InputError:
-    return InputError(f"{raw.place}: {field}: {said}. The format: docs/bench.md.")
+def _row_error(raw: RawRow, field: str, problem: str) -> InputError:
+    return InputError(f"{raw.place}: {field}: {problem}. The format: docs/bench.md.")

@@ -19,14 +19,14 @@ from pydantic import ValidationError
 
 from worker.domain.model import Frozen
 from worker.errors import InputError
-from worker.judge.context import Bench
+from worker.judge.context import JudgeContext
 
-VERDICTS: Final = "verdicts.jsonl"
-TRAITS: Final = "traits.jsonl"
-RUN: Final = "run.json"
+VERDICTS_FILE: Final = "verdicts.jsonl"
+TRAITS_FILE: Final = "traits.jsonl"
+RUN_FILE: Final = "run.json"
 
 
-class Plan(Frozen):
+class RunPlan(Frozen):
     """What a run depends on: kept in its folder, and compared before the run goes on."""
 
     tier: str
@@ -38,9 +38,9 @@ class Plan(Frozen):
     files: tuple[tuple[str, str], ...]
 
 
-def plan_of(files: Sequence[Path], bench: Bench, tier: str) -> Plan:
+def make_plan(files: Sequence[Path], bench: JudgeContext, tier: str) -> RunPlan:
     """What this run would depend on. Raises InputError for a file that can't be read."""
-    return Plan(
+    return RunPlan(
         tier=tier,
         rubric=_hash(bench.rubric.model_dump_json().encode()),
         prompt=bench.prompt.version,
@@ -75,13 +75,13 @@ def _hash_of(path: Path) -> str:
         ) from error
 
 
-def prepare(folder: Path, plan: Plan) -> None:
+def prepare_folder(folder: Path, plan: RunPlan) -> None:
     """Make the folder ready for this run. Raises InputError where it holds another one, or can't be written."""
-    kept = folder / RUN
+    kept = folder / RUN_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not kept.exists() and not (folder / VERDICTS).exists():
-            _written_at_once(kept, f"{plan.model_dump_json(indent=1)}\n")
+        if not kept.exists() and not (folder / VERDICTS_FILE).exists():
+            _write_atomically(kept, f"{plan.model_dump_json(indent=1)}\n")
     except OSError as error:
         raise InputError(f"--out {folder} can't be written: {error.strerror}.") from error
     before = _read(kept)
@@ -94,34 +94,34 @@ def prepare(folder: Path, plan: Plan) -> None:
         )
 
 
-def _written_at_once(path: Path, text: str) -> None:
+def _write_atomically(path: Path, text: str) -> None:
     beside = path.with_suffix(".new")
     beside.write_text(text, encoding="utf-8")
     beside.replace(path)
 
 
-def _read(kept: Path) -> Plan | None:
+def _read(kept: Path) -> RunPlan | None:
     try:
-        return Plan.model_validate_json(kept.read_bytes())
+        return RunPlan.model_validate_json(kept.read_bytes())
     except (OSError, ValidationError):
         return None
 
 
-class Pages(NamedTuple):
+class RunFiles(NamedTuple):
     """The verdicts and the traits, open to be written on."""
 
     verdicts: BinaryIO
     traits: BinaryIO
 
-    def add(self, verdict: bytes, traits: bytes) -> None:
+    def append(self, verdict: bytes, traits: bytes) -> None:
         """One row. What is written survives this process."""
         for file, line in ((self.verdicts, verdict), (self.traits, traits)):
             file.write(line)
             file.flush()
 
-    def mend(self) -> int:
+    def truncate_partial(self) -> int:
         """Cut off what was half written; how many rows both files hold."""
-        ends = [list(_ends(file)) for file in self]
+        ends = [list(_line_ends(file)) for file in self]
         rows = min(map(len, ends)) - 1
         for file, at in zip(self, ends, strict=True):
             file.truncate(at[rows])
@@ -129,7 +129,7 @@ class Pages(NamedTuple):
         return rows
 
 
-def _ends(file: BinaryIO) -> Iterator[int]:
+def _line_ends(file: BinaryIO) -> Iterator[int]:
     """Where each whole line ends, after 0."""
     file.seek(0)
     at = 0
@@ -141,21 +141,21 @@ def _ends(file: BinaryIO) -> Iterator[int]:
 
 
 @contextmanager
-def pages(folder: Path) -> Generator[Pages]:
+def open_run_files(folder: Path) -> Generator[RunFiles]:
     """Open the files of a prepared folder. Raises InputError while another process has them open."""
-    with _opened(folder / VERDICTS) as verdicts, _opened(folder / TRAITS) as traits:
+    with _open_locked(folder / VERDICTS_FILE) as verdicts, _open_locked(folder / TRAITS_FILE) as traits:
         try:
             fcntl.flock(verdicts, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise InputError(f"Another `assay bench` is writing to {folder}. Wait for it, or stop it.") from error
-        yield Pages(verdicts, traits)
+        yield RunFiles(verdicts, traits)
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_locked(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, object]]:
+def read_json_lines(path: Path) -> Iterator[tuple[int, object]]:
     """The JSON lines of a file of ours, with their numbers. Raises InputError."""
     number = 0
     try:

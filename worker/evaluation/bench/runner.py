@@ -14,66 +14,66 @@ from traceback import format_exc
 from typing import Final, NamedTuple
 
 from worker.clock import SystemClock
-from worker.domain.ports import Purse
-from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, Reject
-from worker.evaluation.bench.judge_row import sit
-from worker.evaluation.bench.rows import Raw, read_lines, read_row
-from worker.evaluation.bench.run_budget import FilePurse, Money
-from worker.evaluation.bench.run_folder import Pages, pages
-from worker.evaluation.process_pool import spread
-from worker.judge.context import Bench
+from worker.domain.ports import ModelBudget
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason, Accept, Reject
+from worker.evaluation.bench.judge_row import judge_row
+from worker.evaluation.bench.rows import RawRow, read_lines, read_row
+from worker.evaluation.bench.run_budget import FileBudget, RunMoney
+from worker.evaluation.bench.run_folder import RunFiles, open_run_files
+from worker.evaluation.process_pool import run_in_processes
+from worker.judge.context import JudgeContext
 from worker.settings import Settings
 
-OpenRows = Callable[[Settings, str, Path | None, Purse | None], AbstractContextManager[Bench]]
+OpenRows = Callable[[Settings, str, Path | None, ModelBudget | None], AbstractContextManager[JudgeContext]]
 """Opens the judge of a tier by a rubric, paid out of a purse. Each process calls it, so it is a module's own function."""
 
 
-class Row(NamedTuple):
+class NumberedRow(NamedTuple):
     """A row, and which of all it is."""
 
     number: int
-    raw: Raw
+    raw: RawRow
 
     def __str__(self) -> str:
         return self.raw.place
 
 
-Lines = tuple[bytes, bytes]
+RowLines = tuple[bytes, bytes]
 """A verdict and its traits, as they stand in the folder."""
 
 
-class Halt(NamedTuple):
+class HaltedRow(NamedTuple):
     """Instead of a row's answer: why it was not judged as it should be."""
 
     reason: str
 
 
-class Broken(NamedTuple):
+class FailedRow(NamedTuple):
     """Instead of a row's answer: where the judge itself broke."""
 
     trace: str
 
 
-class Opening(NamedTuple):
+class BenchOpener(NamedTuple):
     """How each process opens its bench; a model is paid for out of `money`, if there is any."""
 
     settings: Settings
     tier: str
     rubric: Path | None
     open_judge: OpenRows
-    money: Money | None = None
+    money: RunMoney | None = None
 
     @contextmanager
-    def bench(self) -> Generator[Bench]:
-        purse = None if self.money is None else FilePurse(self.money)
+    def open_context(self) -> Generator[JudgeContext]:
+        purse = None if self.money is None else FileBudget(self.money)
         with self.open_judge(self.settings, self.tier, self.rubric, purse) as bench:
             yield bench
 
     @contextmanager
-    def __call__(self) -> Generator[Callable[[Row], Lines | Halt | Broken]]:
+    def __call__(self) -> Generator[Callable[[NumberedRow], RowLines | HaltedRow | FailedRow]]:
         """In whatever process: what judges a row."""
-        with self.bench() as bench:
-            yield partial(_judged, bench)
+        with self.open_context() as bench:
+            yield partial(_judge_row, bench)
 
 
 class HaltedError(Exception):
@@ -83,58 +83,58 @@ class HaltedError(Exception):
 class RowFailedError(Exception):
     """A row that the judge itself broke on: a bug. *place* is its file and line."""
 
-    def __init__(self, place: str, trace: str) -> None:
-        super().__init__(f"{place} can't be judged")
-        self.place = place
+    def __init__(self, row_place: str, trace: str) -> None:
+        super().__init__(f"{row_place} can't be judged")
+        self.place = row_place
         self.add_note(trace)
 
 
-LARGER: Final = "Give a larger --max-usd to go on."
+RAISE_LIMIT_HINT: Final = "Give a larger --max-usd to go on."
 
 
-def run(files: Sequence[Path], folder: Path, opening: Opening, jobs: int) -> Generator[int]:
+def run_bench(files: Sequence[Path], folder: Path, opening: BenchOpener, jobs: int) -> Generator[int]:
     """Judge what is not judged yet; yields how many rows stand in the folder, at first and after each one.
 
     Raises InputError where it can't go on, HaltedError where no model can be asked, and RowFailedError. What was judged
     before stays.
     """
-    with pages(folder) as book:
-        done = book.mend()
+    with open_run_files(folder) as book:
+        done = book.truncate_partial()
         yield done
         rest = islice((raw for path in files for raw in read_lines(path)), done, None)
         if (first := next(rest, None)) is None:
             return
-        rows = (Row(number, raw) for number, raw in enumerate(chain([first], rest), start=done))
+        rows = (NumberedRow(number, raw) for number, raw in enumerate(chain([first], rest), start=done))
         with closing(_answers(opening, jobs, rows)) as answers:
-            yield from written(book, done, answers)
+            yield from write_answers(book, done, answers)
 
 
-def written(book: Pages, done: int, answers: Iterator[tuple[int, Lines]]) -> Generator[int]:
+def write_answers(files: RunFiles, count: int, answers: Iterator[tuple[int, RowLines]]) -> Generator[int]:
     """Write down what comes, in the order of the rows; stopped in between, also what waits for its turn no longer."""
-    ready: dict[int, Lines] = {}
+    ready: dict[int, RowLines] = {}
     try:
         for number, lines in answers:
             ready[number] = lines
-            while done in ready:
-                book.add(*ready[done])
-                del ready[done]
-                done += 1
-                yield done
+            while count in ready:
+                files.append(*ready[count])
+                del ready[count]
+                count += 1
+                yield count
     finally:  # an interrupt may have come at any of these lines
-        done = book.mend()
-        while done in ready:
-            book.add(*ready[done])
-            done += 1
+        count = files.truncate_partial()
+        while count in ready:
+            files.append(*ready[count])
+            count += 1
 
 
-def _answers(opening: Opening, jobs: int, rows: Iterator[Row]) -> Generator[tuple[int, Lines]]:
+def _answers(opening: BenchOpener, jobs: int, rows: Iterator[NumberedRow]) -> Generator[tuple[int, RowLines]]:
     """The rows with their answers, as they come."""
-    halt: Halt | None = None
-    with closing(spread(opening, takewhile(lambda _: halt is None, rows), jobs)) as answered:
+    halt: HaltedRow | None = None
+    with closing(run_in_processes(opening, takewhile(lambda _: halt is None, rows), jobs)) as answered:
         for row, answer in answered:
-            if isinstance(answer, Broken):
+            if isinstance(answer, FailedRow):
                 raise RowFailedError(row.raw.place, answer.trace)
-            if isinstance(answer, Halt):
+            if isinstance(answer, HaltedRow):
                 halt = answer
             else:
                 yield row.number, answer
@@ -142,27 +142,27 @@ def _answers(opening: Opening, jobs: int, rows: Iterator[Row]) -> Generator[tupl
         raise HaltedError(halt.reason)
 
 
-def _judged(bench: Bench, row: Row) -> Lines | Halt | Broken:
+def _judge_row(bench: JudgeContext, row: NumberedRow) -> RowLines | HaltedRow | FailedRow:
     try:
-        return lines(row.raw, bench)
+        return judge_to_lines(row.raw, bench)
     except Exception:  # noqa: BLE001 - the parent raises it: here nobody would see it
-        return Broken(format_exc())
+        return FailedRow(format_exc())
 
 
-def lines(raw: Raw, bench: Bench) -> Lines | Halt:
+def judge_to_lines(raw: RawRow, bench: JudgeContext) -> RowLines | HaltedRow:
     """Judge a row: what is written down of it."""
     row = read_row(raw)
-    verdict, traits = sit(row, raw.path.name, bench, SystemClock())
-    if bench.model is not None and (reason := _kept_from_asking(verdict)):
-        return Halt(reason)
-    said = b'{"id": %b, "verdict": %b}\n' % (json.dumps(row.id).encode(), VERDICT.dump_json(verdict))
+    verdict, traits = judge_row(row, raw.path.name, bench, SystemClock())
+    if bench.model is not None and (reason := _why_not_asked(verdict)):
+        return HaltedRow(reason)
+    said = b'{"id": %b, "verdict": %b}\n' % (json.dumps(row.id).encode(), VERDICT_ADAPTER.dump_json(verdict))
     return said, f"{traits.model_dump_json()}\n".encode()
 
 
-def _kept_from_asking(verdict: Accept | Reject | Abstain) -> str | None:
+def _why_not_asked(verdict: Accept | Reject | Abstain) -> str | None:
     """Why this verdict is not the one that the model would have had a part in; None if it is."""
     if verdict.throttled_reason is not None:
-        return f"The limit is reached. {LARGER}"
+        return f"The limit is reached. {RAISE_LIMIT_HINT}"
     if isinstance(verdict, Abstain) and verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE:
         return verdict.concern
     return None

@@ -9,15 +9,15 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.evaluation.bench.measures import Share
-from worker.signals.signal import Kind, Looks, Signal
+from worker.signals.signal import Signal, SignalKind, SignalScope
 
-FEWEST: Final = 300
+FEWEST_ROWS: Final = 300
 """Clean opportunities that a signal must have had before it may block."""
 
-MOST: Final = 0.005
+MOST_FALSE_ALARMS: Final = 0.005
 """The upper end of the interval of its false alarms, at most."""
 
-HEAD: Final = """# Signals
+PAGE_HEAD: Final = """# Signals
 
 What the heuristic tier looks at. A *fact* may reject alone; a *suspicion* lowers the score, is shown, and goes to the
 model. Generated from the code: do not edit.
@@ -32,12 +32,12 @@ model. Generated from the code: do not edit.
   weights are the rubric's.
 """
 
-LINE: Final = pattern(
+MEASURED_LINE: Final = pattern(
     r"False alarms: (\d+) of (\d+) clean changes with ([a-z A-Z]+?) \(\d+\.\d %, at most \d+\.\d\d %\)\."
 )
 
 
-def measured_line(share: Share, looks_at: Looks) -> str:
+def measured_line(share: Share, looks_at: SignalScope) -> str:
     """The last line of a signal's docstring."""
     rate, high = share.rate * 100, share.high * 100
     return (
@@ -45,19 +45,19 @@ def measured_line(share: Share, looks_at: Looks) -> str:
     )
 
 
-def measured(signal: Signal) -> Share | None:
+def read_measured(signal: Signal) -> Share | None:
     """What the docstring says of a signal's false alarms; None where it says nothing, or not in this form."""
-    found = LINE.search(" ".join(signal.sees.split()))
+    found = MEASURED_LINE.search(" ".join(signal.description.split()))
     return Share(int(found[1]), int(found[2])) if found else None
 
 
-def may_block(share: Share) -> bool:
-    return share.of >= FEWEST and share.high <= MOST
+def is_blocking_allowed(share: Share) -> bool:
+    return share.of >= FEWEST_ROWS and share.high <= MOST_FALSE_ALARMS
 
 
 def signals_page(signals: Sequence[Signal], weights: Mapping[str, float]) -> str:
     """The whole page."""
-    return "\n".join([HEAD, *_families(signals, weights)]) + "\n"
+    return "\n".join([PAGE_HEAD, *_families(signals, weights)]) + "\n"
 
 
 def _families(signals: Sequence[Signal], weights: Mapping[str, float]) -> Iterator[str]:
@@ -69,14 +69,14 @@ def _families(signals: Sequence[Signal], weights: Mapping[str, float]) -> Iterat
         yield ""
 
 
-def _row(one: Signal, weight: float) -> str:
-    share = measured(one)
+def _row(signal: Signal, weight: float) -> str:
+    share = read_measured(signal)
     said = "" if share is None else f"{share.hits} of {share.of}, at most {share.high * 100:.2f} %"
-    weighed = "" if one.kind is Kind.FACT else f"{weight:g}"
-    return f"| `{one.name}` | {one.kind} | {weighed} | {one.looks_at} | {_sees(one)} | {said} |"
+    weighed = "" if signal.kind is SignalKind.FACT else f"{weight:g}"
+    return f"| `{signal.name}` | {signal.kind} | {weighed} | {signal.scope} | {_description(signal)} | {said} |"
 
 
-def _sees(one: Signal) -> str:
+def _description(signal: Signal) -> str:
     """The docstring without its measured line, on one line."""
-    text = " ".join(one.sees.split())
+    text = " ".join(signal.description.split())
     return text.partition("False alarms:")[0].strip().replace("|", "\\|")

@@ -11,28 +11,28 @@ from typing import Final, NamedTuple
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Category
 from worker.evaluation.bench.decisions import (
-    Alarm,
-    Recall,
-    Right,
-    Shares,
-    alarm,
-    decided,
-    false_rejects,
+    CategoryAccuracy,
+    DecisionShares,
+    DefectRecall,
+    SignalAlarms,
+    category_accuracy,
+    decision_shares,
+    defect_recalls,
+    false_reject_shares,
     is_rejected,
-    recalls,
-    right,
-    without,
+    shares_without_each,
+    signal_alarms,
 )
-from worker.evaluation.bench.expectations import UNMET, Outcome
-from worker.evaluation.bench.measures import Bin, Share, calibration
-from worker.evaluation.bench.ranking import WEAK, Pairs, Ranking, pairs, rankings
+from worker.evaluation.bench.expectations import UNMET, RowOutcome
+from worker.evaluation.bench.measures import CalibrationBin, Share, calibration_bins
+from worker.evaluation.bench.ranking import WEAK_LABEL, PairRanking, ScoreRanking, rank_files, rank_pairs
 from worker.signals.registry import SIGNALS
-from worker.signals.signal import Looks
+from worker.signals.signal import SignalScope
 
-SLOWEST: Final = 10
+MOST_SLOW: Final = 10
 
 
-class Wrong(NamedTuple):
+class WrongRow(NamedTuple):
     """A row decided against what was expected."""
 
     id: str
@@ -41,7 +41,7 @@ class Wrong(NamedTuple):
     concern: str
 
 
-class Slow(NamedTuple):
+class SlowRow(NamedTuple):
     """A row, how long judging it took, and how large its diff is."""
 
     id: str
@@ -50,7 +50,7 @@ class Slow(NamedTuple):
     bytes: int
 
 
-class Report(Value):
+class BenchReport(Value):
     """Everything that is counted of one run."""
 
     rows: int
@@ -58,53 +58,60 @@ class Report(Value):
     """Rows with a criterion that somebody listed, which code can hold a change against."""
     unmet: Share
     """Listed criteria of good rows that the verdict calls missing or partly met."""
-    decided: Mapping[str, Mapping[str, Shares]]
+    decided: Mapping[str, Mapping[str, DecisionShares]]
     false_rejects: Mapping[str, Mapping[str, Share]]
     """On good rows: all, then by file, language, with and without whole files."""
-    recalls: Mapping[str, Mapping[str, Recall]]
+    recalls: Mapping[str, Mapping[str, DefectRecall]]
     """By category, then within it."""
-    categories: Mapping[str, Right]
-    pairs: Mapping[str, Pairs]
+    categories: Mapping[str, CategoryAccuracy]
+    pairs: Mapping[str, PairRanking]
     without: Mapping[str, Mapping[str, Share]]
     """With one repository left out."""
-    rankings: Mapping[str, Ranking]
-    calibration: tuple[Bin, ...]
-    alarms: Mapping[str, Alarm]
+    rankings: Mapping[str, ScoreRanking]
+    calibration: tuple[CalibrationBin, ...]
+    alarms: Mapping[str, SignalAlarms]
     pointers: Share
     pointers_wrong: tuple[tuple[str, str], ...]
     findings: float
     """At the median, as *ms* is."""
     ms: float
-    slowest: tuple[Slow, ...]
+    slowest: tuple[SlowRow, ...]
     cost_usd: Decimal | None
     evaluated: tuple[int, float] | None
     """How many rows carry an `evaluate` block, and the mean of their composed scores."""
-    wrong: tuple[Wrong, ...]
+    wrong: tuple[WrongRow, ...]
 
 
-def is_clean(one: Outcome) -> bool:
+def is_clean(outcome: RowOutcome) -> bool:
     """Must not be rejected."""
-    return one.expect.decision == "accept" or (one.expect.decision is None and one.expect.outcome == "merged")
+    return outcome.expect.decision == "accept" or (
+        outcome.expect.decision is None and outcome.expect.outcome == "merged"
+    )
 
 
-def tally(outcomes: Sequence[Outcome]) -> Report:
+def compute_report(outcomes: Sequence[RowOutcome]) -> BenchReport:
     """Count a run."""
-    strong = [one for one in outcomes if one.expect.label != WEAK]
+    strong = [one for one in outcomes if one.expect.label != WEAK_LABEL]
     clean = [one for one in strong if is_clean(one)]
     defects = [one for one in strong if one.expect.decision == "reject"]
-    return Report(
+    return BenchReport(
         rows=len(outcomes),
-        criteria=Share(sum(Looks.ISSUE in one.traits.looks for one in outcomes), len(outcomes)),
+        criteria=Share(sum(SignalScope.ISSUE in one.traits.looks for one in outcomes), len(outcomes)),
         unmet=_unmet(clean),
-        decided=decided(strong),
-        false_rejects=false_rejects(clean),
-        recalls=recalls(defects),
-        categories={category.value: right(category, strong, clean, defects) for category in Category},
-        pairs=pairs(strong),
-        without={"rejected": without(clean, is_rejected), "found": without(defects, lambda one: one.is_found)},
-        rankings=rankings(outcomes),
-        calibration=calibration((one.verdict.score, one.expect.good) for one in strong if one.expect.good is not None),
-        alarms={signal.name: alarm(signal, clean, defects) for signal in SIGNALS},
+        decided=decision_shares(strong),
+        false_rejects=false_reject_shares(clean),
+        recalls=defect_recalls(defects),
+        categories={category.value: category_accuracy(category, strong, clean, defects) for category in Category},
+        pairs=rank_pairs(strong),
+        without={
+            "rejected": shares_without_each(clean, is_rejected),
+            "found": shares_without_each(defects, lambda one: one.is_found),
+        },
+        rankings=rank_files(outcomes),
+        calibration=calibration_bins(
+            (one.verdict.score, one.expect.good) for one in strong if one.expect.good is not None
+        ),
+        alarms={signal.name: signal_alarms(signal, clean, defects) for signal in SIGNALS},
         pointers=_pointers(outcomes),
         pointers_wrong=tuple((one.traits.id, place) for one in outcomes for place in one.traits.pointers_wrong),
         findings=median([len(one.verdict.findings) for one in outcomes]),
@@ -116,46 +123,46 @@ def tally(outcomes: Sequence[Outcome]) -> Report:
     )
 
 
-def _unmet(clean: Sequence[Outcome]) -> Share:
-    states = [one.status for row in clean if Looks.ISSUE in row.traits.looks for one in row.verdict.criteria]
+def _unmet(clean: Sequence[RowOutcome]) -> Share:
+    states = [one.status for row in clean if SignalScope.ISSUE in row.traits.looks for one in row.verdict.criteria]
     return Share(sum(state in UNMET for state in states), len(states))
 
 
-def _pointers(outcomes: Sequence[Outcome]) -> Share:
+def _pointers(outcomes: Sequence[RowOutcome]) -> Share:
     shown = sum(one.traits.pointers for one in outcomes)
     return Share(shown - sum(len(one.traits.pointers_wrong) for one in outcomes), shown)
 
 
-def _slowest(outcomes: Sequence[Outcome]) -> tuple[Slow, ...]:
+def _slowest(outcomes: Sequence[RowOutcome]) -> tuple[SlowRow, ...]:
     traits = sorted((one.traits for one in outcomes), key=lambda one: -one.ms)
-    return tuple(Slow(one.id, one.ms, one.lines, one.bytes) for one in traits[:SLOWEST])
+    return tuple(SlowRow(one.id, one.ms, one.lines, one.bytes) for one in traits[:MOST_SLOW])
 
 
-def _cost(outcomes: Sequence[Outcome]) -> Decimal | None:
+def _cost(outcomes: Sequence[RowOutcome]) -> Decimal | None:
     """What the models cost; None where the price of one reply is not known."""
     costs = [one.verdict.judge_cost_usd for one in outcomes]
     return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
-def _evaluated(outcomes: Sequence[Outcome]) -> tuple[int, float] | None:
+def _evaluated(outcomes: Sequence[RowOutcome]) -> tuple[int, float] | None:
     scores = [one.verdict.signals.get("evaluate_score") for one in outcomes]
     numbers = [float(score) for score in scores if isinstance(score, int | float)]
     return (len(numbers), sum(numbers) / len(numbers)) if numbers else None
 
 
-def _wrong(strong: Sequence[Outcome]) -> Iterator[Wrong]:
+def _wrong(strong: Sequence[RowOutcome]) -> Iterator[WrongRow]:
     for one in strong:
         if _is_wrong(one):
             said = " ".join(filter(None, (one.verdict.decision, one.verdict.category)))
-            yield Wrong(one.traits.id, one.expect.group, said, one.verdict.concern)
+            yield WrongRow(one.traits.id, one.expect.group, said, one.verdict.concern)
 
 
-def _is_wrong(one: Outcome) -> bool:
+def _is_wrong(outcome: RowOutcome) -> bool:
     """To abstain is never wrong; whether a bad row is rejected for the right reason counts."""
-    match one.verdict.decision:
+    match outcome.verdict.decision:
         case "reject":
-            return is_clean(one) or (one.expect.decision == "reject" and not one.is_rejected_rightly)
+            return is_clean(outcome) or (outcome.expect.decision == "reject" and not outcome.is_rejected_rightly)
         case "accept":
-            return one.expect.decision in {"not_accept", "reject"} or one.expect.resolved is False
+            return outcome.expect.decision in {"not_accept", "reject"} or outcome.expect.resolved is False
         case _:
             return False

@@ -9,58 +9,65 @@ from typing import Any, Final
 
 from worker.domain.verdict.outcomes import Strength
 from worker.evaluation.stats import tables
-from worker.evaluation.stats.asking import Question
-from worker.evaluation.stats.cells import SIDE, Cell, Cells, merged
-from worker.evaluation.stats.figures import share, wilson
-from worker.evaluation.stats.reading import WHOLE
+from worker.evaluation.stats.counters import SIDE, Counters, CountersByValue, merge_counters
+from worker.evaluation.stats.figures import share_of, wilson_interval
+from worker.evaluation.stats.stats_query import StatsQuery
+from worker.evaluation.stats.stream_entries import SHARE_UNITS
 
-STRENGTHS: Final = tuple(one.value for one in Strength)
+STRENGTH_NAMES: Final = tuple(one.value for one in Strength)
 BINS: Final = 10
 
 
-def agreement(question: Question, found: Mapping[str, Cells]) -> dict[str, Any]:
+def agreement_answer(question: StatsQuery, counted: Mapping[str, CountersByValue]) -> dict[str, Any]:
     return {
-        "agreement_window": question.within / WHOLE,
+        "agreement_window": question.tolerance / SHARE_UNITS,
         "data": [
-            {"between": name.partition(":")[2], "pair": pair, **_pairs(one, question.within)}
+            {"between": name.partition(":")[2], "pair": pair, **_pairs(one, question.tolerance)}
             for name in tables.AGREEMENTS
-            for pair, one in sorted(found.get(name, {}).items())
+            for pair, one in sorted(counted.get(name, {}).items())
         ],
-        "people": [_heard(strength, found.get(tables.people(strength), {})) for strength in STRENGTHS],
+        "people": [
+            _strength_row(strength, counted.get(tables.outcome_table(strength), {})) for strength in STRENGTH_NAMES
+        ],
     }
 
 
-def _pairs(one: Cell, within: int) -> dict[str, Any]:
-    agreed = sum(times for packed, times in one.pairs.items() if packed % SIDE <= within)
-    count = one.get("n")
+def _pairs(counters: Counters, within: int) -> dict[str, Any]:
+    agreed = sum(times for packed, times in counters.pairs.items() if packed % SIDE <= within)
+    count = counters.get("n")
     return {
         "count": count,
         "agreed": agreed,
-        "share": share(agreed, count),
-        "interval": wilson(agreed, count),
-        "same_decision": one.get("same_decision"),
+        "share": share_of(agreed, count),
+        "interval": wilson_interval(agreed, count),
+        "same_decision": counters.get("same_decision"),
     }
 
 
-def _heard(strength: str, cells: Cells) -> dict[str, Any]:
-    total = Cell()
-    for one in merged([cells]).values():
+def _strength_row(strength: str, cells: CountersByValue) -> dict[str, Any]:
+    total = Counters()
+    for one in merge_counters([cells]).values():
         total.add(one)
-    rows = [{"value": kind, **_agreed(cells[kind])} for kind in sorted(cells)]
-    return {"strength": strength, **_agreed(total), "by_judge_kind": rows, "calibration": list(_bins(total))}
+    rows = [{"value": kind, **_agreement_row(cells[kind])} for kind in sorted(cells)]
+    return {"strength": strength, **_agreement_row(total), "by_judge_kind": rows, "calibration": list(_bins(total))}
 
 
-def _agreed(one: Cell) -> dict[str, Any]:
-    count, agreed = one.get("n"), one.get("agreed")
-    return {"count": count, "agreed": agreed, "share": share(agreed, count), "interval": wilson(agreed, count)}
+def _agreement_row(counters: Counters) -> dict[str, Any]:
+    count, agreed = counters.get("n"), counters.get("agreed")
+    return {
+        "count": count,
+        "agreed": agreed,
+        "share": share_of(agreed, count),
+        "interval": wilson_interval(agreed, count),
+    }
 
 
-def _bins(total: Cell) -> Iterator[dict[str, Any]]:
+def _bins(total: Counters) -> Iterator[dict[str, Any]]:
     """Verdicts by how confident they were, and the part of each that was borne out."""
     counts, hits, confidences = [0] * BINS, [0] * BINS, [0] * BINS
     for packed, times in total.pairs.items():
         confidence, is_right = divmod(packed, SIDE)
-        at = min(confidence * BINS // WHOLE, BINS - 1)
+        at = min(confidence * BINS // SHARE_UNITS, BINS - 1)
         counts[at] += times
         hits[at] += times * is_right
         confidences[at] += times * confidence
@@ -69,8 +76,8 @@ def _bins(total: Cell) -> Iterator[dict[str, Any]]:
             yield {
                 "confidence_from": at / BINS,
                 "confidence_to": (at + 1) / BINS,
-                "mean_confidence": share(confidences[at], counts[at] * WHOLE),
+                "mean_confidence": share_of(confidences[at], counts[at] * SHARE_UNITS),
                 "count": counts[at],
-                "share": share(hits[at], counts[at]),
-                "interval": wilson(hits[at], counts[at]),
+                "share": share_of(hits[at], counts[at]),
+                "interval": wilson_interval(hits[at], counts[at]),
             }

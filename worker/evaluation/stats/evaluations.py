@@ -7,38 +7,38 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from worker.domain.check.wait_status import Awaited
+from worker.domain.check.wait_status import WaitStatus
 from worker.domain.ids import Sha
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.dossier.secrets.fields import without_secrets
-from worker.evaluation.stats.pulls import Pull
+from worker.dossier.secrets.redacted_fields import redact_fields
+from worker.evaluation.stats.pulls import PullStats
 from worker.evaluation.stats.windows import EPOCH
 
 
-def evaluations(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:
+def list_evaluations(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:
     """Each verdict as docs/verdict.md has it, oldest first."""
-    return [without_secrets(one.verdict.model_dump(mode="json")) for one in entries]
+    return [redact_fields(one.verdict.model_dump(mode="json")) for one in entries]
 
 
-def outcomes(pulls: Sequence[Pull]) -> list[dict[str, Any]]:
+def list_outcomes(pulls: Sequence[PullStats]) -> list[dict[str, Any]]:
     """What was done about them, oldest first."""
-    done = sorted((one for pull in pulls for one in pull.done), key=lambda one: one.at_ms)
+    done = sorted((one for pull in pulls for one in pull.outcomes), key=lambda one: one.at_ms)
     return [{"outcome": one.outcome, "eval_id": one.eval_id or None, "at": _time(one.at_ms)} for one in done]
 
 
-def shown(found: Awaited, repository: str, sha: Sha) -> dict[str, Any]:
+def wait_answer(pulls: WaitStatus, repository: str, sha: Sha) -> dict[str, Any]:
     """What who waits for the verdict on one commit is told; a verdict in it is as docs/verdict.md has it, without secrets."""
     return {
         "repository": repository,
         "sha": sha,
-        "state": found.state,
-        "reason": found.reason,
-        "why": found.why,
-        "number": found.number,
-        "superseded_by": found.newer,
-        "other_pull_requests": found.others,
-        "overridden_by": found.overridden_by,
-        "verdict": without_secrets(found.verdict.model_dump(mode="json")) if found.verdict else None,
+        "state": pulls.state,
+        "reason": pulls.reason,
+        "why": pulls.explanation,
+        "number": pulls.number,
+        "superseded_by": pulls.newer_head,
+        "other_pull_requests": pulls.others,
+        "overridden_by": pulls.overridden_by,
+        "verdict": redact_fields(pulls.verdict.model_dump(mode="json")) if pulls.verdict else None,
     }
 
 

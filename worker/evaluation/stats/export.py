@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, cast
 
 from pydantic_core import SchemaValidator, core_schema, from_json, to_json
 
-from worker.domain.verdict.events import VERSION
+from worker.domain.verdict.events import EVENT_VERSION
 from worker.evaluation.stats.windows import DAY_HOURS, EPOCH, HOUR_MS, LATEST_MS
 
 COLUMNS: Final = (
@@ -23,7 +23,7 @@ COLUMNS: Final = (
     "judge_kind", "judge_model", "judge_cost_usd", "judge_pricing_version", "judge_latency_ms", "tokens_in", "tokens_out",
     "escalated", "rubric_id", "rubric_version", "parent_eval_id", "carried_from", "trigger", "created_at",
 )  # fmt: skip
-KINDS: Final[Mapping[str, type]] = MappingProxyType(
+COLUMN_KINDS: Final[Mapping[str, type]] = MappingProxyType(
     dict.fromkeys(
         ("installation_id", "repository_id", "number", "round", "judge_latency_ms", "tokens_in", "tokens_out"), int
     )
@@ -31,19 +31,19 @@ KINDS: Final[Mapping[str, type]] = MappingProxyType(
 )
 """Columns that are no text, for who keeps kinds apart. Money stays text: a decimal of any length."""
 
-TYPED: Final = (*COLUMNS, "facts", "signals")
-TERMINAL: Final = {b"eval.completed": "eval.completed", b"eval.failed": "eval.failed"}
-CHUNK: Final = 500
-GROUP: Final = 20_000
-LONG: Final = 1 << 63
-EXACT: Final = 1 << 53
+TYPED_COLUMNS: Final = (*COLUMNS, "facts", "signals")
+TERMINAL_EVENTS: Final = {b"eval.completed": "eval.completed", b"eval.failed": "eval.failed"}
+LINES_PER_CHUNK: Final = 500
+ROWS_PER_GROUP: Final = 20_000
+LONG_LIMIT: Final = 1 << 63
+EXACT_LIMIT: Final = 1 << 53
 """Up to here a whole number is a float, too."""
 
 DAY_MS: Final = DAY_HOURS * HOUR_MS
-VERDICT: Final = SchemaValidator(
+VERDICT_SCHEMA: Final = SchemaValidator(
     core_schema.typed_dict_schema(
         {
-            "v": core_schema.typed_dict_field(core_schema.int_schema(ge=VERSION, le=VERSION, strict=True)),
+            "v": core_schema.typed_dict_field(core_schema.int_schema(ge=EVENT_VERSION, le=EVENT_VERSION, strict=True)),
             "eval_id": core_schema.typed_dict_field(core_schema.any_schema()),
         }
     )
@@ -51,7 +51,7 @@ VERDICT: Final = SchemaValidator(
 """Reads a whole event of this version as `from_json` does, and keeps two fields of it: a third of the work."""
 
 
-class Entry(Protocol):
+class ExportEntry(Protocol):
     """An entry of a stream, as `worker.adapters.redis.event_stream` reads it."""
 
     @property
@@ -62,19 +62,19 @@ class Entry(Protocol):
     def at_ms(self) -> int: ...
 
 
-class Skipped:
+class SkippedCount:
     """How many entries were left out."""
 
     def __init__(self) -> None:
         self.count = 0
 
 
-def jsonl(entries: Iterable[Entry], installation_id: int, skipped: Skipped) -> Iterator[bytes]:
+def export_jsonl(entries: Iterable[ExportEntry], installation_id: int, skipped: SkippedCount) -> Iterator[bytes]:
     """Many lines at a time: `at`, `installation_id`, `event`, and the event's own fields as they were written."""
     lines: list[bytes] = []
-    middle = {kind: b'","installation_id":%d,"event":"%b",' % (installation_id, kind) for kind in TERMINAL}
+    middle = {kind: b'","installation_id":%d,"event":"%b",' % (installation_id, kind) for kind in TERMINAL_EVENTS}
     for one in entries:
-        if one.kind not in TERMINAL:
+        if one.kind not in TERMINAL_EVENTS:
             continue
         if one.at_ms > LATEST_MS or not _is_whole(one.raw):
             skipped.count += 1
@@ -92,7 +92,7 @@ def jsonl(entries: Iterable[Entry], installation_id: int, skipped: Skipped) -> I
                 one.raw[1:],
             )
         )
-        if len(lines) == CHUNK:
+        if len(lines) == LINES_PER_CHUNK:
             yield b"".join(lines)
             lines.clear()
     yield b"".join(lines)
@@ -101,7 +101,7 @@ def jsonl(entries: Iterable[Entry], installation_id: int, skipped: Skipped) -> I
 def _is_whole(raw: bytes) -> bool:
     """Whether it is one JSON object on one line, an event of this version."""
     try:
-        VERDICT.validate_json(raw)
+        VERDICT_SCHEMA.validate_json(raw)
         if b"NaN" in raw or b"Infinity" in raw:  # as a number it is none of JSON's, and `validate_json` lets it pass
             from_json(raw, allow_inf_nan=False)
     except ValueError:
@@ -117,66 +117,68 @@ def _body(raw: bytes) -> dict[str, Any] | None:
     if not isinstance(body, dict) or "eval_id" not in body:
         return None
     said = cast("dict[str, Any]", body)
-    return said if type(said.get("v")) is int and said["v"] == VERSION else None
+    return said if type(said.get("v")) is int and said["v"] == EVENT_VERSION else None
 
 
-def table(entries: Iterable[Entry], installation_id: int, skipped: Skipped) -> Iterator[bytes]:
+def export_csv(entries: Iterable[ExportEntry], installation_id: int, skipped: SkippedCount) -> Iterator[bytes]:
     """CSV with a line of names, in the order of COLUMNS; what has more inside (facts, signals) is for JSON lines."""
     rows: list[Sequence[object]] = [COLUMNS]
     for one in entries:
-        if one.kind not in TERMINAL:
+        if one.kind not in TERMINAL_EVENTS:
             continue
         body = _body(one.raw)
         if body is None or one.at_ms > LATEST_MS:
             skipped.count += 1
             continue
-        body |= {"at": stamped(one.at_ms), "installation_id": installation_id, "event": TERMINAL[one.kind]}
+        body |= {"at": format_time(one.at_ms), "installation_id": installation_id, "event": TERMINAL_EVENTS[one.kind]}
         rows.append([_plain(body.get(name)) for name in COLUMNS])
-        if len(rows) == CHUNK:
+        if len(rows) == LINES_PER_CHUNK:
             yield _lines(rows)
             rows.clear()
     yield _lines(rows)
 
 
-def columns(entries: Iterable[Entry], installation_id: int, skipped: Skipped) -> Iterator[dict[str, list[Any]]]:
+def export_columns(
+    entries: Iterable[ExportEntry], installation_id: int, skipped: SkippedCount
+) -> Iterator[dict[str, list[Any]]]:
     """Many rows at a time, by column, in the order of TYPED: `at` in milliseconds since 1970, `signals` as JSON, the rest as KINDS says.
 
     A row that has something of another kind there is left out and counted.
     """
-    group: dict[str, list[Any]] = {name: [] for name in TYPED}
+    group: dict[str, list[Any]] = {name: [] for name in TYPED_COLUMNS}
     for one in entries:
-        if one.kind not in TERMINAL:
+        if one.kind not in TERMINAL_EVENTS:
             continue
-        row = _typed(one, installation_id)
+        row = _typed_row(one, installation_id)
         if row is None:
             skipped.count += 1
             continue
         for name, column in group.items():
             column.append(row[name])
-        if len(group["at"]) == GROUP:
+        if len(group["at"]) == ROWS_PER_GROUP:
             yield group
-            group = {name: [] for name in TYPED}
+            group = {name: [] for name in TYPED_COLUMNS}
     yield group
 
 
-def _typed(one: Entry, installation_id: int) -> dict[str, Any] | None:
-    body = _body(one.raw)
-    if body is None or one.at_ms > LATEST_MS:
+def _typed_row(entry: ExportEntry, installation_id: int) -> dict[str, Any] | None:
+    body = _body(entry.raw)
+    if body is None or entry.at_ms > LATEST_MS:
         return None
-    row = {name: body.get(name) for name in TYPED if name != "at"}
-    row |= {"installation_id": installation_id, "event": TERMINAL[one.kind]}
+    row = {name: body.get(name) for name in TYPED_COLUMNS if name != "at"}
+    row |= {"installation_id": installation_id, "event": TERMINAL_EVENTS[entry.kind]}
     row["signals"] = None if row["signals"] is None else to_json(row["signals"]).decode()
-    if not all(value is None or _fits(value, KINDS.get(name, str)) for name, value in row.items()):
+    if not all(value is None or _fits(value, COLUMN_KINDS.get(name, str)) for name, value in row.items()):
         return None
-    return {"at": one.at_ms} | row
+    return {"at": entry.at_ms} | row
 
 
 def _fits(value: object, kind: type) -> bool:
     if kind is list:
         return isinstance(value, list) and all(isinstance(one, str) for one in cast("list[object]", value))
     if kind is float:
-        return type(value) is float or (type(value) is int and -EXACT <= value <= EXACT)
-    return type(value) is kind and (kind is not int or -LONG <= cast("int", value) < LONG)
+        return type(value) is float or (type(value) is int and -EXACT_LIMIT <= value <= EXACT_LIMIT)
+    return type(value) is kind and (kind is not int or -LONG_LIMIT <= cast("int", value) < LONG_LIMIT)
 
 
 def _plain(value: object) -> object:
@@ -190,7 +192,7 @@ def _lines(rows: Iterable[Sequence[object]]) -> bytes:
     return into.getvalue().encode()
 
 
-def stamped(at_ms: int) -> str:
+def format_time(at_ms: int) -> str:
     return (EPOCH + timedelta(milliseconds=at_ms)).isoformat(timespec="milliseconds")
 
 

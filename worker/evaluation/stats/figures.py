@@ -15,35 +15,35 @@ Z: Final = 1.959963984540054
 DIGITS: Final = 6
 
 
-class Interval(NamedTuple):
+class ConfidenceInterval(NamedTuple):
     low: float
     high: float
 
-    def is_apart_from(self, other: "Interval") -> bool:
+    def is_apart_from(self, other: "ConfidenceInterval") -> bool:
         return self.high < other.low or other.high < self.low
 
 
-def wilson(hits: int, of: int) -> Interval | None:
+def wilson_interval(hits: int, of: int) -> ConfidenceInterval | None:
     """The 95 % interval of a share (Wilson 1927). None: of nothing."""
     if of == 0:
         return None
     share, spread = hits / of, Z * Z / of
     middle = (share + spread / 2) / (1 + spread)
     half = Z * sqrt(share * (1 - share) / of + spread / (4 * of)) / (1 + spread)
-    return Interval(round(max(0.0, middle - half), DIGITS), round(min(1.0, middle + half), DIGITS))
+    return ConfidenceInterval(round(max(0.0, middle - half), DIGITS), round(min(1.0, middle + half), DIGITS))
 
 
-def share(hits: int, of: int) -> float | None:
+def share_of(hits: int, of: int) -> float | None:
     return round(hits / of, DIGITS) if of else None
 
 
-def mean(times: Mapping[int, int], whole: int) -> float | None:
+def mean_of(times: Mapping[int, int], whole: int) -> float | None:
     """The mean of figures with how often each was seen, as a part of *whole*."""
     count = sum(times.values())
     return round(sum(figure * n for figure, n in times.items()) / (count * whole), DIGITS) if count else None
 
 
-class Sums(NamedTuple):
+class FigureSums(NamedTuple):
     """Of figures: how many, their sum, and the sum of their squares."""
 
     times: int
@@ -51,14 +51,16 @@ class Sums(NamedTuple):
     squares: int
 
 
-def mean_interval(sums: Sums, whole: int) -> Interval | None:
+def mean_interval(sums: FigureSums, whole: int) -> ConfidenceInterval | None:
     """The 95 % interval of a mean between 0 and 1, by the normal approximation. None: of fewer than two."""
     count, total, squares = sums
     if count < 2:  # noqa: PLR2004 - one figure has no spread
         return None
     half = Z * sqrt((count * squares - total * total) / (count * (count - 1)) / count)
     middle = total / count
-    return Interval(round(max(0.0, (middle - half) / whole), DIGITS), round(min(1.0, (middle + half) / whole), DIGITS))
+    return ConfidenceInterval(
+        round(max(0.0, (middle - half) / whole), DIGITS), round(min(1.0, (middle + half) / whole), DIGITS)
+    )
 
 
 def percentiles(times: Mapping[int, int], parts: Sequence[float], whole: int) -> list[float | None]:

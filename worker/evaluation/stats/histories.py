@@ -12,35 +12,35 @@ from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.evaluation.stats.pulls import Pull
-from worker.evaluation.stats.rollups import AT_MOST, open_rollups
+from worker.evaluation.stats.pulls import PullStats
+from worker.evaluation.stats.rollups import MOST_ENTRIES, open_rollups
 
 
-class History(Value):
+class PullRequestHistory(Value):
     """`entries`: oldest first, judgings anew among them. `pulls`: what was done about them, by installation."""
 
     entries: tuple[LedgerEntry, ...]
-    pulls: tuple[Pull, ...]
+    pulls: tuple[PullStats, ...]
 
 
-def history(
+def read_history(
     store: Store,
     repository: str,
     number: int,
     within: Collection[InstallationId] | None = None,
-    at_most: int = AT_MOST,
-) -> History:
+    at_most: int = MOST_ENTRIES,
+) -> PullRequestHistory:
     """Of a pull request, *within* these installations (None: all; a laptop's is one of them). Empty: nothing is on record.
 
     *at_most* so many entries of each are counted first.
     """
     rollups = open_rollups(store)
     entries: list[LedgerEntry] = []
-    pulls: list[Pull] = []
-    for installation, repository_id in find_repositories(store.wire, repository):
+    pulls: list[PullStats] = []
+    for installation, repository_id in find_repositories(store.client, repository):
         ref = PullRef(installation_id=installation, repository_id=repository_id, number=number)
         found = store.ledger.entries(ref) if within is None or installation in within else ()
         if found:
             entries += found
-            pulls += [one for one in (rollups.recall(ref, at_most),) if one is not None]
-    return History(tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.eval_id))), tuple(pulls))
+            pulls += [one for one in (rollups.catch_up_pull(ref, at_most),) if one is not None]
+    return PullRequestHistory(tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.eval_id))), tuple(pulls))

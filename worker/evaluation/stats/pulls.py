@@ -8,18 +8,18 @@ import json
 from typing import Any, Final, NamedTuple
 
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.stats.cells import CellError
-from worker.evaluation.stats.reading import Ended, Opinion, View
+from worker.evaluation.stats.counters import CountersError
+from worker.evaluation.stats.stream_entries import EndedEntry, EntryOpinion, VerdictView
 
-MOST: Final = 40
-FRONT: Final = 11
+MOST_VERDICTS: Final = 40
+FIXED_FIELDS: Final = 11
 """How many fields of a row are always written."""
 
-SHORT: Final = 12
+SHORT_KEY: Final = 12
 """How much of a head's name tells the heads of one pull request apart."""
 
 
-class Row(NamedTuple):
+class VerdictRow(NamedTuple):
     """One verdict, with all by which it is grouped."""
 
     eval_id: str
@@ -34,63 +34,63 @@ class Row(NamedTuple):
     score: int
     confidence: int
     facts: tuple[str, ...]
-    view: View
+    view: VerdictView
     is_live: bool
 
     @property
     def is_submission(self) -> bool:
         """Whether people saw it: a verdict on a head, not one that was made anew."""
-        return self.is_live and self.view is View.VERDICTS and self.subject == SubjectKind.SUBMISSION
+        return self.is_live and self.view is VerdictView.VERDICTS and self.subject == SubjectKind.SUBMISSION
 
 
-class Done(NamedTuple):
+class OutcomeRow(NamedTuple):
     """Something was done about a verdict (or about no verdict, where `eval_id` is empty).
 
-    `at_ms`: when it was told; `said_ms`: when it was said, which is the same however often it is told.
+    `at_ms`: when it was told; `heard_ms`: when it was said, which is the same however often it is told.
     """
 
     outcome: str
     eval_id: str
     at_ms: int
-    said_ms: int
+    heard_ms: int
 
 
-class Born(NamedTuple):
+class FirstVerdict(NamedTuple):
     """When code or a model first had a verdict on a pull request, and whose it was."""
 
     at_ms: int
     agent: str
 
 
-class Pull:
+class PullStats:
     """`marks`: what is counted once for a pull request, and what it said."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
-        self.done: list[Done] = []
+        self.rows: list[VerdictRow] = []
+        self.outcomes: list[OutcomeRow] = []
         self.marks: dict[str, int] = {}
-        self.born: Born | None = None
+        self.first_verdict: FirstVerdict | None = None
 
     @property
     def last_heard_ms(self) -> int:
-        return max((one.at_ms for one in (*self.rows, *self.done)), default=0)
+        return max((one.at_ms for one in (*self.rows, *self.outcomes)), default=0)
 
-    def knows(self, eval_id: str) -> bool:
+    def has_verdict(self, eval_id: str) -> bool:
         return any(row.eval_id == eval_id for row in self.rows)
 
-    def enter(self, row: Row) -> None:
+    def add_verdict(self, row: VerdictRow) -> None:
         """Where there are too many, what people saw is forgotten last: outcomes are about those."""
         self.rows = [*self.rows, row]
-        if len(self.rows) > MOST:
+        if len(self.rows) > MOST_VERDICTS:
             unseen = (at for at, one in enumerate(self.rows[:-1]) if not one.is_submission)
             del self.rows[next(unseen, 0)]
 
-    def heard(self, done: Done) -> bool:
+    def add_outcome(self, done: OutcomeRow) -> bool:
         """Whether it is new: the same that is told twice counts once, the same that is said again is another word."""
-        said = (done.outcome, done.eval_id, done.said_ms)
-        if any((one.outcome, one.eval_id, one.said_ms) == said for one in self.done):
+        said = (done.outcome, done.eval_id, done.heard_ms)
+        if any((one.outcome, one.eval_id, one.heard_ms) == said for one in self.outcomes):
             return False
-        self.done = [*self.done, done][-MOST:]
+        self.outcomes = [*self.outcomes, done][-MOST_VERDICTS:]
         return True
 
     def is_first(self, mark: str) -> bool:
@@ -100,25 +100,25 @@ class Pull:
         self.marks[mark] = 1
         return True
 
-    def meant(self, eval_id: str, head_sha: str) -> Row | None:
+    def find_verdict(self, eval_id: str, head_sha: str) -> VerdictRow | None:
         """The verdict that something is about: the named one, or the latest on this head, or the latest of all."""
         if eval_id:
             return next((row for row in self.rows if row.eval_id == eval_id), None)
         live = [row for row in self.rows if row.is_submission]
         if head_sha:
-            live = [row for row in live if row.subject_key.startswith(head_sha[:SHORT])]
+            live = [row for row in live if row.subject_key.startswith(head_sha[:SHORT_KEY])]
         return max(live, key=lambda row: row.eval_id, default=None)
 
 
-def row_of(at_ms: int, ended: Ended, opinion: Opinion) -> Row:
+def row_of(at_ms: int, ended: EndedEntry, opinion: EntryOpinion) -> VerdictRow:
     """What is remembered of a verdict. The key of its subject is what follows the pull request's number, shortened."""
     _, _, rest = ended.subject_id.removeprefix(ended.pull).partition("/")
     head, _, part = rest.partition("/")
-    return Row(
+    return VerdictRow(
         ended.eval_id,
         at_ms,
         ended.subject,
-        head[:SHORT] + part[:SHORT],
+        head[:SHORT_KEY] + part[:SHORT_KEY],
         ended.rubric,
         opinion.decision,
         opinion.category,
@@ -132,34 +132,34 @@ def row_of(at_ms: int, ended: Ended, opinion: Opinion) -> Row:
     )
 
 
-def dumped(pull: Pull) -> bytes:
-    done = [list(one) for one in pull.done]
-    written = [[_written(row) for row in pull.rows], done, dict(sorted(pull.marks.items())), pull.born]
+def dump_pull(pull: PullStats) -> bytes:
+    done = [list(one) for one in pull.outcomes]
+    written = [[_row_fields(row) for row in pull.rows], done, dict(sorted(pull.marks.items())), pull.first_verdict]
     return json.dumps(written, separators=(",", ":")).encode()
 
 
-def _written(row: Row) -> list[Any]:
+def _row_fields(row: VerdictRow) -> list[Any]:
     """An empty tail is left out, as most have no facts and are live verdicts."""
-    fields = [*row[:FRONT], list(row.facts), row.view.value, int(row.is_live)]
-    if fields[FRONT:] == [[], View.VERDICTS.value, 1]:
-        return fields[:FRONT]
+    fields = [*row[:FIXED_FIELDS], list(row.facts), row.view.value, int(row.is_live)]
+    if fields[FIXED_FIELDS:] == [[], VerdictView.VERDICTS.value, 1]:
+        return fields[:FIXED_FIELDS]
     return fields
 
 
-def loaded(raw: bytes) -> Pull:
-    """What `dumped` wrote. Raises CellError."""
-    pull = Pull()
+def load_pull(raw: bytes) -> PullStats:
+    """What `dump_pull` wrote. Raises CountersError."""
+    pull = PullStats()
     try:
         rows, done, marks, born = json.loads(raw)
         pull.rows = [_row(one) for one in rows]
-        pull.done = [Done(*one) for one in done]
+        pull.outcomes = [OutcomeRow(*one) for one in done]
         pull.marks = dict(marks)
-        pull.born = Born(*born) if born else None
+        pull.first_verdict = FirstVerdict(*born) if born else None
     except (ValueError, TypeError) as error:
-        raise CellError(str(error)) from error
+        raise CountersError(str(error)) from error
     return pull
 
 
-def _row(fields: list[Any]) -> Row:
-    facts, view, is_live = fields[FRONT:] or [[], View.VERDICTS.value, 1]
-    return Row._make([*fields[:FRONT], tuple(facts), View(view), bool(is_live)])
+def _row(fields: list[Any]) -> VerdictRow:
+    facts, view, is_live = fields[FIXED_FIELDS:] or [[], VerdictView.VERDICTS.value, 1]
+    return VerdictRow._make([*fields[:FIXED_FIELDS], tuple(facts), VerdictView(view), bool(is_live)])

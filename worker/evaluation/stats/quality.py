@@ -8,62 +8,64 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from worker.domain.verdict.budget import usd_of
+from worker.domain.verdict.budget import from_nano
 from worker.evaluation.stats import tables
-from worker.evaluation.stats.asking import Question
-from worker.evaluation.stats.cells import SIDE, Cell, Cells, merged
-from worker.evaluation.stats.figures import Sums, mean_interval, percentiles, percentiles_in_order, share
-from worker.evaluation.stats.reading import CONFIDENCE_STEP, SCORE_STEP, WHOLE, View
-from worker.evaluation.stats.tables import Dimension
+from worker.evaluation.stats.counters import SIDE, Counters, CountersByValue, merge_counters
+from worker.evaluation.stats.figures import FigureSums, mean_interval, percentiles, percentiles_in_order, share_of
+from worker.evaluation.stats.stats_query import StatsQuery
+from worker.evaluation.stats.stream_entries import CONFIDENCE_STEP, SCORE_STEP, SHARE_UNITS, VerdictView
+from worker.evaluation.stats.tables import GroupDimension
 
-FLOOR: Final = 0.6
+SCORE_FLOOR: Final = 0.6
 """A mean below this is told (metis' quality floor)."""
 
-ENOUGH: Final = 20
+FEWEST_VERDICTS: Final = 20
 """Of fewer verdicts an interval that rests on their own spread says little."""
 
 
-def tables_of(question: Question) -> list[str]:
+def tables_of(question: StatsQuery) -> list[str]:
     return _tables(question, (question.view,))
 
 
-def spread_tables_of(question: Question) -> list[str]:
+def spread_tables_of(question: StatsQuery) -> list[str]:
     """Only where confident verdicts alone are asked for."""
     if not question.min_confidence:
         return []
-    dimension = question.group_by or Dimension.JUDGE_KIND
-    return [tables.spread(subject, question.view, dimension) for subject in question.subjects]
+    dimension = question.group_by or GroupDimension.JUDGE_KIND
+    return [tables.spread_table(subject, question.view, dimension) for subject in question.subjects]
 
 
-def cost_tables_of(question: Question) -> list[str]:
+def cost_tables_of(question: StatsQuery) -> list[str]:
     """Opinions are paid for with the verdict that they lead to."""
-    return _tables(question, (View.VERDICTS, View.CANARIES))
+    return _tables(question, (VerdictView.VERDICTS, VerdictView.CANARIES))
 
 
-def _tables(question: Question, views: Sequence[View]) -> list[str]:
-    dimension = question.group_by or Dimension.JUDGE_KIND  # the one with the fewest values
-    return [tables.quality(subject, view, dimension) for subject in question.subjects for view in views]
+def _tables(question: StatsQuery, views: Sequence[VerdictView]) -> list[str]:
+    dimension = question.group_by or GroupDimension.JUDGE_KIND  # the one with the fewest values
+    return [tables.quality_table(subject, view, dimension) for subject in question.subjects for view in views]
 
 
-def quality(question: Question, found: Iterable[Cells], spread: Iterable[Cells]) -> dict[str, Any]:
+def quality_answer(
+    question: StatsQuery, tables: Iterable[CountersByValue], spread: Iterable[CountersByValue]
+) -> dict[str, Any]:
     """*spread*: the scores by confidence, where that is asked for."""
-    cells = _grouped(question, found)
-    confident, none = dict(_grouped(question, spread)) if question.min_confidence else {}, Cell()
-    rows = [_row(value, one, _scored(question, one, confident.get(value, none))) for value, one in cells]
+    cells = _grouped(question, tables)
+    confident, none = dict(_grouped(question, spread)) if question.min_confidence else {}, Counters()
+    rows = [_row(value, one, _score_figures(question, one, confident.get(value, none))) for value, one in cells]
     return {
         "group_by": question.group_by.value if question.group_by else None,
-        "min_confidence": question.min_confidence / WHOLE,
+        "min_confidence": question.min_confidence / SHARE_UNITS,
         "data": rows,
-        "banners": [_banner(row) for row in rows if row["mean_score"] is not None and row["mean_score"] < FLOOR],
+        "banners": [_banner(row) for row in rows if row["mean_score"] is not None and row["mean_score"] < SCORE_FLOOR],
     }
 
 
-def _grouped(question: Question, found: Iterable[Cells]) -> Iterator[tuple[str | None, Cell]]:
+def _grouped(question: StatsQuery, tables: Iterable[CountersByValue]) -> Iterator[tuple[str | None, Counters]]:
     """Most verdicts first; no value where nothing is grouped."""
-    several = list(found)
-    cells = several[0] if len(several) == 1 else merged(several)
+    several = list(tables)
+    cells = several[0] if len(several) == 1 else merge_counters(several)
     if question.group_by is None:
-        total = Cell()
+        total = Counters()
         for one in cells.values():
             total.add(one)
         yield None, total
@@ -71,10 +73,10 @@ def _grouped(question: Question, found: Iterable[Cells]) -> Iterator[tuple[str |
     yield from sorted(cells.items(), key=lambda pair: (-pair[1].get("n"), pair[0]))
 
 
-class Scored(NamedTuple):
+class ScoreFigures(NamedTuple):
     """Of the verdicts that are confident enough: exact sums, and two percentiles of their scores (three digits)."""
 
-    score: Sums
+    score: FigureSums
     confidence: int
     percentiles: Sequence[float | None]
 
@@ -82,89 +84,97 @@ class Scored(NamedTuple):
 PERCENTILES: Final = (0.5, 0.1)
 
 
-def _scored(question: Question, one: Cell, spread: Cell) -> Scored:
-    whole = WHOLE // SCORE_STEP
+def _score_figures(question: StatsQuery, counters: Counters, spread: Counters) -> ScoreFigures:
+    whole = SHARE_UNITS // SCORE_STEP
     if not question.min_confidence:
-        sums, ordered = Sums(one.get("n"), one.get("score"), one.get("square")), one.in_order()
+        sums, ordered = (
+            FigureSums(counters.get("n"), counters.get("score"), counters.get("square")),
+            counters.sorted_pairs(),
+        )
         if ordered is None:
-            return Scored(sums, one.get("confidence"), percentiles(one.pairs, PERCENTILES, whole))
-        return Scored(sums, one.get("confidence"), percentiles_in_order(ordered, PERCENTILES, whole))
+            return ScoreFigures(sums, counters.get("confidence"), percentiles(counters.pairs, PERCENTILES, whole))
+        return ScoreFigures(sums, counters.get("confidence"), percentiles_in_order(ordered, PERCENTILES, whole))
     times: dict[int, int] = {}
     least = question.min_confidence // CONFIDENCE_STEP
     for packed, seen in spread.pairs.items():
         confidence, score = divmod(packed, SIDE)
         if confidence >= least:
             times[score] = times.get(score, 0) + seen
-    steps = range(least, WHOLE // CONFIDENCE_STEP + 1)
+    steps = range(least, SHARE_UNITS // CONFIDENCE_STEP + 1)
     score, square, confidence = (
         sum(spread.get(f"{name} {step}") for step in steps) for name in ("score", "square", "confidence")
     )
-    return Scored(Sums(sum(times.values()), score, square), confidence, percentiles(times, PERCENTILES, whole))
+    return ScoreFigures(
+        FigureSums(sum(times.values()), score, square), confidence, percentiles(times, PERCENTILES, whole)
+    )
 
 
-def _row(value: str | None, one: Cell, scored: Scored) -> dict[str, Any]:
+def _row(value: str | None, counters: Counters, scored: ScoreFigures) -> dict[str, Any]:
     count = scored.score.times
     p50, p10 = scored.percentiles
     return {
         "value": value or None,
-        "verdict_count": one.get("n"),
+        "verdict_count": counters.get("n"),
         "confident_count": count,
-        "mean_score": share(scored.score.total, count * WHOLE),
-        "mean_interval": mean_interval(scored.score, WHOLE),
+        "mean_score": share_of(scored.score.total, count * SHARE_UNITS),
+        "mean_interval": mean_interval(scored.score, SHARE_UNITS),
         "p50_score": p50,
         "p10_score": p10,
-        "mean_confidence": share(scored.confidence, count * WHOLE),
-        "accepts": one.get("accept"),
-        "rejects": one.get("reject"),
-        "abstains": one.get("abstain"),
+        "mean_confidence": share_of(scored.confidence, count * SHARE_UNITS),
+        "accepts": counters.get("accept"),
+        "rejects": counters.get("reject"),
+        "abstains": counters.get("abstain"),
         "live": {
-            "verdict_count": one.get("n") - one.get("anew"),
-            **{f"{name}s": one.get(name) - one.get(f"anew.{name}") for name in ("accept", "reject", "abstain")},
+            "verdict_count": counters.get("n") - counters.get("anew"),
+            **{
+                f"{name}s": counters.get(name) - counters.get(f"anew.{name}")
+                for name in ("accept", "reject", "abstain")
+            },
         },
-        "failed_count": one.get("failed"),
-        "judge_cost_usd_total": dollars(one.get("nano")),
-        "unknown_price_count": one.get("unpriced"),
-        "thumbs_down_count": one.get("down"),
+        "failed_count": counters.get("failed"),
+        "judge_cost_usd_total": format_dollars(counters.get("nano")),
+        "unknown_price_count": counters.get("unpriced"),
+        "thumbs_down_count": counters.get("down"),
     }
 
 
 def _banner(row: dict[str, Any]) -> dict[str, Any]:
     """`is_certain`: even the upper end of the interval is below the floor, and it is one of enough verdicts."""
     interval = row["mean_interval"]
-    is_certain = row["confident_count"] >= ENOUGH and interval.high < FLOOR
+    is_certain = row["confident_count"] >= FEWEST_VERDICTS and interval.high < SCORE_FLOOR
     told = {"value": row["value"], "mean_score": row["mean_score"], "verdict_count": row["confident_count"]}
-    return {**told, "mean_interval": interval, "floor": FLOOR, "is_certain": is_certain}
+    return {**told, "mean_interval": interval, "floor": SCORE_FLOOR, "is_certain": is_certain}
 
 
-def cost(question: Question, found: Iterable[Cells]) -> dict[str, Any]:
+def cost_answer(question: StatsQuery, tables: Iterable[CountersByValue]) -> dict[str, Any]:
     """All that Assay spends is spent on judging: what the agents themselves cost, it does not know, and counts as 0."""
-    rows = [_cost_row(question, value, one) for value, one in _grouped(question, found)]
+    rows = [_cost_row(question, value, one) for value, one in _grouped(question, tables)]
     return {
         "group_by": question.group_by.value if question.group_by else None,
         "include_eval": question.include_eval,
-        "total_usd": dollars(sum(one["_nano"] for one in rows)),
+        "total_usd": format_dollars(sum(one["_nano"] for one in rows)),
         "data": [{name: value for name, value in one.items() if name != "_nano"} for one in rows],
     }
 
 
-def _cost_row(question: Question, value: str | None, one: Cell) -> dict[str, Any]:
-    judged = one.get("nano")
+def _cost_row(question: StatsQuery, value: str | None, counters: Counters) -> dict[str, Any]:
+    judged = counters.get("nano")
     total = judged if question.include_eval else 0
-    verdicts = one.get("n") + one.get("failed")
+    verdicts = counters.get("n") + counters.get("failed")
     return {
         "value": value or None,
-        "verdict_count": one.get("n"),
-        "failed_count": one.get("failed"),
+        "verdict_count": counters.get("n"),
+        "failed_count": counters.get("failed"),
         "agent_cost_usd": "0",
-        "judge_cost_usd": dollars(judged) if question.include_eval else None,
-        "failed_cost_usd": dollars(one.get("failed_nano")) if question.include_eval else None,
-        "total_usd": dollars(total),
-        "unknown_price_count": one.get("unpriced"),
-        "known_price_share": share(verdicts - one.get("unpriced"), verdicts),
+        "judge_cost_usd": format_dollars(judged) if question.include_eval else None,
+        "failed_cost_usd": format_dollars(counters.get("failed_nano")) if question.include_eval else None,
+        "total_usd": format_dollars(total),
+        "unknown_price_count": counters.get("unpriced"),
+        "known_price_share": share_of(verdicts - counters.get("unpriced"), verdicts),
         "_nano": total,
     }
 
 
-def dollars(nano: int) -> str:
+def format_dollars(nano: int) -> str:
     """Exact, as a decimal number without an exponent."""
-    return format(usd_of(nano).normalize() if nano else Decimal(0), "f")
+    return format(from_nano(nano).normalize() if nano else Decimal(0), "f")

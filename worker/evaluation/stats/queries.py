@@ -9,100 +9,104 @@ from typing import Any, Final, assert_never
 
 from worker.domain.value import Value
 from worker.evaluation.stats import agreement, people, quality, tables
-from worker.evaluation.stats.asking import Question, Topic
-from worker.evaluation.stats.cells import Cells, merged
-from worker.evaluation.stats.ingest import Opened
-from worker.evaluation.stats.windows import EPOCH, ms
+from worker.evaluation.stats.counters import CountersByValue, merge_counters
+from worker.evaluation.stats.ingest import OpenEvaluation
+from worker.evaluation.stats.stats_query import StatsQuery, StatsTopic
+from worker.evaluation.stats.windows import EPOCH, to_milliseconds
 
-ALWAYS: Final = (tables.SKIPPED, tables.TROUBLES)
+ALWAYS_NEEDED: Final = (tables.SKIPPED, tables.TROUBLES)
 
 
-class Found(Value):
-    """What was counted: `tables` by name; `opened`: evaluations without an end; `until`: the last entry's time.
+class CountedTables(Value):
+    """What was counted: `tables` by name; `open_evaluations`: evaluations without an end; `until`: the last entry's time.
 
     `is_behind`: more has happened since, and is counted at the next question. `counted`: entries that this question counted.
     """
 
-    tables: Mapping[str, Cells]
-    opened: Sequence[Opened]
+    tables: Mapping[str, CountersByValue]
+    open_evaluations: Sequence[OpenEvaluation]
     until: datetime
     is_behind: bool
     counted: int = 0
 
-    def table(self, name: str) -> Cells:
+    def table(self, name: str) -> CountersByValue:
         return self.tables.get(name, {})
 
 
-def together(many: Sequence[Found]) -> Found:
+def combine_tables(many: Sequence[CountedTables]) -> CountedTables:
     """Of several installations."""
     if len(many) == 1:
         return many[0]
     names = {name for one in many for name in one.tables}
-    return Found(
-        {name: merged(one.table(name) for one in many) for name in sorted(names)},
-        tuple(opened for one in many for opened in one.opened),
+    return CountedTables(
+        {name: merge_counters(one.table(name) for one in many) for name in sorted(names)},
+        tuple(opened for one in many for opened in one.open_evaluations),
         max((one.until for one in many), default=EPOCH),
         is_behind=any(one.is_behind for one in many),
     )
 
 
-def needed(topic: Topic, question: Question) -> tuple[str, ...]:
+def tables_needed(topic: StatsTopic, question: StatsQuery) -> tuple[str, ...]:
     """The tables that the answer is made of."""
-    return (*ALWAYS, *_needed(topic, question))
+    return (*ALWAYS_NEEDED, *_tables_for(topic, question))
 
 
-def _needed(topic: Topic, question: Question) -> Iterable[str]:
+def _tables_for(topic: StatsTopic, question: StatsQuery) -> Iterable[str]:
     match topic:
-        case Topic.QUALITY:
+        case StatsTopic.QUALITY:
             return (*quality.tables_of(question), *quality.spread_tables_of(question))
-        case Topic.COST:
+        case StatsTopic.COST:
             return quality.cost_tables_of(question)
-        case Topic.AGREEMENT:
-            return (*tables.AGREEMENTS, *map(tables.people, agreement.STRENGTHS))
-        case Topic.BACKLOG:
+        case StatsTopic.AGREEMENT:
+            return (*tables.AGREEMENTS, *map(tables.outcome_table, agreement.STRENGTH_NAMES))
+        case StatsTopic.BACKLOG:
             return (tables.FLOW,)
-        case Topic.AGENTS:
+        case StatsTopic.AGENTS:
             return (tables.AGENTS,)
-        case Topic.OVERRIDES:
+        case StatsTopic.OVERRIDES:
             return (tables.OVER_SIGNAL, tables.OVER_CATEGORY, tables.OVER_RUBRIC, tables.OUTCOMES)
         case _:
             assert_never(topic)
 
 
-def answer(topic: Topic, question: Question, found: Found) -> dict[str, Any]:
+def answer_query(topic: StatsTopic, question: StatsQuery, counted: CountedTables) -> dict[str, Any]:
     """The whole answer, as it is sent."""
-    return {**frame(question, found), **_answer(topic, question, found)}
+    return {**answer_frame(question, counted), **_answer(topic, question, counted)}
 
 
-def _answer(topic: Topic, question: Question, found: Found) -> dict[str, Any]:
+def _answer(topic: StatsTopic, question: StatsQuery, counted: CountedTables) -> dict[str, Any]:
     match topic:
-        case Topic.QUALITY:
-            spread = [found.table(name) for name in quality.spread_tables_of(question)]
-            return quality.quality(question, [found.table(name) for name in quality.tables_of(question)], spread)
-        case Topic.COST:
-            return quality.cost(question, [found.table(name) for name in quality.cost_tables_of(question)])
-        case Topic.AGREEMENT:
-            return agreement.agreement(question, found.tables)
-        case Topic.BACKLOG:
-            return people.backlog(question, found.table(tables.FLOW), found.opened, ms(found.until))
-        case Topic.AGENTS:
-            return people.agents(found.table(tables.AGENTS))
-        case Topic.OVERRIDES:
-            return people.overrides(found.tables)
+        case StatsTopic.QUALITY:
+            spread = [counted.table(name) for name in quality.spread_tables_of(question)]
+            return quality.quality_answer(
+                question, [counted.table(name) for name in quality.tables_of(question)], spread
+            )
+        case StatsTopic.COST:
+            return quality.cost_answer(question, [counted.table(name) for name in quality.cost_tables_of(question)])
+        case StatsTopic.AGREEMENT:
+            return agreement.agreement_answer(question, counted.tables)
+        case StatsTopic.BACKLOG:
+            return people.backlog_answer(
+                question, counted.table(tables.FLOW), counted.open_evaluations, to_milliseconds(counted.until)
+            )
+        case StatsTopic.AGENTS:
+            return people.agents_answer(counted.table(tables.AGENTS))
+        case StatsTopic.OVERRIDES:
+            return people.overrides_answer(counted.tables)
         case _:
             assert_never(topic)
 
 
-def frame(question: Question, found: Found) -> dict[str, Any]:
+def answer_frame(question: StatsQuery, counted: CountedTables) -> dict[str, Any]:
     """What every answer says: which whole hours were counted, and what was not."""
     return {
-        "window": {"from": question.over.since.isoformat(), "to": question.over.until.isoformat()},
-        "counted_until": None if found.until == EPOCH else found.until.isoformat(timespec="milliseconds"),
-        "is_behind": found.is_behind,
-        "skipped": _by_name(found.table(tables.SKIPPED)),
-        "troubles": _by_name(found.table(tables.TROUBLES)),
+        "window": {"from": question.window.since.isoformat(), "to": question.window.until.isoformat()},
+        "counted_until": None if counted.until == EPOCH else counted.until.isoformat(timespec="milliseconds"),
+        "is_behind": counted.is_behind,
+        "skipped": _by_name(counted.table(tables.SKIPPED)),
+        "troubles": _by_name(counted.table(tables.TROUBLES)),
     }
 
 
-def _by_name(cells: Cells) -> dict[str, int]:
+def _by_name(cells: CountersByValue) -> dict[str, int]:
     return {name: cells[name].get("n") for name in sorted(cells)}

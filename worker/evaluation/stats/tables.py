@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Final
 
-from worker.evaluation.stats.pulls import Row
-from worker.evaluation.stats.reading import View
+from worker.evaluation.stats.pulls import VerdictRow
+from worker.evaluation.stats.stream_entries import VerdictView
 
 FLOW: Final = "flow"
 TROUBLES: Final = "troubles"
@@ -26,7 +26,7 @@ OVER_RUBRIC: Final = "over:rubric"
 MOST_ROUNDS: Final = 99
 
 
-class Dimension(StrEnum):
+class GroupDimension(StrEnum):
     """By what verdicts are grouped."""
 
     AUTHOR_AGENT = "author_agent"
@@ -36,34 +36,34 @@ class Dimension(StrEnum):
     CATEGORY = "category"
 
 
-def quality(subject: str, view: View, dimension: str) -> str:
+def quality_table(subject: str, view: VerdictView, dimension: str) -> str:
     return f"quality:{subject}:{view.value}:{dimension}"
 
 
-def spread(subject: str, view: View, dimension: str) -> str:
+def spread_table(subject: str, view: VerdictView, dimension: str) -> str:
     """Scores by confidence: only for who asks for confident verdicts alone, since it is the larger part."""
     return f"spread:{subject}:{view.value}:{dimension}"
 
 
-def people(strength: str) -> str:
+def outcome_table(strength: str) -> str:
     return f"people:{strength}"
 
 
-def values(row: Row | None, rubric: str, repository_id: int) -> Mapping[str, str]:
+def dimension_values(row: VerdictRow | None, rubric: str, repository_id: int) -> Mapping[str, str]:
     """What a verdict counts under, by dimension; of what has no verdict, only the rubric and the repository are known."""
     return {
-        Dimension.AUTHOR_AGENT: row.agent if row else UNKNOWN,
-        Dimension.JUDGE_KIND: row.judge_kind if row else UNKNOWN,
-        Dimension.RUBRIC: rubric,
-        Dimension.REPOSITORY: str(repository_id),
-        Dimension.CATEGORY: row.category if row else UNKNOWN,
+        GroupDimension.AUTHOR_AGENT: row.agent if row else UNKNOWN_VALUE,
+        GroupDimension.JUDGE_KIND: row.judge_kind if row else UNKNOWN_VALUE,
+        GroupDimension.RUBRIC: rubric,
+        GroupDimension.REPOSITORY: str(repository_id),
+        GroupDimension.CATEGORY: row.category if row else UNKNOWN_VALUE,
     }
 
 
-UNKNOWN: Final = "?"
+UNKNOWN_VALUE: Final = "?"
 
 
-def objected(facts: Iterable[str], category: str, rubric: str) -> Iterator[tuple[str, str]]:
+def objection_tables(facts: Iterable[str], category: str, rubric: str) -> Iterator[tuple[str, str]]:
     """Where a reject counts, and what people did against it."""
     yield from ((OVER_SIGNAL, fact) for fact in facts)
     yield OVER_CATEGORY, category

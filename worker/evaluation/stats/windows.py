@@ -21,7 +21,7 @@ LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC)
 LATEST_MS: Final = (LATEST - EPOCH) // timedelta(milliseconds=1)
 
 
-class Bucket(NamedTuple):
+class TimeBucket(NamedTuple):
     """A whole day, quarter of a day or hour since 1970. `name` is what it is stored under."""
 
     grain: str
@@ -32,7 +32,7 @@ class Bucket(NamedTuple):
         return f"{self.grain}{self.number}"
 
 
-class Window(NamedTuple):
+class HourWindow(NamedTuple):
     """From an hour on, and before another: hours since 1970."""
 
     start: int
@@ -54,38 +54,38 @@ class Window(NamedTuple):
     def end_ms(self) -> int:
         return self.end * HOUR_MS
 
-    def not_before(self, hour: int) -> "Window":
+    def not_before(self, hour: int) -> "HourWindow":
         start = max(self.start, hour)
-        return Window(start, max(self.end, start))
+        return HourWindow(start, max(self.end, start))
 
-    def not_after(self, hour: int) -> "Window":
-        return Window(self.start, max(self.start, min(self.end, hour)))
+    def not_after(self, hour: int) -> "HourWindow":
+        return HourWindow(self.start, max(self.start, min(self.end, hour)))
 
-    def to_midnight(self) -> "Window":
+    def to_midnight(self) -> "HourWindow":
         """Until the end of its last day."""
-        return Window(self.start, -(-self.end // DAY_HOURS) * DAY_HOURS)
+        return HourWindow(self.start, -(-self.end // DAY_HOURS) * DAY_HOURS)
 
 
-def window(since: datetime, until: datetime) -> Window:
+def make_window(since: datetime, until: datetime) -> HourWindow:
     """Rounded outward."""
-    return Window(ms(since) // HOUR_MS, -(-ms(until) // HOUR_MS))
+    return HourWindow(to_milliseconds(since) // HOUR_MS, -(-to_milliseconds(until) // HOUR_MS))
 
 
-def ms(at: datetime) -> int:
+def to_milliseconds(at: datetime) -> int:
     return (at - EPOCH) // timedelta(milliseconds=1)
 
 
-def buckets_of(hour: int) -> Iterator[Bucket]:
+def buckets_of(hour: int) -> Iterator[TimeBucket]:
     """Every bucket that an hour is a part of."""
-    return (Bucket(grain, hour // hours) for grain, hours in GRAINS.items())
+    return (TimeBucket(grain, hour // hours) for grain, hours in GRAINS.items())
 
 
-def first_kept(now_ms: int, kept_ms: int) -> int:
+def first_kept_hour(now_ms: int, kept_ms: int) -> int:
     """The first hour of which every entry is still there; *kept_ms* 0: for good."""
     return -(-max(0, now_ms - kept_ms) // HOUR_MS) if kept_ms else 0
 
 
-def is_part(bucket: Bucket, over: Window) -> bool:
+def is_covering_bucket(bucket: TimeBucket, over: HourWindow) -> bool:
     """Whether it is one of the `buckets` that cover it: it lies in it, and none that is larger and holds it does."""
     first = bucket.number * GRAINS[bucket.grain]
     larger = (hours for hours in GRAINS.values() if hours >= GRAINS[bucket.grain])
@@ -93,10 +93,10 @@ def is_part(bucket: Bucket, over: Window) -> bool:
     return within[-1] and not any(within[:-1])
 
 
-def buckets(over: Window) -> Iterator[Bucket]:
+def buckets_covering(over: HourWindow) -> Iterator[TimeBucket]:
     """As few as cover it."""
     at = over.start
     while at < over.end:
         grain, hours = next(one for one in GRAINS.items() if at % one[1] == 0 and at + one[1] <= over.end)
-        yield Bucket(grain, at // hours)
+        yield TimeBucket(grain, at // hours)
         at += hours

@@ -8,16 +8,16 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from worker.domain.check.overrides import NOTHING, Said
+from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
 from worker.publishing.texts.charts import bar
-from worker.publishing.texts.columns import Ink, Page, wrapped
-from worker.publishing.texts.overrides import told
-from worker.publishing.texts.phrases import counted
+from worker.publishing.texts.columns import Ink, TerminalPage, wrap_lines
+from worker.publishing.texts.overrides import decision_lines
+from worker.publishing.texts.phrases import count_phrase
 from worker.publishing.texts.visible import exact_line, one_line
 
-INKS: Final = {"accept": Ink.GREEN, "reject": Ink.RED, "abstain": Ink.YELLOW}
+DECISION_INKS: Final = {"accept": Ink.GREEN, "reject": Ink.RED, "abstain": Ink.YELLOW}
 BAR: Final = 10
-OTHER: Final = {
+SUBJECT_SUFFIXES: Final = {
     "merge_group": ", in the merge queue",
     "ci_check": ", a CI check",
     "pull_request": ", the whole pull request",
@@ -25,59 +25,60 @@ OTHER: Final = {
 """What a verdict is about, where it is not what was submitted."""
 
 
-def history(
+def history_text(
     name: str,
     evaluations: Sequence[Mapping[str, Any]],
     outcomes: Sequence[Mapping[str, Any]],
-    page: Page,
-    said: Mapping[str, Said] = MappingProxyType({}),
+    page: TerminalPage,
+    decisions: Mapping[str, HumanDecisions] = MappingProxyType({}),
 ) -> str:
-    """The whole text; verdicts as docs/verdict.md has them, without secrets. *said*: what people said about each head."""
-    lines = [page.ink(f"{one_line(name)}: {counted(evaluations, 'verdict')}", Ink.BOLD)]
+    """The whole text; verdicts as docs/verdict.md has them, without secrets. *decisions*: what people said about each head."""
+    lines = [page.ink(f"{one_line(name)}: {count_phrase(evaluations, 'verdict')}", Ink.BOLD)]
     newest = {one["subject"]["head_sha"]: one["eval_id"] for one in evaluations}
     for one in evaluations:
         head_sha = one["subject"]["head_sha"]
-        words = told(said.get(head_sha, NOTHING)) if newest[head_sha] == one["eval_id"] else ()
-        lines += ["", *_verdict(one, page), *(line for word in words for line in wrapped(word, page, 2))]
+        words = decision_lines(decisions.get(head_sha, NO_DECISIONS)) if newest[head_sha] == one["eval_id"] else ()
+        lines += ["", *_verdict(one, page), *(line for word in words for line in wrap_lines(word, page, 2))]
     if outcomes:
         lines += ["", page.ink("What was done since", Ink.BOLD)]
         lines += [
-            f"  {_time(one['at'])}  {one['outcome'].replace('_', ' ')}{_about(one['eval_id'])}" for one in outcomes
+            f"  {_time(one['at'])}  {one['outcome'].replace('_', ' ')}{_opinion_note(one['eval_id'])}"
+            for one in outcomes
         ]
     return "\n".join([*lines, ""])
 
 
-def _verdict(one: Mapping[str, Any], page: Page) -> Iterator[str]:
-    said = one["category"] or one["abstain_reason"]
-    head = f"{_time(one['created_at'])}  {one['decision']}{f' ({_plain(said)})' if said else ''}, round {one['round']}"
-    subject = one["subject"]
-    yield f"{page.ink(head, INKS[one['decision']])}  commit {subject['head_sha'][:12]}{OTHER.get(subject['kind'], '')}"
-    drawn = f"score {bar(one['score'], BAR, page)} {one['score']:.2f}, confidence {one['confidence']:.2f}"
-    yield f"  {drawn}, {one['judge_kind']}, {one_line(one['rubric_id'])}@{one_line(one['rubric_version'])}, {_cost(one)}"
-    yield from wrapped(one_line(one["concern"]), page, 2)
-    for pointer in one["evidence"][:3]:
+def _verdict(evaluation: Mapping[str, Any], page: TerminalPage) -> Iterator[str]:
+    said = evaluation["category"] or evaluation["abstain_reason"]
+    head = f"{_time(evaluation['created_at'])}  {evaluation['decision']}{f' ({_plain(said)})' if said else ''}, round {evaluation['round']}"
+    subject = evaluation["subject"]
+    yield f"{page.ink(head, DECISION_INKS[evaluation['decision']])}  commit {subject['head_sha'][:12]}{SUBJECT_SUFFIXES.get(subject['kind'], '')}"
+    drawn = f"score {bar(evaluation['score'], BAR, page)} {evaluation['score']:.2f}, confidence {evaluation['confidence']:.2f}"
+    yield f"  {drawn}, {evaluation['judge_kind']}, {one_line(evaluation['rubric_id'])}@{one_line(evaluation['rubric_version'])}, {_cost(evaluation)}"
+    yield from wrap_lines(one_line(evaluation["concern"]), page, 2)
+    for pointer in evaluation["evidence"][:3]:
         line = "" if pointer["line"] is None else f":{pointer['line']}"
         yield f"  at {exact_line(pointer['path'])}{line}"
-    yield f"  {one['eval_id']}{_anew(one)}"
+    yield f"  {evaluation['eval_id']}{_rejudged(evaluation)}"
 
 
-def _anew(one: Mapping[str, Any]) -> str:
-    if one["parent_eval_id"]:
-        return f", beside {one['parent_eval_id']}"
-    return f", carried over from {one['carried_from']}" if one["carried_from"] else ""
+def _rejudged(evaluation: Mapping[str, Any]) -> str:
+    if evaluation["parent_eval_id"]:
+        return f", beside {evaluation['parent_eval_id']}"
+    return f", carried over from {evaluation['carried_from']}" if evaluation["carried_from"] else ""
 
 
-def _about(eval_id: str | None) -> str:
+def _opinion_note(eval_id: str | None) -> str:
     return f" (about {eval_id})" if eval_id else ""
 
 
-def _cost(one: Mapping[str, Any]) -> str:
-    return "price unknown" if one["judge_cost_usd"] is None else f"${one['judge_cost_usd']}"
+def _cost(evaluation: Mapping[str, Any]) -> str:
+    return "price unknown" if evaluation["judge_cost_usd"] is None else f"${evaluation['judge_cost_usd']}"
 
 
 def _plain(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _time(said: str) -> str:
-    return f"{datetime.fromisoformat(said):%Y-%m-%d %H:%M}"
+def _time(moment: str) -> str:
+    return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M}"

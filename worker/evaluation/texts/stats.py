@@ -10,54 +10,54 @@ from typing import Any, Final
 
 from worker.domain.value import Value
 from worker.publishing.texts.charts import bar, sparkline
-from worker.publishing.texts.columns import Ink, Page, columns, wrapped
+from worker.publishing.texts.columns import Ink, TerminalPage, display_width, wrap_lines
 from worker.publishing.texts.visible import one_line
 
-Answer = Mapping[str, Any]
+StatsAnswer = Mapping[str, Any]
 
-NAME: Final = 22
+NAME_WIDTH: Final = 22
 BAR: Final = 10
-NOBODY: Final = {"author_agent": "(a person)", "category": "(no category)", None: "all"}
-NOTHING: Final = "Nothing was judged in this time."
-PAIRS: Final = {
+NO_VALUE_NAMES: Final = {"author_agent": "(a person)", "category": "(no category)", None: "all"}
+NOTHING_JUDGED: Final = "Nothing was judged in this time."
+PAIR_NAMES: Final = {
     "rubric": "two rubrics",
     "tier": "two tiers",
     "same": "one rubric and tier twice",
     "opinions": "opinions with their verdict",
 }
-STRENGTHS: Final = {"explicit": "said it", "implicit": "did it", "lifecycle": "let it happen"}
+STRENGTH_NAMES: Final = {"explicit": "said it", "implicit": "did it", "lifecycle": "let it happen"}
 
 
-class Stats(Value):
+class StatsPage(Value):
     """The answers that make a page, and the verdicts and mean scores of each day."""
 
-    quality: Answer
-    cost: Answer
-    agreement: Answer
-    backlog: Answer
+    quality: StatsAnswer
+    cost: StatsAnswer
+    agreement: StatsAnswer
+    backlog: StatsAnswer
     days: Sequence[tuple[int, float | None]] = ()
 
 
-def stats(one: Stats, page: Page) -> str:
+def stats_page(answers: StatsPage, page: TerminalPage) -> str:
     """The whole page."""
     parts = (
-        _frame(one.quality, page),
-        _quality(one.quality, page),
-        _days(one.days, page),
-        _banners(one.quality, page),
-        _agreement(one.agreement, page),
-        _rest(one, page),
+        _frame(answers.quality, page),
+        _quality(answers.quality, page),
+        _days(answers.days, page),
+        _banners(answers.quality, page),
+        _agreement(answers.agreement, page),
+        _backlog_and_agents(answers, page),
     )
     return _joined(parts)
 
 
-def would_block(quality: Answer, overrides: Answer, page: Page) -> str:
+def would_block_text(quality: StatsAnswer, overrides: StatsAnswer, page: TerminalPage) -> str:
     """What would have been blocked, and what people did about it."""
     parts = (
         _frame(quality, page),
         _blocked(quality, page),
         _objections("By category", overrides["categories"], page),
-        wrapped(
+        wrap_lines(
             "A check blocks where the repository requires it and its mode is `block`; `mode: observe` only tells. "
             "Abstentions follow the policy of the repository, and are not counted as blocked.",
             page,
@@ -66,7 +66,7 @@ def would_block(quality: Answer, overrides: Answer, page: Page) -> str:
     return _joined(parts)
 
 
-def overridden(overrides: Answer, notices: Sequence[str], page: Page) -> str:
+def overrides_text(overrides: StatsAnswer, notices: Sequence[str], page: TerminalPage) -> str:
     """What people did about rejects, and which signals may not reject alone any more for it (*notices*)."""
     parts = (
         _frame(overrides, page),
@@ -74,15 +74,15 @@ def overridden(overrides: Answer, notices: Sequence[str], page: Page) -> str:
         _objections("By category", overrides["categories"], page),
         _objections("By rubric", overrides["rubrics"], page),
         _outcomes(overrides["outcomes"], page),
-        (line for notice in notices for line in wrapped(one_line(notice), page)),
+        (line for notice in notices for line in wrap_lines(one_line(notice), page)),
     )
     return _joined(parts)
 
 
-def scorecards(agents: Answer, page: Page) -> str:
+def scorecards_text(agents: StatsAnswer, page: TerminalPage) -> str:
     """Agents, each with its counts and intervals."""
-    cards = [list(_card(row, page)) for row in agents["data"]] or [[NOTHING]]
-    note = wrapped(
+    cards = [list(_card(row, page)) for row in agents["data"]] or [[NOTHING_JUDGED]]
+    note = wrap_lines(
         "In brackets: 95 % intervals. An agent has a rank only where its interval touches no other agent's: "
         "the rest may be noise.",
         page,
@@ -94,7 +94,7 @@ def _joined(parts: Iterable[Iterable[str]]) -> str:
     return "\n\n".join("\n".join(lines) for lines in (list(part) for part in parts) if lines) + "\n"
 
 
-def _frame(answer: Answer, page: Page) -> Iterator[str]:
+def _frame(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
     window = answer["window"]
     grouped = answer.get("group_by")
     yield page.ink(
@@ -102,51 +102,51 @@ def _frame(answer: Answer, page: Page) -> Iterator[str]:
     )
     if answer["skipped"]:
         told = ", ".join(f"{count} {name}" for name, count in answer["skipped"].items())
-        yield from wrapped(f"Not counted, since they can't be read or were there before: {told}.", page)
+        yield from wrap_lines(f"Not counted, since they can't be read or were there before: {told}.", page)
     if answer["is_behind"]:
-        yield from wrapped("More has happened than is counted yet: ask again.", page)
+        yield from wrap_lines("More has happened than is counted yet: ask again.", page)
 
 
-def _time(said: str) -> str:
-    return f"{datetime.fromisoformat(said):%Y-%m-%d %H:%M}"
+def _time(moment: str) -> str:
+    return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M}"
 
 
 def _plain(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _quality(answer: Answer, page: Page) -> Iterator[str]:
+def _quality(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
     if not answer["data"]:
-        yield NOTHING
+        yield NOTHING_JUDGED
         return
     yield page.ink(
-        f"{'':{NAME}} {'verdicts':>8}  {'mean score':<29} {'p50':>5} {'p10':>5} {'conf.':>5} {'cost':>9} {'no help':>7}",
+        f"{'':{NAME_WIDTH}} {'verdicts':>8}  {'mean score':<29} {'p50':>5} {'p10':>5} {'conf.':>5} {'cost':>9} {'no help':>7}",
         Ink.DIM,
     )
     for row in answer["data"]:
         yield _quality_row(row, _value(answer, row), page)
 
 
-def _value(answer: Answer, row: Mapping[str, Any]) -> str:
+def _value(answer: StatsAnswer, row: Mapping[str, Any]) -> str:
     """What a row is about, where it is about nothing that has a name too."""
     value = row["value"]
-    return NOBODY.get(answer["group_by"], "(none)") if value is None else one_line(str(value))
+    return NO_VALUE_NAMES.get(answer["group_by"], "(none)") if value is None else one_line(str(value))
 
 
-def _quality_row(row: Mapping[str, Any], name: str, page: Page) -> str:
+def _quality_row(row: Mapping[str, Any], name: str, page: TerminalPage) -> str:
     mean = row["mean_score"]
     drawn = f"{bar(mean, BAR, page)} {mean:.2f} {_interval(row['mean_interval'])}" if mean is not None else "-"
-    middle = " ".join(f"{_two(row[name]):>5}" for name in ("p50_score", "p10_score", "mean_confidence"))
+    middle = " ".join(f"{_two_digits(row[name]):>5}" for name in ("p50_score", "p10_score", "mean_confidence"))
     cost = f"{_dollars(row['judge_cost_usd_total'])}{'+?' if row['unknown_price_count'] else ''}"
     return f"{_name(name)} {row['verdict_count']:>8}  {drawn:<29} {middle} {cost:>9} {row['thumbs_down_count']:>7}"
 
 
-def _name(said: str) -> str:
-    cut = said if columns(said) <= NAME else f"{said[: NAME - 1]}…"
-    return cut + " " * max(0, NAME - columns(cut))
+def _name(name: str) -> str:
+    cut = name if display_width(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 1]}…"
+    return cut + " " * max(0, NAME_WIDTH - display_width(cut))
 
 
-def _two(figure: float | None) -> str:
+def _two_digits(figure: float | None) -> str:
     return "-" if figure is None else f"{figure:.2f}"
 
 
@@ -154,7 +154,7 @@ def _interval(interval: Sequence[float] | None) -> str:
     return "" if interval is None else f"[{interval[0]:.2f}, {interval[1]:.2f}]"
 
 
-def _many(count: int, noun: str) -> str:
+def _count_noun(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
@@ -164,38 +164,40 @@ def _dollars(usd: str) -> str:
     return f"${float(usd):,.2f}" if float(usd) >= 1 else f"${float(usd):.4f}"
 
 
-def _days(days: Sequence[tuple[int, float | None]], page: Page) -> Iterator[str]:
+def _days(days: Sequence[tuple[int, float | None]], page: TerminalPage) -> Iterator[str]:
     if sum(count for count, _ in days):
-        yield f"{'Verdicts a day':{NAME}} {sparkline([count for count, _ in days], page)}  most {max(count for count, _ in days)}"
-        yield f"{'Mean score a day':{NAME}} {sparkline([mean for _, mean in days], page)}"
+        yield f"{'Verdicts a day':{NAME_WIDTH}} {sparkline([count for count, _ in days], page)}  most {max(count for count, _ in days)}"
+        yield f"{'Mean score a day':{NAME_WIDTH}} {sparkline([mean for _, mean in days], page)}"
 
 
-def _banners(answer: Answer, page: Page) -> Iterator[str]:
+def _banners(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
     for one in answer["banners"]:
         who = f"Verdicts ({_value(answer, one)})"
         sure = "" if one["is_certain"] else "; so few that it may be chance"
         said = f"{who} score {one['mean_score']:.2f} on average, below {one['floor']}"
-        yield from wrapped(f"{said} (n = {one['verdict_count']}{_comma(_interval(one['mean_interval']))}{sure}).", page)
+        yield from wrap_lines(
+            f"{said} (n = {one['verdict_count']}{_comma(_interval(one['mean_interval']))}{sure}).", page
+        )
 
 
 def _comma(text: str) -> str:
     return f", {text}" if text else ""
 
 
-def _agreement(answer: Answer, page: Page) -> Iterator[str]:
+def _agreement(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
     pairs = [one for one in answer["data"] if one["count"]]
     people = [one for one in answer["people"] if one["count"]]
     if pairs or people:
         yield page.ink(f"Agreement (scores at most {answer['agreement_window']} apart)", Ink.BOLD)
     for one in pairs:
-        yield from wrapped(
-            f"{PAIRS[one['between']]}, {one_line(one['pair'])}: {_share(one['share'], one['agreed'], one['count'], one['interval'])}",
+        yield from wrap_lines(
+            f"{PAIR_NAMES[one['between']]}, {one_line(one['pair'])}: {_share(one['share'], one['agreed'], one['count'], one['interval'])}",
             page,
             2,
         )
     for one in people:
-        yield from wrapped(
-            f"with people who {STRENGTHS[one['strength']]}: {_share(one['share'], one['agreed'], one['count'], one['interval'])}",
+        yield from wrap_lines(
+            f"with people who {STRENGTH_NAMES[one['strength']]}: {_share(one['share'], one['agreed'], one['count'], one['interval'])}",
             page,
             2,
         )
@@ -203,7 +205,7 @@ def _agreement(answer: Answer, page: Page) -> Iterator[str]:
             yield f"    {_calibrated(row, page)}"
 
 
-def _calibrated(row: Mapping[str, Any], page: Page) -> str:
+def _calibrated(row: Mapping[str, Any], page: TerminalPage) -> str:
     said = f"confidence {row['confidence_from']:.1f} to {row['confidence_to']:.1f}"
     return f"{said}  {bar(row['share'], BAR, page)} right {row['share']:.0%} of {row['count']} {_interval(row['interval'])}"
 
@@ -216,19 +218,19 @@ def _part(part: Mapping[str, Any]) -> str:
     return _share(part["share"], part["count"], part["of"], part["interval"])
 
 
-def _rest(one: Stats, page: Page) -> Iterator[str]:
-    unknown = sum(row["unknown_price_count"] for row in one.cost["data"])
+def _backlog_and_agents(answers: StatsPage, page: TerminalPage) -> Iterator[str]:
+    unknown = sum(row["unknown_price_count"] for row in answers.cost["data"])
     more = f"; the price of {unknown} is not known" if unknown else ""
-    yield from wrapped(f"Judging has cost {_dollars(one.cost['total_usd'])}{more}.", page)
-    backlog = one.backlog
+    yield from wrap_lines(f"Judging has cost {_dollars(answers.cost['total_usd'])}{more}.", page)
+    backlog = answers.backlog
     if backlog["open"]:
-        yield from wrapped(
+        yield from wrap_lines(
             f"Begun and not ended: {backlog['open']}, the oldest for {_age(backlog['oldest_open_s'])}.", page
         )
     for row in backlog["data"]:
         if row["failed"]:
             modes = ", ".join(f"{count} {_plain(name)}" for name, count in row["failure_modes"].items())
-            yield from wrapped(
+            yield from wrap_lines(
                 f"Failed to judge {row['failed']} of {row['completed'] + row['failed']} ({_plain(row['subject'])}): {modes}.",
                 page,
             )
@@ -241,29 +243,29 @@ def _age(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _blocked(answer: Answer, page: Page) -> Iterator[str]:
+def _blocked(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
     """Of live verdicts: what is judged anew blocks nobody."""
     rows = [(_name(_value(answer, row)), row["live"]) for row in answer["data"] if row["live"]["verdict_count"]]
     if not rows:
-        yield NOTHING
+        yield NOTHING_JUDGED
         return
-    yield page.ink(f"{'':{NAME}} {'verdicts':>8} {'would block':>11} {'abstains':>9}", Ink.DIM)
+    yield page.ink(f"{'':{NAME_WIDTH}} {'verdicts':>8} {'would block':>11} {'abstains':>9}", Ink.DIM)
     for name, live in rows:
         drawn = bar(live["rejects"] / live["verdict_count"], BAR, page)
         yield f"{name} {live['verdict_count']:>8} {live['rejects']:>11} {live['abstains']:>9}  {drawn}"
 
 
-def _objections(title: str, rows: Sequence[Mapping[str, Any]], page: Page) -> Iterator[str]:
+def _objections(title: str, rows: Sequence[Mapping[str, Any]], page: TerminalPage) -> Iterator[str]:
     yield page.ink(title, Ink.BOLD)
     if not rows:
         yield "  No reject."
     for row in rows:
-        done = [f"{row[name]} {_plain(word)}" for name, word in ACTS.items() if row[name]]
-        said = f"{_plain(one_line(str(row['value'] or '(none)')))}: {_many(row['rejects'], 'reject')}, objected to {_part(row['objected'])}"
-        yield from wrapped(f"{said}{'; ' + ', '.join(done) if done else ''}", page, 2)
+        done = [f"{row[name]} {_plain(word)}" for name, word in ACT_NAMES.items() if row[name]]
+        said = f"{_plain(one_line(str(row['value'] or '(none)')))}: {_count_noun(row['rejects'], 'reject')}, objected to {_part(row['objected'])}"
+        yield from wrap_lines(f"{said}{'; ' + ', '.join(done) if done else ''}", page, 2)
 
 
-ACTS: Final = {
+ACT_NAMES: Final = {
     "override": "overridden",
     "contest": "contested",
     "not_helpful": "not helpful",
@@ -271,16 +273,17 @@ ACTS: Final = {
 }
 
 
-def _outcomes(outcomes: Mapping[str, int], page: Page) -> Iterator[str]:
+def _outcomes(outcomes: Mapping[str, int], page: TerminalPage) -> Iterator[str]:
     if outcomes:
         told = ", ".join(f"{count} {_plain(name)}" for name, count in outcomes.items())
-        yield from wrapped(f"All that was heard in this time: {told}.", page)
+        yield from wrap_lines(f"All that was heard in this time: {told}.", page)
 
 
-def _card(row: Mapping[str, Any], page: Page) -> Iterator[str]:
+def _card(row: Mapping[str, Any], page: TerminalPage) -> Iterator[str]:
     rank = f", rank {row['rank']}" if row["rank"] else ""
     yield page.ink(
-        f"{one_line(str(row['value'] or 'people'))}: {_many(row['pull_requests'], 'pull request')}{rank}", Ink.BOLD
+        f"{one_line(str(row['value'] or 'people'))}: {_count_noun(row['pull_requests'], 'pull request')}{rank}",
+        Ink.BOLD,
     )
     rounds = row["rounds_to_accept"]
     lines = [
@@ -297,7 +300,7 @@ def _card(row: Mapping[str, Any], page: Page) -> Iterator[str]:
     ]
     for line in lines:
         if line:
-            yield from wrapped(line, page, 2)
+            yield from wrap_lines(line, page, 2)
 
 
 def _each(usd: str | None) -> str:

@@ -9,9 +9,9 @@ from worker.domain.dossier.dossier import Criterion, Dossier
 from worker.dossier.diff.parser import diff_of
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.registry import SIGNALS
-from worker.signals.signal import Looks
+from worker.signals.signal import SignalScope
 
 
 def check_case(dossier: Dossier, case: Case, unread: tuple[str, ...] = ()) -> CheckedCase:
@@ -20,8 +20,8 @@ def check_case(dossier: Dossier, case: Case, unread: tuple[str, ...] = ()) -> Ch
     names = dict.fromkeys(claim.criterion for claim in case.ac_coverage)
     criteria = asked or tuple(Criterion(id=name, text=name) for name in names)  # to look the places up all the same
     whole = dossier.model_copy(update={"case": case, "criteria": criteria})
-    change = Change(whole)
-    findings = (found for signal in SIGNALS if signal.looks_at is Looks.CASE for found in signal.findings(change))
+    change = CodeChange(whole)
+    findings = (found for signal in SIGNALS if signal.scope is SignalScope.CASE for found in signal.findings(change))
     return CheckedCase(
         case=case,
         claims=check_claims(whole, diff_of(whole.diff), Places(whole)),

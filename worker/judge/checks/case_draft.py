@@ -5,25 +5,25 @@ Reads words, not meaning, so the author has to confirm each place.
 
 from worker.domain.dossier.case_help import DraftClaim
 from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.signals.acceptance_gap.asking import Wish, wishes_of
-from worker.signals.acceptance_gap.shown import Shown, shown_by
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.file_roles import Role, role_of
+from worker.signals.acceptance_gap.change_units import ChangeIndex, build_index
+from worker.signals.acceptance_gap.criterion_terms import CriterionTerms, find_terms
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.file_roles import FileRole, role_of
 
 
 def draft_claims(dossier: Dossier) -> tuple[DraftClaim, ...]:
     """One claim for each criterion that somebody listed, in their order. Raises DiffError for a diff that git did not print."""
-    change = Change(dossier)
-    shown = change.meanwhile(shown_by)
-    wishes = {wish.criterion.id: wish for wish in change.once(wishes_of)}
+    change = CodeChange(dossier)
+    shown = change.cached_for_family(build_index)
+    wishes = {wish.criterion.id: wish for wish in change.cached(find_terms)}
     asked = (criterion for criterion in dossier.criteria or () if not criterion.inferred)
     return tuple(_draft(criterion, wishes.get(criterion.id), shown) for criterion in asked)
 
 
-def _draft(criterion: Criterion, wish: Wish | None, shown: Shown) -> DraftClaim:
+def _draft(criterion: Criterion, wish: CriterionTerms | None, shown: ChangeIndex) -> DraftClaim:
     """A criterion that asks for a test is met by one."""
-    pointers = shown.places_of(wish) if wish else ()
-    tests = tuple(pointer.place for pointer in pointers if role_of(pointer.path) is Role.TEST)
-    places = tuple(pointer.place for pointer in pointers if role_of(pointer.path) is not Role.TEST)
-    is_test = not places or (tests and wish and wish.tests)
+    pointers = shown.find_evidence(wish) if wish else ()
+    tests = tuple(pointer.location for pointer in pointers if role_of(pointer.path) is FileRole.TEST)
+    places = tuple(pointer.location for pointer in pointers if role_of(pointer.path) is not FileRole.TEST)
+    is_test = not places or (tests and wish and wish.is_about_tests)
     return DraftClaim(criterion, tests, ()) if is_test else DraftClaim(criterion, places, tests)

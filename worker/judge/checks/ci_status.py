@@ -15,7 +15,7 @@ from worker.domain.text import without_ansi
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import CiFailure
 
-PASSED: Final = frozenset({"success", "neutral", "skipped"})
+PASSING_CONCLUSIONS: Final = frozenset({"success", "neutral", "skipped"})
 """GitHub's conclusions that let a required check pass."""
 
 NAMED_TESTS: Final = 20
@@ -43,7 +43,7 @@ _FAILING_TEST: Final = tuple(
 EXCERPT_LINES: Final = 20
 LINE_CHARACTERS: Final = 200
 EXCERPT_CHARACTERS: Final = 2_000
-_TELLING: Final = pattern(
+_FAILURE_LINE: Final = pattern(
     r"^E\s|\b(?:assert\w*|\w*error|\w*exception|panicked|expected|received|actual|got|want)\b|\bFAIL", re.IGNORECASE
 )
 """What a line says that tells why a test fails."""
@@ -63,7 +63,9 @@ def read_ci(ci: Ci | None) -> CiReport:
     """Read the validators' reports. A dossier without any is MISSING: told to the judge, and no pass."""
     if ci is None:
         return CiReport(CiState.MISSING)
-    failed = tuple(check for check in ci.checks if check.conclusion is not None and check.conclusion not in PASSED)
+    failed = tuple(
+        check for check in ci.checks if check.conclusion is not None and check.conclusion not in PASSING_CONCLUSIONS
+    )
     unfinished = tuple(check for check in ci.checks if check.conclusion is None)
     tests = tuple(dict.fromkeys(name for check in failed for name in failing_tests(check)))
     return CiReport(_state(ci, failed, unfinished), failed, unfinished, tests[:NAMED_TESTS], ci.silenced)
@@ -103,7 +105,7 @@ def _excerpt(check: CiCheck, test: str | None) -> str:
     )  # pytest heads a failure with the function's name alone
     windows = [lines[at : at + EXCERPT_LINES] for at, line in enumerate(lines) if name in line]
     told = max(
-        windows, key=lambda window: sum(_TELLING.search(line) is not None for line in window), default=list[str]()
+        windows, key=lambda window: sum(_FAILURE_LINE.search(line) is not None for line in window), default=list[str]()
     )
     return "\n".join(told)[:EXCERPT_CHARACTERS]
 

@@ -32,9 +32,9 @@ def check_claims(
     if dossier.case is None:
         return ()
     criteria = dossier.criteria or ()
-    known = _Known.of(dossier, diff, places)
+    known = _KnownFiles.from_dossier(dossier, diff, places)
     idle = frozenset(one.note.partition(": ")[0] for one in findings if one.signal == SHOWS_NOTHING)
-    made = [_checked(claim, criteria, known, idle) for claim in dossier.case.ac_coverage]
+    made = [_check_claim(claim, criteria, known, idle) for claim in dossier.case.ac_coverage]
     claimed = claimed_ids(dossier.case, criteria)
     omitted = [
         ClaimVerdict(claim=one.id, status=ClaimStatus.OMITTED, note="the case says nothing about this criterion")
@@ -47,63 +47,63 @@ def check_claims(
 def claimed_ids(case: Case | None, criteria: tuple[Criterion, ...]) -> frozenset[str]:
     """Ids of the criteria that the case claims to meet."""
     claims = case.ac_coverage if case else ()
-    return frozenset(one.id for one in criteria if any(meant(claim, one) for claim in claims))
+    return frozenset(one.id for one in criteria if any(names_criterion(claim, one) for claim in claims))
 
 
-def meant(claim: CoverageClaim, criterion: Criterion) -> bool:
+def names_criterion(claim: CoverageClaim, criterion: Criterion) -> bool:
     """Whether *claim* is about *criterion*, which agents name by its id (`AC1`, `AC-1`, `criterion 1`, `1`) or its text."""
-    name, wanted = _folded(claim.criterion), _folded(criterion.id)
+    name, wanted = _normalize(claim.criterion), _normalize(criterion.id)
     number = wanted.removeprefix("ac")
     by_number = rf"(?:(?:ac|criterion)[ #-]{{0,2}})?{number}|#{number}" if number.isdecimal() else re.escape(wanted)
     by_id = rf"{re.escape(wanted)}\b|(?:ac|criterion)[ #-]{{1,2}}{re.escape(number)}\b"
     return (
         re.fullmatch(by_number, name) is not None
         or re.match(by_id, name) is not None
-        or _WORD_OR_NUMBER.findall(name) == _WORD_OR_NUMBER.findall(_folded(criterion.text))
+        or _WORD_OR_NUMBER.findall(name) == _WORD_OR_NUMBER.findall(_normalize(criterion.text))
     )
 
 
-def _folded(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-class _Known(Value):
+class _KnownFiles(Value):
     """What the dossier knows of files: whole texts at the head, shown lines, and what is not there."""
 
     texts: dict[str, str]
-    shown: dict[str, str]
-    absent: frozenset[str]
-    deleted: frozenset[str]
+    shown_lines: dict[str, str]
+    absent_paths: frozenset[str]
+    deleted_paths: frozenset[str]
     places: Places
 
     @classmethod
-    def of(cls, dossier: Dossier, diff: Diff, places: Places) -> "_Known":
+    def from_dossier(cls, dossier: Dossier, diff: Diff, places: Places) -> "_KnownFiles":
         files = dossier.files or ()
         return cls(
             texts={file.path: file.text for file in files if file.text is not None},
-            shown={file.path: file.head_side for file in diff.files if file.change is not ChangeKind.DELETED},
-            absent=frozenset(file.path for file in files if not file.exists),
-            deleted=frozenset(file.path for file in diff.files if file.change is ChangeKind.DELETED),
+            shown_lines={file.path: file.head_side for file in diff.files if file.change is not ChangeKind.DELETED},
+            absent_paths=frozenset(file.path for file in files if not file.exists),
+            deleted_paths=frozenset(file.path for file in diff.files if file.change is ChangeKind.DELETED),
             places=places,
         )
 
     def find(self, path: str) -> str | None:
         """The known path that *path* names: itself, or the only one that ends in it."""
-        everything = {**self.texts, **self.shown}
+        everything = {**self.texts, **self.shown_lines}
         if path in everything:
             return path
         alike = [one for one in everything if one.endswith(f"/{path}")]
         return alike[0] if len(alike) == 1 else None
 
 
-def _checked(
-    claim: CoverageClaim, criteria: tuple[Criterion, ...], known: _Known, idle: frozenset[str]
+def _check_claim(
+    claim: CoverageClaim, criteria: tuple[Criterion, ...], files: _KnownFiles, idle: frozenset[str]
 ) -> ClaimVerdict:
     said = f"{claim.criterion} -> {claim.addressed_by}"
-    asked = [one.id for one in criteria if meant(claim, one)]
+    asked = [one.id for one in criteria if names_criterion(claim, one)]
     if not asked:
         return ClaimVerdict(claim=said, status=ClaimStatus.UNSUPPORTED, note="there is no such criterion")
-    looked_at = [_place(claim.addressed_by, known), *_evidence(claim.evidence or "", known)]
+    looked_at = [_check_place(claim.addressed_by, files), *_check_evidence(claim.evidence or "", files)]
     status, note = min(looked_at, key=lambda one: _WORST_FIRST.index(one[0]))
     if status is ClaimStatus.VERIFIED and not idle.isdisjoint(asked):
         status, note = ClaimStatus.UNSUPPORTED, "nothing of it is changed there"
@@ -114,52 +114,52 @@ SHOWS_NOTHING: Final = "claim_shows_nothing"
 """The signal of claims about places where nothing of the criterion is changed."""
 
 
-def _evidence(text: str, known: _Known) -> Iterator[tuple[ClaimStatus, str]]:
+def _check_evidence(text: str, files: _KnownFiles) -> Iterator[tuple[ClaimStatus, str]]:
     """What is known of a place given as evidence. Prose is no place."""
     pointer = read_pointer(text)
     if pointer is not None and pointer.is_exact:
-        yield _place(text, known)
+        yield _check_place(text, files)
 
 
 _WORST_FIRST: Final = (ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED, ClaimStatus.VERIFIED)
 
 
-def _place(text: str, known: _Known) -> tuple[ClaimStatus, str]:
+def _check_place(text: str, files: _KnownFiles) -> tuple[ClaimStatus, str]:
     pointer = read_pointer(text)
     if pointer is None:
         return ClaimStatus.UNSUPPORTED, f'"{text}" names no file'
-    path = known.find(pointer.path)
+    path = files.find(pointer.path)
     if path is None:
-        problems = [_unknown(pointer.path, known)]
+        problems = [_check_unknown_path(pointer.path, files)]
     else:
-        problems = [*_line_problems(pointer, path, known), *_name_problems(pointer, path, known)]
+        problems = [*_line_problems(pointer, path, files), *_name_problems(pointer, path, files)]
     status, note = next(iter(problems), (ClaimStatus.VERIFIED, ""))
     is_certain = status is not ClaimStatus.CONTRADICTED or pointer.is_exact
     return (status if is_certain else ClaimStatus.UNSUPPORTED), note
 
 
-def _unknown(path: str, known: _Known) -> tuple[ClaimStatus, str]:
-    if path in known.deleted:
+def _check_unknown_path(path: str, files: _KnownFiles) -> tuple[ClaimStatus, str]:
+    if path in files.deleted_paths:
         return ClaimStatus.CONTRADICTED, f"{path} is deleted by this change"
-    if path in known.absent:
+    if path in files.absent_paths:
         return ClaimStatus.CONTRADICTED, f"{path} does not exist at the head commit"
     return ClaimStatus.UNSUPPORTED, f"{path} is neither changed nor known"
 
 
-def _line_problems(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[tuple[ClaimStatus, str]]:
+def _line_problems(pointer: ClaimPointer, path: str, files: _KnownFiles) -> Iterator[tuple[ClaimStatus, str]]:
     last = pointer.end_line or pointer.line
-    if last is None or known.places.line(path, last) is not None:
+    if last is None or files.places.line(path, last) is not None:
         return
-    if path in known.texts:
-        yield ClaimStatus.CONTRADICTED, f"{path} has {len(text_lines(known.texts[path]))} lines"
+    if path in files.texts:
+        yield ClaimStatus.CONTRADICTED, f"{path} has {len(text_lines(files.texts[path]))} lines"
     else:
         yield ClaimStatus.UNSUPPORTED, f"line {last} of {path} is not in the diff, and its whole text is not known"
 
 
-def _name_problems(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[tuple[ClaimStatus, str]]:
+def _name_problems(pointer: ClaimPointer, path: str, files: _KnownFiles) -> Iterator[tuple[ClaimStatus, str]]:
     if pointer.name is None:
         return
-    text = known.texts.get(path, known.shown.get(path, ""))
+    text = files.texts.get(path, files.shown_lines.get(path, ""))
     words = _WORD.findall(pointer.name)
     if pointer.name in text or (words and all(re.search(rf"\b{re.escape(word)}\b", text) for word in words)):
         return

@@ -17,9 +17,9 @@ _ASSET: Final = pattern(
     r"\.(?:png|jpe?g|gif|webp|avif|ico|bmp|woff2?|ttf|otf|eot|mp3|mp4|webm|ogg|wav)$", re.IGNORECASE
 )
 _DOCS: Final = pattern(r"(?:^|/)(?:docs?|documentation|screenshots?|website)/", re.IGNORECASE)
-_COMMIT: Final = pattern(r"\+Subproject commit ([0-9a-f]{40})\b")
-_ABBREVIATED: Final = pattern(r"\b[0-9a-f]{7,40}\b")
-_MISSED: Final = pattern(
+_SUBMODULE_COMMIT: Final = pattern(r"\+Subproject commit ([0-9a-f]{40})\b")
+_SHORT_SHA: Final = pattern(r"\b[0-9a-f]{7,40}\b")
+_SAYS_MISSING: Final = pattern(
     r"\b(?:absent|missing|lack(?:s|ed|ing)?|nowhere|(?:not|never) (?:there|included|present|added|defined|implemented|found)"
     r"|(?:(?:does|do) not|doesn't|don't) (?:exist|contain|include|define|implement))\b",
     re.IGNORECASE,
@@ -28,12 +28,14 @@ _MISSED: Final = pattern(
 
 def coverage_of(dossier: Dossier, diff: Diff, cut: Iterable[str] = (), hidden: Iterable[str] = ()) -> Coverage:
     """Coverage of *diff*; *cut* and *hidden* are the paths that the reader was shown in part or not at all."""
-    told = {file.path for file in diff.files if _has_no_lines(file) and is_told(file, dossier)}
+    told = {file.path for file in diff.files if _has_no_lines(file) and is_fully_described(file, dossier)}
     kept_back = {
         one.path for one in dossier.files_unread if one.reason is not UnreadReason.BINARY or one.path not in told
     }
     never_sent = {file.path for file in dossier.files_unread if file.reason is UnreadReason.NEVER_SEND}
-    hidden_paths = set(hidden) | never_sent | {file.path for file in diff.files if not is_told(file, dossier)}
+    hidden_paths = (
+        set(hidden) | never_sent | {file.path for file in diff.files if not is_fully_described(file, dossier)}
+    )
     partly_paths = (set(cut) | kept_back) - hidden_paths
     changed = list(dict.fromkeys(file.path for file in diff.files))
     outside = sorted(kept_back.difference(changed))
@@ -44,19 +46,19 @@ def coverage_of(dossier: Dossier, diff: Diff, cut: Iterable[str] = (), hidden: I
     )
 
 
-def misses_unread(said: str, coverage: Coverage) -> bool:
+def mentions_unread_as_missing(text: str, coverage: Coverage) -> bool:
     """Whether these words miss something and name a file of which nobody read a line: it may stand there.
 
     A name without its folder tells of a file only where no file that was read is called so.
     """
-    if not coverage.unread or _MISSED.search(said) is None:
+    if not coverage.unread or _SAYS_MISSING.search(text) is None:
         return False
     read = {_name(path) for path in (*coverage.read, *coverage.partly)}
     names = {name for path in coverage.unread for name in (path, _name(path)) if "." in name}
-    return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w/-]|\.\w)", said) for one in names - read)
+    return any(re.search(rf"(?<![\w./-]){re.escape(one)}(?![\w/-]|\.\w)", text) for one in names - read)
 
 
-def is_told(file: FileDiff, dossier: Dossier) -> bool:
+def is_fully_described(file: FileDiff, dossier: Dossier) -> bool:
     """Whether the change tells all that matters of a file.
 
     The diff does, but for new binary content and a submodule's new commit. Of these, a picture, a font or a sound is told
@@ -80,16 +82,18 @@ def _has_no_lines(file: FileDiff) -> bool:
 
 def _is_named(file: FileDiff, dossier: Dossier) -> bool:
     name = re.escape(_name(file.path))
-    return re.search(rf"(?<![\w.-]){name}(?![\w-])", _wanted(dossier), re.IGNORECASE) is not None
+    return re.search(rf"(?<![\w.-]){name}(?![\w-])", _requested_text(dossier), re.IGNORECASE) is not None
 
 
 def _is_named_commit(file: FileDiff, dossier: Dossier) -> bool:
     """Whether what was asked for names the new commit, by seven digits at least."""
-    found = next((one for hunk in file.hunks if (one := _COMMIT.search(hunk.body.decode("utf-8", "replace")))), None)
-    return found is not None and any(found[1].startswith(one) for one in _ABBREVIATED.findall(_wanted(dossier)))
+    found = next(
+        (one for hunk in file.hunks if (one := _SUBMODULE_COMMIT.search(hunk.body.decode("utf-8", "replace")))), None
+    )
+    return found is not None and any(found[1].startswith(one) for one in _SHORT_SHA.findall(_requested_text(dossier)))
 
 
-def _wanted(dossier: Dossier) -> str:
+def _requested_text(dossier: Dossier) -> str:
     """What others than the change's author asked for."""
     asked = (f"{issue.title}\n{issue.body}" for issue in dossier.issues)
     listed = (criterion.text for criterion in dossier.criteria or () if not criterion.inferred)

@@ -16,14 +16,14 @@ from worker.domain.value import Value
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.dossier.diff.parser import ChangeKind, Diff, DiffError, FileDiff, base_text, diff_of, text_lines
 
-_SHOWN: Final = 160
+_SHOWN_CHARACTERS: Final = 160
 _MOST_RANGES: Final = 8
 _MOST_LINES: Final = 400
 _MOST_FILES: Final = 200
 
 
 class _Version(Value):
-    """One side of one file. *whole*: every line is known; else only those that the diff shows.
+    """One side of one file. *is_whole*: every line is known; else only those that the diff shows.
 
     *lines* is None for what has no lines to point at (a link, a submodule, a binary file).
     """
@@ -31,11 +31,11 @@ class _Version(Value):
     path: str
     side: Side
     lines: Mapping[int, str] | None
-    whole: bool = True
+    is_whole: bool = True
 
-    def like(self, quote: str, near: int) -> int | None:
+    def find_nearest(self, quote: str, near: int) -> int | None:
         """The line nearest to *near* that reads as *quote*."""
-        alike = (number for number, text in (self.lines or {}).items() if reads_as(text, quote))
+        alike = (number for number, text in (self.lines or {}).items() if matches_quote(text, quote))
         return min(alike, key=lambda number: abs(number - near), default=None)
 
 
@@ -47,7 +47,7 @@ class Places:
         self._diff: Diff = diff_of(dossier.diff)
         self._texts = {file.path: file.text for file in dossier.files or () if file.text is not None}
         self._absent = frozenset(file.path for file in dossier.files or () if not file.exists)
-        self._known: dict[tuple[str, Side], _Version | None] = {}
+        self._versions: dict[tuple[str, Side], _Version | None] = {}
 
     @cached_property
     def paths(self) -> frozenset[str]:
@@ -65,41 +65,41 @@ class Places:
 
         A quote is held against the line; without one (our own code's pointers) any line that exists will do.
         """
-        found = self._found(pointer)
+        found = self._locate(pointer)
         if isinstance(found, EvidencePointer):
             return found
-        return f"{found} {other}" if (other := self._stands(pointer)) else found
+        return f"{found} {other}" if (other := self._describe_location(pointer)) else found
 
-    def _found(self, pointer: EvidencePointer) -> EvidencePointer | str:
+    def _locate(self, pointer: EvidencePointer) -> EvidencePointer | str:
         if pointer.path not in self.paths:
-            return self._unknown(pointer.path)
+            return self._unknown_path_message(pointer.path)
         version = self._version(pointer.path, pointer.side)
         if pointer.line is None:
             return self._whole_file(pointer, version)
         if version is None:
-            return self._no_such_side(pointer.path, pointer.side)
+            return self._no_such_side_message(pointer.path, pointer.side)
         if version.lines is None:
             return f"`{pointer.path}` is a link, a submodule or a binary file: point at it by its path, without a line."
         last = pointer.end_line or pointer.line
         missing = next((number for number in (pointer.line, last) if number not in version.lines), None)
         if missing is not None:
             return _no_such_line(version, missing)
-        return _quoted(pointer, version, pointer.line)
+        return _check_quote(pointer, version, pointer.line)
 
-    def _stands(self, pointer: EvidencePointer) -> str:
+    def _describe_location(self, pointer: EvidencePointer) -> str:
         """Where a line that reads as quoted does stand, the file named first."""
         quote, near = _first_line(pointer.quote), pointer.line or 1
-        if not _folded(quote):
+        if not _normalize(quote):
             return ""
         others = islice(sorted(self.paths - {pointer.path}), _MOST_FILES)
         for path in (pointer.path, *others):
-            for side in (pointer.side, _other(pointer.side)):
+            for side in (pointer.side, _other_side(pointer.side)):
                 version = self._version(path, side)
-                if version is not None and (line := version.like(quote, near)) is not None:
-                    return f"Line {line} of `{path}` (side {side}) reads `{_cut(quote)}`."
-        return f"No line that you were given reads `{_cut(quote)}`."
+                if version is not None and (line := version.find_nearest(quote, near)) is not None:
+                    return f"Line {line} of `{path}` (side {side}) reads `{_shorten(quote)}`."
+        return f"No line that you were given reads `{_shorten(quote)}`."
 
-    def again(self, pointer: EvidencePointer) -> EvidencePointer | None:
+    def relocate(self, pointer: EvidencePointer) -> EvidencePointer | None:
         """The pointer set anew where its quoted line stands now, nearest first; None where it stands nowhere.
 
         Of a line that held a secret the quote is what was sent of it.
@@ -122,49 +122,49 @@ class Places:
 
     def _whole_file(self, pointer: EvidencePointer, version: _Version | None) -> EvidencePointer:
         """A path alone points at the side that there is. It has no line, so it has no quote."""
-        side = pointer.side if version else _other(pointer.side)
+        side = pointer.side if version else _other_side(pointer.side)
         return pointer.model_copy(update={"side": side, "quote": None})
 
-    def _unknown(self, path: str) -> str:
+    def _unknown_path_message(self, path: str) -> str:
         if path in self._absent:
             return f"`{path}` does not exist at the head commit: name another place, or none."
         alike = _nearest_path(path, self.paths)
         hint = f" Did you mean `{alike}`?" if alike else ""
         return f"`{path}` is neither changed by the diff nor among the files you were given.{hint}"
 
-    def _no_such_side(self, path: str, side: Side) -> str:
+    def _no_such_side_message(self, path: str, side: Side) -> str:
         if side is Side.HEAD:
             return f'`{path}` is not there at the head commit: a line of it needs side "base".'
         return f'`{path}` is not there at the base commit, or not changed: a line of it needs side "head".'
 
     def _version(self, path: str, side: Side) -> _Version | None:
         key = (path, side)
-        if key not in self._known:
-            self._known[key] = self._head(path) if side is Side.HEAD else self._base(path)
-        return self._known[key]
+        if key not in self._versions:
+            self._versions[key] = self._head_version(path) if side is Side.HEAD else self._base_version(path)
+        return self._versions[key]
 
-    def _head(self, path: str) -> _Version | None:
+    def _head_version(self, path: str) -> _Version | None:
         here = [file for file in self._diff.files if file.path == path]
         file = next((file for file in reversed(here) if file.change is not ChangeKind.DELETED), None)
         text = self._texts.get(path)
         if file is not None and _is_opaque(file):
             return _Version(path, Side.HEAD, None)
         if text is not None and (file is not None or not here):
-            return _Version(path, Side.HEAD, _numbered(text))
+            return _Version(path, Side.HEAD, _number_lines(text))
         return None if file is None else _Version(path, Side.HEAD, _shown_lines(file, Side.HEAD), _is_whole(file))
 
-    def _base(self, path: str) -> _Version | None:
+    def _base_version(self, path: str) -> _Version | None:
         here = [file for file in self._diff.files if path in {file.path, file.old_path}]
         file = next((file for file in here if file.change is not ChangeKind.ADDED), None)
         if file is None:
             text = None if here else self._texts.get(path)
-            return None if text is None else _Version(path, Side.BASE, _numbered(text))
+            return None if text is None else _Version(path, Side.BASE, _number_lines(text))
         if _is_opaque(file):
             return _Version(path, Side.BASE, None)
         head = self._texts.get(file.path)
         if head is not None and file.change is not ChangeKind.DELETED:
             with suppress(DiffError):  # a text that does not fit the diff: then the diff alone is believed
-                return _Version(path, Side.BASE, _numbered(base_text(head, file)))
+                return _Version(path, Side.BASE, _number_lines(base_text(head, file)))
         return _Version(path, Side.BASE, _shown_lines(file, Side.BASE), _is_whole(file))
 
 
@@ -177,7 +177,7 @@ def _is_whole(file: FileDiff) -> bool:
     return file.change in {ChangeKind.ADDED, ChangeKind.DELETED}
 
 
-def _numbered(text: str) -> dict[int, str]:
+def _number_lines(text: str) -> dict[int, str]:
     return dict(enumerate(text_lines(text), start=1))
 
 
@@ -188,16 +188,16 @@ def _shown_lines(file: FileDiff, side: Side) -> dict[int, str]:
 
 def _no_such_line(version: _Version, line: int) -> str:
     lines = version.lines or {}
-    if version.whole:
+    if version.is_whole:
         return f"`{version.path}` has {len(lines)} lines at the {version.side} commit, line {line} does not exist."
-    known = ", ".join(_ranges(lines)) or "none"
+    known = ", ".join(_line_ranges(lines)) or "none"
     return (
         f"Line {line} of `{version.path}` is not in the diff, and the text of the file was not given: "
         f"known lines at the {version.side} commit are {known}."
     )
 
 
-def _ranges(lines: Mapping[int, str]) -> Iterator[str]:
+def _line_ranges(lines: Mapping[int, str]) -> Iterator[str]:
     """`3-9`, `12-14` ... of the known lines; what is too long to read ends in dots."""
     starts = [number for number in lines if number - 1 not in lines]
     ends = [number for number in lines if number + 1 not in lines]
@@ -205,7 +205,7 @@ def _ranges(lines: Mapping[int, str]) -> Iterator[str]:
     return iter([*pairs[:_MOST_RANGES], "..."] if len(pairs) > _MOST_RANGES else pairs)
 
 
-def _quoted(pointer: EvidencePointer, version: _Version, start: int) -> EvidencePointer | str:
+def _check_quote(pointer: EvidencePointer, version: _Version, start: int) -> EvidencePointer | str:
     """Hold the quote against the line, or the lines from there on, where it has several."""
     lines = version.lines or {}
     if pointer.quote is None:
@@ -215,23 +215,23 @@ def _quoted(pointer: EvidencePointer, version: _Version, start: int) -> Evidence
         blank = "is blank and shows nothing: point at a line that does" if not lines[start].strip() else "is not quoted"
         return f"Line {start} of `{version.path}` {blank}."
     numbers = range(start, start + min(quote.count("\n") + 1, _MOST_LINES))
-    if reads_as("\n".join(lines.get(number, "") for number in numbers), quote):
+    if matches_quote("\n".join(lines.get(number, "") for number in numbers), quote):
         return pointer.model_copy(update={"quote": lines[start]})
-    return f"Line {start} of `{version.path}` reads `{_cut(lines[start])}`, not `{_cut(_first_line(quote))}`."
+    return f"Line {start} of `{version.path}` reads `{_shorten(lines[start])}`, not `{_shorten(_first_line(quote))}`."
 
 
-def reads_as(text: str, quote: str) -> bool:
+def matches_quote(text: str, quote: str) -> bool:
     """Whether a quote is this text, white space apart; a `+` or `-` of the diff before it is forgiven.
 
     Of a long line its beginning is enough, and what hides in a line is quoted as it was shown.
     """
-    from worker.judge.llm.fencing import visible  # noqa: PLC0415 - only what a model quotes was shown to one
+    from worker.judge.llm.fencing import escape_hidden  # noqa: PLC0415 - only what a model quotes was shown to one
     from worker.judge.llm.line_numbers import NO_NEWLINE  # noqa: PLC0415 - as above
 
-    reals = (_folded(text), _folded(visible(text)))
+    reals = (_normalize(text), _normalize(escape_hidden(text)))
     quote = quote.strip().removesuffix(NO_NEWLINE.strip()).strip()
-    said = (_folded(quote), _folded(quote.removeprefix("+")), _folded(quote.removeprefix("-")))
-    return any(one == real or (len(one) >= LONG and real.startswith(one)) for one in said for real in reals)
+    said = (_normalize(quote), _normalize(quote.removeprefix("+")), _normalize(quote.removeprefix("-")))
+    return any(one == real or (len(one) >= LONG_QUOTE and real.startswith(one)) for one in said for real in reals)
 
 
 def _is_redacted(text: str, quote: str) -> bool:
@@ -254,11 +254,11 @@ def _is_redacted(text: str, quote: str) -> bool:
 
 _MARK: Final = pattern(r"\[redacted: [a-z ]{1,40}\]")
 
-LONG: Final = 30
+LONG_QUOTE: Final = 30
 """So many characters of a line, white space apart, are quote enough."""
 
 
-def _other(side: Side) -> Side:
+def _other_side(side: Side) -> Side:
     return Side.BASE if side is Side.HEAD else Side.HEAD
 
 
@@ -266,13 +266,13 @@ def _first_line(text: str | None) -> str:
     return (text or "").strip().partition("\n")[0]
 
 
-def _folded(text: str) -> str:
+def _normalize(text: str) -> str:
     return "".join(text.split())
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     text = text.strip()
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + " ..."
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + " ..."
 
 
 def _nearest_path(path: str, paths: frozenset[str]) -> str | None:

@@ -45,7 +45,7 @@ _DOES_NOT: Final = r"(?:(?:does|do|did)(?:\s+not|n't)|never|fails?\s+to|no\s+lon
 _ABSENT: Final = r"(?:missing|absent|undefined|undeclared|nowhere(?:\s+to\s+be\s+(?:found|seen))?|non-?existent)"
 
 
-def _denying(*, subject: str, active: str, nobody: str) -> tuple["re.Pattern[str]", ...]:
+def _denial_patterns(*, subject: str, active: str, nobody: str) -> tuple["re.Pattern[str]", ...]:
     """Each way to deny a verb of a name: in the passive, of what should do it, and of everybody."""
     return tuple(
         pattern(words, re.IGNORECASE | re.MULTILINE)
@@ -57,8 +57,8 @@ def _denying(*, subject: str, active: str, nobody: str) -> tuple["re.Pattern[str
     )
 
 
-_DENIED: Final = (
-    *_denying(
+_DENIALS: Final = (
+    *_denial_patterns(
         subject=rf"(?:{_IS_NOT}\s+(?:defined|declared|added|introduced|created|there|found)|(?:is|are|was|were)\s+{_ABSENT}"
         rf"|(?:{_DOES_NOT}\s+exists?|exists?\s+nowhere|appears?\s+nowhere)"
         r"|(?:can(?:not|'t|\s+not)|could\s+not|couldn't)\s+be\s+found|has\s+no\s+definition)",
@@ -78,8 +78,8 @@ _DENIED: Final = (
         )
     ),
 )
-_UNHANDLED: Final = (
-    *_denying(
+_UNHANDLED_DENIALS: Final = (
+    *_denial_patterns(
         subject=rf"(?:{_IS_NOT}\s+(?:handled|caught)|(?:is|are)\s+(?:unhandled|uncaught))",
         active=r"(?:handle|catche?)s?",
         nobody=r"(?:handles|catches)",
@@ -97,7 +97,7 @@ _DEFINES: Final = (
     r"|^[^\S\n]*(?:[\w.<>\[\],?*&@]{1,100}[^\S\n]+){0,6}{name}[^\S\n]*\([^()\n]{0,300}\)[^;{}()\n]{0,100}\{[^\S\n]*$"  # a method
     r"|^(?:[^\S\n]{0,8}(?:self|this)\.)?{name}[^\S\n]*(?::[^=\n]{1,100})?=(?![=>])"
 )
-_TAKES: Final = r"^(?=[^\n]*\b(?:import|from|require|use|using|include)\b)[^\n]*(?<![\w$]){name}(?![\w$])"
+_IMPORTS: Final = r"^(?=[^\n]*\b(?:import|from|require|use|using|include)\b)[^\n]*(?<![\w$]){name}(?![\w$])"
 _SOURCE: Final = pattern(
     r"\bfrom\s[\w.]{0,200}?\b(\w{1,100})\s+import\b"  # Python
     r"|[\"'](?:[^\"'\n]{0,200}/)?([\w-]{1,100})(?:\.\w{1,9})?[\"']"  # JavaScript, TypeScript
@@ -105,19 +105,19 @@ _SOURCE: Final = pattern(
 )
 """What a line takes something from: the last word of it, which a file is called by, or a folder."""
 _LONGEST: Final = 500
-_OF_FOLDERS: Final = frozenset({"__init__", "index", "mod", "lib"})
+_FOLDER_FILES: Final = frozenset({"__init__", "index", "mod", "lib"})
 
 
-class Denied(Value):
-    """A name that was said not to be there, and the line that defines or handles it; `is_taken`: that takes it from where nobody looked."""
+class MissingNameClaim(Value):
+    """A name that was said not to be there, and the line that defines or handles it; `is_imported`: that takes it from where nobody looked."""
 
     name: str
     path: str
     line: int
-    is_taken: bool = False
+    is_imported: bool = False
 
 
-def denied(opinion: ModelOpinion, dossier: Dossier) -> Denied | None:
+def find_refuted_claim(opinion: ModelOpinion, dossier: Dossier) -> MissingNameClaim | None:
     """The first name that a reject denies though it is there."""
     if opinion.decision is not Leaning.REJECT:
         return None
@@ -128,14 +128,14 @@ def denied(opinion: ModelOpinion, dossier: Dossier) -> Denied | None:
         return None
     texts = _texts(dossier)
     pointed = [path for path in dict.fromkeys(place.path for place in places) if path in texts]
-    found = (one for name, shows in names for one in _there(name, shows, pointed, texts, dossier))
+    found = (one for name, shows in names for one in _find_definitions(name, shows, pointed, texts, dossier))
     return next(found, None)
 
 
-def _names(said: str) -> Iterator[tuple[str, str]]:
+def _names(text: str) -> Iterator[tuple[str, str]]:
     """Each name that is denied, with what a line looks like that shows it."""
-    for forms, shows in ((_DENIED, _DEFINES), (_UNHANDLED, _HANDLES)):
-        yield from ((found[1], shows) for form in forms for found in form.finditer(said))
+    for forms, shows in ((_DENIALS, _DEFINES), (_UNHANDLED_DENIALS, _HANDLES)):
+        yield from ((found[1], shows) for form in forms for found in form.finditer(text))
 
 
 def _texts(dossier: Dossier) -> dict[str, str]:
@@ -143,39 +143,43 @@ def _texts(dossier: Dossier) -> dict[str, str]:
     return {path: text for path, text in known if text is not None and len(text) <= MOST_CHARACTERS}
 
 
-def _there(name: str, shows: str, pointed: list[str], texts: Mapping[str, str], dossier: Dossier) -> Iterator[Denied]:
+def _find_definitions(
+    name: str, shows: str, pointed: list[str], texts: Mapping[str, str], dossier: Dossier
+) -> Iterator[MissingNameClaim]:
     """Where the name is: in the texts of the head, in the lines that the change adds, or where nobody looked."""
-    takes = re.compile(_TAKES.replace("{name}", re.escape(name)), re.MULTILINE)
+    takes = re.compile(_IMPORTS.replace("{name}", re.escape(name)), re.MULTILINE)
     defines = re.compile(shows.replace("{name}", re.escape(name)), re.MULTILINE)
     taken = [(path, found) for path in pointed if shows is _DEFINES for found in [takes.search(texts[path])] if found]
     for path in [*pointed, *sorted(texts.keys() - set(pointed))]:
         if found := defines.search(texts[path]):
-            yield Denied(name, path, _line(texts[path], found))
+            yield MissingNameClaim(name, path, _line_number(texts[path], found))
     for file in diff_of(dossier.diff).files:
-        for line in file.added:
+        for line in file.added_lines:
             if line.head_line is not None and defines.search(line.text[:_LONGEST]):
-                yield Denied(name, file.path, line.head_line)
+                yield MissingNameClaim(name, file.path, line.head_line)
     for path, found in taken:
-        if not _was_looked_for(name, _whole(texts[path], found), path, texts) and not _is_gone(defines, dossier):
-            yield Denied(name, path, _line(texts[path], found), is_taken=True)
+        if not _was_source_searched(name, _whole_line(texts[path], found), path, texts) and not _is_removed(
+            defines, dossier
+        ):
+            yield MissingNameClaim(name, path, _line_number(texts[path], found), is_imported=True)
 
 
-def _whole(text: str, found: re.Match[str]) -> str:
+def _whole_line(text: str, match: re.Match[str]) -> str:
     """The line, or as much of it as anybody writes."""
-    return text[found.start() : found.end() + _LONGEST].partition("\n")[0][-2 * _LONGEST :]
+    return text[match.start() : match.end() + _LONGEST].partition("\n")[0][-2 * _LONGEST :]
 
 
-def _line(text: str, found: re.Match[str]) -> int:
-    return text.count("\n", 0, found.end()) + 1
+def _line_number(text: str, match: re.Match[str]) -> int:
+    return text.count("\n", 0, match.end()) + 1
 
 
-def _was_looked_for(name: str, takes: str, path: str, texts: Mapping[str, str]) -> bool:
+def _was_source_searched(name: str, takes: str, path: str, texts: Mapping[str, str]) -> bool:
     """Whether the file that the line takes it from is known, and does not hold the name at all."""
     source = _SOURCE.search(takes)
     module = next(filter(None, source.groups()), "").lower() if source else ""
     word = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
     beside = ((other, text) for other, text in texts.items() if other != path and _kind(other) == _kind(path))
-    named = [text for other, text in beside if _stem(other) == module]
+    named = [text for other, text in beside if _module_name(other) == module]
     return any(word.search(text) is None for text in named)
 
 
@@ -183,13 +187,13 @@ def _kind(path: str) -> str:
     return path.rpartition(".")[2]
 
 
-def _stem(path: str) -> str:
+def _module_name(path: str) -> str:
     """What a file is called where something is taken from it; of a package's own file, its folder."""
     folder, _, file = path.rpartition("/")
     stem = file.partition(".")[0].lower()
-    return folder.rpartition("/")[2].lower() if stem in _OF_FOLDERS and folder else stem
+    return folder.rpartition("/")[2].lower() if stem in _FOLDER_FILES and folder else stem
 
 
-def _is_gone(defines: re.Pattern[str], dossier: Dossier) -> bool:
+def _is_removed(defines: re.Pattern[str], dossier: Dossier) -> bool:
     """Whether the change takes a definition away: then who denies it may be right."""
-    return any(defines.search(line.text) for file in diff_of(dossier.diff).files for line in file.removed)
+    return any(defines.search(line.text) for file in diff_of(dossier.diff).files for line in file.removed_lines)

@@ -16,7 +16,7 @@ from worker.domain.verdict.verdict import Category
 LEAST_WORDS: Final = 3
 """Of a quote: fewer may be a name, or a word in doubt."""
 
-SHOWN: Final = 120
+SHOWN_CHARACTERS: Final = 120
 """Characters of what is told of it."""
 
 _QUOTED: Final = pattern(r'"([^"\n]{1,300})"|\u201c([^\u201d\n]{1,300})\u201d')
@@ -25,14 +25,14 @@ _RULES_FILE: Final = pattern(
     r"(?<![\w/.-])((?:[\w.-]{1,100}/){0,9}(?:(?:AGENTS|CLAUDE|GEMINI|CONTRIBUTING|CONVENTIONS|STYLEGUIDE|copilot-instructions)\.mdc?|\.cursorrules))\b",
     re.IGNORECASE,
 )
-_ORDERS: Final = pattern(
+_DEMANDS: Final = pattern(
     r"\b(?:must|shall|should|never|always|only|no|not|don't|can't|avoid|forbid\w*|forbidden|prohibit\w*|require[sd]?|mandatory|instead)\b",
     re.IGNORECASE,
 )
 _WORD: Final = pattern(r"\w+")
 
 
-def unwritten(opinion: ModelOpinion, dossier: Dossier) -> str | None:
+def find_missing_rule(opinion: ModelOpinion, dossier: Dossier) -> str | None:
     """What a reject for a broken rule quotes or names that nobody read anywhere."""
     if opinion.decision is not Leaning.REJECT or opinion.category is not Category.SPEC_VIOLATION:
         return None
@@ -40,9 +40,9 @@ def unwritten(opinion: ModelOpinion, dossier: Dossier) -> str | None:
     files, quotes = (found[1] for found in _RULES_FILE.finditer(said)), _quotes(said)
     if not (claims := [*files, *quotes]):
         return None
-    read = _spelled("\n".join(_read(dossier)))
+    read = _words_only("\n".join(_read_texts(dossier)))
     missing = next((one for one in claims if not all(f" {part} " in read for part in _parts(one))), None)
-    return None if missing is None else _shown(" ".join(missing.split()))
+    return None if missing is None else _shorten(" ".join(missing.split()))
 
 
 def names_a_rule(opinion: ModelOpinion, dossier: Dossier) -> bool:
@@ -55,33 +55,33 @@ def names_a_rule(opinion: ModelOpinion, dossier: Dossier) -> bool:
     is_named = any(re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", said) for one in criteria)
     if is_named or _RULES_FILE.search(said) is not None:
         return True
-    stated = _spelled("\n".join(_asked(dossier)))
-    return any(_ORDERS.search(one) or all(f" {part} " in stated for part in _parts(one)) for one in _quotes(said))
+    stated = _words_only("\n".join(_rule_texts(dossier)))
+    return any(_DEMANDS.search(one) or all(f" {part} " in stated for part in _parts(one)) for one in _quotes(said))
 
 
-def _shown(claim: str) -> str:
-    return claim if len(claim) <= SHOWN else f"{claim[: SHOWN - 1]}…"
+def _shorten(claim: str) -> str:
+    return claim if len(claim) <= SHOWN_CHARACTERS else f"{claim[: SHOWN_CHARACTERS - 1]}…"
 
 
-def _quotes(said: str) -> Iterator[str]:
-    quotes = (found[1] or found[2] for found in _QUOTED.finditer(said))
+def _quotes(text: str) -> Iterator[str]:
+    quotes = (found[1] or found[2] for found in _QUOTED.finditer(text))
     return (one for one in quotes if len(_WORD.findall(one)) >= LEAST_WORDS)
 
 
 def _parts(claim: str) -> Iterator[str]:
     """What has to stand somewhere as it is: each part between those that were left out."""
-    spelled = (_spelled(part).strip() for part in _LEFT_OUT.split(claim))
+    spelled = (_words_only(part).strip() for part in _LEFT_OUT.split(claim))
     return (one for one in spelled if one)
 
 
-def _spelled(text: str) -> str:
+def _words_only(text: str) -> str:
     """Only its words, in small letters."""
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
-def _read(dossier: Dossier) -> Iterator[str]:
+def _read_texts(dossier: Dossier) -> Iterator[str]:
     yield dossier.diff
-    yield from _asked(dossier)
+    yield from _rule_texts(dossier)
     for file in dossier.files or ():
         yield from (file.path, file.text or "")
     yield from (one.path for one in dossier.files_unread)
@@ -89,7 +89,7 @@ def _read(dossier: Dossier) -> Iterator[str]:
         yield from (check.name, check.summary, check.log_tail)
 
 
-def _asked(dossier: Dossier) -> Iterator[str]:
+def _rule_texts(dossier: Dossier) -> Iterator[str]:
     """What may state a rule, whatever its words: rules files, issues, criteria and the pull request's own text."""
     pull = dossier.pull_request
     yield from (pull.title, pull.body or "")

@@ -20,15 +20,15 @@ from worker.domain.verdict.verdict import (
 )
 from worker.judge import texts as words
 from worker.judge.checks.missing_rules import names_a_rule
-from worker.judge.rulings import Hearing
-from worker.signals.acceptance_gap.shortfall import is_spoken_of
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.relatedness import NAME, common_stems, stems_of_all
-from worker.signals.scope_creep.unrelated_file import stands_apart
+from worker.judge.rulings import EvidenceBundle
+from worker.signals.acceptance_gap.shortfall import is_mentioned
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.relatedness import NAME_PATTERN, common_stems, stems_of_all
+from worker.signals.scope_creep.unrelated_file import is_apart
 
 UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 TEXTS: Final = (".md", ".rst", ".txt", ".adoc")
-AROUND: Final = 3
+NEARBY_LINES: Final = 3
 """Lines before and after a place that words about it may be about."""
 
 
@@ -47,7 +47,7 @@ class Survival(Value):
         return not self.criteria and not self.evidence
 
 
-def survival_of(opinion: ModelOpinion, hearing: Hearing) -> Survival | None:
+def survival_of(opinion: ModelOpinion, hearing: EvidenceBundle) -> Survival | None:
     """What survives of a reject; None where nothing has to: no reject, a fact, or a condition that is still open.
 
     Nothing has to of a change to texts alone either: a text may speak of what is asked for and not give it.
@@ -55,22 +55,22 @@ def survival_of(opinion: ModelOpinion, hearing: Hearing) -> Survival | None:
     is_open = any(one.state is ConditionState.OPEN for one in opinion.conditions)
     if opinion.decision is not Leaning.REJECT or hearing.opinion.facts or is_open:
         return None
-    change = Change(hearing.dossier)
+    change = CodeChange(hearing.dossier)
     if all(file.path.endswith(TEXTS) for file in change.files):
         return None
     said = _words_of((opinion.concern, *(one.note for one in _places(opinion))))
     refused: list[str] = []
     evidence: list[EvidencePointer] = []
     for place in opinion.evidence:
-        if problem := _against_place(place, opinion, change, hearing, said):
+        if problem := _refute_place(place, opinion, change, hearing, said):
             refused.append(problem)
         else:
             evidence.append(place)
     criteria: list[str] = []
     for one in opinion.criteria:
         if one.status in UNMET:
-            problem = _against_criterion(one, change, hearing, said)
-            if problem is None and not evidence and not _names(one, hearing, said):
+            problem = _refute_criterion(one, change, hearing, said)
+            if problem is None and not evidence and not _mentions_criterion(one, hearing, said):
                 problem = words.criterion_is_not_named(one.id, one.status)
             if problem:
                 refused.append(problem)
@@ -81,7 +81,7 @@ def survival_of(opinion: ModelOpinion, hearing: Hearing) -> Survival | None:
         evidence = []
     if opinion.category is Category.SPEC_VIOLATION and not evidence and not _rests_on_a_rule(opinion, hearing):
         criteria = []
-        refused.append(words.RULE_IS_NOT_NAMED)
+        refused.append(words.RULE_NOT_NAMED)
     return Survival(frozenset(criteria), tuple(evidence), tuple(dict.fromkeys(refused)))
 
 
@@ -91,56 +91,60 @@ def _places(opinion: ModelOpinion) -> Iterator[EvidencePointer]:
         yield from one.evidence if one.status in UNMET else ()
 
 
-def _against_criterion(
-    criterion: CriterionVerdict, change: Change, hearing: Hearing, said: frozenset[str]
+def _refute_criterion(
+    criterion: CriterionVerdict, change: CodeChange, hearing: EvidenceBundle, reject_words: frozenset[str]
 ) -> str | None:
     """Missing is what the change does not speak of. What is partly met may have a place that falls short."""
     is_partial = criterion.status is CriterionStatus.PARTIAL
-    if is_partial and any(_is_about(place, hearing, said) for place in criterion.evidence):
+    if is_partial and any(_is_mentioned(place, hearing, reject_words) for place in criterion.evidence):
         return None
-    if not is_spoken_of(change, criterion.id):
+    if not is_mentioned(change, criterion.id):
         return None
-    return words.criterion_is_spoken_of(criterion.id, criterion.status)
+    return words.criterion_is_mentioned(criterion.id, criterion.status)
 
 
-def _names(criterion: CriterionVerdict, hearing: Hearing, said: frozenset[str]) -> bool:
+def _mentions_criterion(criterion: CriterionVerdict, hearing: EvidenceBundle, reject_words: frozenset[str]) -> bool:
     """Whether the words of the reject are about what a criterion asks for, or show at a line of it what falls short."""
-    if any(_is_about(place, hearing, said) for place in criterion.evidence):
+    if any(_is_mentioned(place, hearing, reject_words) for place in criterion.evidence):
         return True
     asked = _words_of(one.text for one in hearing.criteria if one.id == criterion.id)
-    return not asked or not said.isdisjoint(asked)
+    return not asked or not reject_words.isdisjoint(asked)
 
 
-def _against_place(
-    place: EvidencePointer, opinion: ModelOpinion, change: Change, hearing: Hearing, said: frozenset[str]
+def _refute_place(
+    pointer: EvidencePointer,
+    opinion: ModelOpinion,
+    change: CodeChange,
+    hearing: EvidenceBundle,
+    reject_words: frozenset[str],
 ) -> str | None:
-    if any(one.category is opinion.category and one.path == place.path for one in hearing.opinion.findings):
+    if any(one.category is opinion.category and one.path == pointer.path for one in hearing.opinion.findings):
         return None
     match opinion.category:
-        case Category.SCOPE_CREEP if not stands_apart(change, place.path):
-            return words.place_is_tied(place)
-        case Category.SCOPE_CREEP if not said.isdisjoint(_words_of((place.path,))):
+        case Category.SCOPE_CREEP if not is_apart(change, pointer.path):
+            return words.place_is_related(pointer)
+        case Category.SCOPE_CREEP if not reject_words.isdisjoint(_words_of((pointer.path,))):
             return None
         case Category.SPEC_VIOLATION if not _rests_on_a_rule(opinion, hearing):
-            return words.RULE_IS_NOT_NAMED
+            return words.RULE_NOT_NAMED
         case _:
-            return None if _is_about(place, hearing, said) else words.place_is_not_spoken_of(place)
+            return None if _is_mentioned(pointer, hearing, reject_words) else words.place_is_not_mentioned(pointer)
 
 
-def _rests_on_a_rule(opinion: ModelOpinion, hearing: Hearing) -> bool:
+def _rests_on_a_rule(opinion: ModelOpinion, hearing: EvidenceBundle) -> bool:
     """Whether it names the rule, or the case claims what is not there."""
     wrong = {ClaimStatus.CONTRADICTED, ClaimStatus.UNSUPPORTED}
     return any(one.status in wrong for one in hearing.claims) or names_a_rule(opinion, hearing.dossier)
 
 
-def _is_about(place: EvidencePointer, hearing: Hearing, said: frozenset[str]) -> bool:
+def _is_mentioned(pointer: EvidencePointer, hearing: EvidenceBundle, reject_words: frozenset[str]) -> bool:
     """Whether the words of the reject speak of what stands at a place or right beside it. A file without lines has its name."""
-    if place.line is None:
-        return not said.isdisjoint(_words_of((place.path,)))
-    numbers = range(max(1, place.line - AROUND), (place.end_line or place.line) + AROUND + 1)
-    lines = (hearing.places.line(place.path, number, place.side) for number in numbers)
-    return not said.isdisjoint(_words_of(line for line in lines if line is not None))
+    if pointer.line is None:
+        return not reject_words.isdisjoint(_words_of((pointer.path,)))
+    numbers = range(max(1, pointer.line - NEARBY_LINES), (pointer.end_line or pointer.line) + NEARBY_LINES + 1)
+    lines = (hearing.places.line(pointer.path, number, pointer.side) for number in numbers)
+    return not reject_words.isdisjoint(_words_of(line for line in lines if line is not None))
 
 
 def _words_of(texts: Iterable[str]) -> frozenset[str]:
-    return stems_of_all({name for text in texts for name in NAME.findall(text)}) - common_stems()
+    return stems_of_all({name for text in texts for name in NAME_PATTERN.findall(text)}) - common_stems()

@@ -15,25 +15,25 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
-from worker.judge.checks.survival import AROUND
-from worker.judge.rulings import Hearing
-from worker.signals.acceptance_gap.shortfall import settles
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.file_roles import Role, role_of
-from worker.signals.analysis.relatedness import NAME, asked_of, common_stems, stems_of_all
-from worker.signals.analysis.sounding import sounds_like_a_check
-from worker.signals.analysis.tests import Test, tests_of
+from worker.judge.checks.survival import NEARBY_LINES
+from worker.judge.rulings import EvidenceBundle
+from worker.signals.acceptance_gap.shortfall import is_settled_by
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.check_names import is_check_name
+from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.analysis.relatedness import NAME_PATTERN, common_stems, find_request_words, stems_of_all
+from worker.signals.analysis.tests import Test, find_tests
 
-MOST: Final = 40
+MOST_QUESTIONS: Final = 40
 """Questions of one change."""
 
-ABOUT_THE_JUDGE: Final = "verdict_planted"
+JUDGE_ADDRESSING_SIGNAL: Final = "verdict_planted"
 """The signal of words that are meant for a judge: they change no decision, neither way."""
 
-_OF_CRITERION: Final = pattern(r"([^\s:]{1,100}): ")
+_CRITERION_PREFIX: Final = pattern(r"([^\s:]{1,100}): ")
 
 
-class Settling(StrEnum):
+class SettlingLineKind(StrEnum):
     """What kind of line can settle a suspicion, in the words that a model is told."""
 
     CHECK = "an assertion about the same thing"
@@ -47,30 +47,30 @@ class Settling(StrEnum):
     ANY = "another line about the same thing"
 
 
-_OF_SIGNALS: Final[Mapping[Settling, frozenset[str]]] = {
-    Settling.OWN_CHECK: frozenset({"test_empty", "test_without_assertion"}),
-    Settling.CHANGE: frozenset(
+_KIND_BY_SIGNAL: Final[Mapping[SettlingLineKind, frozenset[str]]] = {
+    SettlingLineKind.OWN_CHECK: frozenset({"test_empty", "test_without_assertion"}),
+    SettlingLineKind.CHANGE: frozenset(
         {"assertion_dropped", "assertion_removed", "assertion_loosened", "assertion_widened"}
         | {"test_deleted", "test_deleted_alone"}
         | {"check_removed", "strictness_off"}
     ),
-    Settling.USE: frozenset(
+    SettlingLineKind.USE: frozenset(
         {"function_uncalled", "function_uncalled_suspected", "parameter_unused", "option_unread"}
         | {"type_unused", "import_unused"}
     ),
-    Settling.TIED: frozenset({"unrelated_file"}),
-    Settling.REPORT: frozenset({"failure_swallowed", "check_cannot_fail", "check_may_not_fail"}),
-    Settling.ANY: frozenset({"new_test_skipped", "new_test_may_fail", "test_shadowed", "matcher_not_called"}),
+    SettlingLineKind.TIED: frozenset({"unrelated_file"}),
+    SettlingLineKind.REPORT: frozenset({"failure_swallowed", "check_cannot_fail", "check_may_not_fail"}),
+    SettlingLineKind.ANY: frozenset({"new_test_skipped", "new_test_may_fail", "test_shadowed", "matcher_not_called"}),
 }
 
 
-_OF_CATEGORIES: Final[Mapping[Category, Settling]] = {
-    Category.WEAK_TEST: Settling.CHECK,
-    Category.SCOPE_CREEP: Settling.ASKED,
+_KIND_BY_CATEGORY: Final[Mapping[Category, SettlingLineKind]] = {
+    Category.WEAK_TEST: SettlingLineKind.CHECK,
+    Category.SCOPE_CREEP: SettlingLineKind.ASKED,
 }
 
 
-_WORDS_OF_ASKED: Final[Mapping[Settling, int]] = {Settling.ASKED: 1, Settling.TIED: 2}
+_WORDS_IN_COMMON: Final[Mapping[SettlingLineKind, int]] = {SettlingLineKind.ASKED: 1, SettlingLineKind.TIED: 2}
 """How many words of what was asked for the line has: three in ten files of another task hold a line that has one by chance."""
 
 
@@ -82,12 +82,12 @@ class Suspicion(Value):
     criterion: str | None = None
 
     @property
-    def settling(self) -> Settling:
+    def settling_line(self) -> SettlingLineKind:
         """What kind of line settles it: by its signal, or as most of its category."""
         if self.criterion is not None:
-            return Settling.FOUND
-        usual = _OF_CATEGORIES.get(self.finding.category, Settling.ANY)
-        return next((kind for kind, signals in _OF_SIGNALS.items() if self.finding.signal in signals), usual)
+            return SettlingLineKind.FOUND
+        usual = _KIND_BY_CATEGORY.get(self.finding.category, SettlingLineKind.ANY)
+        return next((kind for kind, signals in _KIND_BY_SIGNAL.items() if self.finding.signal in signals), usual)
 
 
 def suspicions_of(opinion: HeuristicOpinion) -> tuple[Suspicion, ...]:
@@ -96,43 +96,47 @@ def suspicions_of(opinion: HeuristicOpinion) -> tuple[Suspicion, ...]:
     That a criterion's words are not found is none by itself: it is so of one met criterion in four.
     """
     found = chain((one for one in opinion.findings if not one.fact), opinion.doubts)
-    return tuple(Suspicion(f"q{number}", one, _criterion_of(one)) for number, one in enumerate(islice(found, MOST), 1))
-
-
-def _criterion_of(finding: Finding) -> str | None:
-    named = _OF_CRITERION.match(finding.note) if finding.category is Category.ACCEPTANCE_GAP else None
-    return named[1] if named else None
-
-
-def left_open(opinion: ModelOpinion, hearing: Hearing) -> tuple[Suspicion, ...]:
-    """The suspicions that no answer settles."""
-    suspicions = [one for one in suspicions_of(hearing.opinion) if one.finding.signal != ABOUT_THE_JUDGE]
-    if not suspicions:
-        return ()
-    change = Change(hearing.dossier)
-    places = {one.id: one.evidence for one in opinion.settled if one.why}
     return tuple(
-        one for one in suspicions if not any(_settles(place, one, change, hearing) for place in places.get(one.id, ()))
+        Suspicion(f"q{number}", one, _criterion_of(one)) for number, one in enumerate(islice(found, MOST_QUESTIONS), 1)
     )
 
 
-def _settles(place: EvidencePointer, suspicion: Suspicion, change: Change, hearing: Hearing) -> bool:
+def _criterion_of(finding: Finding) -> str | None:
+    named = _CRITERION_PREFIX.match(finding.note) if finding.category is Category.ACCEPTANCE_GAP else None
+    return named[1] if named else None
+
+
+def find_unanswered(opinion: ModelOpinion, hearing: EvidenceBundle) -> tuple[Suspicion, ...]:
+    """The suspicions that no answer settles."""
+    suspicions = [one for one in suspicions_of(hearing.opinion) if one.finding.signal != JUDGE_ADDRESSING_SIGNAL]
+    if not suspicions:
+        return ()
+    change = CodeChange(hearing.dossier)
+    places = {one.id: one.evidence for one in opinion.settled if one.why}
+    return tuple(
+        one
+        for one in suspicions
+        if not any(_is_settled_by(place, one, change, hearing) for place in places.get(one.id, ()))
+    )
+
+
+def _is_settled_by(pointer: EvidencePointer, suspicion: Suspicion, change: CodeChange, hearing: EvidenceBundle) -> bool:
     """Whether a line could show that a suspicion is none."""
-    finding, settling = suspicion.finding, suspicion.settling
-    if place.line is None or (place.path, place.line, place.side) == (finding.path, finding.line, finding.side):
+    finding, settling = suspicion.finding, suspicion.settling_line
+    if pointer.line is None or (pointer.path, pointer.line, pointer.side) == (finding.path, finding.line, finding.side):
         return False
-    line = hearing.places.line(place.path, place.line, place.side) or ""
+    line = hearing.places.line(pointer.path, pointer.line, pointer.side) or ""
     if suspicion.criterion is not None:
-        return settles(change, suspicion.criterion, place.path, place.line, line)
-    is_changed = (place.line, place.side) in _changed_lines(place.path, hearing)
-    if settling in _WORDS_OF_ASKED:
-        shared = _words_of((line,)) & asked_of(change.dossier).words
-        return place.path == finding.path and is_changed and len(shared) >= _WORDS_OF_ASKED[settling]
-    if not _is_of_kind(line, place, suspicion, change, is_changed=is_changed):
+        return is_settled_by(change, suspicion.criterion, pointer.path, pointer.line, line)
+    is_changed = (pointer.line, pointer.side) in _changed_lines(pointer.path, hearing)
+    if settling in _WORDS_IN_COMMON:
+        shared = _words_of((line,)) & find_request_words(change.dossier).words
+        return pointer.path == finding.path and is_changed and len(shared) >= _WORDS_IN_COMMON[settling]
+    if not _is_settling_line(line, pointer, suspicion, change, is_changed=is_changed):
         return False
     if finding.line is None:
-        return finding.path in {place.path, None}
-    numbers = range(max(1, finding.line - AROUND), (finding.end_line or finding.line) + AROUND + 1)
+        return finding.path in {pointer.path, None}
+    numbers = range(max(1, finding.line - NEARBY_LINES), (finding.end_line or finding.line) + NEARBY_LINES + 1)
     suspected = (hearing.places.line(finding.path or "", number, finding.side) or "" for number in numbers)
     return not _words_of((line,)).isdisjoint(_words_of((finding.note, *suspected)))
 
@@ -149,32 +153,34 @@ _REPORT: Final = pattern(
     r"|reject|return)\b",
     re.IGNORECASE,
 )
-_CALLED: Final = pattern(r"([^\W\d]\w{0,100})!?\s*(?:<[^<>()]{0,100}>)?\(")
-_SPELLED: Final = pattern(r"`(?:--)?([\w$-]{1,100})`")
+_CALLED_NAME: Final = pattern(r"([^\W\d]\w{0,100})!?\s*(?:<[^<>()]{0,100}>)?\(")
+_QUOTED_NAME: Final = pattern(r"`(?:--)?([\w$-]{1,100})`")
 
 
-def _is_of_kind(line: str, place: EvidencePointer, suspicion: Suspicion, change: Change, *, is_changed: bool) -> bool:
+def _is_settling_line(
+    line: str, pointer: EvidencePointer, suspicion: Suspicion, change: CodeChange, *, is_changed: bool
+) -> bool:
     """Whether it is a line of the kind that can settle a suspicion at a place."""
     finding, is_import = suspicion.finding, _IMPORT.match(line) is not None
-    match suspicion.settling:
-        case Settling.USE:
-            may_use = not is_import or (finding.signal == "import_unused" and place.path != finding.path)
-            return may_use and any(_uses(name, line) for name in _SPELLED.findall(finding.note))
+    match suspicion.settling_line:
+        case SettlingLineKind.USE:
+            may_use = not is_import or (finding.signal == "import_unused" and pointer.path != finding.path)
+            return may_use and any(_uses(name, line) for name in _QUOTED_NAME.findall(finding.note))
         case _ if is_import:
             return False
-        case Settling.CHECK | Settling.OWN_CHECK as kind:
-            is_elsewhere = kind is Settling.OWN_CHECK and _is_of_another_test(place, finding, change)
-            return place.side is Side.HEAD and _checks(line) and not is_elsewhere
-        case Settling.CHANGE:
-            return is_changed and _takes_a_place(line, place, finding)
-        case Settling.REPORT:
+        case SettlingLineKind.CHECK | SettlingLineKind.OWN_CHECK as kind:
+            is_elsewhere = kind is SettlingLineKind.OWN_CHECK and _is_of_another_test(pointer, finding, change)
+            return pointer.side is Side.HEAD and _is_check(line) and not is_elsewhere
+        case SettlingLineKind.CHANGE:
+            return is_changed and _is_replacement(line, pointer, finding)
+        case SettlingLineKind.REPORT:
             return _REPORT.search(line) is not None
         case _:
             return True
 
 
-def _checks(line: str) -> bool:
-    return _CHECK.search(line) is not None or any(map(sounds_like_a_check, _CALLED.findall(line)))
+def _is_check(line: str) -> bool:
+    return _CHECK.search(line) is not None or any(map(is_check_name, _CALLED_NAME.findall(line)))
 
 
 def _uses(name: str, line: str) -> bool:
@@ -186,37 +192,39 @@ def _uses(name: str, line: str) -> bool:
     return re.search(word, line) is not None and re.search(defines, line) is None
 
 
-def _takes_a_place(line: str, place: EvidencePointer, finding: Finding) -> bool:
+def _is_replacement(line: str, pointer: EvidencePointer, finding: Finding) -> bool:
     """In tests only what is new, for a weaker assertion only another one; of code what went does as well."""
-    if role_of(place.path) is not Role.TEST:
+    if role_of(pointer.path) is not FileRole.TEST:
         return True
-    return place.side is Side.HEAD and (finding.signal not in _WEAKER or _checks(line))
+    return pointer.side is Side.HEAD and (finding.signal not in _WEAKENED_SIGNALS or _is_check(line))
 
 
-_WEAKER: Final = frozenset({"assertion_dropped", "assertion_loosened", "assertion_widened"})
+_WEAKENED_SIGNALS: Final = frozenset({"assertion_dropped", "assertion_loosened", "assertion_widened"})
 
 
-def _is_of_another_test(place: EvidencePointer, finding: Finding, change: Change) -> bool:
+def _is_of_another_test(pointer: EvidencePointer, finding: Finding, change: CodeChange) -> bool:
     """Whether a place lies in a test, and the finding in none of those."""
-    around = _tests_at(place.path, place.line, change)
-    return bool(around) and (place.path != finding.path or not any(_holds(one, finding.line) for one in around))
+    around = _tests_at(pointer.path, pointer.line, change)
+    return bool(around) and (
+        pointer.path != finding.path or not any(_contains_line(one, finding.line) for one in around)
+    )
 
 
-def _tests_at(path: str, line: int | None, change: Change) -> tuple[Test, ...]:
+def _tests_at(path: str, line: int | None, change: CodeChange) -> tuple[Test, ...]:
     """The tests that this line of the head is in, outermost first."""
     sources = (source for file in change.files if file.path == path for source in file.sources)
-    return tuple(one for source in sources for one in tests_of(source) if _holds(one, line))
+    return tuple(one for source in sources for one in find_tests(source) if _contains_line(one, line))
 
 
-def _holds(test: Test, line: int | None) -> bool:
-    return line is not None and test.first <= line <= test.last
+def _contains_line(test: Test, line: int | None) -> bool:
+    return line is not None and test.first_line <= line <= test.last_line
 
 
-def _changed_lines(path: str | None, hearing: Hearing) -> frozenset[tuple[int | None, Side]]:
+def _changed_lines(path: str | None, hearing: EvidenceBundle) -> frozenset[tuple[int | None, Side]]:
     files = [file for file in hearing.diff.files if file.path == path]
-    added = ((line.head_line, Side.HEAD) for file in files for line in file.added)
-    return frozenset(chain(added, ((line.base_line, Side.BASE) for file in files for line in file.removed)))
+    added = ((line.head_line, Side.HEAD) for file in files for line in file.added_lines)
+    return frozenset(chain(added, ((line.base_line, Side.BASE) for file in files for line in file.removed_lines)))
 
 
 def _words_of(texts: Iterable[str]) -> frozenset[str]:
-    return stems_of_all({name for text in texts for name in NAME.findall(text)}) - common_stems()
+    return stems_of_all({name for text in texts for name in NAME_PATTERN.findall(text)}) - common_stems()

@@ -13,9 +13,9 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.diff.parser import Diff, FileDiff
 from worker.judge.llm.fencing import shown_path
+from worker.judge.llm.generated_files import summarize_generated
 from worker.judge.llm.pieces import Piece, pieces_of
-from worker.judge.llm.toolmade import told_in_a_line
-from worker.signals.analysis.file_roles import Role, role_of
+from worker.signals.analysis.file_roles import FileRole, role_of
 
 FENCE_BYTES: Final = 60
 """What a fence takes around a text, without its label."""
@@ -29,7 +29,7 @@ _DATA: Final = pattern(
 )
 
 
-class Rank(IntEnum):
+class FileRank(IntEnum):
     """What is shown first. Tests are what the validators ran; a suspicion wants its place looked at."""
 
     TESTS_AND_SUSPECTS = 0
@@ -38,17 +38,17 @@ class Rank(IntEnum):
     FOREIGN = 3
 
 
-class Sheet(Value):
-    """One file of a diff. `position`: where it stands there; `is_all`: whether `pieces` are the whole change.
+class FileView(Value):
+    """One file of a diff. `position`: where it stands there; `is_complete`: whether `pieces` are the whole change.
 
     `summary`: what is said instead of showing it.
     """
 
     position: int
     file: FileDiff
-    rank: Rank
+    rank: FileRank
     pieces: tuple[Piece, ...]
-    is_all: bool = True
+    is_complete: bool = True
     summary: str | None = None
 
     @property
@@ -65,32 +65,32 @@ def overhead_of(path: str) -> int:
     return len(label_of(path).encode()) + FENCE_BYTES
 
 
-def sheets_of(diff: Diff, suspected: Collection[str], withheld: Collection[str], most: int) -> tuple[Sheet, ...]:
+def file_views_of(diff: Diff, suspected: Collection[str], withheld: Collection[str], most: int) -> tuple[FileView, ...]:
     """Every file whose lines can be shown or summed up, the most urgent first; of none more than *most* bytes are looked at."""
-    return tuple(sorted(_sheets(diff, suspected, withheld, most), key=_urgency))
+    return tuple(sorted(_file_views(diff, suspected, withheld, most), key=_urgency))
 
 
-def _sheets(diff: Diff, suspected: Collection[str], withheld: Collection[str], most: int) -> Iterator[Sheet]:
+def _file_views(diff: Diff, suspected: Collection[str], withheld: Collection[str], most: int) -> Iterator[FileView]:
     paths = frozenset(file.path for file in diff.files)
     for position, file in enumerate(diff.files):
         if file.path in withheld or not file.hunks:
             continue
         is_suspect = file.path in suspected
-        summary = None if is_suspect else told_in_a_line(file, paths)
+        summary = None if is_suspect else summarize_generated(file, paths)
         pieces, is_all = ((), True) if summary else pieces_of(file.hunks, most)
-        yield Sheet(
-            position, file, Rank.TESTS_AND_SUSPECTS if is_suspect else rank_of(file.path), pieces, is_all, summary
+        yield FileView(
+            position, file, FileRank.TESTS_AND_SUSPECTS if is_suspect else rank_of(file.path), pieces, is_all, summary
         )
 
 
-def rank_of(path: str) -> Rank:
+def rank_of(path: str) -> FileRank:
     role = role_of(path)
-    if role is Role.FOREIGN:
-        return Rank.FOREIGN
+    if role is FileRole.FOREIGN:
+        return FileRank.FOREIGN
     if _DATA.search(path):
-        return Rank.DATA
-    return Rank.TESTS_AND_SUSPECTS if role is Role.TEST else Rank.CODE
+        return FileRank.DATA
+    return FileRank.TESTS_AND_SUSPECTS if role is FileRole.TEST else FileRank.CODE
 
 
-def _urgency(sheet: Sheet) -> tuple[int, bool, int, str, int]:
-    return sheet.rank, not sheet.is_all, sheet.size, sheet.file.path, sheet.position
+def _urgency(sheet: FileView) -> tuple[int, bool, int, str, int]:
+    return sheet.rank, not sheet.is_complete, sheet.size, sheet.file.path, sheet.position

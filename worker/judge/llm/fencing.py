@@ -11,37 +11,37 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.secrets import conceal
+from worker.dossier.secrets import redact
 
 _SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x180B, 0x1810))
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
 _ASCII_SAFE: Final = pattern(r"[\t\n -~]*")
 
 
-def redacted(text: str) -> str:
+def redact_text(text: str) -> str:
     """*text* with what looks like a secret replaced, line by line."""
-    return conceal(text).text
+    return redact(text).text
 
 
-def visible(text: str) -> str:
+def escape_hidden(text: str) -> str:
     """*text* with every character that hides, reorders or moves text shown as an escape. Lines and tabs stay."""
     if _ASCII_SAFE.fullmatch(text):
         return text
-    hidden = {ord(char): _escape(char) for char in set(text) if char not in "\t\n" and _hides(char)}
+    hidden = {ord(char): _escape(char) for char in set(text) if char not in "\t\n" and _is_hidden(char)}
     return text.translate(hidden) if hidden else text
 
 
 def shown_path(path: str) -> str:
     """A path on one line, as the model sees it and cites it."""
-    return visible(redacted(path)).replace("\t", "\\t").replace("\n", "\\n")
+    return escape_hidden(redact_text(path)).replace("\t", "\\t").replace("\n", "\\n")
 
 
-def _hides(char: str) -> bool:
+def _is_hidden(char: str) -> bool:
     if char.isascii():
         return not char.isprintable()
     return (
-        unicodedata.category(char) in _HIDDEN
+        unicodedata.category(char) in _HIDDEN_CATEGORIES
         or char in _BLANK_LETTERS
         or any(ord(char) in selectors for selectors in _SELECTORS)
     )
@@ -54,7 +54,7 @@ def _escape(char: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - four hex digits
 
 
-def cut(text: str, limit: int) -> str:
+def cut_text(text: str, limit: int) -> str:
     """At most *limit* bytes of *text*, ending with a whole line where there is one, and saying how much is left out."""
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) <= limit:
@@ -66,32 +66,32 @@ def cut(text: str, limit: int) -> str:
     return f"{kept}\n[cut here: {left_out} more bytes are not shown]"
 
 
-class Fence(Value):
+class PromptFence(Value):
     """Marks that no fenced text contains, since the word was chosen after the texts were known."""
 
     word: str
 
     @property
-    def told(self) -> str:
+    def announcement(self) -> str:
         """How a request begins: it tells its word once."""
-        return f"{_TOLD}`{self.word}`."
+        return f"{_ANNOUNCEMENT}`{self.word}`."
 
-    def around(self, label: str, text: str) -> str:
+    def enclose(self, label: str, text: str) -> str:
         """*text* between the marks. The label is ours; what it quotes has to be a `shown_path`."""
         return f"[[{self.word} begin: {label}]]\n{text}\n[[{self.word} end]]"
 
 
-def fence_of(turn: str) -> Fence | None:
+def read_fence(turn: str) -> PromptFence | None:
     """The fence that a request told of."""
-    found = _WORD_TOLD.match(turn)
-    return Fence(found[1]) if found else None
+    found = _ANNOUNCED_WORD.match(turn)
+    return PromptFence(found[1]) if found else None
 
 
-_TOLD: Final = "In this request MARK is "
-_WORD_TOLD: Final = pattern(rf"{_TOLD}`([a-z]+)`\.\n")
+_ANNOUNCEMENT: Final = "In this request MARK is "
+_ANNOUNCED_WORD: Final = pattern(rf"{_ANNOUNCEMENT}`([a-z]+)`\.\n")
 
 
-def fence_for(seed: str, texts: Iterable[str]) -> Fence:
+def make_fence(seed: str, texts: Iterable[str]) -> PromptFence:
     """A fence that is new for every *seed* (an eval id) and can't be guessed by whoever wrote the texts.
 
     Its word is of letters, which models read as few tokens, and short, since a text that holds it gets another.
@@ -102,12 +102,12 @@ def fence_for(seed: str, texts: Iterable[str]) -> Fence:
     word = _word(digest.digest())
     while word in whole:  # pragma: no cover - needs a text that holds its own hash
         word = _word(hashlib.sha256(word.encode()).digest())
-    return Fence(word)
+    return PromptFence(word)
 
 
 def _word(digest: bytes) -> str:
-    return "".join(chr(ord("a") + byte % 26) for byte in digest[:WORD])
+    return "".join(chr(ord("a") + byte % 26) for byte in digest[:WORD_LENGTH])
 
 
-WORD: Final = 10
+WORD_LENGTH: Final = 10
 """47 bits."""

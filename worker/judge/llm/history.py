@@ -12,43 +12,43 @@ from worker.domain.verdict.ledger import LedgerEntry, conditions_of
 from worker.domain.verdict.verdict import Category, ClosingCondition, Reject
 from worker.judge import texts as words
 from worker.judge.llm.fencing import shown_path
-from worker.judge.rounds.changed_lines import Since
-from worker.judge.rounds.convergence import Refusal, still_open
-from worker.judge.rounds.previous_rounds import Standing, rejects_of, surface_of
+from worker.judge.rounds.changed_lines import ChangedLines
+from worker.judge.rounds.convergence import RejectRefusal, open_conditions
+from worker.judge.rounds.previous_rounds import PreviousRounds, rejects_of, surface_of
 
-MOST: Final = 60
+MOST_NEW_LINES: Final = 60
 """How many files and recurrences are listed."""
 
 
-class Chapter(Value):
+class PromptSection(Value):
     """One heading: sentences of ours, then texts of others, each with our label."""
 
     heading: str
-    said: str
+    intro: str
     texts: tuple[tuple[str, str], ...] = ()
 
 
-def asked_of(ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
+def open_conditions_of(ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
     """The conditions that the model has to answer for."""
-    return still_open(conditions_of(ledger))
+    return open_conditions(conditions_of(ledger))
 
 
-def chapters(ledger: Sequence[LedgerEntry], standing: Standing) -> Iterator[Chapter]:
+def history_sections(ledger: Sequence[LedgerEntry], standing: PreviousRounds) -> Iterator[PromptSection]:
     """*ledger* as it may leave; *standing* gives numbers and paths only."""
-    conditions = asked_of(ledger)
+    conditions = open_conditions_of(ledger)
     if conditions:
         said = (
             "Earlier rounds asked for these, and they are still open. Answer for each id in `conditions`. Their words are "
             "frozen: hold the change against them, and against nothing more."
         )
         text = "\n".join(f"{one.id}: {one.text}" for one in conditions)
-        yield Chapter("Closing conditions", said, (("open conditions", text),))
-    if standing.since is not None:
-        yield _what_is_new(standing.since)
-    yield from _recurring(tuple(rejects_of(ledger)))
+        yield PromptSection("Closing conditions", said, (("open conditions", text),))
+    if standing.changed_lines is not None:
+        yield _changes_section(standing.changed_lines)
+    yield from _recurring_sections(tuple(rejects_of(ledger)))
 
 
-def _what_is_new(since: Since) -> Chapter:
+def _changes_section(since: ChangedLines) -> PromptSection:
     said = (
         "In this round a reject needs a closing condition that is still open, or a place on a line that changed since the "
         "change was judged the last time. What else it shows was judged then, and can't be objected to any more."
@@ -56,12 +56,12 @@ def _what_is_new(since: Since) -> Chapter:
     lines = [f'"{shown_path(path)}" ({side}): {", ".join(ranges)}' for (path, side), ranges in since.ranges().items()]
     lines += [f'"{shown_path(path)}"' for path in sorted(since.files)]
     if not lines:
-        return Chapter("What is new", f"{said} No line changed since.")
-    left = [f"and {len(lines) - MOST} more files"] if len(lines) > MOST else []
-    return Chapter("What is new", said, (("lines changed since", "\n".join([*lines[:MOST], *left])),))
+        return PromptSection("What is new", f"{said} No line changed since.")
+    left = [f"and {len(lines) - MOST_NEW_LINES} more files"] if len(lines) > MOST_NEW_LINES else []
+    return PromptSection("What is new", said, (("lines changed since", "\n".join([*lines[:MOST_NEW_LINES], *left])),))
 
 
-def _recurring(rejects: Sequence[Reject]) -> Iterator[Chapter]:
+def _recurring_sections(rejects: Sequence[Reject]) -> Iterator[PromptSection]:
     """How often each category was the reason on each surface, and what was asked for each time."""
     steps: dict[tuple[Category, str], list[str]] = {}
     for one in rejects:
@@ -73,26 +73,26 @@ def _recurring(rejects: Sequence[Reject]) -> Iterator[Chapter]:
             "If you reject for one of these categories at the same place again, the earlier step did not get through: teach "
             "the principle behind it in your concern, and name a step that is more concrete than those before."
         )
-        yield Chapter("What was said before", said, (("earlier rejects", "\n".join(lines[-MOST:])),))
+        yield PromptSection("What was said before", said, (("earlier rejects", "\n".join(lines[-MOST_NEW_LINES:])),))
 
 
 def _recurrence(category: Category, surface: str, asked: Iterable[str]) -> str:
     steps = tuple(asked)
-    said = "; ".join(steps[-words.NAMED :])
-    return f'{category} at "{shown_path(surface)}": rejected {words.times(len(steps))}; asked for: {said}'
+    said = "; ".join(steps[-words.MOST_NAMED :])
+    return f'{category} at "{shown_path(surface)}": rejected {words.count_times(len(steps))}; asked for: {said}'
 
 
-def correction(refusal: Refusal, standing: Standing) -> str:
+def correction_text(refusal: RejectRefusal, standing: PreviousRounds) -> str:
     """What the model is told when its reject can't stand."""
     match refusal:
-        case Refusal.NOT_NEW:
-            names = ", ".join(one.id for one in still_open(standing.conditions))
+        case RejectRefusal.NOT_NEW:
+            names = ", ".join(one.id for one in open_conditions(standing.conditions))
             still = f", or where a condition that is still open ({names}) was raised" if names else ""
             return (
                 "What you object to did not change since it was judged, so it can't carry a reject in this round: point at "
                 f"lines listed under What is new{still}. If nothing there has to change, accept; if you can't, cannot_tell."
             )
-        case Refusal.REPEATED:
+        case RejectRefusal.REPEATED:
             return (
                 "Your next_step was asked for in an earlier round and did not get through: teach the principle in your "
                 "concern, and name a more concrete step: where, and what exactly has to stand there."

@@ -9,10 +9,10 @@ from typing import Final
 
 from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffLine, FileDiff, Hunk, LineKind
-from worker.judge.llm.fencing import shown_path, visible
+from worker.judge.llm.fencing import escape_hidden, shown_path
 
 NO_NEWLINE: Final = "  [no newline at the end of the file]"
-LEFT_OUT: Final = "[cut here: {} of the {} stretches of this file are not shown]"
+STRETCHES_CUT: Final = "[cut here: {} of the {} stretches of this file are not shown]"
 
 
 class Stretch(Value):
@@ -22,19 +22,19 @@ class Stretch(Value):
     lines: tuple[DiffLine, ...]
 
 
-def of_hunk(hunk: Hunk) -> Stretch:
+def stretch_of(hunk: Hunk) -> Stretch:
     return Stretch(hunk.section, hunk.lines)
 
 
-def numbered(stretches: Iterable[Stretch]) -> str:
+def render_stretches(stretches: Iterable[Stretch]) -> str:
     """The stretches as they are shown: the number of a line in the head version, of a removed one (`-`) in the base."""
     whole = tuple(stretches)
-    texts = iter(visible("\n".join(line.text for one in whole for line in one.lines)).split("\n"))
+    texts = iter(escape_hidden("\n".join(line.text for one in whole for line in one.lines)).split("\n"))
     return "\n".join(row for one in whole for row in _rows(one, texts))
 
 
 def _rows(stretch: Stretch, texts: Iterator[str]) -> Iterator[str]:
-    yield f"@@ {visible(stretch.section)}".rstrip()
+    yield f"@@ {escape_hidden(stretch.section)}".rstrip()
     for line in stretch.lines:
         number = line.base_line if line.kind is LineKind.REMOVED else line.head_line
         yield f"{number} {line.kind.value}{next(texts)}{'' if line.has_newline else NO_NEWLINE}"
@@ -44,12 +44,12 @@ def size_of_hunk(hunk: Hunk) -> int:
     """The most bytes that a hunk takes when it is shown, with its last line break. Makes no lines, and keeps nothing."""
     digits = len(str(max(hunk.base_start + hunk.base_count, hunk.head_start + hunk.head_count)))
     count = hunk.body.count(b"\n")
-    text = len(visible(hunk.body.decode("utf-8", "replace")).encode())
-    section = len(visible(hunk.section).encode())
+    text = len(escape_hidden(hunk.body.decode("utf-8", "replace")).encode())
+    section = len(escape_hidden(hunk.section).encode())
     return text + count * (digits + 2) + section + 4 + len(NO_NEWLINE) * hunk.body.count(b"\n\\")
 
 
-def listed(file: FileDiff, state: str) -> str:
+def describe_file(file: FileDiff, state: str) -> str:
     """A changed file in the list of all."""
     moved = f', was "{shown_path(file.old_path)}"' if file.old_path else ""
     mode = f", mode {file.old_mode} -> {file.new_mode}" if _changes_mode(file) else ""

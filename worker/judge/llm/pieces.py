@@ -25,7 +25,7 @@ class Piece(Value):
 def pieces_of(hunks: tuple[Hunk, ...], most: int) -> tuple[tuple[Piece, ...], bool]:
     """The pieces up to *most* bytes, and whether they are all that there are."""
     pieces: list[Piece] = []
-    for part in (part for hunk in hunks for part in _parts(hunk)):
+    for part in (part for hunk in hunks for part in _split_hunk(hunk)):
         piece = Piece(part, size_of_hunk(part))
         most -= piece.size
         if most < 0:
@@ -34,13 +34,13 @@ def pieces_of(hunks: tuple[Hunk, ...], most: int) -> tuple[tuple[Piece, ...], bo
     return tuple(pieces), True
 
 
-def _parts(hunk: Hunk) -> Iterator[Hunk]:
+def _split_hunk(hunk: Hunk) -> Iterator[Hunk]:
     """The hunk in parts of about so many bytes, cut between lines; a line alone is never cut."""
     whole = hunk.body
     if len(whole) <= PIECE_BYTES:
         yield hunk
         return
-    base, head, start = _first(hunk.base_start, hunk.base_count), _first(hunk.head_start, hunk.head_count), 0
+    base, head, start = _first_line(hunk.base_start, hunk.base_count), _first_line(hunk.head_start, hunk.head_count), 0
     while start < len(whole):
         end = _cut(whole, start)
         body = whole[start:end]
@@ -57,7 +57,7 @@ def _parts(hunk: Hunk) -> Iterator[Hunk]:
         base, head, start = base + lines - added, head + lines - removed, end
 
 
-def _first(start: int, count: int) -> int:
+def _first_line(start: int, count: int) -> int:
     """The first line on a side; a side without lines names the line before."""
     return start if count else start + 1
 

@@ -20,35 +20,35 @@ from worker.dossier.secrets import Redaction
 from worker.judge.checks.ci_status import CiReport
 from worker.judge.checks.coverage import coverage_of
 from worker.judge.checks.suspicions import suspicions_of
-from worker.judge.llm.choosing import Choice, choose, is_shown
-from worker.judge.llm.diff_view import Sheet, sheets_of
-from worker.judge.llm.fencing import fence_for, shown_path
-from worker.judge.llm.history import Chapter, asked_of
-from worker.judge.llm.listing import Changed, listing, most_bytes
-from worker.judge.llm.prompt_budget import ROOM, Room
-from worker.judge.llm.redact import sendable
-from worker.judge.llm.rendering import Text, rendered
-from worker.judge.llm.reply_limits import MANY_FILES, reply_tokens
+from worker.judge.llm.diff_view import FileView, file_views_of
+from worker.judge.llm.fencing import make_fence, shown_path
+from worker.judge.llm.history import PromptSection, open_conditions_of
+from worker.judge.llm.listing import ListedChange, list_changes, max_listing_bytes
+from worker.judge.llm.prompt_budget import DEFAULT_TOKEN_BUDGET, TokenBudget
+from worker.judge.llm.redact import redact_dossier
+from worker.judge.llm.rendering import RenderedFile, render_files
+from worker.judge.llm.reply_limits import WIDE_CHANGE_FILES, reply_tokens
 from worker.judge.llm.reply_schema import reply_schema
-from worker.judge.llm.sections import Known, Limits, after_the_change, before_the_change
-from worker.judge.rounds.previous_rounds import Standing
+from worker.judge.llm.sections import SectionInput, SectionLimits, sections_after_change, sections_before_change
+from worker.judge.llm.selection import FileSelection, is_shown, select_pieces
+from worker.judge.rounds.previous_rounds import PreviousRounds
 from worker.judge.rubric import PromptText
-from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
 
-SCALES: Final = (1.0, 0.5, 0.25, 0.125)
+SECTION_SCALES: Final = (1.0, 0.5, 0.25, 0.125)
 """How far the chapters beside the change are shortened, in turn, until they leave room for it."""
 
-BESIDE_THE_CHANGE: Final = 0.6
+SECTIONS_SHARE: Final = 0.6
 """The share of the room that they may take."""
 
-LISTING: Final = 0.2
+LISTING_SHARE: Final = 0.2
 """The share of the rest that the list of files may take."""
 
 FRAME_BYTES: Final = 2_500
 """Our own headings and sentences around the change, the fence's word, and what a server adds to a prompt."""
 
 
-class Material(Value):
+class PromptInput(Value):
     """What the question is made from: the dossier, and what code found out about it."""
 
     dossier: Dossier
@@ -56,33 +56,35 @@ class Material(Value):
     opinion: HeuristicOpinion
     claims: tuple[ClaimVerdict, ...]
     ci: CiReport
-    standing: Standing = Standing()
+    previous_rounds: PreviousRounds = PreviousRounds()
 
 
-class Question(Value):
+class PromptQuestion(Value):
     """`coverage`: what is read of the change once it is answered.
 
-    `conditions` and `questions`: what it asks for beside the criteria. `redactions`: what was taken out, for the record. `sent`
+    `conditions` and `questions`: what it asks for beside the criteria. `redactions`: what was taken out, for the record. `sent_dossier`
     is the dossier as it may leave: of it, and not of the one that came in, are the model's quotes and pointers.
     """
 
     prompt: Prompt
     coverage: Coverage
-    sent: Dossier
+    sent_dossier: Dossier
     conditions: tuple[str, ...]
     redactions: tuple[Redaction, ...] = ()
-    standing: Standing = Standing()
+    previous_rounds: PreviousRounds = PreviousRounds()
     questions: tuple[str, ...] = ()
 
 
-def ask_about(material: Material, rubric: Rubric, text: PromptText, seed: str, room: Room = ROOM) -> Question | None:
+def build_question(
+    material: PromptInput, rubric: Rubric, text: PromptText, seed: str, room: TokenBudget = DEFAULT_TOKEN_BUDGET
+) -> PromptQuestion | None:
     """The question about a change; *seed* (the eval id) makes each fence new. None: not even the issue fits.
 
     Of a change that does not fit, it shows what is most urgent: that may be rejected, and the coverage keeps it from an accept.
     """
-    desk = _Desk(material, rubric, text, seed)
-    known = desk.fitting(room)
-    return None if known is None else desk.question(desk.rooms(room, known))
+    desk = _QuestionBuilder(material, rubric, text, seed)
+    known = desk.fit_sections(room)
+    return None if known is None else desk.question(desk.byte_budgets(room, known))
 
 
 def system_part(text: PromptText, rubric: Rubric) -> str:
@@ -94,80 +96,80 @@ def system_part(text: PromptText, rubric: Rubric) -> str:
     )
 
 
-class _Rooms(Value):
+class _ByteBudgets(Value):
     """Bytes for the lines of the change and for the list of its files, and what stands beside them."""
 
     change: int
     listing: int
-    beside: Known
+    sections: SectionInput
 
 
-class _Desk:
+class _QuestionBuilder:
     """Where the question is made, from what may leave alone."""
 
-    def __init__(self, material: Material, rubric: Rubric, text: PromptText, seed: str) -> None:
-        sent = sendable(material.dossier, material.opinion, material.claims)
+    def __init__(self, material: PromptInput, rubric: Rubric, text: PromptText, seed: str) -> None:
+        sent = redact_dossier(material.dossier, material.opinion, material.claims)
         self.dossier = sent.dossier
         self.diff = diff_of(sent.dossier.diff)
         self.paths = frozenset(file.path for file in self.diff.files)
-        self.files: Sequence[ChangedFile] = Change(sent.dossier).files
+        self.files: Sequence[AnalyzedFile] = CodeChange(sent.dossier).files
         self.suspicions = suspicions_of(sent.opinion)
-        self.suspected = frozenset(one.path for one in sent.opinion.findings if one.path)
+        self.suspected_files = frozenset(one.path for one in sent.opinion.findings if one.path)
         unread = sent.dossier.files_unread
-        self.withheld = frozenset(one.path for one in unread if one.reason is UnreadReason.NEVER_SEND)
-        self.conditions = tuple(condition.id for condition in asked_of(sent.dossier.ledger))
+        self.withheld_paths = frozenset(one.path for one in unread if one.reason is UnreadReason.NEVER_SEND)
+        self.conditions = tuple(condition.id for condition in open_conditions_of(sent.dossier.ledger))
         self._material = material
-        self._sent = sent
+        self._sendable = sent
         self._rubric = [one.id for one in rubric.criteria]
         self._system, self._version, self._seed = system_part(text, rubric), text.version, seed
 
-    def fitting(self, room: Room) -> Known | None:
+    def fit_sections(self, room: TokenBudget) -> SectionInput | None:
         """What is told beside the change, shortened until it leaves room; None where it can't be."""
         space = room.question_bytes - self._own_bytes()
-        for scale in SCALES:
-            known = self._known(Limits().scaled(scale))
-            if _size(known) <= space * BESIDE_THE_CHANGE:
+        for scale in SECTION_SCALES:
+            known = self._section_input(SectionLimits().scaled(scale))
+            if _size(known) <= space * SECTIONS_SHARE:
                 return known
         return None
 
-    def rooms(self, room: Room, known: Known) -> "_Rooms":
-        space = room.question_bytes - self._own_bytes() - _size(known)
-        listed = min(int(space * LISTING), most_bytes(self.diff, self.dossier))
-        return _Rooms(space - listed, listed, known)
+    def byte_budgets(self, room: TokenBudget, section_input: SectionInput) -> "_ByteBudgets":
+        space = room.question_bytes - self._own_bytes() - _size(section_input)
+        listed = min(int(space * LISTING_SHARE), max_listing_bytes(self.diff, self.dossier))
+        return _ByteBudgets(space - listed, listed, section_input)
 
     def _own_bytes(self) -> int:
         return len(self._system.encode()) + len(json.dumps(reply_schema(), ensure_ascii=False)) + FRAME_BYTES
 
-    def _known(self, limits: Limits) -> Known:
-        return Known(
+    def _section_input(self, limits: SectionLimits) -> SectionInput:
+        return SectionInput(
             dossier=self.dossier,
             suspicions=self.suspicions,
-            claims=self._sent.claims,
+            claims=self._sendable.claims,
             ci=self._material.ci,
-            standing=self._material.standing,
+            previous_rounds=self._material.previous_rounds,
             limits=limits,
         )
 
-    def question(self, rooms: "_Rooms") -> Question:
+    def question(self, rooms: "_ByteBudgets") -> PromptQuestion:
         """The question, with as much of the change as fits."""
-        sheets = sheets_of(self.diff, self.suspected, self.withheld, rooms.change)
-        choice = choose(sheets, rooms.change)
-        listed = listing(Changed(self.diff, self.dossier, sheets), choice, rooms.listing)
-        texts = rendered(sheets, choice, self.files, rooms.change)
+        sheets = file_views_of(self.diff, self.suspected_files, self.withheld_paths, rooms.change)
+        choice = select_pieces(sheets, rooms.change)
+        listed = list_changes(ListedChange(self.diff, self.dossier, sheets), choice, rooms.listing)
+        texts = render_files(sheets, choice, self.files, rooms.change)
         chapters = (
-            *before_the_change(rooms.beside),
+            *sections_before_change(rooms.sections),
             *_tests(text for text in texts if text.is_test),
             _changes(listed.text, [text for text in texts if not text.is_test]),
-            *after_the_change(rooms.beside),
+            *sections_after_change(rooms.sections),
         )
-        turn = _fenced(chapters, self._seed, _ending(len(self.paths)))
-        return Question(
+        turn = _fence_parts(chapters, self._seed, _ending(len(self.paths)))
+        return PromptQuestion(
             prompt=Prompt(self._system, (turn,), reply_schema(), self._version, self._reply_tokens()),
             coverage=self._coverage(sheets, choice, listed.hidden),
-            sent=self.dossier,
+            sent_dossier=self.dossier,
             conditions=self.conditions,
-            redactions=self._sent.redactions,
-            standing=self._material.standing,
+            redactions=self._sendable.redactions,
+            previous_rounds=self._material.previous_rounds,
             questions=tuple(suspicion.id for suspicion in self.suspicions),
         )
 
@@ -176,9 +178,9 @@ class _Desk:
         questions = [suspicion.id for suspicion in self.suspicions]
         return reply_tokens(criteria, sorted(self.conditions), self._rubric, map(shown_path, self.paths), questions)
 
-    def _coverage(self, sheets: Sequence[Sheet], choice: Choice, unlisted: tuple[str, ...]) -> Coverage:
+    def _coverage(self, sheets: Sequence[FileView], choice: FileSelection, unlisted: tuple[str, ...]) -> Coverage:
         left = [sheet for sheet in sheets if not is_shown(sheet, choice)]
-        begun = {sheet.file.path for sheet in left if sheet.position in choice.shown}
+        begun = {sheet.file.path for sheet in left if sheet.position in choice.shown_pieces}
         hidden = {sheet.file.path for sheet in left} - begun
         return coverage_of(self.dossier, self.diff, begun, {*hidden, *unlisted})
 
@@ -195,37 +197,39 @@ DIRECTION: Final = (
 
 
 def _ending(count: int) -> str:
-    return f"{ENDING}\n\n{DIRECTION.format(count=count)}" if count >= MANY_FILES else ENDING
+    return f"{ENDING}\n\n{DIRECTION.format(count=count)}" if count >= WIDE_CHANGE_FILES else ENDING
 
 
-def _fenced(parts: Iterable[Chapter], seed: str, ending: str) -> str:
+def _fence_parts(parts: Iterable[PromptSection], seed: str, ending: str) -> str:
     whole = tuple(parts)
-    fence = fence_for(seed, (word for part in whole for text in part.texts for word in text))
-    lines = [fence.told]
+    fence = make_fence(seed, (word for part in whole for text in part.texts for word in text))
+    lines = [fence.announcement]
     for part in whole:
-        lines.append(f"# {part.heading}\n\n{part.said}".rstrip())
-        lines += [fence.around(label, text) for label, text in part.texts]
+        lines.append(f"# {part.heading}\n\n{part.intro}".rstrip())
+        lines += [fence.enclose(label, text) for label, text in part.texts]
     return "\n\n".join([*lines, ending])
 
 
-def _size(known: Known) -> int:
-    return sum(_size_of(chapter) for chapter in (*before_the_change(known), *after_the_change(known)))
+def _size(section_input: SectionInput) -> int:
+    return sum(
+        _size_of(chapter) for chapter in (*sections_before_change(section_input), *sections_after_change(section_input))
+    )
 
 
-def _size_of(part: Chapter) -> int:
+def _size_of(part: PromptSection) -> int:
     fences = sum(len(label.encode()) + len(text.encode()) + 60 for label, text in part.texts)
-    return len(part.heading.encode()) + len(part.said.encode()) + fences + 10
+    return len(part.heading.encode()) + len(part.intro.encode()) + fences + 10
 
 
-def _tests(tests: Iterable[Text]) -> Iterator[Chapter]:
+def _tests(tests: Iterable[RenderedFile]) -> Iterator[PromptSection]:
     if texts := tuple((one.label, one.text) for one in tests):
         said = "As the validators ran them: lines without a mark stood before, `+` lines are new, `-` lines are gone."
-        yield Chapter("The changed tests", said, texts)
+        yield PromptSection("The changed tests", said, texts)
 
 
-def _changes(listed: str, texts: Sequence[Text]) -> Chapter:
+def _changes(listed: str, texts: Sequence[RenderedFile]) -> PromptSection:
     said = (
         "Every changed file is listed first. The number before a line counts in the head version; before a line marked `-` it "
         "counts in the base."
     )
-    return Chapter("The change", said, (("changed files", listed), *((one.label, one.text) for one in texts)))
+    return PromptSection("The change", said, (("changed files", listed), *((one.label, one.text) for one in texts)))

@@ -14,22 +14,22 @@ PROMPT_TOKENS: Final = 60_000
 _STEP: Final = 1_000
 
 
-class Room(Value):
+class TokenBudget(Value):
     """`question_bytes`: of the whole question, system part and schema included."""
 
     question_bytes: int = PROMPT_TOKENS
 
 
-ROOM: Final = Room()
+DEFAULT_TOKEN_BUDGET: Final = TokenBudget()
 """Where nothing else is set."""
 
 
-def room_of(tokens: int, density: Density) -> Room:
+def token_budget_for(tokens: int, density: Density) -> TokenBudget:
     """The room in which a question surely is of at most so many *tokens*, by what was recorded of earlier ones.
 
     In whole steps, so that not every reply moves the place where a file is cut.
     """
     if density.replies < LEAST_REPLIES:
-        return Room(tokens)
+        return TokenBudget(tokens)
     fits = int(tokens / (density.most * TOKEN_MARGIN)) // _STEP * _STEP
-    return Room(max(tokens, fits))
+    return TokenBudget(max(tokens, fits))

@@ -19,7 +19,7 @@ from worker.domain.value import Value
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import ClaimVerdict, EvidencePointer, Finding
 from worker.dossier.diff.parser import Diff, DiffError, FileDiff, Hunk, diff_of
-from worker.dossier.secrets import Redaction, SecretKind, conceal
+from worker.dossier.secrets import Redaction, SecretKind, redact
 
 M = TypeVar("M", bound=Frozen)
 
@@ -34,52 +34,56 @@ _NO_TEXT: Final = b"Binary files differ\n"
 """How a diff says that it shows nothing of a file."""
 
 
-class Sendable(Value):
+class RedactedDossier(Value):
     dossier: Dossier
     opinion: HeuristicOpinion
     claims: tuple[ClaimVerdict, ...]
     redactions: tuple[Redaction, ...]
 
 
-def sendable(dossier: Dossier, opinion: HeuristicOpinion, claims: tuple[ClaimVerdict, ...]) -> Sendable:
+def redact_dossier(dossier: Dossier, opinion: HeuristicOpinion, claims: tuple[ClaimVerdict, ...]) -> RedactedDossier:
     """Take out what must not leave. Of a dossier that holds nothing of that, the same values come back."""
     globs = dossier.policy.never_send if dossier.policy else ()
-    sieve = _Sieve(globs)
-    sent = sieve.dossier(dossier)
+    sieve = _DossierRedactor(globs)
+    sent = sieve.redact_dossier(dossier)
     if sieve.secrets:  # what its name gave away in one place stands without that name in another
-        sieve = _Sieve(globs, sieve.secrets)
-        sent = sieve.dossier(dossier)
-        sieve.looks_for_pieces()
-    said = tuple(sieve.model(one, "claims") for one in claims)
-    return Sendable(sent, sieve.model(opinion, "heuristics"), said, tuple(sieve.redactions))
+        sieve = _DossierRedactor(globs, sieve.secrets)
+        sent = sieve.redact_dossier(dossier)
+        sieve.expect_quotes()
+    said = tuple(sieve.redact_model(one, "claims") for one in claims)
+    return RedactedDossier(sent, sieve.redact_model(opinion, "heuristics"), said, tuple(sieve.redactions))
 
 
-class _Sieve:
+class _DossierRedactor:
     """Goes through values, and writes down what it took out."""
 
-    def __init__(self, globs: Sequence[str], known: Mapping[str, SecretKind] = MappingProxyType({})) -> None:
+    def __init__(self, globs: Sequence[str], known_secrets: Mapping[str, SecretKind] = MappingProxyType({})) -> None:
         self.redactions: list[Redaction] = []
         self.secrets: dict[str, SecretKind] = {}
         self._globs = globs
-        self._known = dict(islice(((one, kind) for one, kind in known.items() if _is_telling(one, kind)), MOST_KNOWN))
+        self._known_secrets = dict(
+            islice(((one, kind) for one, kind in known_secrets.items() if _is_distinctive(one, kind)), MOST_KNOWN)
+        )
         self._pieces = ""
 
-    def looks_for_pieces(self) -> None:
+    def expect_quotes(self) -> None:
         """From now on the texts are our own code's, which quotes what it read in pieces: of those no context is left."""
         self._pieces = "\n".join(self.secrets)
 
-    def dossier(self, dossier: Dossier) -> Dossier:
-        clean = self.model(self._without_withheld(dossier), "")
-        changes: dict[str, object] = {"diff": self._diff(dossier.diff, "diff")}
+    def redact_dossier(self, dossier: Dossier) -> Dossier:
+        clean = self.redact_model(self._without_withheld(dossier), "")
+        changes: dict[str, object] = {"diff": self._redact_diff(dossier.diff, "diff")}
         if dossier.seed is not None:
-            changes["seed"] = dossier.seed.model_copy(update={"diff": self._diff(dossier.seed.diff, "seed.diff")})
+            changes["seed"] = dossier.seed.model_copy(
+                update={"diff": self._redact_diff(dossier.seed.diff, "seed.diff")}
+            )
         return clean.model_copy(update=changes)
 
     def _without_withheld(self, dossier: Dossier) -> Dossier:
         """Without the texts that are never sent; the changed ones among them are listed as unread."""
         if not self._globs:
             return dossier
-        unread = (*dossier.files_unread, *self._unread(dossier))
+        unread = (*dossier.files_unread, *self._unread_files(dossier))
         changes: dict[str, object] = {
             "files_unread": unread,
             "guidance": tuple(one for one in dossier.guidance if not self._withholds(one.path)),
@@ -88,7 +92,7 @@ class _Sieve:
             changes["files"] = tuple(one for one in dossier.files if not self._withholds(one.path))
         return dossier.model_copy(update=changes)
 
-    def _unread(self, dossier: Dossier) -> list[UnreadFile]:
+    def _unread_files(self, dossier: Dossier) -> list[UnreadFile]:
         try:
             files = diff_of(dossier.diff).files
         except DiffError:
@@ -103,18 +107,18 @@ class _Sieve:
     def _withholds(self, path: str | None) -> bool:
         return path is not None and bool(self._globs) and is_withheld(path, self._globs)
 
-    def model(self, model: M, where: str) -> M:
+    def redact_model(self, model: M, path: str) -> M:
         """The same model where nothing is taken out of any of its fields."""
-        before = self._told(model)
+        before = self._redact_mentions(model)
         changes: dict[str, object] = {}
         for name in type(before).model_fields:
             old: object = getattr(before, name)
-            new = old if name in _NOT_TEXTS else self._any(old, f"{where}.{name}" if where else name)
+            new = old if name in _NOT_TEXTS else self._redact_value(old, f"{path}.{name}" if path else name)
             if new is not old:
                 changes[name] = new
         return before.model_copy(update=changes) if changes else before
 
-    def _told(self, model: M) -> M:
+    def _redact_mentions(self, model: M) -> M:
         """What is said about a file that is never sent may quote it."""
         match model:
             case Finding(path=path) if self._withholds(path):
@@ -122,41 +126,41 @@ class _Sieve:
             case EvidencePointer(path=path) if self._withholds(path):
                 return model.model_copy(update={"note": "", "quote": None})
             case CiCheck() if self._globs:
-                cleared = {"summary": self._about_others(model.summary), "log_tail": self._about_others(model.log_tail)}
+                cleared = {"summary": self._redact_log(model.summary), "log_tail": self._redact_log(model.log_tail)}
                 return model.model_copy(update=cleared)
             case _:
                 return model
 
-    def _about_others(self, log: str) -> str:
+    def _redact_log(self, log: str) -> str:
         """The log without the lines that name a file which is never sent."""
         return "\n".join(
             WITHHELD_LINE if any(self._withholds(found) for found in _PATH.findall(line)) else line
             for line in log.split("\n")
         )
 
-    def _any(self, value: object, where: str) -> object:
+    def _redact_value(self, value: object, where: str) -> object:
         if type(value) is str:
-            return self._text(value, where)
+            return self._redact_text(value, where)
         if isinstance(value, Frozen):
-            return self.model(value, where)
+            return self.redact_model(value, where)
         if isinstance(value, tuple):
-            return self._items(value, where)  # pyright: ignore[reportUnknownArgumentType] - a field holds values only
+            return self._redact_items(value, where)  # pyright: ignore[reportUnknownArgumentType] - a field holds values only
         if isinstance(value, dict):
-            return self._entries(value, where)  # pyright: ignore[reportUnknownArgumentType] - as above
+            return self._redact_entries(value, where)  # pyright: ignore[reportUnknownArgumentType] - as above
         return value
 
-    def _items(self, items: tuple[object, ...], where: str) -> tuple[object, ...]:
-        clean = tuple(self._any(one, f"{where}[{_key(one, at)}]") for at, one in enumerate(items))
+    def _redact_items(self, items: tuple[object, ...], where: str) -> tuple[object, ...]:
+        clean = tuple(self._redact_value(one, f"{where}[{_key(one, at)}]") for at, one in enumerate(items))
         return items if all(new is old for new, old in zip(clean, items, strict=True)) else clean
 
-    def _entries(self, entries: dict[str, object], where: str) -> dict[str, object]:
-        clean = {key: self._any(one, f"{where}.{key}") for key, one in entries.items()}
+    def _redact_entries(self, entries: dict[str, object], where: str) -> dict[str, object]:
+        clean = {key: self._redact_value(one, f"{where}.{key}") for key, one in entries.items()}
         return entries if clean == entries else clean
 
-    def _text(self, text: str, where: str) -> str:
-        concealed = conceal(text, self._known)
+    def _redact_text(self, text: str, where: str) -> str:
+        concealed = redact(text, self._known_secrets)
         self.secrets.update(concealed.secrets)
-        self.redactions += [Redaction(kind=kind, where=where, line=line) for line, kind in concealed.found]
+        self.redactions += [Redaction(kind=kind, where=where, line=line) for line, kind in concealed.secret_lines]
         return self._without_pieces(concealed.text, where) if self._pieces else concealed.text
 
     def _without_pieces(self, text: str, where: str) -> str:
@@ -168,16 +172,16 @@ class _Sieve:
 
         return _WORD.sub(replaced, text)
 
-    def _diff(self, text: str, where: str) -> str:
+    def _redact_diff(self, text: str, where: str) -> str:
         """The diff with its secrets out and its hunks of withheld files gone; nothing of one that can't be read."""
         try:
             diff = diff_of(text)
         except DiffError:
             return ""
-        clean = b"".join(self._rewritten(text.encode(), diff, where)).decode()
+        clean = b"".join(self._redact_hunks(text.encode(), diff, where)).decode()
         return text if clean == text else clean
 
-    def _rewritten(self, raw: bytes, diff: Diff, where: str) -> list[bytes]:
+    def _redact_hunks(self, raw: bytes, diff: Diff, where: str) -> list[bytes]:
         """Walk over the hunks as they stand in the text."""
         pieces: list[bytes] = []
         done = 0
@@ -189,24 +193,27 @@ class _Sieve:
                 pieces.append(raw[done:start])
                 done = body + len(hunk.body)
                 if not hides:
-                    pieces += [self._header(raw[start:body], hunk, where), self._body(hunk, f"{where}[{file.path}]")]
+                    pieces += [
+                        self._redact_header(raw[start:body], hunk, where),
+                        self._redact_body(hunk, f"{where}[{file.path}]"),
+                    ]
                 elif not number:
                     pieces.append(_NO_TEXT)
         return [*pieces, raw[done:]]
 
-    def _header(self, line: bytes, hunk: Hunk, where: str) -> bytes:
-        clean = self._text(hunk.section, where)
+    def _redact_header(self, line: bytes, hunk: Hunk, where: str) -> bytes:
+        clean = self._redact_text(hunk.section, where)
         return (
             line if clean is hunk.section else line.removesuffix(f"{hunk.section}\n".encode()) + f"{clean}\n".encode()
         )
 
-    def _body(self, hunk: Hunk, where: str) -> bytes:
+    def _redact_body(self, hunk: Hunk, where: str) -> bytes:
         lines = hunk.lines
-        concealed = conceal("\n".join(line.text for line in lines), self._known)
+        concealed = redact("\n".join(line.text for line in lines), self._known_secrets)
         self.secrets.update(concealed.secrets)
-        if not concealed.found:
+        if not concealed.secret_lines:
             return hunk.body
-        for position, kind in concealed.found:
+        for position, kind in concealed.secret_lines:
             of = lines[position - 1]
             side = "" if of.head_line else " (base)"
             self.redactions.append(Redaction(kind=kind, where=f"{where}{side}", line=of.head_line or of.base_line or 1))
@@ -215,12 +222,12 @@ class _Sieve:
         return "".join(f"{row if row.startswith(_NOTE) else row[:1] + next(texts)}\n" for row in rows).encode()
 
 
-def _is_telling(secret: str, kind: SecretKind) -> bool:
+def _is_distinctive(secret: str, kind: SecretKind) -> bool:
     """Whether the same characters elsewhere are the same secret, and not a word; a key's lines are found with the key."""
-    return len(secret) >= _TELLING and kind is not SecretKind.PRIVATE_KEY
+    return len(secret) >= _DISTINCTIVE_LENGTH and kind is not SecretKind.PRIVATE_KEY
 
 
-_TELLING: Final = 8
+_DISTINCTIVE_LENGTH: Final = 8
 MOST_KNOWN: Final = 50
 """Each is looked for in every text; whoever writes thousands into a change finds the rest by its form alone."""
 

@@ -13,25 +13,25 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from worker.domain.ports import Reply, StopReason
+from worker.domain.ports import ModelReply, StopReason
 from worker.domain.value import Value
 from worker.domain.verdict.opinion import ConditionAnswer, Leaning, ModelOpinion, SettledAnswer
 from worker.domain.verdict.verdict import Category, CriterionVerdict
-from worker.judge.llm.pointing import Located, locate
 from worker.judge.llm.reply_checks import (
     accept_with_reservations,
-    contradictions,
+    find_contradictions,
     reject_without_grounds,
     scores_of,
-    without_direction,
+    wide_reject_without_direction,
 )
-from worker.judge.llm.reply_schema import Asked, CriterionReply, ReplyDocument
-from worker.judge.scoring import UNSCORED, verdict_score
+from worker.judge.llm.reply_places import LocatedReply, locate_places
+from worker.judge.llm.reply_schema import CriterionReply, ReplyDocument, ReplyRequirements
+from worker.judge.scoring import NO_SCORE, verdict_score
 
-NOT_SHOWN: Final = "the place that was named for it does not exist"
+PLACE_NOT_FOUND: Final = "the place that was named for it does not exist"
 """Why a criterion that the model called met is open."""
 
-NAMED: Final = 10
+MOST_NAMED: Final = 10
 """How many problems a correction names."""
 
 
@@ -64,30 +64,32 @@ class ReplyError(Value):
     problems: tuple[str, ...]
 
 
-def read_reply(reply: Reply, asked: Asked, attempt: Attempt = Attempt.FIRST) -> ModelOpinion | ReplyError:
+def read_reply(
+    reply: ModelReply, asked: ReplyRequirements, attempt: Attempt = Attempt.FIRST
+) -> ModelOpinion | ReplyError:
     """Say what the model thinks, or what it has to correct; on the last attempt, what is left of it."""
-    if error := _stopped(reply):
+    if error := _check_stop(reply):
         return error
-    document = _parsed(reply.text)
+    document = _parse_document(reply.text)
     if isinstance(document, ReplyError):
         return document
     if problems := tuple(_contradictions(document, asked, attempt)):
         return ReplyError(ReplyFault.CONTRADICTION, problems)
-    located = locate(document, asked)
+    located = locate_places(document, asked)
     if located.problems and attempt is Attempt.FIRST:
-        return ReplyError(ReplyFault.POINTER, located.problems[:NAMED])
-    if located.problems and (problems := tuple(_unfounded(document, located, asked))):
-        return ReplyError(ReplyFault.POINTER, (*problems, *located.problems)[:NAMED])
+        return ReplyError(ReplyFault.POINTER, located.problems[:MOST_NAMED])
+    if located.problems and (problems := tuple(_find_unfounded(document, located, asked))):
+        return ReplyError(ReplyFault.POINTER, (*problems, *located.problems)[:MOST_NAMED])
     return _opinion(located, asked, {one.id: one for one in document.criteria})
 
 
-def _contradictions(document: ReplyDocument, asked: Asked, attempt: Attempt) -> Iterator[str]:
-    yield from contradictions(document, asked)
+def _contradictions(document: ReplyDocument, asked: ReplyRequirements, attempt: Attempt) -> Iterator[str]:
+    yield from find_contradictions(document, asked)
     if attempt is Attempt.FIRST:
-        yield from without_direction(document, asked)
+        yield from wide_reject_without_direction(document, asked)
 
 
-def _stopped(reply: Reply) -> ReplyError | None:
+def _check_stop(reply: ModelReply) -> ReplyError | None:
     match reply.stop:
         case StopReason.REFUSED:
             detail = f" ({reply.stop_detail})" if reply.stop_detail else ""
@@ -107,7 +109,7 @@ def _stopped(reply: Reply) -> ReplyError | None:
             return None
 
 
-def _parsed(text: str) -> ReplyDocument | ReplyError:
+def _parse_document(text: str) -> ReplyDocument | ReplyError:
     try:
         json.loads(text, object_pairs_hook=_each_key_once)
         return ReplyDocument.model_validate_json(text, strict=True)
@@ -136,7 +138,7 @@ def _field_problems(error: ValidationError) -> Iterator[str]:
         yield f"{place}: {reason}."
 
 
-def _unfounded(document: ReplyDocument, located: Located, asked: Asked) -> Iterator[str]:
+def _find_unfounded(document: ReplyDocument, located: LocatedReply, asked: ReplyRequirements) -> Iterator[str]:
     """What is wrong with a reply once its wrong places, and what rests on them alone, are left out."""
     left = located.document
     objects = document.decision is Leaning.REJECT and document.category is not Category.ACCEPTANCE_GAP
@@ -146,7 +148,7 @@ def _unfounded(document: ReplyDocument, located: Located, asked: Asked) -> Itera
         yield from rule(left, asked)
 
 
-def _opinion(located: Located, asked: Asked, said: dict[str, CriterionReply]) -> ModelOpinion:
+def _opinion(located: LocatedReply, asked: ReplyRequirements, replies: dict[str, CriterionReply]) -> ModelOpinion:
     document = located.document
     by_id = {one.id: one for one in document.criteria}
     scores = {one.criterion: one for one in scores_of(document)}
@@ -169,9 +171,9 @@ def _opinion(located: Located, asked: Asked, said: dict[str, CriterionReply]) ->
             CriterionVerdict(
                 id=one.id,
                 status=by_id[one.id].status,
-                claimed=one.id in asked.claimed,
+                claimed=one.id in asked.claimed_ids,
                 evidence=located.pointers(by_id[one.id].evidence),
-                note="" if by_id[one.id].status is said[one.id].status else NOT_SHOWN,
+                note="" if by_id[one.id].status is replies[one.id].status else PLACE_NOT_FOUND,
             )
             for one in asked.criteria
         ),
@@ -179,7 +181,7 @@ def _opinion(located: Located, asked: Asked, said: dict[str, CriterionReply]) ->
         what_works=document.what_works if asked.is_wide else "",
         what_does_not=document.what_does_not if asked.is_wide else "",
         scores=tuple(scores[one.id] for one in asked.rubric.criteria if one.id in scores),
-        score=verdict_score(tuple(scores.values())) if scores else UNSCORED,
+        score=verdict_score(tuple(scores.values())) if scores else NO_SCORE,
         confidence=document.confidence,
         dropped=located.problems,
     )

@@ -11,10 +11,10 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.opinion import Breakdown, Leaning
 from worker.domain.verdict.verdict import ConditionState, CriterionStatus, Score
-from worker.judge.llm.reply_schema import Asked, ReplyDocument
-from worker.judge.scoring import LEAST, LINE, MOST, is_on_the_accepting_side, strength
+from worker.judge.llm.reply_schema import ReplyDocument, ReplyRequirements
+from worker.judge.scoring import DECISION_LINE, HIGHEST_SCORE, LOWEST_SCORE, is_accepting, strength
 
-Rule = Callable[[ReplyDocument, Asked], Iterator[str]]
+ReplyRule = Callable[[ReplyDocument, ReplyRequirements], Iterator[str]]
 
 UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 BROKEN: Final = frozenset({Breakdown.COMPLETE_FAILURE, Breakdown.CONTRACT_VIOLATION})
@@ -24,7 +24,7 @@ _ITEM: Final = pattern(r"(?:^|\n)[^\S\n]*(?:[-*\u2022]|\(?\d{1,2}[.)])\s|(?<=\s)
 _WORD: Final = pattern(r"\w+")
 
 
-def contradictions(document: ReplyDocument, asked: Asked) -> Iterator[str]:
+def find_contradictions(document: ReplyDocument, asked: ReplyRequirements) -> Iterator[str]:
     for rule in RULES:
         yield from rule(document, asked)
 
@@ -36,19 +36,19 @@ def scores_of(document: ReplyDocument) -> tuple[Score, ...]:
     return tuple(
         Score(criterion=one.criterion, score=one.score, reasoning=one.reasoning, improvement=one.improvement)
         for one in document.scores
-        if LEAST <= one.score <= MOST
+        if LOWEST_SCORE <= one.score <= HIGHEST_SCORE
     )
 
 
-def _out_of_range(document: ReplyDocument, _: Asked) -> Iterator[str]:
+def _out_of_range(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     if not 0 <= document.confidence <= 1:
         yield f"confidence: expected a number from 0 to 1, found {document.confidence:g}."
     for one in document.scores:
-        if not LEAST <= one.score <= MOST:
+        if not LOWEST_SCORE <= one.score <= HIGHEST_SCORE:
             yield f"scores, {one.criterion}: expected an integer from 1 to 10, found {one.score}."
 
 
-def _left_empty(document: ReplyDocument, _: Asked) -> Iterator[str]:
+def _left_empty(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     if not document.concern:
         yield "concern: expected one to three sentences, found none."
     for one in document.scores:
@@ -58,7 +58,7 @@ def _left_empty(document: ReplyDocument, _: Asked) -> Iterator[str]:
             yield f"scores, {one.criterion}: the improvement is empty; name one, however small."
 
 
-def _not_what_was_asked(document: ReplyDocument, asked: Asked) -> Iterator[str]:
+def _not_what_was_asked(document: ReplyDocument, asked: ReplyRequirements) -> Iterator[str]:
     pairs = [
         ("criteria", [one.id for one in asked.criteria], [one.id for one in document.criteria]),
         ("conditions", list(asked.conditions), [one.id for one in document.conditions]),
@@ -68,14 +68,14 @@ def _not_what_was_asked(document: ReplyDocument, asked: Asked) -> Iterator[str]:
         pairs.append(("scores", rubric, [one.criterion for one in document.scores]))
     for field, expected, found in pairs:
         if Counter(expected) != Counter(found):
-            yield f"{field}: expected one entry for each of {_listed(expected)}, found {_listed(found)}."
+            yield f"{field}: expected one entry for each of {_list_ids(expected)}, found {_list_ids(found)}."
 
 
-def _listed(ids: list[str]) -> str:
+def _list_ids(ids: list[str]) -> str:
     return ", ".join(f'"{one}"' for one in ids[:50]) or "nothing"
 
 
-def accept_with_reservations(document: ReplyDocument, _: Asked) -> Iterator[str]:
+def accept_with_reservations(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     """An accept says that all is done, and shows it."""
     if document.decision is not Leaning.ACCEPT:
         return
@@ -95,7 +95,7 @@ def accept_with_reservations(document: ReplyDocument, _: Asked) -> Iterator[str]
         yield "An accept needs evidence: point at the lines that convinced you."
 
 
-def reject_without_grounds(document: ReplyDocument, _: Asked) -> Iterator[str]:
+def reject_without_grounds(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     """A reject names what it is, where, and the one thing to do."""
     if document.decision is not Leaning.REJECT:
         return
@@ -107,7 +107,7 @@ def reject_without_grounds(document: ReplyDocument, _: Asked) -> Iterator[str]:
         yield "A reject needs evidence: point at the place that has to change, or at a criterion that is not met."
 
 
-def without_direction(document: ReplyDocument, asked: Asked) -> Iterator[str]:
+def wide_reject_without_direction(document: ReplyDocument, asked: ReplyRequirements) -> Iterator[str]:
     """A reject of a change over many files says what to build on. Asked for once: a direction can do without."""
     if asked.is_wide and document.decision is Leaning.REJECT:
         for name in ("what_works", "what_does_not"):
@@ -115,58 +115,58 @@ def without_direction(document: ReplyDocument, asked: Asked) -> Iterator[str]:
                 yield f"{name}: this change is over many files: name what its author can build on, and what has to move."
 
 
-def _category_without_reject(document: ReplyDocument, _: Asked) -> Iterator[str]:
+def _category_without_reject(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     if document.decision is Leaning.CANNOT_TELL and document.category is not None:
         yield f'Only a reject has a category, found "{document.category}": use null, or reject.'
 
 
-def _more_than_one_step(document: ReplyDocument, _: Asked) -> Iterator[str]:
+def _more_than_one_step(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     found = len(_ITEM.findall(document.next_step or ""))
     if found > 1:
         yield f"next_step: expected the one step that helps most, found a list of {found}; say it as one direction."
 
 
-def _score_on_the_wrong_side(document: ReplyDocument, _: Asked) -> Iterator[str]:
+def _score_on_the_wrong_side(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     scores = scores_of(document)
     if not scores or document.decision is Leaning.CANNOT_TELL:
         return
-    accepting = is_on_the_accepting_side(scores)
+    accepting = is_accepting(scores)
     if accepting is (document.decision is Leaning.ACCEPT):
         return
     found = f"(2 × lowest + mean) / 3 is {strength(scores):.2f}"
     if accepting:
-        yield f"The scores contradict the reject: {found}, expected below {LINE}. Score what the failure touches 3 or lower."
+        yield f"The scores contradict the reject: {found}, expected below {DECISION_LINE}. Score what the failure touches 3 or lower."
     else:
-        yield f"The scores contradict the accept: {found}, expected at least {LINE}. Reject, or correct the scores."
+        yield f"The scores contradict the accept: {found}, expected at least {DECISION_LINE}. Reject, or correct the scores."
 
 
-def _broken_and_still_scored(document: ReplyDocument, _: Asked) -> Iterator[str]:
+def _broken_and_still_scored(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     """Simmer: a complete failure is no low score among others, and its remedy no small improvement."""
     if document.breakdown not in BROKEN:
         return
     what = document.breakdown
     if document.decision is not Leaning.REJECT:
         yield f"A {what} is a reject, found {document.decision}: reject, or say breakdown none."
-    if any(one.score != LEAST for one in scores_of(document)):
+    if any(one.score != LOWEST_SCORE for one in scores_of(document)):
         yield f"A {what} scores 1 on every criterion: correct the scores, or say breakdown none."
-    if document.next_step and not _aims(document):
+    if document.next_step and not _is_step_aimed(document):
         yield f"The next_step of a {what} aims at its cause: name the file or the criterion that it is about."
 
 
-def _aims(document: ReplyDocument) -> bool:
+def _is_step_aimed(document: ReplyDocument) -> bool:
     """Whether the next step names a place or a criterion that stands against it."""
     said = frozenset(_WORD.findall((document.next_step or "").casefold()))
     unmet = (one for one in document.criteria if one.status in UNMET)
     names = [*(place.path for place in document.evidence), *(one.id for one in unmet)]
-    return any(frozenset(_WORD.findall(_base(name))) <= said for name in names)
+    return any(frozenset(_WORD.findall(_stem(name))) <= said for name in names)
 
 
-def _base(name: str) -> str:
+def _stem(name: str) -> str:
     """`src/retry.py` is meant by `retry`, too."""
     return name.rpartition("/")[2].partition(".")[0].casefold()
 
 
-def _suspected_and_still_decided(document: ReplyDocument, _: Asked) -> Iterator[str]:
+def _suspected_and_still_decided(document: ReplyDocument, _: ReplyRequirements) -> Iterator[str]:
     if document.breakdown is not Breakdown.INFRASTRUCTURE:
         return
     if document.decision is not Leaning.CANNOT_TELL:
@@ -175,7 +175,7 @@ def _suspected_and_still_decided(document: ReplyDocument, _: Asked) -> Iterator[
         yield "A suspected failure of the infrastructure needs its next_step: say which run to repeat."
 
 
-RULES: Final[tuple[Rule, ...]] = (
+RULES: Final[tuple[ReplyRule, ...]] = (
     _out_of_range,
     _left_empty,
     _not_what_was_asked,

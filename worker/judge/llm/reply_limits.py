@@ -30,10 +30,10 @@ QUOTE_CHARACTERS: Final = 50
 PLACES: Final = 2
 """In `evidence`; a criterion and a condition have one each."""
 
-MANY_FILES: Final = 10
+WIDE_CHANGE_FILES: Final = 10
 """A change over so many files takes one direction, and what of it works and what does not."""
 
-LONGER: Final = 4
+RETRY_FACTOR: Final = 4
 """How many times as long a reply may be where the first was cut off."""
 
 BYTES_A_WORD: Final = 6
@@ -62,7 +62,7 @@ def reply_tokens(
         quote="x" * QUOTE_CHARACTERS,
         note=_words(NOTE_WORDS),
     )
-    side = _words(SIDE_WORDS) if len(changed) >= MANY_FILES else ""
+    side = _words(SIDE_WORDS) if len(changed) >= WIDE_CHANGE_FILES else ""
     longest = ReplyDocument(
         criteria=tuple(
             CriterionReply(id=one, status=CriterionStatus.UNVERIFIABLE, evidence=(place,)) for one in criteria

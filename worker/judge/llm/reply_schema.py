@@ -18,37 +18,37 @@ from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Category, ConditionState, CriterionStatus, Side
 from worker.judge.checks.evidence import Places
 
-Tidy = Annotated[str, StringConstraints(strip_whitespace=True)]
+StrippedText = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
 def _none_if_blank(value: object) -> object:
     return None if isinstance(value, str) and not value.strip() else value
 
 
-class Asked(Value):
+class ReplyRequirements(Value):
     """What the model was asked: the reply has to answer this, and nothing else.
 
-    `paths` are the real paths of those that were shown escaped; `bare` the changed files without a line to point at.
+    `paths` are the real paths of those that were shown escaped; `bare_names` the changed files without a line to point at.
     `is_wide`: the change is over so many files that it takes one direction, and what of it works and what does not.
     """
 
     criteria: tuple[Criterion, ...]
     rubric: Rubric
     places: Places
-    claimed: frozenset[str] = frozenset()
+    claimed_ids: frozenset[str] = frozenset()
     paths: Mapping[str, str] | None = None
-    bare: frozenset[str] = frozenset()
+    bare_names: frozenset[str] = frozenset()
     conditions: tuple[str, ...] = ()
     is_wide: bool = False
 
 
-class Wire(Frozen):
+class ReplyPart(Frozen):
     """Part of a reply. Built at first use: most verdicts need no model, and then none of these."""
 
     model_config = ConfigDict(defer_build=True)
 
 
-class PlaceReply(Wire):
+class PlaceReply(ReplyPart):
     """What the model writes of a place; `EvidencePointer` is what is left when it exists and reads as quoted."""
 
     path: str
@@ -56,39 +56,39 @@ class PlaceReply(Wire):
     end_line: int | None = None
     side: Side = Side.HEAD
     quote: str = ""
-    note: Tidy = ""
+    note: StrippedText = ""
 
 
-class CriterionReply(Wire):
-    id: Tidy
+class CriterionReply(ReplyPart):
+    id: StrippedText
     status: CriterionStatus
     evidence: tuple[PlaceReply, ...] = ()
 
 
-class ConditionReply(Wire):
-    id: Tidy
+class ConditionReply(ReplyPart):
+    id: StrippedText
     state: ConditionState
     evidence: tuple[PlaceReply, ...] = ()
 
 
-class SettledReply(Wire):
+class SettledReply(ReplyPart):
     """An answer to a question of code: why it is no defect, and the line that shows it."""
 
-    id: Tidy
-    why: Tidy
+    id: StrippedText
+    why: StrippedText
     evidence: tuple[PlaceReply, ...] = ()
 
 
-class ScoreReply(Wire):
+class ScoreReply(ReplyPart):
     """The reasoning stands first: it is written first."""
 
-    criterion: Tidy
-    reasoning: Tidy
+    criterion: StrippedText
+    reasoning: StrippedText
     score: int
-    improvement: Tidy
+    improvement: StrippedText
 
 
-class ReplyDocument(Wire):
+class ReplyDocument(ReplyPart):
     """The whole reply, in the order in which the model shall think: look, score, then decide."""
 
     criteria: tuple[CriterionReply, ...]
@@ -96,13 +96,13 @@ class ReplyDocument(Wire):
     settled: tuple[SettledReply, ...] = ()
     breakdown: Breakdown = Breakdown.NONE
     scores: tuple[ScoreReply, ...]
-    what_works: Tidy = ""
-    what_does_not: Tidy = ""
-    concern: Tidy
+    what_works: StrippedText = ""
+    what_does_not: StrippedText = ""
+    concern: StrippedText
     evidence: tuple[PlaceReply, ...]
     decision: Leaning
     category: Annotated[Category | None, BeforeValidator(_none_if_blank)]
-    next_step: Annotated[Tidy | None, BeforeValidator(_none_if_blank)]
+    next_step: Annotated[StrippedText | None, BeforeValidator(_none_if_blank)]
     confidence: float
 
 
@@ -115,18 +115,22 @@ def _plain(schema: Json) -> Json:
         return [_plain(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    plain = {key: _named(one) if key in _NAMES else _plain(one) for key, one in schema.items() if key not in _TALK}
+    plain = {
+        key: _plain_fields(one) if key in _NAMES else _plain(one)
+        for key, one in schema.items()
+        if key not in _ANNOTATIONS
+    }
     fields = plain.get("properties")
     return {**plain, "required": list(fields)} if isinstance(fields, dict) else plain
 
 
-def _named(fields: Json) -> Json:
+def _plain_fields(fields: Json) -> Json:
     """What maps names to schemas: a field may well be called "title"."""
     return {name: _plain(one) for name, one in fields.items()} if isinstance(fields, dict) else fields
 
 
 _NAMES: Final = frozenset({"properties", "$defs"})
-_TALK: Final = frozenset({"title", "description", "default"})
+_ANNOTATIONS: Final = frozenset({"title", "description", "default"})
 
 
 @cache

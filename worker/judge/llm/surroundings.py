@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, LineKind, text_lines
 from worker.judge.llm.line_numbers import Stretch
-from worker.signals.analysis.change import ChangedFile, Source
-from worker.signals.analysis.functions import Function, functions_of
+from worker.signals.analysis.change import AnalyzedFile, Source
+from worker.signals.analysis.functions import Function, find_functions
 
 FUNCTION_LINES: Final = 60
 """A longer function is shown by its first line."""
@@ -23,23 +23,23 @@ MOST_FUNCTIONS: Final = 3_000
 MOST_CHARACTERS: Final = 400_000
 
 
-class Span(NamedTuple):
+class FunctionSpan(NamedTuple):
     """A function: its first and last line, and the line of its name."""
 
-    first: int
-    last: int
-    named: int
+    first_line: int
+    last_line: int
+    name_line: int
 
 
-def whole_file(file: ChangedFile) -> tuple[Stretch, ...] | None:
+def whole_file(file: AnalyzedFile) -> tuple[Stretch, ...] | None:
     """The change inside of all other lines; None where they are not known."""
     lines = _other_lines(file)
     if not lines:
         return None
-    return tuple(_stretched(file.diff.hunks, [(1, len(lines))], lines))
+    return tuple(_cut_stretches(file.diff.hunks, [(1, len(lines))], lines))
 
 
-def with_functions(file: ChangedFile) -> tuple[Stretch, ...] | None:
+def with_functions(file: AnalyzedFile) -> tuple[Stretch, ...] | None:
     """Each hunk with the function that it is in; None where that adds nothing, or nobody knows it."""
     lines = _other_lines(file)
     if not lines or len(file.diff.hunks) > MOST_HUNKS:
@@ -47,36 +47,37 @@ def with_functions(file: ChangedFile) -> tuple[Stretch, ...] | None:
     spans = _spans(file.sources)
     if not spans or len(spans) > MOST_FUNCTIONS:
         return None
-    ranges = [one for hunk in file.diff.hunks for one in _around(hunk, spans, lines)]
-    return tuple(_stretched(file.diff.hunks, _merged(ranges), lines))
+    ranges = [one for hunk in file.diff.hunks for one in _ranges_around(hunk, spans, lines)]
+    return tuple(_cut_stretches(file.diff.hunks, _merge_ranges(ranges), lines))
 
 
-def _other_lines(file: ChangedFile) -> list[str] | None:
+def _other_lines(file: AnalyzedFile) -> list[str] | None:
     """The file at head, if the diff leaves any of it out and both are of the same file."""
-    if file.diff.change is ChangeKind.ADDED or not file.diff.hunks or file.head is None:
+    if file.diff.change is ChangeKind.ADDED or not file.diff.hunks or file.head_text is None:
         return None
-    if len(file.head) > MOST_CHARACTERS:
+    if len(file.head_text) > MOST_CHARACTERS:
         return None
-    lines = text_lines(file.head)
+    lines = text_lines(file.head_text)
     return lines if all(_fits(hunk, lines) for hunk in file.diff.hunks) else None
 
 
 def _fits(hunk: Hunk, lines: Sequence[str]) -> bool:
     """Whether the hunk's lines stand in the file, but for secrets, which are found in one and may be missed in the other."""
     return all(
-        line.head_line is None or (line.head_line <= len(lines) and _alike(line.text, lines[line.head_line - 1]))
+        line.head_line is None
+        or (line.head_line <= len(lines) and _are_equal_but_for_secrets(line.text, lines[line.head_line - 1]))
         for line in hunk.lines
     )
 
 
-def _alike(one: str, other: str) -> bool:
-    return one == other or "[redacted: " in one or "[redacted: " in other
+def _are_equal_but_for_secrets(line: str, other: str) -> bool:
+    return line == other or "[redacted: " in line or "[redacted: " in other
 
 
-def _spans(sources: Iterable[Source]) -> list[Span]:
+def _spans(sources: Iterable[Source]) -> list[FunctionSpan]:
     """By their first lines."""
-    functions = (function for source in sources if source.whole for function in functions_of(source))
-    return sorted(Span(_start(function), function.last, function.first) for function in functions)
+    functions = (function for source in sources if source.is_whole for function in find_functions(source))
+    return sorted(FunctionSpan(_start(function), function.last_line, function.first_line) for function in functions)
 
 
 def _start(function: Function) -> int:
@@ -89,20 +90,20 @@ def _start(function: Function) -> int:
 Range = tuple[int, int]
 
 
-def _around(hunk: Hunk, spans: Sequence[Span], lines: Sequence[str]) -> Iterator[Range]:
+def _ranges_around(hunk: Hunk, spans: Sequence[FunctionSpan], lines: Sequence[str]) -> Iterator[Range]:
     """The hunk's lines at head with those of the functions that its changes are in; of a long one, its first line."""
     low, high = _lines_of(hunk, len(lines))
     for place in _ends_of_change(hunk):
-        inside = [one for one in spans[: bisect_right(spans, (place, _ENDLESS))] if one.last >= place]
-        small = [one for one in inside if one.last - one.first < FUNCTION_LINES]
+        inside = [one for one in spans[: bisect_right(spans, (place, _NO_LIMIT))] if one.last_line >= place]
+        small = [one for one in inside if one.last_line - one.first_line < FUNCTION_LINES]
         if small:
-            low, high = min(low, small[0].first), max(high, small[0].last)
-        elif inside and not _is_named(hunk, lines[inside[-1].named - 1]):
-            yield inside[-1].named, inside[-1].named
+            low, high = min(low, small[0].first_line), max(high, small[0].last_line)
+        elif inside and not _is_named(hunk, lines[inside[-1].name_line - 1]):
+            yield inside[-1].name_line, inside[-1].name_line
     yield max(1, low), min(high, len(lines))
 
 
-_ENDLESS: Final = 1 << 62
+_NO_LIMIT: Final = 1 << 62
 
 
 def _is_named(hunk: Hunk, line: str) -> bool:
@@ -128,7 +129,7 @@ def _ends_of_change(hunk: Hunk) -> Range:
     return min(places, default=at), max(places, default=at)
 
 
-def _merged(ranges: Iterable[Range]) -> list[Range]:
+def _merge_ranges(ranges: Iterable[Range]) -> list[Range]:
     """Ranges that touch become one."""
     merged: list[Range] = []
     for low, high in sorted(ranges):
@@ -139,7 +140,7 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
     return merged
 
 
-def _stretched(hunks: Sequence[Hunk], ranges: Iterable[Range], lines: Sequence[str]) -> Iterator[Stretch]:
+def _cut_stretches(hunks: Sequence[Hunk], ranges: Iterable[Range], lines: Sequence[str]) -> Iterator[Stretch]:
     """The file's lines in each range, with what the hunks changed among them. Each hunk lies in one of the ranges."""
     left = list(reversed(hunks))
     shift = 0
@@ -147,20 +148,20 @@ def _stretched(hunks: Sequence[Hunk], ranges: Iterable[Range], lines: Sequence[s
         rows: list[DiffLine] = []
         at = low
         section = left[-1].section if left and low == left[-1].head_start else ""
-        while left and _before(left[-1]) < high + (not left[-1].head_count):
+        while left and _line_before(left[-1]) < high + (not left[-1].head_count):
             hunk = left.pop()
-            rows += _unchanged(at, _before(hunk) + 1, shift, lines)
+            rows += _unchanged_lines(at, _line_before(hunk) + 1, shift, lines)
             rows += hunk.lines
-            at = _before(hunk) + hunk.head_count + 1
+            at = _line_before(hunk) + hunk.head_count + 1
             shift += hunk.base_count - hunk.head_count
-        rows += _unchanged(at, high + 1, shift, lines)
+        rows += _unchanged_lines(at, high + 1, shift, lines)
         yield Stretch(section, tuple(rows))
 
 
-def _before(hunk: Hunk) -> int:
+def _line_before(hunk: Hunk) -> int:
     """The line at head right before the hunk."""
     return hunk.head_start - 1 if hunk.head_count else hunk.head_start
 
 
-def _unchanged(first: int, end: int, shift: int, lines: Sequence[str]) -> Iterator[DiffLine]:
+def _unchanged_lines(first: int, end: int, shift: int, lines: Sequence[str]) -> Iterator[DiffLine]:
     return (DiffLine(LineKind.CONTEXT, lines[at - 1], at + shift, at) for at in range(first, end))

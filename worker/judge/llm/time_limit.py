@@ -6,13 +6,13 @@ Does not end a question that is under way (the model's adapter does, each after 
 
 from collections.abc import Callable
 
-from worker.domain.ports import Model, Prompt, Reply
+from worker.domain.ports import Model, ModelReply, Prompt
 from worker.domain.value import replace
 from worker.errors import Unavailable
-from worker.judge.context import Bench
+from worker.judge.context import JudgeContext
 
 
-class InTime:
+class TimeLimitedModel:
     """The Model port: asks until the time is up, and then says that it can't be had."""
 
     def __init__(self, model: Model, now_ms: Callable[[], int], end_ms: int) -> None:
@@ -28,15 +28,17 @@ class InTime:
     def pricing_version(self) -> str | None:
         return self._model.pricing_version
 
-    def ask(self, prompt: Prompt) -> Reply:
+    def ask(self, prompt: Prompt) -> ModelReply:
         """Raises Unavailable, also for a question that comes too late."""
         if self._now_ms() >= self._end_ms:
             raise Unavailable(self.name, "its answers took so long that no more were waited for (ASSAY_ASKING)")
         return self._model.ask(prompt)
 
 
-def in_time(bench: Bench, now_ms: Callable[[], int]) -> Bench:
+def with_time_limit(bench: JudgeContext, now_ms: Callable[[], int]) -> JudgeContext:
     """The same bench, whose models are asked for so long from now on."""
     end_ms = now_ms() + bench.asking_ms
-    model, second = (InTime(one, now_ms, end_ms) if one else None for one in (bench.model, bench.second))
-    return replace(bench, model=model, second=second)
+    model, second = (
+        TimeLimitedModel(one, now_ms, end_ms) if one else None for one in (bench.model, bench.second_model)
+    )
+    return replace(bench, model=model, second_model=second)

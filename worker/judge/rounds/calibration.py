@@ -9,23 +9,23 @@ from typing import Final
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Score
-from worker.judge.llm.fencing import cut
-from worker.judge.llm.history import Chapter
-from worker.judge.rounds.previous_rounds import Standing
-from worker.judge.scoring import moved
+from worker.judge.llm.fencing import cut_text
+from worker.judge.llm.history import PromptSection
+from worker.judge.rounds.previous_rounds import PreviousRounds
+from worker.judge.scoring import moved_scores
 
 REASONING_BYTES: Final = 300
 
 
-def first_scores(dossier: Dossier, standing: Standing) -> tuple[str, tuple[Score, ...]]:
+def first_scores(dossier: Dossier, standing: PreviousRounds) -> tuple[str, tuple[Score, ...]]:
     """What was judged first, in words, and its scores; none where nothing was, or all was by another law."""
     if dossier.seed is not None and dossier.seed.scores:
         return "the first head", dossier.seed.scores
-    first = next((one for one in dossier.ledger if one.eval_id == standing.first), None)
+    first = next((one for one in dossier.ledger if one.eval_id == standing.first_eval_id), None)
     return (first.diff_summary, first.verdict.scores) if first else ("", ())
 
 
-def calibration(dossier: Dossier, standing: Standing) -> Iterator[Chapter]:
+def calibration_sections(dossier: Dossier, standing: PreviousRounds) -> Iterator[PromptSection]:
     """*dossier* as it may leave."""
     what, scores = first_scores(dossier, standing)
     if scores:
@@ -34,14 +34,14 @@ def calibration(dossier: Dossier, standing: Standing) -> Iterator[Chapter]:
             "merits, above it, equal or below."
         )
         lines = "\n".join(
-            f"{one.criterion}: {one.score}/10. {cut(one.reasoning, REASONING_BYTES)}".rstrip() for one in scores
+            f"{one.criterion}: {one.score}/10. {cut_text(one.reasoning, REASONING_BYTES)}".rstrip() for one in scores
         )
-        yield Chapter("Calibration", said, (("first scores", lines),))
+        yield PromptSection("Calibration", said, (("first scores", lines),))
 
 
-def progress(now: Sequence[Score], first: Sequence[Score]) -> Mapping[str, str]:
+def calibration_signals(now: Sequence[Score], first: Sequence[Score]) -> Mapping[str, str]:
     """What moved since then, for the verdict's signals; nothing where there is nothing to measure by."""
     if not now or not first:
         return {}
-    found = [f"{one.criterion} {before.score} to {one.score}" for before, one in moved(first, now)]
+    found = [f"{one.criterion} {before.score} to {one.score}" for before, one in moved_scores(first, now)]
     return {"progress_since_first": ", ".join(found) or "none beyond noise"}

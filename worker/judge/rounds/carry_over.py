@@ -21,11 +21,11 @@ from worker.domain.verdict.verdict import (
 )
 from worker.dossier.diff.parser import DiffError
 from worker.judge.checks.evidence import Places
-from worker.judge.context import Bench, Docket
-from worker.signals.heuristic_opinion import consider
+from worker.judge.context import EvaluationHeader, JudgeContext
+from worker.signals.heuristic_opinion import form_opinion
 
 
-def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject | None:
+def carry_over_verdict(dossier: Dossier, docket: EvaluationHeader, bench: JudgeContext) -> Accept | Reject | None:
     """The newest recorded accept or reject of this very content, set anew on this head; None if there is none."""
     recorded = (entry.verdict for entry in reversed(dossier.ledger) if entry.fingerprint == docket.fingerprint)
     known = next((verdict for verdict in recorded if not isinstance(verdict, Abstain)), None)
@@ -35,8 +35,8 @@ def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject |
         places = Places(dossier)
     except DiffError:
         return None
-    evidence = _anew(known.evidence, places)
-    criteria = [_criterion(one, places) for one in known.criteria]
+    evidence = _relocate_pointers(known.evidence, places)
+    criteria = [_relocate_criterion(one, places) for one in known.criteria]
     if evidence is None or None in criteria:
         return None
     return type(known).model_validate(
@@ -53,7 +53,7 @@ def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject |
             "evidence": evidence,
             "criteria": criteria,
             "closing_conditions": _conditions(known, dossier.ledger),
-            "findings": consider(dossier, bench.rubric).findings,
+            "findings": form_opinion(dossier, bench.rubric).findings,
             "judge_cost_usd": None if known.judge_cost_usd is None else Decimal(0),
             "judge_latency_ms": 0,
             "tokens": Tokens(),
@@ -61,19 +61,19 @@ def carried(dossier: Dossier, docket: Docket, bench: Bench) -> Accept | Reject |
     )
 
 
-def _conditions(known: Accept | Reject, ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
+def _conditions(verdict: Accept | Reject, ledger: Sequence[LedgerEntry]) -> tuple[ClosingCondition, ...]:
     """Every condition: as the verdict that comes back has it; what was frozen after it travels on, met by an accept."""
-    then = {one.text: one.state for one in known.closing_conditions}
-    met = {one.text: ConditionState.RESOLVED for one in conditions_of(ledger)} if isinstance(known, Accept) else {}
+    then = {one.text: one.state for one in verdict.closing_conditions}
+    met = {one.text: ConditionState.RESOLVED for one in conditions_of(ledger)} if isinstance(verdict, Accept) else {}
     states = {**met, **then}
     return tuple(one.model_copy(update={"state": states.get(one.text, one.state)}) for one in conditions_of(ledger))
 
 
-def _anew(pointers: Iterable[EvidencePointer], places: Places) -> list[EvidencePointer] | None:
-    found = [places.again(pointer) for pointer in pointers]
+def _relocate_pointers(pointers: Iterable[EvidencePointer], places: Places) -> list[EvidencePointer] | None:
+    found = [places.relocate(pointer) for pointer in pointers]
     return None if None in found else [pointer for pointer in found if pointer is not None]
 
 
-def _criterion(verdict: CriterionVerdict, places: Places) -> CriterionVerdict | None:
-    evidence = _anew(verdict.evidence, places)
+def _relocate_criterion(verdict: CriterionVerdict, places: Places) -> CriterionVerdict | None:
+    evidence = _relocate_pointers(verdict.evidence, places)
     return None if evidence is None else verdict.model_copy(update={"evidence": tuple(evidence)})

@@ -14,7 +14,7 @@ from worker.domain.ids import Fingerprint
 from worker.domain.verdict.rubric import Rubric
 from worker.dossier.diff.parser import Diff, FileDiff, LineKind, diff_of
 
-_FORM: Final = 2
+_VERSION: Final = 2
 """Changes when what goes in changes, so that no verdict of an older form is reused."""
 
 _SHORTEST_ID: Final = 7
@@ -24,7 +24,7 @@ _SHORTEST_ID: Final = 7
 def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: str) -> Fingerprint:
     """Hash a *completed* dossier; *judges* names the allowed tiers and models. Raises DiffError."""
     content = {
-        "form": _FORM,
+        "form": _VERSION,
         "files": _files(diff_of(dossier.diff)),
         "issues": sorted([issue.title, issue.body] for issue in dossier.issues),
         "criteria": [[one.id, one.text, one.inferred] for one in dossier.criteria or ()],
@@ -40,7 +40,7 @@ def fingerprint(dossier: Dossier, rubric: Rubric, prompt_version: str, judges: s
     return Fingerprint(f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}")
 
 
-def of_change(diff: Diff) -> Fingerprint:
+def change_fingerprint(diff: Diff) -> Fingerprint:
     """What a diff changes, as one hash, wherever in the files it stands: the part of the fingerprint that is the change."""
     canonical = json.dumps(_files(diff), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return Fingerprint(f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}")

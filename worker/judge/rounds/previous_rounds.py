@@ -11,7 +11,7 @@ from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, Fingerprint, Sha
 from worker.domain.value import Value
-from worker.domain.verdict.ledger import EDITED, LedgerEntry, conditions_of, round_of, text_turn
+from worker.domain.verdict.ledger import EDIT_CHANGES, LedgerEntry, classify_text, conditions_of, round_of
 from worker.domain.verdict.verdict import (
     Abstain,
     Accept,
@@ -27,80 +27,80 @@ from worker.domain.verdict.verdict import (
 )
 from worker.dossier.diff.parser import Diff
 from worker.judge.checks.evidence import Places
-from worker.judge.context import Docket
-from worker.judge.rounds.changed_lines import Since, lines_since
-from worker.judge.rulings import Hearing, Ruling
+from worker.judge.context import EvaluationHeader
+from worker.judge.rounds.changed_lines import ChangedLines, find_changed_lines
+from worker.judge.rulings import EvidenceBundle, Ruling
 
 UNMET = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 
 
-class Raised(Value):
-    """A condition that is still open. `by` is the reject that froze it, `places` its evidence as it stands now."""
+class OpenCondition(Value):
+    """A condition that is still open. `reject` is the reject that froze it, `places` its evidence as it stands now."""
 
     condition: ClosingCondition
-    by: Reject
+    reject: Reject
     places: tuple[EvidencePointer, ...]
 
     @property
     def facts(self) -> frozenset[tuple[str, str | None]]:
         """What code saw when it was frozen, if facts carried that reject."""
-        return frozenset(seen(one) for one in self.by.findings if one.fact)
+        return frozenset(finding_key(one) for one in self.reject.findings if one.fact)
 
-    def part(self, pointer: EvidencePointer, lines: Places) -> EvidencePointer | None:
+    def part_at(self, pointer: EvidencePointer, lines: Places) -> EvidencePointer | None:
         """The part of a pointer that stands where the condition was raised; None if none of it does."""
-        common = (_common(pointer, place) for place in self.places)
+        common = (_common_lines(pointer, place) for place in self.places)
         found = next((one for one in common if one is not None), None)
         if found is None or found.line is None:
             return found
         return found.model_copy(update={"quote": lines.line(found.path, found.line, found.side)})
 
 
-class Standing(Value):
-    """`since` None: nothing is known to have been judged by a model, so that all of it may be objected to.
+class PreviousRounds(Value):
+    """`changed_lines` None: nothing is known to have been judged by a model, so that all of it may be objected to.
 
-    `judged`: how the criteria stood when a model judged the last time. `round`: this one's number. `first`: the first verdict
+    `judged_criteria`: how the criteria stood when a model judged the last time. `round`: this one's number. `first_eval_id`: the first verdict
     of a model by this law.
     """
 
     round: int = 1
     conditions: tuple[ClosingCondition, ...] = ()
-    open: tuple[Raised, ...] = ()
-    since: Since | None = None
-    judged: Mapping[str, CriterionVerdict] = MappingProxyType({})
+    open_conditions: tuple[OpenCondition, ...] = ()
+    changed_lines: ChangedLines | None = None
+    judged_criteria: Mapping[str, CriterionVerdict] = MappingProxyType({})
     rejects: tuple[Reject, ...] = ()
-    first: EvalId | None = None
+    first_eval_id: EvalId | None = None
 
-    def recurring(self, category: Category, surface: frozenset[str]) -> tuple[Reject, ...]:
+    def recurring_rejects(self, category: Category, surface: frozenset[str]) -> tuple[Reject, ...]:
         """The earlier rejects for this category on this surface."""
         return tuple(one for one in self.rejects if one.category is category and surface & surface_of(one))
 
 
-def standing_of(hearing: Hearing, docket: Docket, rubric: str) -> Standing:
+def read_previous_rounds(hearing: EvidenceBundle, docket: EvaluationHeader, rubric: str) -> PreviousRounds:
     """What the ledger says of the head that is judged, under the law of *rubric*.
 
     A reject of this very head, judged anew since CI moved or somebody asked, is none that its author could have answered.
     """
     ledger = hearing.dossier.ledger
     if not ledger:
-        return Standing()
+        return PreviousRounds()
     last = _last_judged(ledger, rubric)
     conditions = conditions_of(ledger)
-    return Standing(
-        round=round_in(hearing.dossier, docket.subject.head_sha, docket.fingerprint),
+    return PreviousRounds(
+        round=round_number(hearing.dossier, docket.subject.head_sha, docket.fingerprint),
         conditions=conditions,
-        open=tuple(_raised(conditions, ledger, hearing.places)),
-        since=_since(last, hearing.diff),
-        judged={} if last is None else {one.id: one for one in last.verdict.criteria},
+        open_conditions=tuple(_open_conditions(conditions, ledger, hearing.places)),
+        changed_lines=_changed_lines(last, hearing.diff),
+        judged_criteria={} if last is None else {one.id: one for one in last.verdict.criteria},
         rejects=tuple(rejects_of(one for one in ledger if one.head_sha != docket.subject.head_sha)),
-        first=next(
+        first_eval_id=next(
             (one.eval_id for one in ledger if _is_judged(one.verdict) and one.verdict.rubric_id == rubric), None
         ),
     )
 
 
-def round_in(dossier: Dossier, head_sha: Sha, content: Fingerprint) -> int:
+def round_number(dossier: Dossier, head_sha: Sha, content: Fingerprint) -> int:
     """The number of this round."""
-    is_edit = text_turn(dossier.ledger, head_sha, author_text(dossier)) in EDITED
+    is_edit = classify_text(dossier.ledger, head_sha, author_text(dossier)) in EDIT_CHANGES
     return round_of(dossier.ledger, head_sha, content, dossier.pull_request.pushed_at, is_edit=is_edit)
 
 
@@ -114,20 +114,22 @@ def _is_judged(verdict: Accept | Reject | Abstain) -> bool:
     return not isinstance(verdict, Abstain) and verdict.judge_kind is not JudgeKind.HEURISTIC and not by_facts
 
 
-def _since(last: LedgerEntry | None, diff: Diff) -> Since | None:
+def _changed_lines(last: LedgerEntry | None, diff: Diff) -> ChangedLines | None:
     if last is None or not last.changed_lines:
         return None
     unread = {*last.verdict.coverage.partly, *last.verdict.coverage.unread}
-    return lines_since({path: marks for path, marks in last.changed_lines.items() if path not in unread}, diff)
+    return find_changed_lines({path: marks for path, marks in last.changed_lines.items() if path not in unread}, diff)
 
 
-def _raised(conditions: Iterable[ClosingCondition], ledger: Sequence[LedgerEntry], places: Places) -> Iterable[Raised]:
+def _open_conditions(
+    conditions: Iterable[ClosingCondition], ledger: Sequence[LedgerEntry], places: Places
+) -> Iterable[OpenCondition]:
     """The open conditions, each with the reject that opened it, if that is on record."""
     for condition in conditions:
         by = _opened_by(condition, ledger)
         if condition.state is ConditionState.OPEN and by is not None:
-            found = (places.again(pointer) for pointer in by.evidence)
-            yield Raised(condition, by, tuple(pointer for pointer in found if pointer is not None))
+            found = (places.relocate(pointer) for pointer in by.evidence)
+            yield OpenCondition(condition, by, tuple(pointer for pointer in found if pointer is not None))
 
 
 def _opened_by(condition: ClosingCondition, ledger: Iterable[LedgerEntry]) -> Reject | None:
@@ -139,8 +141,8 @@ def _opened_by(condition: ClosingCondition, ledger: Iterable[LedgerEntry]) -> Re
     return by
 
 
-def _is_open_as(one: ClosingCondition, condition: ClosingCondition) -> bool:
-    return one.text == condition.text and one.state is ConditionState.OPEN
+def _is_open_as(earlier: ClosingCondition, condition: ClosingCondition) -> bool:
+    return earlier.text == condition.text and earlier.state is ConditionState.OPEN
 
 
 def rejects_of(ledger: Iterable[LedgerEntry]) -> Iterable[Reject]:
@@ -149,7 +151,7 @@ def rejects_of(ledger: Iterable[LedgerEntry]) -> Iterable[Reject]:
     return (one for one in verdicts if isinstance(one, Reject) and one.carried_from is None)
 
 
-def seen(finding: Finding) -> tuple[str, str | None]:
+def finding_key(finding: Finding) -> tuple[str, str | None]:
     """What makes a fact the same when its line moves."""
     return finding.signal, finding.path
 
@@ -160,12 +162,12 @@ def surface_of(verdict: Reject | Ruling) -> frozenset[str]:
     return paths or frozenset(one.id for one in verdict.criteria if one.status in UNMET)
 
 
-def _common(one: EvidencePointer, other: EvidencePointer) -> EvidencePointer | None:
-    """The lines of *one* that *other* names too."""
-    if one.line is None or other.line is None:
-        return one if (one.path, one.line) == (other.path, other.line) else None
-    first = max(one.line, other.line)
-    last = min(one.end_line or one.line, other.end_line or other.line)
-    if (one.path, one.side) != (other.path, other.side) or last < first:
+def _common_lines(pointer: EvidencePointer, other: EvidencePointer) -> EvidencePointer | None:
+    """The lines of *pointer* that *other* names too."""
+    if pointer.line is None or other.line is None:
+        return pointer if (pointer.path, pointer.line) == (other.path, other.line) else None
+    first = max(pointer.line, other.line)
+    last = min(pointer.end_line or pointer.line, other.end_line or other.line)
+    if (pointer.path, pointer.side) != (other.path, other.side) or last < first:
         return None
-    return one.model_copy(update={"line": first, "end_line": last if last > first else None})
+    return pointer.model_copy(update={"line": first, "end_line": last if last > first else None})

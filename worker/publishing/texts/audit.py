@@ -12,28 +12,28 @@ from typing import Final, assert_never
 from worker.domain.check import overrides
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import Value
-from worker.domain.verdict.audit import AuditRecord, Exchange, Replay, Said, Step, Taken
-from worker.domain.verdict.law import CANARY, SIGNAL
+from worker.domain.verdict.audit import AuditRecord, Exchange, RecordedRedaction, RecordedReply, Replay, Step
+from worker.domain.verdict.judge_digest import DIGEST_SIGNAL, SHADOW_SIGNAL
 from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, Side, SubjectKind, Tokens, Verdict
 from worker.publishing.texts import phrases as words
-from worker.publishing.texts.columns import Ink, Page, columns, quoted, wrapped
-from worker.publishing.texts.overrides import told
+from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
+from worker.publishing.texts.overrides import decision_lines
 from worker.publishing.texts.visible import exact_line, one_line, visible
 
-LABEL: Final = 12
+LABEL_COLUMNS: Final = 12
 
 
-class Shown(Value):
-    """What is known of a verdict. `audit` None: how it came about is not kept (any more); `until`: how long it is."""
+class VerdictRecord(Value):
+    """What is known of a verdict. `audit` None: how it came about is not kept (any more); `kept_until`: how long it is."""
 
     verdict: Accept | Reject | Abstain
     audit: AuditRecord | None
-    until: datetime | None
-    said: overrides.Said = overrides.NOTHING
+    kept_until: datetime | None
+    decisions: overrides.HumanDecisions = overrides.NO_DECISIONS
     """What people said about its head."""
 
 
-class Kind(StrEnum):
+class StoredKind(StrEnum):
     """What is stored about a repository, in the words of one and of many."""
 
     VERDICTS = "verdict"
@@ -46,23 +46,23 @@ class Kind(StrEnum):
     OTHER = "other key"
 
 
-MANY: Final[Mapping[Kind, str]] = {
-    Kind.VERDICTS: "verdicts",
-    Kind.PULLS: "pull requests' states",
-    Kind.DOSSIERS: "dossiers",
-    Kind.AUDITS: "records of how verdicts came about",
-    Kind.CHECKS: "check runs' numbers",
-    Kind.COMMANDS: "comments not answered yet",
-    Kind.EVENTS: "events",
-    Kind.OTHER: "other keys",
+PLURALS: Final[Mapping[StoredKind, str]] = {
+    StoredKind.VERDICTS: "verdicts",
+    StoredKind.PULLS: "pull requests' states",
+    StoredKind.DOSSIERS: "dossiers",
+    StoredKind.AUDITS: "records of how verdicts came about",
+    StoredKind.CHECKS: "check runs' numbers",
+    StoredKind.COMMANDS: "comments not answered yet",
+    StoredKind.EVENTS: "events",
+    StoredKind.OTHER: "other keys",
 }
 
 
-class Stored(Value):
+class StoredCounts(Value):
     """How much is stored about a repository; `forgotten_at`: when it was forgotten before."""
 
     repository: str
-    counts: Mapping[Kind, int]
+    counts: Mapping[StoredKind, int]
     forgotten_at: datetime | None
 
     @property
@@ -70,44 +70,44 @@ class Stored(Value):
         return not any(self.counts.values())
 
 
-def shown(one: Shown, page: Page) -> str:
+def verdict_record(record: VerdictRecord, page: TerminalPage) -> str:
     """The whole record: the verdict, its way stage by stage, its evidence, and every exchange with the model."""
-    audit = one.audit
+    audit = record.audit
     parts = (
-        _decision(one.verdict, page),
-        _facts(one, page),
-        (line for words in told(one.said) for line in wrapped(words, page)),
-        _way(audit.steps, page) if audit else (),
-        _evidence(one.verdict, page),
+        _decision(record.verdict, page),
+        _facts(record, page),
+        (line for words in decision_lines(record.decisions) for line in wrap_lines(words, page)),
+        _steps(audit.steps, page) if audit else (),
+        _evidence(record.verdict, page),
         *(_exchange(each, page) for each in (audit.exchanges if audit else ())),
     )
     return "\n\n".join("\n".join(lines) for lines in (list(part) for part in parts) if lines) + "\n"
 
 
-def _decision(verdict: Verdict, page: Page) -> Iterator[str]:
+def _decision(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     match verdict:
         case Accept():
             line, ink = "Accepted", Ink.GREEN
         case Reject():
-            where = f" at {one_line(verdict.evidence[0].place)}" if verdict.evidence else ""
-            line, ink = f"Rejected: {words.category_words(verdict.category)}{where}", Ink.RED
+            where = f" at {one_line(verdict.evidence[0].location)}" if verdict.evidence else ""
+            line, ink = f"Rejected: {words.category_phrase(verdict.category)}{where}", Ink.RED
         case Abstain():
-            line, ink = f"Not judged: {words.NOT_JUDGED[verdict.abstain_reason]}", Ink.YELLOW
+            line, ink = f"Not judged: {words.NOT_JUDGED_PHRASES[verdict.abstain_reason]}", Ink.YELLOW
         case _:
             assert_never(verdict)
     yield page.ink(line, ink)
-    yield from wrapped(one_line(verdict.concern), page, indent=2)
+    yield from wrap_lines(one_line(verdict.concern), page, indent=2)
     if verdict.next_step:
-        yield from wrapped(f"Next step: {one_line(verdict.next_step)}", page, indent=2)
+        yield from wrap_lines(f"Next step: {one_line(verdict.next_step)}", page, indent=2)
 
 
-def _facts(one: Shown, page: Page) -> Iterator[str]:
-    for label, said in _labelled(one):
+def _facts(record: VerdictRecord, page: TerminalPage) -> Iterator[str]:
+    for label, said in _rows(record):
         yield from _row(label, said, page)
 
 
-def _labelled(one: Shown) -> Iterator[tuple[str, str]]:
-    verdict, subject = one.verdict, one.verdict.subject
+def _rows(record: VerdictRecord) -> Iterator[tuple[str, str]]:
+    verdict, subject = record.verdict, record.verdict.subject
     yield "Verdict", verdict.eval_id
     if verdict.parent_eval_id:
         yield "Anew after", verdict.parent_eval_id
@@ -115,40 +115,40 @@ def _labelled(one: Shown) -> Iterator[tuple[str, str]]:
         yield "Carried from", verdict.carried_from
     when = f"{verdict.created_at:%Y-%m-%d %H:%M} UTC"
     yield "Of", f"{subject.repository}#{subject.number}, commit {subject.head_sha[:12]}, round {verdict.round}, {when}"
-    yield "Judged by", f"{words.judge_words(verdict)}, {words.duration_words(verdict.judge_latency_ms)}"
-    tokens = words.token_words(verdict)
-    yield "Cost", words.cost_words(verdict) + (f", tokens: {tokens}" if tokens else "")
-    yield "Redacted", _redacted(one)
-    yield "Kept", _kept(one)
+    yield "Judged by", f"{words.judge_phrase(verdict)}, {words.duration_phrase(verdict.judge_latency_ms)}"
+    tokens = words.token_phrase(verdict)
+    yield "Cost", words.cost_phrase(verdict) + (f", tokens: {tokens}" if tokens else "")
+    yield "Redacted", _redactions(record)
+    yield "Kept", _retention(record)
 
 
-def _redacted(one: Shown) -> str:
-    is_code = one.verdict.subject.kind in {SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST}
-    if one.audit is None and not is_code:
+def _redactions(record: VerdictRecord) -> str:
+    is_code = record.verdict.subject.kind in {SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST}
+    if record.audit is None and not is_code:
         return "unknown: how it came about is not kept"
-    if one.audit is None or not one.audit.exchanges:
+    if record.audit is None or not record.audit.exchanges:
         return "nothing was sent to a model"
-    return ", ".join(map(_taken, one.audit.redactions)) or "nothing"
+    return ", ".join(map(_redaction, record.audit.redactions)) or "nothing"
 
 
-def _taken(one: Taken) -> str:
-    return f"{one.kind} at {one.where}:{one.line}"
+def _redaction(redaction: RecordedRedaction) -> str:
+    return f"{redaction.kind} at {redaction.where}:{redaction.line}"
 
 
-def _kept(one: Shown) -> str:
-    if one.until is not None:
-        return f"dossier and way until {one.until:%Y-%m-%d %H:%M} UTC"
-    if said := without_dossier(one.verdict):
+def _retention(record: VerdictRecord) -> str:
+    if record.kept_until is not None:
+        return f"dossier and way until {record.kept_until:%Y-%m-%d %H:%M} UTC"
+    if said := missing_dossier_reason(record.verdict):
         return f"this entry of the ledger alone: {said}"
     return "this entry of the ledger alone, so that it can be neither replayed nor reported (ASSAY_RETENTION_DAYS)"
 
 
-def without_dossier(verdict: Verdict) -> str | None:
+def missing_dossier_reason(verdict: Verdict) -> str | None:
     """Why this verdict never had a dossier of its own, and whose it was made from; None: it had one."""
     parent = verdict.parent_eval_id
-    if verdict.signals.get(CANARY):
+    if verdict.signals.get(SHADOW_SIGNAL):
         return f"a canary's verdict has no dossier of its own. It was judged from that of {parent}."
-    is_anew = SIGNAL in verdict.signals
+    is_anew = DIGEST_SIGNAL in verdict.signals
     match verdict.subject.kind:
         case SubjectKind.CI_CHECK | SubjectKind.PULL_REQUEST if is_anew:
             return f"code weighed {parent} anew. That has no dossier of its own."
@@ -165,28 +165,28 @@ def without_dossier(verdict: Verdict) -> str | None:
             assert_never(verdict.subject.kind)
 
 
-def _row(label: str, said: str, page: Page) -> Iterator[str]:
-    first, *rest = wrapped(one_line(said), page, indent=LABEL + 1)
-    yield page.ink(label, Ink.BOLD) + " " * (LABEL + 1 - columns(label)) + first.lstrip()
+def _row(label: str, text: str, page: TerminalPage) -> Iterator[str]:
+    first, *rest = wrap_lines(one_line(text), page, indent=LABEL_COLUMNS + 1)
+    yield page.ink(label, Ink.BOLD) + " " * (LABEL_COLUMNS + 1 - display_width(label)) + first.lstrip()
     yield from rest
 
 
-def _way(steps: Iterable[Step], page: Page) -> Iterator[str]:
+def _steps(steps: Iterable[Step], page: TerminalPage) -> Iterator[str]:
     yield page.ink("The way to it", Ink.BOLD)
     for step in steps:
         yield from _step(step, page)
 
 
-def _step(step: Step, page: Page) -> Iterator[str]:
-    margin = LABEL + 3
-    first, *rest = wrapped(one_line(step.outcome), page, indent=margin)
-    yield f"  {step.stage.value}{' ' * (LABEL + 1 - len(step.stage.value))}{first.lstrip()}"
+def _step(step: Step, page: TerminalPage) -> Iterator[str]:
+    margin = LABEL_COLUMNS + 3
+    first, *rest = wrap_lines(one_line(step.outcome), page, indent=margin)
+    yield f"  {step.stage.value}{' ' * (LABEL_COLUMNS + 1 - len(step.stage.value))}{first.lstrip()}"
     yield from rest
     if step.reason:
-        yield from wrapped(one_line(step.reason), page, indent=margin + 2)
+        yield from wrap_lines(one_line(step.reason), page, indent=margin + 2)
 
 
-def _evidence(verdict: Verdict, page: Page) -> Iterator[str]:
+def _evidence(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     pointers = (*verdict.evidence, *(pointer for one in verdict.criteria for pointer in one.evidence))
     if pointers:
         yield page.ink("Evidence", Ink.BOLD)
@@ -194,42 +194,42 @@ def _evidence(verdict: Verdict, page: Page) -> Iterator[str]:
         yield from _pointer(pointer, page)
 
 
-def _pointer(pointer: EvidencePointer, page: Page) -> Iterator[str]:
+def _pointer(pointer: EvidencePointer, page: TerminalPage) -> Iterator[str]:
     side = "" if pointer.side is Side.HEAD else " (before the change)"
     found = "the file alone" if pointer.quote is None else "found"
-    yield f"  {exact_line(pointer.place)}{side}: {found}"
+    yield f"  {exact_line(pointer.location)}{side}: {found}"
     if pointer.quote is not None:
-        yield from quoted(pointer.quote, page, 4)
+        yield from quote_lines(pointer.quote, page, 4)
 
 
-def _exchange(one: Exchange, page: Page) -> Iterator[str]:
-    asked = one.turns[-1]
-    what = f"{'Correction' if one.is_correction else 'Question'}{f' to {one_line(one.model)}' if one.model else ''}"
+def _exchange(exchange: Exchange, page: TerminalPage) -> Iterator[str]:
+    asked = exchange.turns[-1]
+    what = f"{'Correction' if exchange.is_correction else 'Question'}{f' to {one_line(exchange.model)}' if exchange.model else ''}"
     size = len(asked.encode("utf-8", "surrogatepass"))
-    yield page.ink(f"{what} ({size:,} bytes, after the system part {one.system[:19]})", Ink.BOLD)
-    yield from _whole(asked)
+    yield page.ink(f"{what} ({size:,} bytes, after the system part {exchange.system[:19]})", Ink.BOLD)
+    yield from _full_text(asked)
     yield ""
-    if one.reply is None:
+    if exchange.reply is None:
         yield page.ink("No reply", Ink.BOLD)
-        yield from wrapped(one_line(one.failure or ""), page, indent=2)
+        yield from wrap_lines(one_line(exchange.failure or ""), page, indent=2)
         return
-    yield page.ink(f"Reply ({_billed(one.reply)})", Ink.BOLD)
-    yield from _whole(one.reply.text)
-    for problem in one.problems:
-        yield from wrapped(f"Not usable, {one_line(one.fault or '')}: {one_line(problem)}", page, indent=2)
+    yield page.ink(f"Reply ({_reply_facts(exchange.reply)})", Ink.BOLD)
+    yield from _full_text(exchange.reply.text)
+    for problem in exchange.problems:
+        yield from wrap_lines(f"Not usable, {one_line(exchange.fault or '')}: {one_line(problem)}", page, indent=2)
 
 
-def _whole(text: str) -> Iterator[str]:
+def _full_text(text: str) -> Iterator[str]:
     return (f"  | {visible(line)}".rstrip() for line in text.split("\n"))
 
 
-def _billed(said: Said) -> str:
-    cost = "price unknown" if said.cost_usd is None else f"${said.cost_usd:f}"
-    stop = f"{said.stop} {said.stop_detail}".strip()
-    return one_line(", ".join([said.request_id or "no request id", stop, *_counted(said.tokens), cost]))
+def _reply_facts(reply: RecordedReply) -> str:
+    cost = "price unknown" if reply.cost_usd is None else f"${reply.cost_usd:f}"
+    stop = f"{reply.stop} {reply.stop_detail}".strip()
+    return one_line(", ".join([reply.request_id or "no request id", stop, *_token_counts(reply.tokens), cost]))
 
 
-def _counted(tokens: Tokens) -> Iterator[str]:
+def _token_counts(tokens: Tokens) -> Iterator[str]:
     pairs = (
         (tokens.input, "in"),
         (tokens.output, "out"),
@@ -239,85 +239,87 @@ def _counted(tokens: Tokens) -> Iterator[str]:
     return (f"{count:,} {name}" for count, name in pairs if count)
 
 
-def beside(parent: str) -> str:
+def rejudged_note(parent: str) -> str:
     """The note under a judging anew."""
     return (
         f"A new entry beside {parent}. It is on record, and decides nothing about the pull request; nothing was posted."
     )
 
 
-def replayed(one: Replay, page: Page) -> str:
+def replay_report(replay: Replay, page: TerminalPage) -> str:
     """Whether the recorded verdict comes out again; if not, where the two ways part."""
-    eval_id = one.recorded.eval_id
-    if one.is_same:
+    eval_id = replay.recorded.eval_id
+    if replay.is_same:
         lines = [page.ink("The same decision comes out again.", Ink.GREEN)]
-        lines += wrapped(f"{eval_id}: {one.recorded.decision}, from the recorded dossier and replies.", page, indent=2)
+        lines += wrap_lines(
+            f"{eval_id}: {replay.recorded.decision}, from the recorded dossier and replies.", page, indent=2
+        )
     else:
-        lines = [page.ink(f"It comes out differently: {_then_and_now(one)}.", Ink.RED)]
-        lines += wrapped(f"{eval_id} differs in: {', '.join(one.differing)}.", page, indent=2)
-    return "\n".join([*lines, *_parted(one, page), ""])
+        lines = [page.ink(f"It comes out differently: {_then_and_now(replay)}.", Ink.RED)]
+        lines += wrap_lines(f"{eval_id} differs in: {', '.join(replay.differing)}.", page, indent=2)
+    return "\n".join([*lines, *_first_difference(replay, page), ""])
 
 
-def _then_and_now(one: Replay) -> str:
-    if one.recorded.decision == one.again.decision:
-        return f"{one.again.decision} again, and not the same"
-    return f"{one.recorded.decision} then, {one.again.decision} now"
+def _then_and_now(replay: Replay) -> str:
+    if replay.recorded.decision == replay.replayed.decision:
+        return f"{replay.replayed.decision} again, and not the same"
+    return f"{replay.recorded.decision} then, {replay.replayed.decision} now"
 
 
-def _parted(one: Replay, page: Page) -> Iterator[str]:
-    if one.parted is None:
-        if not one.is_same:
+def _first_difference(replay: Replay, page: TerminalPage) -> Iterator[str]:
+    if replay.first_difference is None:
+        if not replay.is_same:
             yield "  Every stage went the same way: what differs is in the fields alone."
         return
-    stage = next(step.stage for step in one.parted if step is not None)
+    stage = next(step.stage for step in replay.first_difference if step is not None)
     yield f"  The first stage that differs: {stage.value}"
-    for name, step in zip(("then", "now"), one.parted, strict=True):
+    for name, step in zip(("then", "now"), replay.first_difference, strict=True):
         said = "the way had ended" if step is None else f"{step.stage.value}: {step.outcome}. {step.reason}"
-        yield from wrapped(f"{name}: {one_line(said)}", page, indent=4)
+        yield from wrap_lines(f"{name}: {one_line(said)}", page, indent=4)
 
 
-def forgotten(stored: Stored, page: Page, deleted: "Stored | None" = None) -> str:
+def deletion_report(stored: StoredCounts, page: TerminalPage, deleted: "StoredCounts | None" = None) -> str:
     """What is stored about a repository; with *deleted*, what is gone now."""
     if deleted is not None:
-        said = wrapped(f"Forgotten: {_counts(deleted)} of {deleted.repository}.", page)
-        return "\n".join([*said, *_left(stored, page), ""])
+        said = wrap_lines(f"Forgotten: {_counts(deleted)} of {deleted.repository}.", page)
+        return "\n".join([*said, *_remaining(stored, page), ""])
     if stored.is_empty:
         when = f"; it was forgotten on {stored.forgotten_at:%Y-%m-%d %H:%M} UTC" if stored.forgotten_at else ""
         return f"Nothing is stored about {stored.repository}{when}.\n"
     ask = "Nothing was deleted. This can't be undone: say --yes to delete it."
-    return "\n".join([*wrapped(f"Stored about {stored.repository}: {_counts(stored)}.", page), ask, ""])
+    return "\n".join([*wrap_lines(f"Stored about {stored.repository}: {_counts(stored)}.", page), ask, ""])
 
 
-def _left(stored: Stored, page: Page) -> Iterator[str]:
+def _remaining(stored: StoredCounts, page: TerminalPage) -> Iterator[str]:
     if not stored.is_empty:
         said = (
             f"While that was deleted, more was stored: {_counts(stored)}. Stop the App there first, then say it again."
         )
-        yield from wrapped(said, page)
+        yield from wrap_lines(said, page)
 
 
-def _counts(stored: Stored) -> str:
+def _counts(stored: StoredCounts) -> str:
     return ", ".join(
-        f"{count} {kind.value if count == 1 else MANY[kind]}" for kind, count in stored.counts.items() if count
+        f"{count} {kind.value if count == 1 else PLURALS[kind]}" for kind, count in stored.counts.items() if count
     )
 
 
-def reported(dossier: Dossier, place: str, taken: Sequence[Taken], page: Page) -> str:
+def dossier_report(dossier: Dossier, path: str, taken: Sequence[RecordedRedaction], page: TerminalPage) -> str:
     """What stands in a dossier that is to be given away, and what was taken out of it."""
-    lines = [page.ink(f"Written to {exact_line(place)}. It holds, for each of its readers:", Ink.BOLD)]
-    for name, said in _held(dossier):
+    lines = [page.ink(f"Written to {exact_line(path)}. It holds, for each of its readers:", Ink.BOLD)]
+    for name, said in _dossier_parts(dossier):
         lines += _row(name, said, page)
-    lines += _row("redacted", ", ".join(map(_taken, taken)) or "nothing", page)
-    lines += wrapped("Read it before you share it: what does not look like a secret was not redacted.", page)
-    lines += wrapped(f"To judge it: assay judge --dossier {exact_line(place)}", page)
+    lines += _row("redacted", ", ".join(map(_redaction, taken)) or "nothing", page)
+    lines += wrap_lines("Read it before you share it: what does not look like a secret was not redacted.", page)
+    lines += wrap_lines(f"To judge it: assay judge --dossier {exact_line(path)}", page)
     return "\n".join([*lines, ""])
 
 
-def _held(dossier: Dossier) -> Iterator[tuple[str, str]]:
+def _dossier_parts(dossier: Dossier) -> Iterator[tuple[str, str]]:
     pull = dossier.pull_request
     yield (
         "pull_request",
-        f"{pull.repository}#{pull.number}, title, text, {words.counted(pull.commits, 'commit')}, names",
+        f"{pull.repository}#{pull.number}, title, text, {words.count_phrase(pull.commits, 'commit')}, names",
     )
     yield "diff", f"{len(dossier.diff.encode('utf-8', 'surrogatepass')):,} bytes"
     several = (
@@ -331,8 +333,8 @@ def _held(dossier: Dossier) -> Iterator[tuple[str, str]]:
     )
     for name, found, noun in several:
         if found:
-            yield name, words.counted(found, noun)
+            yield name, words.count_phrase(found, noun)
     single = (("case", dossier.case), ("policy", dossier.policy), ("contest", dossier.contest), ("seed", dossier.seed))
     yield from ((name, "whole") for name, found in single if found is not None)
     if dossier.ci:
-        yield "ci", f"{words.counted(dossier.ci.checks, 'check')}, with the ends of their logs"
+        yield "ci", f"{words.count_phrase(dossier.ci.checks, 'check')}, with the ends of their logs"

@@ -7,25 +7,25 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from worker.domain.dossier.case_help import TO_CONFIRM, CheckedCase, DraftClaim
+from worker.domain.dossier.case_help import CONFIRMATION_MARK, CheckedCase, DraftClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict
-from worker.publishing.texts.columns import Ink, Page, wrapped
+from worker.publishing.texts.columns import Ink, TerminalPage, wrap_lines
 from worker.publishing.texts.visible import fit, one_line
 
 NO_CRITERIA: Final = "No criterion is known: name the issue with --issue."
-LONGEST: Final = 160
+TEXT_LIMIT: Final = 160
 STATUS: Final = {
     ClaimStatus.VERIFIED: ("there", Ink.GREEN),
     ClaimStatus.UNSUPPORTED: ("not found", Ink.YELLOW),
     ClaimStatus.CONTRADICTED: ("not there", Ink.RED),
     ClaimStatus.OMITTED: ("not named", Ink.YELLOW),
 }
-MARGIN: Final = 2 + max(len(name) for name, _ in STATUS.values()) + 2
+STATUS_COLUMNS: Final = 2 + max(len(name) for name, _ in STATUS.values()) + 2
 
 
 def draft(title: str, claims: Sequence[DraftClaim]) -> str:
     """The block, ready for the description of a pull request once its author has confirmed it."""
-    lines = [f"summary: {_scalar(f'{title} ({TO_CONFIRM})')}"]
+    lines = [f"summary: {_scalar(f'{title} ({CONFIRMATION_MARK})')}"]
     covered = [line for claim in claims for line in _draft_claim(claim)]
     has_place = any(claim.places for claim in claims)
     lines += ["ac_coverage:" if has_place else "ac_coverage: []", *(covered or [f"  # {NO_CRITERIA}"])]
@@ -34,14 +34,14 @@ def draft(title: str, claims: Sequence[DraftClaim]) -> str:
 
 def _draft_claim(claim: DraftClaim) -> Iterator[str]:
     identity = _printable(claim.criterion.id)
-    yield f"  # {identity}: {fit(_printable(claim.criterion.text), LONGEST)}"
+    yield f"  # {identity}: {fit(_printable(claim.criterion.text), TEXT_LIMIT)}"
     if not claim.places:
         yield "  #   No added line speaks of it. Name the place that meets it, or say under uncertainties what is missing."
         return
     yield f"  - criterion: {_scalar(identity)}"
-    yield f"    addressed_by: {_scalar(f'{claim.places[0]} ({TO_CONFIRM})')}"
+    yield f"    addressed_by: {_scalar(f'{claim.places[0]} ({CONFIRMATION_MARK})')}"
     if claim.tests:
-        yield f"    evidence: {_scalar(f'{claim.tests[0]} ({TO_CONFIRM})')}"
+        yield f"    evidence: {_scalar(f'{claim.tests[0]} ({CONFIRMATION_MARK})')}"
     if claim.places[1:]:
         yield f"    # or {_printable(', '.join(claim.places[1:]))}"
 
@@ -58,34 +58,36 @@ def _scalar(text: str) -> str:
     return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
-def unreadable(name: str, line: int | None, message: str, page: Page) -> str:
+def parse_error_report(name: str, line: int | None, message: str, page: TerminalPage) -> str:
     """The one thing to mend of a case that can't be read, with its line in the file."""
     place = one_line(name) if line is None else f"{one_line(name)}:{line}"
-    return "\n".join([*wrapped(f"{place}: {one_line(message)}", page), ""])
+    return "\n".join([*wrap_lines(f"{place}: {one_line(message)}", page), ""])
 
 
-def checked(name: str, found: CheckedCase, page: Page) -> str:
+def check_report(name: str, result: CheckedCase, page: TerminalPage) -> str:
     """Each claim with what is known of its place, and what has to be mended."""
-    lines = [line for claim in found.claims for line in _claim(claim, page)]
-    for finding in found.findings:
+    lines = [line for claim in result.claims for line in _claim(claim, page)]
+    for finding in result.findings:
         effect = "Rejects" if finding.fact else "Doubted"
-        lines += wrapped(f"{effect} ({finding.signal}): {one_line(finding.note)}", page, 2)
-    if found.unread:
-        lines += wrapped(f"Not read: {one_line(', '.join(found.unread))}. docs/case.md lists the fields.", page, 2)
-    if found.unconfirmed:
-        lines += wrapped(
-            f'{found.unconfirmed} still marked "{TO_CONFIRM}": look at each place, and take the words out.', page, 2
+        lines += wrap_lines(f"{effect} ({finding.signal}): {one_line(finding.note)}", page, 2)
+    if result.unread:
+        lines += wrap_lines(f"Not read: {one_line(', '.join(result.unread))}. docs/case.md lists the fields.", page, 2)
+    if result.unconfirmed_count:
+        lines += wrap_lines(
+            f'{result.unconfirmed_count} still marked "{CONFIRMATION_MARK}": look at each place, and take the words out.',
+            page,
+            2,
         )
-    if not found.has_criteria:
-        lines += wrapped(NO_CRITERIA, page, 2)
-    end = f"{found.to_mend} to mend." if found.to_mend else "Nothing to mend."
+    if not result.has_criteria:
+        lines += wrap_lines(NO_CRITERIA, page, 2)
+    end = f"{result.problem_count} to mend." if result.problem_count else "Nothing to mend."
     return "\n".join([page.ink(f"{one_line(name)} holds a case.", Ink.BOLD), *lines, end, ""])
 
 
-def _claim(claim: ClaimVerdict, page: Page) -> Iterator[str]:
+def _claim(claim: ClaimVerdict, page: TerminalPage) -> Iterator[str]:
     status, ink = STATUS[claim.status]
-    first, *rest = wrapped(one_line(claim.claim), page, MARGIN)
-    yield f"  {page.ink(status, ink)}{' ' * (MARGIN - 2 - len(status))}{first.lstrip()}"
+    first, *rest = wrap_lines(one_line(claim.claim), page, STATUS_COLUMNS)
+    yield f"  {page.ink(status, ink)}{' ' * (STATUS_COLUMNS - 2 - len(status))}{first.lstrip()}"
     yield from rest
     if claim.note:
-        yield from wrapped(one_line(claim.note), page, MARGIN)
+        yield from wrap_lines(one_line(claim.note), page, STATUS_COLUMNS)

@@ -7,24 +7,24 @@ was asked to be.
 from collections.abc import Sequence
 from typing import Final
 
-from worker.publishing.texts.columns import Page
+from worker.publishing.texts.columns import TerminalPage
 
 STEPS: Final = "▁▂▃▄▅▆▇█"
 PLAIN_STEPS: Final = "_.-=+*%#"
 
 
-def bar(share: float, width: int, page: Page) -> str:
+def bar(share: float, width: int, page: TerminalPage) -> str:
     """A share from 0 to 1 as a bar."""
     full = round(max(0.0, min(1.0, share)) * width)
     return ("█" * full + "░" * (width - full)) if page.has_colour else ("#" * full + "." * (width - full))
 
 
-def sparkline(figures: Sequence[int | float | None], page: Page) -> str:
+def sparkline(figures: Sequence[int | float | None], page: TerminalPage) -> str:
     """One character a figure, from 0 to the largest; a blank where there is none."""
     steps = STEPS if page.has_colour else PLAIN_STEPS
     most = max((one for one in figures if one is not None), default=0)
     return "".join(" " if one is None else steps[_step(one, most)] for one in figures)
 
 
-def _step(one: float, most: float) -> int:
-    return round(one / most * (len(STEPS) - 1)) if most else 0
+def _step(figure: float, most: float) -> int:
+    return round(figure / most * (len(STEPS) - 1)) if most else 0

@@ -16,20 +16,20 @@ from worker.domain.check.check_run import (
     REJUDGE,
     Annotation,
     AnnotationLevel,
-    Block,
     Button,
     CheckContent,
     Conclusion,
-    none_coming,
-    pending,
+    StatusBlock,
+    build_idle_block,
+    build_pending_block,
 )
-from worker.domain.check.wait_status import Awaiting, Reason, reason_of
+from worker.domain.check.wait_status import WaitReason, WaitState, verdict_reason
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
 from worker.publishing.texts import configuration, phrases, sections
 from worker.publishing.texts.json_block import BLOCK_BYTES, json_block
-from worker.publishing.texts.markdown import address, bullets, code, joined, link, prose
+from worker.publishing.texts.markdown import address, bullets, code, join_blocks, link, prose
 from worker.publishing.texts.sections import Site
 from worker.publishing.texts.visible import fit, one_line, visible
 
@@ -50,18 +50,18 @@ def check_content(
     *again_at*: when Assay judges this head again by itself. *delivery_id*: what asked for this verdict, as the log tells it.
     """
     site = Site(site_url, verdict, dossier, delivery_id)
-    details = joined([*_details(verdict, site)], DETAILS_BYTES)
+    details = join_blocks([*_details(verdict, site)], DETAILS_BYTES)
     machine = json_block(verdict, BODY_BYTES - BLOCK_BYTES - len(details.encode()) - 2)
     return CheckContent(
         title=phrases.headline(verdict, dossier),
-        summary=joined([*_again(again_at), *_summary(verdict, site)], SUMMARY_BYTES),
+        summary=join_blocks([*_retry_note(again_at), *_summary(verdict, site)], SUMMARY_BYTES),
         text=f"{details}\n\n{machine}",
         conclusion=conclusion(verdict, dossier),
         annotations=(*configuration.annotations(dossier), *annotations(verdict, dossier))[:MOST_ANNOTATIONS],
         buttons=buttons(verdict),
-        block=Block(
-            Awaiting.DONE if again_at is None else Awaiting.PENDING,
-            reason_of(verdict),
+        block=StatusBlock(
+            WaitState.DONE if again_at is None else WaitState.PENDING,
+            verdict_reason(verdict),
             None if again_at is None else again_at.isoformat(),
             verdict.decision,
             verdict.eval_id,
@@ -85,7 +85,7 @@ def buttons(verdict: Verdict) -> tuple[Button, ...]:
             assert_never(verdict)
 
 
-def _again(at: datetime | None) -> list[str]:
+def _retry_note(at: datetime | None) -> list[str]:
     """What comes by itself, above what somebody may do."""
     if at is None:
         return []
@@ -94,11 +94,11 @@ def _again(at: datetime | None) -> list[str]:
 
 
 def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
-    if passing := phrases.passing_words(verdict, site.dossier):
+    if passing := phrases.passing_phrase(verdict, site.dossier):
         yield f"*{passing}*"
     yield from sections.decision(verdict)
-    yield from sections.unasked(site.dossier)
-    yield from configuration.changes(site.dossier)
+    yield from sections.missing_criteria(site.dossier)
+    yield from configuration.proposed_changes(site.dossier)
     yield from sections.budget(verdict)
     yield from sections.opinions(verdict)
     yield from sections.case_error(site.dossier)
@@ -111,9 +111,9 @@ def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
 
 def _details(verdict: Verdict, site: Site) -> Iterator[str]:
     yield from sections.conditions(verdict)
-    yield from sections.how(verdict, site)
-    yield from sections.used(site.dossier, site)
-    yield from configuration.by_what(verdict, site.dossier)
+    yield from sections.judging_facts(verdict, site)
+    yield from sections.sources(site.dossier, site)
+    yield from configuration.used_configuration(verdict, site.dossier)
     yield from sections.coverage(verdict, site.dossier)
     yield from sections.claims(verdict)
     yield from sections.findings(verdict, site)
@@ -130,12 +130,12 @@ def conclusion(verdict: Verdict, dossier: Dossier) -> Conclusion:
         case Reject():
             return Conclusion.FAILURE
         case Abstain():
-            return _abstained(verdict, dossier)
+            return _abstain_conclusion(verdict, dossier)
         case _:
             assert_never(verdict)
 
 
-def _abstained(verdict: Abstain, dossier: Dossier) -> Conclusion:
+def _abstain_conclusion(verdict: Abstain, dossier: Dossier) -> Conclusion:
     chosen = dossier.policy.abstains.get(verdict.abstain_reason) if dossier.policy else None
     if chosen is not None:
         return Conclusion.NEUTRAL if chosen == "neutral" else Conclusion.ACTION_REQUIRED
@@ -162,7 +162,7 @@ def annotations(verdict: Verdict, dossier: Dossier) -> tuple[Annotation, ...]:
 
 
 def _annotation(pointer: EvidencePointer, verdict: Reject | Abstain, level: AnnotationLevel) -> Annotation:
-    title = phrases.category_words(verdict.category).capitalize() if verdict.category else "Not judged"
+    title = phrases.category_phrase(verdict.category).capitalize() if verdict.category else "Not judged"
     message = pointer.note.strip() or verdict.concern
     start = pointer.line or 1
     return Annotation(
@@ -175,39 +175,39 @@ def _annotation(pointer: EvidencePointer, verdict: Reject | Abstain, level: Anno
     )
 
 
-def judging() -> CheckContent:
+def judging_content() -> CheckContent:
     """From the first second on."""
     return CheckContent(
         title="Judging",
         summary="Assay reads the change, the issue it answers and the results of the other checks. "
         "The verdict appears here.",
-        block=pending(Reason.JUDGING),
+        block=build_pending_block(WaitReason.JUDGING),
     )
 
 
-def waiting_for_ci(names: Sequence[str], deadline: datetime | None = None) -> CheckContent:
+def waiting_for_ci_content(names: Sequence[str], deadline: datetime | None = None) -> CheckContent:
     """Other checks still run; *deadline* is when waiting ends."""
     until = f", at the latest at {deadline:%H:%M} UTC" if deadline else ""
     listed = bullets([code(name, 200) for name in names], 50)
     return CheckContent(
         title=fit(f"Waiting for CI: {', '.join(one_line(name) for name in names)}", phrases.TITLE_BYTES),
         summary=f"Assay judges when these checks have finished{until}:\n\n{listed}",
-        block=pending(Reason.WAITING_FOR_CI, deadline),
+        block=build_pending_block(WaitReason.WAITING_FOR_CI, deadline),
     )
 
 
-def waiting_for_github(until: datetime) -> CheckContent:
+def rate_limit_content(until: datetime) -> CheckContent:
     """GitHub lets us ask no more for a while; what is left is kept for telling so."""
     return CheckContent(
         title=f"Waiting until {until:%H:%M} UTC: GitHub's rate limit is reached",
         summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came "
         f"at once. Assay judges this commit by itself after {until:%H:%M} UTC ({until:%Y-%m-%d}). This says nothing about the change.",
         is_queued=True,
-        block=pending(Reason.RATE_LIMIT, until),
+        block=build_pending_block(WaitReason.RATE_LIMIT, until),
     )
 
 
-def waiting_out(until: datetime) -> CheckContent:
+def github_outage_content(until: datetime) -> CheckContent:
     """GitHub fails at something that judging takes, for longer than a moment."""
     return CheckContent(
         title=f"Waiting for GitHub: tried again after {until:%H:%M} UTC",
@@ -215,18 +215,18 @@ def waiting_out(until: datetime) -> CheckContent:
         f"that is on record already is shown then; the next try is after {until:%H:%M} UTC ({until:%Y-%m-%d}). "
         "This says nothing about the change.",
         is_queued=True,
-        block=pending(Reason.GITHUB_OUTAGE, until),
+        block=build_pending_block(WaitReason.GITHUB_OUTAGE, until),
     )
 
 
-def superseded(newer_sha: Sha, checks_url: str = "") -> CheckContent:
+def superseded_content(newer_sha: Sha, checks_url: str = "") -> CheckContent:
     """The head moved; the newer commit has a check of its own. *checks_url*: the page of that commit's checks."""
     newer = link(code(newer_sha[:12]), checks_url) if checks_url else newer_sha
     return CheckContent(
         title=f"Superseded by {newer_sha[:12]}",
         summary=f"A newer commit was pushed. The verdict is on {newer}.",
         conclusion=Conclusion.CANCELLED,
-        block=Block(Awaiting.SUPERSEDED, Reason.NEWER_COMMIT.value, superseded_by=newer_sha),
+        block=StatusBlock(WaitState.SUPERSEDED, WaitReason.NEWER_COMMIT.value, superseded_by=newer_sha),
     )
 
 
@@ -235,27 +235,27 @@ def checks_page(site_url: str, repository: str, sha: Sha) -> str:
     return f"{site_url}/{address(repository, 'commit', sha, 'checks')}"
 
 
-def doubled() -> CheckContent:
+def duplicate_content() -> CheckContent:
     """This commit has a newer check run of ours."""
     return CheckContent(
         title="Created twice",
         summary="Two processes created this check at the same time. The newer run holds the verdict.",
         conclusion=Conclusion.CANCELLED,
-        block=none_coming(Reason.CREATED_TWICE),
+        block=build_idle_block(WaitReason.CREATED_TWICE),
     )
 
 
-def closed() -> CheckContent:
+def closed_content() -> CheckContent:
     """Nobody waits for this verdict any more."""
     return CheckContent(
         title="Closed before it was judged",
         summary="The pull request was closed. Reopen it to have it judged.",
         conclusion=Conclusion.CANCELLED,
-        block=none_coming(Reason.CLOSED),
+        block=build_idle_block(WaitReason.CLOSED),
     )
 
 
-def failed(reason: str, delivery_id: str = "") -> CheckContent:
+def failed_content(reason: str, delivery_id: str = "") -> CheckContent:
     """Nobody judged, and it is not the pull request's fault. *delivery_id*: what the log tells it by."""
     return CheckContent(
         title="Not judged: Assay failed",
@@ -263,5 +263,5 @@ def failed(reason: str, delivery_id: str = "") -> CheckContent:
         "**Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell the operator of this Assay.",
         text=f"Delivery {code(delivery_id, 200)}" if delivery_id else "",
         conclusion=Conclusion.ACTION_REQUIRED,
-        block=none_coming(Reason.ASSAY_FAILED),
+        block=build_idle_block(WaitReason.ASSAY_FAILED),
     )

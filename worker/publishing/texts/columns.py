@@ -26,7 +26,7 @@ class Ink(StrEnum):
     YELLOW = "1;33"
 
 
-class Page(Value):
+class TerminalPage(Value):
     """What is written on: its width in columns, and whether it shows colour."""
 
     width: int = 80
@@ -37,18 +37,18 @@ class Page(Value):
         return f"\x1b[{ink}m{text}\x1b[0m" if self.has_colour and text else text
 
 
-def columns(text: str) -> int:
+def display_width(text: str) -> int:
     """How many columns a text takes: wide characters two, combining ones none."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
+    return len(text) if text.isascii() else sum(map(_character_width, text))
 
 
-def _columns(char: str) -> int:
+def _character_width(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
 
 
-def wrapped(text: str, page: Page, indent: int = 0) -> list[str]:
+def wrap_lines(text: str, page: TerminalPage, indent: int = 0) -> list[str]:
     """Words in lines that fit the page. A word that is longer than a line stays whole (paths stay clickable)."""
     room = max(page.width - indent, 20)
     return [" " * indent + line for paragraph in visible(text).split("\n") for line in _lines(paragraph, room)]
@@ -58,14 +58,14 @@ def _lines(paragraph: str, room: int) -> Iterator[str]:
     line = ""
     for word in paragraph.split():
         longer = f"{line} {word}" if line else word
-        if line and columns(longer) > room:
+        if line and display_width(longer) > room:
             yield line
             longer = word
         line = longer
     yield line
 
 
-def quoted(text: str, page: Page, indent: int) -> list[str]:
+def quote_lines(text: str, page: TerminalPage, indent: int) -> list[str]:
     """Lines of code behind a bar, cut at the page's edge so that none is mistaken for another."""
     margin = " " * indent
     room = max(page.width - indent - 2, 20)
@@ -76,7 +76,7 @@ def quoted(text: str, page: Page, indent: int) -> list[str]:
 
 
 def _cut(line: str, room: int) -> str:
-    if columns(line) <= room:
+    if display_width(line) <= room:
         return line
-    ends = [*accumulate(map(_columns, line))]
+    ends = [*accumulate(map(_character_width, line))]
     return f"{line[: bisect_right(ends, room - 2)]} …"

@@ -9,20 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.config.config_place import MISNAMED, PLACE
+from worker.domain.config.config_path import CONFIG_PATH, MISNAMED_CONFIG_PATH
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.verdict.verdict import Verdict
-from worker.dossier.repo_rules.files import AT_THE_ROOT, FOLDERS, NAMES
+from worker.dossier.repo_rules.files import FOLDER_NAMES, ROOT_NAMES, RULE_FOLDERS
 from worker.publishing.texts.visible import fit
 
 if TYPE_CHECKING:
-    from worker.dossier.config_edits import Edit, Proposed
-    from worker.dossier.config_file import Configured, Problem, Refused
+    from worker.dossier.config_edits import ConfigEdit, ProposedConfig
+    from worker.dossier.config_file import EffectiveConfig, Problem, RefusedConfig
 
-MARKS: Final = (PLACE, MISNAMED, *AT_THE_ROOT, *NAMES, *FOLDERS)
+CONFIG_MARKS: Final = (CONFIG_PATH, MISNAMED_CONFIG_PATH, *ROOT_NAMES, *FOLDER_NAMES, *RULE_FOLDERS)
 """A diff that holds none of these edits no file that decides how it is judged."""
 
-WEAKER: Final[Mapping[str, str]] = {
+WEAKENINGS: Final[Mapping[str, str]] = {
     "mode": "a reject would not fail the check any more",
     "categories": "such a reject would not fail the check any more",
     "abstains": "what was not judged for this reason would pass",
@@ -31,9 +31,9 @@ WEAKER: Final[Mapping[str, str]] = {
     "signals": "the code checks would make less of it",
     "authors": "less would be judged, or could fail",
 }
-NOT_ALONE: Final = "nothing is accepted without a model as long as it stands"
+MISTAKE_COST: Final = "nothing is accepted without a model as long as it stands"
 """What a mistake costs."""
-NOT_SENT: Final = "nothing is accepted without a model and no file is sent to a model as long as it stands"
+HIDDEN_MISTAKE_COST: Final = "nothing is accepted without a model and no file is sent to a model as long as it stands"
 """What a mistake costs that may hide `never_send`."""
 
 VALUE_BYTES: Final = 120
@@ -42,32 +42,34 @@ MOST_PROBLEMS: Final = 3
 
 def proposals(dossier: Dossier) -> list[str]:
     """One sentence for each thing that the pull request would change, for people; code stands in backticks."""
-    made = read(dossier)
+    made = read_proposed(dossier)
     if made is None:
         return []
     rows = [_edit(one) for one in made.edits]
     if made.is_unread:
-        rows.append(f"`{PLACE}`: edited, and its new text could not be read")
+        rows.append(f"`{CONFIG_PATH}`: edited, and its new text could not be read")
     if made.is_misnamed:
-        rows.append(f"`{MISNAMED}`: not read; the file is called `{PLACE}`")
+        rows.append(f"`{MISNAMED_CONFIG_PATH}`: not read; the file is called `{CONFIG_PATH}`")
     if made.problems:
-        rows.append(f"`{PLACE}`: its new version has a mistake, and {NOT_ALONE}: {_listed(made.problems)}")
+        rows.append(
+            f"`{CONFIG_PATH}`: its new version has a mistake, and {MISTAKE_COST}: {_problem_list(made.problems)}"
+        )
     return [*rows, *(f"`{path}`: rules for agents and judge" for path in made.rules)]
 
 
-def notes(verdict: Verdict, dossier: Dossier) -> list[str]:
+def config_notes(verdict: Verdict, dossier: Dossier) -> list[str]:
     """One sentence for each file that had a part in this verdict, and what could not be done as it says."""
     if not dossier.config:
         return []
-    from worker.dossier.config_file import configured  # noqa: PLC0415 - most repositories have none
+    from worker.dossier.config_file import resolve_config  # noqa: PLC0415 - most repositories have none
 
-    found = configured(dossier.config)
-    return [*_used(found, dossier), *map(_refused, found.refused), *_other_model(verdict)]
+    found = resolve_config(dossier.config)
+    return [*_config_sources(found, dossier), *map(_refusal, found.refused_files), *_other_model(verdict)]
 
 
-def _used(found: "Configured", dossier: Dossier) -> Iterator[str]:
+def _config_sources(configured: "EffectiveConfig", dossier: Dossier) -> Iterator[str]:
     for origin in ConfigOrigin:
-        if keys := [key for key, whose in found.origins.items() if whose is origin]:
+        if keys := [key for key, whose in configured.origins.items() if whose is origin]:
             yield f"{_file(origin)} of {_owner(origin, dossier)} sets {', '.join(f'`{key}`' for key in keys)}"
 
 
@@ -77,20 +79,22 @@ def _owner(origin: ConfigOrigin, dossier: Dossier) -> str:
 
 
 def _file(origin: ConfigOrigin) -> str:
-    return f"`{PLACE}`" if origin is ConfigOrigin.REPOSITORY else f"The `{PLACE}`"
+    return f"`{CONFIG_PATH}`" if origin is ConfigOrigin.REPOSITORY else f"The `{CONFIG_PATH}`"
 
 
-def _refused(one: "Refused") -> str:
+def _refusal(refusal: "RefusedConfig") -> str:
     """What is wrong in the owner's file is told by its lines alone: it may be private, and a check be read by anybody."""
-    is_own = one.origin is ConfigOrigin.REPOSITORY
+    is_own = refusal.origin is ConfigOrigin.REPOSITORY
     where = "at the base commit" if is_own else "of the owner's `.github` repository"
-    instead = "its last version without one" if one.is_replaced else "the defaults"
-    price = NOT_SENT if one.withholds_all else NOT_ALONE
-    if one.is_misnamed:
-        return f"`{MISNAMED}` {where} is not read, and {price}: rename it to `{PLACE}`"
-    wrong = _listed(one.problems) if is_own else ", ".join(f"line {problem.line}" for problem in one.problems)
+    instead = "its last version without one" if refusal.is_replaced else "the defaults"
+    price = HIDDEN_MISTAKE_COST if refusal.withholds_all else MISTAKE_COST
+    if refusal.is_misnamed:
+        return f"`{MISNAMED_CONFIG_PATH}` {where} is not read, and {price}: rename it to `{CONFIG_PATH}`"
+    wrong = (
+        _problem_list(refusal.problems) if is_own else ", ".join(f"line {problem.line}" for problem in refusal.problems)
+    )
     return (
-        f"`{PLACE}` {where} has a mistake: {wrong}. What can't be read of it gives way to {instead}, and {price}. "
+        f"`{CONFIG_PATH}` {where} has a mistake: {wrong}. What can't be read of it gives way to {instead}, and {price}. "
         "`assay config check` shows what is wrong"
     )
 
@@ -100,18 +104,18 @@ def _other_model(verdict: Verdict) -> Iterator[str]:
         yield f"`model: {name}` is not among the models that the operator allows (ASSAY_MODELS), and was not asked"
 
 
-def _listed(problems: Sequence["Problem"]) -> str:
+def _problem_list(problems: Sequence["Problem"]) -> str:
     shown = [f"line {one.line}, {one.message}" for one in problems[:MOST_PROBLEMS]]
     left = len(problems) - len(shown)
     return "; ".join(shown) + (f"; and {left} more" if left else "")
 
 
-def _edit(one: "Edit") -> str:
-    remark = f" (weaker: {WEAKER[one.key.partition('.')[0]]})" if one.is_weaker else ""
-    return f"`{one.key}`: {value_words(one.old)} → {value_words(one.new)}{remark}"
+def _edit(edit: "ConfigEdit") -> str:
+    remark = f" (weaker: {WEAKENINGS[edit.key.partition('.')[0]]})" if edit.is_weaker else ""
+    return f"`{edit.key}`: {value_phrase(edit.old)} → {value_phrase(edit.new)}{remark}"
 
 
-def value_words(value: object) -> str:
+def value_phrase(value: object) -> str:
     """A value as somebody would write it."""
     if value is None:
         return "not set"
@@ -122,10 +126,10 @@ def value_words(value: object) -> str:
     return f"`{fit(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), VALUE_BYTES)}`"
 
 
-def read(dossier: Dossier) -> "Proposed | None":
+def read_proposed(dossier: Dossier) -> "ProposedConfig | None":
     """What the pull request does to the files by which it is judged; None where it edits none of them."""
-    if not any(mark in dossier.diff for mark in MARKS):
+    if not any(mark in dossier.diff for mark in CONFIG_MARKS):
         return None
-    from worker.dossier.config_edits import proposed  # noqa: PLC0415 - most changes edit no such file
+    from worker.dossier.config_edits import find_proposed_config  # noqa: PLC0415 - most changes edit no such file
 
-    return proposed(dossier)
+    return find_proposed_config(dossier)

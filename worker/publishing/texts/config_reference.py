@@ -8,21 +8,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from worker.domain.config.config import RepositoryConfig
-from worker.domain.config.config_place import DEFAULTS, MISNAMED, PLACE
+from worker.domain.config.config_path import CONFIG_PATH, DEFAULTS_REPOSITORY, MISNAMED_CONFIG_PATH
 from worker.domain.config.schema import ConfigKeys, to_keys
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-TITLE: Final = f"Assay: {PLACE}"
+TITLE: Final = f"Assay: {CONFIG_PATH}"
 
-HEAD: Final = f"""# `{PLACE}`
+HEAD: Final = f"""# `{CONFIG_PATH}`
 
 What a repository sets for itself. Without the file every default holds; every key may be left out. Generated from the code: do
 not edit (`assay config reference`).
 
-- **Whose file counts.** The repository's own file at the *base* commit of a pull request, over the file `{PLACE}` in the
-  repository `{DEFAULTS}` of the same owner (its default branch), over the defaults: key by key at the top level, so that
+- **Whose file counts.** The repository's own file at the *base* commit of a pull request, over the file `{CONFIG_PATH}` in the
+  repository `{DEFAULTS_REPOSITORY}` of the same owner (its default branch), over the defaults: key by key at the top level, so that
   `authors` in the repository replaces all of the owner's `authors`. A default that the App may not see counts as none: a
-  private `{DEFAULTS}` needs the App installed on it. What the operator set for caps, tier and models stays above all of it.
+  private `{DEFAULTS_REPOSITORY}` needs the App installed on it. What the operator set for caps, tier and models stays above all of it.
 - **A pull request that edits the file** is judged by the base's version. The check lists what would change, from which value
   to which, and says where that is weaker.
 - **A mistake stops no judging.** It takes away the entry in which it stands: all else that can be read holds. For the rest the
@@ -30,7 +30,7 @@ not edit (`assay config reference`).
   with `accept_alone: false`. Where no earlier version is known and the mistake may hide `never_send` (the whole file can't be
   read, or the mistake is in that key or in one nearly called so), no file is sent to a model. Every check says so. On a pull
   request that edits the file the mistake is an annotation at its line.
-- **The name is `{PLACE}`.** `{MISNAMED}` is not read. Every check says so, and nothing is accepted without a
+- **The name is `{CONFIG_PATH}`.** `{MISNAMED_CONFIG_PATH}` is not read. Every check says so, and nothing is accepted without a
   model and no file is sent to one.
 - **Before you merge it**: `assay config check` names each mistake with its line and column, or prints what would hold and who
   sets it. Exit code 0 or 2.
@@ -44,7 +44,7 @@ not edit (`assay config reference`).
 |---|---|---|
 """
 
-BY_OPERATOR: Final = {
+OPERATOR_DEFAULTS: Final = {
     "model": "`ASSAY_MODEL`",
     "quiet_window": "`ASSAY_QUIET_WINDOW`",
     "ci_wait": "`ASSAY_CI_WAIT`",
@@ -55,18 +55,18 @@ BY_OPERATOR: Final = {
 
 def schema() -> str:
     """The JSON Schema, as a file."""
-    made = {"$schema": DRAFT, **_plain(ConfigKeys.model_json_schema()), "title": TITLE}
+    made = {"$schema": DRAFT, **_without_titles(ConfigKeys.model_json_schema()), "title": TITLE}
     return f"{json.dumps(made, indent=2, ensure_ascii=False)}\n"
 
 
-def _plain(part: Any) -> Any:
+def _without_titles(part: Any) -> Any:
     """Without the titles that pydantic makes of names: an editor shows them instead of what is meant."""
     match part:
         case dict():
             fields = cast("dict[str, Any]", part).items()
-            return {name: _plain(one) for name, one in fields if name != "title" or not isinstance(one, str)}
+            return {name: _without_titles(one) for name, one in fields if name != "title" or not isinstance(one, str)}
         case list():
-            return [_plain(one) for one in cast("list[Any]", part)]
+            return [_without_titles(one) for one in cast("list[Any]", part)]
         case _:
             return part
 
@@ -88,8 +88,8 @@ def _rows() -> Iterator[tuple[str, str, str]]:
 
 
 def _default(key: str, value: object, nested: Mapping[str, object]) -> str:
-    if key in BY_OPERATOR:
-        return BY_OPERATOR[key]
+    if key in OPERATOR_DEFAULTS:
+        return OPERATOR_DEFAULTS[key]
     return "as below" if nested else f"`{_yaml(value)}`"
 
 

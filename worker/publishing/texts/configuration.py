@@ -7,10 +7,10 @@ file is there and none is edited, nothing is told.
 from typing import Final
 
 from worker.domain.check.check_run import Annotation, AnnotationLevel
-from worker.domain.config.config_place import PLACE
+from worker.domain.config.config_path import CONFIG_PATH
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Verdict
-from worker.publishing.texts.config_phrases import NOT_ALONE, notes, proposals, read
+from worker.publishing.texts.config_phrases import MISTAKE_COST, config_notes, proposals, read_proposed
 from worker.publishing.texts.markdown import bullets, prose
 from worker.publishing.texts.visible import fit, visible
 
@@ -18,7 +18,7 @@ MOST_EDITS: Final = 30
 MESSAGE_BYTES: Final = 1_000
 
 
-def changes(dossier: Dossier) -> list[str]:
+def proposed_changes(dossier: Dossier) -> list[str]:
     """What the pull request would change about how it is judged, as blocks of Markdown."""
     rows = proposals(dossier)
     if not rows:
@@ -27,23 +27,23 @@ def changes(dossier: Dossier) -> list[str]:
     return ["### This pull request changes how it would be judged", told, bullets([*map(prose, rows)], MOST_EDITS)]
 
 
-def by_what(verdict: Verdict, dossier: Dossier) -> list[str]:
+def used_configuration(verdict: Verdict, dossier: Dossier) -> list[str]:
     """By which configuration was judged, as blocks of Markdown."""
-    rows = [*map(prose, notes(verdict, dossier))]
+    rows = [*map(prose, config_notes(verdict, dossier))]
     return ["### Configuration", bullets(rows)] if rows else []
 
 
 def annotations(dossier: Dossier) -> tuple[Annotation, ...]:
     """What is wrong in the pull request's own version of the file, at its lines."""
-    made = read(dossier)
+    made = read_proposed(dossier)
     return tuple(
         Annotation(
-            path=PLACE,
+            path=CONFIG_PATH,
             start_line=one.line,
             end_line=one.line,
             level=AnnotationLevel.WARNING,
             title="Configuration of Assay",
-            message=fit(f"{visible(one.message)}. It sets nothing, and {NOT_ALONE}.", MESSAGE_BYTES),
+            message=fit(f"{visible(one.message)}. It sets nothing, and {MISTAKE_COST}.", MESSAGE_BYTES),
         )
         for one in (made.problems if made else ())
     )

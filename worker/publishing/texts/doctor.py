@@ -10,7 +10,7 @@ from typing import Final
 
 from worker.domain.value import Value
 from worker.domain.verdict.budget import Caps, Week
-from worker.publishing.texts.columns import Ink, Page, columns, wrapped
+from worker.publishing.texts.columns import Ink, TerminalPage, display_width, wrap_lines
 from worker.publishing.texts.visible import one_line
 
 
@@ -21,21 +21,21 @@ class Health(StrEnum):
     WRONG = "wrong"
 
 
-class Examined(Value):
-    """One thing that was looked at. *words* say what was found and, unless all is well, what to do."""
+class DoctorFinding(Value):
+    """One thing that was looked at. *message* say what was found and, unless all is well, what to do."""
 
     name: str
     health: Health
-    words: str
+    message: str
 
 
-def is_well(examined: Sequence[Examined], *, strict: bool) -> bool:
+def is_healthy(examined: Sequence[DoctorFinding], *, strict: bool) -> bool:
     """Whether nothing has to be changed; *strict*: nor anything be looked at."""
     passes = {Health.OK} if strict else {Health.OK, Health.WARNING}
     return all(one.health in passes for one in examined)
 
 
-def budget_words(caps: Caps) -> str:
+def caps_phrase(caps: Caps) -> str:
     """The caps in words."""
     per_cent = f"{(caps.share * 100).normalize():f} %"
     return (
@@ -44,7 +44,7 @@ def budget_words(caps: Caps) -> str:
     )
 
 
-def week_words(week: Week, each_usd: Decimal, heads: int) -> str:
+def week_cost_phrase(week: Week, each_usd: Decimal, heads: int) -> str:
     """What the pull requests of the last seven days would have cost."""
     if not week.pulls:
         return "no pull request was opened in the last seven days: $0.00"
@@ -66,7 +66,7 @@ HEALTH_COLUMNS: Final = 9
 NAME_COLUMNS: Final = 24
 
 
-def doctor_report(examined: Sequence[Examined], page: Page) -> str:
+def doctor_report(examined: Sequence[DoctorFinding], page: TerminalPage) -> str:
     """All lines, and what is left to do."""
     lines = [line for one in examined for line in _lines(one, page)]
     bad = sum(one.health not in (Health.OK, Health.WARNING) for one in examined)
@@ -74,10 +74,10 @@ def doctor_report(examined: Sequence[Examined], page: Page) -> str:
     return "\n".join([*lines, "", last, ""])
 
 
-def _lines(one: Examined, page: Page) -> list[str]:
+def _lines(finding: DoctorFinding, page: TerminalPage) -> list[str]:
     indent = HEALTH_COLUMNS + NAME_COLUMNS
-    first, *rest = wrapped(one_line(one.words), page, indent)
-    name = one_line(one.name)
-    name += " " * max(1, NAME_COLUMNS - columns(name))
-    health = page.ink(one.health, INKS[one.health]) + " " * (HEALTH_COLUMNS - len(one.health))
+    first, *rest = wrap_lines(one_line(finding.message), page, indent)
+    name = one_line(finding.name)
+    name += " " * max(1, NAME_COLUMNS - display_width(name))
+    health = page.ink(finding.health, INKS[finding.health]) + " " * (HEALTH_COLUMNS - len(finding.health))
     return [f"{health}{name}{first.lstrip()}", *rest]

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Final
 
-from worker.domain.check.author_comment import Says, mention_of, says, submissions
+from worker.domain.check.author_comment import AuthorMessage, find_mention, message_to_author, submission_entries
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
-from worker.publishing.texts.markdown import bullets, code, fenced, joined, prose
-from worker.publishing.texts.phrases import box, category_words
+from worker.publishing.texts.markdown import bullets, code, code_block, join_blocks, prose
+from worker.publishing.texts.phrases import category_phrase, checkbox
 
-IN_PLACE: Final = (
+EDITED_NOTE: Final = (
     "This comment is changed in place: once for each push, and again only if what it says is not so any more."
 )
-BYTES: Final = 60_000
+COMMENT_BYTES: Final = 60_000
 """Of 65,536; what is left is enough for the mark by which the comment is found again."""
 CONDITIONS_BYTES: Final = 14_000
 EARLIER_BYTES: Final = 8_000
@@ -26,67 +26,69 @@ MOST_EARLIER: Final = 20
 WORDS_BYTES: Final = 2_000
 
 
-def feedback(entries: Sequence[LedgerEntry], round_limit: int, *, is_overridden: bool = False) -> str:
+def feedback_comment(entries: Sequence[LedgerEntry], round_limit: int, *, is_overridden: bool = False) -> str:
     """The comment's text. *entries*: this pull request's, oldest first; the newest submission's verdict is what it is about."""
-    own = submissions(entries)
+    own = submission_entries(entries)
     newest = own[-1].verdict
     if isinstance(newest, Reject) and not is_overridden:
-        blocks = _asks(newest, own, round_limit)
+        blocks = _reject_blocks(newest, own, round_limit)
     elif isinstance(newest, Abstain) and newest.abstain_reason is AbstainReason.CI_FAILED and not is_overridden:
-        blocks = _asks_for_ci(newest, own)
-    elif says(newest, is_overridden=is_overridden) is Says.CASE_REFUSED:
-        blocks = _asks_for_case(newest, own)
+        blocks = _ci_blocks(newest, own)
+    elif message_to_author(newest, is_overridden=is_overridden) is AuthorMessage.CASE_REFUSED:
+        blocks = _case_blocks(newest, own)
     else:
-        blocks = iter([_over(newest, is_overridden=is_overridden), *_earlier(own if is_overridden else own[:-1])])
-    return joined([*blocks], BYTES)
+        blocks = iter(
+            [_closing_note(newest, is_overridden=is_overridden), *_earlier_verdicts(own if is_overridden else own[:-1])]
+        )
+    return join_blocks([*blocks], COMMENT_BYTES)
 
 
-def _asks(verdict: Reject, own: Sequence[LedgerEntry], round_limit: int) -> Iterator[str]:
-    mention = mention_of(verdict.author_agent)
+def _reject_blocks(verdict: Reject, own: Sequence[LedgerEntry], round_limit: int) -> Iterator[str]:
+    mention = find_mention(verdict.author_agent)
     address = f"{mention} " if mention else ""
-    yield f"{address}Assay rejected {code(_short(verdict))}: **{category_words(verdict.category)}**."
+    yield f"{address}Assay rejected {code(_short(verdict))}: **{category_phrase(verdict.category)}**."
     yield f"**Why:** {prose(verdict.concern, WORDS_BYTES)}"
     yield f"**Next step:** {prose(verdict.next_step, WORDS_BYTES)}"
-    yield from _case(verdict)
+    yield from _case_error(verdict)
     if verdict.closing_conditions:
-        listed = [f"{box(one)} {prose(one.text, 500)}" for one in verdict.closing_conditions]
+        listed = [f"{checkbox(one)} {prose(one.text, 500)}" for one in verdict.closing_conditions]
         yield f"What closes this:\n\n{bullets(listed, 50, CONDITIONS_BYTES)}"
-    yield from _earlier(own[:-1])
+    yield from _earlier_verdicts(own[:-1])
     yield (
         f"Round {verdict.round} of {round_limit}; after that a person decides. The check named Assay has the evidence. "
         "This comment is changed in place: once for each push, and again only if the verdict on it turns."
     )
 
 
-def _asks_for_ci(verdict: Abstain, own: Sequence[LedgerEntry]) -> Iterator[str]:
-    mention, failure = mention_of(verdict.author_agent), verdict.ci_failure
+def _ci_blocks(verdict: Abstain, own: Sequence[LedgerEntry]) -> Iterator[str]:
+    mention, failure = find_mention(verdict.author_agent), verdict.ci_failure
     check = f": **{prose(failure.check, WORDS_BYTES)}**" if failure else ""
     yield f"{f'{mention} ' if mention else ''}CI failed on {code(_short(verdict))}{check}."
     if failure and failure.test:
         yield f"First failing test: {code(failure.test)}"
     if failure and failure.log:
-        yield fenced(indent(failure.log, "  "))  # no line begins with what other bots take for a command
+        yield code_block(indent(failure.log, "  "))  # no line begins with what other bots take for a command
     yield f"**Next step:** {prose(verdict.next_step, WORDS_BYTES)} This costs no round."
-    yield from _case(verdict)
-    yield from _earlier(own[:-1])
-    yield IN_PLACE
+    yield from _case_error(verdict)
+    yield from _earlier_verdicts(own[:-1])
+    yield EDITED_NOTE
 
 
-def _asks_for_case(verdict: Verdict, own: Sequence[LedgerEntry]) -> Iterator[str]:
-    mention = mention_of(verdict.author_agent)
+def _case_blocks(verdict: Verdict, own: Sequence[LedgerEntry]) -> Iterator[str]:
+    mention = find_mention(verdict.author_agent)
     yield f"{f'{mention} ' if mention else ''}Assay did not judge {code(_short(verdict))}: {prose(verdict.concern, WORDS_BYTES)}"
-    yield from _case(verdict)
-    yield from _earlier(own[:-1])
-    yield IN_PLACE
+    yield from _case_error(verdict)
+    yield from _earlier_verdicts(own[:-1])
+    yield EDITED_NOTE
 
 
-def _case(verdict: Verdict) -> Iterator[str]:
+def _case_error(verdict: Verdict) -> Iterator[str]:
     """The one thing to mend of a case that can't be read."""
     if verdict.case_error:
         yield f"**The author's case could not be read:** {prose(verdict.case_error, WORDS_BYTES)} Mend it in the description; that uses no round."
 
 
-def _over(verdict: Verdict, *, is_overridden: bool) -> str:
+def _closing_note(verdict: Verdict, *, is_overridden: bool) -> str:
     """Nothing is asked of the author any more."""
     if is_overridden:
         return f"A maintainer overrode the verdict on {code(_short(verdict))}. Nothing is left to do here."
@@ -98,7 +100,7 @@ def _over(verdict: Verdict, *, is_overridden: bool) -> str:
     return f"CI does not fail on {code(_short(verdict))}. Assay did not judge it: {why}"
 
 
-def _earlier(before: Sequence[LedgerEntry]) -> Iterator[str]:
+def _earlier_verdicts(before: Sequence[LedgerEntry]) -> Iterator[str]:
     earlier = [one for one in before if _is_judged(one)][-MOST_EARLIER:]
     if earlier:
         rows = [_line(one) for one in earlier]
@@ -113,7 +115,7 @@ def _is_judged(entry: LedgerEntry) -> bool:
 
 def _line(entry: LedgerEntry) -> str:
     verdict = entry.verdict
-    said = f"rejected, {category_words(verdict.category)}" if isinstance(verdict, Reject) else "accepted"
+    said = f"rejected, {category_phrase(verdict.category)}" if isinstance(verdict, Reject) else "accepted"
     return f"{code(entry.head_sha[:12])} {said}: {prose(verdict.concern, 300)}"
 
 

@@ -7,17 +7,17 @@ named in `cut`; and what is no verdict is not called one.
 import json
 from typing import Any, Final
 
-from worker.domain.check.check_run import Block, CheckContent, Conclusion
-from worker.domain.check.wait_status import Awaiting, Reason
+from worker.domain.check.check_run import CheckContent, Conclusion, StatusBlock
+from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
-from worker.publishing.texts.markdown import fenced
+from worker.publishing.texts.markdown import code_block
 from worker.publishing.texts.visible import fit
 
-LEAVE_OUT: Final = (
+OMISSION_ORDER: Final = (
     "findings", "scores", "claims", "coverage", "criteria", "closing_conditions", "evidence", "signals",
 )  # fmt: skip
-RUN: Final = pattern("`{3,}")
+BACKTICK_RUN: Final = pattern("`{3,}")
 LONG_TEXTS: Final = ("concern", "next_step", "escalation_reason")
 TEXT_BYTES: Final = 1_000
 FENCE_BYTES: Final = 500
@@ -28,32 +28,32 @@ BLOCK_BYTES: Final = 4_000
 """Room that is kept in every text for what the check itself says."""
 
 DECISIONS: Final = ("accept", "reject", "abstain")
-NAMES: Final = ("superseded_by", "overridden_by", "reviewed_by")
+OPTIONAL_FIELDS: Final = ("superseded_by", "overridden_by", "reviewed_by")
 
 
 def json_block(verdict: Verdict, limit: int) -> str:
     """A folded block of at most *limit* bytes with the verdict in JSON."""
     head, tail = "<details><summary>The verdict as JSON</summary>\n\n", "\n\n</details>"
     room = limit - len(head) - len(tail)
-    return f"{head}{_fitting(verdict.model_dump(mode='json'), room)}{tail}"
+    return f"{head}{_fit_fields(verdict.model_dump(mode='json'), room)}{tail}"
 
 
-def text_of(content: CheckContent) -> str:
+def check_text(content: CheckContent) -> str:
     """The text of a check run as it is written: last of all stands for programs what the check says."""
     if content.block is None:
         return content.text
-    said = fenced(_json(_fields(content, content.block), indent=2), "json")
+    said = code_block(_json(_fields(content, content.block), indent=2), "json")
     folded = f"<details><summary>This check as JSON</summary>\n\n{said}\n\n</details>"
     return f"{content.text}\n\n{folded}" if content.text else folded
 
 
-def schema() -> str:
+def check_schema() -> str:
     """The JSON Schema of that block, as docs/check.schema.json has it."""
-    words = {name: {"type": ["string", "null"]} for name in ("until", "eval_id", *NAMES)}
-    reasons = sorted({*Reason, *Category, *AbstainReason})
+    words = {name: {"type": ["string", "null"]} for name in ("until", "eval_id", *OPTIONAL_FIELDS)}
+    reasons = sorted({*WaitReason, *Category, *AbstainReason})
     fields: dict[str, Any] = {
         "check_version": {"const": CHECK_VERSION},
-        "state": {"enum": [*Awaiting]},
+        "state": {"enum": [*WaitState]},
         "decision": {"enum": [*DECISIONS, None]},
         "reason": {"enum": [*reasons, None]},
         "why": {"type": "string"},
@@ -65,7 +65,7 @@ def schema() -> str:
     return json.dumps({**about, "required": list(fields), "properties": fields}, indent=2) + "\n"
 
 
-def _fields(content: CheckContent, block: Block) -> dict[str, Any]:
+def _fields(content: CheckContent, block: StatusBlock) -> dict[str, Any]:
     """The names of `GET /api/verdicts` and of a verdict, and beside them what only a check run has."""
     return {
         "check_version": CHECK_VERSION,
@@ -76,23 +76,23 @@ def _fields(content: CheckContent, block: Block) -> dict[str, Any]:
         "until": block.until,
         "conclusion": content.conclusion and content.conclusion.value,
         "eval_id": block.eval_id,
-        **{name: getattr(block, name) for name in NAMES},
+        **{name: getattr(block, name) for name in OPTIONAL_FIELDS},
         "held_by": block.held_by,
     }
 
 
-def _fitting(fields: dict[str, Any], room: int) -> str:
+def _fit_fields(fields: dict[str, Any], room: int) -> str:
     sizes = {name: len(_json({name: value})) for name, value in fields.items()}
     pretty = _json(fields, indent=2) if sum(sizes.values()) <= room else None
     if pretty is not None and len(pretty) + FENCE_BYTES <= room:
-        return fenced(pretty, "json")
-    return fenced(_json(_less(fields, sizes, room)), "json")
+        return code_block(pretty, "json")
+    return code_block(_json(_cut_fields(fields, sizes, room)), "json")
 
 
-def _less(fields: dict[str, Any], sizes: dict[str, int], room: int) -> dict[str, Any]:
+def _cut_fields(fields: dict[str, Any], sizes: dict[str, int], room: int) -> dict[str, Any]:
     """The fields that fit, least important ones out first; what was left out is named."""
     size, cut = sum(sizes.values()) + FENCE_BYTES, list[str]()
-    for name in LEAVE_OUT:
+    for name in OMISSION_ORDER:
         if size > room:
             size -= sizes[name]
             cut.append(name)
@@ -104,4 +104,4 @@ def _less(fields: dict[str, Any], sizes: dict[str, int], room: int) -> dict[str,
 
 def _json(fields: dict[str, Any], indent: int | None = None) -> str:
     """ASCII, so that every reader gets the same bytes, and without anything that could end the fence."""
-    return RUN.sub(lambda run: "\\u0060" * len(run[0]), json.dumps(fields, indent=indent))
+    return BACKTICK_RUN.sub(lambda run: "\\u0060" * len(run[0]), json.dumps(fields, indent=indent))

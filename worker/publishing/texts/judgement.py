@@ -3,13 +3,13 @@
 Does not print. Invariant: no character of an output or a criterion can move the cursor, change colours or hide text.
 """
 
-from worker.judge.task_judgement import Judgement
+from worker.judge.task_judgement import TaskJudgement
 from worker.publishing.texts.visible import one_line
 
-NOT_KNOWN = "not known"
+UNKNOWN_COST = "not known"
 
 
-def told(judgement: Judgement) -> str:
+def judgement_report(judgement: TaskJudgement) -> str:
     """The ruling, then each criterion, then what to do and what it cost."""
     lines = [f"{judgement.verdict}: {one_line(judgement.reasoning)}"]
     for one in judgement.criteria:
@@ -19,6 +19,6 @@ def told(judgement: Judgement) -> str:
     if judgement.next_step:
         lines.append(f"Next step: {one_line(judgement.next_step)}")
     if judgement.eval_id:
-        cost = NOT_KNOWN if judgement.cost_usd is None else f"${judgement.cost_usd:f}"
+        cost = UNKNOWN_COST if judgement.cost_usd is None else f"${judgement.cost_usd:f}"
         lines.append(f"Cost: {cost}. More: assay show {judgement.eval_id}")
     return "\n".join(lines) + "\n"

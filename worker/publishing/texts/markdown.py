@@ -15,7 +15,7 @@ from urllib.parse import quote
 from worker.domain.pattern import pattern
 from worker.publishing.texts.visible import exact_line, fit, one_line, visible
 
-GAP: Final = "&#8203;"
+ZERO_WIDTH_SPACE: Final = "&#8203;"
 """A space without width: GitHub looks for mentions and links after a backslash is gone, so that can't stop them."""
 
 ENTITIES: Final = {"&": "&amp;", "<": "&lt;"}
@@ -37,22 +37,22 @@ BLOCK_START: Final = pattern(r"^(?P<mark>[-+=#>])|^(?P<number>\d+)(?=[.)])")
 def prose(text: str, limit: int = 4_000) -> str:
     """Words as one paragraph. `code` between single backticks stays code, all else is literal."""
     parts = CODE_SPAN.split(fit(one_line(text), limit))
-    return "".join(code(part) if position % 2 else _literal(part, position) for position, part in enumerate(parts))
+    return "".join(code(part) if position % 2 else _escape(part, position) for position, part in enumerate(parts))
 
 
-def _literal(text: str, position: int) -> str:
-    escaped = SPECIAL.sub(_escaped, text)
-    return BLOCK_START.sub(_no_block, escaped) if position == 0 else escaped
+def _escape(text: str, position: int) -> str:
+    escaped = SPECIAL.sub(_escape_match, text)
+    return BLOCK_START.sub(_escape_block_start, escaped) if position == 0 else escaped
 
 
-def _escaped(found: re.Match[str]) -> str:
-    if found["entity"]:
-        return ENTITIES.get(found[0]) or _entity(found)
-    return found[0] + GAP if found["gap"] else f"\\{found[0]}"
+def _escape_match(match: re.Match[str]) -> str:
+    if match["entity"]:
+        return ENTITIES.get(match[0]) or _entity(match)
+    return match[0] + ZERO_WIDTH_SPACE if match["gap"] else f"\\{match[0]}"
 
 
-def _no_block(found: re.Match[str]) -> str:
-    return f"\\{found['mark']}" if found["mark"] else f"{found['number']}{GAP}"
+def _escape_block_start(match: re.Match[str]) -> str:
+    return f"\\{match['mark']}" if match["mark"] else f"{match['number']}{ZERO_WIDTH_SPACE}"
 
 
 def code(text: str, limit: int = 500) -> str:
@@ -65,11 +65,11 @@ def code(text: str, limit: int = 500) -> str:
     return f"{ticks}{pad}{shown}{pad}{ticks}"
 
 
-def _entity(found: re.Match[str]) -> str:
-    return f"&#{ord(found[0])};"
+def _entity(match: re.Match[str]) -> str:
+    return f"&#{ord(match[0])};"
 
 
-def fenced(text: str, language: str = "") -> str:
+def code_block(text: str, language: str = "") -> str:
     """A code block whose fence is longer than any run of backticks inside."""
     shown = visible(text)
     ticks = "`" * max(3, _longest_run(shown) + 1)
@@ -105,7 +105,7 @@ def bullets(items: Sequence[str], most: int = 100, limit: int | None = None) -> 
     return "\n".join([*shown, f"- … and {left} more"] if left else shown)
 
 
-def blocks(page: str) -> tuple[str, ...]:
+def split_blocks(page: str) -> tuple[str, ...]:
     """The blocks of a page of ours, which `joined` puts together again: a fence and what is folded stay whole."""
     found, parts, fence, depth = list[str](), list[str](), "", 0
     for part in page.split("\n\n"):
@@ -130,7 +130,7 @@ def _fence_after(fence: str, line: str) -> str:
     return "" if not run["language"] and len(run["ticks"]) >= len(fence) else fence
 
 
-def joined(parts: Sequence[str], limit: int) -> str:
+def join_blocks(parts: Sequence[str], limit: int) -> str:
     """Blocks with blank lines between, as many as fit into *limit* bytes; says so if one did not."""
     note = "*Cut here: the rest does not fit into a check run.*"
     whole = "\n\n".join(parts)

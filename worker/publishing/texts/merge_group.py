@@ -7,60 +7,62 @@ text that does not let the group pass says what to do.
 from datetime import datetime
 from typing import Final
 
-from worker.domain.check.check_run import Block, CheckContent, Conclusion, none_coming, pending
+from worker.domain.check.check_run import CheckContent, Conclusion, StatusBlock, build_idle_block, build_pending_block
 from worker.domain.check.merge_group import GroupEnd
-from worker.domain.check.wait_status import Awaiting, Reason, reason_of
+from worker.domain.check.wait_status import WaitReason, WaitState, verdict_reason
 from worker.domain.ids import EvalId, RepositoryName
 from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Accept
-from worker.judge.merge_group import Passes, Published, Stops, Why
+from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts.check_run import BODY_BYTES
-from worker.publishing.texts.markdown import address, blocks, joined, link, prose
-from worker.publishing.texts.phrases import TITLE_BYTES, category_words
+from worker.publishing.texts.markdown import address, join_blocks, link, prose, split_blocks
+from worker.publishing.texts.phrases import TITLE_BYTES, category_phrase
 from worker.publishing.texts.visible import fit, one_line
 
-ENDS: Final = {
+END_TEXTS: Final = {
     GroupEnd.MERGED: "GitHub merged it.",
     GroupEnd.INVALIDATED: "What it was put upon changed, so that GitHub makes another one.",
     GroupEnd.DEQUEUED: "The pull request was taken out of the queue.",
 }
 
 
-class Words(Value):
+class StopText(Value):
     """Why it does not pass, and what to do about it. What stands in braces is filled in by `stopped`."""
 
     title: str
-    why: str
-    step: str
+    reason: str
+    next_step: str
 
 
-STOPS: Final = {
-    Why.STRANGE_REF: Words(
+STOP_TEXTS: Final = {
+    GroupStopReason.STRANGE_REF: StopText(
         "Not judged: this group names no pull request",
         "The branch of this merge group is not worded as GitHub words it: which pull request it tries is not known.",
         "take the pull request out of the queue",
     ),
-    Why.CLOSED: Words("Not judged: {name} is closed", "{pull} was closed.", "reopen it"),
-    Why.REJECTED: Words("{name} is rejected: {category}", "{pull} is rejected: {category}. {concern}", "see {check}"),
-    Why.NOT_JUDGED: Words(
+    GroupStopReason.CLOSED: StopText("Not judged: {name} is closed", "{pull} was closed.", "reopen it"),
+    GroupStopReason.REJECTED: StopText(
+        "{name} is rejected: {category}", "{pull} is rejected: {category}. {concern}", "see {check}"
+    ),
+    GroupStopReason.NOT_JUDGED: StopText(
         "Not judged, as {name} is not", "{pull} has no accept. Its check says: {said}.", "see {check}"
     ),
-    Why.HELD: Words(
+    GroupStopReason.HELD: StopText(
         "{name} is accepted, and its check does not pass",
         "{pull} is accepted, and its check does not pass now. It says: {said}.",
         "see {check}",
     ),
-    Why.UNRECORDED: Words(
+    GroupStopReason.UNRECORDED: StopText(
         "Not judged: no accept of {name} is on record",
         "The check of {pull} is green, but no accept of its head is on record, and nothing passes without one.",
         "comment `/rejudge` in {pull}",
     ),
-    Why.TOO_LATE: Words(
+    GroupStopReason.TOO_LATE: StopText(
         "Not judged: {name} has no verdict yet",
         "{pull} had no verdict when the time for this check was over.",
         "wait for the verdict in {check}",
     ),
-    Why.NOT_SHOWN: Words(
+    GroupStopReason.NOT_SHOWN: StopText(
         "Not judged: no diff to compare with {name}",
         "GitHub shows no diff of it, since it is too large or takes too long: whether it changes what {pull} was "
         "accepted for.",
@@ -69,7 +71,7 @@ STOPS: Final = {
 }
 
 
-class Place(Value):
+class GroupLocation(Value):
     """Where a group's pull request is. `site_url` is GitHub's own address, without a slash at the end."""
 
     site_url: str
@@ -85,7 +87,7 @@ class Place(Value):
         """The pull request, as a link."""
         return link(self.name, f"{self.site_url}/{address(self.repository, 'pull', str(self.number))}")
 
-    def check(self, published: Published | None) -> str:
+    def check(self, published: PublishedCheckRun | None) -> str:
         """Its check, as a link; the pull request, where it has none."""
         if published is None:
             return self.pull
@@ -93,118 +95,120 @@ class Place(Value):
         return link(f"the check of {self.name}", url)
 
 
-def looking(place: Place) -> CheckContent:
+def looking_content(location: GroupLocation) -> CheckContent:
     """From the first second on."""
     return CheckContent(
-        title=f"Looking up the verdict on {place.name}",
-        summary=f"The merge queue tries {place.pull} on this commit. If it changes what was judged, and that was accepted, "
+        title=f"Looking up the verdict on {location.name}",
+        summary=f"The merge queue tries {location.pull} on this commit. If it changes what was judged, and that was accepted, "
         "this check passes in a moment; no model is asked.",
-        block=pending(Reason.JUDGING),
+        block=build_pending_block(WaitReason.JUDGING),
     )
 
 
-def waiting(place: Place, until: datetime) -> CheckContent:
+def waiting_content(location: GroupLocation, until: datetime) -> CheckContent:
     """The pull request's own verdict is not there yet."""
     return CheckContent(
-        title=f"Waiting for the verdict on {place.name}",
-        summary=f"{place.pull} has no verdict yet. This check follows it, and is closed at {until:%H:%M} UTC if there is "
+        title=f"Waiting for the verdict on {location.name}",
+        summary=f"{location.pull} has no verdict yet. This check follows it, and is closed at {until:%H:%M} UTC if there is "
         "none by then.",
-        block=pending(Reason.WAITING_FOR_PULL_REQUEST, until),
+        block=build_pending_block(WaitReason.WAITING_FOR_PULL_REQUEST, until),
     )
 
 
-def judging(place: Place) -> CheckContent:
+def group_judging_content(location: GroupLocation) -> CheckContent:
     """Conflicts were resolved in another way than in what was judged."""
     return CheckContent(
-        title=f"Judging: this commit differs from {place.name}",
-        summary=f"{place.pull} was accepted, but on this commit it changes other lines. So the change is judged as it is "
+        title=f"Judging: this commit differs from {location.name}",
+        summary=f"{location.pull} was accepted, but on this commit it changes other lines. So the change is judged as it is "
         "here; the verdict appears here.",
-        block=pending(Reason.JUDGING),
+        block=build_pending_block(WaitReason.JUDGING),
     )
 
 
-def carried(place: Place, verdict: Accept, published: Published) -> CheckContent:
+def carried_over_content(location: GroupLocation, verdict: Accept, published: PublishedCheckRun) -> CheckContent:
     """The same change as what was accepted."""
     return CheckContent(
-        title=f"Accepted with {place.name}: the same change",
-        summary=f"On this commit {place.pull} changes just what was accepted at {verdict.subject.head_sha[:12]}: "
-        f"the same files, the same lines. The verdict is in {place.check(published)}.\n\n"
+        title=f"Accepted with {location.name}: the same change",
+        summary=f"On this commit {location.pull} changes just what was accepted at {verdict.subject.head_sha[:12]}: "
+        f"the same files, the same lines. The verdict is in {location.check(published)}.\n\n"
         f"{prose(verdict.concern)}\n\n"
         f"Cost: $0, no model was asked. Carried over from `{verdict.eval_id}`.",
         conclusion=Conclusion.SUCCESS,
-        block=Block(Awaiting.DONE, decision=verdict.decision, eval_id=verdict.eval_id),
+        block=StatusBlock(WaitState.DONE, decision=verdict.decision, eval_id=verdict.eval_id),
     )
 
 
-def passed(place: Place, passes: Passes) -> CheckContent:
+def passed_content(location: GroupLocation, passes: GroupPasses) -> CheckContent:
     """The pull request passes without an accept; its group is told the same, no more and no less."""
     said = passes.published.title
     return CheckContent(
-        title=fit(f"As {place.name}: {one_line(said)}", TITLE_BYTES),
-        summary=f"The check of {place.pull} neither accepts it nor stands in its way, and this one does the same.\n\n"
-        f"It says: {prose(said)}. More is in {place.check(passes.published)}.",
+        title=fit(f"As {location.name}: {one_line(said)}", TITLE_BYTES),
+        summary=f"The check of {location.pull} neither accepts it nor stands in its way, and this one does the same.\n\n"
+        f"It says: {prose(said)}. More is in {location.check(passes.published)}.",
         conclusion=passes.conclusion,
-        block=none_coming(Reason.AS_PULL_REQUEST),
+        block=build_idle_block(WaitReason.AS_PULL_REQUEST),
     )
 
 
-def stopped(place: Place, stops: Stops) -> CheckContent:
+def stopped_content(location: GroupLocation, stops: GroupStops) -> CheckContent:
     """It does not pass, because of its pull request."""
-    words, verdict = STOPS[stops.why], stops.verdict
+    words, verdict = STOP_TEXTS[stops.reason], stops.verdict
     told = {
-        "name": place.name,
-        "pull": place.pull,
-        "check": place.check(stops.published),
-        "category": category_words(verdict.category) if verdict is not None and verdict.category else "",
+        "name": location.name,
+        "pull": location.pull,
+        "check": location.check(stops.published),
+        "category": category_phrase(verdict.category) if verdict is not None and verdict.category else "",
         "concern": prose(verdict.concern) if verdict is not None else "",
         "said": prose(stops.published.title) if stops.published else "",
     }
-    summary = f"{words.why}\n\n**Next step:** {words.step}, then put it into the queue again."
+    summary = f"{words.reason}\n\n**Next step:** {words.next_step}, then put it into the queue again."
     return CheckContent(
         title=fit(words.title.format(**told), TITLE_BYTES),
-        summary=joined(blocks(summary.format(**told)), BODY_BYTES),
-        conclusion=Conclusion.FAILURE if stops.why is Why.REJECTED else Conclusion.ACTION_REQUIRED,
-        block=_of_stop(stops),
+        summary=join_blocks(split_blocks(summary.format(**told)), BODY_BYTES),
+        conclusion=Conclusion.FAILURE if stops.reason is GroupStopReason.REJECTED else Conclusion.ACTION_REQUIRED,
+        block=_stop_block(stops),
     )
 
 
-def _of_stop(stops: Stops) -> Block:
+def _stop_block(stops: GroupStops) -> StatusBlock:
     """A reject of the pull request counts for its group. Nothing else that stops it says anything about the change."""
-    if stops.why is not Why.REJECTED:
-        return none_coming(Reason(stops.why.value))
+    if stops.reason is not GroupStopReason.REJECTED:
+        return build_idle_block(WaitReason(stops.reason.value))
     rejected = stops.verdict
-    return Block(Awaiting.DONE, reason_of(rejected), decision="reject", eval_id=rejected and rejected.eval_id)
+    return StatusBlock(
+        WaitState.DONE, verdict_reason(rejected), decision="reject", eval_id=rejected and rejected.eval_id
+    )
 
 
-def judged(place: Place, content: CheckContent, parent: EvalId) -> CheckContent:
+def group_verdict_content(location: GroupLocation, content: CheckContent, parent: EvalId) -> CheckContent:
     """The verdict on the group itself, under a line that says what it is about."""
     about = (
-        f"*This is about {place.pull} as the merge queue put it upon the base branch. It changes other lines there than what "
+        f"*This is about {location.pull} as the merge queue put it upon the base branch. It changes other lines there than what "
         f"was accepted as `{parent}`.*"
     )
     return replace(
         content,
-        title=fit(f"Merge group of {place.name}: {content.title}", TITLE_BYTES),
-        summary=joined([about, *blocks(content.summary)], BODY_BYTES),
+        title=fit(f"Merge group of {location.name}: {content.title}", TITLE_BYTES),
+        summary=join_blocks([about, *split_blocks(content.summary)], BODY_BYTES),
     )
 
 
-def ended(end: GroupEnd) -> CheckContent:
+def ended_content(end: GroupEnd) -> CheckContent:
     """GitHub gave the group up before it was answered."""
     return CheckContent(
         title="Not needed any more",
-        summary=f"This merge group is gone. {ENDS[end]}",
+        summary=f"This merge group is gone. {END_TEXTS[end]}",
         conclusion=Conclusion.CANCELLED,
-        block=none_coming(Reason.GROUP_GONE),
+        block=build_idle_block(WaitReason.GROUP_GONE),
     )
 
 
-def failed(place: Place, reason: str) -> CheckContent:
+def group_failed_content(location: GroupLocation, reason: str) -> CheckContent:
     """Nobody could answer, and it is not the pull request's fault."""
     return CheckContent(
         title="Not judged: Assay failed",
-        summary=f"This says nothing about {place.pull}. What happened: {prose(reason)}\n\n"
+        summary=f"This says nothing about {location.pull}. What happened: {prose(reason)}\n\n"
         "**Next step:** put the pull request into the queue again. If it happens again, tell the operator of this Assay.",
         conclusion=Conclusion.ACTION_REQUIRED,
-        block=none_coming(Reason.ASSAY_FAILED),
+        block=build_idle_block(WaitReason.ASSAY_FAILED),
     )

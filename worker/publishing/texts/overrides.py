@@ -7,93 +7,102 @@ person's word concludes a check as neutral or blocks it, and never makes it a su
 from collections.abc import Iterator
 from typing import Final
 
-from worker.domain.check.check_run import Block, CheckContent, Conclusion, none_coming
-from worker.domain.check.overrides import PRESSED, Contest, Dismissed, Override, Reviewed, Said, Spoken, asks_a_person
-from worker.domain.check.wait_status import Awaiting, Reason
-from worker.domain.request.pause import when
+from worker.domain.check.check_run import CheckContent, Conclusion, StatusBlock, build_idle_block
+from worker.domain.check.overrides import (
+    BUTTON_REASON,
+    Contest,
+    HumanDecision,
+    HumanDecisions,
+    Override,
+    ReviewDecision,
+    ReviewDismissal,
+    needs_human,
+)
+from worker.domain.check.wait_status import WaitReason, WaitState
+from worker.domain.request.pause import format_time
 from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Verdict
 from worker.publishing.texts.check_run import BODY_BYTES
-from worker.publishing.texts.markdown import blocks, code, joined, prose
+from worker.publishing.texts.markdown import code, join_blocks, prose, split_blocks
 from worker.publishing.texts.phrases import TITLE_BYTES
 from worker.publishing.texts.visible import fit, one_line
 
-UNJUDGED: Final = "No verdict was made on this commit."
+NO_VERDICT: Final = "No verdict was made on this commit."
 NAME_BYTES: Final = 100
 
 
-class Called(Value):
-    """Whom a verdict that needs a person asked. `refused`: GitHub did not let us ask; `is_declined`: the operator."""
+class RequestedReviews(Value):
+    """Whom a verdict that needs a person asked. `is_refused`: GitHub did not let us ask; `is_declined`: the operator."""
 
     names: tuple[str, ...] = ()
-    refused: bool = False
+    is_refused: bool = False
     has_owners: bool = True
     is_declined: bool = False
 
 
-def with_people(
-    content: CheckContent, said: Said, verdict: Verdict | None, called: Called | None = None
+def with_decisions(
+    content: CheckContent, decisions: HumanDecisions, verdict: Verdict | None, called: RequestedReviews | None = None
 ) -> CheckContent:
     """The check of a head, and what people said about it."""
-    notes = [*_contested(said.contest), *([] if called is None else [_called(called)])]
-    shown = _above(content, *notes) if notes else content
-    if said.override is not None:
-        return _overridden(shown, said.override)
-    if said.review is not None and asks_a_person(verdict):
-        return _reviewed(shown, said.review)
-    if said.dismissed is not None and asks_a_person(verdict):
-        return _above(shown, _dismissed(said.dismissed))
+    notes = [*_contest_notes(decisions.contest), *([] if called is None else [_review_request_note(called)])]
+    shown = _with_notes(content, *notes) if notes else content
+    if decisions.override is not None:
+        return _with_override(shown, decisions.override)
+    if decisions.review is not None and needs_human(verdict):
+        return _with_review(shown, decisions.review)
+    if decisions.dismissed is not None and needs_human(verdict):
+        return _with_notes(shown, _dismissal_note(decisions.dismissed))
     return shown
 
 
-def told(said: Said) -> Iterator[str]:
+def decision_lines(decisions: HumanDecisions) -> Iterator[str]:
     """The same in plain words, a line each, for a terminal."""
-    if said.override is not None:
-        yield f"Overridden by {_who(said.override)}: {one_line(said.override.reason)}"
-    if said.review is not None:
-        what = "approved" if said.review.is_approved else "changes requested"
-        yield f"Decided by {_who(said.review)}: {what}"
-    if said.dismissed is not None:
-        yield f"Decision of @{one_line(said.dismissed.of)} taken back by {_who(said.dismissed)}"
-    if said.contest is not None:
-        yield f"Contested by {_who(said.contest)}: {one_line(said.contest.reason)}"
+    if decisions.override is not None:
+        yield f"Overridden by {_who(decisions.override)}: {one_line(decisions.override.reason)}"
+    if decisions.review is not None:
+        what = "approved" if decisions.review.is_approved else "changes requested"
+        yield f"Decided by {_who(decisions.review)}: {what}"
+    if decisions.dismissed is not None:
+        yield f"Decision of @{one_line(decisions.dismissed.of)} taken back by {_who(decisions.dismissed)}"
+    if decisions.contest is not None:
+        yield f"Contested by {_who(decisions.contest)}: {one_line(decisions.contest.reason)}"
 
 
-def _who(word: Spoken) -> str:
-    return f"@{one_line(word.login)} at {when(word.at)}"
+def _who(word: HumanDecision) -> str:
+    return f"@{one_line(word.login)} at {format_time(word.at)}"
 
 
-def unjudged() -> CheckContent:
+def unjudged_content() -> CheckContent:
     """What stands below a person's word where there is no verdict."""
     return CheckContent(
         title="Not judged",
-        summary=UNJUDGED,
+        summary=NO_VERDICT,
         conclusion=Conclusion.ACTION_REQUIRED,
-        block=none_coming(Reason.NOT_JUDGED),
+        block=build_idle_block(WaitReason.NOT_JUDGED),
     )
 
 
-def _overridden(content: CheckContent, override: Override) -> CheckContent:
+def _with_override(content: CheckContent, override: Override) -> CheckContent:
     own = ", the author" if override.is_own else ""
     who = f"@{one_line(override.login)}{own}"
     note = (
-        f"**Overridden by {code(override.login)}{own}** at {when(override.at)}: {prose(override.reason)}\n\n"
-        f"This holds for this commit alone: the next push ends it, and it counts again where the branch comes back to it. {_below(override)}"
+        f"**Overridden by {code(override.login)}{own}** at {format_time(override.at)}: {prose(override.reason)}\n\n"
+        f"This holds for this commit alone: the next push ends it, and it counts again where the branch comes back to it. {_verdict_note(override)}"
     )
     title = fit(f"Overridden by {who}: {one_line(override.reason)}", TITLE_BYTES)
-    block = None if content.block is None else _let_pass(content.block, override.login)
-    return replace(_above(content, note), title=title, conclusion=Conclusion.NEUTRAL, block=block)
+    block = None if content.block is None else _overridden_block(content.block, override.login)
+    return replace(_with_notes(content, note), title=title, conclusion=Conclusion.NEUTRAL, block=block)
 
 
-def _let_pass(block: Block, login: str) -> Block:
+def _overridden_block(block: StatusBlock, login: str) -> StatusBlock:
     """Nothing is left to do, whatever the verdict says, and whether it was to be made again."""
     said = fit(one_line(login), NAME_BYTES)
     if block.decision is None:
-        return replace(block, state=Awaiting.NONE, reason=Reason.OVERRIDDEN.value, until=None, overridden_by=said)
-    return replace(block, state=Awaiting.DONE, until=None, overridden_by=said)
+        return replace(block, state=WaitState.NONE, reason=WaitReason.OVERRIDDEN.value, until=None, overridden_by=said)
+    return replace(block, state=WaitState.DONE, until=None, overridden_by=said)
 
 
-def _reviewed(content: CheckContent, review: Reviewed) -> CheckContent:
+def _with_review(content: CheckContent, review: ReviewDecision) -> CheckContent:
     who, what = f"@{one_line(review.login)}", "approved" if review.is_approved else "changes requested"
     holds = (
         "This commit may pass."
@@ -101,7 +110,7 @@ def _reviewed(content: CheckContent, review: Reviewed) -> CheckContent:
         else "This commit stays blocked until the next push, or their next review."
     )
     note = (
-        f"**Decided by {code(review.login)}** at {when(review.at)}: {what}. {holds} "
+        f"**Decided by {code(review.login)}** at {format_time(review.at)}: {what}. {holds} "
         "The verdict stays as it is; its text follows."
     )
     conclusion = Conclusion.NEUTRAL if review.is_approved else Conclusion.ACTION_REQUIRED
@@ -109,31 +118,31 @@ def _reviewed(content: CheckContent, review: Reviewed) -> CheckContent:
     block = (
         None if content.block is None else replace(content.block, reviewed_by=fit(one_line(review.login), NAME_BYTES))
     )
-    return replace(_above(content, note), title=title, conclusion=conclusion, block=block)
+    return replace(_with_notes(content, note), title=title, conclusion=conclusion, block=block)
 
 
-def _dismissed(word: Dismissed) -> str:
+def _dismissal_note(word: ReviewDismissal) -> str:
     return (
-        f"**Taken back by {code(word.login)}** at {when(word.at)}: the review of {code(word.of)}, which had decided about this "
+        f"**Taken back by {code(word.login)}** at {format_time(word.at)}: the review of {code(word.of)}, which had decided about this "
         "commit, was dismissed. The verdict stands as it was."
     )
 
 
-def _below(override: Override) -> str:
+def _verdict_note(override: Override) -> str:
     return "The verdict stays as it is; its text follows." if override.eval_id else "There was no verdict then."
 
 
-def _contested(contest: Contest | None) -> list[str]:
+def _contest_notes(contest: Contest | None) -> list[str]:
     if contest is None:
         return []
-    how = f". To give a reason, comment {code('/contest REASON')}." if contest.reason == PRESSED else ""
-    return [f"**Contested by {code(contest.login)}** at {when(contest.at)}: {prose(contest.reason)}{how}"]
+    how = f". To give a reason, comment {code('/contest REASON')}." if contest.reason == BUTTON_REASON else ""
+    return [f"**Contested by {code(contest.login)}** at {format_time(contest.at)}: {prose(contest.reason)}{how}"]
 
 
-def _called(called: Called) -> str:
+def _review_request_note(called: RequestedReviews) -> str:
     way = "An approving review of a code owner lets this commit pass, and so does"
     or_else = f"{code('/override REASON')} (roles maintain and admin)"
-    if called.refused:
+    if called.is_refused:
         return (
             "**A person has to decide.** Assay could not ask for a review: GitHub refuses it (it needs *Pull requests: write*). "
             f"{way} {or_else}."
@@ -150,5 +159,5 @@ def _called(called: Called) -> str:
     return f"**A person has to decide.** Asked for a review: {names}. {way} {or_else}."
 
 
-def _above(content: CheckContent, *notes: str) -> CheckContent:
-    return replace(content, summary=joined([*notes, *blocks(content.summary)], BODY_BYTES))
+def _with_notes(content: CheckContent, *notes: str) -> CheckContent:
+    return replace(content, summary=join_blocks([*notes, *split_blocks(content.summary)], BODY_BYTES))

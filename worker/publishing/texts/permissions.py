@@ -6,7 +6,7 @@ without it; nothing is asked for that does not stand here.
 
 from typing import Final
 
-from worker.domain.config.app_permissions import CORE, EXTRAS
+from worker.domain.config.app_permissions import CORE_PERMISSIONS, OPTIONAL_PERMISSIONS
 
 NEVER: Final = (
     ("Contents: write", "Assay pushes nothing and merges nothing"),
@@ -21,10 +21,10 @@ NEVER: Final = (
 
 
 def permissions_page() -> str:
-    core = [f"| {one.title} | {one.level} | {one.reason} |" for one in CORE]
+    core = [f"| {one.title} | {one.level} | {one.reason} |" for one in CORE_PERMISSIONS]
     extras = [
-        f"| `{one.opt_in}` | {one.permission.title} | {one.permission.level} | {one.permission.reason} | {one.lost} |"
-        for one in EXTRAS
+        f"| `{one.opt_in}` | {one.permission.title} | {one.permission.level} | {one.permission.reason} | {one.consequence} |"
+        for one in OPTIONAL_PERMISSIONS
     ]
     never = [f"- *{name}*: {why}." for name, why in NEVER]
     return "\n".join(

@@ -20,7 +20,7 @@ from worker.domain.dossier.dossier import (
     UnreadReason,
 )
 from worker.domain.request.judge_request import AuthorKind
-from worker.domain.request.pause import suspension_of, when
+from worker.domain.request.pause import format_time, pause_from_signals
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
@@ -42,7 +42,7 @@ from worker.publishing.texts.visible import fit, fit_end, one_line
 
 TITLE_BYTES: Final = 250
 PLACE_BYTES: Final = 160
-ONLY_WORDS: Final = "only spelling, layout or links of documentation changed"
+ONLY_WORDING: Final = "only spelling, layout or links of documentation changed"
 """All that code alone accepts."""
 NO_MODEL: Final = "no_model"
 """`signals.escalation_skipped` of a verdict whose operator configured no model."""
@@ -61,16 +61,18 @@ OBSERVED_AS: Final[dict[AuthorKind, str]] = {
     ),
 }
 WITHOUT_CRITERIA: Final = "No issue and no list says what is wanted: only facts, the repository's rules and what the description itself claims count."
-OBSERVING: Final = "This repository only observes: whatever is decided here, the check neither passes nor blocks."
-OVERDUE: Final = "no judge finished within the time allowed for this check."
+OBSERVED_REPOSITORY: Final = (
+    "This repository only observes: whatever is decided here, the check neither passes nor blocks."
+)
+CHECK_EXPIRED: Final = "no judge finished within the time allowed for this check."
 """Why the watchdog closed a check."""
-MOST_POINTERS: Final = 20
-MOST_OF_AN_ACCEPT: Final = 6
+MAX_POINTERS: Final = 20
+MAX_ACCEPT_POINTERS: Final = 6
 INFERRED_BYTES: Final = 160
 """Of prose that is one criterion as a whole: whoever reads this has it in full beside."""
 PASSING: Final = frozenset({"success", "neutral", "skipped"})
 
-NOT_JUDGED: Final[dict[AbstainReason, str]] = {
+NOT_JUDGED_PHRASES: Final[dict[AbstainReason, str]] = {
     AbstainReason.CI_FAILED: "CI failed",
     AbstainReason.CI_PENDING: "CI did not finish in time",
     AbstainReason.UNPROVEN: "no fact against it, and no model was asked",
@@ -82,28 +84,28 @@ NOT_JUDGED: Final[dict[AbstainReason, str]] = {
     AbstainReason.NEEDS_HUMAN: "a person has to decide",
     AbstainReason.PAUSED: "judging is paused",
 }
-THROTTLED: Final[dict[ThrottledReason, str]] = {
+THROTTLED_PHRASES: Final[dict[ThrottledReason, str]] = {
     ThrottledReason.PR_CAP: "the budget of this pull request is used up",
     ThrottledReason.DAILY_CAP: "today's budget is used up",
 }
-BUDGETS: Final[dict[str, str]] = {
+BUDGET_PHRASES: Final[dict[str, str]] = {
     ThrottledReason.PR_CAP.value: "of this pull request",
     ThrottledReason.DAILY_CAP.value: "of today",
     "share": "of this repository's share of today",
 }
-STATUS: Final[dict[CriterionStatus, str]] = {
+STATUS_PHRASES: Final[dict[CriterionStatus, str]] = {
     CriterionStatus.MET: "met",
     CriterionStatus.PARTIAL: "partly met",
     CriterionStatus.MISSING: "not met",
     CriterionStatus.UNVERIFIABLE: "could not be verified",
 }
-CLAIM: Final[dict[ClaimStatus, str]] = {
+CLAIM_PHRASES: Final[dict[ClaimStatus, str]] = {
     ClaimStatus.VERIFIED: "the place that it names is there",
     ClaimStatus.CONTRADICTED: "contradicted by the change",
     ClaimStatus.UNSUPPORTED: "nothing supports it",
     ClaimStatus.OMITTED: "not mentioned",
 }
-UNREAD: Final[dict[UnreadReason, str]] = {
+UNREAD_PHRASES: Final[dict[UnreadReason, str]] = {
     UnreadReason.TOO_LARGE: "too large",
     UnreadReason.BINARY: "binary",
     UnreadReason.NOT_UTF8: "not UTF-8",
@@ -111,16 +113,16 @@ UNREAD: Final[dict[UnreadReason, str]] = {
     UnreadReason.NEVER_SEND: "never sent, by the repository's rules",
     UnreadReason.OVER_LIMIT: "over the limit of files",
 }
-CI: Final[dict[CiState, str]] = {
+CI_PHRASES: Final[dict[CiState, str]] = {
     CiState.SUCCESS: "passed",
     CiState.FAILURE: "failed",
     CiState.PENDING: "not finished",
     CiState.MISSING: "no check has a result on this commit; judged without",
 }
-UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
+UNMET_STATUSES: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 
 
-def category_words(category: Category) -> str:
+def category_phrase(category: Category) -> str:
     return category.value.replace("_", " ")
 
 
@@ -137,7 +139,7 @@ def lacks_model(verdict: Verdict) -> bool:
     return verdict.signals.get("escalation_skipped") == NO_MODEL
 
 
-def passing_words(verdict: Verdict, dossier: Dossier) -> str:
+def passing_phrase(verdict: Verdict, dossier: Dossier) -> str:
     """Why the check passes or blocks, where the verdict alone does not decide that; else empty."""
     policy, reason = dossier.policy or Policy(), verdict.abstain_reason
     is_unproven = reason is AbstainReason.UNPROVEN and lacks_model(verdict)
@@ -146,10 +148,10 @@ def passing_words(verdict: Verdict, dossier: Dossier) -> str:
     if dossier.observed_as is not None:
         return OBSERVED_AS[dossier.observed_as]
     if policy.mode == "observe" and is_observed(verdict, dossier):
-        return OBSERVING
+        return OBSERVED_REPOSITORY
     if is_observed(verdict, dossier) and verdict.category:
         return (
-            f"This repository only observes what is rejected as {category_words(verdict.category)}: "
+            f"This repository only observes what is rejected as {category_phrase(verdict.category)}: "
             "the check neither passes nor blocks."
         )
     if reason is not None and policy.abstains.get(reason) == "neutral":
@@ -163,21 +165,21 @@ def headline(verdict: Verdict, dossier: Dossier) -> str:
     bare = "" if dossier.has_criteria else " without criteria"
     match verdict:
         case Accept(judge_kind=kind):
-            why = ONLY_WORDS if kind is JudgeKind.HEURISTIC else _solved(dossier)
+            why = ONLY_WORDING if kind is JudgeKind.HEURISTIC else _solved_phrase(dossier)
             line = f"{'Would have accepted' if would else 'Accepted'}{bare}: {why}"
         case Reject():
             said = "Would have rejected" if would else "Rejected"
-            line = f"{said}{bare}: {category_words(verdict.category)}{_first(verdict)}"
+            line = f"{said}{bare}: {category_phrase(verdict.category)}{_first_place(verdict)}"
         case Abstain():
-            line = f"Not judged: {not_judged(verdict, dossier)}"
+            line = f"Not judged: {not_judged_phrase(verdict, dossier)}"
         case _:
             assert_never(verdict)
     return fit(line, TITLE_BYTES)
 
 
-def most_pointers(verdict: Verdict) -> int:
+def max_pointers(verdict: Verdict) -> int:
     """How many places are shown: all that somebody has to do something about, and a few of what may stay as it is."""
-    return MOST_OF_AN_ACCEPT if isinstance(verdict, Accept) else MOST_POINTERS
+    return MAX_ACCEPT_POINTERS if isinstance(verdict, Accept) else MAX_POINTERS
 
 
 def criterion_texts(dossier: Dossier, most_bytes: int) -> dict[str, str]:
@@ -186,36 +188,36 @@ def criterion_texts(dossier: Dossier, most_bytes: int) -> dict[str, str]:
     return {one.id: fit(one_line(one.text), INFERRED_BYTES if one.inferred else most_bytes) for one in asked}
 
 
-def _solved(dossier: Dossier) -> str:
+def _solved_phrase(dossier: Dossier) -> str:
     return "solves what the issue asks for" if dossier.has_criteria else "does what its description says"
 
 
-def _first(verdict: Reject) -> str:
+def _first_place(verdict: Reject) -> str:
     if verdict.evidence:
-        return f" at {fit_end(one_line(verdict.evidence[0].place), PLACE_BYTES)}"
-    unmet = next((one for one in verdict.criteria if one.status in UNMET), None)
-    return f", {fit(one_line(unmet.id), PLACE_BYTES)} is {STATUS[unmet.status]}" if unmet else ""
+        return f" at {fit_end(one_line(verdict.evidence[0].location), PLACE_BYTES)}"
+    unmet = next((one for one in verdict.criteria if one.status in UNMET_STATUSES), None)
+    return f", {fit(one_line(unmet.id), PLACE_BYTES)} is {STATUS_PHRASES[unmet.status]}" if unmet else ""
 
 
-def not_judged(verdict: Abstain, dossier: Dossier) -> str:
+def not_judged_phrase(verdict: Abstain, dossier: Dossier) -> str:
     """Why nobody judged, in half a sentence. Names failing checks, which are others' words."""
-    names = ", ".join(one_line(check.name) for check in failing(dossier))
+    names = ", ".join(one_line(check.name) for check in failed_checks(dossier))
     if verdict.abstain_reason is AbstainReason.CI_FAILED and names:
         return f"CI failed ({fit(names, PLACE_BYTES)})"
-    if verdict.abstain_reason is AbstainReason.CI_PENDING and never_ran(dossier):
+    if verdict.abstain_reason is AbstainReason.CI_PENDING and has_no_ci_run(dossier):
         return "CI did not run"
     if verdict.abstain_reason is AbstainReason.TOO_LARGE and not _is_readable(dossier):
         return "the diff can't be read"
     if verdict.abstain_reason is AbstainReason.TOO_LARGE and not (verdict.coverage.read or verdict.coverage.partly):
         return "nothing of it could be read"
     if verdict.throttled_reason is not None:
-        return THROTTLED[verdict.throttled_reason]
+        return THROTTLED_PHRASES[verdict.throttled_reason]
     is_unproven = verdict.abstain_reason is AbstainReason.UNPROVEN
     is_partly_read = is_unproven and bool(verdict.coverage.partly or verdict.coverage.unread)
     why = (
         "no fact in what could be read, and no model was asked"
         if is_partly_read
-        else NOT_JUDGED[verdict.abstain_reason]
+        else NOT_JUDGED_PHRASES[verdict.abstain_reason]
     )
     return ("no criteria, " if is_unproven and not dossier.has_criteria else "") + why + _until(verdict)
 
@@ -230,27 +232,27 @@ def _is_readable(dossier: Dossier) -> bool:
 
 def _until(verdict: Abstain) -> str:
     """When a pause ends by itself; else empty."""
-    known = suspension_of(verdict.signals)
-    return f" until {when(known.until)}" if known and known.until else ""
+    known = pause_from_signals(verdict.signals)
+    return f" until {format_time(known.until)}" if known and known.until else ""
 
 
-def never_ran(dossier: Dossier) -> bool:
+def has_no_ci_run(dossier: Dossier) -> bool:
     """Whether CI was silenced by the author, or waits for somebody's approval."""
     ci = dossier.ci or Ci()
     open_ones = [check for check in ci.checks if check.conclusion is None]
     return ci.silenced is not None or (bool(open_ones) and all(one.status == AWAITING_APPROVAL for one in open_ones))
 
 
-def failing(dossier: Dossier) -> tuple[CiCheck, ...]:
+def failed_checks(dossier: Dossier) -> tuple[CiCheck, ...]:
     """The checks that finished and did not pass."""
     checks = dossier.ci.checks if dossier.ci else ()
     return tuple(check for check in checks if check.conclusion is not None and check.conclusion not in PASSING)
 
 
-def status_words(criterion: CriterionVerdict, verdict: Verdict) -> str:
+def status_phrase(criterion: CriterionVerdict, verdict: Verdict) -> str:
     """How a criterion stands, and whether the author claimed it. Where no model was asked, it is not judged."""
     is_open = criterion.status is CriterionStatus.UNVERIFIABLE and verdict.judge_kind is JudgeKind.HEURISTIC
-    words = "not judged" if is_open else STATUS[criterion.status]
+    words = "not judged" if is_open else STATUS_PHRASES[criterion.status]
     if not criterion.claimed:
         return words
     if is_open:
@@ -258,7 +260,7 @@ def status_words(criterion: CriterionVerdict, verdict: Verdict) -> str:
     return f"{words}, as claimed" if criterion.status is CriterionStatus.MET else f"{words}, though claimed"
 
 
-def places_words(criterion: CriterionVerdict) -> str:
+def places_phrase(criterion: CriterionVerdict) -> str:
     """What the lines beside a criterion are to it."""
     return "the change speaks of it at" if criterion.status is CriterionStatus.UNVERIFIABLE else "see"
 
@@ -281,7 +283,7 @@ def suspicions(verdict: Verdict) -> tuple[Finding, ...]:
     return tuple(one for one in verdict.findings if not one.fact) if isinstance(verdict, Abstain) else ()
 
 
-def cost_words(verdict: Verdict) -> str:
+def cost_phrase(verdict: Verdict) -> str:
     """What it cost, with the tokens that were paid for."""
     if verdict.judge_kind is JudgeKind.HEURISTIC:
         return "$0"
@@ -293,10 +295,10 @@ def cost_words(verdict: Verdict) -> str:
     return f"at most {cost}{prices}, ${unheard} of it reserved for questions whose answers never came"
 
 
-def budget_words(verdict: Verdict) -> str:
+def budget_phrase(verdict: Verdict) -> str:
     """That a budget is almost used up, where it was when this verdict was paid for; else empty."""
     told = verdict.signals
-    whose = BUDGETS.get(str(told.get("budget_cap")))
+    whose = BUDGET_PHRASES.get(str(told.get("budget_cap")))
     if whose is None or verdict.carried_from is not None:
         return ""
     used = f"{told.get('budget_used')} of {told.get('budget_limit')}"
@@ -305,7 +307,7 @@ def budget_words(verdict: Verdict) -> str:
     )
 
 
-def opinion_words(verdict: Verdict) -> str:
+def opinion_phrase(verdict: Verdict) -> str:
     """What each of several opinions said, where they differ or more than one was asked for; else empty."""
     told = verdict.signals.get("opinions")
     if not told:
@@ -313,13 +315,13 @@ def opinion_words(verdict: Verdict) -> str:
     return f"{'agreed' if verdict.signals.get('opinions_agree') else 'not agreed'}: {one_line(str(told))}"
 
 
-def direction_words(verdict: Verdict) -> list[tuple[str, str]]:
+def direction_phrases(verdict: Verdict) -> list[tuple[str, str]]:
     """What of a change over many files works, and what does not: what its one direction builds on."""
     named = (("What works", "what_works"), ("What does not", "what_does_not"))
     return [(name, str(said)) for name, key in named if (said := verdict.signals.get(key))]
 
 
-def token_words(verdict: Verdict) -> str:
+def token_phrase(verdict: Verdict) -> str:
     """The tokens that the model counted; empty when there are none."""
     tokens = verdict.tokens
     counts = (
@@ -331,9 +333,9 @@ def token_words(verdict: Verdict) -> str:
     return ", ".join(f"{count:,} {name}" for count, name in counts if count)
 
 
-def judge_words(verdict: Verdict) -> str:
+def judge_phrase(verdict: Verdict) -> str:
     """Who judged, or who would have."""
-    if isinstance(verdict, Abstain) and (nobody := _nobody(verdict)):
+    if isinstance(verdict, Abstain) and (nobody := _not_judged_cause(verdict)):
         return nobody
     model = verdict.judge_model or "a model"
     match verdict.judge_kind:
@@ -347,7 +349,7 @@ def judge_words(verdict: Verdict) -> str:
             assert_never(verdict.judge_kind)
 
 
-def _nobody(verdict: Abstain) -> str:
+def _not_judged_cause(verdict: Abstain) -> str:
     """Why nobody did, where it is for what the operator, the repository or the model's server did; else empty."""
     match verdict.abstain_reason:
         case AbstainReason.PAUSED:
@@ -361,30 +363,30 @@ def _nobody(verdict: Abstain) -> str:
 PAUSED_BY: Final = {"operator": "by the operator", "repository": "in this repository"}
 
 
-def asked_words(verdict: Verdict) -> str:
+def escalation_phrase(verdict: Verdict) -> str:
     """Whether the model was asked, and why (not). Nobody asks for what is carried over from a verdict before."""
     once = " for the verdict that is carried over" if verdict.carried_from else ""
     return f"{f'asked{once}' if verdict.escalated else 'not asked'}: {one_line(verdict.escalation_reason)}"
 
 
-def duration_words(milliseconds: int) -> str:
+def duration_phrase(milliseconds: int) -> str:
     return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"  # noqa: PLR2004
 
 
-def issue_words(issue: Issue) -> str:
+def issue_phrase(issue: Issue) -> str:
     """An issue and the words that link it: others' words, on one line."""
     name = f"{issue.repository or ''}#{issue.number}" if issue.number else "the issue given"
     why = f', linked by "{fit(one_line(issue.linked_by), 100)}"' if issue.linked_by else ""
     return f'{name} "{fit(one_line(issue.title), 200)}"{why}'
 
 
-def edit_words(dossier: Dossier) -> tuple[str, ...]:
+def edit_phrases(dossier: Dossier) -> tuple[str, ...]:
     """Which issues the judged edited or renamed while it was judged by them: a sentence each."""
     several = len(dossier.issues) > 1
-    return tuple(said for issue in dossier.issues for said in _late_words(issue, several=several))
+    return tuple(said for issue in dossier.issues for said in _late_phrases(issue, several=several))
 
 
-def _late_words(issue: Issue, *, several: bool) -> Iterator[str]:
+def _late_phrases(issue: Issue, *, several: bool) -> Iterator[str]:
     name = f"The issue {issue.repository or ''}#{issue.number}" if several else "The issue"
     if edits := issue.late_edits:
         shown = ("what stood there before", "the issue as it stands", "the issue as it stood before")
@@ -394,9 +396,9 @@ def _late_words(issue: Issue, *, several: bool) -> Iterator[str]:
         yield _late_sentence(f"{name} was renamed", renames, *shown)
 
 
-def _late_sentence(told: str, edits: Sequence[LateEdit], lost: str, now: str, before: str) -> str:
+def _late_sentence(edited: str, edits: Sequence[LateEdit], lost: str, now: str, before: str) -> str:
     """*lost*: what GitHub does not show where an edit had to be used."""
-    known = f"{told} by {_late_names(edits)} after this pull request was opened"
+    known = f"{edited} by {_late_names(edits)} after this pull request was opened"
     if any(one.used for one in edits):
         return f"{known}, and GitHub does not show {lost}; it was judged by {now}."
     return f"{known}; it was judged by {before}."
@@ -406,42 +408,42 @@ def _late_names(edits: Iterable[LateEdit]) -> str:
     return " and ".join(dict.fromkeys(one_line(one.by) for one in edits))
 
 
-def check_words(check: CiCheck) -> str:
+def check_phrase(check: CiCheck) -> str:
     """`test (success, required)`; the name is somebody's words."""
     required = ", required" if check.required else ""
     return f"{fit(one_line(check.name), 200)} ({one_line(check.conclusion or check.status)}{required})"
 
 
-def ci_words(dossier: Dossier) -> str:
+def ci_phrase(dossier: Dossier) -> str:
     """The state of the other checks, in a word; the words that silenced them are the author's."""
     if dossier.ci and dossier.ci.silenced:
         return f'not run, skipped by the author: the commit message says "{one_line(dossier.ci.silenced)}"'
     state = dossier.ci.state if dossier.ci else None
-    return CI[state or CiState.MISSING]
+    return CI_PHRASES[state or CiState.MISSING]
 
 
-def listed(items: Sequence[str], most: int = 40) -> str:
+def list_phrase(items: Sequence[str], most: int = 40) -> str:
     """`: one, two … and 3 more`, or nothing."""
     more = f" … and {len(items) - most} more" if len(items) > most else ""
     return f": {', '.join(items[:most])}{more}" if items else ""
 
 
-def unread_words(dossier: Dossier) -> dict[str, str]:
+def unread_phrases(dossier: Dossier) -> dict[str, str]:
     """Why each unread file was not read, by its path."""
-    return {file.path: UNREAD[file.reason] for file in dossier.files_unread}
+    return {file.path: UNREAD_PHRASES[file.reason] for file in dossier.files_unread}
 
 
-def box(condition: ClosingCondition) -> str:
+def checkbox(condition: ClosingCondition) -> str:
     """A box, ticked when the condition is met."""
     return "[x]" if condition.state is ConditionState.RESOLVED else "[ ]"
 
 
-def conditions_words(verdict: Verdict) -> str:
+def conditions_heading(verdict: Verdict) -> str:
     """The heading of the closing conditions."""
     is_open = any(one.state is ConditionState.OPEN for one in verdict.closing_conditions)
     return "What closes this" if is_open else "What closed this"
 
 
-def counted(items: Sequence[object], noun: str) -> str:
+def count_phrase(items: Sequence[object], noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

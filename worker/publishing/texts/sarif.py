@@ -21,25 +21,25 @@ from worker.publishing.texts import phrases
 from worker.publishing.texts.visible import fit, visible
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
-ROOT: Final = "%SRCROOT%"
+SOURCE_ROOT: Final = "%SRCROOT%"
 TEXT_BYTES: Final = 1_000
 """GitHub takes 1024 characters."""
-SHOWN: Final = "The verdict rejects for this reason, at the places that it names."
+REJECT_TEXT: Final = "The verdict rejects for this reason, at the places that it names."
 
 _LINK: Final = pattern(r"\]\(")
 _PLACEHOLDER: Final = pattern(r"\{(?=\d)")
 
 
-class Rule(Value):
-    """A signal of the heuristic tier. *sees*: what it sees, in a sentence, and how often that misfired."""
+class SarifRule(Value):
+    """A signal of the heuristic tier. *description*: what it sees, in a sentence, and how often that misfired."""
 
     name: str
     category: Category
     is_fact: bool
-    sees: str
+    description: str
 
 
-class Result(Value):
+class SarifResult(Value):
     """One place of a rule. *line* is of *side*; None: the whole file."""
 
     rule: str
@@ -80,12 +80,12 @@ class _Texts:
         return whole[number - 1] if number <= len(whole) else self._shown.get((path, side, number))
 
 
-def sarif(verdict: Verdict, dossier: Dossier, rules: Sequence[Rule], version: str) -> str:
+def sarif_text(verdict: Verdict, dossier: Dossier, rules: Sequence[SarifRule], version: str) -> str:
     """One run of Assay at this head, as a JSON text that ends in a newline."""
     return json.dumps(_log(verdict, dossier, rules, version, [*_results(verdict)]), indent=2) + "\n"
 
 
-def uploaded(verdict: Verdict, dossier: Dossier | None, rules: Sequence[Rule], version: str) -> str:
+def sarif_for_upload(verdict: Verdict, dossier: Dossier | None, rules: Sequence[SarifRule], version: str) -> str:
     """The same for code scanning: as much as it shows. An accept has no results, so that every alert before it closes.
 
     *dossier* None: it is not kept. Then alerts are told apart by their words, and not by the lines that they stand at.
@@ -99,7 +99,7 @@ def uploaded(verdict: Verdict, dossier: Dossier | None, rules: Sequence[Rule], v
 
 
 def _log(
-    verdict: Verdict, dossier: Dossier | None, rules: Sequence[Rule], version: str, listed: Sequence[Result]
+    verdict: Verdict, dossier: Dossier | None, rules: Sequence[SarifRule], version: str, listed: Sequence[SarifResult]
 ) -> dict[str, Any]:
     described = [_rule(one) for one in rules] + [_category(one) for one in Category]
     texts, seen = _Texts(dossier), Counter[str]()
@@ -108,7 +108,7 @@ def _log(
         "tool": {"driver": {"name": "Assay", "version": version, "rules": described, "notifications": _NOTICES}},
         "automationDetails": {"id": f"assay/{verdict.subject.head_sha}"},
         "invocations": [_invocation(verdict, dossier)],
-        "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
+        "originalUriBaseIds": {SOURCE_ROOT: {"description": {"text": "The root of the repository."}}},
         "columnKind": "unicodeCodePoints",
         "results": results,
         "properties": {"evalId": verdict.eval_id, "decision": verdict.decision, "score": verdict.score},
@@ -116,19 +116,21 @@ def _log(
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(one: Rule) -> dict[str, Any]:
-    return _described(one.name, one.category, " ".join(one.sees.split()), "error" if one.is_fact else "warning")
+def _rule(rule: SarifRule) -> dict[str, Any]:
+    return _described(
+        rule.name, rule.category, " ".join(rule.description.split()), "error" if rule.is_fact else "warning"
+    )
 
 
-def _category(one: Category) -> dict[str, Any]:
-    return _described(one.value, one, SHOWN, "error")
+def _category(category: Category) -> dict[str, Any]:
+    return _described(category.value, category, REJECT_TEXT, "error")
 
 
 def _described(name: str, category: Category, text: str, level: str) -> dict[str, Any]:
     precision = "very-high" if level == "error" else "medium"
     return {
         "id": name,
-        "shortDescription": {"text": f"{phrases.category_words(category).capitalize()}: {name.replace('_', ' ')}"},
+        "shortDescription": {"text": f"{phrases.category_phrase(category).capitalize()}: {name.replace('_', ' ')}"},
         "fullDescription": {"text": fit(text.partition(" False alarms:")[0], TEXT_BYTES)},
         "help": {"text": text},
         "defaultConfiguration": {"level": level},
@@ -136,57 +138,64 @@ def _described(name: str, category: Category, text: str, level: str) -> dict[str
     }
 
 
-def _results(verdict: Verdict) -> Iterator[Result]:
+def _results(verdict: Verdict) -> Iterator[SarifResult]:
     """What the signals saw, then the places of a reject that are none of theirs, nor what stood there before."""
     found = [one for one in verdict.findings if one.path]
-    yield from (_of_finding(one, verdict) for one in found)
+    yield from (_finding_result(one, verdict) for one in found)
     if isinstance(verdict, Reject):
         facts = {one.path for one in found if one.fact}
         told = {(one.path, one.line, one.side) for one in found if one.fact}
         for place in verdict.evidence:
             is_before = place.side is Side.BASE and place.path in facts
             if (place.path, place.line, place.side) not in told and not is_before:
-                yield _of_evidence(place, verdict)
+                yield _evidence_result(place, verdict)
 
 
-def _of_finding(one: Finding, verdict: Verdict) -> Result:
+def _finding_result(finding: Finding, verdict: Verdict) -> SarifResult:
     """A fact is an error; what was suspected of an accepted change is a note."""
-    level = "error" if one.fact else "note" if isinstance(verdict, Accept) else "warning"
-    text = one.note or one.signal.replace("_", " ")
-    return Result(one.signal, level, _sentence(text), one.path or "", one.line, one.end_line, one.side)
+    level = "error" if finding.fact else "note" if isinstance(verdict, Accept) else "warning"
+    text = finding.note or finding.signal.replace("_", " ")
+    return SarifResult(
+        finding.signal, level, _sentence(text), finding.path or "", finding.line, finding.end_line, finding.side
+    )
 
 
-def _of_evidence(one: EvidencePointer, verdict: Reject) -> Result:
-    text = f"{_ended(one.note or verdict.concern)} Next step: {verdict.next_step}"
-    return Result(verdict.category.value, "error", text, one.path, one.line, one.end_line, one.side)
+def _evidence_result(pointer: EvidencePointer, verdict: Reject) -> SarifResult:
+    text = f"{_with_period(pointer.note or verdict.concern)} Next step: {verdict.next_step}"
+    return SarifResult(
+        verdict.category.value, "error", text, pointer.path, pointer.line, pointer.end_line, pointer.side
+    )
 
 
 def _sentence(text: str) -> str:
     """Our own words, which begin small."""
-    return _ended(text[:1].upper() + text[1:])
+    return _with_period(text[:1].upper() + text[1:])
 
 
-def _ended(text: str) -> str:
+def _with_period(text: str) -> str:
     said = text.strip()
     return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     """SARIF's own links and placeholders are taken apart."""
     return fit(_PLACEHOLDER.sub("{ ", _LINK.sub("] (", visible(text))), TEXT_BYTES)
 
 
-def _result(one: Result, texts: _Texts, seen: Counter[str]) -> dict[str, Any]:
-    before = f" This is about line {one.line} before the change." if one.side is Side.BASE and one.line else ""
-    line = texts.line(one.path, one.line, one.side)
-    known = "\0".join((one.rule, one.path, one.text if line is None else line.strip()))
+def _result(result: SarifResult, texts: _Texts, seen: Counter[str]) -> dict[str, Any]:
+    before = f" This is about line {result.line} before the change." if result.side is Side.BASE and result.line else ""
+    line = texts.line(result.path, result.line, result.side)
+    known = "\0".join((result.rule, result.path, result.text if line is None else line.strip()))
     mark = hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     seen[mark] += 1
-    place = {"artifactLocation": {"uri": _address(one.path), "uriBaseId": ROOT}, "region": _region(one, texts)}
+    place = {
+        "artifactLocation": {"uri": _address(result.path), "uriBaseId": SOURCE_ROOT},
+        "region": _region(result, texts),
+    }
     return {
-        "ruleId": one.rule,
-        "level": one.level,
-        "message": {"text": _plain(one.text) + before},
+        "ruleId": result.rule,
+        "level": result.level,
+        "message": {"text": _escape(result.text) + before},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{seen[mark]}"},
     }
@@ -198,12 +207,12 @@ def _address(path: str) -> str:
     return quote(path, safe="/" if all(parts) and ".." not in parts else "", errors="surrogatepass")
 
 
-def _region(one: Result, texts: _Texts) -> dict[str, int]:
+def _region(result: SarifResult, texts: _Texts) -> dict[str, int]:
     """The lines at head; the first one stands for a file, and for what is not there any more: GitHub wants a line."""
-    is_there = one.line is not None and one.side is Side.HEAD
-    start, end = (one.line or 1, one.end_line or one.line or 1) if is_there else (1, 1)
+    is_there = result.line is not None and result.side is Side.HEAD
+    start, end = (result.line or 1, result.end_line or result.line or 1) if is_there else (1, 1)
     region = {"startLine": start, "startColumn": 1, "endLine": end}
-    last = texts.line(one.path, end, Side.HEAD)
+    last = texts.line(result.path, end, Side.HEAD)
     return region if last is None else {**region, "endColumn": len(last) + 1}
 
 
@@ -215,7 +224,7 @@ def _invocation(verdict: Verdict, dossier: Dossier | None) -> dict[str, Any]:
     """Where nobody judged, nothing was executed successfully: no result is no pass."""
     step = "" if verdict.next_step is None else f" Next step: {verdict.next_step}"
     first = "" if dossier is None else f"{phrases.headline(verdict, dossier)}. "
-    said = f"{first}{_ended(verdict.concern)}{step}"
+    said = f"{first}{_with_period(verdict.concern)}{step}"
     notices = [{"descriptor": {"id": "verdict"}, **_notice(said, _LEVELS[verdict.decision])}]
     for one in verdict.findings:
         if not one.path:
@@ -225,4 +234,4 @@ def _invocation(verdict: Verdict, dossier: Dossier | None) -> dict[str, Any]:
 
 
 def _notice(text: str, level: str) -> dict[str, Any]:
-    return {"level": level, "message": {"text": _plain(text)}}
+    return {"level": level, "message": {"text": _escape(text)}}

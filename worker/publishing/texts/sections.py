@@ -21,7 +21,7 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.publishing.texts import phrases
-from worker.publishing.texts.markdown import address, bullets, code, fenced, link, prose
+from worker.publishing.texts.markdown import address, bullets, code, code_block, link, prose
 from worker.publishing.texts.visible import fit, fit_end
 
 QUOTE_BYTES: Final = 2_000
@@ -69,8 +69,8 @@ def decision(verdict: Verdict) -> list[str]:
         case Accept():
             return [concern]
         case Reject():
-            named = f"**{phrases.category_words(verdict.category).capitalize()}.** {concern}"
-            direction = [f"**{name}:** {prose(said)}" for name, said in phrases.direction_words(verdict)]
+            named = f"**{phrases.category_phrase(verdict.category).capitalize()}.** {concern}"
+            direction = [f"**{name}:** {prose(said)}" for name, said in phrases.direction_phrases(verdict)]
             return [named, *direction, f"**Next step:** {prose(verdict.next_step)}"]
         case Abstain():
             return [concern, f"**Next step:** {prose(verdict.next_step)}"]
@@ -78,20 +78,20 @@ def decision(verdict: Verdict) -> list[str]:
             assert_never(verdict)
 
 
-def unasked(dossier: Dossier) -> list[str]:
+def missing_criteria(dossier: Dossier) -> list[str]:
     """What counts where no criteria are known."""
     return [] if dossier.has_criteria else [phrases.WITHOUT_CRITERIA]
 
 
 def budget(verdict: Verdict) -> list[str]:
     """A cap that is almost reached."""
-    told = phrases.budget_words(verdict)
+    told = phrases.budget_phrase(verdict)
     return [f"**Budget:** {prose(told)}"] if told else []
 
 
 def opinions(verdict: Verdict) -> list[str]:
     """Every opinion, where several were asked for."""
-    told = phrases.opinion_words(verdict)
+    told = phrases.opinion_phrase(verdict)
     return [f"**Opinions** {prose(told, 2000)}"] if told else []
 
 
@@ -107,30 +107,30 @@ def case_error(dossier: Dossier) -> list[str]:
 
 def edits(dossier: Dossier) -> list[str]:
     """What the judged made of the issue meanwhile."""
-    return [*map(prose, phrases.edit_words(dossier))]
+    return [*map(prose, phrases.edit_phrases(dossier))]
 
 
 def evidence(verdict: Verdict, site: Site) -> list[str]:
     """Each pointer as a link with its line quoted."""
     blocks = ["### Evidence"] if verdict.evidence else []
-    most = phrases.most_pointers(verdict)
+    most = phrases.max_pointers(verdict)
     for pointer in verdict.evidence[:most]:
         blocks += pointer_blocks(pointer, site)
     if left := verdict.evidence[most:]:
-        blocks.append(f"… and {phrases.counted(left, 'more place')}, in the verdict below.")
+        blocks.append(f"… and {phrases.count_phrase(left, 'more place')}, in the verdict below.")
     return blocks
 
 
 def pointer_blocks(pointer: EvidencePointer, site: Site) -> list[str]:
     side = "" if pointer.side is Side.HEAD else " (before the change)"
     note = f": {prose(pointer.note)}" if pointer.note else ""
-    place = f"{linked(pointer, site)}{side}{note}"
-    return [place, fenced(fit(pointer.quote, QUOTE_BYTES))] if pointer.quote is not None else [place]
+    place = f"{pointer_link(pointer, site)}{side}{note}"
+    return [place, code_block(fit(pointer.quote, QUOTE_BYTES))] if pointer.quote is not None else [place]
 
 
-def linked(pointer: EvidencePointer, site: Site) -> str:
+def pointer_link(pointer: EvidencePointer, site: Site) -> str:
     """`path:line` as a link to that line."""
-    return link(code(pointer.place), site.line(pointer))
+    return link(code(pointer.location), site.line(pointer))
 
 
 def suspicions(verdict: Verdict, site: Site) -> list[str]:
@@ -155,32 +155,32 @@ def criteria(verdict: Verdict, site: Site) -> list[str]:
     return blocks
 
 
-def _criterion(one: CriterionVerdict, texts: Mapping[str, str], site: Site) -> str:
-    text = prose(texts.get(one.id, ""))
-    places = ", ".join(linked(pointer, site) for pointer in one.evidence[:3])
-    state = phrases.status_words(one, site.verdict)
-    told = f"**{prose(one.id, 60)}** {state}{f': {text}' if text else ''}{_aside(one.note)}"
-    return f"{told}; {phrases.places_words(one)} {places}" if places else told
+def _criterion(criterion: CriterionVerdict, texts: Mapping[str, str], site: Site) -> str:
+    text = prose(texts.get(criterion.id, ""))
+    places = ", ".join(pointer_link(pointer, site) for pointer in criterion.evidence[:3])
+    state = phrases.status_phrase(criterion, site.verdict)
+    told = f"**{prose(criterion.id, 60)}** {state}{f': {text}' if text else ''}{_aside(criterion.note)}"
+    return f"{told}; {phrases.places_phrase(criterion)} {places}" if places else told
 
 
 def failures(verdict: Verdict, dossier: Dossier) -> list[str]:
     """The report of each failed check: the feedback, where nothing was judged because of it."""
     if not isinstance(verdict, Abstain):
         return []
-    return [block for check in phrases.failing(dossier)[:5] for block in _failure(check)]
+    return [block for check in phrases.failed_checks(dossier)[:5] for block in _failure(check)]
 
 
 def _failure(check: CiCheck) -> list[str]:
     reports = (fit(check.summary, LOG_BYTES), fit_end(check.log_tail, LOG_BYTES))
     return [f"### {prose(check.name, 200)}: {prose(check.conclusion or '', 60)}"] + [
-        fenced(report.strip("\n")) for report in reports if report.strip()
+        code_block(report.strip("\n")) for report in reports if report.strip()
     ]
 
 
 def claims(verdict: Verdict) -> list[str]:
     if not verdict.claims:
         return []
-    rows = [f"{prose(one.claim, 300)}: {phrases.CLAIM[one.status]}{_aside(one.note)}" for one in verdict.claims]
+    rows = [f"{prose(one.claim, 300)}: {phrases.CLAIM_PHRASES[one.status]}{_aside(one.note)}" for one in verdict.claims]
     return ["### What the author claims", bullets(rows, MOST_ROWS)]
 
 
@@ -190,8 +190,10 @@ def _aside(note: str) -> str:
 
 def conditions(verdict: Verdict) -> list[str]:
     """What closes this, from the first reject on: each condition, ticked once it is met."""
-    rows = [f"{phrases.box(one)} {prose(one.id, 60)}: {prose(one.text, 500)}" for one in verdict.closing_conditions]
-    return [f"### {phrases.conditions_words(verdict)}", bullets(rows, MOST_ROWS)] if rows else []
+    rows = [
+        f"{phrases.checkbox(one)} {prose(one.id, 60)}: {prose(one.text, 500)}" for one in verdict.closing_conditions
+    ]
+    return [f"### {phrases.conditions_heading(verdict)}", bullets(rows, MOST_ROWS)] if rows else []
 
 
 def findings(verdict: Verdict, site: Site) -> list[str]:
@@ -213,7 +215,7 @@ def _where(finding: Finding, site: Site) -> str:
     if not finding.path:
         return ""
     place = EvidencePointer(path=finding.path, line=finding.line, side=finding.side)
-    return linked(place, site) + ("" if finding.side is Side.HEAD else " (before the change)") + ": "
+    return pointer_link(place, site) + ("" if finding.side is Side.HEAD else " (before the change)") + ": "
 
 
 def scores(verdict: Verdict) -> list[str]:
@@ -230,10 +232,14 @@ def scores(verdict: Verdict) -> list[str]:
 
 def coverage(verdict: Verdict, dossier: Dossier) -> list[str]:
     """What was read in full, in part, and not at all."""
-    read, reasons = verdict.coverage, phrases.unread_words(dossier)
-    rows = [f"{phrases.counted(read.read, 'file')} in full{_paths(read.read, reasons)}"]
-    rows += [f"{phrases.counted(read.partly, 'file')} in part{_paths(read.partly, reasons)}"] if read.partly else []
-    rows += [f"{phrases.counted(read.unread, 'file')} not at all{_paths(read.unread, reasons)}"] if read.unread else []
+    read, reasons = verdict.coverage, phrases.unread_phrases(dossier)
+    rows = [f"{phrases.count_phrase(read.read, 'file')} in full{_paths(read.read, reasons)}"]
+    rows += (
+        [f"{phrases.count_phrase(read.partly, 'file')} in part{_paths(read.partly, reasons)}"] if read.partly else []
+    )
+    rows += (
+        [f"{phrases.count_phrase(read.unread, 'file')} not at all{_paths(read.unread, reasons)}"] if read.unread else []
+    )
     return ["### What was read", bullets(rows)]
 
 
@@ -243,7 +249,7 @@ def _paths(paths: Sequence[str], reasons: Mapping[str, str]) -> str:
     return (": " if shown else "") + ", ".join(shown) + (f" … and {left} more" if left else "")
 
 
-def used(dossier: Dossier, site: Site) -> list[str]:
+def sources(dossier: Dossier, site: Site) -> list[str]:
     """The issue and the other checks that were used."""
     issues = [
         link(prose(f"{one.repository or ''}#{one.number}"), site.issue(one.repository, one.number))
@@ -254,21 +260,21 @@ def used(dossier: Dossier, site: Site) -> list[str]:
     checks = dossier.ci.checks if dossier.ci else ()
     rows = [f"Issue: {issue}" for issue in issues] or ["Issue: none is linked"]
     rows += [
-        f"CI: {prose(phrases.ci_words(dossier))}"
-        + phrases.listed([prose(phrases.check_words(check)) for check in checks])
+        f"CI: {prose(phrases.ci_phrase(dossier))}"
+        + phrases.list_phrase([prose(phrases.check_phrase(check)) for check in checks])
     ]
     rows += [f"Rules: {code(guidance.path, 200)} of the base branch" for guidance in dossier.guidance]
     return ["### What was used", bullets(rows, MOST_ROWS)]
 
 
-def how(verdict: Verdict, site: Site) -> list[str]:
+def judging_facts(verdict: Verdict, site: Site) -> list[str]:
     """Who judged, what it cost, and the names to ask about it by."""
-    asked = f"The model was {prose(phrases.asked_words(verdict), 1000)}"
-    tokens = phrases.token_words(verdict)
+    asked = f"The model was {prose(phrases.escalation_phrase(verdict), 1000)}"
+    tokens = phrases.token_phrase(verdict)
     head = verdict.subject.head_sha
     rows = [
-        f"Judged by {prose(phrases.judge_words(verdict), 100)} in {phrases.duration_words(verdict.judge_latency_ms)}, "
-        f"cost {phrases.cost_words(verdict)}" + (f", tokens: {tokens}" if tokens else ""),
+        f"Judged by {prose(phrases.judge_phrase(verdict), 100)} in {phrases.duration_phrase(verdict.judge_latency_ms)}, "
+        f"cost {phrases.cost_phrase(verdict)}" + (f", tokens: {tokens}" if tokens else ""),
         asked,
         f"Rubric {prose(verdict.rubric_id, 100)}, version {prose(verdict.rubric_version, 100)}"
         + (f"; prompt {code(verdict.prompt_version, 100)}" if verdict.prompt_version else ""),

@@ -6,18 +6,18 @@ Pure. Does not decide (`worker.dossier.eligibility` does). Invariant: nothing of
 from datetime import datetime
 from typing import Final
 
-from worker.domain.check.check_run import CheckContent, Conclusion, none_coming, pending
-from worker.domain.check.wait_status import Reason
+from worker.domain.check.check_run import CheckContent, Conclusion, build_idle_block, build_pending_block
+from worker.domain.check.wait_status import WaitReason
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.value import replace
-from worker.publishing.texts.check_run import BODY_BYTES, judging
-from worker.publishing.texts.markdown import blocks, joined
+from worker.publishing.texts.check_run import BODY_BYTES, judging_content
+from worker.publishing.texts.markdown import join_blocks, split_blocks
 from worker.publishing.texts.phrases import REQUIRED_UNPROVEN
 
-ANYHOW: Final = "An account with write access has it judged all the same: comment `/rejudge`."
-SET_IN: Final = "Whose pull requests are judged is set in `.github/assay.yml`, under `authors`."
+REJUDGE_HINT: Final = "An account with write access has it judged all the same: comment `/rejudge`."
+AUTHORS_HINT: Final = "Whose pull requests are judged is set in `.github/assay.yml`, under `authors`."
 
-WHOSE: Final[dict[AuthorKind, tuple[str, str]]] = {
+AUTHOR_TEXTS: Final[dict[AuthorKind, tuple[str, str]]] = {
     AuthorKind.AGENT: (
         "a coding agent's pull requests are not judged here",
         "This repository has pull requests of coding agents left alone.",
@@ -32,7 +32,7 @@ WHOSE: Final[dict[AuthorKind, tuple[str, str]]] = {
     ),
 }
 
-AGAIN: Final[dict[Trigger, tuple[str, str]]] = {
+TRIGGER_TEXTS: Final[dict[Trigger, tuple[str, str]]] = {
     Trigger.RULES: (
         "the rules changed",
         "The earlier verdict was made by the base branch's rules as they stood before.",
@@ -48,23 +48,23 @@ AGAIN: Final[dict[Trigger, tuple[str, str]]] = {
 }
 
 
-def waiting(
+def quiet_window_content(
     starts_at: datetime, window_s: float, *, is_watched: bool = True, why: Trigger | None = None
 ) -> CheckContent:
     """The quiet window. *why*: what has a verdict that stood there count no more."""
     when = f"Judging starts at {starts_at:%H:%M:%S} UTC"
-    before = f"{AGAIN[why][1]} " if why is not None and why in AGAIN else ""
+    before = f"{TRIGGER_TEXTS[why][1]} " if why is not None and why in TRIGGER_TEXTS else ""
     return CheckContent(
         title=when,
         summary=f"{before}{when}, {window_s:g} s after the last push or edit. Green CI, a review request, an `assay` block in the description or "
         "`/rejudge` starts it at once.",
         is_queued=True,
         is_watched=is_watched,
-        block=pending(Reason.QUIET_WINDOW, starts_at),
+        block=build_pending_block(WaitReason.QUIET_WINDOW, starts_at),
     )
 
 
-def draft() -> CheckContent:
+def draft_content() -> CheckContent:
     return CheckContent(
         title="Draft: judged when it is ready",
         summary="A draft is judged when it is marked ready for review, when a review is requested, when its "
@@ -72,21 +72,21 @@ def draft() -> CheckContent:
         is_queued=True,
         is_watched=False,
         is_idle=True,
-        block=none_coming(Reason.DRAFT),
+        block=build_idle_block(WaitReason.DRAFT),
     )
 
 
-def skipped(author: AuthorKind) -> CheckContent:
-    title, why = WHOSE[author]
+def skipped_content(author: AuthorKind) -> CheckContent:
+    title, why = AUTHOR_TEXTS[author]
     return CheckContent(
         title=f"Skipped: {title}",
-        summary=f"{why}\n\n{ANYHOW} {SET_IN}",
+        summary=f"{why}\n\n{REJUDGE_HINT} {AUTHORS_HINT}",
         conclusion=Conclusion.SKIPPED,
-        block=none_coming(Reason.SKIPPED),
+        block=build_idle_block(WaitReason.SKIPPED),
     )
 
 
-def old(*, is_blocking: bool = False) -> CheckContent:
+def existing_pull_content(*, is_blocking: bool = False) -> CheckContent:
     """*is_blocking*: merges wait for this check, and the repository does not let pass what was not judged."""
     step = "**Next step:** push a commit, or comment `/rejudge`."
     return CheckContent(
@@ -94,25 +94,25 @@ def old(*, is_blocking: bool = False) -> CheckContent:
         summary=f"{REQUIRED_UNPROVEN}\n\n{step}" if is_blocking else f"This pull request was not judged.\n\n{step}",
         conclusion=Conclusion.ACTION_REQUIRED if is_blocking else Conclusion.NEUTRAL,
         gives_way=True,
-        block=none_coming(Reason.OPENED_BEFORE_ASSAY),
+        block=build_idle_block(WaitReason.OPENED_BEFORE_ASSAY),
     )
 
 
-def begun(trigger: Trigger) -> CheckContent:
+def started_content(trigger: Trigger) -> CheckContent:
     """Judging begins, and where a verdict may stand there already: why it counts no more."""
-    if trigger not in AGAIN:
-        return judging()
-    title, why = AGAIN[trigger]
+    if trigger not in TRIGGER_TEXTS:
+        return judging_content()
+    title, why = TRIGGER_TEXTS[trigger]
     return CheckContent(
         title=f"Judging again: {title}",
         summary=f"{why} The new one appears here.",
-        block=pending(Reason.JUDGING),
+        block=build_pending_block(WaitReason.JUDGING),
     )
 
 
-def said_why(content: CheckContent, trigger: Trigger) -> CheckContent:
+def with_trigger_reason(content: CheckContent, trigger: Trigger) -> CheckContent:
     """A verdict that was made because something else than the change changed says what."""
-    if trigger not in AGAIN:
+    if trigger not in TRIGGER_TEXTS:
         return content
-    note = f"*Judged again, since {AGAIN[trigger][0]}.*"
-    return replace(content, summary=joined([note, *blocks(content.summary)], BODY_BYTES))
+    note = f"*Judged again, since {TRIGGER_TEXTS[trigger][0]}.*"
+    return replace(content, summary=join_blocks([note, *split_blocks(content.summary)], BODY_BYTES))

@@ -10,10 +10,10 @@ from typing import Final, assert_never
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.publishing.texts import config_phrases, phrases
-from worker.publishing.texts.columns import Ink, Page, columns, quoted, wrapped
+from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
 from worker.publishing.texts.visible import exact_line, fit, fit_end, one_line
 
-LABEL: Final = 10
+LABEL_COLUMNS: Final = 10
 MOST_PATHS: Final = 40
 MOST_FINDINGS: Final = 10
 QUOTE_LINES: Final = 8
@@ -21,7 +21,7 @@ LOG_LINES: Final = 30
 LOG_BYTES: Final = 6_000
 
 
-def report(verdict: Verdict, dossier: Dossier, page: Page, notes: Sequence[str] = ()) -> str:
+def verdict_report(verdict: Verdict, dossier: Dossier, page: TerminalPage, notes: Sequence[str] = ()) -> str:
     """The whole report, with a newline at its end."""
     parts = (
         _decision(verdict, dossier, page),
@@ -36,7 +36,7 @@ def report(verdict: Verdict, dossier: Dossier, page: Page, notes: Sequence[str] 
     return "\n\n".join("\n".join(lines) for lines in (list(part) for part in parts) if lines) + "\n"
 
 
-def _decision(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
+def _decision(verdict: Verdict, dossier: Dossier, page: TerminalPage) -> Iterator[str]:
     match verdict:
         case Accept():
             ink = Ink.GREEN
@@ -47,76 +47,78 @@ def _decision(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
         case _:
             assert_never(verdict)
     yield page.ink(phrases.headline(verdict, dossier), ink)
-    if passing := phrases.passing_words(verdict, dossier):
-        yield from wrapped(passing, page, indent=2)
-    yield from wrapped(one_line(verdict.concern), page, indent=2)
+    if passing := phrases.passing_phrase(verdict, dossier):
+        yield from wrap_lines(passing, page, indent=2)
+    yield from wrap_lines(one_line(verdict.concern), page, indent=2)
 
 
-def _failures(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
+def _failures(verdict: Verdict, dossier: Dossier, page: TerminalPage) -> Iterator[str]:
     if not isinstance(verdict, Abstain):
         return
-    for check in phrases.failing(dossier)[:5]:
+    for check in phrases.failed_checks(dossier)[:5]:
         yield page.ink(one_line(f"{check.name}: {check.conclusion}"), Ink.BOLD)
         for text in (fit(check.summary, LOG_BYTES), fit_end(check.log_tail, LOG_BYTES)):
             if text.strip():
-                yield from quoted("\n".join(text.strip("\n").split("\n")[-LOG_LINES:]), page, 2)
+                yield from quote_lines("\n".join(text.strip("\n").split("\n")[-LOG_LINES:]), page, 2)
 
 
-def _evidence(verdict: Verdict, page: Page) -> Iterator[str]:
+def _evidence(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     if verdict.evidence:
         yield page.ink("Evidence", Ink.BOLD)
-    most = phrases.most_pointers(verdict)
+    most = phrases.max_pointers(verdict)
     for pointer in verdict.evidence[:most]:
         yield from _pointer(pointer, page)
     if left := verdict.evidence[most:]:
-        yield f"  … and {phrases.counted(left, 'more place')} (--json shows all)"
+        yield f"  … and {phrases.count_phrase(left, 'more place')} (--json shows all)"
 
 
-def _pointer(pointer: EvidencePointer, page: Page) -> Iterator[str]:
+def _pointer(pointer: EvidencePointer, page: TerminalPage) -> Iterator[str]:
     side = "" if pointer.side is Side.HEAD else " (before the change)"
-    yield f"  {exact_line(pointer.place)}{side}"
+    yield f"  {exact_line(pointer.location)}{side}"
     if pointer.quote is not None:
-        yield from quoted("\n".join(pointer.quote.split("\n")[:QUOTE_LINES]), page, 4)
+        yield from quote_lines("\n".join(pointer.quote.split("\n")[:QUOTE_LINES]), page, 4)
     if pointer.note:
-        yield from wrapped(one_line(pointer.note), page, indent=4)
+        yield from wrap_lines(one_line(pointer.note), page, indent=4)
 
 
-def _next_step(verdict: Verdict, page: Page) -> Iterator[str]:
-    for name, said in phrases.direction_words(verdict):
+def _next_step(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
+    for name, said in phrases.direction_phrases(verdict):
         yield page.ink(name, Ink.BOLD)
-        yield from wrapped(one_line(said), page, indent=2)
+        yield from wrap_lines(one_line(said), page, indent=2)
     if verdict.next_step is not None:
         yield page.ink("Next step", Ink.BOLD)
-        yield from wrapped(one_line(verdict.next_step), page, indent=2)
+        yield from wrap_lines(one_line(verdict.next_step), page, indent=2)
 
 
-def _conditions(verdict: Verdict, page: Page) -> Iterator[str]:
+def _conditions(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     """The closing conditions with their boxes; a lone one that is the next step was said there."""
     conditions = verdict.closing_conditions
     if all(one.text == verdict.next_step for one in conditions):
         return
-    yield page.ink(phrases.conditions_words(verdict), Ink.BOLD)
+    yield page.ink(phrases.conditions_heading(verdict), Ink.BOLD)
     for one in conditions:
-        yield from wrapped(f"{phrases.box(one)} {one_line(one.id)}: {fit(one_line(one.text), 400)}", page, indent=2)
+        yield from wrap_lines(
+            f"{phrases.checkbox(one)} {one_line(one.id)}: {fit(one_line(one.text), 400)}", page, indent=2
+        )
 
 
-def _criteria(verdict: Verdict, dossier: Dossier, page: Page) -> Iterator[str]:
+def _criteria(verdict: Verdict, dossier: Dossier, page: TerminalPage) -> Iterator[str]:
     texts = phrases.criterion_texts(dossier, 400)
     shown = phrases.shown_criteria(verdict)
     if not dossier.has_criteria:
-        yield from wrapped(phrases.WITHOUT_CRITERIA, page, indent=0)
+        yield from wrap_lines(phrases.WITHOUT_CRITERIA, page, indent=0)
     if shown:
         yield page.ink(phrases.criteria_heading(shown, dossier), Ink.BOLD)
     for one in shown:
-        text = f"{one_line(one.id)} {phrases.status_words(one, verdict)}: {one_line(texts.get(one.id, ''))}"
-        yield from wrapped(text.rstrip(": "), page, indent=2)
-        if places := ", ".join(exact_line(pointer.place) for pointer in one.evidence[:3]):
-            yield from wrapped(f"{phrases.places_words(one)} {places}", page, indent=4)
+        text = f"{one_line(one.id)} {phrases.status_phrase(one, verdict)}: {one_line(texts.get(one.id, ''))}"
+        yield from wrap_lines(text.rstrip(": "), page, indent=2)
+        if places := ", ".join(exact_line(pointer.location) for pointer in one.evidence[:3]):
+            yield from wrap_lines(f"{phrases.places_phrase(one)} {places}", page, indent=4)
         if one.note:
-            yield from wrapped(one_line(one.note), page, indent=4)
+            yield from wrap_lines(one_line(one.note), page, indent=4)
 
 
-def _findings(verdict: Verdict, page: Page) -> Iterator[str]:
+def _findings(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     """What the code checks saw besides the evidence. A reject's fact without a place is its concern."""
     shown = {(pointer.path, pointer.line, pointer.side) for pointer in verdict.evidence}
     rest = [one for one in verdict.findings if (one.path, one.line, one.side) not in shown]
@@ -126,7 +128,7 @@ def _findings(verdict: Verdict, page: Page) -> Iterator[str]:
         yield page.ink("What to look at" if phrases.suspicions(verdict) else "Also seen", Ink.BOLD)
     for one in rest[:MOST_FINDINGS]:
         note = f": {one_line(one.note)}" if one.note else ""
-        yield from wrapped(f"{one_line(one.signal.replace('_', ' '))}{_where(one)}{note}", page, indent=2)
+        yield from wrap_lines(f"{one_line(one.signal.replace('_', ' '))}{_where(one)}{note}", page, indent=2)
     if left := rest[MOST_FINDINGS:]:
         yield f"  … and {len(left)} more (--json shows all)"
 
@@ -139,35 +141,35 @@ def _where(finding: Finding) -> str:
     return f" at {exact_line(finding.path)}{line}{side}"
 
 
-def _facts(verdict: Verdict, dossier: Dossier, page: Page, notes: Sequence[str]) -> Iterator[str]:
-    for label, text in _labelled(verdict, dossier, notes):
+def _facts(verdict: Verdict, dossier: Dossier, page: TerminalPage, notes: Sequence[str]) -> Iterator[str]:
+    for label, text in _rows(verdict, dossier, notes):
         yield from _row(label, text, page)
 
 
-def _labelled(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    reasons, read = phrases.unread_words(dossier), verdict.coverage
+def _rows(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    reasons, read = phrases.unread_phrases(dossier), verdict.coverage
     yield "Read", _paths(read.read, reasons) or "nothing"
     if read.partly:
         yield "In part", _paths(read.partly, reasons)
     if read.unread:
         yield "Not read", _paths(read.unread, reasons)
-    yield from (("Issue", phrases.issue_words(issue)) for issue in dossier.issues)
+    yield from (("Issue", phrases.issue_phrase(issue)) for issue in dossier.issues)
     if not dossier.issues:
         yield "Issue", "none given"
-    yield from (("Edited", told) for told in phrases.edit_words(dossier))
+    yield from (("Edited", told) for told in phrases.edit_phrases(dossier))
     checks = dossier.ci.checks if dossier.ci else ()
-    yield "CI", phrases.ci_words(dossier) + phrases.listed([phrases.check_words(check) for check in checks])
-    yield from (("Config", note) for note in config_phrases.notes(verdict, dossier))
+    yield "CI", phrases.ci_phrase(dossier) + phrases.list_phrase([phrases.check_phrase(check) for check in checks])
+    yield from (("Config", note) for note in config_phrases.config_notes(verdict, dossier))
     yield from (("Changes", proposal) for proposal in config_phrases.proposals(dossier))
     if dossier.case_error:
         yield "Case", f"could not be read, judged without it: {one_line(dossier.case_error)}"
-    yield "Judged by", f"{phrases.judge_words(verdict)}, {phrases.duration_words(verdict.judge_latency_ms)}"
-    yield "Model", phrases.asked_words(verdict)
-    tokens = phrases.token_words(verdict)
-    yield "Cost", phrases.cost_words(verdict) + (f", tokens: {tokens}" if tokens else "")
-    if opinions := phrases.opinion_words(verdict):
+    yield "Judged by", f"{phrases.judge_phrase(verdict)}, {phrases.duration_phrase(verdict.judge_latency_ms)}"
+    yield "Model", phrases.escalation_phrase(verdict)
+    tokens = phrases.token_phrase(verdict)
+    yield "Cost", phrases.cost_phrase(verdict) + (f", tokens: {tokens}" if tokens else "")
+    if opinions := phrases.opinion_phrase(verdict):
         yield "Opinions", opinions
-    if budget := phrases.budget_words(verdict):
+    if budget := phrases.budget_phrase(verdict):
         yield "Budget", budget
     yield "Commit", f"{verdict.subject.head_sha[:12]}, round {verdict.round}"
     carried = f", carried over from {verdict.carried_from}" if verdict.carried_from else ""
@@ -181,7 +183,7 @@ def _paths(paths: Sequence[str], reasons: dict[str, str]) -> str:
     return ", ".join(shown) + (f" … and {left} more" if left else "")
 
 
-def _row(label: str, text: str, page: Page) -> Iterator[str]:
-    first, *rest = wrapped(one_line(text), page, indent=LABEL + 1)
-    yield page.ink(label, Ink.BOLD) + " " * (LABEL + 1 - columns(label)) + first.lstrip()
+def _row(label: str, text: str, page: TerminalPage) -> Iterator[str]:
+    first, *rest = wrap_lines(one_line(text), page, indent=LABEL_COLUMNS + 1)
+    yield page.ink(label, Ink.BOLD) + " " * (LABEL_COLUMNS + 1 - display_width(label)) + first.lstrip()
     yield from rest

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 
-class Granted(Protocol):
+class TokenGrant(Protocol):
     """A token without the token."""
 
     @property
@@ -21,7 +21,7 @@ class Granted(Protocol):
     def created_at(self) -> datetime: ...
 
 
-def created(name: str, token: str, installations: Iterable[int]) -> str:
+def created_message(name: str, token: str, installations: Iterable[int]) -> str:
     """The token goes alone on its line, so that it can be copied or piped."""
     return (
         f"{token}\n"
@@ -31,22 +31,22 @@ def created(name: str, token: str, installations: Iterable[int]) -> str:
     )
 
 
-def name_taken(name: str) -> str:
+def name_taken_message(name: str) -> str:
     return f'There is a token "{name}" already. Choose another name, or revoke it first: assay token revoke {name}\n'
 
 
-def listed(grants: Sequence[Granted]) -> str:
+def token_list(grants: Sequence[TokenGrant]) -> str:
     if not grants:
         return "There is no token. Make one: assay token create NAME --installation NUMBER\n"
     width = max(len(one.name) for one in grants)
     return "".join(f"{one.name:{width}}  {one.created_at:%Y-%m-%d}  {_numbers(one.installations)}\n" for one in grants)
 
 
-def revoked(name: str) -> str:
+def revoked_message(name: str) -> str:
     return f'The token "{name}" opens nothing any more.\n'
 
 
-def no_such_name(name: str) -> str:
+def unknown_name_message(name: str) -> str:
     return f'There is no token "{name}". All there are: assay token list\n'
 
 

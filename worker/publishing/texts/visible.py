@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 
-UNSEEN: Final = pattern(
+INVISIBLE: Final = pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls: an ESC among them rewrites the reader's screen
     "\xad\u034f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"  # hide, join or reorder
     "\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufe00-\ufe0d"  # letters without a shape; variations, but for those of emoji
@@ -24,7 +24,7 @@ def visible(text: str) -> str:
     """Show what can't be seen: ESC as ␛, a right-to-left override as ⟨U+202E⟩. Newline and tab stay."""
     if text.isascii() and text.isprintable():  # most of all that is shown; takes a quarter of a search
         return text
-    return UNSEEN.sub(_name, text)
+    return INVISIBLE.sub(_visible_name, text)
 
 
 def one_line(text: str) -> str:
@@ -53,8 +53,8 @@ def fit_end(text: str, limit: int, cut: str = "… ") -> str:
     return cut + raw[len(raw) - limit + len(cut.encode()) :].decode(errors="ignore")
 
 
-def _name(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _visible_name(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code < 0x20:  # noqa: PLR2004 - the C0 controls have pictures of their own
         return chr(0x2400 + code)
     return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"  # noqa: PLR2004 - DEL

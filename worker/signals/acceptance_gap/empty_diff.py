@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import Change
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import CodeChange
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 
 @signal(
     Category.ACCEPTANCE_GAP,
-    Kind.FACT,
-    Looks.ANYTHING,
+    SignalKind.FACT,
+    SignalScope.ANYTHING,
     "Commit and push the change: this branch differs from its base in nothing.",
 )
-def empty_diff(change: Change) -> Iterator[Place]:
+def empty_diff(change: CodeChange) -> Iterator[SignalMatch]:
     """No file differs from the merge base: the one fact that has no place.
 
     False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
@@ -26,7 +26,7 @@ def empty_diff(change: Change) -> Iterator[Place]:
     if not change.files and not change.dossier.files_unread:
         asked = ", ".join(one.id for one in (change.dossier.criteria or ())[:_MOST_NAMED] if not one.inferred)
         step = f"Commit and push the change that does what is asked for ({asked}): this branch differs from its base in nothing."
-        yield Place("the diff against the merge base is empty", step=step if asked else "")
+        yield SignalMatch("the diff against the merge base is empty", step=step if asked else "")
 
 
 _MOST_NAMED: Final = 10

@@ -13,15 +13,15 @@ from worker.domain.dossier.lookups import stands_at
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import CriterionStatus, CriterionVerdict
 from worker.dossier.claim_pointer import cited_paths
-from worker.signals.acceptance_gap.asking import Name, Wish, wish_of, wishes_of
-from worker.signals.acceptance_gap.shown import Kind, Shown, Unit, shown_by
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.file_roles import Role, role_of
-from worker.signals.analysis.relatedness import NAME, common_stems, folded, stems_of_all, words_of_path
-from worker.signals.analysis.tests import tests_of
+from worker.signals.acceptance_gap.change_units import ChangeIndex, ChangeUnit, UnitKind, build_index
+from worker.signals.acceptance_gap.criterion_terms import CriterionName, CriterionTerms, find_terms, parse_criterion
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.analysis.relatedness import NAME_PATTERN, common_stems, fold_name, split_path, stems_of_all
+from worker.signals.analysis.tests import find_tests
 
-PARTIAL: Final = 0.45
-ABSENT: Final = 0.9
+PARTIAL_GAP: Final = 0.45
+ABSENT_GAP: Final = 0.9
 """From this gap on nothing of it was seen at all."""
 
 _ELSEWHERE: Final = 0.5
@@ -57,7 +57,7 @@ _OF_LINE: Final = 1 / 3
 """The share of a criterion's words that a line holds that is about it."""
 
 
-class Lack(StrEnum):
+class MissingPart(StrEnum):
     """What of a criterion is not there."""
 
     PATH = "path"
@@ -68,74 +68,78 @@ class Lack(StrEnum):
 
 
 class Gap(NamedTuple):
-    """The largest gap of one criterion, from 0 to 1. `what` is the path or the name that is not there."""
+    """The largest gap of one criterion, from 0 to 1. `missing_name` is the path or the name that is not there."""
 
-    wish: Wish
+    terms: CriterionTerms
     size: float
-    lack: Lack
-    what: str = ""
+    missing: MissingPart
+    missing_name: str = ""
 
 
-def seen_of(change: Change) -> tuple[CriterionVerdict, ...]:
+def judge_criteria(change: CodeChange) -> tuple[CriterionVerdict, ...]:
     """What code can say of each criterion that somebody wrote: that it is missing, where that is proved; else what speaks of it.
 
     A word that does not occur proves nothing: what does the work may be called otherwise.
     """
-    return tuple(_seen(gap, change) for gap in change.once(gaps))
+    return tuple(_judge_gap(gap, change) for gap in change.cached(find_gaps))
 
 
-def in_doubt(change: Change) -> tuple[Gap, ...]:
+def find_doubtful_gaps(change: CodeChange) -> tuple[Gap, ...]:
     """The gaps of the criteria that the change shows nothing of, or only a part: told and scored, never decided upon."""
-    return tuple(gap for gap in change.once(gaps) if gap.size >= PARTIAL)
+    return tuple(gap for gap in change.cached(find_gaps) if gap.size >= PARTIAL_GAP)
 
 
-def _seen(gap: Gap, change: Change) -> CriterionVerdict:
-    name = gap.wish.criterion.id
-    if proof := _proven_absent(gap.wish, change):
+def _judge_gap(gap: Gap, change: CodeChange) -> CriterionVerdict:
+    name = gap.terms.criterion.id
+    if proof := _find_proven_absent(gap.terms, change):
         return CriterionVerdict(id=name, status=CriterionStatus.MISSING, note=proof)
-    places = change.meanwhile(shown_by).places_of(gap.wish)
-    note = note_of(gap) if gap.size >= PARTIAL else ""
+    places = change.cached_for_family(build_index).find_evidence(gap.terms)
+    note = describe_gap(gap) if gap.size >= PARTIAL_GAP else ""
     return CriterionVerdict(id=name, status=CriterionStatus.UNVERIFIABLE, note=note, evidence=places)
 
 
-def _proven_absent(wish: Wish, change: Change) -> str:
+def _find_proven_absent(wish: CriterionTerms, change: CodeChange) -> str:
     """What the criterion names and neither side of the change is known to hold; else empty.
 
     A file that the change deletes proves nothing: to move, merge or drop it may be what is asked for.
     """
     absent = {file.path for file in change.dossier.files or () if not file.exists}
-    for wanted in _demanded(wish, change):
+    for wanted in _find_demanded_paths(wish, change):
         if wanted in absent:
             return f"there is no {wanted}"
-    return "it asks for a test, and this change holds none" if wish.needs_test and change.once(is_testless) else ""
+    return (
+        "it asks for a test, and this change holds none"
+        if wish.is_test_required and change.cached(has_no_tests)
+        else ""
+    )
 
 
-def paths_to_look_up(change: Change) -> tuple[str, ...]:
+def paths_to_look_up(change: CodeChange) -> tuple[str, ...]:
     """The files that criteria or the case name, and of which nobody knows whether they are there."""
     known = {file.path for file in change.dossier.files or ()} | {file.path for file in change.dossier.files_unread}
     case = change.dossier.case
     cited = (path for path in (cited_paths(case) if case is not None else ()) if not _is_touched(path, change))
-    named = (path for wish in change.once(wishes_of) for path in _demanded(wish, change))
+    named = (path for wish in change.cached(find_terms) for path in _find_demanded_paths(wish, change))
     return tuple(path for path in dict.fromkeys((*named, *cited)) if path not in known)[:_MOST_PATHS]
 
 
 _MOST_PATHS: Final = 50
 
 
-def _demanded(wish: Wish, change: Change) -> Iterator[str]:
+def _find_demanded_paths(wish: CriterionTerms, change: CodeChange) -> Iterator[str]:
     """The files that a criterion wants to be there and the change does not touch.
 
     None that the program reads or writes where it runs, and no name that may be a product's (`Node.js`).
     """
     text = wish.criterion.text
-    if wish.goes or _AT_WORK.search(text):
+    if wish.is_removal or _AT_WORK.search(text):
         return
     for wanted in wish.paths:
         if ("/" in wanted or f"`{wanted}`" in text) and not _is_touched(wanted, change):
             yield wanted
 
 
-def _is_touched(wanted: str, change: Change) -> bool:
+def _is_touched(wanted: str, change: CodeChange) -> bool:
     return any(path and stands_at(path, wanted) for file in change.files for path in (file.path, file.diff.old_path))
 
 
@@ -144,12 +148,12 @@ _AT_WORK: Final = pattern(
 )
 
 
-def is_testless(change: Change) -> bool:
+def has_no_tests(change: CodeChange) -> bool:
     """Whether the change is known to hold no test: all of it is read, and neither a path nor an added line has a word of one."""
-    if change.dossier.files_unread or change.unparsed or change.meanwhile(shown_by).has_tests:
+    if change.dossier.files_unread or change.unparsed_count or change.cached_for_family(build_index).has_tests:
         return False
     return all(
-        file.role is not Role.TEST
+        file.role is not FileRole.TEST
         and not file.diff.is_binary
         and (file.language is not None or file.path.lower().endswith(_WITHOUT_CODE))
         and not any(_TEST_WORD.search(text) for text in (file.path, *file.diff.added_texts))
@@ -157,45 +161,47 @@ def is_testless(change: Change) -> bool:
     )
 
 
-def shortfall(change: Change) -> float:
+def mean_gap(change: CodeChange) -> float:
     """From 0 to 1: the mean gap of the criteria that somebody wrote."""
-    known = change.once(gaps)
+    known = change.cached(find_gaps)
     return sum(gap.size for gap in known) / len(known) if known else 0.0
 
 
-def is_spoken_of(change: Change, name: str) -> bool:
+def is_mentioned(change: CodeChange, name: str) -> bool:
     """Whether the change holds what this criterion asks for, as far as words tell. Of prose, a part of its words will do."""
-    gap = next((one for one in change.once(gaps) if one.wish.criterion.id == name), None)
+    gap = next((one for one in change.cached(find_gaps) if one.terms.criterion.id == name), None)
     if gap is not None:
-        wish = gap.wish
-        is_shown = gap.size < _SPOKEN_OF or _is_defined(wish, change.meanwhile(shown_by))
-        is_prose = gap.lack is Lack.WORDS and not wish.names and not wish.paths
+        wish = gap.terms
+        is_shown = gap.size < _SPOKEN_OF or _is_defined(wish, change.cached_for_family(build_index))
+        is_prose = gap.missing is MissingPart.WORDS and not wish.names and not wish.paths
         says_something = bool(wish.words or wish.names or wish.paths)
-        return (says_something and is_shown) or (is_prose and _occurs(wish, _OF_LISTED, change))
+        return (says_something and is_shown) or (is_prose and _has_words(wish, _OF_LISTED, change))
     asked = next((one for one in change.dossier.criteria or () if one.id == name), None)
-    return asked is not None and _occurs(wish_of(asked), _OF_PROSE, change)
+    return asked is not None and _has_words(parse_criterion(asked), _OF_PROSE, change)
 
 
-def _occurs(wish: Wish, share: float, change: Change) -> bool:
+def _has_words(wish: CriterionTerms, share: float, change: CodeChange) -> bool:
     """Whether so many of its words stand anywhere in what was changed."""
     wanted = frozenset(wish.words) - common_stems()
-    return bool(wanted) and len(wanted & change.once(changed_words)) >= share * len(wanted)
+    return bool(wanted) and len(wanted & change.cached(find_changed_words)) >= share * len(wanted)
 
 
-def untested_criteria(change: Change) -> frozenset[str]:
+def find_untested_criteria(change: CodeChange) -> frozenset[str]:
     """The criteria that ask for a test, where the change adds a line to none. That the tests pass asks for no new one."""
-    wishes = [one for one in change.once(wishes_of) if one.tests and not _PASSES.search(one.criterion.text)]
-    if not wishes or change.meanwhile(shown_by).has_tests:
+    wishes = [one for one in change.cached(find_terms) if one.is_about_tests and not _PASSES.search(one.criterion.text)]
+    if not wishes or change.cached_for_family(build_index).has_tests:
         return frozenset()
     return frozenset(one.criterion.id for one in wishes)
 
 
-def untold_tests(change: Change) -> tuple[Gap, ...]:
+def find_unnamed_tests(change: CodeChange) -> tuple[Gap, ...]:
     """The criteria that ask for a test of something, where the change adds to some and the name of none speaks of it."""
     return tuple(
         gap
-        for gap in change.once(gaps)
-        if gap.lack is Lack.TEST and _SPOKEN_OF <= gap.size < ABSENT and _TEST_OF.search(gap.wish.criterion.text)
+        for gap in change.cached(find_gaps)
+        if gap.missing is MissingPart.TEST
+        and _SPOKEN_OF <= gap.size < ABSENT_GAP
+        and _TEST_OF.search(gap.terms.criterion.text)
     )
 
 
@@ -205,126 +211,143 @@ _TEST_OF: Final = pattern(
 )
 
 
-def settles(change: Change, name: str, path: str, number: int, line: str) -> bool:
+def is_settled_by(change: CodeChange, name: str, path: str, number: int, line: str) -> bool:
     """Whether this line shows what seems to be missing of a criterion.
 
     That is the file or the name itself, a test that holds most of its words, a document, or a third of its words.
     """
-    gap = next((one for one in change.once(gaps) if one.wish.criterion.id == name), None)
+    gap = next((one for one in change.cached(find_gaps) if one.terms.criterion.id == name), None)
     if gap is None:
         return True
-    held = frozenset(NAME.findall(line))
-    match gap.lack:
-        case Lack.PATH:
-            return is_at(path, gap.what)
-        case Lack.NAME:
-            return next(one for one in gap.wish.names if one.spelled == gap.what).parts[-1] in map(folded, held)
-        case Lack.TEST:
-            is_unspoken = gap.size >= ABSENT  # then the test may be called otherwise as well
-            return role_of(path) is Role.TEST if is_unspoken else _speaks_of(path, number, gap.wish, change)
-        case Lack.DOCS:
+    held = frozenset(NAME_PATTERN.findall(line))
+    match gap.missing:
+        case MissingPart.PATH:
+            return is_path_match(path, gap.missing_name)
+        case MissingPart.NAME:
+            return next(one for one in gap.terms.names if one.text == gap.missing_name).parts[-1] in map(
+                fold_name, held
+            )
+        case MissingPart.TEST:
+            is_unspoken = gap.size >= ABSENT_GAP  # then the test may be called otherwise as well
+            return (
+                role_of(path) is FileRole.TEST if is_unspoken else _mentions_criterion(path, number, gap.terms, change)
+            )
+        case MissingPart.DOCS:
             return _is_document(path)
-        case Lack.WORDS:
-            words = frozenset(gap.wish.words)
+        case MissingPart.WORDS:
+            words = frozenset(gap.terms.words)
             return len(words & stems_of_all(held)) >= _OF_LINE * len(words)
         case _:
             assert_never(gap.lack)
 
 
-def _speaks_of(path: str, number: int, wish: Wish, change: Change) -> bool:
+def _mentions_criterion(path: str, number: int, wish: CriterionTerms, change: CodeChange) -> bool:
     """Whether the test that a line stands in holds what a criterion asks a test for; of a file without a test, all that is new there."""
     files = [file for file in change.files if file.path == path]
-    tests = [one for file in files for source in file.sources for one in tests_of(source)]
-    around = [f"{' '.join(one.key)} {one.text}" for one in tests if one.first <= number <= one.last]
-    is_test = bool(around) or (not tests and role_of(path) is Role.TEST)
+    tests = [one for file in files for source in file.sources for one in find_tests(source)]
+    around = [f"{' '.join(one.key)} {one.text}" for one in tests if one.first_line <= number <= one.last_line]
+    is_test = bool(around) or (not tests and role_of(path) is FileRole.TEST)
     texts = around or [text for file in files for text in file.diff.added_texts]
-    held = stems_of_all(NAME.findall("\n".join(texts)))
+    held = stems_of_all(NAME_PATTERN.findall("\n".join(texts)))
     return is_test and len(held.intersection(wish.words)) >= _OF_TEST * len(wish.words)
 
 
-def _is_defined(wish: Wish, shown: Shown) -> bool:
+def _is_defined(wish: CriterionTerms, shown: ChangeIndex) -> bool:
     """Whether every name that it spells out stands in a line that the change adds, in the files that it names, if any. No test is a name."""
-    if wish.tests or not wish.names or not all(any(is_at(path, one) for path in shown.paths) for one in wish.paths):
+    if (
+        wish.is_about_tests
+        or not wish.names
+        or not all(any(is_path_match(path, one) for path in shown.paths) for one in wish.paths)
+    ):
         return False
-    places = frozenset(path for path in shown.paths if any(is_at(path, wanted) for wanted in wish.paths))
+    places = frozenset(path for path in shown.paths if any(is_path_match(path, wanted) for wanted in wish.paths))
     return all(_proof_of_name(one, wish, shown, places) >= 1 for one in wish.names)
 
 
-def changed_words(change: Change) -> frozenset[str]:
+def find_changed_words(change: CodeChange) -> frozenset[str]:
     """The words of every changed line and path."""
-    paths = (words_of_path(file.path) for file in change.files)
-    lines = (line.text[:_LONGEST_LINE] for file in change.files for line in (*file.diff.added, *file.diff.removed))
-    names = {name for text in islice(lines, _MOST_LINES) for name in NAME.findall(text)}
+    paths = (split_path(file.path) for file in change.files)
+    lines = (
+        line.text[:_LONGEST_LINE]
+        for file in change.files
+        for line in (*file.diff.added_lines, *file.diff.removed_lines)
+    )
+    names = {name for text in islice(lines, _MOST_LINES) for name in NAME_PATTERN.findall(text)}
     return stems_of_all(names).union(*paths)
 
 
-def gaps(change: Change) -> tuple[Gap, ...]:
+def find_gaps(change: CodeChange) -> tuple[Gap, ...]:
     """The gap of each criterion that somebody wrote; call it by `change.once(gaps)`."""
-    wishes = change.once(wishes_of)
-    return tuple(_largest(wish, change.meanwhile(shown_by)) for wish in wishes)
+    wishes = change.cached(find_terms)
+    return tuple(_largest_gap(wish, change.cached_for_family(build_index)) for wish in wishes)
 
 
-def note_of(gap: Gap) -> str:
-    match gap.lack:
-        case Lack.PATH:
-            return f"{gap.what} is not changed"
-        case Lack.NAME if gap.size >= ABSENT:
-            return f"the name `{gap.what}` does not occur"
-        case Lack.NAME:
-            return f"little of the change speaks of `{gap.what}`"
-        case Lack.TEST:
+def describe_gap(gap: Gap) -> str:
+    match gap.missing:
+        case MissingPart.PATH:
+            return f"{gap.missing_name} is not changed"
+        case MissingPart.NAME if gap.size >= ABSENT_GAP:
+            return f"the name `{gap.missing_name}` does not occur"
+        case MissingPart.NAME:
+            return f"little of the change speaks of `{gap.missing_name}`"
+        case MissingPart.TEST:
             return "no added test speaks of it"
-        case Lack.DOCS:
+        case MissingPart.DOCS:
             return "no documentation is changed"
-        case Lack.WORDS:
+        case MissingPart.WORDS:
             return "no line of the change speaks of all of it"
         case _:
             assert_never(gap.lack)
 
 
-def _largest(wish: Wish, shown: Shown) -> Gap:
-    return max(_gaps(wish, shown), key=lambda gap: gap.size, default=Gap(wish, 0.0, Lack.WORDS))
+def _largest_gap(wish: CriterionTerms, shown: ChangeIndex) -> Gap:
+    return max(_measure_gaps(wish, shown), key=lambda gap: gap.size, default=Gap(wish, 0.0, MissingPart.WORDS))
 
 
-def _gaps(wish: Wish, shown: Shown) -> Iterator[Gap]:
-    places = frozenset(path for path in shown.paths if any(is_at(path, wanted) for wanted in wish.paths))
+def _measure_gaps(wish: CriterionTerms, shown: ChangeIndex) -> Iterator[Gap]:
+    places = frozenset(path for path in shown.paths if any(is_path_match(path, wanted) for wanted in wish.paths))
     for wanted in wish.paths:
-        if not any(is_at(path, wanted) for path in places):
-            yield Gap(wish, 1.0, Lack.PATH, wanted)
+        if not any(is_path_match(path, wanted) for path in places):
+            yield Gap(wish, 1.0, MissingPart.PATH, wanted)
     for name in wish.names:
-        yield Gap(wish, 1 - _proof_of_name(name, wish, shown, places), Lack.NAME, name.spelled)
-    if wish.tests and not shown.has_tests:
-        yield Gap(wish, 0.9, Lack.TEST)
-    if wish.docs and not wish.paths and not any(map(_is_document, shown.paths)) and not shown.documents(wish.words):
-        yield Gap(wish, 0.8, Lack.DOCS)
+        yield Gap(wish, 1 - _proof_of_name(name, wish, shown, places), MissingPart.NAME, name.text)
+    if wish.is_about_tests and not shown.has_tests:
+        yield Gap(wish, 0.9, MissingPart.TEST)
+    if (
+        wish.is_about_documentation
+        and not wish.paths
+        and not any(map(_is_document, shown.paths))
+        and not shown.is_documented(wish.words)
+    ):
+        yield Gap(wish, 0.8, MissingPart.DOCS)
     if wish.words:
-        lack = Lack.TEST if wish.tests else Lack.WORDS
+        lack = MissingPart.TEST if wish.is_about_tests else MissingPart.WORDS
         share = _BESIDE_NAMES if wish.names or wish.paths else 1.0
         yield Gap(wish, share * (1 - _proof_of_words(wish, shown)), lack)
 
 
-def is_at(path: str, wanted: str) -> bool:
+def is_path_match(path: str, wanted: str) -> bool:
     return path == wanted or path.endswith(f"/{wanted}")
 
 
 def _is_document(path: str) -> bool:
-    return path.lower().endswith(_DOCUMENTS) or role_of(path) is Role.EXAMPLE
+    return path.lower().endswith(_DOCUMENTS) or role_of(path) is FileRole.EXAMPLE
 
 
-def _proof_of_name(name: Name, wish: Wish, shown: Shown, places: frozenset[str]) -> float:
+def _proof_of_name(name: CriterionName, wish: CriterionTerms, shown: ChangeIndex, places: frozenset[str]) -> float:
     proofs = [_proof_of_part(one, wish, shown, places) for one in name.parts]
     return sum(proofs) / len(proofs)
 
 
-def _proof_of_part(part: str, wish: Wish, shown: Shown, places: frozenset[str]) -> float:
+def _proof_of_part(part: str, wish: CriterionTerms, shown: ChangeIndex, places: frozenset[str]) -> float:
     """By the best unit; only for what stands in none, the whole texts are read."""
     units = shown.units_named(part)
     if not units:
         return _UNCHANGED if part in shown.texts else 0.0
-    return max(_proof(unit, wish) * (_ELSEWHERE if places and unit.path not in places else 1) for unit in units)
+    return max(_proof_of_unit(unit, wish) * (_ELSEWHERE if places and unit.path not in places else 1) for unit in units)
 
 
-def _proof_of_words(wish: Wish, shown: Shown) -> float:
+def _proof_of_words(wish: CriterionTerms, shown: ChangeIndex) -> float:
     """The share of the criterion's words, by weight, that the best single line holds."""
     weights = {word: shown.weight(word) for word in wish.words}
     rarest = sorted(wish.words, key=lambda word: -weights[word])[:_RAREST]
@@ -332,14 +355,14 @@ def _proof_of_words(wish: Wish, shown: Shown) -> float:
     total = sum(weights.values())
     return max(
         (
-            sum(weights[word] for word in wish.words if word in unit.words) / total * _proof(unit, wish)
+            sum(weights[word] for word in wish.words if word in unit.words) / total * _proof_of_unit(unit, wish)
             for unit in near.values()
         ),
         default=0.0,
     )
 
 
-def _proof(unit: Unit, wish: Wish) -> float:
-    if wish.goes and unit.kind is Kind.REMOVED:
+def _proof_of_unit(unit: ChangeUnit, wish: CriterionTerms) -> float:
+    if wish.is_removal and unit.kind is UnitKind.REMOVED:
         return 1.0
-    return unit.kind.test if wish.tests else unit.kind.code
+    return unit.kind.test if wish.is_about_tests else unit.kind.code

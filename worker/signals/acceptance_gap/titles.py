@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 
 _LITERAL: Final = pattern(r"'((?:[^'\\\n]|\\.){1,300})'|\"((?:[^\"\\\n]|\\.){1,300})\"|`((?:[^`\\]|\\.){1,300})`")
 _HOLE: Final = pattern(r"\$\{[^{}]{0,200}\}|\$[\w.]+|%[a-z#%]|\{[\w.:]{0,60}\}")
@@ -26,32 +26,32 @@ _FEWEST: Final = 2
 """Words that a string must have to be a title, or the fixed part of one."""
 
 
-class Strings(Value):
+class FileStrings(Value):
     """The strings of a file: as they are, and those with holes as patterns."""
 
-    plain: frozenset[str]
-    made: "tuple[re.Pattern[str], ...]"
+    literals: frozenset[str]
+    patterns: "tuple[re.Pattern[str], ...]"
 
     @classmethod
-    def of(cls, text: str) -> "Strings":
+    def from_text(cls, text: str) -> "FileStrings":
         found = [
             next(filter(None, one.groups())) for one, _ in zip(_LITERAL.finditer(text), range(_MOST), strict=False)
         ]
-        folded = dict.fromkeys(_folded(one) for one in found)
+        folded = dict.fromkeys(_fold(one) for one in found)
         holed = [one for one in folded if 0 < len(_HOLE.findall(one)) <= _MOST_HOLES][:_MOST_MADE]
         fixed = [one for one in holed if _HOLE.sub("", one).strip()]
         return cls(frozenset(folded), tuple(map(_pattern, fixed)))
 
-    def hold(self, title: str) -> bool:
+    def contains_title(self, title: str) -> bool:
         """Whether *title*, or what stands before a comma or a bracket in it, is there."""
-        whole = _folded(title)
+        whole = _fold(title)
         return any(self._has(one) for one in dict.fromkeys((whole, _BEHIND.sub("", whole))) if one)
 
     def _has(self, title: str) -> bool:
         words = sorted(title.replace("'", "").replace('"', "").split())
         return (
-            any(title in one or words == sorted(one.split()) for one in self.plain)
-            or any(one.fullmatch(title) for one in self.made)
+            any(title in one or words == sorted(one.split()) for one in self.literals)
+            or any(one.fullmatch(title) for one in self.patterns)
             or self._is_joined(title)
         )
 
@@ -59,34 +59,34 @@ class Strings(Value):
         """Whether the title is a group's title and a test's, one after the other."""
         rest = title
         for _ in range(_MOST_STEPS):
-            longest = max((one for one in self.plain if rest.startswith(one)), key=len, default="")
+            longest = max((one for one in self.literals if rest.startswith(one)), key=len, default="")
             between = _BETWEEN.match(rest, len(longest))
             if not longest or between is None:
                 return bool(longest) and rest == longest
             rest = rest[between.end() :]
         return False
 
-    def behind(self, title: str) -> str:
+    def text_behind(self, title: str) -> str:
         """What *title* says behind the longest of them, of several words, that it begins with."""
-        whole = _folded(title)
-        begun = (one for one in self.plain if len(one.split()) >= _FEWEST and whole.startswith(f"{one} "))
+        whole = _fold(title)
+        begun = (one for one in self.literals if len(one.split()) >= _FEWEST and whole.startswith(f"{one} "))
         longest = max(begun, key=len, default=whole)
         return whole[len(longest) :].strip()
 
 
-def strings_of(change: Change, path: str, text: str) -> Strings:
+def find_strings(change: CodeChange, path: str, text: str) -> FileStrings:
     """The strings of the file, taken apart once."""
-    known = change.once(_memory)
+    known = change.cached(_cache)
     if path not in known:
-        known[path] = Strings.of(text)
+        known[path] = FileStrings.from_text(text)
     return known[path]
 
 
-def _memory(_: Change) -> dict[str, Strings]:
+def _cache(_: CodeChange) -> dict[str, FileStrings]:
     return {}
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.replace("\\", "").split())
 
 

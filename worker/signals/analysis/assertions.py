@@ -11,33 +11,33 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.signals.analysis.call_chains import Link, Spine, spines
-from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
-from worker.signals.analysis.matchers import proof_of_matcher
-from worker.signals.analysis.sounding import sounds_like_a_check
-from worker.signals.analysis.syntax import Nodes, Sought, ancestors, is_comment, sought, text_of
-from worker.signals.analysis.truths import (
+from worker.signals.analysis.call_chains import CallChain, ChainLink, find_call_chains
+from worker.signals.analysis.check_names import is_check_name
+from worker.signals.analysis.conditions import (
     Proof,
-    is_itself,
     is_literal,
     is_name,
-    opposite_of,
-    proof_of,
-    proof_of_equal,
-    sides_of,
+    is_self_comparison,
+    negate,
+    prove_condition,
+    prove_equality,
     split_arguments,
+    split_equality,
 )
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.matchers import proof_of_matcher
+from worker.signals.analysis.syntax import NodeGroup, NodeIndex, ancestors, is_comment, register_types, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-class Oracle(Value):
+class Assertion(Value):
     """One check, at its outermost node. `is_guess`: only its name says so."""
 
     node: "Node"
     proof: Proof
-    why: str = ""
+    weakness: str = ""
     """Of one that proves nothing: why not."""
     is_guess: bool = False
     pair: tuple[str, str] | None = None
@@ -48,145 +48,156 @@ class Oracle(Value):
         return " ".join(text_of(self.node).split())
 
 
-TRUE: Final = "always true"
-ITSELF: Final = "compared with itself"
-EQUAL: Final = "a literal compared with itself"
+ALWAYS_TRUE: Final = "always true"
+SELF_COMPARED: Final = "compared with itself"
+LITERAL_COMPARED: Final = "a literal compared with itself"
 NOT_CALLED: Final = "not called"
 NOT_AWAITED: Final = "not awaited"
-PAIR: Final = 2
+PAIR_SIZE: Final = 2
 
 
-def oracles_of(
-    body: "Node", language: Language, rows: frozenset[int] | None = None, nodes: Nodes | None = None
-) -> Iterator[Oracle]:
+def find_assertions(
+    body: "Node", language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
+) -> Iterator[Assertion]:
     """Every check below *body*, in the order of its kind; what it calls in the same file is not looked into.
 
     With *rows*, at least those that begin in one of these rows. *nodes*: those of the whole tree, where somebody keeps them.
     """
-    known = Nodes(body, language) if nodes is None else nodes
-    reach = _reach(body, rows, known) if language is Language.GO and rows else rows
-    yield from _statements(body, language, rows, known)
+    known = NodeIndex(body, language) if nodes is None else nodes
+    reach = _find_call_rows(body, rows, known) if language is Language.GO and rows else rows
+    yield from _find_statements(body, language, rows, known)
     if language is Language.PYTHON:
-        yield from _uncalled(body, rows, known)
-    for spine in spines(body, language, reach, known):
-        is_one = language not in FURTHER
-        found = known.once(_checked, spine.node, spine, language) if is_one else _checked(spine.node, spine, language)
+        yield from _find_uncalled(body, rows, known)
+    for spine in find_call_chains(body, language, reach, known):
+        is_one = language not in MORE_LANGUAGES
+        found = (
+            known.cached(_read_chain, spine.node, spine, language)
+            if is_one
+            else _read_chain(spine.node, spine, language)
+        )
         if found is not None:
             yield found
 
 
-def _reach(body: "Node", rows: frozenset[int], nodes: Nodes) -> frozenset[int]:
+def _find_call_rows(body: "Node", rows: frozenset[int], nodes: NodeIndex) -> frozenset[int]:
     """Where the calls may stand of checks that begin in these rows: an `if` begins before what it fails with."""
     ifs = (one for one in nodes.find(("if_statement",), body, rows) if one.start_point.row in rows)
     return rows.union(*(range(one.start_point.row, one.end_point.row + 1) for one in ifs))
 
 
-def _checked(_: "Node", spine: Spine, language: Language) -> Oracle | None:
+def _read_chain(_: "Node", spine: CallChain, language: Language) -> Assertion | None:
     """What this chain of calls checks, which is the only one that ends in the node."""
     match language:
         case Language.PYTHON:
-            found = _python(spine)
+            found = _read_python(spine)
         case Language.GO:
-            found = _go(spine)
+            found = _read_go(spine)
         case Language.RUST:
-            found = _rust(spine)
+            found = _read_rust(spine)
         case Language.JAVA:
-            found = _java(spine)
-        case _ if language in FURTHER:
-            from worker.signals.analysis.languages.assertions import checked_by  # noqa: PLC0415 - most changes need none
+            found = _read_java(spine)
+        case _ if language in MORE_LANGUAGES:
+            from worker.signals.analysis.languages.assertions import read_assertion  # noqa: PLC0415 - most changes need none
 
-            found = checked_by(spine, language)
+            found = read_assertion(spine, language)
         case _:
-            found = _script(spine)
-    return found or _guessed(spine)
+            found = _read_script(spine)
+    return found or _guess_from_name(spine)
 
 
-def _guessed(spine: Spine) -> Oracle | None:
+def _guess_from_name(spine: CallChain) -> Assertion | None:
     """A helper that checks, as its name sounds."""
     for link in spine.links:
-        if link.given is not None and sounds_like_a_check(link.name):
-            return None if spine.is_bound else Oracle(spine.node, Proof.VALUE, is_guess=True)
+        if link.arguments is not None and is_check_name(link.name):
+            return None if spine.is_result_bound else Assertion(spine.node, Proof.VALUE, is_guess=True)
     return None
 
 
 _NAME: Final = 80
-_STATEMENTS: Final = sought(
+_STATEMENTS: Final = register_types(
     {
         Language.PYTHON: ("assert_statement", "raise_statement"),
         Language.JAVA: ("assert_statement", "throw_statement"),
         **dict.fromkeys((Language.JAVASCRIPT, Language.CSHARP), ("throw_statement",)),
         **dict.fromkeys((Language.PHP, Language.KOTLIN), ("throw_expression",)),
         **dict.fromkeys(
-            SCRIPTS - {Language.JAVASCRIPT}, ("throw_statement", "type_alias_declaration", "satisfies_expression")
+            SCRIPT_LANGUAGES - {Language.JAVASCRIPT},
+            ("throw_statement", "type_alias_declaration", "satisfies_expression"),
         ),
     },
-    Sought.TESTS,
+    NodeGroup.TESTS,
 )
 
 
-def _statements(body: "Node", language: Language, rows: frozenset[int] | None, nodes: Nodes) -> Iterator[Oracle]:
-    if language in SCRIPTS and ASKS_THE_COMPILER.search(text_of(body)) is not None:
-        yield Oracle(body, Proof.VALUE)
+def _find_statements(
+    body: "Node", language: Language, rows: frozenset[int] | None, nodes: NodeIndex
+) -> Iterator[Assertion]:
+    if language in SCRIPT_LANGUAGES and ASKS_THE_COMPILER.search(text_of(body)) is not None:
+        yield Assertion(body, Proof.VALUE)
     types = _STATEMENTS.get(language)
-    for node in () if types is None else _beginning(nodes.find(types, body, rows), rows):
+    for node in () if types is None else _starting_in(nodes.find(types, body, rows), rows):
         if node.type == "type_alias_declaration" and _NAMED_TYPE.search(text_of(node)):
             continue
-        yield nodes.once(_stated, node)
+        yield nodes.cached(_read_statement, node)
 
 
 ASKS_THE_COMPILER: Final = pattern(r"@ts-expect-error|(?://|/\*)\s{0,8}\$Expect(?:Type|Error|(?:No)?Deprecation)\b")
 """A comment that a type checker or a linter holds the code to: it fails where the type, the error or the mark is another."""
 
 
-def _stated(node: "Node") -> Oracle:
+def _read_statement(node: "Node") -> Assertion:
     if node.type != "assert_statement":
-        return Oracle(node, Proof.VALUE, is_guess="Assert" not in text_of(node)[:_NAME])
-    return _judged(node, next((one for one in node.named_children if not is_comment(one)), None))
+        return Assertion(node, Proof.VALUE, is_guess="Assert" not in text_of(node)[:_NAME])
+    return _read_assert(node, next((one for one in node.named_children if not is_comment(one)), None))
 
 
 _NAMED_TYPE: Final = pattern(r"= ?typeof [\w.]+;?$")
 """It only gives a type a name; one that is put together may check something as it is compiled."""
 
 
-def _beginning(nodes: "list[Node]", rows: frozenset[int] | None) -> "list[Node]":
+def _starting_in(nodes: "list[Node]", rows: frozenset[int] | None) -> "list[Node]":
     return nodes if rows is None else [one for one in nodes if one.start_point.row in rows]
 
 
-def _judged(node: "Node", asserted: "Node | None") -> Oracle:
+def _read_assert(node: "Node", asserted: "Node | None") -> Assertion:
     if asserted is not None and asserted.type == "tuple" and asserted.named_child_count:
-        return Oracle(node, Proof.NOTHING, "a tuple is always true")
-    return of_condition(node, text_of(asserted))
+        return Assertion(node, Proof.NOTHING, "a tuple is always true")
+    return from_condition(node, text_of(asserted))
 
 
-def of_condition(node: "Node", condition: str) -> Oracle:
-    proof = proof_of(condition)
-    why = ITSELF if is_itself(condition) else TRUE
-    return Oracle(node, proof, why if proof is Proof.NOTHING else "", pair=sides_of(condition))
+def from_condition(node: "Node", condition: str) -> Assertion:
+    proof = prove_condition(condition)
+    why = SELF_COMPARED if is_self_comparison(condition) else ALWAYS_TRUE
+    return Assertion(node, proof, why if proof is Proof.NOTHING else "", pair=split_equality(condition))
 
 
-def of_boolean(node: "Node", condition: str) -> Oracle:
+def from_boolean(node: "Node", condition: str) -> Assertion:
     """In a language with types what is asserted is true or false, and so a value."""
-    return Oracle(node, Proof.VALUE) if is_name(condition) and condition != "true" else of_condition(node, condition)
+    return (
+        Assertion(node, Proof.VALUE) if is_name(condition) and condition != "true" else from_condition(node, condition)
+    )
 
 
-def of_pair(node: "Node", one: str, other: str) -> Oracle:
-    proof = proof_of_equal(one, other)
-    alike = TRUE if one.casefold() in {"true", "false"} else EQUAL if is_literal(one) else ITSELF
-    return Oracle(node, proof, alike if proof is Proof.NOTHING else "", pair=(one, other))
+def from_pair(node: "Node", left: str, other: str) -> Assertion:
+    proof = prove_equality(left, other)
+    alike = (
+        ALWAYS_TRUE if left.casefold() in {"true", "false"} else LITERAL_COMPARED if is_literal(left) else SELF_COMPARED
+    )
+    return Assertion(node, proof, alike if proof is Proof.NOTHING else "", pair=(left, other))
 
 
 _MATCHER: Final = pattern(r"\.(?:assert_\w{1,40}|called_(?:once|with|once_with))$")
 
 
-_ALONE: Final = sought({Language.PYTHON: ("expression_statement",)}, Sought.TESTS)
+_ALONE: Final = register_types({Language.PYTHON: ("expression_statement",)}, NodeGroup.TESTS)
 
 
-def _uncalled(body: "Node", rows: frozenset[int] | None, nodes: Nodes) -> Iterator[Oracle]:
+def _find_uncalled(body: "Node", rows: frozenset[int] | None, nodes: NodeIndex) -> Iterator[Assertion]:
     """A check that nobody calls: `mock.assert_called_once`."""
-    for statement in _beginning(nodes.find(_ALONE[Language.PYTHON], body, rows), rows):
+    for statement in _starting_in(nodes.find(_ALONE[Language.PYTHON], body, rows), rows):
         only = statement.named_children[0] if statement.named_child_count == 1 else None
         if only is not None and only.type == "attribute" and _MATCHER.search(text_of(only)[-_NAME:]):
-            yield Oracle(only, Proof.NOTHING, NOT_CALLED)
+            yield Assertion(only, Proof.NOTHING, NOT_CALLED)
 
 
 _EQUALS: Final = pattern(r"(?:assert_?)?(?:equals?|eq|same|strict_?equal|deep_?equal|deep_?strict_?equal|is|to_?be|to_?equal"
@@ -204,33 +215,33 @@ _SUCCESSES: Final = pattern(
 )
 
 
-def asserted(spine: Spine, last: Link, given: "list[Node]") -> Oracle:
+def from_plain_assertion(spine: CallChain, last: ChainLink, arguments: "list[Node]") -> Assertion:
     """What a plain assertion proves: by its name and its arguments."""
-    node, texts = spine.node, [text_of(one) for one in given]
+    node, texts = spine.node, [text_of(one) for one in arguments]
     loose = proof_of_matcher(last.name, texts)
     if loose is not None:
-        return _loose(node, loose)
+        return _guess_assertion(node, loose)
     if _SUCCESSES.fullmatch(last.name):
-        return Oracle(node, Proof.SUCCESS)
+        return Assertion(node, Proof.SUCCESS)
     if _PRESENCES.fullmatch(last.name):
         is_sure = bool(texts) and is_literal(texts[0]) and texts[0] not in {"None", "null", "nil", "undefined"}
-        return Oracle(node, Proof.NOTHING if is_sure else Proof.PRESENCE, TRUE if is_sure else "")
-    if _EQUALS.fullmatch(last.name) and len(texts) >= PAIR:
-        return of_pair(node, texts[0], texts[1])
+        return Assertion(node, Proof.NOTHING if is_sure else Proof.PRESENCE, ALWAYS_TRUE if is_sure else "")
+    if _EQUALS.fullmatch(last.name) and len(texts) >= PAIR_SIZE:
+        return from_pair(node, texts[0], texts[1])
     if _TRUTHS.fullmatch(last.name) and texts:
-        return of_condition(node, texts[0])
-    return Oracle(node, Proof.VALUE)
+        return from_condition(node, texts[0])
+    return Assertion(node, Proof.VALUE)
 
 
-def _loose(node: "Node", proof: Proof) -> Oracle:
-    return Oracle(node, proof, "" if proof is Proof.PRESENCE else TRUE)
+def _guess_assertion(node: "Node", proof: Proof) -> Assertion:
+    return Assertion(node, proof, "" if proof is Proof.PRESENCE else ALWAYS_TRUE)
 
 
-def _python(spine: Spine) -> Oracle | None:
+def _read_python(spine: CallChain) -> Assertion | None:
     last = spine.links[-1]
-    if last.given is not None and last.name.lower().startswith("assert"):
-        return asserted(spine, last, last.given)
-    return Oracle(spine.node, Proof.VALUE) if last.given is not None and last.name == "deprecated_call" else None
+    if last.arguments is not None and last.name.lower().startswith("assert"):
+        return from_plain_assertion(spine, last, last.arguments)
+    return Assertion(spine.node, Proof.VALUE) if last.arguments is not None and last.name == "deprecated_call" else None
 
 
 _GO_RUNS: Final = frozenset({"Run", "It"})
@@ -244,45 +255,47 @@ _NEVER: Final = pattern(r"false|.* && false|false && .*|(.+) != (.+) && \1 == \2
 _NIL_CHECK: Final = pattern(r"(?!\w*[eE]rr\b)[\w.\[\]]+ == nil")
 
 
-def _go(spine: Spine) -> Oracle | None:
+def _read_go(spine: CallChain) -> Assertion | None:
     root, last = spine.links[0], spine.links[-1]
-    if last.given is None or (last.name == "Error" and not last.given):  # `err.Error()` is a text
+    if last.arguments is None or (last.name == "Error" and not last.arguments):  # `err.Error()` is a text
         return None
     if last.name == "New":  # `assert := assert.New(t)`
         return None
-    if last.name in _GO_RUNS and last.given[1:] and last.given[-1].type != "func_literal":
-        return Oracle(spine.node, Proof.VALUE, is_guess=True)
+    if last.name in _GO_RUNS and last.arguments[1:] and last.arguments[-1].type != "func_literal":
+        return Assertion(spine.node, Proof.VALUE, is_guess=True)
     if last.name in _GO_FAILS and len(spine.links) <= 3 and root.name not in {"log", "fmt", "errors"}:  # noqa: PLR2004 - s.T().Error
         return _go_failing(spine.node)
     if root.name in _GO_ROOTS and last.name[:1].isupper() and _is_direct(spine):
-        given = last.given[1:] if root.name in {"assert", "require"} else last.given
+        given = last.arguments[1:] if root.name in {"assert", "require"} else last.arguments
         is_truth = _TRUTHS.fullmatch(last.name) is not None and bool(given)
-        found = of_boolean(spine.node, text_of(given[0])) if is_truth else asserted(spine, last, given)
+        found = from_boolean(spine.node, text_of(given[0])) if is_truth else from_plain_assertion(spine, last, given)
         is_guess = root.name not in {"assert", "require"} and found.proof is Proof.VALUE
-        return Oracle(found.node, found.proof, found.why, is_guess, found.pair)
+        return Assertion(found.node, found.proof, found.weakness, is_guess, found.pair)
     return None
 
 
-def _is_direct(spine: Spine) -> bool:
+def _is_direct(spine: CallChain) -> bool:
     """`c.Assert(x)`, `s.Require().Equal(x)`, `s.assert.Nil(x)`, and not `r.Body.Close()`."""
     between = spine.links[1:-1]
-    return len(spine.links) > 1 and all(link.given is not None or link.name.lower() in _GO_ROOTS for link in between)
+    return len(spine.links) > 1 and all(
+        link.arguments is not None or link.name.lower() in _GO_ROOTS for link in between
+    )
 
 
-def _go_failing(call: "Node") -> Oracle:
+def _go_failing(call: "Node") -> Assertion:
     """`if got != want { t.Error(...) }`: the check is the whole `if`, where it holds this call."""
     around = next((one for one in ancestors(call) if one.type not in _GO_WITHIN), None)
     if around is None or around.type != "if_statement":
-        return Oracle(call, Proof.VALUE)
+        return Assertion(call, Proof.VALUE)
     condition = " ".join(text_of(around.child_by_field_name("condition"))[:_CONDITION].split())
     if _ERROR_CHECK.fullmatch(condition):
-        return Oracle(around, Proof.SUCCESS)
+        return Assertion(around, Proof.SUCCESS)
     if _NIL_CHECK.fullmatch(condition):
-        return Oracle(around, Proof.PRESENCE)
+        return Assertion(around, Proof.PRESENCE)
     if _NEVER.fullmatch(condition):
-        return Oracle(around, Proof.NOTHING, "it is never reached")
-    wanted = opposite_of(condition)
-    return Oracle(around, Proof.VALUE) if _ERROR_CHECK.fullmatch(wanted) else of_boolean(around, wanted)
+        return Assertion(around, Proof.NOTHING, "it is never reached")
+    wanted = negate(condition)
+    return Assertion(around, Proof.VALUE) if _ERROR_CHECK.fullmatch(wanted) else from_boolean(around, wanted)
 
 
 _CONDITION: Final = 300
@@ -290,31 +303,31 @@ _RUST_ASSERTS: Final = pattern(r"\w*(?:assert|panic|unreachable|expect|check|mat
 _RUST_LOUD: Final = frozenset({"unwrap", "expect", "?"})
 
 
-def _rust(spine: Spine) -> Oracle | None:
+def _read_rust(spine: CallChain) -> Assertion | None:
     last = spine.links[-1]
     if last.name.endswith("!"):
         if not _RUST_ASSERTS.fullmatch(last.name):
             return None
         inside = text_of(spine.node).partition("!")[2].strip()[1:-1]
-        return _of_macro(spine.node, last.name.rpartition("::")[2], split_arguments(inside))
+        return _from_macro(spine.node, last.name.rpartition("::")[2], split_arguments(inside))
     if any(link.name in {"unwrap_err", "expect_err"} for link in spine.links):
-        return Oracle(spine.node, Proof.VALUE)
+        return Assertion(spine.node, Proof.VALUE)
     if any(
-        sounds_like_a_check(link.name) for link in spine.links if link.given is not None and link.name not in _RUST_LOUD
+        is_check_name(link.name) for link in spine.links if link.arguments is not None and link.name not in _RUST_LOUD
     ):
         return None
-    return Oracle(spine.node, Proof.SUCCESS) if _RUST_LOUD.intersection(spine.names) else None
+    return Assertion(spine.node, Proof.SUCCESS) if _RUST_LOUD.intersection(spine.names) else None
 
 
-def _of_macro(node: "Node", name: str, given: list[str]) -> Oracle:
+def _from_macro(node: "Node", name: str, arguments: list[str]) -> Assertion:
     bare = name.removeprefix("debug_").removeprefix("prop_")
-    if bare == "assert!" and given:
-        return of_boolean(node, given[0])
-    if bare in {"assert_eq!", "assert_ok_eq!"} and len(given) >= PAIR:
-        return of_pair(node, given[0], given[1])
+    if bare == "assert!" and arguments:
+        return from_boolean(node, arguments[0])
+    if bare in {"assert_eq!", "assert_ok_eq!"} and len(arguments) >= PAIR_SIZE:
+        return from_pair(node, arguments[0], arguments[1])
     if bare in {"assert_ok!", "assert_some!"}:
-        return Oracle(node, Proof.SUCCESS if bare == "assert_ok!" else Proof.PRESENCE)
-    return Oracle(node, Proof.VALUE)
+        return Assertion(node, Proof.SUCCESS if bare == "assert_ok!" else Proof.PRESENCE)
+    return Assertion(node, Proof.VALUE)
 
 
 _JAVA_ENTRIES: Final = frozenset({"assertThat", "then"})
@@ -324,95 +337,101 @@ JAVA_NEUTRAL: Final = frozenset(
 )
 
 
-def _java(spine: Spine) -> Oracle | None:
-    first = next((number for number, link in enumerate(spine.links) if link.given is not None), 0)
+def _read_java(spine: CallChain) -> Assertion | None:
+    first = next((number for number, link in enumerate(spine.links) if link.arguments is not None), 0)
     at = first if spine.links[first].name in _JAVA_ENTRIES else None  # what follows `when(x)` is no entry
-    if at is not None and spine.links[at].given is not None:
-        return fluent(spine, spine.links[at], spine.links[at + 1 :], JAVA_NEUTRAL)
+    if at is not None and spine.links[at].arguments is not None:
+        return from_fluent_chain(spine, spine.links[at], spine.links[at + 1 :], JAVA_NEUTRAL)
     last = spine.links[-1]
-    if last.name == "assertTrue" and last.given:
-        asked = [one for one in last.given if one.type != "string_literal"] or last.given  # a message is first or last
-        return of_boolean(spine.node, text_of(asked[-1]))
-    if last.given is not None and last.name.startswith("assert"):
-        has_message = len(last.given) > 1 and last.given[0].type == "string_literal" and _PRESENCES.fullmatch(last.name)
-        return asserted(spine, last, last.given[1:] if has_message else last.given)
+    if last.name == "assertTrue" and last.arguments:
+        asked = [
+            one for one in last.arguments if one.type != "string_literal"
+        ] or last.arguments  # a message is first or last
+        return from_boolean(spine.node, text_of(asked[-1]))
+    if last.arguments is not None and last.name.startswith("assert"):
+        has_message = (
+            len(last.arguments) > 1 and last.arguments[0].type == "string_literal" and _PRESENCES.fullmatch(last.name)
+        )
+        return from_plain_assertion(spine, last, last.arguments[1:] if has_message else last.arguments)
     is_fluent = spine.links[0].name.startswith("assert") and "NoException" not in spine.links[0].name
-    return Oracle(spine.node, Proof.VALUE) if is_fluent else None
+    return Assertion(spine.node, Proof.VALUE) if is_fluent else None
 
 
-def fluent(spine: Spine, entry: Link, matchers: tuple[Link, ...], neutral: frozenset[str]) -> Oracle | None:
+def from_fluent_chain(
+    spine: CallChain, entry: ChainLink, matchers: tuple[ChainLink, ...], neutral: frozenset[str]
+) -> Assertion | None:
     """`assertThat(x).isEqualTo(y)`: the matchers prove it, about what the entry was given."""
-    given = entry.given or []
+    given = entry.arguments or []
     subject = text_of(given[0]) if given else ""
     if not matchers:
         loose = proof_of_matcher("is", [text_of(one) for one in given[-2:]])  # Hamcrest
         if loose is not None:
-            return _loose(spine.node, loose)
+            return _guess_assertion(spine.node, loose)
         if len(given) > 1 or spine.node.parent is None or spine.node.parent.type != "expression_statement":
-            return Oracle(spine.node, Proof.VALUE)  # Hamcrest, or it goes on elsewhere
-        return Oracle(spine.node, Proof.NOTHING, "nothing is expected of it")
-    telling = [link for link in matchers if link.name not in neutral and link.given is not None] or [matchers[-1]]
+            return Assertion(spine.node, Proof.VALUE)  # Hamcrest, or it goes on elsewhere
+        return Assertion(spine.node, Proof.NOTHING, "nothing is expected of it")
+    telling = [link for link in matchers if link.name not in neutral and link.arguments is not None] or [matchers[-1]]
     if len(telling) > 1:
-        return Oracle(spine.node, max(_fluent_proof(link) for link in telling))
-    return _matched(spine, subject, telling[0], frozenset(link.name for link in matchers))
+        return Assertion(spine.node, max(_fluent_proof(link) for link in telling))
+    return _from_matcher(spine, subject, telling[0], frozenset(link.name for link in matchers))
 
 
-def _matched(spine: Spine, subject: str, last: Link, names: frozenset[str]) -> Oracle:
+def _from_matcher(spine: CallChain, subject: str, last: ChainLink, names: frozenset[str]) -> Assertion:
     """What one matcher proves of the subject."""
-    node, given = spine.node, [text_of(one) for one in last.given or []]
+    node, given = spine.node, [text_of(one) for one in last.arguments or []]
     loose = proof_of_matcher(f"not_{last.name}" if "not" in names else last.name, [subject, *given])
     if loose is not None:
-        return _loose(node, loose)
-    if last.given is None:
-        return _of_word(node, last.name, subject, names)
+        return _guess_assertion(node, loose)
+    if last.arguments is None:
+        return _from_word(node, last.name, subject, names)
     if "not" in names:
-        return Oracle(node, _NEGATED.get(last.name, Proof.VALUE))
+        return Assertion(node, _NEGATED.get(last.name, Proof.VALUE))
     if _EQUALS.fullmatch(last.name) and given:
-        pair = of_pair(node, subject, given[0])
-        return pair if given[0] != "true" or pair.proof is Proof.NOTHING else _sure(of_condition(node, subject))
-    return _affirmed(node, subject, last)
+        pair = from_pair(node, subject, given[0])
+        return pair if given[0] != "true" or pair.proof is Proof.NOTHING else _strengthen(from_condition(node, subject))
+    return _from_truth(node, subject, last)
 
 
-def _affirmed(node: "Node", subject: str, last: Link) -> Oracle:
+def _from_truth(node: "Node", subject: str, last: ChainLink) -> Assertion:
     """That it is true, or there."""
     if last.name == "isTrue":
-        return of_boolean(node, subject)
+        return from_boolean(node, subject)
     if last.name == "toBeTruthy" and "(" not in subject:
-        return of_condition(node, subject)
+        return from_condition(node, subject)
     is_there = last.name in {"toBeDefined", "isNotNull"}
     if is_there and is_literal(subject) and subject not in {"undefined", "null"}:
-        return Oracle(node, Proof.NOTHING, TRUE)
-    return Oracle(node, _fluent_proof(last))
+        return Assertion(node, Proof.NOTHING, ALWAYS_TRUE)
+    return Assertion(node, _fluent_proof(last))
 
 
-_CALLED: Final = frozenset(
+_MATCHERS_TO_CALL: Final = frozenset(
     {"equal", "equals", "eq", "eql", "include", "match", "above", "below", "least", "most", "property", "lengthOf"}
     | {"throw", "closeTo", "members", "within", "keys", "oneOf", "isEqualTo", "isTrue", "isFalse", "isNull", "isEmpty"}
 )
 _WORDS_OF_NOTHING: Final = frozenset({"undefined", "null"})
 
 
-def _uncalled_matcher(node: "Node") -> Oracle:
+def _from_uncalled_matcher(node: "Node") -> Assertion:
     """A matcher without arguments; where a hunk ends within its arguments, the bracket follows it unparsed."""
     after = node.next_sibling
     is_cut = after is not None and after.type == "("
-    return Oracle(node, Proof.VALUE) if is_cut else Oracle(node, Proof.NOTHING, NOT_CALLED)
+    return Assertion(node, Proof.VALUE) if is_cut else Assertion(node, Proof.NOTHING, NOT_CALLED)
 
 
-def _of_word(node: "Node", word: str, subject: str, names: frozenset[str]) -> Oracle:
+def _from_word(node: "Node", word: str, subject: str, names: frozenset[str]) -> Assertion:
     """`expect(x).to.be.true`, `expect(x).to.exist`: what is asked needs no brackets, or it lacks them."""
-    if word in _CALLED:
-        return _uncalled_matcher(node)
+    if word in _MATCHERS_TO_CALL:
+        return _from_uncalled_matcher(node)
     if "not" in names:
-        return Oracle(node, Proof.PRESENCE if word in _WORDS_OF_NOTHING else Proof.VALUE)
+        return Assertion(node, Proof.PRESENCE if word in _WORDS_OF_NOTHING else Proof.VALUE)
     if word in {"exist", "ok"}:
-        return Oracle(node, Proof.NOTHING, TRUE) if is_literal(subject) else Oracle(node, Proof.PRESENCE)
-    return _sure(of_condition(node, subject)) if word == "true" else Oracle(node, Proof.VALUE)
+        return Assertion(node, Proof.NOTHING, ALWAYS_TRUE) if is_literal(subject) else Assertion(node, Proof.PRESENCE)
+    return _strengthen(from_condition(node, subject)) if word == "true" else Assertion(node, Proof.VALUE)
 
 
-def _sure(oracle: Oracle) -> Oracle:
+def _strengthen(oracle: Assertion) -> Assertion:
     """Compared with `true` itself, a condition has a value, unless it always holds."""
-    return oracle if oracle.proof is Proof.NOTHING else Oracle(oracle.node, Proof.VALUE, pair=oracle.pair)
+    return oracle if oracle.proof is Proof.NOTHING else Assertion(oracle.node, Proof.VALUE, pair=oracle.pair)
 
 
 _NEGATED: Final = {
@@ -426,7 +445,7 @@ _NEGATED: Final = {
 """With `not` before it."""
 
 
-def _fluent_proof(link: Link) -> Proof:
+def _fluent_proof(link: ChainLink) -> Proof:
     if link.name == "toBeTruthy":
         return Proof.VALUE  # of a call, which tells yes or no
     if _PRESENCES.fullmatch(link.name):
@@ -440,22 +459,22 @@ _SCRIPT_NEUTRAL: Final = frozenset({"not", "resolves", "rejects", "to", "be", "a
 _SCRIPT_MATCHER: Final = pattern(r"to[A-Z]\w{1,40}")
 
 
-def _script(spine: Spine) -> Oracle | None:
+def _read_script(spine: CallChain) -> Assertion | None:
     root, last = spine.links[0], spine.links[-1]
-    if root.name == "expect" and root.given is not None:
-        if last.given is None and _SCRIPT_MATCHER.fullmatch(last.name):
-            return _uncalled_matcher(spine.node)
+    if root.name == "expect" and root.arguments is not None:
+        if last.arguments is None and _SCRIPT_MATCHER.fullmatch(last.name):
+            return _from_uncalled_matcher(spine.node)
         if {"resolves", "rejects", "eventually"}.intersection(spine.names) and _is_floating(spine):
-            return Oracle(spine.node, Proof.NOTHING, NOT_AWAITED)
-        return fluent(spine, root, spine.links[1:], _SCRIPT_NEUTRAL)
-    if root.name in {"assert", "t"} and last.given is not None:
+            return Assertion(spine.node, Proof.NOTHING, NOT_AWAITED)
+        return from_fluent_chain(spine, root, spine.links[1:], _SCRIPT_NEUTRAL)
+    if root.name in {"assert", "t"} and last.arguments is not None:
         is_plain = _EQUALS.fullmatch(last.name) or _TRUTHS.fullmatch(last.name)
-        if is_plain or proof_of_matcher(last.name, [text_of(one) for one in last.given]) is not None:
-            return asserted(spine, last, last.given)
-    return Oracle(spine.node, Proof.VALUE) if "should" in spine.names else None
+        if is_plain or proof_of_matcher(last.name, [text_of(one) for one in last.arguments]) is not None:
+            return from_plain_assertion(spine, last, last.arguments)
+    return Assertion(spine.node, Proof.VALUE) if "should" in spine.names else None
 
 
-def _is_floating(spine: Spine) -> bool:
+def _is_floating(spine: CallChain) -> bool:
     """A promise that nobody waits for: a statement of its own."""
     around = spine.node.parent
     return around is not None and around.type == "expression_statement"

@@ -7,26 +7,35 @@ time.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
-from worker.signals.analysis.syntax import Nodes, Sought, ancestors, find, is_comment, outermost, sought, text_of
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.syntax import (
+    NodeGroup,
+    NodeIndex,
+    ancestors,
+    find,
+    is_comment,
+    outermost,
+    register_types,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_CALLS: Final = sought(
+_CALLS: Final = register_types(
     {
         Language.PYTHON: ("call",),
         Language.GO: ("call_expression",),
         Language.RUST: ("call_expression", "macro_invocation"),
         Language.JAVA: ("method_invocation",),
-        **dict.fromkeys(SCRIPTS, ("call_expression",)),
+        **dict.fromkeys(SCRIPT_LANGUAGES, ("call_expression",)),
     },
-    Sought.TESTS,
+    NodeGroup.TESTS,
 )
 _INNER: Final = ("function", "object", "operand", "value", "path")
 _NAMES: Final = ("attribute", "property", "field", "name")
-_THROUGH: Final = frozenset({"try_expression", "await_expression", "await", "parenthesized_expression"})
-_THROUGH_SCRIPTS: Final = frozenset({"non_null_expression", "generic_function", "index_expression", "subscript"})
+_PASSED_NODES: Final = frozenset({"try_expression", "await_expression", "await", "parenthesized_expression"})
+_PASSED_SCRIPT_NODES: Final = frozenset({"non_null_expression", "generic_function", "index_expression", "subscript"})
 _LINKING: Final = frozenset(
     {
         "attribute",
@@ -42,33 +51,35 @@ _LINKING: Final = frozenset(
 )
 
 
-class Link(NamedTuple):
+class ChainLink(NamedTuple):
     """One name of a spine, with what it was called with; None where it was not called."""
 
     name: str
-    given: "list[Node] | None" = None
+    arguments: "list[Node] | None" = None
 
 
-class Spine(NamedTuple):
+class CallChain(NamedTuple):
     """A whole chain: its outermost node and its links, the root first. `is_awaited` only knows an `await` around it."""
 
     node: "Node"
-    links: tuple[Link, ...]
+    links: tuple[ChainLink, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(link.name for link in self.links)
 
     @property
-    def is_dropped(self) -> bool:
+    def is_result_dropped(self) -> bool:
         """Whether nobody looks at what it returns: it is a statement of its own."""
-        around = next((one for one in ancestors(self.node) if one.type not in _THROUGH), None)
+        around = next((one for one in ancestors(self.node) if one.type not in _PASSED_NODES), None)
         return around is not None and around.type == "expression_statement"
 
     @property
-    def is_bound(self) -> bool:
+    def is_result_bound(self) -> bool:
         """Whether what it returns gets a name."""
-        around = next((one for one in ancestors(self.node) if one.type not in _THROUGH | {"expression_list"}), None)
+        around = next(
+            (one for one in ancestors(self.node) if one.type not in _PASSED_NODES | {"expression_list"}), None
+        )
         return around is not None and around.type in _BINDINGS
 
 
@@ -78,17 +89,17 @@ _BINDINGS: Final = frozenset(
 )
 
 
-def spines(
-    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: Nodes | None = None
-) -> Iterator[Spine]:
+def find_call_chains(
+    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
+) -> Iterator[CallChain]:
     """Every chain of calls below *root*, in the order of the text; with *rows*, of those that begin in one of them.
 
     *nodes*: those of the whole tree, where somebody keeps them.
     """
-    if language in FURTHER:
-        from worker.signals.analysis.languages.chains import chains  # noqa: PLC0415 - most changes hold no such file
+    if language in MORE_LANGUAGES:
+        from worker.signals.analysis.languages.chains import find_chains  # noqa: PLC0415 - most changes hold no such file
 
-        yield from chains(root, language, rows, nodes)
+        yield from find_chains(root, language, rows, nodes)
         return
     known: set[tuple[int, int]] = set()
     types = _CALLS[language]
@@ -96,20 +107,20 @@ def spines(
         is_asked = rows is None or call.start_point.row in rows
         if is_asked and (call.start_byte, call.end_byte) not in known:
             # the last call of a chain comes first; to ask each one for its parent would take too long
-            chain = _chain(call) if nodes is None else nodes.once(_chain, call)
+            chain = _build_chain(call) if nodes is None else nodes.cached(_build_chain, call)
             known.update(chain.calls)
-            yield chain.spine
+            yield chain.chain
 
 
-class _Chain(NamedTuple):
-    spine: Spine
+class _ChainWithCalls(NamedTuple):
+    chain: CallChain
     calls: tuple[tuple[int, int], ...]
 
 
-def _chain(call: "Node") -> _Chain:
+def _build_chain(call: "Node") -> _ChainWithCalls:
     """The chain of which this is the last call, with where its calls begin and end."""
-    top = _top(call)
-    return _Chain(Spine(top, tuple(reversed(list(_links(top))))), tuple(_calls(call)))
+    top = _find_end(call)
+    return _ChainWithCalls(CallChain(top, tuple(reversed(list(_links(top))))), tuple(_calls(call)))
 
 
 def _calls(call: "Node") -> Iterator[tuple[int, int]]:
@@ -118,10 +129,10 @@ def _calls(call: "Node") -> Iterator[tuple[int, int]]:
     while node is not None:
         if node.type in _CALLING:
             yield node.start_byte, node.end_byte
-        node = _field(node, _INNER) or (_only(node) if node.type in _LINKING else None)
+        node = _field(node, _INNER) or (_only_child(node) if node.type in _LINKING else None)
 
 
-def _top(call: "Node") -> "Node":
+def _find_end(call: "Node") -> "Node":
     """The end of the chain whose last call this is."""
     return outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
 
@@ -129,7 +140,7 @@ def _top(call: "Node") -> "Node":
 _CALLING: Final = frozenset({"call", "call_expression", "method_invocation"})
 
 
-def _links(top: "Node") -> Iterator[Link]:
+def _links(top: "Node") -> Iterator[ChainLink]:
     """From the end to the root."""
     node: Node | None = top
     given: list[Node] | None = None
@@ -139,24 +150,26 @@ def _links(top: "Node") -> Iterator[Link]:
                 given = arguments(node)
                 node = node.child_by_field_name("function")
             case "method_invocation":
-                yield Link(text_of(node.child_by_field_name("name")), arguments(node))
+                yield ChainLink(text_of(node.child_by_field_name("name")), arguments(node))
                 node = node.child_by_field_name("object")
             case "macro_invocation":
-                yield Link(text_of(node.child_by_field_name("macro")).rpartition("::")[2] + "!", node.named_children)
+                yield ChainLink(
+                    text_of(node.child_by_field_name("macro")).rpartition("::")[2] + "!", node.named_children
+                )
                 return
             case "try_expression":
-                yield Link("?", [])
-                node = _only(node)
-            case kind if kind in _THROUGH or kind in _THROUGH_SCRIPTS:
-                node = _only(node)
+                yield ChainLink("?", [])
+                node = _only_child(node)
+            case kind if kind in _PASSED_NODES or kind in _PASSED_SCRIPT_NODES:
+                node = _only_child(node)
             case _:
                 named = _field(node, _NAMES)
                 inner = _field(node, _INNER) if named is not None else None
-                yield Link(text_of(named if inner is not None else node)[:LONGEST], given)
+                yield ChainLink(text_of(named if inner is not None else node)[:LONGEST_ROOT], given)
                 given, node = None, inner
 
 
-LONGEST: Final = 200
+LONGEST_ROOT: Final = 200
 """Of a root that is no name but an expression, this much."""
 
 
@@ -165,7 +178,7 @@ def arguments(call: "Node") -> "list[Node]":
     return [] if given is None else [one for one in given.named_children if not is_comment(one)]
 
 
-def _only(node: "Node") -> "Node | None":
+def _only_child(node: "Node") -> "Node | None":
     return next(iter(node.named_children), None)
 
 

@@ -12,12 +12,12 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.pattern import may_match, pattern
+from worker.domain.pattern import can_match, pattern
 from worker.domain.value import Value
 from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, Hunk, base_text, diff_of
 from worker.signals.analysis import file_roles, syntax
-from worker.signals.analysis.file_roles import Language, Role
-from worker.signals.analysis.fragments import fragment
+from worker.signals.analysis.file_roles import FileRole, Language
+from worker.signals.analysis.hunk_source import build_hunk_source
 
 if TYPE_CHECKING:
     import re
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _LARGEST: Final = 1_000_000
 """Characters that we parse at once; a larger file is looked at through its hunks."""
 
-_ALL_WHOLE: Final = 1_500_000
+_MOST_WHOLE: Final = 1_500_000
 """Characters of whole files of code that one judging parses, all together: those beyond are looked at through hunks."""
 
-_ALL_SHOWN: Final = 500_000
+_MOST_SHOWN: Final = 500_000
 """Bytes of hunks of code up to which one judging parses all of them: a second's work."""
 
-_FEW_SHOWN: Final = 200_000
+_MOST_SHOWN_IF_LARGE: Final = 200_000
 """Bytes that it parses of more. The rest is not parsed at all, which is said, and then nothing is a fact or safe anyway."""
 
 _DEEPEST: Final = 150
@@ -43,29 +43,29 @@ _DEEPEST: Final = 150
 T = TypeVar("T")
 
 
-class Remembering:
+class Memoized:
     """Something that several signals look at in the same way: what one found out, the next one need not."""
 
     @cached_property
-    def _known(self) -> dict[object, object]:
+    def _cache(self) -> dict[object, object]:
         return {}
 
-    def once(self, look: Callable[[Self], T]) -> T:
+    def cached(self, compute: Callable[[Self], T]) -> T:
         """What the function *look* returns for this, computed at its first use."""
-        if look not in self._known:
-            self._known[look] = look(self)
-        return cast("T", self._known[look])
+        if compute not in self._cache:
+            self._cache[compute] = compute(self)
+        return cast("T", self._cache[compute])
 
 
-class Source(Value, Remembering):
-    """A piece of a file at head: the whole, or what one hunk shows. `first` is the number of its first line.
+class Source(Value, Memoized):
+    """A piece of a file at head: the whole, or what one hunk shows. `first_line` is the number of its first line.
 
     `is_test`: it is of a file of tests, in which more is looked for. `is_of_macro`: a macro says what its lines mean.
     """
 
     text: str
-    first: int
-    whole: bool
+    first_line: int
+    is_whole: bool
     language: Language
     is_test: bool = False
     is_of_macro: bool = False
@@ -74,22 +74,22 @@ class Source(Value, Remembering):
     def lines(self) -> list[str]:
         return self.text.split("\n")
 
-    def holds(self, line: int) -> bool:
-        return self.first <= line < self.first + len(self.lines)
+    def has_line(self, line: int) -> bool:
+        return self.first_line <= line < self.first_line + len(self.lines)
 
     @cached_property
     def root(self) -> "Node":
         return syntax.parse(self.text, self.language)
 
     @cached_property
-    def nodes(self) -> syntax.Nodes:
-        return syntax.Nodes(self.root, self.language, _ALL_SOUGHT if self.is_test else frozenset())
+    def nodes(self) -> syntax.NodeIndex:
+        return syntax.NodeIndex(self.root, self.language, _ALL_NODE_GROUPS if self.is_test else frozenset())
 
 
-_ALL_SOUGHT: Final = frozenset(syntax.Sought)
+_ALL_NODE_GROUPS: Final = frozenset(syntax.NodeGroup)
 
 
-class Depth(Enum):
+class ParseDepth(Enum):
     """How much of a file's code is parsed."""
 
     WHOLE = "whole"
@@ -97,10 +97,10 @@ class Depth(Enum):
     NOTHING = "nothing"
 
 
-class ChangedFile(Remembering):
+class AnalyzedFile(Memoized):
     """One file of the diff, with its text at head where the dossier has it."""
 
-    def __init__(self, diff: FileDiff, text: str | None, depth: Depth = Depth.WHOLE) -> None:
+    def __init__(self, diff: FileDiff, text: str | None, depth: ParseDepth = ParseDepth.WHOLE) -> None:
         self.diff = diff
         self.depth = depth
         self.path = diff.path
@@ -108,13 +108,13 @@ class ChangedFile(Remembering):
         self._text = text
 
     @cached_property
-    def role(self) -> Role:
+    def role(self) -> FileRole:
         role = file_roles.role_of(self.path)
-        text = self.head or "\n".join(line.text for line in islice(self.diff.lines(), file_roles.SIGNED_LINES))
-        return Role.FOREIGN if role is Role.PRODUCTION and file_roles.is_signed_by_a_generator(text) else role
+        text = self.head_text or "\n".join(line.text for line in islice(self.diff.lines(), file_roles.SIGNED_LINES))
+        return FileRole.FOREIGN if role is FileRole.PRODUCTION and file_roles.is_signed_by_generator(text) else role
 
     @cached_property
-    def head(self) -> str | None:
+    def head_text(self) -> str | None:
         """The whole text after the change, where it is known: a new file is whole in its own diff."""
         if self.diff.change is ChangeKind.DELETED or self.diff.is_binary:
             return None
@@ -123,40 +123,42 @@ class ChangedFile(Remembering):
         return self.diff.hunks[0].head_text if self.diff.change is ChangeKind.ADDED and self.diff.hunks else None
 
     @property
-    def shown(self) -> str:
+    def visible_text(self) -> str:
         """The text after the change as far as it is known: the whole, or what the hunks show of it."""
-        return self.diff.head_side if self.head is None else self.head
+        return self.diff.head_side if self.head_text is None else self.head_text
 
     @cached_property
-    def base(self) -> str | None:
+    def base_text(self) -> str | None:
         """The whole text before the change, where it follows from the text after it."""
-        if self.head is None:
+        if self.head_text is None:
             return None
         with suppress(DiffError):
-            return base_text(self.head, self.diff)
+            return base_text(self.head_text, self.diff)
         return None
 
     @cached_property
     def added_lines(self) -> frozenset[int]:
-        return frozenset(line.head_line for line in self.diff.added if line.head_line is not None)
+        return frozenset(line.head_line for line in self.diff.added_lines if line.head_line is not None)
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """What can be parsed of the head version: the whole file if it is known, else each hunk."""
         pieces = ((_head_lines(one), one.head_start) for one in self.diff.hunks if one.head_count)
-        return self.sources_in(self.head, pieces)
+        return self.parse_sources(self.head_text, pieces)
 
-    def sources_in(self, whole: str | None, pieces: Iterable[tuple[tuple[DiffLine, ...], int]]) -> tuple[Source, ...]:
+    def parse_sources(
+        self, whole: str | None, pieces: Iterable[tuple[tuple[DiffLine, ...], int]]
+    ) -> tuple[Source, ...]:
         """What can be parsed of one version: the *whole* of it, else each of its *pieces* that begin at these lines."""
         language = self.language
         if language is None or not self.has_code:
             return ()
-        is_test = file_roles.role_of(self.path) is Role.TEST
-        if whole is not None and self.depth is Depth.WHOLE and is_parsable(whole):
-            return (Source(whole, 1, whole=True, language=language, is_test=is_test),)
-        shown = ((fragment(lines, language), first) for lines, first in pieces)
+        is_test = file_roles.role_of(self.path) is FileRole.TEST
+        if whole is not None and self.depth is ParseDepth.WHOLE and is_parsable(whole):
+            return (Source(whole, 1, is_whole=True, language=language, is_test=is_test),)
+        shown = ((build_hunk_source(lines, language), first) for lines, first in pieces)
         return tuple(
-            Source(text, first, whole=False, language=language, is_test=is_test)
+            Source(text, first, is_whole=False, language=language, is_test=is_test)
             for text, first in shown
             if is_parsable(text)
         )
@@ -164,20 +166,20 @@ class ChangedFile(Remembering):
     @property
     def has_code(self) -> bool:
         """Whether its lines are those of a program, of which something is parsed."""
-        return not (self.diff.is_symlink or self.diff.is_submodule or self.depth is Depth.NOTHING)
+        return not (self.diff.is_symlink or self.diff.is_submodule or self.depth is ParseDepth.NOTHING)
 
-    def may_show(self, *looks: "re.Pattern[str]") -> bool:
+    def can_match(self, *looks: "re.Pattern[str]") -> bool:
         """False where no line that the diff shows can match one of them: then nobody need try each."""
         texts = (text for hunk in self.diff.hunks for text in hunk.passages())
-        return any(may_match(look, text) for text in texts for look in looks)
+        return any(can_match(look, text) for text in texts for look in looks)
 
     def is_quoted(self, line: int) -> bool:
         """Whether this line of the head version begins in a string or a comment, as far as a grammar can tell."""
-        source = next((one for one in self.sources if one.holds(line)), None)
+        source = next((one for one in self.sources if one.has_line(line)), None)
         if source is None:
             return False
-        text = source.lines[line - source.first]
-        return syntax.begins_in_text(source.root, line - source.first, len(text) - len(text.lstrip()))
+        text = source.lines[line - source.first_line]
+        return syntax.begins_in_text(source.root, line - source.first_line, len(text) - len(text.lstrip()))
 
 
 _BRACKETS: Final = pattern(r"[(\[{)\]}]")
@@ -200,37 +202,37 @@ def _head_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
     return tuple(line for line in hunk.lines if line.head_line is not None)
 
 
-class Change(Remembering):
+class CodeChange(Memoized):
     """The dossier's diff, file by file. Raises DiffError for a diff that git did not print."""
 
     def __init__(self, dossier: Dossier) -> None:
         self.dossier = dossier
         texts = {file.path: file.text for file in dossier.files or () if file.text is not None}
         files = diff_of(dossier.diff).files
-        depths = _depths(files, texts)
+        depths = _choose_depths(files, texts)
         self.files = tuple(
-            ChangedFile(file, texts.get(file.path), depth) for file, depth in zip(files, depths, strict=True)
+            AnalyzedFile(file, texts.get(file.path), depth) for file, depth in zip(files, depths, strict=True)
         )
         self.texts = texts
         self._passing: dict[object, object] = {}
 
-    def meanwhile(self, look: Callable[[Self], T]) -> T:
-        """As `once`, for what is large and asked for by one family of signals: it goes with `forget`."""
-        if look not in self._passing:
-            self._passing[look] = look(self)
-        return cast("T", self._passing[look])
+    def cached_for_family(self, compute: Callable[[Self], T]) -> T:
+        """As `once`, for what is large and asked for by one family of signals: it goes with `clear_family`."""
+        if compute not in self._passing:
+            self._passing[compute] = compute(self)
+        return cast("T", self._passing[compute])
 
-    def forget(self) -> None:
+    def clear_family(self) -> None:
         """A family of signals is done: what only it asked for makes room."""
         self._passing.clear()
 
     @cached_property
-    def unparsed(self) -> int:
+    def unparsed_count(self) -> int:
         """Files of code that are too much for one judging: what else they hold, no signal knows."""
-        return sum(file.depth is Depth.NOTHING for file in self.files)
+        return sum(file.depth is ParseDepth.NOTHING for file in self.files)
 
-    def production(self) -> Iterator[ChangedFile]:
-        return (file for file in self.files if file.language is not None and file.role is Role.PRODUCTION)
+    def production_files(self) -> Iterator[AnalyzedFile]:
+        return (file for file in self.files if file.language is not None and file.role is FileRole.PRODUCTION)
 
     @cached_property
     def removed_texts(self) -> frozenset[str]:
@@ -239,7 +241,7 @@ class Change(Remembering):
 
     @property
     def added_texts(self) -> frozenset[str]:
-        return self.meanwhile(_all_added)
+        return self.cached_for_family(_find_added_texts)
 
     @cached_property
     def extended_classes(self) -> frozenset[str]:
@@ -249,29 +251,32 @@ class Change(Remembering):
         return frozenset(word for one in found for word in _WORD.findall(" ".join(filter(None, one.groups()))))
 
 
-def _all_added(change: Change) -> frozenset[str]:
+def _find_added_texts(change: CodeChange) -> frozenset[str]:
     return frozenset(text.strip() for file in change.files for text in file.diff.added_texts)
 
 
-def _depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> list[Depth]:
+def _choose_depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> list[ParseDepth]:
     """How deep we look at each file: all but a change of thousands of files is within bounds. Code before examples."""
     sizes = [
         sum(hunk.end - hunk.start for hunk in file.hunks) if file_roles.language_of(file.path) else 0 for file in files
     ]
-    whole, shown = _ALL_WHOLE, _ALL_SHOWN if sum(sizes) <= _ALL_SHOWN else _FEW_SHOWN
-    depths = [Depth.WHOLE] * len(files)
-    aside = {number: file_roles.role_of(file.path) in {Role.EXAMPLE, Role.FOREIGN} for number, file in enumerate(files)}
+    whole, shown = _MOST_WHOLE, _MOST_SHOWN if sum(sizes) <= _MOST_SHOWN else _MOST_SHOWN_IF_LARGE
+    depths = [ParseDepth.WHOLE] * len(files)
+    aside = {
+        number: file_roles.role_of(file.path) in {FileRole.EXAMPLE, FileRole.FOREIGN}
+        for number, file in enumerate(files)
+    }
     for number in sorted(aside, key=lambda number: aside[number]):
         file = files[number]
         if file_roles.language_of(file.path) is None:
             continue
         hunks, text = sizes[number], len(texts.get(file.path, ""))
         if hunks > shown:
-            depths[number] = Depth.NOTHING
+            depths[number] = ParseDepth.NOTHING
             continue
         shown -= hunks
         if text > whole:
-            depths[number] = Depth.HUNKS
+            depths[number] = ParseDepth.HUNKS
         else:
             whole -= text
     return depths

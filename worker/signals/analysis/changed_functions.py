@@ -8,79 +8,79 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.file_roles import Language, Role
-from worker.signals.analysis.functions import Function, functions_of
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.file_roles import FileRole, Language
+from worker.signals.analysis.functions import Function, find_functions
 from worker.signals.analysis.overrides import (
-    is_beside_abstract_ones,
+    is_concrete_in_abstract_class,
     is_declaration,
     is_run_by_a_framework,
     is_wrapped,
 )
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 
-CLOSING: Final = frozenset({"", "}", "};", "},", ")", "})", "});"})
+CLOSING_LINES: Final = frozenset({"", "}", "};", "},", ")", "})", "});"})
 
 
-class Written(NamedTuple):
+class ChangedFunction(NamedTuple):
     """One function with the file it stands in."""
 
-    file: ChangedFile
+    file: AnalyzedFile
     function: Function
 
 
-def new_functions(change: Change) -> tuple[Written, ...]:
+def find_new_functions(change: CodeChange) -> tuple[ChangedFunction, ...]:
     """New functions of production code that are more than a declaration or a test."""
-    return change.once(_find_new)
+    return change.cached(_select_new)
 
 
-def registered(change: Change) -> tuple[Written, ...]:
+def find_registered(change: CodeChange) -> tuple[ChangedFunction, ...]:
     """New functions of Python that a framework runs: what it makes of an empty body, nobody can say."""
-    return change.once(_find_registered)
+    return change.cached(_select_registered)
 
 
-def wrapped(change: Change) -> tuple[Written, ...]:
+def find_wrapped(change: CodeChange) -> tuple[ChangedFunction, ...]:
     """New functions of Python under any decorator that runs or wraps them; the registered ones are among them."""
-    return change.once(_find_wrapped)
+    return change.cached(_select_wrapped)
 
 
-def left_to_subclasses(change: Change) -> tuple[Written, ...]:
+def find_left_to_subclasses(change: CodeChange) -> tuple[ChangedFunction, ...]:
     """New methods of Python's abstract classes that are not declared abstract themselves: they may do nothing, or all."""
-    return change.once(_find_left)
+    return change.cached(_select_left_to_subclasses)
 
 
-def exemplary(change: Change) -> tuple[Written, ...]:
+def find_examples(change: CodeChange) -> tuple[ChangedFunction, ...]:
     """New functions of examples, benchmarks and what makes the documentation; templates and texts for learners have gaps to fill."""
-    return change.once(_find_exemplary)
+    return change.cached(_select_examples)
 
 
-def is_run_as_it_is(file: ChangedFile) -> bool:
+def is_runnable_example(file: AnalyzedFile) -> bool:
     """Whether it is an example to run, and no text of the documentation, which may be brief."""
-    return _RUN_AS_IT_IS.search(file.path) is not None
+    return _RUNNABLE_FOLDERS.search(file.path) is not None
 
 
-def is_all_there_is(one: Written) -> bool:
+def is_whole_program(changed: ChangedFunction) -> bool:
     """Whether it is a benchmark or the whole program: nobody leaves its body out to be brief, as an example may."""
-    return one.function.name == "main" or _BENCHMARKS.search(one.file.path) is not None
+    return changed.function.name == "main" or _BENCHMARKS.search(changed.file.path) is not None
 
 
-def rewritten(change: Change) -> tuple[Written, ...]:
+def find_rewritten(change: CodeChange) -> tuple[ChangedFunction, ...]:
     """Functions that were there, and all that their bodies say now was written by this change."""
-    return change.once(_find_rewritten)
+    return change.cached(_select_rewritten)
 
 
-def _find_new(change: Change) -> tuple[Written, ...]:
-    return tuple(one for one in _fresh(change) if not is_declaration(one.function))
+def _select_new(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    return tuple(one for one in _fresh_functions(change) if not is_declaration(one.function))
 
 
-def _find_left(change: Change) -> tuple[Written, ...]:
-    return tuple(one for one in _fresh(change) if is_beside_abstract_ones(one.function))
+def _select_left_to_subclasses(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    return tuple(one for one in _fresh_functions(change) if is_concrete_in_abstract_class(one.function))
 
 
-def _find_exemplary(change: Change) -> tuple[Written, ...]:
-    files = (one for one in change.files if one.language is not None and one.role is Role.EXAMPLE)
+def _select_examples(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    files = (one for one in change.files if one.language is not None and one.role is FileRole.EXAMPLE)
     runs = (file for file in files if not _TO_FILL.search(file.path))
-    return tuple(one for one in _touched(runs) if _is_new(one, change) and _is_run(one.function))
+    return tuple(one for one in _touched_functions(runs) if _is_new(one, change) and _is_run(one.function))
 
 
 def _is_run(function: Function) -> bool:
@@ -91,120 +91,120 @@ def _is_run(function: Function) -> bool:
 _BENCHMARK: Final = pattern(r"#\[bench\]")
 
 
-_RUN_AS_IT_IS: Final = pattern(r"(?:^|/)[\w.-]*(?:examples?|demos?|samples?|bench(?:es|marks?)?)/", 2)
+_RUNNABLE_FOLDERS: Final = pattern(r"(?:^|/)[\w.-]*(?:examples?|demos?|samples?|bench(?:es|marks?)?)/", 2)
 _BENCHMARKS: Final = pattern(r"(?:^|/)[\w.-]*bench(?:es|marks?)?/", 2)
 _TO_FILL: Final = pattern(
     r"template|scaffold|skeleton|boilerplate|tutorial|exercise|workshop|learn|snippet|stub|starter", 2
 )
 
 
-def _find_registered(change: Change) -> tuple[Written, ...]:
-    return tuple(one for one in _fresh(change) if is_run_by_a_framework(one.function))
+def _select_registered(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    return tuple(one for one in _fresh_functions(change) if is_run_by_a_framework(one.function))
 
 
-def _find_wrapped(change: Change) -> tuple[Written, ...]:
-    return tuple(one for one in _fresh(change) if is_wrapped(one.function))
+def _select_wrapped(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    return tuple(one for one in _fresh_functions(change) if is_wrapped(one.function))
 
 
-def _find_rewritten(change: Change) -> tuple[Written, ...]:
-    fresh = {id(one.function) for one in _fresh(change)}
-    found = (one for one in _all(change) if id(one.function) not in fresh)
+def _select_rewritten(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    fresh = {id(one.function) for one in _fresh_functions(change)}
+    found = (one for one in _all_functions(change) if id(one.function) not in fresh)
     return tuple(one for one in found if _is_rewritten(one) and not is_declaration(one.function))
 
 
-def _fresh(change: Change) -> tuple[Written, ...]:
-    return change.once(_find_fresh)
+def _fresh_functions(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    return change.cached(_select_fresh)
 
 
-def _find_fresh(change: Change) -> tuple[Written, ...]:
-    return tuple(one for one in _all(change) if _is_new(one, change))
+def _select_fresh(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    return tuple(one for one in _all_functions(change) if _is_new(one, change))
 
 
-def _all(change: Change) -> tuple[Written, ...]:
-    return change.once(_find_all)
+def _all_functions(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    return change.cached(_select_all)
 
 
-def _find_all(change: Change) -> tuple[Written, ...]:
-    return tuple(_touched(change.production()))
+def _select_all(change: CodeChange) -> tuple[ChangedFunction, ...]:
+    return tuple(_touched_functions(change.production_files()))
 
 
-def _touched(files: Iterable[ChangedFile]) -> Iterator[Written]:
+def _touched_functions(files: Iterable[AnalyzedFile]) -> Iterator[ChangedFunction]:
     for file in files:
-        added = sorted(file.added_lines) if file.sources and not _holds_a_conflict(file) else []
+        added = sorted(file.added_lines) if file.sources and not _has_conflict(file) else []
         for source in file.sources if added else ():
-            for function in functions_of(source):
-                if function.first <= added[-1] and function.last >= added[0] and not _is_cut(file, function):
-                    yield Written(file, function)
+            for function in find_functions(source):
+                if function.first_line <= added[-1] and function.last_line >= added[0] and not _is_cut(file, function):
+                    yield ChangedFunction(file, function)
 
 
-def is_stand_in(function: Function) -> bool:
+def is_import_fallback(function: Function) -> bool:
     """It takes the place of what could not be imported."""
     return any(around.type == "except_clause" for around in ancestors(function.node))
 
 
-def _holds_a_conflict(file: ChangedFile) -> bool:
+def _has_conflict(file: AnalyzedFile) -> bool:
     """Where a body ends in such a file no parser can tell."""
     return any(text.startswith("<<<<<<<") for text in file.diff.added_texts)
 
 
-def _is_cut(file: ChangedFile, function: Function) -> bool:
+def _is_cut(file: AnalyzedFile, function: Function) -> bool:
     """Whether the fragment may end before the function does: only Python's bodies have no closing line."""
     source = function.source
-    if source.whole or source.language is not Language.PYTHON:
+    if source.is_whole or source.language is not Language.PYTHON:
         return False
     head = source.lines[function.node.start_point.row]
     behind = next((line for line in source.lines[function.node.end_point.row + 1 :] if line.strip()), None)
     if behind is not None:
-        return _margin(behind) > _margin(head)
-    end = source.first + len(source.lines) - 1 - (not source.lines[-1])
+        return _indentation(behind) > _indentation(head)
+    end = source.first_line + len(source.lines) - 1 - (not source.lines[-1])
     return end not in file.added_lines  # the file goes on behind what the hunk shows
 
 
-def _margin(line: str) -> int:
+def _indentation(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _is_new(one: Written, change: Change) -> bool:
+def _is_new(changed: ChangedFunction, change: CodeChange) -> bool:
     """Every line of it was added, and it was not merely moved or given another indentation."""
-    file, function = one
-    lines, first = function.source.lines, function.source.first
-    if function.first not in file.added_lines:
+    file, function = changed
+    lines, first = function.source.lines, function.source.first_line
+    if function.first_line not in file.added_lines:
         return False
-    numbers = range(function.first, function.last + 1)
+    numbers = range(function.first_line, function.last_line + 1)
     texts = {number: lines[number - first].strip() for number in numbers}
-    whole = all(number in file.added_lines or text in CLOSING for number, text in texts.items())
-    return whole and not _stood_elsewhere([text for text in texts.values() if text not in CLOSING], change)
+    whole = all(number in file.added_lines or text in CLOSING_LINES for number, text in texts.items())
+    return whole and not _is_moved([text for text in texts.values() if text not in CLOSING_LINES], change)
 
 
-def _stood_elsewhere(texts: list[str], change: Change) -> bool:
+def _is_moved(texts: list[str], change: CodeChange) -> bool:
     if not change.removed_texts.issuperset(texts):
         return False
     # few lines may stand anywhere: a body that was left behind when the function was moved
-    return len(texts) > _FEW or tuple(texts) in change.meanwhile(_removed)
+    return len(texts) > _FEW or tuple(texts) in change.cached_for_family(_removed_runs)
 
 
 _FEW: Final = 3
 
 
-def _removed(change: Change) -> frozenset[tuple[str, ...]]:
+def _removed_runs(change: CodeChange) -> frozenset[tuple[str, ...]]:
     """Up to three removed lines that followed each other."""
     lines = (text.strip() for file in change.files for text in file.diff.removed_texts)
-    texts = [text for text in lines if text not in CLOSING]
+    texts = [text for text in lines if text not in CLOSING_LINES]
     return frozenset(tuple(texts[at : at + size]) for at in range(len(texts)) for size in range(1, _FEW + 1))
 
 
-def _is_rewritten(one: Written) -> bool:
-    file, function = one
-    body, first = function.body, function.source.first
+def _is_rewritten(changed: ChangedFunction) -> bool:
+    file, function = changed
+    body, first = function.body, function.source.first_line
     rows = range(body.start_point.row, body.end_point.row + 1)
     opening = -1 if function.source.language is Language.PYTHON else body.start_point.row
-    said = (row + first for row in rows if row != opening and function.source.lines[row].strip() not in CLOSING)
+    said = (row + first for row in rows if row != opening and function.source.lines[row].strip() not in CLOSING_LINES)
     line = next(said, None)  # of most functions the first line was there: then nobody need read the others
     is_written = line is not None and line in file.added_lines and all(line in file.added_lines for line in said)
     return is_written and bool(file.diff.removed_texts)
 
 
-def documentation(function: Function) -> str:
+def documentation_of(function: Function) -> str:
     """What is said about a function, above it and in its docstring."""
-    above = [text_of(note) for note in function.above if is_comment(note)]
+    above = [text_of(note) for note in function.nodes_above if is_comment(note)]
     return " ".join((*reversed(above), function.docstring))

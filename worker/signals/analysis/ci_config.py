@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
-from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
 
 _CI: Final = pattern(
     r"(^|/)(\.(github|gitea|forgejo)/(workflows|actions)/.*\.ya?ml|\.gitlab-ci[^/]*\.ya?ml|\.gitlab/.*\.ya?ml|\.circleci/.*\.ya?ml"
@@ -52,7 +52,7 @@ _TOOLS: Final = pattern(
     ),
 )
 
-_MATERIAL: Final = pattern(
+_TEST_DATA: Final = pattern(
     r"(^|/)(fixtures?|__fixtures__|testdata|test-data|examples?|templates?|vendor|node_modules)/"
 )
 """What tests are run on is no set-up of tests."""
@@ -92,10 +92,10 @@ def is_ci(path: str) -> bool:
 
 
 def is_configuration(path: str) -> bool:
-    return is_ci(path) or (_TOOLS.search(path) is not None and _MATERIAL.search(path) is None)
+    return is_ci(path) or (_TOOLS.search(path) is not None and _TEST_DATA.search(path) is None)
 
 
-def configuration_of(change: Change) -> Iterator[ChangedFile]:
+def find_configuration(change: CodeChange) -> Iterator[AnalyzedFile]:
     """Changed files by which CI and the tools for tests are set up."""
     return (file for file in change.files if is_configuration(file.path) and not file.diff.is_binary)
 
@@ -104,12 +104,12 @@ _MOST_LINES: Final = 5_000
 """Of one file: who sets up tests in more?"""
 
 
-def added_in(file: ChangedFile) -> Iterator[DiffLine]:
-    return islice(file.diff.added, _MOST_LINES)
+def list_added(file: AnalyzedFile) -> Iterator[DiffLine]:
+    return islice(file.diff.added_lines, _MOST_LINES)
 
 
-def removed_in(file: ChangedFile) -> Iterator[DiffLine]:
-    return islice(file.diff.removed, _MOST_LINES)
+def list_removed(file: AnalyzedFile) -> Iterator[DiffLine]:
+    return islice(file.diff.removed_lines, _MOST_LINES)
 
 
 def command_of(text: str) -> str:
@@ -134,7 +134,7 @@ def runs_tests(text: str) -> bool:
 _NAMED: Final = pattern(r"^\s*(?:-\s+)?(?:name\s*:.*\b[tT]ests?\b|[\w-]*\btests?\b[\w-]*\s*:\s*$)")
 
 
-def speaks_of_tests(text: str) -> bool:
+def mentions_tests(text: str) -> bool:
     """A line that runs tests, or the name of a step or job that does."""
     return _NAMED.search(text[:_LONGEST]) is not None or runs_tests(text)
 
@@ -145,48 +145,50 @@ def runs_checks(text: str) -> bool:
     return runs_tests(text) or (checks and _INSTALLS.search(command_of(text)) is None)
 
 
-class View(NamedTuple):
+class HeadLines(NamedTuple):
     """Lines of the head that stand together: the whole file, or those of a hunk."""
 
-    first: int
+    first_line: int
     lines: tuple[str, ...]
 
 
-def view_of(file: ChangedFile, line: int) -> View:
+def lines_around(file: AnalyzedFile, line: int) -> HeadLines:
     """What is known around this line of the head."""
-    return next(view for view in file.once(views_of) if view.first <= line < view.first + len(view.lines))
+    return next(
+        view for view in file.cached(list_head_lines) if view.first_line <= line < view.first_line + len(view.lines)
+    )
 
 
-def views_of(file: ChangedFile) -> tuple[View, ...]:
-    if file.head is not None:
-        return (View(1, tuple(file.head.split("\n"))),)
+def list_head_lines(file: AnalyzedFile) -> tuple[HeadLines, ...]:
+    if file.head_text is not None:
+        return (HeadLines(1, tuple(file.head_text.split("\n"))),)
     hunks = (one for one in file.diff.hunks if one.head_count)
-    return tuple(View(one.head_start, tuple(_head_texts(one))) for one in hunks)
+    return tuple(HeadLines(one.head_start, tuple(_head_texts(one))) for one in hunks)
 
 
 def _head_texts(hunk: Hunk) -> Iterator[str]:
     return (line.text for line in hunk.lines if line.kind is not LineKind.REMOVED)
 
 
-_FARTHEST: Final = 200
+_MOST_BLOCK_LINES: Final = 200
 _INDENT: Final = pattern(r"(\s*)((?:-\s+)*)")
 
 
-def block_at(view: View, line: int) -> range:
+def find_block(view: HeadLines, line: int) -> range:
     """The lines of the step, job or mapping that this line is a key of, with the line that names it."""
-    at = line - view.first
+    at = line - view.first_line
     depth, start, end = _depth(view.lines[at]), at, at + 1
-    while start and at - start < _FARTHEST and not _begins_item(view.lines[start], depth):
+    while start and at - start < _MOST_BLOCK_LINES and not _begins_item(view.lines[start], depth):
         start -= 1
         if view.lines[start].strip() and _depth(view.lines[start]) < depth:
             break
     while (
         end < len(view.lines)
-        and end - at < _FARTHEST
-        and (not view.lines[end].strip() or margin_of(view.lines[end]) >= depth)
+        and end - at < _MOST_BLOCK_LINES
+        and (not view.lines[end].strip() or indentation_of(view.lines[end]) >= depth)
     ):
         end += 1
-    return range(start + view.first, end + view.first)
+    return range(start + view.first_line, end + view.first_line)
 
 
 def _begins_item(text: str, depth: int) -> bool:
@@ -199,18 +201,18 @@ def _depth(text: str) -> int:
     return found.end() if found is not None else 0
 
 
-def margin_of(text: str) -> int:
+def indentation_of(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-class Edit(NamedTuple):
+class EditBlock(NamedTuple):
     """Lines that were changed together."""
 
     removed: tuple[DiffLine, ...]
     added: tuple[DiffLine, ...]
 
 
-def edits_of(file: ChangedFile) -> Iterator[Edit]:
+def find_edit_blocks(file: AnalyzedFile) -> Iterator[EditBlock]:
     """The blocks of changed lines without a break."""
     for hunk in file.diff.hunks:
         removed: list[DiffLine] = []
@@ -218,9 +220,9 @@ def edits_of(file: ChangedFile) -> Iterator[Edit]:
         for line in hunk.lines:
             if line.kind is LineKind.CONTEXT:
                 if removed or added:
-                    yield Edit(tuple(removed), tuple(added))
+                    yield EditBlock(tuple(removed), tuple(added))
                     removed, added = [], []
             else:
                 (removed if line.kind is LineKind.REMOVED else added).append(line)
         if removed or added:
-            yield Edit(tuple(removed), tuple(added))
+            yield EditBlock(tuple(removed), tuple(added))

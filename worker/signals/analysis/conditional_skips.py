@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis.change import Source
-from worker.signals.analysis.file_roles import SCRIPTS, Language
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import ancestors, text_of
 from worker.signals.analysis.tests import Test
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 def is_conditional_skip(source: Source, line: int) -> bool:
     """Whether the mark that begins on this line of the source takes effect under a condition only."""
-    row = line - source.first
+    row = line - source.first_line
     if source.language is Language.PYTHON:
         calls = source.nodes.find(("call",), source.root, frozenset({row}))
         return any(_is_conditional_mark(call) for call in calls if call.start_point.row == row)
-    if source.language not in SCRIPTS:
+    if source.language not in SCRIPT_LANGUAGES:
         return False
     text = source.lines[row]
     column = len(text) - len(text.lstrip())
     return _is_in_branch(source.root.descendant_for_point_range((row, column), (row, column + 1)))
 
 
-def unconditional_marks(test: Test) -> str:
+def select_unconditional_marks(test: Test) -> str:
     """The marks of a test, each on a line of its own, without those that depend on a condition."""
     outer = test.function.node.parent
     if test.source.language is not Language.PYTHON or outer is None or outer.type != "decorated_definition":
@@ -39,12 +39,12 @@ def unconditional_marks(test: Test) -> str:
     return "\n".join(text_of(mark) for mark, call in pairs if call is None or not _is_conditional_mark(call))
 
 
-def is_one_of_two(test: Test) -> bool:
+def is_conditional_callback(test: Test) -> bool:
     """Whether the file decides between this callback and something else: `if (isWindows) { it.skip(...) } else { it(...) }`."""
-    return test.source.language in SCRIPTS and _is_in_branch(test.node)
+    return test.source.language in SCRIPT_LANGUAGES and _is_in_branch(test.node)
 
 
-def skipped_suite(node: "Node") -> "Node | None":
+def find_skipped_suite(node: "Node") -> "Node | None":
     """The call around this one that skips a whole suite: `describe.skip(...)`."""
     calls = (one for one in ancestors(node) if one.type == "call_expression")
     return next((one for one in calls if _SUITES.match(text_of(one)[:_LONGEST])), None)

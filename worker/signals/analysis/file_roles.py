@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from worker.domain.pattern import may_match, pattern
+from worker.domain.pattern import can_match, pattern
 
 
 class Language(StrEnum):
@@ -47,12 +47,12 @@ _LANGUAGES: Final = {
     "kt": Language.KOTLIN,
 }
 
-SCRIPTS: Final = frozenset({Language.JAVASCRIPT, Language.TYPESCRIPT, Language.TSX})
-FURTHER: Final = frozenset({Language.RUBY, Language.CSHARP, Language.PHP, Language.KOTLIN})
+SCRIPT_LANGUAGES: Final = frozenset({Language.JAVASCRIPT, Language.TYPESCRIPT, Language.TSX})
+MORE_LANGUAGES: Final = frozenset({Language.RUBY, Language.CSHARP, Language.PHP, Language.KOTLIN})
 """Those whose model is in `further/`, loaded when the first file of them is parsed."""
 
 
-class Role(StrEnum):
+class FileRole(StrEnum):
     """What a file is for. Only PRODUCTION code can hold a stub that is a fact."""
 
     PRODUCTION = "production"
@@ -84,7 +84,7 @@ _FOREIGN_NAMES: Final = pattern(
     r"(\.pyi|\.d\.[mc]?ts|\.min\.\w+|\.bundle\.js|\.pb\.go|_pb2(_grpc)?\.py|\.(generated|gen)\.\w+|_(generated|gen)\.\w+"
     r"|\.g\.\w+|_string\.go)$|(^|/)(zz_generated|mock_)[^/]*$|_mocks?\.go$"
 )
-_FURTHER_TESTS: Final = {
+_TEST_CUSTOMS: Final = {
     Language.RUBY: pattern(r"(?:^|/)(?:features|step_definitions)/|(?:^|/)(?:spec|test)_helper\.rb$"),
     Language.CSHARP: pattern(
         r"(?:^|/)(?:[\w.]{1,100}[._-])?(?:\w{0,60}(?:Tests?|Specs|Testing)|tests?)/|(?:Facts?|Specs|Fixtures?|Scenarios?)\.cs$"
@@ -92,7 +92,7 @@ _FURTHER_TESTS: Final = {
     Language.PHP: pattern(r"(?:^|/)(?:Tests?|Fixtures?|Testing)/|(?:^|/)Pest\.php$"),
     Language.KOTLIN: pattern(r"(?:^|/)[a-z]\w*Tests?/|(?:^|/)test[A-Z]\w*/|Tests?Base\.kt$"),
 }
-_FURTHER_FOREIGN: Final = {
+_FOREIGN_CUSTOMS: Final = {
     Language.RUBY: pattern(r"(?:^|/)(?:sorbet|rbi)/|(?:^|/)db/schema\.rb$"),
     Language.CSHARP: pattern(
         r"(?:^|/)(?:obj|bin|packages)/|\.(?:Designer|designer|g\.i)\.cs$|(?:^|/)AssemblyInfo\.cs$"
@@ -118,26 +118,26 @@ def language_of(path: str) -> Language | None:
     return _LANGUAGES.get(ending) if dot else None
 
 
-_SHIPPED: Final = pattern(r"(?:^|/)src/main/(?:java|kotlin|scala)/")
+_SHIPPED_FOLDERS: Final = pattern(r"(?:^|/)src/main/(?:java|kotlin|scala)/")
 """What Maven and Gradle ship: be its module one for those who test, or itself called like a double, it is no test."""
 _FOR_TESTERS: Final = pattern(r"^(?!.*(?:integration|e2e|smoke|functional))[\w.-]+-test(?:ing|kit)?$")
 _DOUBLE: Final = pattern(r"^(?:Mock|Fake)\w+(?<!Tests)(?<!Test)$")
 
 
 @lru_cache(maxsize=4096)
-def role_of(path: str) -> Role:
+def role_of(path: str) -> FileRole:
     *folders, name = path.split("/")
     if (
         any(_is_foreign(folder, path) for folder in folders)
         or _FOREIGN_NAMES.search(path)
-        or _is_of(_FURTHER_FOREIGN, path)
+        or _has_custom(_FOREIGN_CUSTOMS, path)
     ):
-        return Role.FOREIGN
-    if _is_of_tests(folders, name.rpartition(".")[0] or name, is_shipped=_SHIPPED.search(path) is not None):
-        return Role.TEST
-    if _is_of(_FURTHER_TESTS, path):
-        return Role.TEST
-    return Role.EXAMPLE if any(map(_EXAMPLE_FOLDERS.match, folders)) else Role.PRODUCTION
+        return FileRole.FOREIGN
+    if _is_test_path(folders, name.rpartition(".")[0] or name, is_shipped=_SHIPPED_FOLDERS.search(path) is not None):
+        return FileRole.TEST
+    if _has_custom(_TEST_CUSTOMS, path):
+        return FileRole.TEST
+    return FileRole.EXAMPLE if any(map(_EXAMPLE_FOLDERS.match, folders)) else FileRole.PRODUCTION
 
 
 def _is_foreign(folder: str, path: str) -> bool:
@@ -146,20 +146,20 @@ def _is_foreign(folder: str, path: str) -> bool:
     return not is_about_building and _FOREIGN_FOLDERS.match(folder) is not None
 
 
-def _is_of_tests(folders: list[str], name: str, *, is_shipped: bool) -> bool:
+def _is_test_path(folders: list[str], name: str, *, is_shipped: bool) -> bool:
     counted = [folder for folder in folders if not (is_shipped and _FOR_TESTERS.match(folder))]
     is_named_so = _TEST_NAMES.match(name) is not None and not (is_shipped and _DOUBLE.match(name))
     return is_named_so or any(map(_TEST_FOLDERS.match, counted))
 
 
-def _is_of(customs: "Mapping[Language, re.Pattern[str]]", path: str) -> bool:
+def _has_custom(customs: "Mapping[Language, re.Pattern[str]]", path: str) -> bool:
     """Whether the language of this path has such a custom, and the path follows it."""
     language = language_of(path)
     custom = customs.get(language) if language is not None else None
     return custom is not None and custom.search(path) is not None
 
 
-def is_signed_by_a_generator(text: str) -> bool:
+def is_signed_by_generator(text: str) -> bool:
     beginning = text[:_SIGNED_CHARACTERS]
-    lines = beginning.split("\n", SIGNED_LINES)[:SIGNED_LINES] if may_match(_SIGNED, beginning) else []
+    lines = beginning.split("\n", SIGNED_LINES)[:SIGNED_LINES] if can_match(_SIGNED, beginning) else []
     return any(map(_SIGNED.search, lines))

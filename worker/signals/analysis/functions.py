@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.signals.analysis.change import Source
-from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
-from worker.signals.analysis.syntax import ancestors, comments_in, is_comment, outermost, sought, text_of
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.syntax import ancestors, comments_in, is_comment, outermost, register_types, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,13 +25,13 @@ _OF_SCRIPTS: Final = (
     "arrow_function",
     "method_definition",
 )
-_TYPES: Final = sought(
+_TYPES: Final = register_types(
     {
         Language.PYTHON: ("function_definition",),
         Language.GO: ("function_declaration", "method_declaration"),
         Language.RUST: ("function_item",),
         Language.JAVA: ("method_declaration", "constructor_declaration", "compact_constructor_declaration"),
-        **dict.fromkeys(SCRIPTS, _OF_SCRIPTS),
+        **dict.fromkeys(SCRIPT_LANGUAGES, _OF_SCRIPTS),
         Language.RUBY: ("method", "singleton_method"),
         Language.CSHARP: (
             "method_declaration",
@@ -84,15 +84,15 @@ _MODIFIERS_FURTHER: Final = _MODIFIERS | {
 }
 _MODIFYING: Final = {
     **dict.fromkeys((Language.JAVA, Language.TYPESCRIPT, Language.TSX), _MODIFIERS),
-    **dict.fromkeys(FURTHER, _MODIFIERS_FURTHER),
+    **dict.fromkeys(MORE_LANGUAGES, _MODIFIERS_FURTHER),
 }
 """What stands among the children of a function, in the languages whose grammars know any of it."""
 
 
-_TESTING: Final = pattern(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
+_TEST_CALL: Final = pattern(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
 
 
-class Where(StrEnum):
+class FunctionScope(StrEnum):
     """What a function stands in."""
 
     MODULE = "module"
@@ -131,7 +131,7 @@ class Function(Value):
         call = (
             self.node.parent.parent if self.node.parent is not None and self.node.parent.type == "arguments" else None
         )
-        if call is None or not _TESTING.match(text_of(call.child_by_field_name("function"))):
+        if call is None or not _TEST_CALL.match(text_of(call.child_by_field_name("function"))):
             return ""
         title = next(iter(self.node.parent.named_children if self.node.parent else ()), None)
         return text_of(title).strip("'\"`") if title is not None and "string" in title.type else ""
@@ -141,17 +141,17 @@ class Function(Value):
         return bool(self._title)
 
     @property
-    def first(self) -> int:
+    def first_line(self) -> int:
         """The line of the signature, below its decorators and annotations."""
         named = self.node.child_by_field_name("name")
         return self.line_of(self.node if named is None else named)
 
     @property
-    def last(self) -> int:
-        return self.node.end_point.row + self.source.first
+    def last_line(self) -> int:
+        return self.node.end_point.row + self.source.first_line
 
     def line_of(self, node: "Node") -> int:
-        return node.start_point.row + self.source.first
+        return node.start_point.row + self.source.first_line
 
     @cached_property
     def statements(self) -> tuple["Node", ...]:
@@ -160,7 +160,9 @@ class Function(Value):
             return ()  # a method of Ruby without any
         if self.body.type not in _BLOCKS:
             return (self.body,)  # an arrow function that is one expression
-        found = [node for node in self.body.named_children if not is_comment(node) and node.type not in _GIVEN]
+        found = [
+            node for node in self.body.named_children if not is_comment(node) and node.type not in _PARAMETER_BLOCKS
+        ]
         if len(found) == 1 and found[0].type == "statement_list":
             found = [node for node in found[0].named_children if not is_comment(node)]
         return tuple(found[1:] if found and _is_docstring(found[0]) else found)
@@ -183,14 +185,14 @@ class Function(Value):
         return tuple(note for note in self.comments if note.start_byte >= start)
 
     @cached_property
-    def above(self) -> tuple["Node", ...]:
+    def nodes_above(self) -> tuple["Node", ...]:
         """Comments, attributes and decorators right above it, nearest first."""
-        return tuple(_above(_outermost(self.node)))
+        return tuple(_nodes_above(_find_statement(self.node)))
 
     @cached_property
     def attributes(self) -> str:
         """Decorators (Python), attributes (Rust) and modifiers (Java, TypeScript), as one text."""
-        parts = [text_of(node) for node in self.above if not is_comment(node)]
+        parts = [text_of(node) for node in self.nodes_above if not is_comment(node)]
         modifying = _MODIFYING.get(self.source.language)
         parts += [text_of(node) for node in self.node.children if node.type in modifying] if modifying else []
         outer = self.node.parent
@@ -218,17 +220,17 @@ class Function(Value):
         return text_of(owner.child_by_field_name("name") or owner.child_by_field_name("type")).partition("<")[0]
 
     @cached_property
-    def where(self) -> Where:
+    def scope(self) -> FunctionScope:
         outer = self.container
         if outer is not None:
-            return Where.FUNCTION if outer.type in _FUNCTIONS else Where.TYPE
+            return FunctionScope.FUNCTION if outer.type in _FUNCTIONS else FunctionScope.TYPE
         if self.source.language is Language.GO:
-            return Where.MODULE
-        if not self.source.whole and self._is_indented:
-            return Where.UNKNOWN
+            return FunctionScope.MODULE
+        if not self.source.is_whole and self._is_indented:
+            return FunctionScope.UNKNOWN
         branches = _BRANCHES_OF_RUBY if self.source.language is Language.RUBY else _BRANCHES
         inside = next((node for node in ancestors(self.node) if node.type in branches), None)
-        return Where.BRANCH if inside is not None else Where.MODULE
+        return FunctionScope.BRANCH if inside is not None else FunctionScope.MODULE
 
     @property
     def _is_indented(self) -> bool:
@@ -237,18 +239,18 @@ class Function(Value):
 
 
 _WORD: Final = pattern(r"\w+")
-_GIVEN: Final = frozenset({"block_parameters", "lambda_parameters"})
+_PARAMETER_BLOCKS: Final = frozenset({"block_parameters", "lambda_parameters"})
 _BRANCHES: Final = frozenset({"if_statement", "try_statement"})
 _BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_block"})
 """There a block may be the body of a class that is made as the program runs."""
 
 
-def functions_of(source: Source) -> tuple[Function, ...]:
+def find_functions(source: Source) -> tuple[Function, ...]:
     """Every function with a body and a name, in the order of the text; those in macros of Rust behind the others."""
-    return source.once(_functions) + source.once(_in_macros)
+    return source.cached(_find_functions) + source.cached(_find_in_macros)
 
 
-def _in_macros(source: Source) -> tuple[Function, ...]:
+def _find_in_macros(source: Source) -> tuple[Function, ...]:
     """Functions that a macro of Rust is given or writes, where they are written out: its tokens are read as a fragment."""
     if source.language is not Language.RUST or "!" not in source.text:
         return ()
@@ -257,9 +259,9 @@ def _in_macros(source: Source) -> tuple[Function, ...]:
         text = text_of(macro)
         if "fn " in text:
             inside = _UP_TO_ITS_TOKENS.sub(lambda head: _NO_LINE_END.sub(" ", head[0]), text, count=1)[:-1]
-            first = source.first + macro.start_point.row
-            tokens = Source(inside, first, whole=False, language=Language.RUST, is_of_macro=True)
-            readable = (function for function in _functions(tokens) if not function.node.has_error)
+            first = source.first_line + macro.start_point.row
+            tokens = Source(inside, first, is_whole=False, language=Language.RUST, is_of_macro=True)
+            readable = (function for function in _find_functions(tokens) if not function.node.has_error)
             found += (function for function in readable if not function.name.startswith("$"))
     return tuple(found)
 
@@ -269,36 +271,36 @@ _UP_TO_ITS_TOKENS: Final = pattern(r"[^({\[]*+[({\[]")
 _NO_LINE_END: Final = pattern(r"[^\n]")
 
 
-def _functions(source: Source) -> tuple[Function, ...]:
+def _find_functions(source: Source) -> tuple[Function, ...]:
     nodes = source.nodes.find(_TYPES[source.language])
-    bodies = ((node, _body_of(node, source.language)) for node in nodes)
+    bodies = ((node, _find_body(node, source.language)) for node in nodes)
     functions = (Function(node, body, source) for node, body in bodies if body is not None)
     return tuple(function for function in functions if function.name)
 
 
-def _body_of(node: "Node", language: Language) -> "Node | None":
-    if language not in FURTHER:
+def _find_body(node: "Node", language: Language) -> "Node | None":
+    if language not in MORE_LANGUAGES:
         return node.child_by_field_name("body")
-    from worker.signals.analysis.languages.bodies import body_of  # noqa: PLC0415 - most changes hold no such file
+    from worker.signals.analysis.languages.bodies import find_body  # noqa: PLC0415 - most changes hold no such file
 
-    return body_of(node, language)
+    return find_body(node, language)
 
 
 def _is_docstring(node: "Node") -> bool:
     return node.type == "expression_statement" and [child.type for child in node.named_children] == ["string"]
 
 
-def _outermost(node: "Node") -> "Node":
+def _find_statement(node: "Node") -> "Node":
     """The statement that a function is: its decorators, `export` and `const` included."""
-    return outermost(node, lambda around: around.type in _AROUND)
+    return outermost(node, lambda around: around.type in _STATEMENT_TYPES)
 
 
-_AROUND: Final = frozenset(
+_STATEMENT_TYPES: Final = frozenset(
     {"decorated_definition", "export_statement", "variable_declarator", "lexical_declaration", "variable_declaration"}
 )
 
 
-def _above(node: "Node") -> Iterator["Node"]:
+def _nodes_above(node: "Node") -> Iterator["Node"]:
     row = node.start_point.row
     before = node.prev_named_sibling
     if before is None and node.parent is not None and node.parent.type == "body_statement":

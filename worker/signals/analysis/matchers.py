@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.truths import Proof
+from worker.signals.analysis.conditions import Proof
 
 _LONGEST: Final = 200
 _PAIR: Final = 2
@@ -23,7 +23,7 @@ _DIFFERS: Final = pattern(
     r"(?:assert_?)?(?:is_?)?not_?(?:equals?|strict_?equal|deep_?equal|deep_?strict_?equal|equal_?to|same_?as|same|eq|to_?be|to_?equal|to_?strict_?equal)?!?|assert_ne!|ne",
     2,
 )
-_HOLDS: Final = pattern(
+_CONTAINS: Final = pattern(
     r"(?:assert_?)?(?:to_?)?(?:in|contains?|includes?|match(?:es)?|match_?object|regexp?|starts?_?with|ends?_?with|have_?string|regex_?matches)!?",
     2,
 )
@@ -44,7 +44,7 @@ _ANYTHING: Final = pattern(
     r"(?:\w+\.)?ANY|expect\.anything\(\)|expect\.any\((?:Object|Function)?\)|(?:\w+\.)*(?:is\()?(?:any|anything)\(\)\)?"
     r"|(?:is\()?(?:\w+\.)?(?:notNullValue|not\(nullValue)\(\)\)*|(?:\w+\.)?Anything|sinon\.match\.any"
 )
-_ABSENT: Final = pattern(r"None|null|nil|undefined|\(?void 0\)?|nullptr")
+_NOTHING: Final = pattern(r"None|null|nil|undefined|\(?void 0\)?|nullptr")
 _ANY_TEXT: Final = pattern(r"[brf]?\"\"|[brf]?''|``|/\^?(?:\.\*|\(\?:\))\$?/\w*|[br]?[\"']\^?\.\*\$?[\"']|\{\}")
 _SIZE: Final = pattern(
     r"(?:len|count|sizeof)\(.{1,160}\)|.{1,160}\.(?:length|size|len|count|size\(\)|len\(\)|length\(\)|count\(\))"
@@ -59,24 +59,24 @@ def proof_of_matcher(name: str, texts: list[str]) -> Proof | None:
     """What a matcher proves that lets nearly all through, given the subject and what it is held against; else None."""
     if not texts or any(len(text) > _LONGEST for text in texts):
         return None
-    for look in (_of_equality, _of_types, _of_holding, _of_sizes, _of_margins, _of_choices):
+    for look in (_prove_equality, _prove_types, _prove_containment, _prove_sizes, _prove_margins, _prove_choices):
         found = look(name, texts)
         if found is not None:
             return found
     return None
 
 
-def _of_equality(name: str, texts: list[str]) -> Proof | None:
+def _prove_equality(name: str, texts: list[str]) -> Proof | None:
     if len(texts) < _PAIR:
         return None
     pair = texts[:_PAIR]
-    if _is_called(_EQUALS, name) and any(map(_ANYTHING.fullmatch, pair)):
+    if _has_name_form(_EQUALS, name) and any(map(_ANYTHING.fullmatch, pair)):
         return Proof.PRESENCE
-    return Proof.PRESENCE if _is_called(_DIFFERS, name) and any(map(_ABSENT.fullmatch, pair)) else None
+    return Proof.PRESENCE if _has_name_form(_DIFFERS, name) and any(map(_NOTHING.fullmatch, pair)) else None
 
 
 @lru_cache(maxsize=4096)
-def _is_called(look: re.Pattern[str], name: str) -> bool:
+def _has_name_form(look: re.Pattern[str], name: str) -> bool:
     """Whether a matcher of this name is of this kind. A change calls the same few matchers thousands of times."""
     return look.fullmatch(name) is not None
 
@@ -88,23 +88,23 @@ _STRING: Final = pattern(r"['\"`]string['\"`]")
 _NO_TYPE: Final = pattern(r"['\"`](?:undefined|null)['\"`]")
 
 
-def _of_types(name: str, texts: list[str]) -> Proof | None:
+def _prove_types(name: str, texts: list[str]) -> Proof | None:
     """Everything is an object, and the name of a type is a text."""
     if len(texts) < _PAIR:
         return None
     named = next((found for found in map(_TYPE_OF.fullmatch, texts[:_PAIR]) if found is not None), None)
-    if named is not None and _is_called(_DIFFERS, name) and any(map(_NO_TYPE.fullmatch, texts[:_PAIR])):
+    if named is not None and _has_name_form(_DIFFERS, name) and any(map(_NO_TYPE.fullmatch, texts[:_PAIR])):
         return Proof.PRESENCE
-    is_type = _is_called(_IS_A, name)
+    is_type = _has_name_form(_IS_A, name)
     is_of_name = named is not None and (is_type or named[1].startswith("typeof "))
     if is_of_name and any(map(_STRING.fullmatch, texts[:_PAIR])):
         return Proof.NOTHING
     return Proof.PRESENCE if is_type and any(map(_ANY_TYPE.fullmatch, texts[:_PAIR])) else None
 
 
-def _of_holding(name: str, texts: list[str]) -> Proof | None:
+def _prove_containment(name: str, texts: list[str]) -> Proof | None:
     """Every text holds the empty one and a pattern of anything; what is true or false is one of the two."""
-    if len(texts) < _PAIR or not _is_called(_HOLDS, name):
+    if len(texts) < _PAIR or not _has_name_form(_CONTAINS, name):
         return None
     if any(map(_EITHER.fullmatch, texts[:_PAIR])):
         return Proof.NOTHING
@@ -114,9 +114,9 @@ def _of_holding(name: str, texts: list[str]) -> Proof | None:
 _EITHER: Final = pattern(r"[\[({](?:true, ?false|false, ?true|True, ?False|False, ?True)[\])}]")
 
 
-def _of_sizes(name: str, texts: list[str]) -> Proof | None:
+def _prove_sizes(name: str, texts: list[str]) -> Proof | None:
     """No size is below nothing; one above nothing says that something is there."""
-    is_least, is_above = _is_called(_AT_LEAST, name), _is_called(_ABOVE, name)
+    is_least, is_above = _has_name_form(_AT_LEAST, name), _has_name_form(_ABOVE, name)
     if not (is_least or is_above) or _SIZE.fullmatch(texts[0]) is None:
         return None
     bound = texts[1] if len(texts) >= _PAIR else "0"
@@ -130,11 +130,11 @@ _COUNTER: Final = pattern(r"\.(?:size|len|count)$")
 """A field that the code under test counts by itself may fall below nothing."""
 
 
-def _of_margins(name: str, texts: list[str]) -> Proof | None:
+def _prove_margins(name: str, texts: list[str]) -> Proof | None:
     """A margin of millions, or a limit that no number reaches."""
-    if len(texts) >= _PAIR and _is_called(_BELOW, name) and _is_limitless(texts[1]):
+    if len(texts) >= _PAIR and _has_name_form(_BELOW, name) and _is_limitless(texts[1]):
         return Proof.PRESENCE
-    if len(texts) > _PAIR and _is_called(_NEAR, name) and any(map(_HUGE.fullmatch, texts[_PAIR:])):
+    if len(texts) > _PAIR and _has_name_form(_NEAR, name) and any(map(_HUGE.fullmatch, texts[_PAIR:])):
         return Proof.PRESENCE
     return None
 
@@ -143,7 +143,7 @@ def _is_limitless(text: str) -> bool:
     return _HUGE.fullmatch(text) is not None and not text[:1].isdigit()
 
 
-def _of_choices(name: str, texts: list[str]) -> Proof | None:
+def _prove_choices(name: str, texts: list[str]) -> Proof | None:
     """One of several will do, and one of them asks for nothing."""
     return Proof.NOTHING if name == "satisfiesAnyOf" and any(map(_ASKS_NOTHING.fullmatch, texts)) else None
 

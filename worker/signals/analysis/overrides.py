@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.file_roles import FURTHER, Language
-from worker.signals.analysis.functions import Function, Where, functions_of
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language
+from worker.signals.analysis.functions import Function, FunctionScope, find_functions
 from worker.signals.analysis.syntax import ancestors, text_of
 
 if TYPE_CHECKING:
@@ -65,15 +65,15 @@ def is_wrapped(function: Function) -> bool:
     return _DECLARING.search(decorators) is None and not _is_python_declaration(function, "")
 
 
-def is_beside_abstract_ones(function: Function) -> bool:
+def is_concrete_in_abstract_class(function: Function) -> bool:
     """A method of an abstract class of Python that is not abstract itself, as far as its decorators say."""
-    is_python = function.source.language is Language.PYTHON and function.where is Where.TYPE
+    is_python = function.source.language is Language.PYTHON and function.scope is FunctionScope.TYPE
     plain = not is_wrapped(function) and "@" not in _PLAIN_DECORATOR.sub("", function.attributes)
     return is_python and plain and is_declaration(function)
 
 
 def _is_python_declaration(function: Function, decorators: str) -> bool:
-    if _is_for_types_alone(function) or _is_in_a_row(function):
+    if _is_type_checking_only(function) or _is_among_stubs(function):
         return True
     if _DECLARING.search(decorators) or "@" in _PLAIN_DECORATOR.sub("", decorators):
         return True  # what a decorator we do not know makes of an empty body, nobody can say
@@ -84,7 +84,7 @@ def _is_python_declaration(function: Function, decorators: str) -> bool:
     return _ABSTRACT_BASES.search(bases) is not None or "abstractmethod" in text_of(owner)
 
 
-def _is_for_types_alone(function: Function) -> bool:
+def _is_type_checking_only(function: Function) -> bool:
     """It stands below `if TYPE_CHECKING:`, where nothing is ever run."""
     conditions = (
         one.child_by_field_name("condition") for one in ancestors(function.node) if one.type == "if_statement"
@@ -92,12 +92,12 @@ def _is_for_types_alone(function: Function) -> bool:
     return any(text_of(one).endswith("TYPE_CHECKING") for one in conditions)
 
 
-def _is_in_a_row(function: Function) -> bool:
+def _is_among_stubs(function: Function) -> bool:
     """It and its neighbour are dots alone, as in a protocol whose head is not shown."""
     if [text_of(one) for one in function.statements] != ["..."]:
         return False
     lines = function.source.lines
-    near = (function.first - function.source.first - 1, function.last - function.source.first + 1)
+    near = (function.first_line - function.source.first_line - 1, function.last_line - function.source.first_line + 1)
     return any(0 <= row < len(lines) and lines[row].rstrip().endswith(": ...") for row in near)
 
 
@@ -125,15 +125,15 @@ def _is_in_interface(function: Function) -> bool:
     return is_there and not cannot_be_overridden(function)
 
 
-def is_a_hook(function: Function) -> bool:
+def is_hook(function: Function) -> bool:
     """It is one of several definitions, or it or its class says that it is there to be overridden."""
-    if function.where is Where.BRANCH:
+    if function.scope is FunctionScope.BRANCH:
         return True
     if function.source.language is Language.GO or cannot_be_overridden(function):
         return False
-    if any(_OVERRIDE_WORDS.search(words) for words in (function.docstring, *map(text_of, function.above))):
+    if any(_OVERRIDE_WORDS.search(words) for words in (function.docstring, *map(text_of, function.nodes_above))):
         return True
-    if is_open(function):
+    if is_overridable(function):
         return True
     owner = _class_of(function)
     if owner is None:
@@ -152,16 +152,16 @@ def cannot_be_overridden(function: Function) -> bool:
     return "private" in words or (function.source.language is Language.JAVA and "static" in words)
 
 
-def is_open(function: Function) -> bool:
+def is_overridable(function: Function) -> bool:
     """C# and Kotlin: it says that it may be overridden, or it stands in an interface of Kotlin, a kind of class."""
-    if function.source.language not in FURTHER:
+    if function.source.language not in MORE_LANGUAGES:
         return False
     owner = _class_of(function)
     is_in_interface = owner is not None and any(child.type == "interface" for child in owner.children)
     return is_in_interface or _OPEN.search(function.attributes) is not None
 
 
-def is_extended(function: Function, change: Change) -> bool:
+def is_extended(function: Function, change: CodeChange) -> bool:
     """Whether any text of the dossier extends the class around it, and could override it."""
     owner = _class_of(function)
     name = text_of(owner.child_by_field_name("name")) if owner else ""
@@ -183,12 +183,12 @@ def _modifiers(owner: "Node") -> str:
     return " ".join(text_of(child) for child in owner.children if child.type in _MODIFIERS)
 
 
-def others_do_their_work(function: Function) -> bool:
+def has_working_siblings(function: Function) -> bool:
     """In an implementation of a trait whose other methods work, one that refuses does so on purpose."""
     owner = function.container
     if owner is None or owner.type != "impl_item" or owner.child_by_field_name("trait") is None:
         return False
-    others = (one for one in functions_of(function.source) if one.container == owner and one.node != function.node)
+    others = (one for one in find_functions(function.source) if one.container == owner and one.node != function.node)
     return any(
         not re.match(r"(todo|unimplemented)!", text_of(one.statements[0]) if len(one.statements) == 1 else "")
         for one in others

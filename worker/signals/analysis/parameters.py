@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.functions import Function, Where
+from worker.signals.analysis.functions import Function, FunctionScope
 from worker.signals.analysis.syntax import descendants, is_comment, text_of
 
 if TYPE_CHECKING:
@@ -27,17 +27,17 @@ _NAMED: Final = {
 }
 _PROPERTY: Final = frozenset({"accessibility_modifier", "readonly", "override_modifier"})
 _WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
-_BEGIN_NOTES: Final = (b"#", b"//", b"/*", b"<!--", b"-->", b"=begin")
+_COMMENT_STARTS: Final = (b"#", b"//", b"/*", b"<!--", b"-->", b"=begin")
 """Of these each comment holds one, in every language of ours."""
-_LOOKS_AT_ALL: Final = frozenset({"locals", "vars", "arguments", "eval"})
+_READS_ALL: Final = frozenset({"locals", "vars", "arguments", "eval"})
 
 
-def parameters(function: Function) -> tuple[str, ...]:
+def list_parameters(function: Function) -> tuple[str, ...]:
     """The names that its callers fill and that it may use, in their order."""
     return tuple(name for name in _all_names(function) if not name.startswith("_"))
 
 
-def takes_what_it_ignores(function: Function) -> bool:
+def has_ignored_parameters(function: Function) -> bool:
     """Every parameter begins with an underscore: the function says that it uses none of them."""
     names = _all_names(function)
     return bool(names) and all(name.startswith("_") for name in names)
@@ -48,7 +48,7 @@ def _all_names(function: Function) -> list[str]:
     single = function.node.child_by_field_name("parameter")
     nodes = given.named_children if given is not None else [single] if single is not None else []
     names = [name for node in nodes for name in _names(node)]
-    if function.where in {Where.TYPE, Where.UNKNOWN} and names and names[0] in {"self", "cls", "mcs"}:
+    if function.scope in {FunctionScope.TYPE, FunctionScope.UNKNOWN} and names and names[0] in {"self", "cls", "mcs"}:
         del names[0]
     return names
 
@@ -59,15 +59,15 @@ def _names(node: "Node") -> Iterator[str]:
     elif node.type in _NAMED and not any(child.type in _PROPERTY for child in node.children):
         field = _NAMED[node.type]
         found = node.children_by_field_name(field) if field else node.named_children[:1]
-        yield from (text_of(one) for one in map(_plain, found) if one.type == "identifier")
+        yield from (text_of(one) for one in map(_unwrap_mutable, found) if one.type == "identifier")
 
 
-def _plain(node: "Node") -> "Node":
+def _unwrap_mutable(node: "Node") -> "Node":
     """`mut x` of Rust is x."""
     return node.named_children[-1] if node.type == "mut_pattern" and node.named_children else node
 
 
-def makes_properties(function: Function) -> bool:
+def declares_properties(function: Function) -> bool:
     """Whether a constructor's parameters declare the properties of its class: then its signature does its work."""
     given = function.node.child_by_field_name("parameters")
     return given is not None and any(
@@ -76,19 +76,19 @@ def makes_properties(function: Function) -> bool:
     )
 
 
-def unused(function: Function) -> tuple[str, ...]:
+def find_unused_parameters(function: Function) -> tuple[str, ...]:
     """Those that its body never names."""
-    names = parameters(function)
+    names = list_parameters(function)
     if not names:
         return ()
-    said = words_of(function)
-    return () if said & _LOOKS_AT_ALL else tuple(name for name in names if name not in said)
+    said = body_words(function)
+    return () if said & _READS_ALL else tuple(name for name in names if name not in said)
 
 
-def words_of(function: Function) -> frozenset[str]:
+def body_words(function: Function) -> frozenset[str]:
     """Every word of the body, strings included, but not of its comments and its docstring."""
     whole, start = function.body.text or b"", function.body.start_byte
-    may_hold_notes = any(sign in whole for sign in _BEGIN_NOTES)
+    may_hold_notes = any(sign in whole for sign in _COMMENT_STARTS)
     notes = [one for one in descendants(function.body) if is_comment(one)] if may_hold_notes else []
     kept: list[bytes] = []
     at = 0

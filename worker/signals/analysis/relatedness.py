@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import LineKind
-from worker.signals.analysis.change import ChangedFile
-from worker.signals.analysis.file_roles import Language, Role
+from worker.signals.analysis.change import AnalyzedFile
+from worker.signals.analysis.file_roles import FileRole, Language
 
 _LONGEST_LINE: Final = 1_000
 _LONGEST_DEFINITION: Final = 300
@@ -25,9 +25,9 @@ _MOST_BACKGROUND: Final = 20_000
 _ALL_BACKGROUND: Final = 300_000
 _MOST_ASKED: Final = 40_000
 
-NAME: Final = pattern(r"[^\W\d]\w+")
+NAME_PATTERN: Final = pattern(r"[^\W\d]\w+")
 _PART: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
-_DEFINED: Final = pattern(
+_DEFINITION: Final = pattern(
     r"\b(?:def|class|func|fn|fun|function|interface|struct|enum|trait|type|const|record|let|var|static)\s+"
     r"(?:\([^)]{0,200}\)\s*)?([^\W\d]\w{2,})|(?<!\w)([^\W\d]\w{2,})\s*\([^()]{0,300}\)\s*(?:throws [\w, .]{1,200})?\{\s*$"
 )
@@ -46,7 +46,7 @@ data result com org github io www http https main src lib index java core api ut
 """
 """Words of every program and every sentence. That two files share one says nothing."""
 
-_HOUSEHOLD: Final = "test tests spec specs it mock fixture create mod init lib index main src unit integration e2e"
+_USAGE_WORDS: Final = "test tests spec specs it mock fixture create mod init lib index main src unit integration e2e"
 """What a file's name says about its use, not about its subject."""
 
 _ROOTS: Final = """
@@ -83,7 +83,7 @@ def stems_of(name: str) -> tuple[str, ...]:
 
 def stems_in(text: str) -> frozenset[str]:
     """The words of all names and words of a text."""
-    return stems_of_all(set(NAME.findall(text)))
+    return stems_of_all(set(NAME_PATTERN.findall(text)))
 
 
 def stems_of_all(names: Iterable[str]) -> frozenset[str]:
@@ -91,7 +91,7 @@ def stems_of_all(names: Iterable[str]) -> frozenset[str]:
 
 
 @lru_cache(maxsize=8_192)
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name without case and underscores, so that it is the same in every language's spelling."""
     return name.replace("_", "").lower()
 
@@ -102,56 +102,56 @@ def common_stems() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _household() -> frozenset[str]:
-    return frozenset(map(stem, _HOUSEHOLD.split()))
+def _usage_stems() -> frozenset[str]:
+    return frozenset(map(stem, _USAGE_WORDS.split()))
 
 
 @lru_cache(maxsize=1)
-def _roots() -> frozenset[str]:
+def _root_folders() -> frozenset[str]:
     return frozenset(_ROOTS.split())
 
 
-def words_of_path(path: str) -> frozenset[str]:
+def split_path(path: str) -> frozenset[str]:
     return stems_in(" ".join(part.partition(".")[0] for part in path.split("/")))
 
 
-def subject_of(path: str) -> frozenset[str]:
+def path_subject(path: str) -> frozenset[str]:
     """What a file is about, as its name says: `tests/test_retry_policy.py` and `retryPolicy.ts` give the same."""
     *folders, name = path.split("/")
     bare = name.partition(".")[0]
-    return stems_in(folders[-1] if folders and bare in _NAMELESS else bare) - _household()
+    return stems_in(folders[-1] if folders and bare in _NAMELESS else bare) - _usage_stems()
 
 
-def place_of(path: str) -> tuple[str, ...]:
+def subject_folders(path: str) -> tuple[str, ...]:
     """The folders without those that part tests from code."""
-    return tuple(part for part in path.split("/")[:-1] if part.lower() not in _roots())
+    return tuple(part for part in path.split("/")[:-1] if part.lower() not in _root_folders())
 
 
-class Trace(NamedTuple):
+class FileTrace(NamedTuple):
     """What is left of one file for the comparison."""
 
     size: int
     """Changed lines."""
     words: frozenset[str]
     names: frozenset[str]
-    edited: frozenset[str]
+    edited_names: frozenset[str]
     """Names, folded, that stand only in the removed (with a minus before them) or only in the added lines."""
-    defined: frozenset[str]
-    around: frozenset[str]
+    defined_names: frozenset[str]
+    context_names: frozenset[str]
     """Words of the lines around, and of the headings of the hunks."""
     path_words: frozenset[str]
     subject: frozenset[str]
-    place: tuple[str, ...]
-    unchanged: Counter[str]
+    folders: tuple[str, ...]
+    unchanged_words: Counter[str]
     """How often each name stands in the part of the file that was not changed."""
-    known: frozenset[str]
+    known_names: frozenset[str]
     """Every name of the file, as far as it is read."""
     language: Language | None
     is_test: bool
-    only_comments: bool
+    is_only_comments: bool
 
 
-class Asked(NamedTuple):
+class RequestWords(NamedTuple):
     """The words of title, issue, criteria, commits and case."""
 
     title: frozenset[str]
@@ -159,41 +159,41 @@ class Asked(NamedTuple):
     names: frozenset[str]
 
 
-def trace_of(file: ChangedFile, files: int = 1) -> Trace:
+def build_trace(file: AnalyzedFile, files: int = 1) -> FileTrace:
     """The trace of one of so many *files*; the more there are, the less is read of each."""
     lines = list(islice(file.diff.lines(), min(_ALL_LINES // files, _MOST_LINES)))
-    gone = _names(line.text for line in lines if line.kind is LineKind.REMOVED)
-    come = _names(line.text for line in lines if line.kind is LineKind.ADDED)
-    around = _joined(line.text for line in lines if line.kind is LineKind.CONTEXT)
+    gone = _find_names(line.text for line in lines if line.kind is LineKind.REMOVED)
+    come = _find_names(line.text for line in lines if line.kind is LineKind.ADDED)
+    around = _join_lines(line.text for line in lines if line.kind is LineKind.CONTEXT)
     around += "\n" + "\n".join(hunk.section[:_LONGEST_LINE] for hunk in islice(file.diff.hunks, _MOST_LINES))
     names = gone | come
-    unchanged = _unchanged(file, around, names, min(_ALL_BACKGROUND // files, _MOST_BACKGROUND))
-    left, right = set(map(folded, gone)), set(map(folded, come))
-    return Trace(
+    unchanged = _count_unchanged(file, around, names, min(_ALL_BACKGROUND // files, _MOST_BACKGROUND))
+    left, right = set(map(fold_name, gone)), set(map(fold_name, come))
+    return FileTrace(
         size=sum(line.kind is not LineKind.CONTEXT for line in lines),
         words=stems_of_all(names),
         names=names,
-        edited=frozenset(right - left) | {f"-{name}" for name in left - right},
-        defined=_defined(line.text for line in lines if line.kind is not LineKind.CONTEXT),
-        around=stems_in(around),
-        path_words=words_of_path(file.path),
-        subject=subject_of(file.path),
-        place=place_of(file.path),
-        unchanged=unchanged,
-        known=names.union(unchanged),
+        edited_names=frozenset(right - left) | {f"-{name}" for name in left - right},
+        defined_names=_find_definitions(line.text for line in lines if line.kind is not LineKind.CONTEXT),
+        context_names=stems_in(around),
+        path_words=split_path(file.path),
+        subject=path_subject(file.path),
+        folders=subject_folders(file.path),
+        unchanged_words=unchanged,
+        known_names=names.union(unchanged),
         language=file.language,
-        is_test=file.role is Role.TEST,
-        only_comments=all(_is_comment(line.text) for line in lines if line.kind is not LineKind.CONTEXT),
+        is_test=file.role is FileRole.TEST,
+        is_only_comments=all(_is_comment(line.text) for line in lines if line.kind is not LineKind.CONTEXT),
     )
 
 
-def asked_of(dossier: Dossier) -> Asked:
+def find_request_words(dossier: Dossier) -> RequestWords:
     """What was asked for, and what the author says of it."""
-    names = frozenset(name for text in asked_texts(dossier) for name in NAME.findall(text[:_MOST_ASKED]))
-    return Asked(stems_in(dossier.pull_request.title) - common_stems(), stems_of_all(names), names)
+    names = frozenset(name for text in list_request_texts(dossier) for name in NAME_PATTERN.findall(text[:_MOST_ASKED]))
+    return RequestWords(stems_in(dossier.pull_request.title) - common_stems(), stems_of_all(names), names)
 
 
-def asked_texts(dossier: Dossier) -> list[str]:
+def list_request_texts(dossier: Dossier) -> list[str]:
     """The texts of title, description, commits, issues, criteria and case."""
     pull, case = dossier.pull_request, dossier.case
     texts = [pull.title, pull.body, *(commit.message for commit in pull.commits)]
@@ -210,27 +210,27 @@ def _is_comment(text: str) -> bool:
     return not text or text.startswith(("#", "//", "/*", "* ", "*/"))
 
 
-def _joined(texts: Iterable[str]) -> str:
+def _join_lines(texts: Iterable[str]) -> str:
     return "\n".join(text[:_LONGEST_LINE] for text in texts)
 
 
-def _names(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(NAME.findall(_joined(texts)))
+def _find_names(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(NAME_PATTERN.findall(_join_lines(texts)))
 
 
-def _defined(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset[str]().union(*map(defined_in, texts))
+def _find_definitions(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset[str]().union(*map(find_defined_names, texts))
 
 
-def defined_in(line: str) -> frozenset[str]:
+def find_defined_names(line: str) -> frozenset[str]:
     """The names that a line of code defines."""
-    return frozenset(before or after for before, after in _DEFINED.findall(line[:_LONGEST_DEFINITION]))
+    return frozenset(before or after for before, after in _DEFINITION.findall(line[:_LONGEST_DEFINITION]))
 
 
-def _unchanged(file: ChangedFile, around: str, changed: frozenset[str], background: int) -> Counter[str]:
-    if file.head is None:
-        return Counter(NAME.findall(around[:background]))
-    counts = Counter(NAME.findall(file.head[:background]))
+def _count_unchanged(file: AnalyzedFile, around: str, changed: frozenset[str], background: int) -> Counter[str]:
+    if file.head_text is None:
+        return Counter(NAME_PATTERN.findall(around[:background]))
+    counts = Counter(NAME_PATTERN.findall(file.head_text[:background]))
     for name in changed & counts.keys():
         counts[name] -= 1
     return counts

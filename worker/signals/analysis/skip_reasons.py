@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.change import ChangedFile, Source
-from worker.signals.analysis.file_roles import SCRIPTS
+from worker.signals.analysis.change import AnalyzedFile, Source
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES
 
 _TEXT: Final = r"\s*(?:\(|=)\s*(?:(?:true|false)\s*,\s*|(?:reason|value)\s*=\s*\(?\s*)?[rbfu]?([\"'`])(?P<reason>(?:(?!\1).){0,300})"
-_GIVEN: Final = pattern(rf"\b(?:skip\w*|xfail|ignore|disabled|abort|assume\w*)\b{_TEXT}", re.IGNORECASE)
-_GIVEN_IN_A_SCRIPT: Final = pattern(rf"\b(?:this|t|ctx|context|task)\.(?:skip|todo)\b{_TEXT}")
+_REASON_ARGUMENT: Final = pattern(rf"\b(?:skip\w*|xfail|ignore|disabled|abort|assume\w*)\b{_TEXT}", re.IGNORECASE)
+_SCRIPT_REASON_ARGUMENT: Final = pattern(rf"\b(?:this|t|ctx|context|task)\.(?:skip|todo)\b{_TEXT}")
 """The first text of `it.skip(...)` is the test's name."""
 
-_BESIDE: Final = pattern(r"\S\s+(?:#(?!\[)|//|/\*)(?P<reason>.{0,300})")
-_ABOVE: Final = pattern(r"\s*(?:#(?!\[)|//|/\*|\*\s)(?P<reason>.{0,300})")
+_REASON_BESIDE: Final = pattern(r"\S\s+(?:#(?!\[)|//|/\*)(?P<reason>.{0,300})")
+_REASON_ABOVE: Final = pattern(r"\s*(?:#(?!\[)|//|/\*|\*\s)(?P<reason>.{0,300})")
 _WORD: Final = pattern(r"[A-Za-z]{2,}")
-_SAYS_NOTHING: Final = frozenset(
+_EMPTY_WORDS: Final = frozenset(
     [
         "todo",
         "fixme",
@@ -68,32 +68,37 @@ _MOST_LINES: Final = 3
 """Lines that a skip with its reason is written on."""
 
 
-def states_reason(file: ChangedFile, line: int) -> bool:
+def has_reason(file: AnalyzedFile, line: int) -> bool:
     """Whether the skip on this *line* of the head says in words why."""
     return is_explained_above(file, line) or any(
         _is_reason(found["reason"])
         for source in file.sources
-        if source.holds(line)
-        for found in (_given(source, line), _BESIDE.search(source.lines[line - source.first]))
+        if source.has_line(line)
+        for found in (
+            _find_reason_argument(source, line),
+            _REASON_BESIDE.search(source.lines[line - source.first_line]),
+        )
         if found is not None
     )
 
 
-def _given(source: Source, line: int) -> "re.Match[str] | None":
-    given = _GIVEN_IN_A_SCRIPT if source.language in SCRIPTS else _GIVEN
-    row = line - source.first
+def _find_reason_argument(source: Source, line: int) -> "re.Match[str] | None":
+    given = _SCRIPT_REASON_ARGUMENT if source.language in SCRIPT_LANGUAGES else _REASON_ARGUMENT
+    row = line - source.first_line
     return given.search(" ".join(source.lines[row : row + _MOST_LINES]))
 
 
-def is_explained_above(file: ChangedFile, line: int) -> bool:
+def is_explained_above(file: AnalyzedFile, line: int) -> bool:
     """Whether an added comment right above this *line* of the head gives a reason; code in a comment gives none."""
-    return any(_is_reason(" ".join(_above(file, source, line))) for source in file.sources if source.holds(line))
+    return any(
+        _is_reason(" ".join(_comments_above(file, source, line))) for source in file.sources if source.has_line(line)
+    )
 
 
-def _above(file: ChangedFile, source: Source, line: int) -> Iterator[str]:
+def _comments_above(file: AnalyzedFile, source: Source, line: int) -> Iterator[str]:
     removed = {text.strip() for text in file.diff.removed_texts}
-    for number in range(line - 1, max(source.first, line - _MOST_ABOVE) - 1, -1):
-        found = _ABOVE.match(source.lines[number - source.first])
+    for number in range(line - 1, max(source.first_line, line - _MOST_ABOVE) - 1, -1):
+        found = _REASON_ABOVE.match(source.lines[number - source.first_line])
         if found is None or number not in file.added_lines:
             return
         if found["reason"].strip() not in removed:
@@ -101,8 +106,8 @@ def _above(file: ChangedFile, source: Source, line: int) -> Iterator[str]:
 
 
 def _is_reason(text: str) -> bool:
-    return len({word.casefold() for word in _WORD.findall(text)} - _SAYS_NOTHING) >= _FEWEST
+    return len({word.casefold() for word in _WORD.findall(text)} - _EMPTY_WORDS) >= _FEWEST_WORDS
 
 
-_FEWEST: Final = 2
+_FEWEST_WORDS: Final = 2
 """Telling words of a reason: every skip can carry a single one."""

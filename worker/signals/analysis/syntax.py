@@ -14,9 +14,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from worker.domain.pattern import pattern
-from worker.dossier.tree_sitter import Grammar, loaded, parsed, tree_of
+from worker.dossier.tree_sitter import Grammar, load_language, parse_tree, parse_within_limits
 from worker.signals.analysis.file_roles import Language
-from worker.signals.analysis.unreadable import DEEPEST, has_endless_row, is_one_endless_line, is_too_deep
+from worker.signals.analysis.parse_limits import DEEPEST, has_endless_line, has_endless_row, is_too_deep
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -42,10 +42,10 @@ COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment", "html_c
 
 
 def _grammar(language: Language) -> "tree_sitter.Language":
-    return loaded(_GRAMMARS[language])
+    return load_language(_GRAMMARS[language])
 
 
-class Finder:
+class NodeFinder:
     """Finds the nodes of some types in trees of one language: by walking, until that took as long as compiling a query.
 
     A query is far faster on every tree. A short-lived process that looks at a few functions need not pay for it.
@@ -58,16 +58,16 @@ class Finder:
         self._left = walked
 
     def find(self, root: "Node", span: "Span | None" = None) -> "list[Node]":
-        parts = list(self.apart(root, span).values())
+        parts = list(self.find_by_type(root, span).values())
         return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
 
-    def apart(self, root: "Node", span: "Span | None" = None) -> "dict[str, list[Node]]":
+    def find_by_type(self, root: "Node", span: "Span | None" = None) -> "dict[str, list[Node]]":
         """The nodes of each type that occurs, in the order of the text."""
         if self._left >= 0:
             self._left -= root.descendant_count
         if self._left >= 0:
-            return _found_by_walking(root, self._types, span)
-        return _found_by_query(root, self._query, span)
+            return _find_by_walking(root, self._types, span)
+        return _find_by_query(root, self._query, span)
 
     @cached_property
     def _query(self) -> "tree_sitter.Query":
@@ -77,8 +77,8 @@ class Finder:
 
 
 @lru_cache(maxsize=256)
-def _finder(language: Language, types: tuple[str, ...]) -> Finder:
-    return Finder(language, types, _WALKED)
+def _node_finder(language: Language, types: tuple[str, ...]) -> NodeFinder:
+    return NodeFinder(language, types, _WALKED)
 
 
 def find(root: "Node", language: Language, types: tuple[str, ...], rows: frozenset[int] | None = None) -> "list[Node]":
@@ -86,7 +86,7 @@ def find(root: "Node", language: Language, types: tuple[str, ...], rows: frozens
 
     With *rows*, at least those that begin in one of these rows, and none that lies before the first or behind the last.
     """
-    return _finder(language, types).find(root, (min(rows), max(rows)) if rows else None)
+    return _node_finder(language, types).find(root, (min(rows), max(rows)) if rows else None)
 
 
 _WALKED: Final = 2_000
@@ -95,11 +95,11 @@ _WALKED: Final = 2_000
 Span = tuple[int, int]
 
 
-def _found_by_walking(root: "Node", types: frozenset[str], span: Span | None) -> "dict[str, list[Node]]":
+def _find_by_walking(root: "Node", types: frozenset[str], span: Span | None) -> "dict[str, list[Node]]":
     cursor, found = root.walk(), defaultdict[str, list["Node"]](list)
     while True:
         node = cursor.node
-        if node is not None and node.type in types and node.is_named and (span is None or _touches(node, span)):
+        if node is not None and node.type in types and node.is_named and (span is None or _overlaps(node, span)):
             found[node.type].append(node)
         if not cursor.goto_first_child():
             while not cursor.goto_next_sibling():
@@ -107,12 +107,12 @@ def _found_by_walking(root: "Node", types: frozenset[str], span: Span | None) ->
                     return found
 
 
-def _touches(node: "Node", span: Span) -> bool:
+def _overlaps(node: "Node", span: Span) -> bool:
     first, last = span
     return node.end_point > (first, 0) and node.start_point < (last + 1, 0)
 
 
-def _found_by_query(root: "Node", query: "tree_sitter.Query", span: Span | None) -> "dict[str, list[Node]]":
+def _find_by_query(root: "Node", query: "tree_sitter.Query", span: Span | None) -> "dict[str, list[Node]]":
     import tree_sitter  # noqa: PLC0415 - as above
 
     cursor = tree_sitter.QueryCursor(query)
@@ -132,7 +132,7 @@ _START: Final[Callable[["Node"], int]] = attrgetter("start_byte")
 _END: Final[Callable[["Node"], int]] = attrgetter("end_byte")
 
 
-class Sought(Enum):
+class NodeGroup(Enum):
     """Types of nodes that are looked for in the same files, and so found together."""
 
     CODE = "code"
@@ -140,22 +140,22 @@ class Sought(Enum):
 
 
 Types = Mapping[Language, tuple[str, ...]]
-SOUGHT: Final = {language: dict[str, Sought]() for language in Language}
+NODE_GROUPS: Final = {language: dict[str, NodeGroup]() for language in Language}
 
 
-def sought(types: Types, where: Sought = Sought.CODE) -> Types:
-    """Say, as a module is loaded, which types it will ask the `Nodes` of a tree for: those sought in all code, for all."""
+def register_types(types: Types, where: NodeGroup = NodeGroup.CODE) -> Types:
+    """Say, as a module is loaded, which types it will ask the `NodeConnection` of a tree for: those sought in all code, for all."""
     for language, names in types.items():
         told = dict.fromkeys(names, where)
-        SOUGHT[language] |= told if where is Sought.CODE else told | SOUGHT[language]
+        NODE_GROUPS[language] |= told if where is NodeGroup.CODE else told | NODE_GROUPS[language]
     return types
 
 
-MOST_KEPT: Final = 3_000
+MOST_CACHED: Final = 3_000
 """Nodes of a tree some of which are kept, at a hundred bytes each, as long as the change is judged: some 300 lines."""
 
 
-class Nodes:
+class NodeIndex:
     """The nodes of one tree, by their types.
 
     To look for twenty types at once takes hardly longer than to look for one: *first* says which groups are found together
@@ -165,15 +165,15 @@ class Nodes:
 
     __slots__ = ("_first", "_groups", "_known", "_language", "_root", "_seen", "_starts", "is_kept")
 
-    def __init__(self, root: "Node", language: Language, first: frozenset[Sought] = frozenset()) -> None:
+    def __init__(self, root: "Node", language: Language, first: frozenset[NodeGroup] = frozenset()) -> None:
         self._root = root
         self._language = language
         self._first = first
-        self._groups: frozenset[Sought] = frozenset()
+        self._groups: frozenset[NodeGroup] = frozenset()
         self._known: dict[str, Sequence[Node]] = {}
         self._starts: dict[str, list[int]] = {}
         self._seen: dict[object, object] = {}
-        self.is_kept = root.descendant_count <= MOST_KEPT
+        self.is_kept = root.descendant_count <= MOST_CACHED
 
     def find(
         self, types: tuple[str, ...], within: "Node | None" = None, rows: frozenset[int] | None = None
@@ -181,38 +181,38 @@ class Nodes:
         """As `find` does below *within*; with *rows*, those that begin between the first and the last of them."""
         parts: list[list[Node]] = []
         for kind in types:
-            nodes = self._of(kind) if self.is_kept else None
+            nodes = self._nodes_of_type(kind) if self.is_kept else None
             if nodes is None:
                 return find(self._root if within is None else within, self._language, types, rows)
-            parts.append(self._part(kind, nodes, within, rows))
+            parts.append(self._select(kind, nodes, within, rows))
         return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
 
-    def once(self, look: Callable[..., T], node: "Node", *given: object) -> T:
+    def cached(self, compute: Callable[..., T], node: "Node", *extra: object) -> T:
         """What the function *look* makes of a node and of what is *given* with it, which is always the same for the node.
 
         Where no nodes are kept, it is made anew each time.
         """
         if not self.is_kept:
-            return look(node, *given)
-        key = look, node.id
+            return compute(node, *extra)
+        key = compute, node.id
         found = self._seen.get(key, self)
         if found is self:
-            found = self._seen[key] = look(node, *given)
+            found = self._seen[key] = compute(node, *extra)
         return cast("T", found)
 
-    def _of(self, kind: str) -> "Sequence[Node] | None":
+    def _nodes_of_type(self, kind: str) -> "Sequence[Node] | None":
         known = self._known.get(kind)
-        group = SOUGHT[self._language].get(kind) if known is None else None
+        group = NODE_GROUPS[self._language].get(kind) if known is None else None
         if group is None or group in self._groups:
             return known
         wanted = frozenset({group} | (self._first if group in self._first else frozenset())) - self._groups
         self._groups |= wanted
-        names = tuple(one for one, where in SOUGHT[self._language].items() if where in wanted)
-        found = _finder(self._language, names).apart(self._root)
+        names = tuple(one for one, where in NODE_GROUPS[self._language].items() if where in wanted)
+        found = _node_finder(self._language, names).find_by_type(self._root)
         self._known |= {one: found.get(one, ()) for one in names}
         return self._known[kind]
 
-    def _part(
+    def _select(
         self, kind: str, nodes: "Sequence[Node]", within: "Node | None", rows: frozenset[int] | None
     ) -> "list[Node]":
         start, end = 0, len(nodes)
@@ -246,22 +246,24 @@ def parse(text: str, language: Language) -> "Node":
     What no grammar gets through in bounded work, and what is too deep to be walked through, is no program: its tree is
     empty, with an error.
     """
-    tree = _readable(text.encode("utf-8", "replace"), language) or parsed(_NO_PROGRAM, _GRAMMARS[language])
+    tree = _parse_readable(text.encode("utf-8", "replace"), language) or parse_within_limits(
+        _UNREADABLE_TEXT, _GRAMMARS[language]
+    )
     assert tree is not None  # noqa: S101 - a bracket alone is never too much
     return tree.root_node
 
 
-def is_refused(root: "Node") -> bool:
+def is_unreadable(root: "Node") -> bool:
     """Whether `parse` gave it up: what its text holds, nobody knows."""
-    return root.has_error and root.end_byte == len(_NO_PROGRAM)
+    return root.has_error and root.end_byte == len(_UNREADABLE_TEXT)
 
 
-_NO_PROGRAM: Final = b")"
+_UNREADABLE_TEXT: Final = b")"
 
 
-def _readable(raw: bytes, language: Language) -> "tree_sitter.Tree | None":
+def _parse_readable(raw: bytes, language: Language) -> "tree_sitter.Tree | None":
     """The tree, if one is made and can be walked through."""
-    tree = None if is_one_endless_line(raw) else tree_of(raw, _GRAMMARS[language])
+    tree = None if has_endless_line(raw) else parse_tree(raw, _GRAMMARS[language])
     return None if tree is None or is_too_deep(tree.root_node) or has_endless_row(tree.root_node) else tree
 
 

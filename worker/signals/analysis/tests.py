@@ -1,10 +1,10 @@
 """The tests of a source in every language of ours, and which test before a change is which one after it.
 
 pytest and unittest, callbacks of `it` and `test`, Go with its subtests, Rust, JUnit and TestNG.
-Does not know what a test asserts (`assertions.py`), nor whether a file is one of tests (`may_hold_tests` asks its path).
+Does not know what a test asserts (`assertions.py`), nor whether a file is one of tests (`can_hold_tests` asks its path).
 Invariant: a test has a body at hand; what is only announced (`it.todo("...")`) is none.
 
-In tests of our own, import the module and not its names: pytest collects what is called `tests_of`.
+In tests of our own, import the module and not its names: pytest collects what is called `find_tests`.
 """
 
 import re
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
-from worker.signals.analysis.change import Change, ChangedFile, Depth, Source
-from worker.signals.analysis.file_roles import Language, Role, role_of
-from worker.signals.analysis.functions import Function, functions_of
-from worker.signals.analysis.material import is_inner, is_local, is_material, modifiers
-from worker.signals.analysis.syntax import ancestors, is_refused, text_of
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, ParseDepth, Source
+from worker.signals.analysis.file_roles import FileRole, Language, role_of
+from worker.signals.analysis.functions import Function, find_functions
+from worker.signals.analysis.syntax import ancestors, is_unreadable, text_of
+from worker.signals.analysis.test_data import is_inner_class, is_local_function, is_test_data, modifiers_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,12 +30,12 @@ _COMMENTS: Final = ("#", "//", "/*", "*")
 
 
 class Test(Value):
-    """One test, or one subtest of it. `outer` names what it stands in: classes, modules, `describe` titles, the test."""
+    """One test, or one subtest of it. `outer_names` names what it stands in: classes, modules, `describe` titles, the test."""
 
     __test__ = False
 
     name: str
-    outer: tuple[str, ...]
+    outer_names: tuple[str, ...]
     function: Function
     node: "Node"
     """All of it: the call with its title, or the definition without its decorators."""
@@ -52,16 +52,16 @@ class Test(Value):
 
     @property
     def key(self) -> tuple[str, ...]:
-        return (*self.outer, self.name)
+        return (*self.outer_names, self.name)
 
     @property
-    def first(self) -> int:
+    def first_line(self) -> int:
         """The line with its name."""
-        return self.function.first if self.node == self.function.node else self.function.line_of(self.node)
+        return self.function.first_line if self.node == self.function.node else self.function.line_of(self.node)
 
     @property
-    def last(self) -> int:
-        return self.node.end_point.row + self.source.first
+    def last_line(self) -> int:
+        return self.node.end_point.row + self.source.first_line
 
     @cached_property
     def text(self) -> str:
@@ -74,99 +74,99 @@ class Test(Value):
         return Counter(filter(None, (line.strip() for line in self.text.split("\n"))))
 
     @property
-    def may_be_cut(self) -> bool:
+    def is_maybe_cut(self) -> bool:
         """Whether it reaches the end of a fragment, but for comments, so that more of it may follow."""
         below = (line.strip() for line in self.source.lines[self.node.end_point.row + 1 :])
-        return not self.source.whole and not any(line and not line.startswith(_COMMENTS) for line in below)
+        return not self.source.is_whole and not any(line and not line.startswith(_COMMENTS) for line in below)
 
 
-class Pair(NamedTuple):
+class MatchedTest(NamedTuple):
     """A test before and after the change. Without `base` it is new, without `head` it is gone (from this file)."""
 
     base: Test | None
     head: Test | None
-    file: ChangedFile
+    file: AnalyzedFile
     """Where it is now, or where it was."""
 
 
-def may_hold_tests(file: ChangedFile) -> bool:
+def can_hold_tests(file: AnalyzedFile) -> bool:
     """Rust keeps tests beside the code; elsewhere the path tells."""
-    is_there = file.language is not None and (role_of(file.path) is Role.TEST or file.language is Language.RUST)
-    return is_there and not is_material(file)
+    is_there = file.language is not None and (role_of(file.path) is FileRole.TEST or file.language is Language.RUST)
+    return is_there and not is_test_data(file)
 
 
-def tests_of(source: Source) -> tuple[Test, ...]:
+def find_tests(source: Source) -> tuple[Test, ...]:
     """Every test in the order of the text, subtests behind the test they stand in."""
-    return source.once(_tests)
+    return source.cached(_select_tests)
 
 
-def _tests(source: Source) -> tuple[Test, ...]:
+def _select_tests(source: Source) -> tuple[Test, ...]:
     match source.language:
         case Language.PYTHON | Language.RUST | Language.JAVA:
             is_test = {Language.PYTHON: _is_python, Language.RUST: _is_rust, Language.JAVA: _is_java}[source.language]
-            found = (_defined(one) for one in functions_of(source) if is_test(one))
+            found = (_from_definition(one) for one in find_functions(source) if is_test(one))
         case Language.GO:
             found = _go_tests(source)
         case Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
             from worker.signals.analysis.languages import tests  # noqa: PLC0415 - most changes hold no such file
 
-            found = tests.tests_in(source)
+            found = tests.find_language_tests(source)
         case _:
-            found = _callbacks(source)
+            found = _find_callbacks(source)
     return tuple(found)
 
 
-def paired(file: ChangedFile) -> tuple[Pair, ...]:
+def match_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
     """The tests of this file before and after, each once; from the hunks alone where the texts are not known."""
-    return file.once(_paired)
+    return file.cached(_match_file_tests)
 
 
-def all_paired(change: Change) -> tuple[Pair, ...]:
+def match_all_tests(change: CodeChange) -> tuple[MatchedTest, ...]:
     """The tests of all files that may hold some; a test that moved from one file into another is one pair."""
-    return change.once(_all_paired)
+    return change.cached(_match_change_tests)
 
 
-def base_sources(file: ChangedFile) -> tuple[Source, ...]:
+def base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
     """What can be parsed of the version before: all of it if it is known, else what each hunk shows."""
-    return file.once(_base_sources)
+    return file.cached(_base_sources)
 
 
-def _base_sources(file: ChangedFile) -> tuple[Source, ...]:
-    whole = file.base if file.depth is Depth.WHOLE else None
-    return file.sources_in(whole, ((_base_lines(one), one.base_start) for one in file.diff.hunks if one.base_count))
+def _base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
+    whole = file.base_text if file.depth is ParseDepth.WHOLE else None
+    return file.parse_sources(whole, ((_base_lines(one), one.base_start) for one in file.diff.hunks if one.base_count))
 
 
 def _base_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
     return tuple(line for line in hunk.lines if line.kind is not LineKind.ADDED)
 
 
-def _paired(file: ChangedFile) -> tuple[Pair, ...]:
+def _match_file_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
     """None where one side was given up: each test of the other side would seem to be new, or to be gone."""
     sources = (*base_sources(file), *file.sources)
-    if not any(map(_may_show_some, sources)) or any(is_refused(source.root) for source in sources):
+    if not any(map(_can_show_tests, sources)) or any(is_unreadable(source.root) for source in sources):
         return ()
-    base = [test for source in base_sources(file) for test in tests_of(source)]
-    head = [test for source in file.sources for test in tests_of(source)]
-    return tuple(_renamed_in_place([Pair(old, new, file) for old, new in _matched(base, head)], file))
+    base = [test for source in base_sources(file) for test in find_tests(source)]
+    head = [test for source in file.sources for test in find_tests(source)]
+    return tuple(_match_renamed([MatchedTest(old, new, file) for old, new in _match(base, head)], file))
 
 
-def _renamed_in_place(pairs: list[Pair], file: ChangedFile) -> Iterator[Pair]:
+def _match_renamed(pairs: list[MatchedTest], file: AnalyzedFile) -> Iterator[MatchedTest]:
     """One test gone and one new whose names stand in the same run of changed lines are one test."""
-    runs = _runs(file) if pairs else {}
+    runs = _number_runs(file) if pairs else {}
     gone: defaultdict[int, list[Test]] = defaultdict(list)
     new: defaultdict[int, list[Test]] = defaultdict(list)
     for base, head, _ in pairs:
-        if base is not None and head is None and (base.first, True) in runs:
-            gone[runs[base.first, True]].append(base)
-        if head is not None and base is None and (head.first, False) in runs:
-            new[runs[head.first, False]].append(head)
+        if base is not None and head is None and (base.first_line, True) in runs:
+            gone[runs[base.first_line, True]].append(base)
+        if head is not None and base is None and (head.first_line, False) in runs:
+            new[runs[head.first_line, False]].append(head)
     joined = [(gone[run][0], new[run][0]) for run in gone if len(gone[run]) == 1 and len(new[run]) == 1]
     taken = {id(test) for both in joined for test in both}
     yield from (pair for pair in pairs if id(pair.base) not in taken and id(pair.head) not in taken)
-    yield from (Pair(old, now, file) for old, now in joined)
+    yield from (MatchedTest(old, now, file) for old, now in joined)
 
 
-def _runs(file: ChangedFile) -> dict[tuple[int, bool], int]:
+def _number_runs(file: AnalyzedFile) -> dict[tuple[int, bool], int]:
     """For each changed line, by its number and whether it was removed, the run of changed lines that it is part of."""
     runs: dict[tuple[int, bool], int] = {}
     run = 0
@@ -182,27 +182,27 @@ def _runs(file: ChangedFile) -> dict[tuple[int, bool], int]:
     return runs
 
 
-def _all_paired(change: Change) -> tuple[Pair, ...]:
-    pairs = [pair for file in change.files if may_hold_tests(file) for pair in paired(file)]
+def _match_change_tests(change: CodeChange) -> tuple[MatchedTest, ...]:
+    pairs = [pair for file in change.files if can_hold_tests(file) for pair in match_tests(file)]
     gone = {id(pair.base): pair for pair in pairs if pair.head is None}
     new = {id(pair.head): pair for pair in pairs if pair.base is None}
     olds = [pair.base for pair in gone.values() if pair.base is not None]
     news = [pair.head for pair in new.values() if pair.head is not None]
-    moved = [(old, now) for old, now in _matched(olds, news) if old is not None and now is not None]
+    moved = [(old, now) for old, now in _match(olds, news) if old is not None and now is not None]
     left = {id(test) for both in moved for test in both}
     kept = [pair for pair in pairs if id(pair.base) not in left and id(pair.head) not in left]
-    return (*kept, *(Pair(old, now, new[id(now)].file) for old, now in moved))
+    return (*kept, *(MatchedTest(old, now, new[id(now)].file) for old, now in moved))
 
 
-def _matched(base: list[Test], head: list[Test]) -> Iterator[tuple[Test | None, Test | None]]:
+def _match(base: list[Test], head: list[Test]) -> Iterator[tuple[Test | None, Test | None]]:
     """By full name, else by name, else by what most of the body says."""
     pairs: list[tuple[Test | None, Test | None]] = []
     for key in (_key, _name):
-        found = _by(key, base, head)
+        found = _match_by(key, base, head)
         taken = {id(test) for both in found for test in both}
         base, head = ([one for one in side if id(one) not in taken] for side in (base, head))
         pairs += found
-    alike = _alike(base, head)
+    alike = _match_similar(base, head)
     taken = {id(test) for both in alike for test in both}
     yield from (*pairs, *alike)
     yield from ((one, None) for one in base if id(one) not in taken)
@@ -217,7 +217,7 @@ def _name(test: Test) -> Hashable:
     return test.name
 
 
-def _by(key: Callable[[Test], Hashable], base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
+def _match_by(key: Callable[[Test], Hashable], base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
     """Pairs of equal keys; several of one key in their order."""
     waiting: defaultdict[Hashable, list[Test]] = defaultdict(list)
     for test in reversed(base):
@@ -229,7 +229,7 @@ _MOST_SHARED: Final = 20
 """Tests that share a line, beyond which the line (`}`) tells nothing."""
 
 
-def _alike(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
+def _match_similar(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
     """Renamed ones: at least half of the lines are the same."""
     holders: defaultdict[str, list[int]] = defaultdict(list)
     for number, test in enumerate(base):
@@ -248,18 +248,18 @@ def _alike(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
     return pairs
 
 
-def _defined(function: Function) -> Test:
-    return Test(function.name, tuple(_outer(function.node)), function, function.node, function.attributes)
+def _from_definition(function: Function) -> Test:
+    return Test(function.name, tuple(_outer_names(function.node)), function, function.node, function.attributes)
 
 
-_NAMED: Final = frozenset(
+_NAMED_SCOPES: Final = frozenset(
     {"class_definition", "class_declaration", "mod_item", "function_definition", "function_item", "method_declaration"}
 )
 
 
-def _outer(node: "Node") -> Iterable[str]:
+def _outer_names(node: "Node") -> Iterable[str]:
     """Names of the classes and modules around it, outermost first."""
-    names = [text_of(one.child_by_field_name("name")) for one in ancestors(node) if one.type in _NAMED]
+    names = [text_of(one.child_by_field_name("name")) for one in ancestors(node) if one.type in _NAMED_SCOPES]
     return reversed(names)
 
 
@@ -267,7 +267,7 @@ _FIXTURE: Final = pattern(r"\bfixture\b")  # and not `usefixtures`
 
 
 def _is_python(function: Function) -> bool:
-    is_named = function.name.startswith("test") and not is_local(function)
+    is_named = function.name.startswith("test") and not is_local_function(function)
     return is_named and _FIXTURE.search(function.attributes) is None
 
 
@@ -277,7 +277,7 @@ _RUST_MARK: Final = pattern(
 )
 
 
-def _may_show_some(source: Source) -> bool:
+def _can_show_tests(source: Source) -> bool:
     """False where a text of Rust marks none, as most code does: it need not be parsed to know that."""
     return source.language is not Language.RUST or _RUST_MARK.search(source.text) is not None
 
@@ -290,7 +290,7 @@ _JAVA_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|TestFactory|TestTemplate|Proper
 
 
 def _is_java(function: Function) -> bool:
-    if function.node.type != "method_declaration" or is_inner(function):
+    if function.node.type != "method_declaration" or is_inner_class(function):
         return False
     if _JAVA_MARK.search(function.attributes):
         return True
@@ -306,7 +306,7 @@ def _is_java(function: Function) -> bool:
 
 def _has_mark(owner: "Node") -> bool:
     """TestNG marks a class, and means its public methods."""
-    return _TESTNG_MARK.search(modifiers(owner)) is not None
+    return _TESTNG_MARK.search(modifiers_of(owner)) is not None
 
 
 _TESTNG_MARK: Final = pattern(r"@(?:org\.testng\.annotations\.)?Test\b")
@@ -373,33 +373,33 @@ _CALLBACKS: Final = frozenset({"arrow_function", "function_expression", "generat
 
 _RUNNER: Final = rb"(?:it|test)(?:\.\w{1,20})?"
 _CHOICE: Final = rb"[^;{}]{1,120}\?\s*%s\s*:\s*%s" % (_RUNNER, _RUNNER)
-_CHOSEN: Final = pattern(rb"\b(?:const|let|var)\s+(\w+)\s*=%s" % _CHOICE)
+_CHOSEN_RUNNER: Final = pattern(rb"\b(?:const|let|var)\s+(\w+)\s*=%s" % _CHOICE)
 """A name for one of two runners: `const itUnix = isWindows ? it.skip : it`."""
 _WORD: Final = pattern(rb"\w+")
-_BEGINS: Final = pattern(rb"(?:%s)\b|\((?=%s\))" % ("|".join(sorted(_RUNNERS | _SUITES)).encode(), _CHOICE))
+_RUNNER_START: Final = pattern(rb"(?:%s)\b|\((?=%s\))" % ("|".join(sorted(_RUNNERS | _SUITES)).encode(), _CHOICE))
 """With what each call begins that runs a test. Most calls in a file of tests do not, as can be read off their text."""
 
 
-def _callbacks(source: Source) -> Iterator[Test]:
+def _find_callbacks(source: Source) -> Iterator[Test]:
     raw = source.text.encode("utf-8", "replace")
-    begins = {found.start() for found in _BEGINS.finditer(raw)}
-    chosen = frozenset(found[1] for found in _CHOSEN.finditer(raw)) if begins else frozenset[bytes]()
+    begins = {found.start() for found in _RUNNER_START.finditer(raw)}
+    chosen = frozenset(found[1] for found in _CHOSEN_RUNNER.finditer(raw)) if begins else frozenset[bytes]()
     begins.update(found.start() for found in _WORD.finditer(raw) if found[0] in chosen)
     for call in source.nodes.find(("call_expression",)) if begins else ():
         called = call.child_by_field_name("function") if call.start_byte in begins else None
         if called is None or not (called.text in chosen or _runs_a_test(called)):
             continue
         given = _arguments(call)
-        function = _callback(given[1:])
+        function = _find_callback(given[1:])
         body = function.child_by_field_name("body") if function is not None else None
-        if function is not None and body is not None and not _is_an_argument(given, body):
+        if function is not None and body is not None and not _is_macro_argument(given, body):
             outer = tuple(_titles(call))
             yield Test(_title(given[0]), outer, Function(function, body, source), call, text_of(called))
 
 
-def _is_an_argument(given: "list[Node]", body: "Node") -> bool:
+def _is_macro_argument(arguments: "list[Node]", body: "Node") -> bool:
     """Behind a function by its name, one without a body is what that is called with: `test("a", macro, () => {})`."""
-    return given[1].type == "identifier" and body.named_child_count == 0
+    return arguments[1].type == "identifier" and body.named_child_count == 0
 
 
 def _runs_a_test(called: "Node") -> bool:
@@ -421,10 +421,10 @@ def _runs_a_test(called: "Node") -> bool:
     return at is not None and at.type == "identifier" and text_of(at) in _RUNNERS
 
 
-def _callback(given: "list[Node]") -> "Node | None":
+def _find_callback(arguments: "list[Node]") -> "Node | None":
     """The function among the arguments, be it wrapped once (`fakeAsync(() => ...)`)."""
-    wrapped = [inner for one in given if one.type == "call_expression" for inner in _arguments(one)]
-    return next((one for one in (*given, *wrapped) if one.type in _CALLBACKS), None)
+    wrapped = [inner for one in arguments if one.type == "call_expression" for inner in _arguments(one)]
+    return next((one for one in (*arguments, *wrapped) if one.type in _CALLBACKS), None)
 
 
 def _arguments(call: "Node") -> "list[Node]":
@@ -442,7 +442,7 @@ def _titles(call: "Node") -> Iterable[str]:
     return reversed([_title(of[0]) for of in given if of and "string" in of[0].type])
 
 
-def holds_what_must_not_run(source: Source) -> bool:
+def has_forbidden_path(source: Source) -> bool:
     """Whether a test of it fails by saying that it must not run: those beside it are about what is left to run."""
     return _MUST_NOT_RUN.search(source.text) is not None
 
@@ -453,22 +453,22 @@ _MUST_NOT_RUN: Final = pattern(
 )
 
 
-def names_a_report(text: str) -> bool:
+def has_issue_link(text: str) -> bool:
     """Whether it says where a fault is looked after: an address, or an issue by its number."""
-    return _REPORT.search(text) is not None
+    return _ISSUE_LINK.search(text) is not None
 
 
-_REPORT: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
+_ISSUE_LINK: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
 
 
 __all__ = [
-    "Pair",
+    "MatchedTest",
     "Test",
-    "all_paired",
     "base_sources",
-    "holds_what_must_not_run",
-    "may_hold_tests",
-    "names_a_report",
-    "paired",
-    "tests_of",
+    "can_hold_tests",
+    "find_tests",
+    "has_forbidden_path",
+    "has_issue_link",
+    "match_all_tests",
+    "match_tests",
 ]

@@ -24,34 +24,34 @@ _FRESH: Final = pattern(
 )
 """A new object, or the same: a factory without parameters hands out nothing else."""
 
-_MADE: Final = pattern(
+_CREATED: Final = pattern(
     rf"(?:(?:let|const|var|val|final|mut) )*(?:[A-Z][\w<>\[\], ]{{0,60}} )?(?P<name>\w+)(?:: ?[^=]{{1,60}})? :?= (?:{_ZERO}|(?:String|Vec|HashMap|HashSet|BTreeMap)::new\(\)|vec!\[\]|new \w+(?:<[^<>]{{0,40}}>)?\(\));?"
     r"|var (?P<declared>\w+) [\w.*\[\]]{1,60}"
 )
 _RETURNED: Final = pattern(r"(?:return )?(\w+)(?:, nil)?;?")
-_DISCARDED: Final = pattern(r"(?:let )?_ ?= ?\(?&?[\w, ]{1,80}\)?;?|void \w+;?|del [\w, ]{1,80}")
+_DISCARD: Final = pattern(r"(?:let )?_ ?= ?\(?&?[\w, ]{1,80}\)?;?|void \w+;?|del [\w, ]{1,80}")
 
 
-def is_constant(words: str) -> bool:
-    return _CONSTANT.fullmatch(words) is not None
+def is_constant(text: str) -> bool:
+    return _CONSTANT.fullmatch(text) is not None
 
 
-def is_fresh(words: str) -> bool:
-    return _FRESH.fullmatch(words) is not None
+def is_new_object(text: str) -> bool:
+    return _FRESH.fullmatch(text) is not None
 
 
-def is_discard(words: str) -> bool:
+def is_discard(text: str) -> bool:
     """It looks at something only to say that it is not used."""
-    return _DISCARDED.fullmatch(words) is not None
+    return _DISCARD.fullmatch(text) is not None
 
 
 def is_empty_result(statements: Sequence[str]) -> bool:
     """Two statements: an empty thing is made, and handed back as it is."""
     if len(statements) != 2:  # noqa: PLR2004 - made and returned
         return False
-    made, back = _MADE.fullmatch(statements[0]), _RETURNED.fullmatch(statements[1])
-    return _name(made) == (back[1] if back is not None else "")
+    made, back = _CREATED.fullmatch(statements[0]), _RETURNED.fullmatch(statements[1])
+    return _created_name(made) == (back[1] if back is not None else "")
 
 
-def _name(made: "re.Match[str] | None") -> str | None:
+def _created_name(made: "re.Match[str] | None") -> str | None:
     return None if made is None else made["name"] or made["declared"]

@@ -16,9 +16,9 @@ from worker.signals.half_finished import (
     stub_body,
     uncalled_function,
     unfinished_todo,
-    unnamed,
     unused_import,
     unused_option,
+    unused_type,
 )
 from worker.signals.signal import Signal
 
@@ -34,7 +34,7 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     uncalled_function.function_uncalled_suspected,
     uncalled_function.parameter_unused,
     unused_option.option_unread,
-    unnamed.type_unused,
+    unused_type.type_unused,
     unused_import.import_unused,
     empty_branch.branch_empty,
     missed_replacement.site_left_out,

@@ -11,9 +11,9 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import syntax
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.file_roles import SCRIPTS, Language
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _LONGEST: Final = 300
 _FEWEST: Final = 3
@@ -33,31 +33,31 @@ _CODE: Final = pattern(
 _PROSE: Final = pattern(r"(?:[A-Z][a-z]+ )?(?<![a-z])[a-z]+ [a-z]+ [a-z]+ [a-z]+\b|https?://|\be\.g\.|\bi\.e\.|[.?!]$")
 
 
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
-def commented_out_code(change: Change) -> Iterator[Place]:
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def commented_out_code(change: CodeChange) -> Iterator[SignalMatch]:
     """At least three added lines in a row that are code in comments.
 
     False alarms: 62 of 30051 clean changes with production code (0.2 %, at most 0.26 %).
     """
-    for file in change.production():
-        for first, last in _runs(file, change):
-            yield Place("code was put into comments, not taken out", file.path, first, last)
+    for file in change.production_files():
+        for first, last in _find_runs(file, change):
+            yield SignalMatch("code was put into comments, not taken out", file.path, first, last)
 
 
-def _runs(file: ChangedFile, change: Change) -> Iterator[tuple[int, int]]:
+def _find_runs(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[int, int]]:
     run: list[tuple[int, bool]] = []
-    for line in file.diff.added_that(lambda text: _read(text, file.language) is not None):
-        read = _read(line.text, file.language)
+    for line in file.diff.added_lines_matching(lambda text: _read_comment(text, file.language) is not None):
+        read = _read_comment(line.text, file.language)
         number = line.head_line or 0
         if run and (read is None or number != run[-1][0] + 1):
-            yield from _told(run)
+            yield from _trim_run(run)
             run = []
         if read is not None and line.text.strip() not in change.removed_texts:
-            run.append((number, reads_like_code(read)))
-    yield from _told(run)
+            run.append((number, is_code_like(read)))
+    yield from _trim_run(run)
 
 
-def _told(run: list[tuple[int, bool]]) -> Iterator[tuple[int, int]]:
+def _trim_run(run: list[tuple[int, bool]]) -> Iterator[tuple[int, int]]:
     code = [number for number, is_code in run if is_code]
     if len(code) >= _FEWEST and len(code) >= _MOSTLY * len(run):
         yield run[0][0], run[-1][0]
@@ -66,46 +66,46 @@ def _told(run: list[tuple[int, bool]]) -> Iterator[tuple[int, int]]:
 _MOSTLY: Final = 0.75
 
 
-def _read(text: str, language: Language | None) -> str | None:
+def _read_comment(text: str, language: Language | None) -> str | None:
     """The text of a line that is nothing but a comment."""
     found = (_HASH if language in {Language.PYTHON, Language.RUBY} else _SLASHES).fullmatch(text[:_LONGEST])
     return None if found is None else found[1]
 
 
-def reads_like_code(text: str) -> bool:
+def is_code_like(text: str) -> bool:
     text = text.strip()
     return bool(text) and _CODE.fullmatch(text) is not None and not _PROSE.search(text)
 
 
 def is_commented_code(notes: Sequence[str], language: Language) -> bool:
     """Whether these comments of one body are a program once their marks are gone, behind words about it, if any."""
-    lines = [_unmarked(line) for note in notes for line in note[:_MOST].split("\n")]
+    lines = [_strip_mark(line) for note in notes for line in note[:_MOST].split("\n")]
     code = list(dropwhile(lambda line: not _SIGNS.search(line), lines))
     if not code:
         return False
     is_remarked = _FEWEST <= len(code) < len(lines)
-    return _is_a_program(lines, language) or (is_remarked and _is_a_program(code, language))
+    return _is_program(lines, language) or (is_remarked and _is_program(code, language))
 
 
-def _is_a_program(lines: Sequence[str], language: Language) -> bool:
-    before, behind = _AROUND.get(language, ("", ""))
+def _is_program(lines: Sequence[str], language: Language) -> bool:
+    before, behind = _WRAPPERS.get(language, ("", ""))
     text = dedent("\n".join(lines))
     return not syntax.parse(f"{before}{text}{behind}", language).has_error
 
 
-def _unmarked(line: str) -> str:
+def _strip_mark(line: str) -> str:
     return _MARK.sub("", line, count=1).removesuffix("*/")
 
 
 _MARK: Final = pattern(r"^\s*(?:#|//|/\*)")
 _SIGNS: Final = pattern(r"\w\(.*\)|[=;{}]|\breturn\b")
 """What words have not."""
-_AROUND: Final = {
+_WRAPPERS: Final = {
     Language.GO: ("package a\nfunc f() {\n", "\n}\n"),
     Language.RUST: ("fn f() {\n", "\n}\n"),
     Language.JAVA: ("class A { Object f() {\n", "\n} }\n"),
     Language.CSHARP: ("class A { object F() {\n", "\n} }\n"),
     Language.KOTLIN: ("fun f() {\n", "\n}\n"),
-    **dict.fromkeys(SCRIPTS, ("class A { async f() {\n", "\n} }\n")),
+    **dict.fromkeys(SCRIPT_LANGUAGES, ("class A { async f() {\n", "\n} }\n")),
 }
 _MOST: Final = 20_000

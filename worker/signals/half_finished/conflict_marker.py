@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.file_roles import Role, role_of
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _OURS: Final = pattern(r"<{7}( \S.*)?\r?")
 _MIDDLE: Final = pattern(r"={7}\r?")
@@ -33,48 +33,48 @@ class _Conflict(NamedTuple):
     """The first one of a file, and how many lines begin one there."""
 
     path: str
-    first: int
-    last: int
-    begins: tuple[int, ...]
+    first_line: int
+    last_line: int
+    start_lines: tuple[int, ...]
 
 
 @signal(
     Category.HALF_FINISHED,
-    Kind.FACT,
-    Looks.ANYTHING,
+    SignalKind.FACT,
+    SignalScope.ANYTHING,
     "Resolve the merge conflict at {place}: keep the lines that are right, and delete the markers.",
 )
-def conflict_marker(change: Change) -> Iterator[Place]:
+def conflict_marker(change: CodeChange) -> Iterator[SignalMatch]:
     """A merge conflict that was committed: its three markers, in added lines of code or configuration.
 
     False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
-    yield from map(_place, _conflicts(change))
+    yield from map(_build_match, _find_conflicts(change))
 
 
-def _place(one: _Conflict) -> Place:
-    if len(one.begins) == 1:
-        return Place("a merge conflict was committed", one.path, one.first, one.last)
-    lines = f"{', '.join(map(str, one.begins[:-1]))} and {one.begins[-1]}"
-    note = f"{len(one.begins)} merge conflicts were committed, at lines {lines}"
-    step = f"Resolve all {len(one.begins)} merge conflicts in {one.path}, at lines {lines}: keep the lines that are right, and delete the markers."
-    return Place(note, one.path, one.first, one.last, step=step)
+def _build_match(conflict: _Conflict) -> SignalMatch:
+    if len(conflict.start_lines) == 1:
+        return SignalMatch("a merge conflict was committed", conflict.path, conflict.first_line, conflict.last_line)
+    lines = f"{', '.join(map(str, conflict.start_lines[:-1]))} and {conflict.start_lines[-1]}"
+    note = f"{len(conflict.start_lines)} merge conflicts were committed, at lines {lines}"
+    step = f"Resolve all {len(conflict.start_lines)} merge conflicts in {conflict.path}, at lines {lines}: keep the lines that are right, and delete the markers."
+    return SignalMatch(note, conflict.path, conflict.first_line, conflict.last_line, step=step)
 
 
-def _conflicts(change: Change) -> Iterator[_Conflict]:
+def _find_conflicts(change: CodeChange) -> Iterator[_Conflict]:
     """The conflicts that each file was committed with, as one."""
     for file in change.files:
-        new = [lines for lines in _markers(file) if not change.removed_texts.issuperset(_texts(file, lines))]
+        new = [lines for lines in _find_markers(file) if not change.removed_texts.issuperset(_texts(file, lines))]
         if new and _is_sure(file, new[0]):
             yield _Conflict(file.path, *new[0], tuple(first for first, _ in new))
 
 
-def _markers(file: ChangedFile) -> Iterator[tuple[int, int]]:
+def _find_markers(file: AnalyzedFile) -> Iterator[tuple[int, int]]:
     """The first and last line of each conflict: `<<<<<<<`, `=======` and `>>>>>>>`, in this order."""
     if not any(b"<<<<<<<" in hunk.body for hunk in file.diff.hunks):
         return
     ours = middle = 0
-    for line in file.diff.added:
+    for line in file.diff.added_lines:
         number = line.head_line or 0
         if _OURS.fullmatch(line.text):
             ours, middle = number, 0
@@ -85,16 +85,16 @@ def _markers(file: ChangedFile) -> Iterator[tuple[int, int]]:
             ours = middle = 0
 
 
-def _texts(file: ChangedFile, lines: tuple[int, int]) -> list[str]:
-    return [line.text.strip() for line in file.diff.added if line.head_line in lines]
+def _texts(file: AnalyzedFile, lines: tuple[int, int]) -> list[str]:
+    return [line.text.strip() for line in file.diff.added_lines if line.head_line in lines]
 
 
-def _is_sure(file: ChangedFile, lines: tuple[int, int]) -> bool:
+def _is_sure(file: AnalyzedFile, lines: tuple[int, int]) -> bool:
     if _PROSE.search(file.path) or _ABOUT.search(file.path) or file.is_quoted(lines[0]):
         return False
-    is_whole, role = any(source.whole for source in file.sources), role_of(file.path)
-    if role is not Role.PRODUCTION:  # programs, too, but fixtures of no language may be about conflicts
-        return is_whole and role in {Role.TEST, Role.EXAMPLE} and _FIXTURE.search(file.path) is None
+    is_whole, role = any(source.is_whole for source in file.sources), role_of(file.path)
+    if role is not FileRole.PRODUCTION:  # programs, too, but fixtures of no language may be about conflicts
+        return is_whole and role in {FileRole.TEST, FileRole.EXAMPLE} and _FIXTURE.search(file.path) is None
     if is_whole:
         return True
     # where no grammar can tell a string, a text that speaks of conflicts may quote one

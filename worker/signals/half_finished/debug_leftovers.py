@@ -12,12 +12,12 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.file_roles import SCRIPTS, Language
-from worker.signals.analysis.functions import functions_of
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.overrides import is_declaration
-from worker.signals.analysis.relatedness import NAME, asked_texts
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.relatedness import NAME_PATTERN, list_request_texts
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _LONGEST: Final = 500
 _MOST: Final = 5
@@ -29,7 +29,7 @@ _STOPS: Final = {
     ),
     Language.RUST: pattern(r"""(?:[^"/]|"(?:[^"\\]|\\.)*+"|/(?!/))*\bdbg!\(.*""", needs=("dbg!(",)),
     Language.GO: pattern(r"\s*(?:runtime\.Breakpoint\(\)|spew\.Dump\(.*)"),
-    **dict.fromkeys(SCRIPTS, pattern(r"\s*debugger;?\s*")),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\s*debugger;?\s*")),
     Language.RUBY: pattern(
         r"\s*(?:binding\.(?:pry|irb|b|break)|byebug|debugger|(?:require [\"'](?:pry|byebug|debug)[\"']; ?)binding\.\w+)\s*(?:#.*)?"
     ),
@@ -49,7 +49,7 @@ _PRINTS: Final = {
     ),
     Language.PHP: pattern(r"\s*(?:var_dump|print_r|var_export|error_log|dump)\((?P<told>.*)"),
     Language.KOTLIN: pattern(r"\s*println?\((?P<told>.*)"),
-    **dict.fromkeys(SCRIPTS, pattern(r"\s*console\.(?:log|dir|debug|table|trace)\((?P<told>.*)")),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\s*console\.(?:log|dir|debug|table|trace)\((?P<told>.*)")),
 }
 _PRINTER: Final = pattern(
     r"(?:^|[/_.-])(?:cli|cmds?|commands?|bin|scripts?|tools?|tooling|console|terminal|tty|logg?(?:er|ing)?|logs?|print(?:er|ing)?|report(?:er|ing)?s?|output|display|shell|repl|interactive"
@@ -73,17 +73,17 @@ _TO_PEOPLE: Final = pattern(
     2,
 )
 """What whoever runs the program must know."""
-_USUAL: Final = 3
+_USUAL_PRINTS: Final = 3
 """So often does a file print before the change that one more is nothing new."""
 
 
 @signal(
     Category.HALF_FINISHED,
-    Kind.FACT,
-    Looks.PRODUCTION,
+    SignalKind.FACT,
+    SignalScope.PRODUCTION,
     "Delete the debugging statement at {place}.",
 )
-def debugger_left(change: Change) -> Iterator[Place]:
+def debugger_left(change: CodeChange) -> Iterator[SignalMatch]:
     """An added statement that is there for debugging only: a breakpoint, `debugger`, `dbg!`.
 
     None in the code of a debugger, behind a condition that asks for debugging, or where the repository defines what is called
@@ -91,72 +91,76 @@ def debugger_left(change: Change) -> Iterator[Place]:
 
     False alarms: 5 of 30051 clean changes with production code (0.0 %, at most 0.04 %).
     """
-    files = () if _is_of_a_debugger(change.dossier.pull_request.repository) else change.production()
+    files = () if _is_debugger_file(change.dossier.pull_request.repository) else change.production_files()
     for file in files:
-        for line, found in _added(file, _STOPS, change):
-            if found[0] == line.text[:_LONGEST] and not _is_wanted(file, line, change):
+        for line, found in _find_added(file, _STOPS, change):
+            if found[0] == line.text[:_LONGEST] and not _is_intended(file, line, change):
                 statement = line.text.strip()
                 is_inner = file.language is Language.RUST and not (
                     statement.startswith("dbg!(") and statement[-2:] == ");"
                 )
                 step = "Take `dbg!` away from around the expression at {place}." if is_inner else ""
-                yield Place(f"left from debugging: {statement[:80]}", file.path, line.head_line, step=step)
+                yield SignalMatch(f"left from debugging: {statement[:80]}", file.path, line.head_line, step=step)
 
 
-def _is_wanted(file: ChangedFile, line: DiffLine, change: Change) -> bool:
+def _is_intended(file: AnalyzedFile, line: DiffLine, change: CodeChange) -> bool:
     text = line.text[:_LONGEST]
     is_of_rust = file.language is Language.RUST
-    tools = {"dbg"} if is_of_rust else _TOOLS.intersection(NAME.findall(text))
-    if is_of_rust and (_OWN_DBG.search(text) or change.once(_defines_dbg) or _is_in_a_test(file, line.head_line or 0)):
+    tools = {"dbg"} if is_of_rust else _TOOLS.intersection(NAME_PATTERN.findall(text))
+    if is_of_rust and (
+        _OWN_DBG.search(text) or change.cached(_defines_dbg) or _is_in_a_test(file, line.head_line or 0)
+    ):
         return True
     if is_of_rust and _is_printed_by_a_program(file, line.head_line or 0):
         return True
-    is_spoken_of = not tools.isdisjoint(change.once(_tools_spoken_of))
-    return is_spoken_of or _is_of_a_debugger(file.path) or _is_asked_before(file, line)
+    is_spoken_of = not tools.isdisjoint(change.cached(_find_mentioned_tools))
+    return is_spoken_of or _is_debugger_file(file.path) or _is_behind_condition(file, line)
 
 
-def _is_printed_by_a_program(file: ChangedFile, number: int) -> bool:
+def _is_printed_by_a_program(file: AnalyzedFile, number: int) -> bool:
     """A program of Rust that ends with it prints what it was written to find out."""
-    mains = (one for source in file.sources for one in functions_of(source) if one.name == "main" and one.statements)
+    mains = (one for source in file.sources for one in find_functions(source) if one.name == "main" and one.statements)
     return any(one.line_of(one.statements[-1]) == number for one in mains)
 
 
-def _is_in_a_test(file: ChangedFile, number: int) -> bool:
+def _is_in_a_test(file: AnalyzedFile, number: int) -> bool:
     """A test of Rust stands beside what it tests; its output is shown where it fails."""
-    functions = (one for source in file.sources for one in functions_of(source))
-    return any(one.first <= number <= one.last and is_declaration(one) for one in functions)
+    functions = (one for source in file.sources for one in find_functions(source))
+    return any(one.first_line <= number <= one.last_line and is_declaration(one) for one in functions)
 
 
-def _is_asked_before(file: ChangedFile, line: DiffLine) -> bool:
+def _is_behind_condition(file: AnalyzedFile, line: DiffLine) -> bool:
     """Whether a condition asks for debugging: on the line, or around it."""
-    around = (text for text in _above(file, line.head_line or 0) if _margin(text) < _margin(line.text))
+    around = (text for text in _lines_above(file, line.head_line or 0) if _indentation(text) < _indentation(line.text))
     return any(map(_ASKS_FOR_DEBUGGING.match, (line.text[:_LONGEST], *around)))
 
 
-def _margin(text: str) -> int:
+def _indentation(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _is_of_a_debugger(path: str) -> bool:
+def _is_debugger_file(path: str) -> bool:
     return any(map(_DEBUGGER.search, path.split("/")))
 
 
-def _tools_spoken_of(change: Change) -> frozenset[str]:
+def _find_mentioned_tools(change: CodeChange) -> frozenset[str]:
     """The statements for debugging that a text asks for or documents, by their names."""
-    texts = [text[:_LONGEST_TEXT] for text in asked_texts(change.dossier)]
+    texts = [text[:_LONGEST_TEXT] for text in list_request_texts(change.dossier)]
     texts += [line for file in change.files if file.path.endswith(_DOCUMENTS) for line in file.diff.added_texts]
-    sentences = (sentence for text in texts for sentence in _SENTENCE_END.split(text) if not _GOES.search(sentence))
-    return _TOOLS.intersection(name for sentence in sentences for name in NAME.findall(sentence))
+    sentences = (
+        sentence for text in texts for sentence in _SENTENCE_END.split(text) if not _REMOVAL_WORDS.search(sentence)
+    )
+    return _TOOLS.intersection(name for sentence in sentences for name in NAME_PATTERN.findall(sentence))
 
 
-def _defines_dbg(change: Change) -> bool:
-    texts = (*change.texts.values(), *(file.shown for file in change.files if file.language is Language.RUST))
+def _defines_dbg(change: CodeChange) -> bool:
+    texts = (*change.texts.values(), *(file.visible_text for file in change.files if file.language is Language.RUST))
     return any(map(_DEFINES_DBG.search, texts))
 
 
 _LONGEST_TEXT: Final = 40_000
 _SENTENCE_END: Final = pattern(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
-_GOES: Final = pattern(r"\b(?:remov|delet|drop|clean|forg[eo]t|left|leftover|stray|without)", re.IGNORECASE)
+_REMOVAL_WORDS: Final = pattern(r"\b(?:remov|delet|drop|clean|forg[eo]t|left|leftover|stray|without)", re.IGNORECASE)
 _DOCUMENTS: Final = (".md", ".mdx", ".rst", ".adoc", ".txt")
 _TOOLS: Final = frozenset(
     {
@@ -186,77 +190,77 @@ _ASKS_FOR_DEBUGGING: Final = pattern(
 )
 
 
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
-def debug_output(change: Change) -> Iterator[Place]:
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def debug_output(change: CodeChange) -> Iterator[SignalMatch]:
     """Added output to the console that reads like debugging, or in code whose job is not to print.
 
     False alarms: 275 of 30051 clean changes with production code (0.9 %, at most 1.03 %).
     """
-    for file in change.production():
+    for file in change.production_files():
         may_print = _PRINTER.search(file.path) is not None
-        for line, told in islice(_outputs(file, change), _MOST):
-            is_debugging = _reads_like_debugging(line.text, told)
+        for line, told in islice(_find_outputs(file, change), _MOST):
+            is_debugging = _is_debug_text(line.text, told)
             if not may_print or is_debugging:
                 strength = 1.0 if is_debugging and not may_print else 0.5
                 note = f"output of a debugging session? {line.text.strip()[:80]}"
-                yield Place(note, file.path, line.head_line, strength=strength)
+                yield SignalMatch(note, file.path, line.head_line, strength=strength)
 
 
-def _outputs(file: ChangedFile, change: Change) -> Iterator[tuple[DiffLine, str]]:
-    for line, found in _added(file, _PRINTS, change):
+def _find_outputs(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[DiffLine, str]]:
+    for line, found in _find_added(file, _PRINTS, change):
         told = found["told"] or ""
         if "file=" in told or _TO_PEOPLE.match(told) or _is_guarded(file, line):
             continue
-        if _reads_like_debugging(line.text, told) or not file.once(_prints_anyway):
+        if _is_debug_text(line.text, told) or not file.cached(_is_printing_file):
             yield line, told
 
 
-def _reads_like_debugging(text: str, told: str) -> bool:
-    return _DEBUGGING.search(text) is not None or _ONLY_VALUES.fullmatch(told) is not None
+def _is_debug_text(text: str, output: str) -> bool:
+    return _DEBUGGING.search(text) is not None or _ONLY_VALUES.fullmatch(output) is not None
 
 
-def _added(
-    file: ChangedFile, rules: "Mapping[Language, re.Pattern[str]]", change: Change
+def _find_added(
+    file: AnalyzedFile, rules: "Mapping[Language, re.Pattern[str]]", change: CodeChange
 ) -> Iterator[tuple[DiffLine, "re.Match[str]"]]:
     """New lines that begin as the rule of their language says, outside of strings and comments."""
     rule = rules.get(file.language) if file.language is not None else None
     if rule is None:
         return
-    for line in file.diff.added_that(lambda text: rule.match(text[:_LONGEST])):
+    for line in file.diff.added_lines_matching(lambda text: rule.match(text[:_LONGEST])):
         found = rule.match(line.text[:_LONGEST])
         if found is not None and line.text.strip() not in change.removed_texts and not _is_quoted(file, line):
             yield line, found
 
 
-def _is_quoted(file: ChangedFile, line: DiffLine) -> bool:
+def _is_quoted(file: AnalyzedFile, line: DiffLine) -> bool:
     return line.head_line is not None and file.is_quoted(line.head_line)
 
 
-def _prints_anyway(file: ChangedFile) -> bool:
+def _is_printing_file(file: AnalyzedFile) -> bool:
     """Whether it prints where this change did not touch it."""
     rule = _PRINTS[file.language] if file.language is not None else None
-    lines = (file.head or "").split("\n")
+    lines = (file.head_text or "").split("\n")
     old = (text for number, text in enumerate(lines, 1) if number not in file.added_lines)
-    return rule is not None and sum(rule.match(text[:_LONGEST]) is not None for text in old) >= _USUAL
+    return rule is not None and sum(rule.match(text[:_LONGEST]) is not None for text in old) >= _USUAL_PRINTS
 
 
-def _is_guarded(file: ChangedFile, line: DiffLine) -> bool:
+def _is_guarded(file: AnalyzedFile, line: DiffLine) -> bool:
     """Whether one of the lines right above asks if anybody wants to see it, or a function is there to print."""
-    above = _above(file, line.head_line or 0)
-    is_asked = any(_GUARD.search(text) and _ASKS.match(text) for text in above)
+    above = _lines_above(file, line.head_line or 0)
+    is_asked = any(_GUARD.search(text) and _CONDITION.match(text) for text in above)
     return is_asked or _PRINTING.search("\n".join(above)) is not None
 
 
-def _above(file: ChangedFile, number: int) -> list[str]:
-    source = next((one for one in file.sources if one.holds(number)), None)
+def _lines_above(file: AnalyzedFile, number: int) -> list[str]:
+    source = next((one for one in file.sources if one.has_line(number)), None)
     if source is None:
         return []
-    at = number - source.first
+    at = number - source.first_line
     return source.lines[max(0, at - _NEAR) : at]
 
 
 _NEAR: Final = 4
-_ASKS: Final = pattern(r"\s*(?:\}? ?(?:else )?if\b|elif\b|when\b|match\b|switch\b)")
+_CONDITION: Final = pattern(r"\s*(?:\}? ?(?:else )?if\b|elif\b|when\b|match\b|switch\b)")
 _PRINTING: Final = pattern(
     r"\b(?:def|func|fn|function)\s+(?:\([^)\n]{0,60}\)\s*)?\w*(?:print|show|display|report|log|usage|help|dump|echo|write|warn|main)\w*\s*[(<]",
     re.IGNORECASE,

@@ -12,49 +12,49 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.announced import is_a_stage, is_of_a_trait
-from worker.signals.analysis.asked import is_asked_for
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.changed_functions import (
-    Written,
-    documentation,
-    exemplary,
-    is_stand_in,
-    new_functions,
-    rewritten,
-    wrapped,
+    ChangedFunction,
+    documentation_of,
+    find_examples,
+    find_new_functions,
+    find_rewritten,
+    find_wrapped,
+    is_import_fallback,
 )
-from worker.signals.analysis.file_roles import FURTHER, Language
-from worker.signals.analysis.functions import Function, Where
-from worker.signals.analysis.outside import (
-    has_types_above,
-    is_called_as_it_is,
-    is_platform,
-    is_private_by_word,
-    may_be_an_override,
-    may_be_one_of_several,
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language
+from worker.signals.analysis.functions import Function, FunctionScope
+from worker.signals.analysis.outside_requirements import (
+    can_be_one_of_several,
+    can_be_override,
+    has_private_modifier,
+    has_supertypes,
+    is_called_by_own_class,
+    is_platform_variant,
 )
-from worker.signals.analysis.overrides import is_a_hook, is_extended, is_open, is_run_by_a_framework
-from worker.signals.analysis.parameters import parameters, takes_what_it_ignores
+from worker.signals.analysis.overrides import is_extended, is_hook, is_overridable, is_run_by_a_framework
+from worker.signals.analysis.parameters import has_ignored_parameters, list_parameters
+from worker.signals.analysis.staged_work import is_of_a_trait, is_stage
+from worker.signals.analysis.stub_requests import is_stub_requested
 from worker.signals.analysis.stubs import (
-    asks_the_compiler,
-    does_nothing,
-    is_asked_for_by_a_framework,
+    can_satisfy_interface,
+    is_compile_check,
     is_constructor,
-    is_handed_over,
-    is_there_for_others,
-    may_be_replaced,
-    may_meet_an_interface,
-    says_that_it_is_idle,
+    is_declared_idle,
+    is_idle,
+    is_passed_as_value,
+    is_replaceable,
+    is_required_by_framework,
+    is_required_by_others,
 )
 from worker.signals.analysis.syntax import text_of
 from worker.signals.half_finished.commented_out_code import is_commented_code
-from worker.signals.half_finished.stub_body import Sure, stubs
-from worker.signals.half_finished.unused_import import unused_imports
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.half_finished.stub_body import Certainty, find_stubs
+from worker.signals.half_finished.unused_import import find_unused_imports
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 
-class _Why(Enum):
+class _EmptyReason(Enum):
     """What speaks for more work than there is."""
 
     COMMENTED_OUT = "its work stands there as a comment"
@@ -68,22 +68,31 @@ class _Why(Enum):
     NOTHING = "nothing says why"
 
 
-_SURE: Final = frozenset({_Why.COMMENTED_OUT, _Why.TAKES, _Why.DOCUMENTED, _Why.PRIVATE, _Why.NULL, _Why.IMPORTED})
+_SURE_REASONS: Final = frozenset(
+    {
+        _EmptyReason.COMMENTED_OUT,
+        _EmptyReason.TAKES,
+        _EmptyReason.DOCUMENTED,
+        _EmptyReason.PRIVATE,
+        _EmptyReason.NULL,
+        _EmptyReason.IMPORTED,
+    }
+)
 
 
-class _Hollow(NamedTuple):
-    written: Written
-    why: _Why
+class _EmptyBody(NamedTuple):
+    function: ChangedFunction
+    reason: _EmptyReason
     is_sure: bool
 
 
 @signal(
     Category.HALF_FINISHED,
-    Kind.FACT,
-    Looks.PRODUCTION,
+    SignalKind.FACT,
+    SignalScope.PRODUCTION,
     "Write the body of the function at {place}, or take the function out of this change.",
 )
-def body_does_nothing(change: Change) -> Iterator[Place]:
+def body_does_nothing(change: CodeChange) -> Iterator[SignalMatch]:
     """A new function that does nothing, though it has parameters, a documentation or a body in comments.
 
     Does nothing: it is empty, or hands back a constant. Where anything says that this is its job, it is not told. None beside
@@ -91,104 +100,106 @@ def body_does_nothing(change: Change) -> Iterator[Place]:
 
     False alarms: 13 of 30051 clean changes with production code (0.0 %, at most 0.07 %).
     """
-    yield from (_place(one) for one in change.once(_hollow) if one.is_sure)
+    yield from (_build_match(one) for one in change.cached(_find_empty_bodies) if one.is_sure)
 
 
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
-def body_empty_suspected(change: Change) -> Iterator[Place]:
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def body_empty_suspected(change: CodeChange) -> Iterator[SignalMatch]:
     """A body that does nothing where that may be right (an override, a hook), or from which the work was taken out.
 
     False alarms: 359 of 30051 clean changes with production code (1.2 %, at most 1.32 %).
     """
-    yield from (_place(one) for one in change.once(_hollow) if not one.is_sure)
+    yield from (_build_match(one) for one in change.cached(_find_empty_bodies) if not one.is_sure)
 
 
-def _place(one: _Hollow) -> Place:
-    file, function = one.written
-    names = ", ".join(parameters(function))
+def _build_match(body: _EmptyBody) -> SignalMatch:
+    file, function = body.function
+    names = ", ".join(list_parameters(function))
     rows = function.statements or (function.body,)
-    first = min(function.first, function.line_of(rows[0]))
-    note = f"`{function.name}` does nothing: {one.why.value.format(names)}"
+    first = min(function.first_line, function.line_of(rows[0]))
+    note = f"`{function.name}` does nothing: {body.reason.value.format(names)}"
     step = f"Write the body of `{function.name}` at {{place}}, or take the function out of this change."
-    return Place(note, file.path, first, function.last, step=step)
+    return SignalMatch(note, file.path, first, function.last_line, step=step)
 
 
-def _hollow(change: Change) -> tuple[_Hollow, ...]:
-    return tuple(_found(change))
+def _find_empty_bodies(change: CodeChange) -> tuple[_EmptyBody, ...]:
+    return tuple(_select_empty_bodies(change))
 
 
-def _found(change: Change) -> Iterator[_Hollow]:
-    told = {(one.written.file.path, one.written.function.first): one.sure for one in stubs(change)}
-    for one in filter(lambda one: does_nothing(one.function), new_functions(change)):
-        sure, why = told.get((one.file.path, one.function.first)), _why(one.function)
+def _select_empty_bodies(change: CodeChange) -> Iterator[_EmptyBody]:
+    told = {(one.changed.file.path, one.changed.function.first_line): one.certainty for one in find_stubs(change)}
+    for one in filter(lambda one: is_idle(one.function), find_new_functions(change)):
+        sure, why = told.get((one.file.path, one.function.first_line)), _find_reason(one.function)
         # what a stub may be, in a class to extend, a body in comments is not
-        is_told = sure is Sure.FACT or (sure is not None and why is not _Why.COMMENTED_OUT)
+        is_told = sure is Certainty.FACT or (sure is not None and why is not _EmptyReason.COMMENTED_OUT)
         if not is_told:
-            is_sure = why in _SURE and not is_stand_in(one.function) and not _is_doubtful(one, why, change)
-            if not is_sure and _lacks_its_work(one, change):
-                why, is_sure = _Why.IMPORTED, True
-            is_sure = is_sure and not is_a_stage(one.function, change)
+            is_sure = (
+                why in _SURE_REASONS and not is_import_fallback(one.function) and not _is_doubtful(one, why, change)
+            )
+            if not is_sure and _has_unused_import(one, change):
+                why, is_sure = _EmptyReason.IMPORTED, True
+            is_sure = is_sure and not is_stage(one.function, change)
             if is_sure or _is_odd(one.function):
-                yield _Hollow(one, why, is_sure)
-    yield from _found_elsewhere(change)
-    for one in rewritten(change):
-        if does_nothing(one.function) and not one.function.comments and _is_odd(one.function):
-            yield _Hollow(one, _Why.EMPTIED, is_sure=False)
+                yield _EmptyBody(one, why, is_sure)
+    yield from _find_in_other_files(change)
+    for one in find_rewritten(change):
+        if is_idle(one.function) and not one.function.comments and _is_odd(one.function):
+            yield _EmptyBody(one, _EmptyReason.EMPTIED, is_sure=False)
 
 
-def _found_elsewhere(change: Change) -> Iterator[_Hollow]:
-    for one in wrapped(change):
-        if does_nothing(one.function):
-            yield from _under_decorators(one, change)
-    for one in exemplary(change):  # what else does nothing there may be brief on purpose
-        if does_nothing(one.function) and _why(one.function) is _Why.COMMENTED_OUT:
-            yield _Hollow(one, _Why.COMMENTED_OUT, is_sure=False)
+def _find_in_other_files(change: CodeChange) -> Iterator[_EmptyBody]:
+    for one in find_wrapped(change):
+        if is_idle(one.function):
+            yield from _find_under_decorators(one, change)
+    for one in find_examples(change):  # what else does nothing there may be brief on purpose
+        if is_idle(one.function) and _find_reason(one.function) is _EmptyReason.COMMENTED_OUT:
+            yield _EmptyBody(one, _EmptyReason.COMMENTED_OUT, is_sure=False)
 
 
-def _under_decorators(one: Written, change: Change) -> Iterator[_Hollow]:
+def _find_under_decorators(changed: ChangedFunction, change: CodeChange) -> Iterator[_EmptyBody]:
     """What a decorator makes of an empty body, nobody can say, but that a context manager fails, and that its work was there."""
-    if _YIELDING.search(one.function.attributes):
-        yield _Hollow(one, _Why.YIELDS_NOTHING, is_sure=is_run_by_a_framework(one.function))
-    elif _why(one.function) is _Why.COMMENTED_OUT:
-        yield _Hollow(one, _Why.COMMENTED_OUT, is_sure=not is_asked_for(change))
+    if _YIELDING.search(changed.function.attributes):
+        yield _EmptyBody(changed, _EmptyReason.YIELDS_NOTHING, is_sure=is_run_by_a_framework(changed.function))
+    elif _find_reason(changed.function) is _EmptyReason.COMMENTED_OUT:
+        yield _EmptyBody(changed, _EmptyReason.COMMENTED_OUT, is_sure=not is_stub_requested(change))
 
 
 _YIELDING: Final = pattern(r"@(?:contextlib\.)?(?:async)?contextmanager\b")
 
 
-def _lacks_its_work(one: Written, change: Change) -> bool:
+def _has_unused_import(changed: ChangedFunction, change: CodeChange) -> bool:
     """The change imports what nothing in the file uses: it came with the work, and the work is gone."""
-    function = one.function
-    is_asked = is_asked_for(change) or "@Override" in function.attributes
-    if is_constructor(function) or is_stand_in(function) or is_asked or is_platform(one):
+    function = changed.function
+    is_asked = is_stub_requested(change) or "@Override" in function.attributes
+    if is_constructor(function) or is_import_fallback(function) or is_asked or is_platform_variant(changed):
         return False
     says = text_of(function.statements[0]) if function.statements else ""
-    if says_that_it_is_idle(function) or is_there_for_others(function) or _YES_OR_NO.fullmatch(says):
+    if is_declared_idle(function) or is_required_by_others(function) or _YES_OR_NO.fullmatch(says):
         return False
-    return bool(one.file.once(unused_imports))
+    return bool(changed.file.cached(find_unused_imports))
 
 
-def _why(function: Function) -> _Why:
+def _find_reason(function: Function) -> _EmptyReason:
     notes = [text_of(note) for note in function.remarks]
     if notes and is_commented_code(notes, function.source.language):
-        return _Why.COMMENTED_OUT
-    if not parameters(function):
-        return _why_without_parameters(function)
-    return _Why.TAKES
+        return _EmptyReason.COMMENTED_OUT
+    if not list_parameters(function):
+        return _find_reason_without_parameters(function)
+    return _EmptyReason.TAKES
 
 
-def _why_without_parameters(function: Function) -> _Why:
+def _find_reason_without_parameters(function: Function) -> _EmptyReason:
     if not function.statements:
-        return _Why.PRIVATE if _cannot_be_filled(function) else _documented(function)
+        return _EmptyReason.PRIVATE if _is_final(function) else _find_documented_reason(function)
     is_null = function.source.language is Language.JAVA and text_of(function.statements[0]) == "return null;"
-    return _Why.NULL if is_null else _documented(function)
+    return _EmptyReason.NULL if is_null else _find_documented_reason(function)
 
 
-def _documented(function: Function) -> _Why:
-    if is_constructor(function) or takes_what_it_ignores(function):
-        return _Why.NOTHING
-    promise = _DENIAL.sub(" ", documentation(function))
-    return _Why.DOCUMENTED if len(_WORD.findall(promise)) >= _TELLING else _Why.NOTHING
+def _find_documented_reason(function: Function) -> _EmptyReason:
+    if is_constructor(function) or has_ignored_parameters(function):
+        return _EmptyReason.NOTHING
+    promise = _DENIAL.sub(" ", documentation_of(function))
+    return _EmptyReason.DOCUMENTED if len(_WORD.findall(promise)) >= _TELLING else _EmptyReason.NOTHING
 
 
 _TELLING: Final = 7
@@ -201,7 +212,7 @@ _DENIAL: Final = pattern(
 """A sentence that says what is not done: it promises no work."""
 
 
-def _cannot_be_filled(function: Function) -> bool:
+def _is_final(function: Function) -> bool:
     """Nobody can override it: a private method, a plain function, or one of a type of Rust."""
     match function.node.type:
         case "function_item":
@@ -217,28 +228,33 @@ def _cannot_be_filled(function: Function) -> bool:
             return False
 
 
-def _is_doubtful(one: Written, why: _Why, change: Change) -> bool:
-    function = one.function
-    if why is _Why.COMMENTED_OUT:
-        return is_asked_for(change)
-    if function.source.is_of_macro or is_asked_for(change) or is_platform(one) or says_that_it_is_idle(function):
+def _is_doubtful(changed: ChangedFunction, reason: _EmptyReason, change: CodeChange) -> bool:
+    function = changed.function
+    if reason is _EmptyReason.COMMENTED_OUT:
+        return is_stub_requested(change)
+    if (
+        function.source.is_of_macro
+        or is_stub_requested(change)
+        or is_platform_variant(changed)
+        or is_declared_idle(function)
+    ):
         return True
-    if _drops_what_it_takes(function) or (why is _Why.PRIVATE and is_asked_for_by_a_framework(function)):
+    if _is_dropping_argument(function) or (reason is _EmptyReason.PRIVATE and is_required_by_framework(function)):
         return True
-    if _is_named_for_its_answer(function):
+    if _has_default_name(function):
         return True
-    return not is_private_by_word(function) and _has_a_purpose(one, change)
+    return not has_private_modifier(function) and _has_purpose(changed, change)
 
 
-def _is_named_for_its_answer(function: Function) -> bool:
+def _has_default_name(function: Function) -> bool:
     """A default that does nothing, one that serde takes for the value of a field, or a maker of Go."""
     is_default = _DEFAULT.match(function.name) is not None and not function.type_name
-    is_of_a_field = function.name.startswith("default_") and not parameters(function)
+    is_of_a_field = function.name.startswith("default_") and not list_parameters(function)
     is_maker = function.source.language is Language.GO and _MAKER_OF_GO.match(function.name) is not None
     return is_default or is_of_a_field or is_maker
 
 
-def _drops_what_it_takes(function: Function) -> bool:
+def _is_dropping_argument(function: Function) -> bool:
     """Rust drops what a function takes by value, its receiver or a box, so an empty body does something."""
     is_empty = function.source.language is Language.RUST and not function.statements
     return is_empty and _BY_VALUE.match(text_of(function.node.child_by_field_name("parameters"))) is not None
@@ -251,27 +267,27 @@ _DEFAULT: Final = pattern(r"_*default_?(?=[A-Z_a-z]{2})\w*(?:callback|handler|ho
 """What is called where nothing else was given: to do nothing is right."""
 
 
-def _has_a_purpose(one: Written, change: Change) -> bool:
-    function = one.function
-    if _is_an_answer(function) or _is_for_a_type(function) or asks_the_compiler(function):
+def _has_purpose(changed: ChangedFunction, change: CodeChange) -> bool:
+    function = changed.function
+    if _is_constant_answer(function) or _is_required_by_type(function) or is_compile_check(function):
         return True
-    if is_there_for_others(function) or is_handed_over(function, change):
+    if is_required_by_others(function) or is_passed_as_value(function, change):
         return True
-    if is_constructor(function) or is_called_as_it_is(function, change) or _is_never_equal(function):
+    if is_constructor(function) or is_called_by_own_class(function, change) or _is_never_equal(function):
         return False  # what a constructor takes, it asked for
-    is_asked_by_a_type = _may_be_asked_by_a_type(function) or may_meet_an_interface(one, change)
-    is_asked_by_a_type = is_asked_by_a_type or may_be_one_of_several(function, change)
-    is_asked_by_a_type = is_asked_by_a_type or may_be_replaced(function, change)
-    return is_asked_by_a_type or is_a_hook(function) or is_extended(function, change)
+    is_asked_by_a_type = _can_be_required_by_type(function) or can_satisfy_interface(changed, change)
+    is_asked_by_a_type = is_asked_by_a_type or can_be_one_of_several(function, change)
+    is_asked_by_a_type = is_asked_by_a_type or is_replaceable(function, change)
+    return is_asked_by_a_type or is_hook(function) or is_extended(function, change)
 
 
-def _may_be_asked_by_a_type(function: Function) -> bool:
+def _can_be_required_by_type(function: Function) -> bool:
     if is_of_a_trait(function):
-        return not parameters(function)  # of one that is not used and has no `_`, the compiler warns
-    is_silent = not function.statements or _why(function) is _Why.NULL
-    if function.source.language is Language.JAVA and is_silent and has_types_above(function):
+        return not list_parameters(function)  # of one that is not used and has no `_`, the compiler warns
+    is_silent = not function.statements or _find_reason(function) is _EmptyReason.NULL
+    if function.source.language is Language.JAVA and is_silent and has_supertypes(function):
         return True  # older code answers a type without a word
-    return may_be_an_override(function) and not _is_of_the_package(function)
+    return can_be_override(function) and not _is_package_private(function)
 
 
 def _is_never_equal(function: Function) -> bool:
@@ -283,29 +299,31 @@ def _is_never_equal(function: Function) -> bool:
 _FALSE: Final = pattern(r"return (?:false;|False)")
 
 
-def _is_of_the_package(function: Function) -> bool:
+def _is_package_private(function: Function) -> bool:
     """A method of Java that a fragment shows, and that no type above can ask for: who answers one is public, or says so."""
-    if function.source.language is not Language.JAVA or function.where is not Where.UNKNOWN:
+    if function.source.language is not Language.JAVA or function.scope is not FunctionScope.UNKNOWN:
         return False
     words = set(function.attributes.replace("@", " ").split())
     says = text_of(function.statements[0]) if function.statements else ""
     is_closed = words.isdisjoint({"Override", "public", "protected", "default", "Nullable"}) and says == "return null;"
-    return is_closed or (_documented(function) is _Why.DOCUMENTED and words.isdisjoint({"Override", "default"}))
+    return is_closed or (
+        _find_documented_reason(function) is _EmptyReason.DOCUMENTED and words.isdisjoint({"Override", "default"})
+    )
 
 
-def _is_for_a_type(function: Function) -> bool:
+def _is_required_by_type(function: Function) -> bool:
     """In the further languages: an override, one to be overridden, or what anybody may override (a method of Ruby)."""
-    if function.source.language not in FURTHER or is_private_by_word(function):
+    if function.source.language not in MORE_LANGUAGES or has_private_modifier(function):
         return False
-    is_of_ruby = function.source.language is Language.RUBY and function.where is Where.TYPE
-    return is_of_ruby or is_open(function) or may_be_an_override(function)
+    is_of_ruby = function.source.language is Language.RUBY and function.scope is FunctionScope.TYPE
+    return is_of_ruby or is_overridable(function) or can_be_override(function)
 
 
-def _is_an_answer(function: Function) -> bool:
+def _is_constant_answer(function: Function) -> bool:
     """A method without parameters that a type above asks for, and that says the same always: a state, a kind."""
     says = text_of(function.statements[0]) if function.statements else ""
     is_asked = "override" in function.attributes.lower().replace("@", " ").split()
-    return is_asked and not parameters(function) and _YES_OR_NO.fullmatch(says) is not None
+    return is_asked and not list_parameters(function) and _YES_OR_NO.fullmatch(says) is not None
 
 
 _YES_OR_NO: Final = pattern(r"return (?:[tT]rue|[fF]alse|-?\d+);?")
@@ -313,5 +331,5 @@ _YES_OR_NO: Final = pattern(r"return (?:[tT]rue|[fF]alse|-?\d+);?")
 
 def _is_odd(function: Function) -> bool:
     """A constant for an answer is the way of many a method; an empty one is odd where nothing asks for it."""
-    is_to_be_filled = is_open(function) and _documented(function) is _Why.NOTHING
-    return not is_constructor(function) and not is_to_be_filled and not says_that_it_is_idle(function)
+    is_to_be_filled = is_overridable(function) and _find_documented_reason(function) is _EmptyReason.NOTHING
+    return not is_constructor(function) and not is_to_be_filled and not is_declared_idle(function)

@@ -13,18 +13,18 @@ from worker.domain.dossier.lookups import Definition
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import references
-from worker.signals.analysis.announced import REGISTERED
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.changed_functions import Written, documentation, new_functions
-from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
-from worker.signals.analysis.functions import Function, Where, functions_of
-from worker.signals.analysis.outside import is_named_idle, is_platform, may_be_an_override
-from worker.signals.analysis.overrides import is_a_hook, is_extended
-from worker.signals.analysis.parameters import unused
-from worker.signals.analysis.stubs import does_nothing, may_meet_an_interface
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.changed_functions import ChangedFunction, documentation_of, find_new_functions
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.functions import Function, FunctionScope, find_functions
+from worker.signals.analysis.outside_requirements import can_be_override, is_named_idle, is_platform_variant
+from worker.signals.analysis.overrides import is_extended, is_hook
+from worker.signals.analysis.parameters import find_unused_parameters
+from worker.signals.analysis.staged_work import DECORATION
+from worker.signals.analysis.stubs import can_satisfy_interface, is_idle
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
-from worker.signals.half_finished.stub_body import stubs
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.half_finished.stub_body import find_stubs
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -34,24 +34,24 @@ if TYPE_CHECKING:
 _NAME: Final = pattern(r"#?[A-Za-z_$][\w$]*")
 
 
-class _Uncalled(NamedTuple):
-    written: Written
+class _UncalledFunction(NamedTuple):
+    changed: ChangedFunction
     is_sure: bool
 
 
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
-def function_uncalled(change: Change) -> Iterator[Place]:
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def function_uncalled(change: CodeChange) -> Iterator[SignalMatch]:
     """A new private function that no line of the change and no file of the head tree names, so that nothing can call it.
 
     False alarms: 18 of 30051 clean changes with production code (0.1 %, at most 0.09 %).
     """
-    for one in change.once(_uncalled):
+    for one in change.cached(_find_uncalled):
         if one.is_sure:
-            yield _place(one.written, "nothing calls the new private function")
+            yield _build_match(one.changed, "nothing calls the new private function")
 
 
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
-def function_uncalled_suspected(change: Change) -> Iterator[Place]:
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def function_uncalled_suspected(change: CodeChange) -> Iterator[SignalMatch]:
     """A new function that no other line of the change names, tests included; others may call it from outside.
 
     Or a private one that was not looked up in the files of the head tree that could call it, or beside another one whose name
@@ -59,139 +59,139 @@ def function_uncalled_suspected(change: Change) -> Iterator[Place]:
 
     False alarms: 146 of 30051 clean changes with production code (0.5 %, at most 0.57 %).
     """
-    for one in change.once(_uncalled):
+    for one in change.cached(_find_uncalled):
         if not one.is_sure:
-            yield _place(one.written, "nothing in this change calls the new")
+            yield _build_match(one.changed, "nothing in this change calls the new")
 
 
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
-def parameter_unused(change: Change) -> Iterator[Place]:
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def parameter_unused(change: CodeChange) -> Iterator[SignalMatch]:
     """A parameter of a new function that its body never looks at, where no type above asks for it.
 
     False alarms: 101 of 30051 clean changes with production code (0.3 %, at most 0.41 %).
     """
-    found = tuple(_not_looked_at(change))
-    mentioned = references.beside_calls(change, frozenset(one.function.name for one, _ in found))
+    found = tuple(_find_unread_parameters(change))
+    mentioned = references.count_beside_calls(change, frozenset(one.function.name for one, _ in found))
     for one, names in found:
-        if not _is_handed_on(one.function, mentioned):
+        if not _is_passed_as_value(one.function, mentioned):
             listed = ", ".join(f"`{name}`" for name in names[:3])
-            yield _place(one, f"never looks at {listed}:")
+            yield _build_match(one, f"never looks at {listed}:")
 
 
-def _not_looked_at(change: Change) -> Iterator[tuple[Written, list[str]]]:
-    told = {(one.written.file.path, one.written.function.first) for one in stubs(change)}
-    for one in new_functions(change):
+def _find_unread_parameters(change: CodeChange) -> Iterator[tuple[ChangedFunction, list[str]]]:
+    told = {(one.changed.file.path, one.changed.function.first_line) for one in find_stubs(change)}
+    for one in find_new_functions(change):
         file, function = one
-        if (file.path, function.first) in told or does_nothing(function) or _is_prescribed(one, change):
+        if (file.path, function.first_line) in told or is_idle(function) or _has_fixed_signature(one, change):
             continue
-        names = [name for name in unused(function) if not _BY_CUSTOM.fullmatch(name)]
+        names = [name for name in find_unused_parameters(function) if not _CUSTOMARY_NAMES.fullmatch(name)]
         if names:
             yield one, names
 
 
-def _place(one: Written, note: str) -> Place:
-    file, function = one
-    return Place(f"{note} `{function.name}`", file.path, function.first, function.last)
+def _build_match(changed: ChangedFunction, note: str) -> SignalMatch:
+    file, function = changed
+    return SignalMatch(f"{note} `{function.name}`", file.path, function.first_line, function.last_line)
 
 
-_BY_CUSTOM: Final = pattern(
+_CUSTOMARY_NAMES: Final = pattern(
     r"(?:ctx|context|cx|req|request|res|event|e|evt|kwargs|kwds|kw|args|options|opts|next|cmd|frame|signum|tb|exc\w*|type)"
 )
 """What is passed along by custom, needed or not."""
 
 
-def _is_prescribed(one: Written, change: Change) -> bool:
+def _has_fixed_signature(changed: ChangedFunction, change: CodeChange) -> bool:
     """Somebody else says which parameters it has."""
-    function = one.function
-    if function.where in {Where.BRANCH, Where.UNKNOWN} or REGISTERED.search(function.attributes):
+    function = changed.function
+    if function.scope in {FunctionScope.BRANCH, FunctionScope.UNKNOWN} or DECORATION.search(function.attributes):
         return True
     by_name = is_named_idle(function) or (function.name.startswith("__") and function.name != "__init__")
-    return by_name or _is_handed_over(function) or _is_held_by_a_type(one, change)
+    return by_name or _is_callback(function) or _is_required_by_type(changed, change)
 
 
-def _is_held_by_a_type(one: Written, change: Change) -> bool:
+def _is_required_by_type(changed: ChangedFunction, change: CodeChange) -> bool:
     """A trait, a base, a platform or somebody who extends its class decides with it."""
-    function = one.function
-    if may_be_an_override(function) or is_platform(one) or is_a_hook(function) or is_extended(function, change):
+    function = changed.function
+    if can_be_override(function) or is_platform_variant(changed) or is_hook(function) or is_extended(function, change):
         return True
     return function.container is not None and function.container.child_by_field_name("trait") is not None
 
 
-def _is_handed_over(function: Function) -> bool:
+def _is_callback(function: Function) -> bool:
     """A function without a name of its own, given to somebody."""
     around = function.node.parent
     is_named = around is not None and around.type == "variable_declarator"
     return function.node.type in {"arrow_function", "function_expression"} and not is_named
 
 
-def _is_handed_on(function: Function, mentioned: "Counter[str]") -> bool:
+def _is_passed_as_value(function: Function, mentioned: "Counter[str]") -> bool:
     """Whether something else than a call names it: then who takes it may say what it must accept."""
     by_itself = function.node.child_by_field_name("name") is None
     return mentioned[function.name] > by_itself
 
 
-def _uncalled(change: Change) -> tuple[_Uncalled, ...]:
-    return tuple(_find(change))
+def _find_uncalled(change: CodeChange) -> tuple[_UncalledFunction, ...]:
+    return tuple(_select_uncalled(change))
 
 
-def _find(change: Change) -> Iterator[_Uncalled]:
-    for one, is_closed in change.once(_unnamed):
+def _select_uncalled(change: CodeChange) -> Iterator[_UncalledFunction]:
+    for one, is_closed in change.cached(_find_unnamed):
         name = one.function.name
-        callers = _callers_elsewhere(name, change)
+        callers = _find_other_callers(name, change)
         if callers or _is_called_by_a_built_name(name, change):
             continue
         is_looked_up = callers is not None or _is_kept_to_its_file(one.function)
-        yield _Uncalled(one, is_closed and is_looked_up and not _has_an_uncalled_sibling(one, change))
+        yield _UncalledFunction(one, is_closed and is_looked_up and not _has_uncalled_sibling(one, change))
 
 
-def _is_called_by_a_built_name(name: str, change: Change) -> bool:
+def _is_called_by_a_built_name(name: str, change: CodeChange) -> bool:
     """Whether a text begins like the name and goes on with a value: `getattr(module, "_cmd_" + command)`."""
-    if not beginnings_of(name).isdisjoint(references.beginnings(change)):
+    if not name_prefixes(name).isdisjoint(references.find_name_prefixes(change)):
         return True
-    return any(_callers_elsewhere(beginning, change) for beginning in beginnings_of(name))
+    return any(_find_other_callers(beginning, change) for beginning in name_prefixes(name))
 
 
-def _has_an_uncalled_sibling(one: Written, change: Change) -> bool:
+def _has_uncalled_sibling(changed: ChangedFunction, change: CodeChange) -> bool:
     """Whether a function that was there before begins alike and is named nowhere: what calls it may call the new one."""
-    beginnings = beginnings_of(one.function.name)
-    new = {written.function.name for written in new_functions(change)} if beginnings else set[str]()
+    beginnings = name_prefixes(changed.function.name)
+    new = {written.function.name for written in find_new_functions(change)} if beginnings else set[str]()
     return any(
         function.name not in new
-        and not beginnings.isdisjoint(beginnings_of(function.name))
-        and references.words(change)[function.name] <= _in_itself(function)
-        for function in functions_of(one.function.source)
+        and not beginnings.isdisjoint(name_prefixes(function.name))
+        and references.count_words(change)[function.name] <= _count_own_uses(function)
+        for function in find_functions(changed.function.source)
         if beginnings
     )
 
 
-def _unnamed(change: Change) -> tuple[tuple[Written, bool], ...]:
+def _find_unnamed(change: CodeChange) -> tuple[tuple[ChangedFunction, bool], ...]:
     """New functions that no line of the dossier names, and whether the language keeps others from calling them."""
     return tuple(
-        (one, one.function.source.whole and is_private(one.function) and not may_meet_an_interface(one, change))
-        for one in new_functions(change)
+        (one, one.function.source.is_whole and is_private(one.function) and not can_satisfy_interface(one, change))
+        for one in find_new_functions(change)
         if _NAME.fullmatch(one.function.name)
         and not _is_called_from_outside(one, change)
-        and one.function.name not in references.removed(change)
-        and references.words(change)[one.function.name.lstrip("#")] <= _in_itself(one.function)
+        and one.function.name not in references.find_removed_words(change)
+        and references.count_words(change)[one.function.name.lstrip("#")] <= _count_own_uses(one.function)
     )
 
 
-def definitions_to_look_up(change: Change) -> tuple[Definition, ...]:
+def find_definitions_to_look_up(change: CodeChange) -> tuple[Definition, ...]:
     """The uncalled functions that a file without a text in the dossier could call: the private ones first.
 
     Behind them the beginnings of the private ones' names: a file that holds one as a word builds such names.
     """
     unnamed = [
         (one, is_closed)
-        for one, is_closed in change.once(_unnamed)
+        for one, is_closed in change.cached(_find_unnamed)
         if not (is_closed and _is_kept_to_its_file(one.function))
     ]
-    names = [Definition(one.function.name, callers_of(one), is_closed) for one, is_closed in unnamed]
+    names = [Definition(one.function.name, build_caller_pattern(one), is_closed) for one, is_closed in unnamed]
     built = {
-        beginning: Definition(beginning, callers_of(one), is_private=True)
+        beginning: Definition(beginning, build_caller_pattern(one), is_private=True)
         for one, is_closed in unnamed
         if is_closed and one.function.source.language not in {Language.GO, Language.RUST}
-        for beginning in sorted(beginnings_of(one.function.name))
+        for beginning in sorted(name_prefixes(one.function.name))
         if beginning.endswith("_")
     }
     ordered = sorted(names, key=lambda definition: not definition.is_private)
@@ -201,7 +201,7 @@ def definitions_to_look_up(change: Change) -> tuple[Definition, ...]:
 _MOST_LOOKED_UP: Final = 50
 
 
-def beginnings_of(name: str) -> frozenset[str]:
+def name_prefixes(name: str) -> frozenset[str]:
     """The name up to each underscore and each capital letter inside: `_cmd_` of `_cmd_add`, `on` of `onStart`."""
     return frozenset(name[: found.end()] for found in _BEGINNING.finditer(name))
 
@@ -209,16 +209,16 @@ def beginnings_of(name: str) -> frozenset[str]:
 _BEGINNING: Final = pattern(r"(?<=[A-Za-z0-9])_(?=\w)|[a-z0-9](?=[A-Z])")
 
 
-def _callers_elsewhere(name: str, change: Change) -> tuple[str, ...] | None:
+def _find_other_callers(name: str, change: CodeChange) -> tuple[str, ...] | None:
     """Files beyond the dossier's texts that hold the name; None: it was not looked up."""
     lookup = next((lookup for lookup in change.dossier.lookups if lookup.name == name), None)
-    known = {file.path for file in change.files if file.head is not None}
+    known = {file.path for file in change.files if file.head_text is not None}
     return None if lookup is None else tuple(path for path in lookup.paths if path not in known)
 
 
-def callers_of(one: Written) -> str:
+def build_caller_pattern(changed: ChangedFunction) -> str:
     """A regular expression for the files that could call the function, by the language's own rules."""
-    file, function = one
+    file, function = changed
     folder = re.escape(file.path.rpartition("/")[0] + "/") if "/" in file.path else ""
     match function.source.language:
         case Language.GO if is_private(function):
@@ -246,7 +246,7 @@ _CALLERS: Final = {
     Language.RUBY: "rb|rake|erb|gemspec|haml|slim",
     Language.CSHARP: "cs|cshtml|razor|xaml|vb",
     Language.PHP: "php|phtml|twig|ya?ml",
-    **dict.fromkeys(SCRIPTS, _OF_SCRIPTS),
+    **dict.fromkeys(SCRIPT_LANGUAGES, _OF_SCRIPTS),
 }
 
 
@@ -260,9 +260,9 @@ def _is_kept_to_its_file(function: Function) -> bool:
         case Language.RUST:
             return not _CHILD_MODULE.search(function.source.text)
         case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:
-            return function.where is not Where.MODULE or _IS_MODULE.search(function.source.text) is not None
+            return function.scope is not FunctionScope.MODULE or _IS_MODULE.search(function.source.text) is not None
         case _:
-            return function.where is Where.FUNCTION
+            return function.scope is FunctionScope.FUNCTION
 
 
 _SPREAD: Final = pattern(r"\bpartial\s+(?:class|struct|record|interface)\b|^\s*trait\s", re.MULTILINE)
@@ -272,16 +272,16 @@ _IS_MODULE: Final = pattern(r"^\s*(?:import|export)\b|\brequire\(|\bmodule\.expo
 """Without any of it a script's functions belong to the page."""
 
 
-def _in_itself(function: Function) -> int:
+def _count_own_uses(function: Function) -> int:
     """How often a function names itself: where it is defined, described, and calls itself."""
-    texts = (text_of(function.node), *(text_of(note) for note in function.above if is_comment(note)))
+    texts = (text_of(function.node), *(text_of(note) for note in function.nodes_above if is_comment(note)))
     name = function.name.lstrip("#")
-    count = sum(word == name for text in texts for word in references.WORD.findall(text))
+    count = sum(word == name for text in texts for word in references.WORD_PATTERN.findall(text))
     is_outside = function.node.child_by_field_name("name") is None
     return count + is_outside
 
 
-_BY_NAME: Final = pattern(
+_CALLED_BY_NAME: Final = pattern(
     r"__\w+__|_(?:load_)?jupyter_\w+|model_(?:post_init|rebuild)|main|init|_missing_|_generate_next_value_|_repr_\w+_|read(?:Object|Resolve|ObjectNoData)|write(?:Object|Replace)|(?:test|pytest|visit|do|on|handle|action|watch|compose|render|get|set|is|has)_?(?:[A-Z_]\w*)?"
     r"|constructor|setup|teardown|upgrade|downgrade|default|toString|hashCode|equals|compareTo|finalize|clone|close|next|then|toJSON|configure|register|apply"
 )
@@ -290,9 +290,9 @@ _EXPORTED: Final = pattern(r"^//(?:export|go:linkname|go:wasmexport)[ \t]+(\w+)"
 """What Go hands to C, to another package, or to the host of a WebAssembly module."""
 
 
-def _is_called_from_outside(one: Written, change: Change) -> bool:
-    file, function = one
-    if function.where in {Where.UNKNOWN, Where.BRANCH} or REGISTERED.search(function.attributes):
+def _is_called_from_outside(changed: ChangedFunction, change: CodeChange) -> bool:
+    file, function = changed
+    if function.scope in {FunctionScope.UNKNOWN, FunctionScope.BRANCH} or DECORATION.search(function.attributes):
         return True
     if function.source.language is Language.GO:
         if function.node.type == "method_declaration":
@@ -300,21 +300,23 @@ def _is_called_from_outside(one: Written, change: Change) -> bool:
         if function.name in _EXPORTED.findall(function.source.text):
             return True
     is_public = file.path.endswith(("__init__.py", "/index.ts", "/index.js", "mod.rs", "lib.rs"))
-    by_name = _BY_NAME.fullmatch(function.name) is not None or _is_called_by_a_further_name(function)
-    return is_public or by_name or _is_handed_over(function) or _is_held_by_a_type(one, change)
+    by_name = _CALLED_BY_NAME.fullmatch(function.name) is not None or _is_called_by_language(function)
+    return is_public or by_name or _is_callback(function) or _is_required_by_type(changed, change)
 
 
-def _is_called_by_a_further_name(function: Function) -> bool:
+def _is_called_by_language(function: Function) -> bool:
     """By what runs it, or by anybody: what is public and described is what a library is for."""
-    if function.source.language not in FURTHER:
+    if function.source.language not in MORE_LANGUAGES:
         return False
     words = frozenset(function.attributes.split())
-    is_public = "public" in words if function.source.language is Language.CSHARP else words.isdisjoint(_OWN)
-    return (is_public and bool(documentation(function))) or _BY_FURTHER_NAME.fullmatch(function.name) is not None
+    is_public = (
+        "public" in words if function.source.language is Language.CSHARP else words.isdisjoint(_PRIVATE_MODIFIERS)
+    )
+    return (is_public and bool(documentation_of(function))) or _CALLED_BY_LANGUAGE.fullmatch(function.name) is not None
 
 
-_OWN: Final = frozenset({"private", "protected", "internal"})
-_BY_FURTHER_NAME: Final = pattern(
+_PRIVATE_MODIFIERS: Final = frozenset({"private", "protected", "internal"})
+_CALLED_BY_LANGUAGE: Final = pattern(
     r"__\w+|initialize\w*|method_missing|respond_to_missing\?|(?:inherit|includ|extend|prepend)ed|method_added|const_missing|call|each|inspect|perform"
     r"|to_\w+|coerce|invoke|Dispose(?:Async)?|Equals|GetHashCode|ToString|Main|Configure\w*|Invoke(?:Async)?|On[A-Z]\w*|component\d+|provideDelegate"
 )
@@ -331,17 +333,17 @@ def is_private(function: Function) -> bool:
         case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
             return "private" in function.attributes.split()
         case Language.PYTHON:
-            return function.where is Where.FUNCTION or (
-                function.where is Where.MODULE and function.name.startswith("_")
+            return function.scope is FunctionScope.FUNCTION or (
+                function.scope is FunctionScope.MODULE and function.name.startswith("_")
             )
         case _:
             return _is_private_in_a_script(function)
 
 
 def _is_private_in_a_script(function: Function) -> bool:
-    if function.where is Where.TYPE:
+    if function.scope is FunctionScope.TYPE:
         return function.name.startswith("#") or "private" in function.attributes.split()
-    return function.where is Where.FUNCTION or not _is_exported(function.node)
+    return function.scope is FunctionScope.FUNCTION or not _is_exported(function.node)
 
 
 def _is_exported(node: "Node") -> bool:

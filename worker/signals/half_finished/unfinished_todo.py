@@ -10,27 +10,27 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from worker.domain.pattern import may_match, pattern
+from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.issue_links import closing_links
-from worker.signals.analysis.announced import is_a_stage
-from worker.signals.analysis.asked import is_asked_for
-from worker.signals.analysis.change import Change, ChangedFile
+from worker.dossier.issue_links import find_closing_links
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.changed_functions import (
-    Written,
-    exemplary,
-    left_to_subclasses,
-    new_functions,
-    wrapped,
+    ChangedFunction,
+    find_examples,
+    find_left_to_subclasses,
+    find_new_functions,
+    find_wrapped,
 )
-from worker.signals.analysis.file_roles import Language, Role
+from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.functions import Function
-from worker.signals.analysis.outside import is_honest_refusal, is_platform
-from worker.signals.analysis.parameters import unused
+from worker.signals.analysis.outside_requirements import is_declared_refusal, is_platform_variant
+from worker.signals.analysis.parameters import find_unused_parameters
+from worker.signals.analysis.staged_work import is_stage
+from worker.signals.analysis.stub_requests import is_stub_requested
 from worker.signals.analysis.syntax import is_comment, text_of
-from worker.signals.half_finished.commented_out_code import reads_like_code
-from worker.signals.half_finished.stub_body import STOPS, stubs
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.half_finished.commented_out_code import is_code_like
+from worker.signals.half_finished.stub_body import STOP_PATTERN, find_stubs
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -59,11 +59,11 @@ _UNFINISHED: Final = pattern(
 )
 """That work of the function itself is left, not that it could be better."""
 
-_ANOTHER: Final = pattern(
+_OTHER_TARGET: Final = pattern(
     r"\bimplement an? (?:\w+ ){1,3}?(?:function|method|type|trait|interface|helper|class|struct)\b", re.IGNORECASE
 )
 """What is to be written is another thing, which this function could use."""
-_WISH: Final = pattern(
+_OPTIONAL_WORK: Final = pattern(
     r"^\W*(?:todo|fixme|xxx)\W+if\b|\?|\bwhen\b|\bonce\b|\bmaybe\b|\bperhaps\b|\bcould\b|\bconsider\b|\bif we\b|\bshould we\b|\bin (?:the )?future\b|\bideally\b|\bas soon as\b|\bafter\b|\buntil\b"
     r"|\boptional(?:ly)?\b|\bnice[- ]to[- ]have\b|\bextras?\b|\badditional(?:ly)?\b|\balso\b|\bas well\b|\bmore\b(?! (?:work|code|logic|here))"
     r"|\bbetter\b|\bfaster\b|\boptimi[sz]|\bnicer\b|\brefactor\b|\bdeprecat"
@@ -75,11 +75,11 @@ _WISH: Final = pattern(
 
 @signal(
     Category.HALF_FINISHED,
-    Kind.FACT,
-    Looks.PRODUCTION,
+    SignalKind.FACT,
+    SignalScope.PRODUCTION,
     "Do what the comment at {place} leaves open, then delete the comment.",
 )
-def unfinished_function(change: Change) -> Iterator[Place]:
+def unfinished_function(change: CodeChange) -> Iterator[SignalMatch]:
     """A new function that says in a comment of its body that its own work is not finished: that the rest is still to be written.
 
     Work that is planned for a later release or tracked by another issue is none, nor what a platform does not support yet. None
@@ -87,73 +87,82 @@ def unfinished_function(change: Change) -> Iterator[Place]:
 
     False alarms: 2 of 30051 clean changes with production code (0.0 %, at most 0.02 %).
     """
-    yield from (_place(one.written, one.note) for one in change.once(_admitted) if one.is_sure)
+    yield from (_build_match(one.changed, one.note) for one in change.cached(_find_unfinished) if one.is_sure)
 
 
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
-def unfinished_todo(change: Change) -> Iterator[Place]:
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def unfinished_todo(change: CodeChange) -> Iterator[SignalMatch]:
     """An added comment that says that work is left: a TODO that names what this change should do.
 
     Or a TODO where the body of a new function breaks off, or in place of the use of a parameter.
 
     False alarms: 124 of 30051 clean changes with production code (0.4 %, at most 0.49 %).
     """
-    told = {(one.file.path, one.function.line_of(note)): is_sure for one, note, is_sure in change.once(_admitted)}
+    told = {
+        (one.file.path, one.function.line_of(note)): is_sure for one, note, is_sure in change.cached(_find_unfinished)
+    }
     for (path, number), is_sure in told.items():
         if not is_sure:
-            yield Place("a comment says that work is left, where the function ends or drops a parameter", path, number)
-    for file in change.production():
+            yield SignalMatch(
+                "a comment says that work is left, where the function ends or drops a parameter", path, number
+            )
+    for file in change.production_files():
         for number, text in islice(_lines(file, change), _MOST):
             if (file.path, number) not in told:
-                yield Place(f"a comment says that work is left: {text}", file.path, number)
+                yield SignalMatch(f"a comment says that work is left: {text}", file.path, number)
 
 
-class _Admission(NamedTuple):
+class _UnfinishedNote(NamedTuple):
     """A note, and whether it says that the function's own work is not done."""
 
-    written: Written
+    changed: ChangedFunction
     note: "Node"
     is_sure: bool
 
 
-def _place(one: Written, note: "Node") -> Place:
+def _build_match(changed: ChangedFunction, note: "Node") -> SignalMatch:
     words = " ".join(text_of(note).lstrip("/#* ").split())[:120]
-    return Place(
-        f"the new function `{one.function.name}` says that it is not finished: {words}",
-        one.file.path,
-        one.function.line_of(note),
+    return SignalMatch(
+        f"the new function `{changed.function.name}` says that it is not finished: {words}",
+        changed.file.path,
+        changed.function.line_of(note),
     )
 
 
-def _admitted(change: Change) -> tuple[_Admission, ...]:
-    if is_asked_for(change):
+def _find_unfinished(change: CodeChange) -> tuple[_UnfinishedNote, ...]:
+    if is_stub_requested(change):
         return ()
-    told = {(one.written.file.path, one.written.function.first) for one in stubs(change)}
+    told = {(one.changed.file.path, one.changed.function.first_line) for one in find_stubs(change)}
     fresh = (
         one
-        for one in (*new_functions(change), *wrapped(change), *left_to_subclasses(change), *exemplary(change))
-        if (one.file.path, one.function.first) not in told
+        for one in (
+            *find_new_functions(change),
+            *find_wrapped(change),
+            *find_left_to_subclasses(change),
+            *find_examples(change),
+        )
+        if (one.file.path, one.function.first_line) not in told
     )
-    return tuple(_in_functions(fresh, change))
+    return tuple(_find_in_functions(fresh, change))
 
 
-def _in_functions(functions: Iterator[Written], change: Change) -> Iterator[_Admission]:
+def _find_in_functions(functions: Iterator[ChangedFunction], change: CodeChange) -> Iterator[_UnfinishedNote]:
     known: set[tuple[str, int]] = set()
     for one in functions:
-        if not _may_admit(one):
+        if not _can_be_unfinished(one):
             continue
         for note in one.function.comments:
             place = (one.file.path, note.start_byte)
-            is_sure = _admits(note, one, change) if place not in known else None
+            is_sure = _is_note_certain(note, one, change) if place not in known else None
             if is_sure is not None and text_of(note).strip() not in change.removed_texts:
                 known.add(place)
-                yield _Admission(one, note, is_sure)
+                yield _UnfinishedNote(one, note, is_sure)
 
 
-def _may_admit(one: Written) -> bool:
-    function = one.function
-    rows = range(function.first, function.last + 1)
-    return any(is_marked(function.source.lines[row - function.source.first]) for row in rows)
+def _can_be_unfinished(changed: ChangedFunction) -> bool:
+    function = changed.function
+    rows = range(function.first_line, function.last_line + 1)
+    return any(is_marked(function.source.lines[row - function.source.first_line]) for row in rows)
 
 
 @lru_cache(maxsize=64)
@@ -162,23 +171,25 @@ def is_marked(line: str) -> bool:
     return _MARK.search(line) is not None or _UNFINISHED.search(line) is not None
 
 
-def _admits(note: "Node", one: Written, change: Change) -> bool | None:
+def _is_note_certain(note: "Node", changed: ChangedFunction, change: CodeChange) -> bool | None:
     """Whether the note says surely, or only perhaps, that work is left; None: neither."""
-    function = one.function
+    function = changed.function
     words = " ".join(text_of(note)[:_LONGEST].split())
-    if not _MARK.search(words) or _WISH.search(words) or not _stands_alone(note, function):
+    if not _MARK.search(words) or _OPTIONAL_WORK.search(words) or not _is_on_own_line(note, function):
         return None
-    if _is_planned(words, change) or _is_in_commented_code(note, function) or _refuses_for_a_platform(one):
+    if _is_planned(words, change) or _is_in_commented_code(note, function) or _is_platform_refusal(changed):
         return None
     if _UNFINISHED.search(words):
-        is_other = _ANOTHER.search(words) is not None or _stands_over_a_refusal(note) or _is_left_for_now(note)
-        return not is_other and not is_a_stage(function, change)
+        is_other = _OTHER_TARGET.search(words) is not None or _is_above_refusal(note) or _is_temporary(note)
+        return not is_other and not is_stage(function, change)
     # in an example a TODO alone may stand for what its reader does there
-    is_doubtful = one.file.role is not Role.EXAMPLE and (_breaks_off(note, function) or bool(unused(function)))
+    is_doubtful = changed.file.role is not FileRole.EXAMPLE and (
+        _is_last_statement(note, function) or bool(find_unused_parameters(function))
+    )
     return False if is_doubtful else None
 
 
-def _is_left_for_now(note: "Node") -> bool:
+def _is_temporary(note: "Node") -> bool:
     """The comment below goes on with what is done instead."""
     below = note.next_named_sibling
     return below is not None and is_comment(below) and _FOR_NOW.search(text_of(below)[:_LONGEST]) is not None
@@ -187,29 +198,29 @@ def _is_left_for_now(note: "Node") -> bool:
 _FOR_NOW: Final = pattern(r"\b(?:for now|for the moment|currently|until then)\b", re.IGNORECASE)
 
 
-def _stands_over_a_refusal(note: "Node") -> bool:
+def _is_above_refusal(note: "Node") -> bool:
     """A guard that refuses what is not supported states a limit, and the rest of the function may be whole."""
     guard = note.next_named_sibling
-    return guard is not None and guard.type in _GUARDS and STOPS.search(text_of(guard)[:_LONGEST]) is not None
+    return guard is not None and guard.type in _GUARDS and STOP_PATTERN.search(text_of(guard)[:_LONGEST]) is not None
 
 
 _GUARDS: Final = frozenset({"if_statement", "expression_statement"})
 
 
-def _refuses_for_a_platform(one: Written) -> bool:
-    statements = one.function.statements
-    return len(statements) == 1 and is_honest_refusal(text_of(statements[0])) and is_platform(one)
+def _is_platform_refusal(changed: ChangedFunction) -> bool:
+    statements = changed.function.statements
+    return len(statements) == 1 and is_declared_refusal(text_of(statements[0])) and is_platform_variant(changed)
 
 
-def _is_planned(words: str, change: Change) -> bool:
+def _is_planned(text: str, change: CodeChange) -> bool:
     """Whether it names a release to come, or another issue than those that this change is for: then it is known, and left on purpose."""
-    if _RELEASE.search(words):
+    if _RELEASE.search(text):
         return True
     pull = change.dossier.pull_request
-    links = closing_links(f"{pull.title}\n\n{pull.body}", pull.repository)
+    links = find_closing_links(f"{pull.title}\n\n{pull.body}", pull.repository)
     own = {one.number for one in (*change.dossier.issues, *links)} | {pull.number}
-    tracked = [int(found[1] or found[2]) for found in _TRACKED.finditer(words)]
-    return not own.issuperset(tracked) or ("://" in words and not tracked)
+    tracked = [int(found[1] or found[2]) for found in _TRACKED.finditer(text)]
+    return not own.issuperset(tracked) or ("://" in text and not tracked)
 
 
 _RELEASE: Final = pattern(
@@ -222,7 +233,7 @@ _TRACKED: Final = pattern(
 )
 
 
-def _stands_alone(note: "Node", function: Function) -> bool:
+def _is_on_own_line(note: "Node", function: Function) -> bool:
     """On lines of its own, behind the signature."""
     line = function.source.lines[note.start_point.row]
     return note in function.remarks and line[:1].isspace() and line.strip().startswith(("#", "//", "/*"))
@@ -234,13 +245,13 @@ def _is_in_commented_code(note: "Node", function: Function) -> bool:
     row = note.start_point.row + inside
     above = function.source.lines[row - 1].strip() if row else ""
     comment = _COMMENT.match(above)
-    return reads_like_code(comment[1]) if comment is not None else bool(inside) and reads_like_code(above)
+    return is_code_like(comment[1]) if comment is not None else bool(inside) and is_code_like(above)
 
 
 _SIMPLE: Final = pattern(r"(?:return\b)?[^()]{0,80}(?:\(\(?[\w&., ]{0,40}\)?\))?;?")
 
 
-def _breaks_off(note: "Node", function: Function) -> bool:
+def _is_last_statement(note: "Node", function: Function) -> bool:
     """Behind it nothing is done any more: the body ends, or hands back what it has."""
     lists = (function.body, *(one for one in function.body.named_children if one.type == "statement_list"))
     block = next((one for one in lists if one == note.parent), None)
@@ -255,17 +266,17 @@ def _breaks_off(note: "Node", function: Function) -> bool:
 _ENDS: Final = frozenset({"return_statement", "call_expression", "identifier", "tuple_expression", "self"})
 
 
-def _undone(text: str) -> "re.Match[str] | None":
+def _find_todo(text: str) -> "re.Match[str] | None":
     """The comment of a line that says that work is left."""
     comment = _COMMENT.search(text[:_LONGEST])
     return comment if comment is not None and _UNDONE.search(comment[1]) else None
 
 
-def _lines(file: ChangedFile, change: Change) -> Iterator[tuple[int, str]]:
-    if not any(may_match(_UNDONE, text) for text in file.diff.added_passages()):
+def _lines(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[int, str]]:
+    if not any(can_match(_UNDONE, text) for text in file.diff.added_passages()):
         return
-    for line in file.diff.added_that(_undone):
-        comment = _undone(line.text)
+    for line in file.diff.added_lines_matching(_find_todo):
+        comment = _find_todo(line.text)
         if comment is None or "?" in comment[1] or line.text.strip() in change.removed_texts:
             continue
         if file.language is Language.RUST and comment[0].startswith("#"):

@@ -10,61 +10,61 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import Change, ChangedFile, Source
-from worker.signals.analysis.file_roles import SCRIPTS, Language
-from worker.signals.analysis.syntax import descendants, sought, text_of
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.syntax import descendants, register_types, text_of
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_STATEMENTS: Final = sought(
+_STATEMENTS: Final = register_types(
     {
         Language.PYTHON: ("import_statement", "import_from_statement"),
         Language.JAVA: ("import_declaration",),
         Language.PHP: ("namespace_use_declaration",),
         Language.KOTLIN: ("import",),
-        **dict.fromkeys(SCRIPTS, ("import_statement",)),
+        **dict.fromkeys(SCRIPT_LANGUAGES, ("import_statement",)),
     }
 )
 _WORD: Final = pattern(r"[^\W\d][\w$]*|\$[\w$]*")
-_HANDS_ON: Final = pattern(
+_EXPORTING_FILE: Final = pattern(
     r"(^|/)(__init__\.py|index\.[cm]?[jt]sx?|conftest\.py|compat\w*\.py|_?typing\w*\.py|package-info\.java)$"
 )
-_KEPT: Final = pattern(
+_KEEP_MARK: Final = pattern(
     r"\bnoqa\b|pylint|type: ignore|eslint|ts-ignore|side effects?|re-?exports?|import React\b|__future__"
 )
 
 
-class Unused(NamedTuple):
+class UnusedImport(NamedTuple):
     """One import of a file that nothing uses."""
 
     name: str
     line: int
 
 
-@signal(Category.HALF_FINISHED, Kind.SUSPICION, Looks.PRODUCTION)
-def import_unused(change: Change) -> Iterator[Place]:
+@signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def import_unused(change: CodeChange) -> Iterator[SignalMatch]:
     """An added import whose name stands nowhere else in its file.
 
     False alarms: 182 of 30051 clean changes with production code (0.6 %, at most 0.70 %).
     """
-    for file in change.production():
-        for one in file.once(unused_imports):
-            yield Place(f"nothing in this file uses the new import `{one.name}`", file.path, one.line)
+    for file in change.production_files():
+        for one in file.cached(find_unused_imports):
+            yield SignalMatch(f"nothing in this file uses the new import `{one.name}`", file.path, one.line)
 
 
-def unused_imports(file: ChangedFile) -> tuple[Unused, ...]:
+def find_unused_imports(file: AnalyzedFile) -> tuple[UnusedImport, ...]:
     """What the change imports into this file, where its whole text is known, and leaves lying."""
-    source = next((one for one in file.sources if one.whole and one.language in _STATEMENTS), None)
-    if source is None or source.root.has_error or _HANDS_ON.search(file.path) or not file.added_lines:
+    source = next((one for one in file.sources if one.is_whole and one.language in _STATEMENTS), None)
+    if source is None or source.root.has_error or _EXPORTING_FILE.search(file.path) or not file.added_lines:
         return ()
-    return tuple(_unused(source, file))
+    return tuple(_select_unused(source, file))
 
 
-def _unused(source: Source, file: ChangedFile) -> Iterator[Unused]:
+def _select_unused(source: Source, file: AnalyzedFile) -> Iterator[UnusedImport]:
     nodes = source.nodes.find(_STATEMENTS[source.language])
-    fresh = [node for node in nodes if _lines(node) <= file.added_lines and not _is_kept(node, source)]
+    fresh = [node for node in nodes if _lines(node) <= file.added_lines and not _is_intended(node, source)]
     if not fresh:
         return
     words = Counter(_WORD.findall(source.text))
@@ -74,17 +74,17 @@ def _unused(source: Source, file: ChangedFile) -> Iterator[Unused]:
     for node in fresh:
         for name in _names(node, source.language):
             if words[name] <= imported[name]:
-                yield Unused(name, node.start_point.row + 1)
+                yield UnusedImport(name, node.start_point.row + 1)
 
 
 def _lines(node: "Node") -> frozenset[int]:
     return frozenset(range(node.start_point.row + 1, node.end_point.row + 2))
 
 
-def _is_kept(node: "Node", source: Source) -> bool:
+def _is_intended(node: "Node", source: Source) -> bool:
     """It says that it is there for another reason, or it is tried out (an import that may fail)."""
     rows = source.lines[max(0, node.start_point.row - 1) : node.end_point.row + 1]
-    return any(map(_KEPT.search, rows)) or (node.parent is not None and node.parent.type == "block")
+    return any(map(_KEEP_MARK.search, rows)) or (node.parent is not None and node.parent.type == "block")
 
 
 def _names(node: "Node", language: Language) -> Iterator[str]:

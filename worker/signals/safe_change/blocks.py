@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.dossier.markdown import blocks
-from worker.signals.safe_change.sentences import Syntax
+from worker.dossier.markdown import parse_blocks
+from worker.signals.safe_change.sentences import DocumentSyntax
 
 _LONE_RETURN: Final = pattern(r"\r(?!\n)")
 _TEMPLATE: Final = pattern(
@@ -20,7 +20,7 @@ _COMMENT: Final = pattern(r"<!--")
 _DEFINITION: Final = pattern(r" {0,3}\[[^\[\]`^]+\]:[ \t]+<?https?://[^\s<>]+>?[ \t]*\r?")
 
 
-def undecidable(text: str) -> str | None:
+def find_undecidable_reason(text: str) -> str | None:
     """Say why no line of the document can be proved to be prose; None where lines can be told apart."""
     if text.startswith("#!"):
         return "the document starts like a script"
@@ -31,17 +31,17 @@ def undecidable(text: str) -> str | None:
     return None
 
 
-def prose_lines(text: str, syntax: Syntax) -> frozenset[int]:
+def find_prose_lines(text: str, syntax: DocumentSyntax) -> frozenset[int]:
     """Return the numbers of the lines that are prose, or empty and between prose."""
     lines = text.replace("\r\n", "\n").split("\n")
-    if syntax is Syntax.RST:
-        prose = {*_outside_of_literals(lines)}
+    if syntax is DocumentSyntax.RST:
+        prose = {*_find_lines_outside_literals(lines)}
     else:
-        prose = {*_paragraphs(text, lines)} - {*_front_matter(lines)} - {*_containers(lines)}
-    return frozenset(prose.union(_empty_beside(lines, prose)))
+        prose = {*_find_paragraph_lines(text, lines)} - {*_front_matter(lines)} - {*_find_container_lines(lines)}
+    return frozenset(prose.union(_find_empty_lines(lines, prose)))
 
 
-def _empty_beside(lines: Sequence[str], prose: Collection[int]) -> Iterator[int]:
+def _find_empty_lines(lines: Sequence[str], prose: Collection[int]) -> Iterator[int]:
     """Empty lines with prose above or below them, or nothing."""
     waiting: list[int] = []
     is_beside = True
@@ -56,10 +56,10 @@ def _empty_beside(lines: Sequence[str], prose: Collection[int]) -> Iterator[int]
     yield from waiting
 
 
-def _paragraphs(text: str, lines: Sequence[str]) -> Iterator[int]:
+def _find_paragraph_lines(text: str, lines: Sequence[str]) -> Iterator[int]:
     """Lines of paragraphs, headings and table rows, and definitions of links."""
     covered: set[int] = set()
-    for token in blocks(text):
+    for token in parse_blocks(text):
         if token.map is None or token.type in {
             "bullet_list_open",
             "ordered_list_open",
@@ -97,7 +97,7 @@ def _front_matter(lines: Sequence[str]) -> Iterator[int]:
 _CONTAINER: Final = pattern(r"\s*(:{3,}|\${2,}|\\\[|\\begin)")
 
 
-def _containers(lines: Sequence[str]) -> Iterator[int]:
+def _find_container_lines(lines: Sequence[str]) -> Iterator[int]:
     """Lines from the mark of an extension of Markdown to the next such mark: what they hold, the extension decides."""
     inside = False
     for number, line in enumerate(lines, start=1):
@@ -115,7 +115,7 @@ _DATA: Final = pattern(r"\s*(?::[\w -]+:(?:\s|$)|__\s)")
 _EXAMPLE: Final = pattern(r"\s*>>>")
 
 
-def _outside_of_literals(lines: Sequence[str]) -> Iterator[int]:
+def _find_lines_outside_literals(lines: Sequence[str]) -> Iterator[int]:
     """Lines outside of literal blocks, comments, examples, fields, and directives whose content is no prose."""
     literal: int | None = None
     in_example = False

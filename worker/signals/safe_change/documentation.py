@@ -11,11 +11,11 @@ from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind
 from worker.dossier.repo_rules.files import is_rules_file
-from worker.signals.analysis.change import ChangedFile
+from worker.signals.analysis.change import AnalyzedFile
 from worker.signals.safe_change import blocks
-from worker.signals.safe_change.obstacle import Obstacle, obstacle_at
-from worker.signals.safe_change.rewording import obstacles_to_rewording, words_of
-from worker.signals.safe_change.sentences import Syntax
+from worker.signals.safe_change.obstacle import Obstacle, build_obstacle
+from worker.signals.safe_change.rewording import find_document_words, find_rewording_obstacles
+from worker.signals.safe_change.sentences import DocumentSyntax
 
 _DOCUMENT: Final = pattern(
     r"(?P<folders>(?:[A-Za-z0-9][\w.-]*/)*)(?P<stem>[A-Za-z0-9][A-Za-z0-9_-]*)\.(?P<ending>md|markdown|rst|txt)"
@@ -47,7 +47,7 @@ _LARGEST: Final = 400_000
 def is_documentation(path: str) -> bool:
     """Whether the path is one of documentation that people read, and no program or agent."""
     found = _DOCUMENT.fullmatch(path)
-    if found is None or is_rules_file(path) or _is_named_as_rules(found):
+    if found is None or is_rules_file(path) or _has_rules_name(found):
         return False
     folders = found["folders"].split("/")[:-1]
     if any(map(_FOLDERS_READ_BY_PROGRAMS.fullmatch, folders)):
@@ -57,22 +57,22 @@ def is_documentation(path: str) -> bool:
     return found["ending"] != "txt" and _WELL_KNOWN.fullmatch(found["stem"].replace("_", "-")) is not None
 
 
-def may_be_rules(path: str) -> bool:
+def can_be_rules(path: str) -> bool:
     """Whether the path is one of a document that an agent reads as rules, or may read so by its name."""
     found = _DOCUMENT.fullmatch(path)
-    return is_rules_file(path) or (found is not None and found["ending"] != "txt" and _is_named_as_rules(found))
+    return is_rules_file(path) or (found is not None and found["ending"] != "txt" and _has_rules_name(found))
 
 
-def _is_named_as_rules(document: re.Match[str]) -> bool:
+def _has_rules_name(document: re.Match[str]) -> bool:
     names = (*document["folders"].split("/")[:-1], document["stem"])
     parts = (part for name in names for part in _PART.findall(name))
     return any(map(_READ_AS_RULES.fullmatch, (*parts, *names)))
 
 
-def obstacle_in(file: ChangedFile, guidance: Sequence[Guidance]) -> Obstacle | None:
+def find_file_obstacle(file: AnalyzedFile, guidance: Sequence[Guidance]) -> Obstacle | None:
     """Return what in this document's change is not proved to be harmless."""
     diff = file.diff
-    if may_be_rules(file.path):
+    if can_be_rules(file.path):
         return Obstacle("it may be read as rules", file.path)
     if diff.change is not ChangeKind.MODIFIED:
         return Obstacle(
@@ -83,33 +83,33 @@ def obstacle_in(file: ChangedFile, guidance: Sequence[Guidance]) -> Obstacle | N
     name = file.path.rpartition("/")[2].casefold()
     if any(name in one.text.casefold() for one in guidance):
         return Obstacle("the repository's rules for agents point at it", file.path)
-    return next(_obstacles(file), None)
+    return next(_find_obstacles(file), None)
 
 
-def _obstacles(file: ChangedFile) -> Iterator[Obstacle]:
-    syntax = Syntax.RST if file.path.endswith((".rst", ".txt")) else Syntax.MARKDOWN
-    if file.path.endswith(".txt") and not (file.base and blocks.has_title(file.base)):
+def _find_obstacles(file: AnalyzedFile) -> Iterator[Obstacle]:
+    syntax = DocumentSyntax.RST if file.path.endswith((".rst", ".txt")) else DocumentSyntax.MARKDOWN
+    if file.path.endswith(".txt") and not (file.base_text and blocks.has_title(file.base_text)):
         yield Obstacle("a text without a title in reStructuredText may be a list that a program reads", file.path)
-    if file.head is None or file.base is None:
+    if file.head_text is None or file.base_text is None:
         yield Obstacle("the whole file was not read", file.path)
     else:
-        yield from _out_of_place(file, syntax, file.base, file.head)
-        yield from obstacles_to_rewording(file, words_of(file.base, file.head), syntax)
+        yield from _find_misplaced_lines(file, syntax, file.base_text, file.head_text)
+        yield from find_rewording_obstacles(file, find_document_words(file.base_text, file.head_text), syntax)
 
 
-def _out_of_place(file: ChangedFile, syntax: Syntax, base: str, head: str) -> Iterator[Obstacle]:
+def _find_misplaced_lines(file: AnalyzedFile, syntax: DocumentSyntax, base: str, head: str) -> Iterator[Obstacle]:
     """Changed lines that are not prose in the whole document, or change what is not prose."""
-    undecidable = blocks.undecidable(base) or blocks.undecidable(head)
+    undecidable = blocks.find_undecidable_reason(base) or blocks.find_undecidable_reason(head)
     if max(len(base), len(head)) > _LARGEST:
         yield Obstacle("it is too long to be proved", file.path)
     elif undecidable is not None:
         yield Obstacle(undecidable, file.path)
     kept: list[list[str]] = []
-    for text, lines in ((base, file.diff.removed), (head, file.diff.added)):
-        prose = blocks.prose_lines(text, syntax)
+    for text, lines in ((base, file.diff.removed_lines), (head, file.diff.added_lines)):
+        prose = blocks.find_prose_lines(text, syntax)
         for line in lines:
             if (line.head_line or line.base_line) not in prose:
-                yield obstacle_at(file, line, "the line is no prose, but code, markup or data")
+                yield build_obstacle(file, line, "the line is no prose, but code, markup or data")
         kept.append([line for number, line in enumerate(text.split("\n"), start=1) if number not in prose])
     if kept[0] != kept[1]:
         yield Obstacle("the change turns prose into code or markup, or code or markup into prose", file.path)

@@ -2,20 +2,20 @@
 
 from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import ChangedFile
+from worker.signals.analysis.change import AnalyzedFile
 
 
 class Obstacle(Value):
     """A clause that says what could not be proved, and where: a file, a line of the head or, if removed, of the base."""
 
-    what: str
+    reason: str
     path: str | None = None
     line: int | None = None
 
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return self.what if place is None else f"{place}: {self.what}"
+        return self.reason if place is None else f"{place}: {self.reason}"
 
 
-def obstacle_at(file: ChangedFile, line: DiffLine, what: str) -> Obstacle:
+def build_obstacle(file: AnalyzedFile, line: DiffLine, what: str) -> Obstacle:
     return Obstacle(what, file.path, line.head_line or line.base_line)

@@ -11,17 +11,17 @@ from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
-from worker.signals.analysis.change import ChangedFile
-from worker.signals.safe_change.obstacle import Obstacle, obstacle_at
+from worker.signals.analysis.change import AnalyzedFile
+from worker.signals.safe_change.obstacle import Obstacle, build_obstacle
 from worker.signals.safe_change.sentences import (
-    Atom,
-    Kind,
-    Syntax,
-    address_of,
+    AtomKind,
+    DocumentSyntax,
+    TextAtom,
+    is_keepable,
     is_link_inside,
     is_same_link,
-    may_be_kept,
-    parts_of,
+    parse_link,
+    split_line,
 )
 
 _NEGATION: Final = (
@@ -49,7 +49,7 @@ _FORMS: Final = (
 _FUNCTION_WORDS: Final = frozenset[str]().union(*_FORMS)
 
 
-class Words(NamedTuple):
+class DocumentWords(NamedTuple):
     """The words of a document before and after the change, code included."""
 
     before: frozenset[str]
@@ -59,32 +59,34 @@ class Words(NamedTuple):
 _WORD: Final = pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-def words_of(base: str, head: str) -> Words:
+def find_document_words(base: str, head: str) -> DocumentWords:
     """Return the words of both texts in lower case."""
-    return Words(*(frozenset(_WORD.findall(text.casefold())) for text in (base, head)))
+    return DocumentWords(*(frozenset(_WORD.findall(text.casefold())) for text in (base, head)))
 
 
-def obstacles_to_rewording(file: ChangedFile, words: Words, syntax: Syntax) -> Iterator[Obstacle]:
+def find_rewording_obstacles(
+    file: AnalyzedFile, document_words: DocumentWords, syntax: DocumentSyntax
+) -> Iterator[Obstacle]:
     """Yield what of the change is more than a mend of the document's words."""
-    for line in file.diff.added:
-        for atom in parts_of(line.text, syntax):
-            if not may_be_kept(atom):
-                yield obstacle_at(file, line, f"{_shown(atom.text)} is no plain word")
+    for line in file.diff.added_lines:
+        for atom in split_line(line.text, syntax):
+            if not is_keepable(atom):
+                yield build_obstacle(file, line, f"{_escape(atom.text)} is no plain word")
     for hunk in file.diff.hunks:
-        before, after = (_parts_in(hunk, changed, syntax) for changed in (LineKind.REMOVED, LineKind.ADDED))
-        difference = _first_difference(before, after, words, file.path)
+        before, after = (_find_parts(hunk, changed, syntax) for changed in (LineKind.REMOVED, LineKind.ADDED))
+        difference = _find_first_difference(before, after, document_words, file.path)
         if difference is not None:
             old, new = difference
             is_removed = old.is_changed and not new.is_changed
             line = (old if is_removed else new).line
-            yield obstacle_at(file, line, _what_differs(old, new, is_removed=is_removed))
-        elif _punctuation(hunk, LineKind.REMOVED) != _punctuation(hunk, LineKind.ADDED):
+            yield build_obstacle(file, line, _describe_difference(old, new, is_removed=is_removed))
+        elif _find_punctuation(hunk, LineKind.REMOVED) != _find_punctuation(hunk, LineKind.ADDED):
             line = next(line for line in hunk.lines if line.kind is not LineKind.CONTEXT)
-            yield obstacle_at(file, line, "punctuation changes in a question, or beside a negation or a duty")
+            yield build_obstacle(file, line, "punctuation changes in a question, or beside a negation or a duty")
 
 
-class _Part(NamedTuple):
-    atom: Atom
+class _LinePart(NamedTuple):
+    atom: TextAtom
     line: DiffLine
 
     @property
@@ -92,38 +94,38 @@ class _Part(NamedTuple):
         return self.atom is not _END and self.line.kind is not LineKind.CONTEXT
 
     @property
-    def shown(self) -> str:
+    def visible_text(self) -> str:
         """What it says; of a mark of the structure, the line that it stands in."""
-        return self.line.text.strip() if self.atom.kind is Kind.MARK else self.atom.text
+        return self.line.text.strip() if self.atom.kind is AtomKind.MARK else self.atom.text
 
 
-_END: Final = Atom(Kind.MARK, "end")
+_END: Final = TextAtom(AtomKind.MARK, "end")
 """Stands behind the last part of a hunk."""
 
 
-def _parts_in(hunk: Hunk, changed: LineKind, syntax: Syntax) -> list[_Part]:
+def _find_parts(hunk: Hunk, changed: LineKind, syntax: DocumentSyntax) -> list[_LinePart]:
     lines = [line for line in hunk.lines if line.kind in {changed, LineKind.CONTEXT}]
-    parts = [_Part(atom, line) for line in lines for atom in parts_of(line.text, syntax)]
-    return [*parts, _Part(_END, hunk.lines[-1])]
+    parts = [_LinePart(atom, line) for line in lines for atom in split_line(line.text, syntax)]
+    return [*parts, _LinePart(_END, hunk.lines[-1])]
 
 
-def _punctuation(hunk: Hunk, changed: LineKind) -> str:
+def _find_punctuation(hunk: Hunk, changed: LineKind) -> str:
     """The question marks of the changed lines, and where they hold a negation or a duty, all of their punctuation."""
     text = "\n".join(line.text for line in hunk.lines if line.kind is changed)
     is_strict = any(map(_NEGATES.fullmatch, _WORD.findall(text)))
     return "".join(mark for mark in text if mark in (".,:;!?()" if is_strict else "?"))
 
 
-def _first_difference(
-    before: Sequence[_Part], after: Sequence[_Part], words: Words, path: str
-) -> tuple[_Part, _Part] | None:
+def _find_first_difference(
+    before: Sequence[_LinePart], after: Sequence[_LinePart], document_words: DocumentWords, path: str
+) -> tuple[_LinePart, _LinePart] | None:
     """Return the first parts that differ by more than is allowed; None where there are none."""
     at, to = 0, 0
     while (old := before[at].atom) is not _END or after[to].atom is not _END:
         new = after[to].atom
-        if _is_same(old, new, path) or _is_mended(old, new, words):
+        if _is_same(old, new, path) or _is_corrected(old, new, document_words):
             at, to = at + 1, to + 1
-        elif _is_article(before, at) or _is_doubled(before, at):
+        elif _is_article(before, at) or _is_repeated(before, at):
             at += 1
         elif _is_article(after, to) or is_link_inside(new, path):
             to += 1
@@ -132,16 +134,18 @@ def _first_difference(
     return None
 
 
-def _is_same(old: Atom, new: Atom, path: str) -> bool:
+def _is_same(old: TextAtom, new: TextAtom, path: str) -> bool:
     """Whether a part stays: what it says, not its case, its apostrophes, its mark of code, or the label of a link."""
-    if {old.kind, new.kind} == {Kind.WORD}:
+    if {old.kind, new.kind} == {AtomKind.WORD}:
         is_louder = old != new and (old.text.isupper() or new.text.isupper()) and _DECIDES.fullmatch(old.text)
         return _without_apostrophes(old.text) == _without_apostrophes(new.text) and not is_louder
-    if {old.kind, new.kind} == {Kind.LINK}:
+    if {old.kind, new.kind} == {AtomKind.LINK}:
         return old.text == new.text or is_same_link(old, new) or is_link_inside(new, path)
-    if {old.kind, new.kind} == {Kind.NAME}:
+    if {old.kind, new.kind} == {AtomKind.NAME}:
         return (old.text.rstrip(_ENDING) or old.text) == (new.text.rstrip(_ENDING) or new.text)
-    return old.text == new.text and (old.kind is new.kind or {old.kind, new.kind} <= {Kind.WORD, Kind.NAME, Kind.CODE})
+    return old.text == new.text and (
+        old.kind is new.kind or {old.kind, new.kind} <= {AtomKind.WORD, AtomKind.NAME, AtomKind.CODE}
+    )
 
 
 _ENDING: Final = ".,;:"
@@ -154,17 +158,17 @@ def _without_apostrophes(word: str) -> str:
 _SHORTEST: Final = 3
 
 
-def _is_mended(old: Atom, new: Atom, words: Words) -> bool:
+def _is_corrected(old: TextAtom, new: TextAtom, document_words: DocumentWords) -> bool:
     """Whether a word became another form of itself, or a misspelling a word that the document knows."""
-    if {old.kind, new.kind} != {Kind.WORD}:
+    if {old.kind, new.kind} != {AtomKind.WORD}:
         return False
     wrong, right = old.text.casefold(), new.text.casefold()
     if any({old.text, new.text} <= forms for forms in _FORMS):
         return True
-    is_known = {*_WORD.findall(right)} <= words.before | _FUNCTION_WORDS
+    is_known = {*_WORD.findall(right)} <= document_words.before | _FUNCTION_WORDS
     if not is_known or _DECIDES.fullmatch(wrong) or _DECIDES.fullmatch(right) or len(wrong) < _SHORTEST:
         return False
-    return _is_form(wrong, right) or (wrong not in words.after and _is_typo(wrong, right))
+    return _is_form(wrong, right) or (wrong not in document_words.after and _is_typo(wrong, right))
 
 
 def _is_form(word: str, other: str) -> bool:
@@ -184,37 +188,37 @@ def _is_typo(wrong: str, right: str) -> bool:
     return any(longer[:at] + longer[at + 1 :] == shorter for at in range(1, len(longer)))
 
 
-def _is_article(parts: Sequence[_Part], at: int) -> bool:
+def _is_article(parts: Sequence[_LinePart], at: int) -> bool:
     """Whether an article stands before a word or code: not the A of a name, a list or a table."""
-    is_article = parts[at].atom.kind is Kind.WORD and parts[at].atom.text in _ARTICLES
-    return is_article and parts[at + 1].atom.kind is not Kind.MARK
+    is_article = parts[at].atom.kind is AtomKind.WORD and parts[at].atom.text in _ARTICLES
+    return is_article and parts[at + 1].atom.kind is not AtomKind.MARK
 
 
-def _is_doubled(parts: Sequence[_Part], at: int) -> bool:
+def _is_repeated(parts: Sequence[_LinePart], at: int) -> bool:
     word, other = parts[at].atom, parts[at - 1].atom
-    is_word = word.kind is other.kind is Kind.WORD and _DECIDES.fullmatch(word.text) is None
+    is_word = word.kind is other.kind is AtomKind.WORD and _DECIDES.fullmatch(word.text) is None
     return is_word and word.text.casefold() == other.text.casefold()
 
 
-def _what_differs(old: _Part, new: _Part, *, is_removed: bool) -> str:
+def _describe_difference(old: _LinePart, new: _LinePart, *, is_removed: bool) -> str:
     if is_removed:
-        return f"{_shown(old.shown)} is taken out"
-    if new.atom.kind is Kind.LINK:
-        hosts = [_host(part.atom.text) for part in (old, new) if part.atom.kind is Kind.LINK]
+        return f"{_escape(old.visible_text)} is taken out"
+    if new.atom.kind is AtomKind.LINK:
+        hosts = [_host_of(part.atom.text) for part in (old, new) if part.atom.kind is AtomKind.LINK]
         if len({*hosts}) > 1:
-            return f"the changed link leaves {_shown(hosts[0])} for {_shown(hosts[1])}"
-        return f"the link to {_shown(hosts[-1])} is added or changed"
+            return f"the changed link leaves {_escape(hosts[0])} for {_escape(hosts[1])}"
+        return f"the link to {_escape(hosts[-1])} is added or changed"
     if not old.is_changed:
-        return f"{_shown(new.shown)} is added"
-    return f"{_shown(old.shown)} becomes {_shown(new.shown)}, which is no mend of its spelling"
+        return f"{_escape(new.visible_text)} is added"
+    return f"{_escape(old.visible_text)} becomes {_escape(new.visible_text)}, which is no mend of its spelling"
 
 
-def _host(link: str) -> str:
-    address = address_of(link)
+def _host_of(link: str) -> str:
+    address = parse_link(link)
     return address.netloc if address is not None and address.netloc else link
 
 
-def _shown(text: str) -> str:
+def _escape(text: str) -> str:
     """The text in ASCII, cut where it is long: what can't be seen is spelled out."""
     safe = text.encode("ascii", "backslashreplace").decode()
     return f"`{safe if len(safe) <= _SHOWN else f'{safe[:_SHOWN]}...'}`"

@@ -15,12 +15,12 @@ from urllib.parse import SplitResult, urlsplit
 from worker.domain.pattern import pattern
 
 
-class Syntax(Enum):
+class DocumentSyntax(Enum):
     MARKDOWN = "markdown"
     RST = "rst"
 
 
-class Kind(Enum):
+class AtomKind(Enum):
     WORD = "word"
     """Letters or digits, without the plain punctuation beside them."""
     CODE = "code"
@@ -32,10 +32,10 @@ class Kind(Enum):
     """Of the structure: a heading, an item of a list with its depth, a box that is ticked or not, a cell of a table."""
 
 
-class Atom(NamedTuple):
+class TextAtom(NamedTuple):
     """A part of a line, as it is written. `label`: what a link shows, in lower-case letters alone."""
 
-    kind: Kind
+    kind: AtomKind
     text: str
     label: str = ""
 
@@ -64,102 +64,106 @@ _LEADING: Final = "*_(\"'“‘"
 _TRAILING: Final = "*_)\"'”’.,:;!?…"
 
 
-def parts_of(line: str, syntax: Syntax) -> Iterator[Atom]:
+def split_line(line: str, syntax: DocumentSyntax) -> Iterator[TextAtom]:
     """Yield all that the line says, in its order: emphasis and spaces say nothing."""
     text = line.removesuffix("\r")
     if len(text) > _LONGEST:
-        yield Atom(Kind.NAME, text)
-    elif syntax is Syntax.MARKDOWN or not _UNDERLINE.fullmatch(text):
-        at = yield from _marks(text)
-        yield from _cells(text[at:], syntax)
+        yield TextAtom(AtomKind.NAME, text)
+    elif syntax is DocumentSyntax.MARKDOWN or not _UNDERLINE.fullmatch(text):
+        at = yield from _read_marks(text)
+        yield from _split_cells(text[at:], syntax)
 
 
-def _marks(text: str) -> Generator[Atom, None, int]:
+def _read_marks(text: str) -> Generator[TextAtom, None, int]:
     """Yield what the line begins with, and return where its words begin."""
-    at = _end_of(_QUOTE, text, 0)
-    while (end := _end_of(_ITEM_MARK, text, at)) > at:
-        yield Atom(Kind.MARK, f"item {at}")
+    at = _find_end(_QUOTE, text, 0)
+    while (end := _find_end(_ITEM_MARK, text, at)) > at:
+        yield TextAtom(AtomKind.MARK, f"item {at}")
         at = end
     for mark, look in (("box", _BOX), ("heading", _HEADING), ("definition", _DEFINITION)):
-        end = _end_of(look, text, at)
+        end = _find_end(look, text, at)
         if end > at:
-            yield Atom(Kind.MARK, text[at:end].strip().casefold() if mark == "box" else mark)
+            yield TextAtom(AtomKind.MARK, text[at:end].strip().casefold() if mark == "box" else mark)
         at = end
     return at
 
 
-def _end_of(look: "re.Pattern[str]", text: str, at: int) -> int:
+def _find_end(look: "re.Pattern[str]", text: str, at: int) -> int:
     found = look.match(text, at)
     return at if found is None else found.end()
 
 
-def _cells(text: str, syntax: Syntax) -> Iterator[Atom]:
-    if syntax is Syntax.MARKDOWN and not text.startswith("|"):
-        yield from _parts_of(text, syntax)
+def _split_cells(text: str, syntax: DocumentSyntax) -> Iterator[TextAtom]:
+    if syntax is DocumentSyntax.MARKDOWN and not text.startswith("|"):
+        yield from _split_parts(text, syntax)
         return
     at = 0
-    for edge in (_COLUMN if syntax is Syntax.RST else _PIPE).finditer(text):
-        yield from _parts_of(text[at : edge.start()], syntax)
-        yield Atom(Kind.MARK, f"column {edge.end()}" if syntax is Syntax.RST else "cell")
+    for edge in (_COLUMN if syntax is DocumentSyntax.RST else _PIPE).finditer(text):
+        yield from _split_parts(text[at : edge.start()], syntax)
+        yield TextAtom(AtomKind.MARK, f"column {edge.end()}" if syntax is DocumentSyntax.RST else "cell")
         at = edge.end()
-    yield from _parts_of(text[at:], syntax)
+    yield from _split_parts(text[at:], syntax)
 
 
-def _parts_of(text: str, syntax: Syntax) -> Iterator[Atom]:
+def _split_parts(text: str, syntax: DocumentSyntax) -> Iterator[TextAtom]:
     end = 0
     for found in _ATOM.finditer(text):
-        yield from _words(text[end : found.start()], syntax)
-        yield from _atoms(found, syntax)
+        yield from _split_words(text[end : found.start()], syntax)
+        yield from _build_atoms(found, syntax)
         end = found.end()
-    yield from _words(text[end:], syntax)
+    yield from _split_words(text[end:], syntax)
 
 
-def _words(text: str, syntax: Syntax) -> Iterator[Atom]:
+def _split_words(text: str, syntax: DocumentSyntax) -> Iterator[TextAtom]:
     """Cut plain text at its spaces. What is no word is a name, with all of its punctuation."""
     leading, trailing = (
-        (_LEADING, _TRAILING) if syntax is Syntax.MARKDOWN else (_LEADING.replace("_", ""), _TRAILING.replace("_", ""))
+        (_LEADING, _TRAILING)
+        if syntax is DocumentSyntax.MARKDOWN
+        else (_LEADING.replace("_", ""), _TRAILING.replace("_", ""))
     )
     for chunk in text.split(" "):
-        if syntax is Syntax.RST and chunk.endswith("::"):  # what stands below is code: the mark may stay
-            yield Atom(Kind.NAME, "::")
+        if syntax is DocumentSyntax.RST and chunk.endswith("::"):  # what stands below is code: the mark may stay
+            yield TextAtom(AtomKind.NAME, "::")
             chunk = chunk.removesuffix("::")  # noqa: PLW2901
         core = chunk.lstrip(leading).rstrip(trailing)
         if not _WORD.fullmatch(core) or "::" in chunk or "!!" in chunk:
-            yield Atom(Kind.NAME, chunk)
+            yield TextAtom(AtomKind.NAME, chunk)
         elif core:
-            yield Atom(Kind.WORD, core)
+            yield TextAtom(AtomKind.WORD, core)
 
 
-def _atoms(found: "re.Match[str]", syntax: Syntax) -> Iterator[Atom]:
-    if found["url"] is not None:
-        yield Atom(Kind.LINK, found["url"])
-    elif found["code"] is not None:
-        yield from _code(found, syntax)
-    elif found["image"]:
-        yield Atom(Kind.IMAGE, found[0])
+def _build_atoms(match: "re.Match[str]", syntax: DocumentSyntax) -> Iterator[TextAtom]:
+    if match["url"] is not None:
+        yield TextAtom(AtomKind.LINK, match["url"])
+    elif match["code"] is not None:
+        yield from _build_code(match, syntax)
+    elif match["image"]:
+        yield TextAtom(AtomKind.IMAGE, match[0])
     else:
-        target = found["target"] if found["target"] is not None else (found["defined"] or "").lstrip(": \t").strip("<>")
-        named = f"[{found['name']}]" if found["name"] else ""
-        if found["defined"] and not target.startswith(("https://", "http://")):
-            yield Atom(Kind.NAME, found[0])
-        elif found["target"] is not None or target or named:
-            yield Atom(Kind.LINK, target or named, _letters(found["label"]))
-        yield from _parts_of(found["label"], syntax)
+        target = match["target"] if match["target"] is not None else (match["defined"] or "").lstrip(": \t").strip("<>")
+        named = f"[{match['name']}]" if match["name"] else ""
+        if match["defined"] and not target.startswith(("https://", "http://")):
+            yield TextAtom(AtomKind.NAME, match[0])
+        elif match["target"] is not None or target or named:
+            yield TextAtom(AtomKind.LINK, target or named, _letters(match["label"]))
+        yield from _split_parts(match["label"], syntax)
 
 
 _ADDRESSED: Final = pattern(r"(.*\S)\s+<([^<>\s]+)>")
 
 
-def _code(found: "re.Match[str]", syntax: Syntax) -> Iterator[Atom]:
-    role, content = found["role"], found["code"]
+def _build_code(match: "re.Match[str]", syntax: DocumentSyntax) -> Iterator[TextAtom]:
+    role, content = match["role"], match["code"]
     if role:
-        yield Atom(Kind.ROLE, f"{role.strip(':{}')}:{content}")
-    elif syntax is Syntax.RST and found["reference"]:
+        yield TextAtom(AtomKind.ROLE, f"{role.strip(':{}')}:{content}")
+    elif syntax is DocumentSyntax.RST and match["reference"]:
         addressed = _ADDRESSED.fullmatch(content)
-        yield Atom(Kind.LINK, addressed[2] if addressed else "", _letters(addressed[1] if addressed else content))
-        yield from _parts_of(addressed[1] if addressed else content, syntax)
+        yield TextAtom(
+            AtomKind.LINK, addressed[2] if addressed else "", _letters(addressed[1] if addressed else content)
+        )
+        yield from _split_parts(addressed[1] if addressed else content, syntax)
     else:
-        yield Atom(Kind.CODE, content + found["reference"])
+        yield TextAtom(AtomKind.CODE, content + match["reference"])
 
 
 def _letters(text: str) -> str:
@@ -169,9 +173,9 @@ def _letters(text: str) -> str:
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs", "Mn", "Me"})
 
 
-def may_be_kept(atom: Atom) -> bool:
+def is_keepable(atom: TextAtom) -> bool:
     """Whether the atom may stay as it is: not if it holds HTML, or a character that is not seen."""
-    if atom.kind is Kind.NAME and "<" in atom.text:
+    if atom.kind is AtomKind.NAME and "<" in atom.text:
         return False
     return not any(unicodedata.category(letter) in _INVISIBLE and letter != " " for letter in atom.text)
 
@@ -183,25 +187,25 @@ _PAGE: Final = pattern(
 )
 
 
-def is_link_inside(atom: Atom, path: str) -> bool:
+def is_link_inside(atom: TextAtom, path: str) -> bool:
     """Whether the document at *path* links to one of its headings, or to a file below the root.
 
     On GitHub, a link that climbs higher leads to other repositories.
     """
-    found = _PAGE.fullmatch(atom.text) if atom.kind is Kind.LINK else None
+    found = _PAGE.fullmatch(atom.text) if atom.kind is AtomKind.LINK else None
     if found is None:
-        return atom.kind is Kind.LINK and _ANCHOR.fullmatch(atom.text) is not None
+        return atom.kind is AtomKind.LINK and _ANCHOR.fullmatch(atom.text) is not None
     return not posixpath.normpath(posixpath.join(posixpath.dirname(path), found["path"])).startswith("..")
 
 
 _PLAIN_SEGMENT: Final = pattern(r"[A-Za-z][A-Za-z_-]{0,40}(?:\.html?|\.md|\.rst)?|v?\d{1,3}(?:\.\d{1,3}){0,2}")
 
 
-def is_same_link(old: Atom, new: Atom) -> bool:
+def is_same_link(old: TextAtom, new: TextAtom) -> bool:
     """Whether a link only moved within its own host: under the same two folders, to a page with a name of plain words."""
     if old.label != new.label:
         return False
-    before, after = address_of(old.text), address_of(new.text)
+    before, after = parse_link(old.text), parse_link(new.text)
     if before is None or after is None or not before.netloc:
         return False
     if (before.scheme, before.netloc, before.query) != (after.scheme, after.netloc, after.query):
@@ -209,17 +213,17 @@ def is_same_link(old: Atom, new: Atom) -> bool:
     was, becomes = before.path.split("/")[1:], after.path.split("/")[1:]
     changed = [segment for segment in becomes if segment not in was]
     return (
-        len(was) >= _OWNED
-        and was[:_OWNED] == becomes[:_OWNED]
+        len(was) >= _OWNER_SEGMENTS
+        and was[:_OWNER_SEGMENTS] == becomes[:_OWNER_SEGMENTS]
         and all(map(_PLAIN_SEGMENT.fullmatch, filter(None, changed)))
     )
 
 
-_OWNED: Final = 2
+_OWNER_SEGMENTS: Final = 2
 """Segments of a path that say whose page it is, as in `github.com/owner/repository`."""
 
 
-def address_of(text: str) -> SplitResult | None:
+def parse_link(text: str) -> SplitResult | None:
     """Read a link; None where it can't be read."""
     try:
         return urlsplit(text)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import ChangeKind
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.file_roles import Language, Role
-from worker.signals.analysis.relatedness import asked_texts, stem, stems_in
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.file_roles import FileRole, Language
+from worker.signals.analysis.relatedness import list_request_texts, stem, stems_in
 from worker.signals.analysis.syntax import is_comment
-from worker.signals.scope_creep.unrelated_file import first_change, first_of_several, is_code, is_named
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.scope_creep.unrelated_file import first_change, first_change_of_several, is_code, is_named
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,8 +55,13 @@ _FETCHED_BY: Final = pattern(
 )
 
 
-@signal(Category.SCOPE_CREEP, Kind.FACT, Looks.ANYTHING, "Delete {place}, or say in the description what it is for.")
-def scratch_file(change: Change) -> Iterator[Place]:
+@signal(
+    Category.SCOPE_CREEP,
+    SignalKind.FACT,
+    SignalScope.ANYTHING,
+    "Delete {place}, or say in the description what it is for.",
+)
+def scratch_file(change: CodeChange) -> Iterator[SignalMatch]:
     """A new file of one trial run, of an editor or with an agent's plan, beside a change of other files.
 
     A script at the root that reproduces an issue, an editor's swap file or `~` backup, a plan or summary of the work at the root.
@@ -64,28 +69,28 @@ def scratch_file(change: Change) -> Iterator[Place]:
 
     False alarms: 1 of 30214 clean changes with anything (0.0 %, at most 0.02 %).
     """
-    for file in _strays(change):
-        if file in change.once(_scratch_files):
+    for file in _find_strays(change):
+        if file in change.cached(_find_scratch_files):
             line, side = first_change(file)
             note = "this file was left behind by a trial run, an editor or a plan"
             step = f"Delete {file.path}, or say in the description what it is for."
-            yield Place(note, file.path, line, side=side, step=step)
+            yield SignalMatch(note, file.path, line, side=side, step=step)
 
 
-@signal(Category.SCOPE_CREEP, Kind.SUSPICION, Looks.ANYTHING)
-def stray_file(change: Change) -> Iterator[Place]:
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
+def stray_file(change: CodeChange) -> Iterator[SignalMatch]:
     """A new file is called like what tools and trial runs leave behind: a backup (`.bak`, `.orig`), a cache, an agent's plans, a scratch script at the root.
 
     False alarms: 5 of 30214 clean changes with anything (0.0 %, at most 0.04 %).
     """
-    for file in _strays(change):
-        if file not in change.once(_scratch_files):
-            line, side = first_of_several(file)
-            yield Place("this file looks left behind by a tool or a trial run", file.path, line, side=side)
+    for file in _find_strays(change):
+        if file not in change.cached(_find_scratch_files):
+            line, side = first_change_of_several(file)
+            yield SignalMatch("this file looks left behind by a tool or a trial run", file.path, line, side=side)
 
 
-@signal(Category.SCOPE_CREEP, Kind.SUSPICION, Looks.ANYTHING)
-def foreign_code_edited(change: Change) -> Iterator[Place]:
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
+def foreign_code_edited(change: CodeChange) -> Iterator[SignalMatch]:
     """Vendored code was edited beside the repository's own, and nothing in the change fetched it anew.
 
     False alarms: 16 of 30214 clean changes with anything (0.1 %, at most 0.09 %).
@@ -95,33 +100,35 @@ def foreign_code_edited(change: Change) -> Iterator[Place]:
     for file in change.files:
         if file.diff.change is ChangeKind.MODIFIED and _THEIRS.search(file.path) and not is_named(file, change):
             line, side = first_change(file)
-            yield Place("code of a third party was edited in place", file.path, line, side=side)
+            yield SignalMatch("code of a third party was edited in place", file.path, line, side=side)
 
 
-def _strays(change: Change) -> Iterator[ChangedFile]:
+def _find_strays(change: CodeChange) -> Iterator[AnalyzedFile]:
     for file in change.files:
         if file.diff.change is ChangeKind.ADDED and _is_stray(file) and not is_named(file, change):
             yield file
 
 
-def _scratch_files(change: Change) -> tuple[ChangedFile, ...]:
+def _find_scratch_files(change: CodeChange) -> tuple[AnalyzedFile, ...]:
     """Those of the strays that nothing names, where the change is about something else."""
-    new = [file for file in _strays(change) if _OF_ONE_RUN.fullmatch(file.path) or _OF_AN_EDITOR.search(file.path)]
+    new = [file for file in _find_strays(change) if _OF_ONE_RUN.fullmatch(file.path) or _OF_AN_EDITOR.search(file.path)]
     is_beside = any(is_code(file) for file in change.files if file not in new)
-    outside = [file for file in new if file.role in {Role.PRODUCTION, Role.TEST} and not _TEST_DATA.search(file.path)]
-    reasons = (_is_used, _is_asked_for, _is_a_module)
+    outside = [
+        file for file in new if file.role in {FileRole.PRODUCTION, FileRole.TEST} and not _TEST_DATA.search(file.path)
+    ]
+    reasons = (_is_used, _is_requested, _is_module)
     return tuple(file for file in outside if is_beside and not any(reason(file, change) for reason in reasons))
 
 
-def _is_asked_for(file: ChangedFile, change: Change) -> bool:
+def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether a sentence of title, description, issue or criteria asks for a file of this kind."""
     words = stems_in(file.path.rpartition("/")[2].partition(".")[0])
     kinds = [kind for kind in _KINDS if not kind.isdisjoint(words)]
-    return any(not kind.isdisjoint(asked) for kind in kinds for asked in change.once(_asking_sentences))
+    return any(not kind.isdisjoint(asked) for kind in kinds for asked in change.cached(_find_request_sentences))
 
 
-def _asking_sentences(change: Change) -> tuple[frozenset[str], ...]:
-    texts = (text[:_LONGEST_TEXT] for text in asked_texts(change.dossier))
+def _find_request_sentences(change: CodeChange) -> tuple[frozenset[str], ...]:
+    texts = (text[:_LONGEST_TEXT] for text in list_request_texts(change.dossier))
     sentences = (sentence for text in texts for sentence in _SENTENCE_END.split(text))
     return tuple(stems_in(sentence) for sentence in sentences if _ASKS.search(sentence) and _FILE.search(sentence))
 
@@ -151,20 +158,20 @@ _KINDS: Final = tuple(
 """Words for files of one kind."""
 
 
-def _is_a_module(file: ChangedFile, _: Change) -> bool:
+def _is_module(file: AnalyzedFile, _: CodeChange) -> bool:
     """Whether running the file does nothing: it only defines what others import. Known of Python alone."""
     if file.language is not Language.PYTHON:
         return False
     statements = [node for source in file.sources for node in source.root.named_children if not is_comment(node)]
     defined = [node for node in statements if node.type in _DEFINITIONS]
-    return bool(defined) and all(node in defined or _does_nothing(node) for node in statements)
+    return bool(defined) and all(node in defined or _is_definition(node) for node in statements)
 
 
 _DEFINITIONS: Final = frozenset({"function_definition", "class_definition", "decorated_definition"})
 _IMPORTS: Final = frozenset({"import_statement", "import_from_statement", "future_import_statement"})
 
 
-def _does_nothing(node: "Node") -> bool:
+def _is_definition(node: "Node") -> bool:
     """Whether it is an import, a text, or a name for a value that no call computes."""
     texts_and_values = (
         child.type == "string" or (child.type == "assignment" and b"(" not in (child.text or b""))
@@ -173,22 +180,24 @@ def _does_nothing(node: "Node") -> bool:
     return node.type in _IMPORTS or (node.type == "expression_statement" and all(texts_and_values))
 
 
-def _is_used(file: ChangedFile, change: Change) -> bool:
+def _is_used(file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether another text of the dossier names the file, whole or as a module; of Go, a function of it."""
     name = file.path.rpartition("/")[2]
     module = re.escape(name.partition(".")[0])
     naming = re.compile(
         rf"(?<![\w.-]){re.escape(name)}|\b(?:import|from|mod|require(?:_relative|_once)?|include(?:_once)?)\b[\s(\"'./]*{module}\b"
-        rf"|^\s*(?:import|from\s[\w.]+\simport|use)\b[^\n]{{0,300}}\b{module}\b" + _functions_of_go(file),
+        rf"|^\s*(?:import|from\s[\w.]+\simport|use)\b[^\n]{{0,300}}\b{module}\b" + _build_go_call_pattern(file),
         re.MULTILINE,
     )
     texts = (text for path, text in change.texts.items() if path != file.path)
-    return any(naming.search(text) for text in (*texts, *(other.shown for other in change.files if other is not file)))
+    return any(
+        naming.search(text) for text in (*texts, *(other.visible_text for other in change.files if other is not file))
+    )
 
 
-def _functions_of_go(file: ChangedFile) -> str:
+def _build_go_call_pattern(file: AnalyzedFile) -> str:
     """An expression for calls of the functions that a file of Go shares with its package."""
-    names = _FUNCTION_OF_GO.findall(file.shown) if file.language is Language.GO else []
+    names = _FUNCTION_OF_GO.findall(file.visible_text) if file.language is Language.GO else []
     shared = [re.escape(name) for name in names if name not in {"main", "init"}]
     return rf"|\b(?:{'|'.join(shared)})\(" if shared else ""
 
@@ -196,7 +205,7 @@ def _functions_of_go(file: ChangedFile) -> str:
 _FUNCTION_OF_GO: Final = pattern(r"^func (\w{1,100})\(", re.MULTILINE)
 
 
-def _is_stray(file: ChangedFile) -> bool:
+def _is_stray(file: AnalyzedFile) -> bool:
     if _LEFT_BY_TOOLS.search(file.path):
         return True
     if "/" in file.path or len(file.path) > _LONGEST_NAME:

@@ -22,13 +22,19 @@ from typing import Final
 
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import ChangeKind
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.file_roles import Role
-from worker.signals.analysis.relatedness import NAME, Asked, asked_of, common_stems, subject_of
-from worker.signals.analysis.ties import Ties, ties_of
-from worker.signals.signal import UNMEASURED, Kind, Looks, Place, signal
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.file_roles import FileRole
+from worker.signals.analysis.relatedness import (
+    NAME_PATTERN,
+    RequestWords,
+    common_stems,
+    find_request_words,
+    path_subject,
+)
+from worker.signals.analysis.ties import Ties, find_ties
+from worker.signals.signal import UNMEASURED_LANGUAGES, SignalKind, SignalMatch, SignalScope, signal
 
-_CONSTANT: Final = -0.4
+_INTERCEPT: Final = -0.4
 _COEFFICIENTS: Final = Ties(
     size=0.48,
     same_folder=-1.3,
@@ -51,111 +57,119 @@ _COEFFICIENTS: Final = Ties(
     edited_alone=0.7,
     asked_for=-1.3,
 )
-_LEAD: Final = 0.2
+_LEAD_WEIGHT: Final = 0.2
 """What it counts to stand farther than all others: where several do, it is rather a sweep through the repository."""
-_SUSPICIOUS: Final = 1.8
-_SUSPICIOUS_OF_TWO: Final = 5.0
+_SUSPICIOUS_DISTANCE: Final = 1.8
+_SUSPICIOUS_DISTANCE_OF_TWO: Final = 5.0
 """Of two files each is all that the other one could be tied to."""
-_APART: Final = -1.0
+_APART_DISTANCE: Final = -1.0
 """Nineteen of twenty foreign files stand farther than this, and one file of a clean change in eleven does."""
-_CERTAIN: Final = 6.0
-_NEXT: Final = 1.5
-_MOST: Final = 2
+_CERTAIN_DISTANCE: Final = 6.0
+_NEXT_LEAD: Final = 1.5
+_MOST_NAMED: Final = 2
 """Files named in one change."""
 _PAIR: Final = 2
 _MOST_FILES: Final = 30
 
 
-@signal(Category.SCOPE_CREEP, Kind.SUSPICION, Looks.ANYTHING)
-def unrelated_file(change: Change) -> Iterator[Place]:
+@signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
+def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
     """The code file that words, names and folders tie least to the others and to what was asked, of 30 at most.
 
     Only where it stands clearly apart; the next one as well, if that does, too.
 
     False alarms: 2563 of 30214 clean changes with anything (8.5 %, at most 8.80 %).
     """
-    known = (one for one in change.once(distances) if _is_known(one[1]) and not _is_asked_for(one[1], change))
-    apart = sorted(known, key=lambda one: (-one[0], one[1].path))[:_MOST]
-    least = _SUSPICIOUS if len(change.files) > _PAIR else _SUSPICIOUS_OF_TWO
-    if not apart or _with_lead(apart) <= least:
+    known = (
+        one
+        for one in change.cached(find_distances)
+        if _is_measured_language(one[1]) and not _is_requested(one[1], change)
+    )
+    apart = sorted(known, key=lambda one: (-one[0], one[1].path))[:_MOST_NAMED]
+    least = _SUSPICIOUS_DISTANCE if len(change.files) > _PAIR else _SUSPICIOUS_DISTANCE_OF_TWO
+    if not apart or _add_lead(apart) <= least:
         return
-    for far, file in apart[:1] + [one for one in apart[1:] if one[0] > _NEXT]:
-        line, side = first_of_several(file)
-        yield Place(
+    for far, file in apart[:1] + [one for one in apart[1:] if one[0] > _NEXT_LEAD]:
+        line, side = first_change_of_several(file)
+        yield SignalMatch(
             "little ties this file to the rest of the change or to what was asked",
             file.path,
             line,
             side=side,
-            strength=min(1.0, max(0.5, 0.5 + (far - _SUSPICIOUS) / (2 * (_CERTAIN - _SUSPICIOUS)))),
+            strength=min(
+                1.0, max(0.5, 0.5 + (far - _SUSPICIOUS_DISTANCE) / (2 * (_CERTAIN_DISTANCE - _SUSPICIOUS_DISTANCE)))
+            ),
         )
 
 
-def _is_known(file: ChangedFile) -> bool:
+def _is_measured_language(file: AnalyzedFile) -> bool:
     """What ties files in the languages that nothing was measured in is not known well enough: 16.7 % of clean C#."""
-    return file.language not in UNMEASURED
+    return file.language not in UNMEASURED_LANGUAGES
 
 
-def _with_lead(apart: list[tuple[float, ChangedFile]]) -> float:
+def _add_lead(apart: list[tuple[float, AnalyzedFile]]) -> float:
     first, following = apart[0][0], apart[1][0] if len(apart) > 1 else apart[0][0]
-    return first + _LEAD * (first - following)
+    return first + _LEAD_WEIGHT * (first - following)
 
 
-def unrelatedness(change: Change) -> float:
+def measure_unrelatedness(change: CodeChange) -> float:
     """From 0 to 1: how much of the change's code seems to belong to another task."""
-    known = change.once(distances)
+    known = change.cached(find_distances)
     return sum(1 / (1 + exp(-far)) for far, _ in known) / len(known) if known else 0.0
 
 
-def distances(change: Change) -> tuple[tuple[float, ChangedFile], ...]:
+def find_distances(change: CodeChange) -> tuple[tuple[float, AnalyzedFile], ...]:
     """How far each code file stands from the rest, above 0 where it more likely belongs elsewhere."""
     if not _PAIR <= len(change.files) <= _MOST_FILES:
         return ()
-    pairs = zip(change.once(ties_of), change.files, strict=True)
-    return tuple((_distance(ties), file) for ties, file in pairs if is_code(file))
+    pairs = zip(change.cached(find_ties), change.files, strict=True)
+    return tuple((_compute_distance(ties), file) for ties, file in pairs if is_code(file))
 
 
-def stands_apart(change: Change, path: str) -> bool:
+def is_apart(change: CodeChange, path: str) -> bool:
     """Whether so little ties a file to the others and to what was asked that it may be of another task. Of very many, any may be."""
     if len(change.files) > _MOST_FILES:
         return True
-    pairs = zip(change.once(ties_of), change.files, strict=True)
-    return any(_distance(ties) >= _APART for ties, file in pairs if path in {file.path, file.diff.old_path})
+    pairs = zip(change.cached(find_ties), change.files, strict=True)
+    return any(
+        _compute_distance(ties) >= _APART_DISTANCE for ties, file in pairs if path in {file.path, file.diff.old_path}
+    )
 
 
-def is_code(file: ChangedFile) -> bool:
-    return file.language is not None and bool(file.diff.hunks) and file.role is not Role.FOREIGN
+def is_code(file: AnalyzedFile) -> bool:
+    return file.language is not None and bool(file.diff.hunks) and file.role is not FileRole.FOREIGN
 
 
-def asked_by(change: Change) -> Asked:
-    return asked_of(change.dossier)
+def request_words_of(change: CodeChange) -> RequestWords:
+    return find_request_words(change.dossier)
 
 
-def _is_asked_for(file: ChangedFile, change: Change) -> bool:
+def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether somebody named the file, or spoke of all that its name is about."""
     if is_named(file, change):
         return True
-    subject = subject_of(file.path) - common_stems()
-    return bool(subject) and subject <= change.once(asked_by).words
+    subject = path_subject(file.path) - common_stems()
+    return bool(subject) and subject <= change.cached(request_words_of).words
 
 
-def is_named(file: ChangedFile, change: Change) -> bool:
+def is_named(file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether somebody names the file in full."""
-    names = set(NAME.findall(file.path.rpartition("/")[2].partition(".")[0]))
-    return bool(names) and names <= change.once(asked_by).names
+    names = set(NAME_PATTERN.findall(file.path.rpartition("/")[2].partition(".")[0]))
+    return bool(names) and names <= change.cached(request_words_of).names
 
 
-def first_of_several(file: ChangedFile) -> tuple[int | None, Side]:
+def first_change_of_several(file: AnalyzedFile) -> tuple[int | None, Side]:
     """The first change, but no line where there is no other one: another line than the suspected one has to answer."""
     line, side = first_change(file)
     return (line if len(file.diff.added_texts) + len(file.diff.removed_texts) > 1 else None), side
 
 
-def first_change(file: ChangedFile) -> tuple[int | None, Side]:
+def first_change(file: AnalyzedFile) -> tuple[int | None, Side]:
     """The first added line; of a file that only lost lines, the first of those at base."""
-    if file.diff.added and file.diff.change is not ChangeKind.DELETED:
-        return file.diff.added[0].head_line, Side.HEAD
-    return (file.diff.removed[0].base_line, Side.BASE) if file.diff.removed else (None, Side.HEAD)
+    if file.diff.added_lines and file.diff.change is not ChangeKind.DELETED:
+        return file.diff.added_lines[0].head_line, Side.HEAD
+    return (file.diff.removed_lines[0].base_line, Side.BASE) if file.diff.removed_lines else (None, Side.HEAD)
 
 
-def _distance(ties: Ties) -> float:
-    return _CONSTANT + sum(weight * tie for weight, tie in zip(_COEFFICIENTS, ties, strict=True))
+def _compute_distance(ties: Ties) -> float:
+    return _INTERCEPT + sum(weight * tie for weight, tie in zip(_COEFFICIENTS, ties, strict=True))

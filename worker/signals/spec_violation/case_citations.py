@@ -10,28 +10,28 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import Change
-from worker.signals.signal import Kind, Looks, Place, signal
-from worker.signals.spec_violation.citations import What, Wrong, wrong_citations
+from worker.signals.analysis.change import CodeChange
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.spec_violation.citations import CitationError, WrongCitation, find_wrong_citations
 
 
-def _sure(change: Change, what: What) -> Iterator[Place]:
+def _find_certain(change: CodeChange, kind: CitationError) -> Iterator[SignalMatch]:
     return (
-        Place(one.words, one.path, step=_step(one))
-        for one in wrong_citations(change)
-        if one.is_sure and one.what is what
+        SignalMatch(one.text, one.path, step=_next_step(one))
+        for one in find_wrong_citations(change)
+        if one.is_sure and one.kind is kind
     )
 
 
-def _step(wrong: Wrong) -> str:
+def _next_step(wrong: WrongCitation) -> str:
     """The line of the case to mend, and the file or the name to add."""
     mend = f"Correct the line `{wrong.claim}` of the case"
-    match wrong.what:
-        case What.FILE:
+    match wrong.kind:
+        case CitationError.FILE:
             return f"{mend}: cite the file that shows it, or add the file that it cites."
-        case What.LINE:
+        case CitationError.LINE:
             return f"{mend}: cite a line that {wrong.path} has."
-        case What.NAME:
+        case CitationError.NAME:
             return f"{mend}: cite a name that {wrong.path} has, or add the one that it cites."
         case _:
             assert_never(wrong.what)
@@ -39,50 +39,50 @@ def _step(wrong: Wrong) -> str:
 
 @signal(
     Category.SPEC_VIOLATION,
-    Kind.FACT,
-    Looks.CASE,
+    SignalKind.FACT,
+    SignalScope.CASE,
     "Correct the case: cite a file that exists, or add the one that it cites.",
 )
-def cited_file_missing(change: Change) -> Iterator[Place]:
+def cited_file_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """The case cites a file as proof that is known not to be in the head tree, nor any file that it may be short for.
 
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
-    return _sure(change, What.FILE)
+    return _find_certain(change, CitationError.FILE)
 
 
 @signal(
     Category.SPEC_VIOLATION,
-    Kind.FACT,
-    Looks.CASE,
+    SignalKind.FACT,
+    SignalScope.CASE,
     "Correct the case: cite a line that exists.",
 )
-def cited_line_missing(change: Change) -> Iterator[Place]:
+def cited_line_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """The case cites a line behind the end of a file.
 
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
-    return _sure(change, What.LINE)
+    return _find_certain(change, CitationError.LINE)
 
 
 @signal(
     Category.SPEC_VIOLATION,
-    Kind.FACT,
-    Looks.CASE,
+    SignalKind.FACT,
+    SignalScope.CASE,
     "Correct the case: cite a name that exists, or add the one that it cites.",
 )
-def cited_name_missing(change: Change) -> Iterator[Place]:
+def cited_name_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """The case cites a function, a type or a test that does not stand in the file it names.
 
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
-    return _sure(change, What.NAME)
+    return _find_certain(change, CitationError.NAME)
 
 
-@signal(Category.SPEC_VIOLATION, Kind.SUSPICION, Looks.CASE)
-def citation_doubtful(change: Change) -> Iterator[Place]:
+@signal(Category.SPEC_VIOLATION, SignalKind.SUSPICION, SignalScope.CASE)
+def citation_doubtful(change: CodeChange) -> Iterator[SignalMatch]:
     """What the case cites is not there, but it may have moved, be inherited, be generated or be still to come.
 
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
-    return (Place(one.words, one.path, strength=0.6) for one in wrong_citations(change) if not one.is_sure)
+    return (SignalMatch(one.text, one.path, strength=0.6) for one in find_wrong_citations(change) if not one.is_sure)

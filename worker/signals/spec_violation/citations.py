@@ -15,20 +15,20 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 from worker.dossier.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
 from worker.dossier.diff.parser import ChangeKind, text_lines
-from worker.signals.acceptance_gap.titles import Strings, strings_of
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.file_roles import Language, Role, language_of, role_of
-from worker.signals.spec_violation.ends import lengths, shown_whole
+from worker.signals.acceptance_gap.titles import FileStrings, find_strings
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.file_roles import FileRole, Language, language_of, role_of
+from worker.signals.spec_violation.file_ends import find_lengths, find_whole_texts
 
 _MOST_CLAIMS: Final = 200
 _LONGEST: Final = 500
 _FILE: Final = pattern(rf"[\w.@+/ \[\]()$-]*[\w\])-]\.{FILE_ENDINGS}")
 _IDENTIFIER: Final = pattern(r"[^\W\d][\w$!?]*")
 _WORDS: Final = pattern(r"[^\W\d_][^\W_]{2,}", re.UNICODE)
-_MADE_TITLES: Final = pattern(
+_GENERATED_TITLES: Final = pattern(
     r"\b(?:it|test|describe|context|specify)(?:\.\w+){0,3}\(\s*(?:[A-Za-z_$][\w.$]*\s*[,)+]|[A-Za-z_$][\w.$]*\(|`\$\{)|\)\(\s*['\"`][%$]|macro_rules!|rstest|test_case|parametrize|DynamicTest|t\.Run\(\w|concat!|paste!"
 )
-_MADE_NAMES: Final = pattern(r"import \*|globals\(\)|setattr\(|type\(")
+_GENERATED_NAMES: Final = pattern(r"import \*|globals\(\)|setattr\(|type\(")
 """How a file of Python comes to names that it does not spell."""
 
 _INHERITS: Final = pattern(
@@ -37,44 +37,44 @@ _INHERITS: Final = pattern(
 )
 
 
-class What(StrEnum):
+class CitationError(StrEnum):
     FILE = "file"
     LINE = "line"
     NAME = "name"
 
 
-class Wrong(Value):
+class WrongCitation(Value):
     """A citation that points at nothing. `path` is set where the file is one of the dossier's.
 
     `claim` is the line of the case that cites it.
     """
 
-    what: What
-    words: str
+    kind: CitationError
+    text: str
     is_sure: bool
     path: str | None = None
     claim: str = ""
 
 
-def wrong_citations(change: Change) -> tuple[Wrong, ...]:
+def find_wrong_citations(change: CodeChange) -> tuple[WrongCitation, ...]:
     """What the case cites and the head tree does not hold, each place once."""
-    return change.once(_all)
+    return change.cached(_find_all)
 
 
-def _all(change: Change) -> tuple[Wrong, ...]:
+def _find_all(change: CodeChange) -> tuple[WrongCitation, ...]:
     case = change.dossier.case
     if case is None:
         return ()
-    known = _Known.of(change)
-    cited = dict.fromkeys(_cited(case))
+    known = _HeadTree.from_change(change)
+    cited = dict.fromkeys(_find_citations(case))
     return tuple(
         replace(wrong, claim=f"{criterion[:80]} -> {text[:160]}")
         for text, place, criterion in cited
-        for wrong in _checked(place, criterion, case, known)
+        for wrong in _check_pointer(place, criterion, case, known)
     )
 
 
-def _cited(case: Case) -> Iterator[tuple[str, ClaimPointer, str]]:
+def _find_citations(case: Case) -> Iterator[tuple[str, ClaimPointer, str]]:
     """Each place as it is written and as it is read, with the criterion. Evidence in prose cites none."""
     for claim in case.ac_coverage[:_MOST_CLAIMS]:
         for text in (claim.addressed_by, claim.evidence):
@@ -83,26 +83,26 @@ def _cited(case: Case) -> Iterator[tuple[str, ClaimPointer, str]]:
                 yield text, place, claim.criterion
 
 
-class _Known(Value):
+class _HeadTree(Value):
     """Whole texts at the head, paths that are known to be missing, deleted or moved, and all paths that are there.
 
-    `shown` is what the diff shows of files that are not known whole, the headings of its hunks included.
+    `visible_texts` is what the diff shows of files that are not known whole, the headings of its hunks included.
     """
 
-    whole: dict[str, str]
-    there: frozenset[str]
-    absent: frozenset[str]
-    gone: frozenset[str]
-    shown: dict[str, str]
+    texts: dict[str, str]
+    paths: frozenset[str]
+    absent_paths: frozenset[str]
+    moved_paths: frozenset[str]
+    visible_texts: dict[str, str]
     roots: frozenset[str]
-    change: Change
+    change: CodeChange
 
     @classmethod
-    def of(cls, change: Change) -> "_Known":
-        whole = {**shown_whole(change), **change.texts}
+    def from_change(cls, change: CodeChange) -> "_HeadTree":
+        whole = {**find_whole_texts(change), **change.texts}
         for file in change.files:
-            if file.head is not None:
-                whole[file.path] = file.head
+            if file.head_text is not None:
+                whole[file.path] = file.head_text
             if file.diff.change is ChangeKind.DELETED or file.diff.is_symlink:
                 whole.pop(file.path, None)
         moved = (
@@ -111,79 +111,83 @@ class _Known(Value):
         deleted = (file.path for file in change.files if file.diff.change is ChangeKind.DELETED)
         there = {file.path for file in change.files if file.diff.change is not ChangeKind.DELETED} | whole.keys()
         return cls(
-            whole=whole,
-            there=frozenset(there),
-            absent=frozenset(file.path for file in change.dossier.files or () if not file.exists),
-            gone=frozenset((*moved, *deleted)),
-            shown={file.path: _shown(file) for file in change.files if file.path not in whole and file.diff.hunks},
+            texts=whole,
+            paths=frozenset(there),
+            absent_paths=frozenset(file.path for file in change.dossier.files or () if not file.exists),
+            moved_paths=frozenset((*moved, *deleted)),
+            visible_texts={
+                file.path: _visible_text(file) for file in change.files if file.path not in whole and file.diff.hunks
+            },
             roots=_ROOTS | set(change.dossier.pull_request.repository.casefold().split("/")),
             change=change,
         )
 
-    def strings(self, path: str) -> Strings:
-        return strings_of(self.change, path, self.whole[path])
+    def strings(self, path: str) -> FileStrings:
+        return find_strings(self.change, path, self.texts[path])
 
     def find(self, path: str) -> str | None:
         """The path that is meant: itself, or the only known one that ends in it."""
-        if path in self.there:
+        if path in self.paths:
             return path
-        alike = [one for one in self.there if one.endswith(f"/{path}")]
+        alike = [one for one in self.paths if one.endswith(f"/{path}")]
         return alike[0] if len(alike) == 1 else None
 
 
-def _checked(pointer: ClaimPointer, criterion: str, case: Case, known: _Known) -> Iterator[Wrong]:
-    path = known.find(pointer.path)
+def _check_pointer(pointer: ClaimPointer, criterion: str, case: Case, tree: _HeadTree) -> Iterator[WrongCitation]:
+    path = tree.find(pointer.path)
     if path is None:
-        yield from _missing_file(pointer, criterion, case, known)
-    elif path in known.whole:
-        yield from _missing_line(pointer, path, len(text_lines(known.whole[path])))
-        yield from _missing_name(pointer, path, known)
-    elif path in known.shown:
-        if path in lengths(known.change):
-            yield from _missing_line(pointer, path, lengths(known.change)[path])
-        yield from _unshown_name(pointer, path, known.shown[path])
+        yield from _check_file(pointer, criterion, case, tree)
+    elif path in tree.texts:
+        yield from _check_line(pointer, path, len(text_lines(tree.texts[path])))
+        yield from _check_name(pointer, path, tree)
+    elif path in tree.visible_texts:
+        if path in find_lengths(tree.change):
+            yield from _check_line(pointer, path, find_lengths(tree.change)[path])
+        yield from _check_unseen_name(pointer, path, tree.visible_texts[path])
 
 
-def _shown(file: ChangedFile) -> str:
+def _visible_text(file: AnalyzedFile) -> str:
     return "\n".join((*(hunk.section for hunk in file.diff.hunks), *(line.text for line in file.diff.lines())))
 
 
-def _unshown_name(pointer: ClaimPointer, path: str, shown: str) -> Iterator[Wrong]:
+def _check_unseen_name(pointer: ClaimPointer, path: str, shown: str) -> Iterator[WrongCitation]:
     """A name that a claim about this change leans on, in a file of which only the changed parts are known."""
     name = _PARTS.split(pointer.name or "")[-1].strip().strip("`'\"").removesuffix("()")
     title = (pointer.name or "").strip("`'\" ")
     if " " in title and _TITLED.search(path):
-        name, is_missing = title, not Strings.of(shown).hold(title)
+        name, is_missing = title, not FileStrings.from_text(shown).contains_title(title)
     else:
         is_missing = bool(_IDENTIFIER.fullmatch(name)) and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown)
     if not is_missing:
         return
     words = f'the case cites "{name[:120]}" in {path}, and nothing that this change shows of the file is called so'
-    yield Wrong(What.NAME, words, is_sure=False, path=path)
+    yield WrongCitation(CitationError.NAME, words, is_sure=False, path=path)
 
 
-def _missing_file(pointer: ClaimPointer, criterion: str, case: Case, known: _Known) -> Iterator[Wrong]:
+def _check_file(pointer: ClaimPointer, criterion: str, case: Case, tree: _HeadTree) -> Iterator[WrongCitation]:
     path = pointer.path
-    if path not in known.absent:
+    if path not in tree.absent_paths:
         return
     name = path.rpartition("/")[2]
     is_placed = "/" in path or pointer.line is not None or pointer.name is not None or not path.endswith(".js")
-    is_file = is_placed and (_FILE.fullmatch(path) is not None or _has_known_ending(path, known))
-    is_gone = any(one.rpartition("/")[2].casefold() == name.casefold() for one in known.gone)
-    is_elsewhere = is_gone or any(_may_mean(path.casefold(), one.casefold(), known.roots) for one in known.there)
+    is_file = is_placed and (_FILE.fullmatch(path) is not None or _has_known_ending(path, tree))
+    is_gone = any(one.rpartition("/")[2].casefold() == name.casefold() for one in tree.moved_paths)
+    is_elsewhere = is_gone or any(_can_mean(path.casefold(), one.casefold(), tree.roots) for one in tree.paths)
     announced = name in " ".join((*case.uncertainties, *case.work_arounds))
     words = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
-    yield Wrong(What.FILE, words, is_sure=pointer.is_exact and is_file and not is_elsewhere and not announced)
+    yield WrongCitation(
+        CitationError.FILE, words, is_sure=pointer.is_exact and is_file and not is_elsewhere and not announced
+    )
 
 
-def _has_known_ending(path: str, known: _Known) -> bool:
+def _has_known_ending(path: str, tree: _HeadTree) -> bool:
     """Whether it is called as files of this repository are, in a folder: words with a dot in them are not."""
     folder, _, name = path.rpartition("/")
     ending = name.rpartition(".")[2]
-    return " " not in path and bool(folder) and any(one.endswith(f".{ending}") for one in known.there)
+    return " " not in path and bool(folder) and any(one.endswith(f".{ending}") for one in tree.paths)
 
 
-def _may_mean(cited: str, path: str, roots: frozenset[str]) -> bool:
+def _can_mean(cited: str, path: str, roots: frozenset[str]) -> bool:
     """Whether *cited* is *path* with folders left out, or with some before it that are not the repository's own.
 
     Both are folded: a system that knows no case takes one for the other.
@@ -200,45 +204,48 @@ _ROOTS: Final = frozenset(
 """What people call the folder that a repository stands in."""
 
 
-def _missing_line(pointer: ClaimPointer, path: str, count: int) -> Iterator[Wrong]:
+def _check_line(pointer: ClaimPointer, path: str, count: int) -> Iterator[WrongCitation]:
     first, last = pointer.line, pointer.end_line or pointer.line
     if first is None or last is None or last <= count + 1:  # editors count an empty line behind the last newline
         return
     words = f"the case cites line {first if first > count else last} of {path}, which has {count} lines"
-    yield Wrong(What.LINE, words, is_sure=pointer.is_exact and first > count + 1, path=path)
+    yield WrongCitation(CitationError.LINE, words, is_sure=pointer.is_exact and first > count + 1, path=path)
 
 
-def _missing_name(pointer: ClaimPointer, path: str, known: _Known) -> Iterator[Wrong]:
+def _check_name(pointer: ClaimPointer, path: str, tree: _HeadTree) -> Iterator[WrongCitation]:
     if pointer.name is None:
         return
-    text = known.whole[path]
+    text = tree.texts[path]
     name = pointer.name
     is_titled = _TITLED.search(path) is not None
     written = (_TITLES if " " in name.strip() else _PARTS).split(name)
-    parts = [part.strip() if _is_longer(part, path, known) else _tidy(part, is_titled=is_titled) for part in written]
-    looked = [(part, _looked_up(part, text, known.strings(path))) for part in parts if part]
-    missing = [(part, found) for part, found in looked if found is not Found.THERE]
+    parts = [
+        part.strip() if _is_extended_title(part, path, tree) else _normalize(part, is_titled=is_titled)
+        for part in written
+    ]
+    looked = [(part, _look_up_name(part, text, tree.strings(path))) for part in parts if part]
+    missing = [(part, found) for part, found in looked if found is not NamePresence.THERE]
     if not missing:
         return
     first, found = missing[0]
     words = f'the case cites "{name[:120]}" in {path}, and "{first[:80]}" does not stand there'
-    is_name = " " not in name.strip() or (is_titled and role_of(path) is Role.TEST)  # else a remark
+    is_name = " " not in name.strip() or (is_titled and role_of(path) is FileRole.TEST)  # else a remark
     is_stated = pointer.is_exact and pointer.names_code and is_name
-    is_sure = is_stated and found is Found.NOT and _is_surely_missing(first, parts, path, text)
-    yield Wrong(What.NAME, words, is_sure, path)
+    is_sure = is_stated and found is NamePresence.NOT and _is_surely_missing(first, parts, path, text)
+    yield WrongCitation(CitationError.NAME, words, is_sure, path)
 
 
-def _is_longer(part: str, path: str, known: _Known) -> bool:
+def _is_extended_title(part: str, path: str, tree: _HeadTree) -> bool:
     """A title that stands there, with a few more words as a title has them: `parse fails twice`, where `parse fails` is one."""
-    strings, title = known.strings(path), part.strip()
-    if _TITLED.search(path) is None or role_of(path) is not Role.TEST or strings.hold(title):
+    strings, title = tree.strings(path), part.strip()
+    if _TITLED.search(path) is None or role_of(path) is not FileRole.TEST or strings.contains_title(title):
         return False
-    behind = strings.behind(title)
-    return bool(behind) and len(behind.split()) <= _MOST_BEHIND and not _SAID.search(behind)
+    behind = strings.text_behind(title)
+    return bool(behind) and len(behind.split()) <= _MOST_BEHIND and not _REMARK.search(behind)
 
 
 _MOST_BEHIND: Final = 4
-_SAID: Final = pattern(
+_REMARK: Final = pattern(
     r"[^\w\s'-]|\s-|^-|\b(?:is|are|was|were|now|new|tests?|covers?|checks?|shows?|proves?|verif\w+|asserts?|pass\w*|fail\w*|added|exists?|and|which|that|this"
     r"|these|it|for|see|above|below|lines?|etc|here|there|both|also|too|only|does|do|has|have|did|case|title|describe|block|suite|file)\b",
     re.IGNORECASE,
@@ -246,7 +253,7 @@ _SAID: Final = pattern(
 """Words about a test behind its title, and signs that separate them from it."""
 
 
-class Found(StrEnum):
+class NamePresence(StrEnum):
     """Whether a name or a title stands in a file. PERHAPS: something like it does."""
 
     THERE = "there"
@@ -259,7 +266,7 @@ _TITLES: Final = pattern(r"::| > | › ")
 _TAIL: Final = pattern(r"[\[(<{].{0,300}$", re.DOTALL)
 
 
-def _tidy(part: str, *, is_titled: bool) -> str:
+def _normalize(part: str, *, is_titled: bool) -> str:
     """A name without parameters, brackets and quotes; a title as it is, where tests have titles."""
     bare = _CASE.sub("", part.strip().strip("`'\"").strip())
     first = _TAIL.sub("", (bare.split() or [""])[0]).rstrip(",;:.")
@@ -270,37 +277,37 @@ def _tidy(part: str, *, is_titled: bool) -> str:
 _CASE: Final = pattern(r"\[[^\[\]]{0,100}\]$")
 
 
-def _looked_up(part: str, text: str, strings: Strings) -> Found:
+def _look_up_name(part: str, text: str, strings: FileStrings) -> NamePresence:
     if not _IDENTIFIER.fullmatch(part):
-        return _looked_up_title(part, text, strings)
+        return _look_up_title(part, text, strings)
     if re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None:
-        return Found.THERE
-    if "_" in part and strings.hold(part.replace("_", " ")):  # Go writes a subtest's title with underscores
-        return Found.THERE
-    return Found.PERHAPS if part in text else Found.NOT
+        return NamePresence.THERE
+    if "_" in part and strings.contains_title(part.replace("_", " ")):  # Go writes a subtest's title with underscores
+        return NamePresence.THERE
+    return NamePresence.PERHAPS if part in text else NamePresence.NOT
 
 
-def _looked_up_title(title: str, text: str, strings: Strings) -> Found:
-    if strings.hold(title) or " ".join(title.split()) in " ".join(text.split()):
-        return Found.THERE
-    if strings.behind(title):
-        return Found.NOT
+def _look_up_title(title: str, text: str, strings: FileStrings) -> NamePresence:
+    if strings.contains_title(title) or " ".join(title.split()) in " ".join(text.split()):
+        return NamePresence.THERE
+    if strings.text_behind(title):
+        return NamePresence.NOT
     has_all = all(re.search(rf"\b{re.escape(word)}\b", text) for word in set(_WORDS.findall(title)))
-    return Found.PERHAPS if has_all else Found.NOT
+    return NamePresence.PERHAPS if has_all else NamePresence.NOT
 
 
 _CODE_NAME: Final = pattern(r"_|[a-z][A-Z]|\d")
 _TITLED: Final = pattern(r"\.(?:[cm]?[jt]sx?|rb|kts?|vue|svelte|go|ex|exs|swift|dart|php|scala)$")
 
 
-def _makes_names(path: str, text: str) -> bool:
+def _has_generated_names(path: str, text: str) -> bool:
     is_python = language_of(path) in {None, Language.PYTHON}
-    return _MADE_TITLES.search(text) is not None or (is_python and _MADE_NAMES.search(text) is not None)
+    return _GENERATED_TITLES.search(text) is not None or (is_python and _GENERATED_NAMES.search(text) is not None)
 
 
 def _is_surely_missing(missing: str, parts: list[str], path: str, text: str) -> bool:
     """Neither inherited, nor generated from a table."""
     is_name = _IDENTIFIER.fullmatch(missing) is not None
-    if _makes_names(path, text) and not (len(parts) == 1 and is_name):
+    if _has_generated_names(path, text) and not (len(parts) == 1 and is_name):
         return False
     return not is_name or not _INHERITS.search(text) or "_" in missing or len(parts) == 1

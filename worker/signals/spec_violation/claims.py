@@ -13,9 +13,9 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.acceptance_gap.shortfall import is_testless
-from worker.signals.analysis.change import Change
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.acceptance_gap.shortfall import has_no_tests
+from worker.signals.analysis.change import CodeChange
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _MOST_CLAIMS: Final = 200
 _LONGEST_BODY: Final = 20_000
@@ -23,12 +23,12 @@ _LONGEST_BODY: Final = 20_000
 _FENCED: Final = pattern(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|^ {0,3}>.*?$|<!--.*?(?:-->|\Z)", re.MULTILINE | re.DOTALL)
 _ENDING: Final = r"(?:py|pyi|[cm]?[jt]sx?|go|rs|java|kts?|rb|cs|php|swift|c|cc|cpp|h|hpp|vue|svelte|sql|sh|md|mdx|rst|toml|ya?ml|json|xml|proto)"
 _BY_WHOM: Final = r"(?:\b(?:I|we|this (?:pr|pull request|change|commit|patch))(?:'ve| have)? (?:also |now |just )?|^\s{0,6}[-*+] (?:\[x\] )?)"
-_SAYS: Final = pattern(
+_CLAIM: Final = pattern(
     rf"{_BY_WHOM}(?P<verb>change[sd]?|modif(?:y|ies|ied)|update[sd]?|edit(?:s|ed)?|rewrote|rewritten|rewrites?|extend(?:s|ed)?|refactor(?:s|ed)?|adjust(?:s|ed)?|touched|add(?:s|ed)? [\w -]{{1,40}} (?:to|in))"
     rf" (?:(?:the|file|files|module|source|our|my) ){{0,3}}`?(?P<path>(?:[\w.@-]{{1,80}}/){{1,12}}[\w.@-]{{1,80}}\.{_ENDING}|(?:README|CHANGELOG|CHANGES|HISTORY|NEWS|UPGRADING|CONTRIBUTING)\.(?:md|rst|txt|adoc))`?(?![\w/(]|\.\w)(?P<behind>.{{0,40}})",
     re.MULTILINE | re.IGNORECASE,
 )
-_SAYS_TESTS: Final = pattern(
+_TEST_CLAIM: Final = pattern(
     rf"{_BY_WHOM}(?:add(?:s|ed)?|include[sd]?|wrote|writes?|extend(?:s|ed)?) (?:(?:an?|some|new|more|the|unit|regression|integration|automated|corresponding|missing|additional) ){{0,4}}(?:tests?|test cases?)\b(?! (?:data|fixtures?|helpers?|files?|plan|utils?|utilit\w+|infrastructure|runner|output|class(?:es)?|command|target|script|step|job|mode|env\w*|dependenc\w+))(?P<behind>.{{0,60}})",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -38,31 +38,33 @@ _BEFORE: Final = pattern(
 )
 
 
-@signal(Category.SPEC_VIOLATION, Kind.SUSPICION, Looks.ANYTHING)
-def claimed_change_missing(change: Change) -> Iterator[Place]:
+@signal(Category.SPEC_VIOLATION, SignalKind.SUSPICION, SignalScope.ANYTHING)
+def claimed_change_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """The author says that a file was changed, by its path, and the change does not touch it; or that tests were added, and it holds none.
 
     False alarms: 21 of 30214 clean changes with anything (0.1 %, at most 0.11 %).
     """
-    for path in dict.fromkeys(_said_to_be_changed(change)):
+    for path in dict.fromkeys(_find_claimed_paths(change)):
         if not _is_changed(path, change):
-            yield Place(f"the author says that {path} was changed, and this change does not touch it")
-    if _says_that_tests_were_added(change) and change.once(is_testless):
-        yield Place("the author says that tests were added, and this change holds none")
+            yield SignalMatch(f"the author says that {path} was changed, and this change does not touch it")
+    if _is_test_claimed(change) and change.cached(has_no_tests):
+        yield SignalMatch("the author says that tests were added, and this change holds none")
 
 
-def _said_to_be_changed(change: Change) -> Iterator[str]:
-    for text in _told(change):
-        for found in _SAYS.finditer(text):
+def _find_claimed_paths(change: CodeChange) -> Iterator[str]:
+    for text in _author_texts(change):
+        for found in _CLAIM.finditer(text):
             if not _BEFORE.search(found["behind"]):
                 yield found["path"].removeprefix("./")
 
 
-def _says_that_tests_were_added(change: Change) -> bool:
-    return any(not _BEFORE.search(found["behind"]) for text in _told(change) for found in _SAYS_TESTS.finditer(text))
+def _is_test_claimed(change: CodeChange) -> bool:
+    return any(
+        not _BEFORE.search(found["behind"]) for text in _author_texts(change) for found in _TEST_CLAIM.finditer(text)
+    )
 
 
-def _told(change: Change) -> Iterator[str]:
+def _author_texts(change: CodeChange) -> Iterator[str]:
     yield _FENCED.sub(" ", change.dossier.pull_request.body[:_LONGEST_BODY])
     case = change.dossier.case
     if case is not None:
@@ -70,7 +72,7 @@ def _told(change: Change) -> Iterator[str]:
         yield from (text[:_LONGEST_BODY] for text in (case.summary, *case.work_arounds, *claims))
 
 
-def _is_changed(path: str, change: Change) -> bool:
+def _is_changed(path: str, change: CodeChange) -> bool:
     """Whether the change touches it, or a file of that name, wherever it stands."""
     name = path.rpartition("/")[2]
     return any(

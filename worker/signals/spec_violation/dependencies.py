@@ -11,57 +11,57 @@ from typing import Any, Final, cast
 
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import ChangeKind
-from worker.dossier.repo_rules.rule import Rule
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.spec_violation.generated import MANIFESTS
-from worker.signals.spec_violation.scopes import covers_path
-from worker.signals.spec_violation.violation import Breach
+from worker.dossier.repo_rules.rule import RepoRule
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.spec_violation.generated_files import MANIFEST_FILES
+from worker.signals.spec_violation.scopes import is_path_covered
+from worker.signals.spec_violation.violation import RuleViolation
 
 
-def dependency_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
+def find_dependency_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
     """The first new dependency of each manifest."""
     for file in change.files:
         is_old = file.diff.change is not ChangeKind.ADDED
-        if not is_old or not MANIFESTS.search(file.path) or not covers_path(rule.scope, file.path):
+        if not is_old or not MANIFEST_FILES.search(file.path) or not is_path_covered(rule.scope, file.path):
             continue
-        known = _new_names(file, only_runtime=rule.noun == "runtime")
+        known = _find_new_names(file, only_runtime=rule.noun == "runtime")
         if known is None:
-            yield from _perhaps(rule, file)
+            yield from _find_possible(rule, file)
         elif known:
             name = min(known)
-            line = next((one.head_line for one in file.diff.added if name in one.text), None)
-            sure = rule.is_sure and not _is_spoken_of(name, change)
+            line = next((one.head_line for one in file.diff.added_lines if name in one.text), None)
+            sure = rule.is_sure and not _is_mentioned(name, change)
             what = f"this change brings the new dependency `{name}`"
-            yield Breach(rule, what, sure, file.path, line, target=name)
+            yield RuleViolation(rule, what, sure, file.path, line, target=name)
 
 
-def _is_spoken_of(name: str, change: Change) -> bool:
+def _is_mentioned(name: str, change: CodeChange) -> bool:
     """Whether an issue names the package or speaks of dependencies: then its owner may have asked for it."""
     asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues).casefold()
     return name.casefold() in asked or "dependenc" in asked
 
 
-def _new_names(file: ChangedFile, *, only_runtime: bool) -> frozenset[str] | None:
+def _find_new_names(file: AnalyzedFile, *, only_runtime: bool) -> frozenset[str] | None:
     """The packages that the head's manifest names and the base's does not; None if one of them is not known."""
     reader = next((read for ending, read in _READERS.items() if file.path.endswith(ending)), None)
-    if reader is None or file.head is None or file.base is None:
+    if reader is None or file.head_text is None or file.base_text is None:
         return None
     with suppress(ValueError, RecursionError):
-        before, after = (_names(reader(text)) for text in (file.base, file.head))
+        before, after = (_normalize_names(reader(text)) for text in (file.base_text, file.head_text))
         return frozenset(
             name for name, is_runtime in after.items() if name not in before and (is_runtime or not only_runtime)
         )
     return None
 
 
-def _names(found: Iterator[tuple[str, bool]]) -> dict[str, bool]:
+def _normalize_names(dependencies: Iterator[tuple[str, bool]]) -> dict[str, bool]:
     names: dict[str, bool] = {}
-    for name, is_runtime in found:
+    for name, is_runtime in dependencies:
         names[name] = names.get(name, False) or is_runtime
     return names
 
 
-def _of_package_json(text: str) -> Iterator[tuple[str, bool]]:
+def _read_package_json(text: str) -> Iterator[tuple[str, bool]]:
     document = json.loads(text)
     for section in ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies"):
         for name, version in _table(_table(document).get(section)).items():
@@ -69,7 +69,7 @@ def _of_package_json(text: str) -> Iterator[tuple[str, bool]]:
                 yield name, section == "dependencies"
 
 
-def _of_toml(text: str) -> Iterator[tuple[str, bool]]:
+def _read_toml(text: str) -> Iterator[tuple[str, bool]]:
     import tomllib  # noqa: PLC0415 - a manifest of that kind is rare, and every start would pay
 
     document = tomllib.loads(text)
@@ -81,23 +81,23 @@ def _of_toml(text: str) -> Iterator[tuple[str, bool]]:
     for listed in (project.get("dependencies"), *others):
         found = (_REQUIREMENT.match(one) for one in _texts(listed))
         yield from ((one[1], listed is project.get("dependencies")) for one in found if one)
-    yield from _of_tables(document, _DEEPEST)
+    yield from _read_tables(document, _DEEPEST)
 
 
-def _of_tables(table: dict[str, Any], depth: int) -> Iterator[tuple[str, bool]]:
+def _read_tables(table: dict[str, Any], depth: int) -> Iterator[tuple[str, bool]]:
     """Cargo's and Poetry's tables, also those of targets, groups and the workspace."""
     for key, value in table.items() if depth else ():
         if _SECTION.fullmatch(key):
-            yield from ((name, key == "dependencies") for name, how in _table(value).items() if _is_outside(name, how))
+            yield from ((name, key == "dependencies") for name, how in _table(value).items() if _is_external(name, how))
         elif isinstance(value, dict):
-            yield from _of_tables(_table(cast("object", value)), depth - 1)
+            yield from _read_tables(_table(cast("object", value)), depth - 1)
 
 
-def _is_outside(name: str, how: object) -> bool:
+def _is_external(name: str, how: object) -> bool:
     return name != "python" and not {"path", "workspace"} & _table(how).keys()
 
 
-def _of_lines(text: str) -> Iterator[tuple[str, bool]]:
+def _read_lines(text: str) -> Iterator[tuple[str, bool]]:
     for line in text.splitlines():
         if found := _LINE.match(line[:300]):
             yield found[1] or found[2], True
@@ -118,20 +118,20 @@ _LINE: Final = pattern(
     r"\s*(?:require )?([\w.-]+\.\w+/[\w./-]+) v[\w.+-]+\s*$|([A-Za-z][\w.-]*)(?:\[[\w,-]*\])?\s*(?:[=<>~!]=?.*)?$"
 )
 _READERS: Final[dict[str, Callable[[str], Iterator[tuple[str, bool]]]]] = {
-    "package.json": _of_package_json,
-    ".toml": _of_toml,
-    "go.mod": _of_lines,
-    ".txt": _of_lines,
+    "package.json": _read_package_json,
+    ".toml": _read_toml,
+    "go.mod": _read_lines,
+    ".txt": _read_lines,
 }
 
 
-def _perhaps(rule: Rule, file: ChangedFile) -> Iterator[Breach]:
+def _find_possible(rule: RepoRule, file: AnalyzedFile) -> Iterator[RuleViolation]:
     """A line of a manifest that is not known as a whole, or not understood."""
-    before = {_dependency(line.text) for line in file.diff.removed}
-    new = ((_dependency(line.text), line.head_line) for line in file.diff.added)
-    first = next(((name, line) for name, line in new if name and name not in before | _OF_TOOLS), None)
+    before = {_dependency(line.text) for line in file.diff.removed_lines}
+    new = ((_dependency(line.text), line.head_line) for line in file.diff.added_lines)
+    first = next(((name, line) for name, line in new if name and name not in before | _TOOL_KEYS), None)
     if first is not None:
-        yield Breach(rule, f"this line may add `{first[0]}`", is_sure=False, path=file.path, line=first[1])
+        yield RuleViolation(rule, f"this line may add `{first[0]}`", is_sure=False, path=file.path, line=first[1])
 
 
 def _dependency(line: str) -> str:
@@ -139,7 +139,7 @@ def _dependency(line: str) -> str:
     return next(filter(None, found.groups()), "") if found else ""
 
 
-_OF_TOOLS: Final = frozenset(
+_TOOL_KEYS: Final = frozenset(
     {"version", "python", "rust-version", "edition", "go", "node", "npm", "pnpm", "requires-python"}
 )
 

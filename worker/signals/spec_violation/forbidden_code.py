@@ -33,13 +33,13 @@ _NOT_SET: Final = r"(?!\s*=(?![=>]))"
 _TYPES: Final = frozenset({"any", "unknown", "object", "Object", "Function", "never"})
 
 
-class Hunted(Value):
+class CodePattern(Value):
     """What is searched for, in which languages (all if empty), and whether it stands in comments.
 
     `word` stands in every hit: to look for it costs a hundredth of the search.
     """
 
-    search: "re.Pattern[str]"
+    regex: "re.Pattern[str]"
     word: str
     in_comments: bool = False
     languages: frozenset[Language] = frozenset()
@@ -47,24 +47,28 @@ class Hunted(Value):
 
 
 @lru_cache(maxsize=512)
-def hunted(target: str, noun: str) -> tuple[Hunted, ...]:
+def build_code_patterns(target: str, noun: str) -> tuple[CodePattern, ...]:
     """The patterns for one thing that a rule names; none for what can't be told apart in code."""
     if _COMMENT.match(target):
-        return (Hunted(re.compile(_spelled(target, "any")), _rarest(target), in_comments=True),)
+        return (CodePattern(re.compile(_spelling_regex(target, "any")), _longest_word(target), in_comments=True),)
     if target in _STARRED:
-        return (Hunted(re.compile(_STARRED_IMPORT, re.MULTILINE), "import", is_import=True),)
+        return (CodePattern(re.compile(_STARRED_IMPORT, re.MULTILINE), "import", is_import=True),)
     if noun in {"import", "package", "module", "library"}:
-        return _imports(target)
+        return _build_import_patterns(target)
     languages = frozenset({Language.PYTHON}) if target.removesuffix("()") in _PYTHON else frozenset[Language]()
-    code = Hunted(re.compile(_code(target, noun)), _rarest(target), languages=languages)
-    return (code, *_imports(target)) if not noun and _NAME.fullmatch(target) and target not in _KEYWORDS else (code,)
+    code = CodePattern(re.compile(_build_regex(target, noun)), _longest_word(target), languages=languages)
+    return (
+        (code, *_build_import_patterns(target))
+        if not noun and _NAME.fullmatch(target) and target not in _KEYWORDS
+        else (code,)
+    )
 
 
 _STARRED: Final = frozenset({"import *", "from x import *", "from module import *", "from ... import *"})
 _STARRED_IMPORT: Final = r"^\s*from\s+[\w.]+\s+import\s+\*|^\s*import\s+(?:static\s+)?[\w.]+\.\*\s*;"
 
 
-def _rarest(target: str) -> str:
+def _longest_word(target: str) -> str:
     """The longest word of the target, before its arguments."""
     head = target[:200].partition("(")[0]
     return max(_WORD.findall(head), key=len, default="")
@@ -73,14 +77,14 @@ def _rarest(target: str) -> str:
 _WORD: Final = pattern(r"\w+")
 
 
-def _code(target: str, noun: str) -> str:
+def _build_regex(target: str, noun: str) -> str:
     if not _NAME.fullmatch(target):
         is_call = noun == "call" and not target.endswith((")", "!"))
-        return _spelled(target, "call" if is_call else "any")
-    return rf"{_TYPED}\b{target}\b(?![\w(.:])" if target in _TYPES else _of_name(target, noun)
+        return _spelling_regex(target, "call" if is_call else "any")
+    return rf"{_TYPED}\b{target}\b(?![\w(.:])" if target in _TYPES else _build_name_regex(target, noun)
 
 
-def _of_name(target: str, noun: str) -> str:
+def _build_name_regex(target: str, noun: str) -> str:
     word = rf"(?<![\w.$@'-]){_DEFINES}{re.escape(target)}"
     match noun:
         case "block":
@@ -95,7 +99,7 @@ def _of_name(target: str, noun: str) -> str:
             return rf"{word}!?\s*\("
 
 
-def _spelled(target: str, end: str) -> str:
+def _spelling_regex(target: str, end: str) -> str:
     """The target as it may be spelled: other white space, other arguments."""
     text, before = "", ""
     module, rest = (found[1], found[2]) if (found := _OF_MODULE.match(target)) else ("", target)
@@ -103,21 +107,25 @@ def _spelled(target: str, end: str) -> str:
         text = rf"(?:{module}|__import__\(\s*[\"']{module}[\"']\s*\))"
     for part in _PARTS.findall(rest[:200]):
         if part in _ARGUMENTS:  # whatever is behind it closes what it opens
-            return _start(target) + text + r"\s*\("
+            return _prefix_regex(target) + text + r"\s*\("
         if part.isspace():
             text += r"\s*" if before in _LOOSE else r"\s+"
         else:
             gap = r"\s*" if before in _OPENERS and part[0].isalpha() else ""
             text += (
-                r".{0,200}?" if part in _GAPS else r"\w+" if part == "*" and before == "." else gap + re.escape(part)
+                r".{0,200}?"
+                if part in _ELLIPSES
+                else r"\w+"
+                if part == "*" and before == "."
+                else gap + re.escape(part)
             )
         before = part
     if before[-1:].isalnum() or before[-1:] == "_":
         text += r"\s*\(" if end == "call" else rf"\b{_NOT_SET}"
-    return _start(target) + text
+    return _prefix_regex(target) + text
 
 
-def _start(target: str) -> str:
+def _prefix_regex(target: str) -> str:
     """What may stand before it: a method is called on something, a function is not."""
     if not (target[:1].isalnum() or target[:1] == "_"):
         return ""
@@ -128,14 +136,14 @@ def _start(target: str) -> str:
 
 _OF_MODULE: Final = pattern(r"([a-z_]\w*)(\.[a-z_].*)", re.DOTALL)
 _ARGUMENTS: Final = frozenset({"()", "(...)", "(…)"})
-_GAPS: Final = frozenset({"...", "…"})
+_ELLIPSES: Final = frozenset({"...", "…"})
 _OPENERS: Final = frozenset("#/")
 _LOOSE: Final = frozenset("#/:")
 _METHODS: Final = frozenset({"unwrap()", "expect()"})
 _METHOD: Final = pattern(r"[a-z]+[A-Z]\w*\(\)")
 
 
-def _imports(target: str) -> tuple[Hunted, ...]:
+def _build_import_patterns(target: str) -> tuple[CodePattern, ...]:
     if not _MODULE.fullmatch(target):
         return ()
     name = re.escape(target)
@@ -144,20 +152,20 @@ def _imports(target: str) -> tuple[Hunted, ...]:
         rf"|\b(?:from|require\(|import\(|import)\s*['\"]{name}(?:/[^'\"]*)?['\"]"
         rf"|^\s*(?:[\w.]+\s+)?\"{name}\"\s*$|^\s*(?:pub )?use\s+{name}(?:::|;|\s)|^\s*import\s+(?:static\s+)?{name}[.;]"
     )
-    return (Hunted(re.compile(written, re.MULTILINE), _rarest(target), is_import=True),)
+    return (CodePattern(re.compile(written, re.MULTILINE), _longest_word(target), is_import=True),)
 
 
-def stands_in_code(source: Source, line: int, column: int, found: Hunted) -> bool:
+def is_in_code(source: Source, line: int, column: int, pattern: CodePattern) -> bool:
     """Whether what was found there is what was searched for: code, or for a directive a comment."""
-    if found.is_import:
+    if pattern.is_import:
         return True
-    row = line - source.first
+    row = line - source.first_line
     byte = len(source.lines[row][:column].encode("utf-8", "replace"))
     node = source.root.descendant_for_point_range((row, byte), (row, byte + 1))
     around = next((one for one in with_ancestors(node) if is_comment(one) or _TEXT.search(one.type)), None)
     if around is None:
-        return not found.in_comments
-    return found.in_comments and is_comment(around)
+        return not pattern.in_comments
+    return pattern.in_comments and is_comment(around)
 
 
 _TEXT: Final = pattern(r"string|template|char_literal|text_block|jsx_text|regex")

@@ -11,61 +11,67 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Side
 from worker.dossier.diff.parser import ChangeKind, FileDiff
-from worker.dossier.repo_rules.rule import Rule, RuleKind, Touch
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.spec_violation.generated import CODE_FILES, GENERATED, LOCKS, By, written_by
-from worker.signals.spec_violation.scopes import covers_path, matches, matches_at_root
-from worker.signals.spec_violation.violation import Breach
+from worker.dossier.repo_rules.rule import PathTouch, RepoRule, RuleKind
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.spec_violation.generated_files import (
+    CODE_FILES,
+    GENERATED_FILES,
+    LOCK_FILES,
+    EditSource,
+    find_edit_source,
+)
+from worker.signals.spec_violation.scopes import is_path_covered, is_path_match, is_root_path_match
+from worker.signals.spec_violation.violation import RuleViolation
 
 
-def path_breaches(rule: Rule, change: Change) -> Iterator[Breach]:
+def find_path_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
     """The files that *rule* wants left alone and the change touches."""
     for target in rule.targets:
         for file in change.files:
-            if _is_touched(rule, file.diff) and _is_meant(target, file.diff, rule):
-                yield from _breach(rule, target, file, change)
+            if _is_touched(rule, file.diff) and _is_target(target, file.diff, rule):
+                yield from _build_violations(rule, target, file, change)
 
 
-def _is_meant(target: str, diff: FileDiff, rule: Rule) -> bool:
+def _is_target(target: str, diff: FileDiff, rule: RepoRule) -> bool:
     paths = [diff.path, *([diff.old_path] if diff.change is ChangeKind.RENAMED and diff.old_path else [])]
-    return any(matches(target, path, rule.scope.root) and covers_path(rule.scope, path) for path in paths)
+    return any(is_path_match(target, path, rule.scope.root) and is_path_covered(rule.scope, path) for path in paths)
 
 
-def _is_touched(rule: Rule, diff: FileDiff) -> bool:
-    if Touch.CHANGE in rule.touches or rule.kind is RuleKind.OWN_PULL_REQUEST:
+def _is_touched(rule: RepoRule, diff: FileDiff) -> bool:
+    if PathTouch.CHANGE in rule.touches or rule.kind is RuleKind.OWN_PULL_REQUEST:
         return True
     wanted = {
-        ChangeKind.ADDED: Touch.ADD,
-        ChangeKind.COPIED: Touch.ADD,
-        ChangeKind.DELETED: Touch.REMOVE,
-        ChangeKind.RENAMED: Touch.REMOVE,
+        ChangeKind.ADDED: PathTouch.ADD,
+        ChangeKind.COPIED: PathTouch.ADD,
+        ChangeKind.DELETED: PathTouch.REMOVE,
+        ChangeKind.RENAMED: PathTouch.REMOVE,
     }
     return wanted.get(diff.change) in rule.touches
 
 
-def _breach(rule: Rule, target: str, file: ChangedFile, change: Change) -> Iterator[Breach]:
-    sure = rule.is_sure and not is_asked_for(change, target)
-    by_hand = rule.by_hand or LOCKS.search(target) is not None or GENERATED.search(target) is not None
+def _build_violations(rule: RepoRule, target: str, file: AnalyzedFile, change: CodeChange) -> Iterator[RuleViolation]:
+    sure = rule.is_sure and not is_path_requested(change, target)
+    by_hand = rule.is_by_hand or LOCK_FILES.search(target) is not None or GENERATED_FILES.search(target) is not None
     if rule.kind is RuleKind.OWN_PULL_REQUEST:
         if not any(CODE_FILES.search(one.path) for one in change.files if one is not file):
             return
         sure = sure and not _BUMPS.search(change.dossier.pull_request.title)
         what = "this change also changes code"
     elif by_hand:
-        written = written_by(file, target, change, is_copy=_COPY.search(rule.origin.text) is not None)
-        if written is By.TOOL:
+        written = find_edit_source(file, target, change, is_copy=_COPY.search(rule.origin.text) is not None)
+        if written is EditSource.TOOL:
             return
-        sure, what = sure and written is By.HAND, _EDITED[written]
+        sure, what = sure and written is EditSource.HAND, _EDIT_TEXTS[written]
     else:
         what = f"this change touches {file.path}"
-    is_exact = by_hand or matches_at_root(target, file.path, rule.scope.root)
+    is_exact = by_hand or is_root_path_match(target, file.path, rule.scope.root)
     path, line, side = _first_line(file)
-    yield Breach(rule, what, sure and is_exact, path, line, side)
+    yield RuleViolation(rule, what, sure and is_exact, path, line, side)
 
 
-_EDITED: Final = {
-    By.HAND: "this change edits it, and nothing in the change would have generated that",
-    By.UNKNOWN: "this change edits it, and whether a tool wrote that, it does not show",
+_EDIT_TEXTS: Final = {
+    EditSource.HAND: "this change edits it, and nothing in the change would have generated that",
+    EditSource.UNKNOWN: "this change edits it, and whether a tool wrote that, it does not show",
 }
 _COPY: Final = pattern(r"vendor|third[- ]party code|upstream|\bcop(?:y|ied)\b", re.IGNORECASE)
 _BUMPS: Final = pattern(
@@ -75,17 +81,17 @@ _BUMPS: Final = pattern(
 """A change about a dependency is that dependency's own pull request, with the code that follows from it."""
 
 
-def _first_line(file: ChangedFile) -> tuple[str, int | None, Side]:
-    added = next((line.head_line for line in file.diff.added), None)
+def _first_line(file: AnalyzedFile) -> tuple[str, int | None, Side]:
+    added = next((line.head_line for line in file.diff.added_lines), None)
     if added is not None:
         return file.path, added, Side.HEAD
-    removed = next((line.base_line for line in file.diff.removed), None)
+    removed = next((line.base_line for line in file.diff.removed_lines), None)
     if removed is None:
         return file.path, None, Side.HEAD
     return file.diff.old_path or file.path, removed, Side.BASE
 
 
-def is_asked_for(change: Change, target: str) -> bool:
+def is_path_requested(change: CodeChange, target: str) -> bool:
     """Whether an issue names the path: then its owner may have asked for it."""
     name = target.rstrip("/*").rpartition("/")[2]
     asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues)

@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Final, assert_never
 
 from worker.domain.pattern import pattern
-from worker.dossier.repo_rules.rule import Reach, Scope
-from worker.signals.analysis.change import ChangedFile
-from worker.signals.analysis.file_roles import Language, Role
+from worker.dossier.repo_rules.rule import RuleReach, RuleScope
+from worker.signals.analysis.change import AnalyzedFile
+from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.syntax import find, text_of
 
-_ENTRIES: Final = pattern(
+_PROGRAM_FOLDERS: Final = pattern(
     r"(?:^|/)(?:_?cli|cmd|bin|scripts?|tools?|hack|examples?|demos?|docs?|bench(?:es|marks?)?|commands?|xtask|ci|\.github|console|notebooks?|play\w*|sandbox|scratch)/"
     r"|(?:^|/)(?:cli|main|__main__|setup|build|conftest|noxfile|tasks|manage|console|terminal|repl|logger|logging|log|index|run|xtask|play|playground|scratch|sandbox|repro|debug"
     r"|[\w.-]*[_.-]cli|cli[_.-][\w.-]*|[\w.-]*[._-]config(?=\.(?:py|[cm]?[jt]s)$)|(?:prepare|prebuild|postbuild|postinstall|build|release)[_-][\w.-]*|[\w.-]*printer|[\w.-]*reporter)\.\w+$"
@@ -26,72 +26,72 @@ _MAIN: Final = pattern(r"^package main\b", re.MULTILINE)
 _GUARD: Final = pattern(r"^if __name__\s*==", re.MULTILINE)
 
 
-class Covers(Enum):
+class ScopeCoverage(Enum):
     YES = "yes"
     UNSURE = "unsure"
     NO = "no"
 
 
-def covers_file(scope: Scope, file: ChangedFile) -> Covers:
+def check_file_coverage(scope: RuleScope, file: AnalyzedFile) -> ScopeCoverage:
     """Whether the rule speaks of code in this file."""
-    if not covers_path(scope, file.path) or not _is_language(scope, file.language):
-        return Covers.NO
+    if not is_path_covered(scope, file.path) or not _is_language(scope, file.language):
+        return ScopeCoverage.NO
     match file.role:
-        case Role.FOREIGN:
-            return Covers.NO
-        case Role.EXAMPLE:
-            return Covers.UNSURE if scope.reach is Reach.ALL else Covers.NO
-        case Role.TEST:
-            return Covers.NO if scope.reach is Reach.LIBRARY else Covers.YES
-        case Role.PRODUCTION:
-            return _covers_production(scope, file)
+        case FileRole.FOREIGN:
+            return ScopeCoverage.NO
+        case FileRole.EXAMPLE:
+            return ScopeCoverage.UNSURE if scope.reach is RuleReach.ALL else ScopeCoverage.NO
+        case FileRole.TEST:
+            return ScopeCoverage.NO if scope.reach is RuleReach.LIBRARY else ScopeCoverage.YES
+        case FileRole.PRODUCTION:
+            return _check_production_coverage(scope, file)
         case _:
             assert_never(file.role)
 
 
-def is_program(file: ChangedFile) -> bool:
+def is_program(file: AnalyzedFile) -> bool:
     """Whether the file is one that people run: its output is hardly a forgotten print."""
-    return _ENTRIES.search(file.path) is not None or _is_program(file)
+    return _PROGRAM_FOLDERS.search(file.path) is not None or _is_program(file)
 
 
-def _covers_production(scope: Scope, file: ChangedFile) -> Covers:
+def _check_production_coverage(scope: RuleScope, file: AnalyzedFile) -> ScopeCoverage:
     match scope.reach:
-        case Reach.ALL:
-            return Covers.YES
-        case Reach.TESTS:
-            return Covers.NO
-        case Reach.LIBRARY:
-            return Covers.UNSURE if is_program(file) else Covers.YES
+        case RuleReach.ALL:
+            return ScopeCoverage.YES
+        case RuleReach.TESTS:
+            return ScopeCoverage.NO
+        case RuleReach.LIBRARY:
+            return ScopeCoverage.UNSURE if is_program(file) else ScopeCoverage.YES
         case _:
             assert_never(scope.reach)
 
 
-def _is_program(file: ChangedFile) -> bool:
-    head = file.head or ""
+def _is_program(file: AnalyzedFile) -> bool:
+    head = file.head_text or ""
     words = {Language.GO: _MAIN, Language.PYTHON: _GUARD}.get(file.language) if file.language else None
     return words is not None and words.search(head) is not None
 
 
-def _is_language(scope: Scope, language: Language | None) -> bool:
+def _is_language(scope: RuleScope, language: Language | None) -> bool:
     return not scope.languages or (language is not None and language.value in scope.languages)
 
 
-def covers_path(scope: Scope, path: str) -> bool:
+def is_path_covered(scope: RuleScope, path: str) -> bool:
     """Whether the path lies in the rules file's folder, and where the rule says."""
     if not path.startswith(scope.root):
         return False
-    inside = not scope.inside or any(matches(one, path, scope.root) for one in scope.inside)
-    return inside and not any(matches(one, path, scope.root) for one in scope.outside)
+    inside = not scope.inside or any(is_path_match(one, path, scope.root) for one in scope.inside)
+    return inside and not any(is_path_match(one, path, scope.root) for one in scope.outside)
 
 
-def matches(written: str, path: str, root: str = "") -> bool:
+def is_path_match(written: str, path: str, root: str = "") -> bool:
     """Whether *path* is what a rule writes as *written*: a path, a folder, a glob; without a slash inside, at any depth."""
-    return _matcher(written).search(path.removeprefix(root)) is not None
+    return _compile_glob(written).search(path.removeprefix(root)) is not None
 
 
-def matches_at_root(written: str, path: str, root: str = "") -> bool:
+def is_root_path_match(written: str, path: str, root: str = "") -> bool:
     return (
-        _matcher(
+        _compile_glob(
             f"/{written.lstrip('./')}" if not written.startswith(".") else f"/{written.removeprefix('./')}"
         ).search(path.removeprefix(root))
         is not None
@@ -99,7 +99,7 @@ def matches_at_root(written: str, path: str, root: str = "") -> bool:
 
 
 @lru_cache(maxsize=512)
-def _matcher(written: str) -> "re.Pattern[str]":
+def _compile_glob(written: str) -> "re.Pattern[str]":
     is_rooted = written.startswith(("/", "./")) or "/" in written.rstrip("/*")
     text = written.removeprefix("./").lstrip("/").rstrip("/")
     text = text.removesuffix("/**").removesuffix("/*") or text
@@ -111,19 +111,19 @@ _GLOB_PARTS: Final = pattern(r"\*\*/?|\*|\?|[^*?]+")
 _GLOBS: Final = {"**/": "(?:.{1,300}/)?", "**": ".{0,300}", "*": "[^/]{0,200}", "?": "[^/]"}
 
 
-def is_in_inline_tests(file: ChangedFile, line: int) -> bool:
+def is_in_inline_tests(file: AnalyzedFile, line: int) -> bool:
     """Whether the line stands in a Rust module or function that is only built for tests."""
-    return any(first <= line <= last for first, last in file.once(_inline_tests))
+    return any(first <= line <= last for first, last in file.cached(_find_inline_tests))
 
 
-def _inline_tests(file: ChangedFile) -> tuple[tuple[int, int], ...]:
+def _find_inline_tests(file: AnalyzedFile) -> tuple[tuple[int, int], ...]:
     """The first and last lines of what an attribute with `test` stands above."""
     ranges: list[tuple[int, int]] = []
     for source in file.sources if file.language is Language.RUST else ():
         for attribute in find(source.root, source.language, ("attribute_item",)):
             node = attribute.next_named_sibling
             if node is not None and _FOR_TESTS.search(text_of(attribute)[:200]):
-                ranges.append((source.first + attribute.start_point.row, source.first + node.end_point.row))
+                ranges.append((source.first_line + attribute.start_point.row, source.first_line + node.end_point.row))
     return tuple(ranges)
 
 

@@ -7,17 +7,17 @@ from typing import Final, assert_never
 
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Side
-from worker.dossier.repo_rules.rule import Rule, RuleKind
-from worker.signals.signal import Place
+from worker.dossier.repo_rules.rule import RepoRule, RuleKind
+from worker.signals.signal import SignalMatch
 
 UNSURE_STRENGTH: Final = 0.6
 
 
-class Breach(Value):
-    """`what` ends the sentence "the rule says ..., and ..."; `is_sure` allows a fact to be made of it."""
+class RuleViolation(Value):
+    """`problem` ends the sentence "the rule says ..., and ..."; `is_sure` allows a fact to be made of it."""
 
-    rule: Rule
-    what: str
+    rule: RepoRule
+    problem: str
     is_sure: bool
     path: str | None = None
     line: int | None = None
@@ -26,14 +26,14 @@ class Breach(Value):
     """The code or the package that the rule forbids."""
 
     @property
-    def place(self) -> Place:
+    def match(self) -> SignalMatch:
         origin = self.rule.origin
-        note = f'{origin.path}:{origin.line} says "{origin.text}", and {self.what}'
+        note = f'{origin.path}:{origin.line} says "{origin.text}", and {self.problem}'
         strength = 1.0 if self.is_sure else UNSURE_STRENGTH
-        return Place(note, self.path, self.line, side=self.side, strength=strength, step=self._step)
+        return SignalMatch(note, self.path, self.line, side=self.side, strength=strength, step=self._next_step)
 
     @property
-    def _step(self) -> str:
+    def _next_step(self) -> str:
         """What keeps the rule."""
         written = f"{self.rule.origin.path}:{self.rule.origin.line}"
         match self.rule.kind:
@@ -41,7 +41,7 @@ class Breach(Value):
                 step = f"Replace `{self.target}` at {{place}}: {written} forbids it."
             case RuleKind.DEPENDENCIES:
                 step = f"Take the new dependency `{self.target}` out ({{place}}): {written} allows none."
-            case RuleKind.FORBIDDEN_PATH if self.rule.by_hand:
+            case RuleKind.FORBIDDEN_PATH if self.rule.is_by_hand:
                 step = f"Undo the edit of {self.path} by hand, and let its generator write it, as {written} asks."
             case RuleKind.FORBIDDEN_PATH:
                 step = f"Undo what this change does to {self.path}: {written} wants it left alone."

@@ -11,27 +11,27 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.ci_config import (
-    Edit,
-    added_in,
-    block_at,
+    EditBlock,
     command_of,
-    configuration_of,
-    edits_of,
+    find_block,
+    find_configuration,
+    find_edit_blocks,
+    indentation_of,
     is_ci,
     is_comment,
-    margin_of,
-    removed_in,
+    lines_around,
+    list_added,
+    list_head_lines,
+    list_removed,
+    mentions_tests,
     runs_checks,
     runs_tests,
-    speaks_of_tests,
-    view_of,
-    views_of,
 )
-from worker.signals.analysis.declared import is_ci_declared
-from worker.signals.signal import Kind, Looks, Place, signal
-from worker.signals.tests_pass_but_wrong.collection import emptied_in
+from worker.signals.analysis.declared_removals import is_ci_removal_declared
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.tests_pass_but_wrong.collection import find_emptied
 
 _MASK: Final = pattern(
     r"(?<!\s)\s*+(\|\||;)\s*+(?:/(?:usr/)?bin/)?(?:true|:|\(?\s*exit (?:/b )?0\s*\)?|return 0|echo\b.*|printf\b.*|ver\s*>\s*nul)\s*+;?\s*+\)?$"
@@ -42,10 +42,10 @@ _IGNORED: Final = pattern(
     r"\s*(?:-\s+)*[\"']?(?:continue-on-error|continueOnError|allow_failure|soft_fail|ignore_errors?|ignore_outcome|failure:\s*ignore)[\"']?\s*:\s*"
     r"[\"']?(?:(?:true|yes|on)\b|\$\{\{\s*(?:true|always\(\)|!\s*cancelled\(\))\s*\}\})"
 )
-_OFF: Final = pattern(
+_SWITCHED_OFF: Final = pattern(
     r"\s*(?:-\s+)*(?:if\s*:\s*[\"']?(?:false|0|\$\{\{\s*(?:false|0|!\s*(?:true|always\(\)))\s*(?:&&.*)?\}\}|!\s*always\(\)|(?:\$\{\{\s*)?(?:github\.\w{1,30}|env\.\w{1,40}|'\w{0,20}'|\d+) == (?:'(?:never|none|nobody|disabled|skip|)'|0|null|false)\s*(?:\}\})?)[\"']?\s*(?:#.*)?$|when\s*:\s*[\"']?never\b|condition\s*:\s*false\b|enabled\s*:\s*false\b|skip\s*:\s*true\b)"
 )
-_ANYWHERE: Final = pattern(r"\|\|\s*(?:true|:|exit 0)(?=\s|$)")
+_MASK_ANYWHERE: Final = pattern(r"\|\|\s*(?:true|:|exit 0)(?=\s|$)")
 _NOTHING: Final = pattern(r"(?:@?echo\b.*|true|:|exit 0|/bin/true|sleep \d+|printf\b.*|node -e [\"']{1,2}[\"']{0,2})$")
 _SWITCHES: Final = pattern(r"^\s*(?:-\s+)*(?:run:\s*)?(?:set \+e\b|exit 0\s*$|set -o? ?\+errexit)")
 _QUOTED: Final = r"(?:\\?\"[^\"]{0,80}\"|'[^']{0,80}'|[^\s\"']+)"
@@ -67,11 +67,11 @@ _NARROWS: Final = pattern(
 
 @signal(
     Category.TESTS_PASS_BUT_WRONG,
-    Kind.FACT,
-    Looks.CONFIGURATION,
+    SignalKind.FACT,
+    SignalScope.CONFIGURATION,
     "Undo the edit at {place} that keeps this check from failing, and fix what the check reports.",
 )
-def check_cannot_fail(change: Change) -> Iterator[Place]:
+def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
     """A command or step that ran tests or checks before can't fail CI any more.
 
     It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing stands in its place. Or it
@@ -79,82 +79,90 @@ def check_cannot_fail(change: Change) -> Iterator[Place]:
 
     False alarms: 2 of 2033 clean changes with CI or tool configuration (0.1 %, at most 0.36 %).
     """
-    for file in configuration_of(change):
-        for line in added_in(file):
-            if line.head_line is not None and _was_there(line, file):
-                yield Place(f"this check can't fail any more: `{_shown(line.text)}`", file.path, line.head_line)
-        for line in _replaced_by_nothing(file, change):
-            note = f"a test command was replaced by `{_shown(line.text)}`"
-            yield Place(note, file.path, line.head_line, step="Put the test command back at {place}.")
-        for line in _runs_none(file):
-            note = f"no test is run any more: `{_shown(line.text)}`"
-            yield Place(note, file.path, line.head_line, step="Let the command run the tests again at {place}.")
-        for number, text, is_conditional in file.once(emptied_in):
+    for file in find_configuration(change):
+        for line in list_added(file):
+            if line.head_line is not None and _is_old_check(line, file):
+                yield SignalMatch(f"this check can't fail any more: `{_shorten(line.text)}`", file.path, line.head_line)
+        for line in _find_idle_replacements(file, change):
+            note = f"a test command was replaced by `{_shorten(line.text)}`"
+            yield SignalMatch(note, file.path, line.head_line, step="Put the test command back at {place}.")
+        for line in _find_empty_runs(file):
+            note = f"no test is run any more: `{_shorten(line.text)}`"
+            yield SignalMatch(note, file.path, line.head_line, step="Let the command run the tests again at {place}.")
+        for number, text, is_conditional in file.cached(find_emptied):
             if not is_conditional:
-                note = f"the tests that were collected are dropped: `{_shown(text)}`"
-                yield Place(note, file.path, number, step="Let pytest run what it collected: take out {place}.")
+                note = f"the tests that were collected are dropped: `{_shorten(text)}`"
+                yield SignalMatch(note, file.path, number, step="Let pytest run what it collected: take out {place}.")
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
-def check_may_not_fail(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
+def check_may_not_fail(change: CodeChange) -> Iterator[SignalMatch]:
     """New configuration lets a test or a step fail without consequence, or switches off the shell's own way to fail.
 
     False alarms: 1 of 2033 clean changes with CI or tool configuration (0.0 %, at most 0.28 %).
     """
-    for file in configuration_of(change):
-        for line in added_in(file):
-            if line.head_line is None or is_comment(line.text) or _was_there(line, file):
+    for file in find_configuration(change):
+        for line in list_added(file):
+            if line.head_line is None or is_comment(line.text) or _is_old_check(line, file):
                 continue
-            if _masks(line.text, file) or (is_ci(file.path) and (_ignores(line, file) or _gives_up(line, file))):
-                yield Place(f"a failure has no consequence: `{_shown(line.text)}`", file.path, line.head_line)
-        for line in _stood_in(file) if is_ci_declared(change) else ():
-            yield Place(f"a test command was replaced by `{_shown(line.text)}`", file.path, line.head_line)
+            if _is_masked(line.text, file) or (
+                is_ci(file.path) and (_is_ignored(line, file) or _is_giving_up(line, file))
+            ):
+                yield SignalMatch(f"a failure has no consequence: `{_shorten(line.text)}`", file.path, line.head_line)
+        for line in _find_stand_ins(file) if is_ci_removal_declared(change) else ():
+            yield SignalMatch(f"a test command was replaced by `{_shorten(line.text)}`", file.path, line.head_line)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
-def tests_left_out(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
+def tests_left_out(change: CodeChange) -> Iterator[SignalMatch]:
     """A test command or its configuration now leaves tests out, or passes without any.
 
     False alarms: 6 of 2033 clean changes with CI or tool configuration (0.3 %, at most 0.64 %).
     """
-    for file in configuration_of(change):
-        before = "\n".join(line.text for line in removed_in(file))
-        for line in added_in(file):
+    for file in find_configuration(change):
+        before = "\n".join(line.text for line in list_removed(file))
+        for line in list_added(file):
             found = None if is_comment(line.text) else _NARROWS.search(line.text[:_LONGEST])
             if found is not None and found[0] not in before and _is_about_tests(line, found[0], file):
-                yield Place(f"fewer tests run, or none are needed: `{_shown(found[0])}`", file.path, line.head_line)
-        for number, text, is_conditional in file.once(emptied_in):
+                yield SignalMatch(
+                    f"fewer tests run, or none are needed: `{_shorten(found[0])}`", file.path, line.head_line
+                )
+        for number, text, is_conditional in file.cached(find_emptied):
             if is_conditional:
-                yield Place(f"collected tests are dropped on a condition: `{_shown(text)}`", file.path, number)
+                yield SignalMatch(f"collected tests are dropped on a condition: `{_shorten(text)}`", file.path, number)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
-def check_removed(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
+def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
     """CI lost a command that runs tests, or no longer runs for pull requests, and nothing in the change runs instead.
 
     False alarms: 28 of 2033 clean changes with CI or tool configuration (1.4 %, at most 1.98 %).
     """
-    files = tuple(configuration_of(change))
-    gained = sum(speaks_of_tests(line.text) or runs_checks(line.text) for file in files for line in added_in(file))
-    lost = [(file, line) for file in ours_of(files) for line in removed_in(file) if speaks_of_tests(line.text)]
+    files = tuple(find_configuration(change))
+    gained = sum(mentions_tests(line.text) or runs_checks(line.text) for file in files for line in list_added(file))
+    lost = [
+        (file, line) for file in select_own_files(files) for line in list_removed(file) if mentions_tests(line.text)
+    ]
     if len(lost) > gained:
-        yield from _apart([(file, line) for file, line in lost if not _still_runs(line, file)])
+        yield from _separate_steps([(file, line) for file, line in lost if not _is_still_run(line, file)])
     else:
-        yield from _apart([(file, line) for file in ours_of(files) for line in _whole_steps(file)])
+        yield from _separate_steps(
+            [(file, line) for file in select_own_files(files) for line in _find_removed_steps(file)]
+        )
     for file in files:
-        yield from _trigger(file)
+        yield from _find_lost_triggers(file)
 
 
-def ours_of(files: tuple[ChangedFile, ...]) -> list[ChangedFile]:
+def select_own_files(files: tuple[AnalyzedFile, ...]) -> list[AnalyzedFile]:
     return [file for file in files if is_ci(file.path)]
 
 
-def _whole_steps(file: ChangedFile) -> Iterator[DiffLine]:
+def _find_removed_steps(file: AnalyzedFile) -> Iterator[DiffLine]:
     """Commands of tests and checks in blocks that were only removed, and that stand nowhere now."""
-    for edit in edits_of(file):
+    for edit in find_edit_blocks(file):
         blank = not any(line.text.strip() and not is_comment(line.text) for line in edit.added)
         for line in edit.removed if blank else ():
-            if runs_checks(line.text) and not _KEY.match(line.text) and not _still_runs(line, file):
+            if runs_checks(line.text) and not _KEY.match(line.text) and not _is_still_run(line, file):
                 yield line
 
 
@@ -162,13 +170,13 @@ _KEY: Final = pattern(r"\s*(?:-\s+)*(?!run\b|script\b|command\b)[\w-]{1,60}\s*:|
 """A line that is no command, or one that mends what it finds."""
 
 
-def _apart(lost: list[tuple[ChangedFile, DiffLine]]) -> Iterator[Place]:
+def _separate_steps(lost: list[tuple[AnalyzedFile, DiffLine]]) -> Iterator[SignalMatch]:
     """One place for each step: its name and its command stand beside each other."""
     above: tuple[str, int] | None = None
     for file, line in lost:
         number = line.base_line or 0
         if above is None or above[0] != file.path or number - above[1] > _STEP:
-            yield Place(f"CI had `{_shown(line.text)}`", file.path, line.base_line, side=Side.BASE)
+            yield SignalMatch(f"CI had `{_shorten(line.text)}`", file.path, line.base_line, side=Side.BASE)
         above = (file.path, number)
 
 
@@ -176,7 +184,7 @@ _STEP: Final = 5
 _LONGEST: Final = 1_000
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
@@ -184,75 +192,75 @@ def _shown(text: str) -> str:
 _MOST_SHOWN: Final = 60
 
 
-def _was_there(line: DiffLine, file: ChangedFile) -> bool:
+def _is_old_check(line: DiffLine, file: AnalyzedFile) -> bool:
     """Whether the line takes the consequence from a check that stood in the base."""
-    before = file.once(_commands_before)
+    before = file.cached(_commands_before)
     mask = _MASK.search(command_of(line.text))
     if mask is not None:
         is_sure = mask[1] == "||" or _PLAIN_SHELL.search(file.path) is not None
         return is_sure and runs_checks(line.text) and command_of(line.text)[: mask.start()] in before
     if line.text.startswith("\t-") and command_of(line.text.replace("-", "", 1)) in before:
         return runs_checks(line.text.replace("-", "", 1))
-    if not is_ci(file.path) or line.text.strip() in file.once(_texts_before):
+    if not is_ci(file.path) or line.text.strip() in file.cached(_texts_before):
         return False
-    if not _OFF.match(line.text) and (not _IGNORED.match(line.text) or file.once(_asks_for_outcomes)):
+    if not _SWITCHED_OFF.match(line.text) and (not _IGNORED.match(line.text) or file.cached(_has_outcome_check)):
         return False
-    return any(runs_checks(text) and _is_old(number, text, file) for number, text in _block(line, file))
+    return any(runs_checks(text) and _is_old(number, text, file) for number, text in _find_block(line, file))
 
 
 _OUTCOME: Final = pattern(r"\b(?:steps|needs)\.[\w-]{1,80}\.(?:outcome|conclusion|result)\b")
 
 
-def _asks_for_outcomes(file: ChangedFile) -> bool:
+def _has_outcome_check(file: AnalyzedFile) -> bool:
     """Some step of the file asks how another one ended, and may fail for it."""
-    return any(_OUTCOME.search(text[:_LONGEST]) for view in file.once(views_of) for text in view.lines)
+    return any(_OUTCOME.search(text[:_LONGEST]) for view in file.cached(list_head_lines) for text in view.lines)
 
 
-def _commands_before(file: ChangedFile) -> frozenset[str]:
-    return frozenset(command_of(line.text) for line in removed_in(file)) - {""}
+def _commands_before(file: AnalyzedFile) -> frozenset[str]:
+    return frozenset(command_of(line.text) for line in list_removed(file)) - {""}
 
 
-def _texts_before(file: ChangedFile) -> frozenset[str]:
-    return frozenset(line.text.strip() for line in removed_in(file))
+def _texts_before(file: AnalyzedFile) -> frozenset[str]:
+    return frozenset(line.text.strip() for line in list_removed(file))
 
 
 _PLAIN_SHELL: Final = pattern(r"(^|/)(package\.json|(GNU)?[Mm]akefile)$")
 """Where the shell goes on after a failure; CI starts it with `-e`."""
 
 
-def _block(line: DiffLine, file: ChangedFile) -> list[tuple[int, str]]:
+def _find_block(line: DiffLine, file: AnalyzedFile) -> list[tuple[int, str]]:
     """The numbered lines of what the line is a key of; none for the many of a file that was made to keep us busy."""
-    if line.head_line is None or line.head_line not in file.once(_looked_into):
+    if line.head_line is None or line.head_line not in file.cached(_find_seen_lines):
         return []
-    view = view_of(file, line.head_line)
-    return [(one, view.lines[one - view.first]) for one in block_at(view, line.head_line)]
+    view = lines_around(file, line.head_line)
+    return [(one, view.lines[one - view.first_line]) for one in find_block(view, line.head_line)]
 
 
-def _looked_into(file: ChangedFile) -> frozenset[int | None]:
-    looks = (_IGNORED.match, _OFF.match, _SWITCHES.match, _NARROWS.search)
-    found = (line.head_line for line in added_in(file) if any(look(line.text[:_LONGEST]) for look in looks))
+def _find_seen_lines(file: AnalyzedFile) -> frozenset[int | None]:
+    looks = (_IGNORED.match, _SWITCHED_OFF.match, _SWITCHES.match, _NARROWS.search)
+    found = (line.head_line for line in list_added(file) if any(look(line.text[:_LONGEST]) for look in looks))
     return frozenset(islice(found, _MOST))
 
 
 _MOST: Final = 100
 
 
-def _is_old(number: int, text: str, file: ChangedFile) -> bool:
-    return number not in file.added_lines or command_of(text) in file.once(_commands_before)
+def _is_old(number: int, text: str, file: AnalyzedFile) -> bool:
+    return number not in file.added_lines or command_of(text) in file.cached(_commands_before)
 
 
-def _replaced_by_nothing(file: ChangedFile, change: Change) -> Iterator[DiffLine]:
-    return iter(()) if is_ci_declared(change) else _stood_in(file)
+def _find_idle_replacements(file: AnalyzedFile, change: CodeChange) -> Iterator[DiffLine]:
+    return iter(()) if is_ci_removal_declared(change) else _find_stand_ins(file)
 
 
-def _stood_in(file: ChangedFile) -> Iterator[DiffLine]:
-    return (line for edit in edits_of(file) for line in _stand_ins(edit, file))
+def _find_stand_ins(file: AnalyzedFile) -> Iterator[DiffLine]:
+    return (line for edit in find_edit_blocks(file) for line in _find_edit_stand_ins(edit, file))
 
 
-def _runs_none(file: ChangedFile) -> Iterator[DiffLine]:
+def _find_empty_runs(file: AnalyzedFile) -> Iterator[DiffLine]:
     """Commands that stood there and now choose no test, and a script that ends before its tests."""
-    before = {" ".join(one.split()) for one in file.once(_commands_before)}
-    for line in added_in(file):
+    before = {" ".join(one.split()) for one in file.cached(_commands_before)}
+    for line in list_added(file):
         chosen = None if is_comment(line.text) else _CHOOSES_NONE.search(line.text[:_LONGEST])
         if chosen is not None and _ADDED_OPTIONS.match(line.text):
             yield line
@@ -261,9 +269,11 @@ def _runs_none(file: ChangedFile) -> Iterator[DiffLine]:
             if " ".join(bare.split()) in before:
                 yield line
         elif line.head_line is not None and _ENDS.fullmatch(line.text) and _SCRIPT.search(file.path):
-            view = view_of(file, line.head_line)
-            below = range(line.head_line + 1, view.first + len(view.lines))
-            if any(number not in file.added_lines and runs_tests(view.lines[number - view.first]) for number in below):
+            view = lines_around(file, line.head_line)
+            below = range(line.head_line + 1, view.first_line + len(view.lines))
+            if any(
+                number not in file.added_lines and runs_tests(view.lines[number - view.first_line]) for number in below
+            ):
                 yield line
 
 
@@ -273,20 +283,24 @@ _ENDS: Final = pattern(r"(?:exit|return)(?: 0)?\s*;?\s*(?:#.*)?")
 _SCRIPT: Final = pattern(r"\.(?:sh|bash)$")
 
 
-def _stand_ins(edit: Edit, file: ChangedFile) -> Iterator[DiffLine]:
+def _find_edit_stand_ins(edit: EditBlock, file: AnalyzedFile) -> Iterator[DiffLine]:
     """Added lines that do nothing, where a command ran tests and none does now."""
-    if any(runs_tests(_spoken(line.text)) for line in edit.added):
+    if any(runs_tests(_strip_output(line.text)) for line in edit.added):
         return
-    keys = {_key_of(line) for line in edit.removed if runs_tests(_spoken(line.text)) or _OPENS_BLOCK.match(line.text)}
-    is_of_tests = any(runs_tests(_spoken(line.text)) for line in edit.removed)
+    keys = {
+        _find_key(line)
+        for line in edit.removed
+        if runs_tests(_strip_output(line.text)) or _OPENS_BLOCK.match(line.text)
+    }
+    is_of_tests = any(runs_tests(_strip_output(line.text)) for line in edit.removed)
     commands = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
-    are_idle = all(_is_idle(line) or _key_of(line) for line in commands)
+    are_idle = all(_is_idle(line) or _find_key(line) for line in commands)
     did_work = not all(map(_is_idle, edit.removed))
     for line in commands:
-        if line.head_line is None or not _is_idle(line) or _waits_for_others(line.head_line, file):
+        if line.head_line is None or not _is_idle(line) or _has_dependencies(line.head_line, file):
             continue
         # a value behind a key that was not there is none of a command: `lint: true` of a reusable workflow
-        is_command = _key_of(line) in keys and (are_idle or _key_of(line))
+        is_command = _find_key(line) in keys and (are_idle or _find_key(line))
         if (is_of_tests and is_command) or (did_work and are_idle and _is_named_for_tests(line.head_line, file)):
             yield line
 
@@ -294,21 +308,21 @@ def _stand_ins(edit: Edit, file: ChangedFile) -> Iterator[DiffLine]:
 _OPENS_BLOCK: Final = pattern(r"\s*(?:-\s+)*(?:run|scripts?|commands?|cmds?)\s*[:=]\s*[|>]?[+-]?\s*$")
 
 
-def _is_named_for_tests(number: int, file: ChangedFile) -> bool:
+def _is_named_for_tests(number: int, file: AnalyzedFile) -> bool:
     """Whether the line is a script of package.json that is called `test`, or a recipe of such a target."""
-    view = view_of(file, number)
-    text = view.lines[number - view.first]
+    view = lines_around(file, number)
+    text = view.lines[number - view.first_line]
     if file.path.endswith("package.json"):
         return _TEST_SCRIPT.match(text) is not None
     if not _RECIPES.search(file.path) or not text[:1].isspace():
         return False
-    return _TEST_TARGET.match(_target_of(number, file)[1]) is not None
+    return _TEST_TARGET.match(_find_target(number, file)[1]) is not None
 
 
-def _target_of(number: int, file: ChangedFile) -> tuple[int, str]:
+def _find_target(number: int, file: AnalyzedFile) -> tuple[int, str]:
     """The line with the target that the recipe on line *number* is of, and what it says."""
-    view = view_of(file, number)
-    above = ((row + view.first, view.lines[row]) for row in range(number - view.first - 1, -1, -1))
+    view = lines_around(file, number)
+    above = ((row + view.first_line, view.lines[row]) for row in range(number - view.first_line - 1, -1, -1))
     return next(((at, line) for at, line in above if line.strip() and not line[0].isspace()), (0, ""))
 
 
@@ -328,7 +342,7 @@ _EMPTY: Final = pattern(r"\s*\"[\w:.-]{1,60}\"\s*:\s*\"\s*\",?\s*$")
 """A script of package.json without a command."""
 
 
-def _key_of(line: DiffLine) -> str:
+def _find_key(line: DiffLine) -> str:
     """What the command on this line stands behind: `run`, `"test"`, nothing in a recipe or a script."""
     found = _BEHIND.match(line.text)
     return "" if found is None else found[1]
@@ -337,22 +351,22 @@ def _key_of(line: DiffLine) -> str:
 _BEHIND: Final = pattern(r"\s*(?:-\s+)*[\"']?([\w.:/-]{1,60}?)[\"']?\s*[:=](?:\s|$)")
 
 
-def _waits_for_others(number: int, file: ChangedFile) -> bool:
+def _has_dependencies(number: int, file: AnalyzedFile) -> bool:
     """The line is of a job or a target that needs others from now on: that these passed is all that such a one says."""
     if _RECIPES.search(file.path):
-        above, target = _target_of(number, file)
+        above, target = _find_target(number, file)
         return above in file.added_lines and _PREREQUISITES.match(target) is not None
-    view = view_of(file, number)
-    at = number - view.first
+    view = lines_around(file, number)
+    at = number - view.first_line
     steps: int | None = None
     for row in range(at, max(-1, at - _JOB), -1):
-        text, depth = view.lines[row], margin_of(view.lines[row])
+        text, depth = view.lines[row], indentation_of(view.lines[row])
         if steps is None:
             steps = depth if _STEPS.match(text) else None
         elif text.strip() and depth <= steps:
             if depth < steps:
                 return False  # there the job begins
-            if _NEEDS.match(text) and row + view.first in file.added_lines:
+            if _NEEDS.match(text) and row + view.first_line in file.added_lines:
                 return True
     return False
 
@@ -363,36 +377,38 @@ _STEPS: Final = pattern(r"\s*steps\s*:")
 _NEEDS: Final = pattern(r"\s*needs\s*:")
 
 
-def _spoken(text: str) -> str:
+def _strip_output(text: str) -> str:
     """A line without what it only prints."""
     command = command_of(text)
     return "" if _NOTHING.match(command) else text
 
 
-def _masks(text: str, file: ChangedFile) -> bool:
+def _is_masked(text: str, file: AnalyzedFile) -> bool:
     """A command of tests, or one that stood there before, whose failure is swallowed."""
     command = command_of(text)
-    mask = _ANYWHERE.search(command) or _MASK.search(command)
-    if mask is None or command in file.once(_commands_before):
+    mask = _MASK_ANYWHERE.search(command) or _MASK.search(command)
+    if mask is None or command in file.cached(_commands_before):
         return False
-    return runs_tests(text) or (is_ci(file.path) and command[: mask.start()].strip() in file.once(_commands_before))
+    return runs_tests(text) or (is_ci(file.path) and command[: mask.start()].strip() in file.cached(_commands_before))
 
 
-def _ignores(line: DiffLine, file: ChangedFile) -> bool:
+def _is_ignored(line: DiffLine, file: AnalyzedFile) -> bool:
     """The step or job is one of tests, or it stood there before and counted."""
-    if not (_IGNORED.match(line.text) or _OFF.match(line.text)) or line.text.strip() in file.once(_texts_before):
+    if not (_IGNORED.match(line.text) or _SWITCHED_OFF.match(line.text)) or line.text.strip() in file.cached(
+        _texts_before
+    ):
         return False
-    block = _block(line, file)
+    block = _find_block(line, file)
     is_old = any(_is_old(number, text, file) for number, text in block[:1])
-    return is_old or any(speaks_of_tests(text) for _, text in block)
+    return is_old or any(mentions_tests(text) for _, text in block)
 
 
-def _gives_up(line: DiffLine, file: ChangedFile) -> bool:
-    return _SWITCHES.match(line.text) is not None and _near_tests(line, file)
+def _is_giving_up(line: DiffLine, file: AnalyzedFile) -> bool:
+    return _SWITCHES.match(line.text) is not None and _is_near_tests(line, file)
 
 
-def _near_tests(line: DiffLine, file: ChangedFile) -> bool:
-    return any(runs_tests(text) for _, text in _block(line, file))
+def _is_near_tests(line: DiffLine, file: AnalyzedFile) -> bool:
+    return any(runs_tests(text) for _, text in _find_block(line, file))
 
 
 _CONDITIONAL: Final = pattern(
@@ -401,35 +417,35 @@ _CONDITIONAL: Final = pattern(
 """Flags that make sense where something else than tests is meant: they count where the same command stood without them."""
 
 
-def _is_about_tests(line: DiffLine, flag: str, file: ChangedFile) -> bool:
+def _is_about_tests(line: DiffLine, flag: str, file: AnalyzedFile) -> bool:
     if flag.startswith(("<", "passWith", "testPath", "ignoreFail", "collect_ignore")):
         return True
     if _CONDITIONAL.match(flag):
         bare = " ".join(command_of(line.text.replace(flag, " ")).split())
-        return any(bare == " ".join(before.split()) for before in file.once(_commands_before))
-    return runs_tests(line.text) or "addopts" in line.text or _near_tests(line, file)
+        return any(bare == " ".join(before.split()) for before in file.cached(_commands_before))
+    return runs_tests(line.text) or "addopts" in line.text or _is_near_tests(line, file)
 
 
-def _still_runs(line: DiffLine, file: ChangedFile) -> bool:
+def _is_still_run(line: DiffLine, file: AnalyzedFile) -> bool:
     """The same command stands in the head, at another place."""
     command = command_of(line.text)
-    if file.head is not None:
-        return command in file.once(_commands_after)
-    return any(command == command_of(other.text) for other in added_in(file))
+    if file.head_text is not None:
+        return command in file.cached(_commands_after)
+    return any(command == command_of(other.text) for other in list_added(file))
 
 
-def _commands_after(file: ChangedFile) -> frozenset[str]:
-    return frozenset(command_of(text) for text in (file.head or "").split("\n"))
+def _commands_after(file: AnalyzedFile) -> frozenset[str]:
+    return frozenset(command_of(text) for text in (file.head_text or "").split("\n"))
 
 
 _TRIGGER: Final = pattern(r"\bpull_request(?:_target)?\b|\bmerge_requests?\b|\bmerge_group\b")
 
 
-def _trigger(file: ChangedFile) -> Iterator[Place]:
+def _find_lost_triggers(file: AnalyzedFile) -> Iterator[SignalMatch]:
     """The workflow still runs tests, and no pull request starts it."""
-    gone = [line for line in removed_in(file) if _TRIGGER.search(line.text) and not is_comment(line.text)]
-    head = file.head
+    gone = [line for line in list_removed(file) if _TRIGGER.search(line.text) and not is_comment(line.text)]
+    head = file.head_text
     if not gone or head is None or not is_ci(file.path) or _TRIGGER.search(head):
         return
     if any(map(runs_tests, head.split("\n"))):
-        yield Place("no pull request starts this workflow any more", file.path, gone[0].base_line, side=Side.BASE)
+        yield SignalMatch("no pull request starts this workflow any more", file.path, gone[0].base_line, side=Side.BASE)

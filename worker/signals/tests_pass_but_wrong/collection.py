@@ -6,14 +6,14 @@ Does not follow calls into other functions. Invariant: what a condition guards i
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.change import ChangedFile
+from worker.signals.analysis.change import AnalyzedFile
 from worker.signals.analysis.syntax import ancestors
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-class Emptied(NamedTuple):
+class EmptiedCollection(NamedTuple):
     """A line that takes all tests out of the run, or the result out of its exit status."""
 
     line: int
@@ -21,27 +21,27 @@ class Emptied(NamedTuple):
     is_conditional: bool
 
 
-def emptied_in(file: ChangedFile) -> tuple[Emptied, ...]:
+def find_emptied(file: AnalyzedFile) -> tuple[EmptiedCollection, ...]:
     """Such lines that the change adds to a `conftest.py`."""
     if not _CONFTEST.search(file.path):
         return ()
     return tuple(
-        Emptied(line.head_line, line.text, _is_conditional(line.head_line, file))
-        for line in file.diff.added
+        EmptiedCollection(line.head_line, line.text, _is_conditional(line.head_line, file))
+        for line in file.diff.added_lines
         if line.head_line is not None and _EMPTIES.match(line.text) and not file.is_quoted(line.head_line)
     )
 
 
-def _is_conditional(line: int, file: ChangedFile) -> bool:
-    source = next(source for source in file.sources if source.holds(line))
-    row = line - source.first
+def _is_conditional(line: int, file: AnalyzedFile) -> bool:
+    source = next(source for source in file.sources if source.has_line(line))
+    row = line - source.first_line
     text = source.lines[row]
     column = len(text) - len(text.lstrip())
     node = source.root.descendant_for_point_range((row, column), (row, column + 1))
-    return node is not None and any(_decides(around, node) for around in ancestors(node))
+    return node is not None and any(_is_deciding(around, node) for around in ancestors(node))
 
 
-def _decides(around: "Node", node: "Node") -> bool:
+def _is_deciding(around: "Node", node: "Node") -> bool:
     """A branch, or a function that ends early somewhere above the line."""
     if around.type in _BRANCHES:
         return True

@@ -16,12 +16,12 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import LineKind
-from worker.signals.analysis.change import Change, ChangedFile, Source
-from worker.signals.analysis.file_roles import SCRIPTS, Language, Role, role_of
-from worker.signals.analysis.functions import Function, functions_of
-from worker.signals.analysis.overrides import is_a_hook, is_declaration, is_extended
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
+from worker.signals.analysis.functions import Function, find_functions
+from worker.signals.analysis.overrides import is_declaration, is_extended, is_hook
 from worker.signals.analysis.syntax import consequence_of, descendants, is_comment, text_of
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.tests_pass_but_wrong.test_environment_branch import BRANCHES
 
 if TYPE_CHECKING:
@@ -74,64 +74,64 @@ _WRAPPERS: Final = _RETURNS | frozenset(
 
 @signal(
     Category.TESTS_PASS_BUT_WRONG,
-    Kind.FACT,
-    Looks.PRODUCTION,
+    SignalKind.FACT,
+    SignalScope.PRODUCTION,
     "Compute the result at {place} from the arguments, in place of the constant that the tests expect.",
 )
-def expected_value_returned(change: Change) -> Iterator[Place]:
+def expected_value_returned(change: CodeChange) -> Iterator[SignalMatch]:
     """A new or rewritten function ignores all that it is given and returns one literal, which stands in a test of the change.
 
     False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """
-    for file, function, text in change.once(_constant_answers):
-        if _is_bound_to_answer(function, change):
-            note = f"`{function.name}` ignores its arguments and returns {_shown(text)}, which the tests of this change hold"
-            yield Place(note, file.path, _line_of_answer(function))
+    for file, function, text in change.cached(_constant_answers_of):
+        if _is_free_of_contract(function, change):
+            note = f"`{function.name}` ignores its arguments and returns {_shorten(text)}, which the tests of this change hold"
+            yield SignalMatch(note, file.path, _answer_line(function))
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.PRODUCTION)
-def constant_result(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def constant_result(change: CodeChange) -> Iterator[SignalMatch]:
     """The same where the class, a trait or a name may ask for a constant.
 
     False alarms: 3 of 30051 clean changes with production code (0.0 %, at most 0.03 %).
     """
-    for file, function, text in change.once(_constant_answers):
-        if not _is_bound_to_answer(function, change):
-            note = f"`{function.name}` returns {_shown(text)} for whatever it is given, and the tests of this change hold it"
-            yield Place(note, file.path, _line_of_answer(function))
+    for file, function, text in change.cached(_constant_answers_of):
+        if not _is_free_of_contract(function, change):
+            note = f"`{function.name}` returns {_shorten(text)} for whatever it is given, and the tests of this change hold it"
+            yield SignalMatch(note, file.path, _answer_line(function))
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.PRODUCTION)
-def branch_on_test_input(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def branch_on_test_input(change: CodeChange) -> Iterator[SignalMatch]:
     """A new branch for one literal input returns a literal at once, and both or the input stand in a test of the change.
 
     False alarms: 69 of 30051 clean changes with production code (0.2 %, at most 0.29 %).
     """
-    for file in _files(change, _COMPARES):
-        known = change.meanwhile(_held)
+    for file in _find_files(change, _COMPARES):
+        known = change.cached_for_family(_find_test_literals)
         for source in file.sources:
-            for line, given, answer in _literal_branches(source, file.added_lines):
-                if known.holds(given) and (_is_input(given) or known.holds_both(given, answer)):
-                    note = f"a branch for the input {_shown(given)} alone, which the tests of this change use"
-                    yield Place(note, file.path, line, strength=1.0 if known.holds(answer) else 0.6)
+            for line, given, answer in _find_literal_branches(source, file.added_lines):
+                if known.contains(given) and (_is_input(given) or known.contains_both(given, answer)):
+                    note = f"a branch for the input {_shorten(given)} alone, which the tests of this change use"
+                    yield SignalMatch(note, file.path, line, strength=1.0 if known.contains(answer) else 0.6)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.PRODUCTION)
-def table_of_test_values(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def table_of_test_values(change: CodeChange) -> Iterator[SignalMatch]:
     """A new table of literals whose pairs stand, one beside the other, in the tests of the change.
 
     False alarms: 8 of 30051 clean changes with production code (0.0 %, at most 0.05 %).
     """
-    for file in _files(change, _PAIRS):
-        known = change.meanwhile(_held)
+    for file in _find_files(change, _PAIRS):
+        known = change.cached_for_family(_find_test_literals)
         for source in (one for one in file.sources if one.language in _TABLES):
             for table in source.nodes.find(_TABLES[source.language]):
-                line = table.start_point.row + source.first
-                if line in file.added_lines and _is_of_tests(table, known):
-                    yield Place("each pair of this table stands in a test of this change", file.path, line)
+                line = table.start_point.row + source.first_line
+                if line in file.added_lines and _is_table_of_tests(table, known):
+                    yield SignalMatch("each pair of this table stands in a test of this change", file.path, line)
 
 
-_TABLES: Final = {Language.PYTHON: ("dictionary",), **dict.fromkeys(SCRIPTS, ("object",))}
+_TABLES: Final = {Language.PYTHON: ("dictionary",), **dict.fromkeys(SCRIPT_LANGUAGES, ("object",))}
 
 
 _ANSWERS: Final = pattern(
@@ -141,16 +141,16 @@ _COMPARES: Final = pattern(r"==|\.equals\(")
 _PAIRS: Final = pattern(r"[\"'`\d]\s*+:\s*+[\"'`\d-]|^[^\S\n]*+\w++:\s*+[\"'`\d-]", re.MULTILINE)
 
 
-def _files(change: Change, look: "re.Pattern[str]") -> Iterator[ChangedFile]:
+def _find_files(change: CodeChange, look: "re.Pattern[str]") -> Iterator[AnalyzedFile]:
     """Code with new lines of this look, beside tests that hold literals: the rest need not be parsed."""
-    for file in change.production():
+    for file in change.production_files():
         if any(map(look.search, file.diff.added_passages())):
-            if change.meanwhile(_held).is_empty:
+            if change.cached_for_family(_find_test_literals).is_empty:
                 return
             yield file
 
 
-class Held(Value):
+class ExpectedLiterals(Value):
     """What the changed tests hold: a text of each file. In one text, a single wide character would widen all."""
 
     texts: tuple[str, ...]
@@ -162,7 +162,7 @@ class Held(Value):
 
     @cached_property
     def literals(self) -> frozenset[str]:
-        return frozenset(map(_core, {found[0] for text in self.texts for found in _LITERAL.finditer(text)}))
+        return frozenset(map(_strip_quotes, {found[0] for text in self.texts for found in _LITERAL.finditer(text)}))
 
     @cached_property
     def _lines(self) -> dict[str, set[int]]:
@@ -170,26 +170,26 @@ class Held(Value):
         found: defaultdict[str, set[int]] = defaultdict(set)
         for number, line in enumerate(line for text in self.texts for line in text.split("\n")):
             for literal in _LITERAL.findall(line):
-                found[_core(literal)].add(number)
+                found[_strip_quotes(literal)].add(number)
         return found
 
     @cached_property
-    def closed_up(self) -> tuple[str, ...]:
-        return tuple("".join(map(_closed_up, text.split("\n"))) for text in self.texts)
+    def compact_texts(self) -> tuple[str, ...]:
+        return tuple("".join(map(_compact, text.split("\n"))) for text in self.texts)
 
-    def holds(self, literal: str) -> bool:
+    def contains(self, literal: str) -> bool:
         if literal[:1] in _OPENS:
-            sought = _closed_up(literal)
-            return any(sought in text for text in self.closed_up)
-        core = _core(literal)
-        return core in self.literals or (len(core) >= _LONG and any(_stands_in(text, core) for text in self.texts))
+            sought = _compact(literal)
+            return any(sought in text for text in self.compact_texts)
+        core = _strip_quotes(literal)
+        return core in self.literals or (len(core) >= _LONG and any(_is_whole_word(text, core) for text in self.texts))
 
-    def holds_both(self, one: str, other: str) -> bool:
-        literals = {_core(one), _core(other)}
+    def contains_both(self, first: str, other: str) -> bool:
+        literals = {_strip_quotes(first), _strip_quotes(other)}
         return literals <= self.literals and bool(set[int].intersection(*(self._lines[core] for core in literals)))
 
 
-def _stands_in(text: str, core: str) -> bool:
+def _is_whole_word(text: str, core: str) -> bool:
     """As a whole: `continue` is no part of `--no-auto-continue`."""
     return core in text and re.search(rf"(?<![\w-]){re.escape(core)}(?![\w-])", text) is not None
 
@@ -203,19 +203,19 @@ _LITERAL: Final = pattern(
 _OPENS: Final = frozenset("[({")
 
 
-def _core(literal: str) -> str:
+def _strip_quotes(literal: str) -> str:
     return literal.strip().strip("'\"`")
 
 
-def _closed_up(text: str) -> str:
+def _compact(text: str) -> str:
     """Without white space, and with one kind of quotes: lists are written in many ways."""
     return "".join(text.split()).replace('"', "'")
 
 
-def _held(change: Change) -> Held:
-    files = (file for file in change.files if role_of(file.path) is Role.TEST or file.language is Language.RUST)
+def _find_test_literals(change: CodeChange) -> ExpectedLiterals:
+    files = (file for file in change.files if role_of(file.path) is FileRole.TEST or file.language is Language.RUST)
     shown = ([text[:_LONGEST] for text in _test_lines(file)] for file in files)
-    return Held(tuple("\n".join(lines) for lines in shown if lines))
+    return ExpectedLiterals(tuple("\n".join(lines) for lines in shown if lines))
 
 
 _LONGEST: Final = 1_000
@@ -224,11 +224,11 @@ _LONGEST: Final = 1_000
 _MOST_LINES: Final = 20_000
 
 
-def _test_lines(file: ChangedFile) -> Iterator[str]:
+def _test_lines(file: AnalyzedFile) -> Iterator[str]:
     """Lines of a changed test file, those that did not change too; of a Rust source the new ones below `#[cfg(test)]`."""
-    if role_of(file.path) is Role.TEST:
+    if role_of(file.path) is FileRole.TEST:
         shown = (line.text for line in file.diff.lines() if line.kind is not LineKind.REMOVED)
-        yield from shown if file.head is None else islice(file.head.split("\n"), _MOST_LINES)
+        yield from shown if file.head_text is None else islice(file.head_text.split("\n"), _MOST_LINES)
         return
     for hunk in file.diff.hunks:
         inside = "mod test" in hunk.section
@@ -238,7 +238,7 @@ def _test_lines(file: ChangedFile) -> Iterator[str]:
                 yield line.text
 
 
-def _shown(literal: str) -> str:
+def _shorten(literal: str) -> str:
     one = " ".join(literal.split())
     return f"`{one if len(one) <= _MOST_SHOWN else one[:_MOST_SHOWN] + '...'}`"
 
@@ -246,57 +246,62 @@ def _shown(literal: str) -> str:
 _MOST_SHOWN: Final = 40
 
 
-def _constant_answers(change: Change) -> tuple[tuple[ChangedFile, Function, str], ...]:
+def _constant_answers_of(change: CodeChange) -> tuple[tuple[AnalyzedFile, Function, str], ...]:
     return tuple(_find_constant_answers(change))
 
 
-def _find_constant_answers(change: Change) -> Iterator[tuple[ChangedFile, Function, str]]:
-    for file in _files(change, _ANSWERS):
-        known = change.meanwhile(_held)
+def _find_constant_answers(change: CodeChange) -> Iterator[tuple[AnalyzedFile, Function, str]]:
+    for file in _find_files(change, _ANSWERS):
+        known = change.cached_for_family(_find_test_literals)
         added = sorted(file.added_lines)
-        for function in (one for source in file.sources for one in functions_of(source)):
-            text = _answer(function) if _is_touched(function, added) else ""
-            if text and _line_of_answer(function) in file.added_lines and _takes(function) and known.holds(text):
+        for function in (one for source in file.sources for one in find_functions(source)):
+            text = _find_answer(function) if _is_touched(function, added) else ""
+            if (
+                text
+                and _answer_line(function) in file.added_lines
+                and _is_ignoring_arguments(function)
+                and known.contains(text)
+            ):
                 yield file, function, text
 
 
 def _is_touched(function: Function, added: list[int]) -> bool:
     """Whether one of these lines, which are in order, is one of the function's."""
     at = bisect_left(added, function.line_of(function.node))
-    return at < len(added) and added[at] <= function.last
+    return at < len(added) and added[at] <= function.last_line
 
 
-def _line_of_answer(function: Function) -> int:
+def _answer_line(function: Function) -> int:
     return function.line_of(function.statements[0])
 
 
-def _answer(function: Function) -> str:
+def _find_answer(function: Function) -> str:
     """The literal that it returns before all else, if it is a telling one."""
     first = next(iter(function.statements), None)
     if first is None or (len(function.statements) > 1 and first.type not in _RETURNS):
         return ""
-    literal = _unwrapped(first)
+    literal = _unwrap(first)
     return text_of(literal) if _is_telling(literal) else ""
 
 
-_PASSES_ON: Final = pattern(r"(?:.*\.(?:to_string|to_owned|into|to_vec)|String::from|Some|Ok|Cow::from)", re.DOTALL)
+_WRAPPING_CALL: Final = pattern(r"(?:.*\.(?:to_string|to_owned|into|to_vec)|String::from|Some|Ok|Cow::from)", re.DOTALL)
 
 
-def _passed_on(call: "Node") -> "Node | None":
+def _find_wrapped_literal(call: "Node") -> "Node | None":
     """The literal that Rust makes a result of: `"x".to_string()`, `Ok("x")`."""
     called, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
-    if called is None or given is None or not _PASSES_ON.fullmatch(text_of(called)[:_LONGEST]):
+    if called is None or given is None or not _WRAPPING_CALL.fullmatch(text_of(called)[:_LONGEST]):
         return None
     only = given.named_children[0] if given.named_child_count == 1 else called.child_by_field_name("value")
-    return _unwrapped(only) if only is not None else None
+    return _unwrap(only) if only is not None else None
 
 
-def _unwrapped(node: "Node") -> "Node":
+def _unwrap(node: "Node") -> "Node":
     while node.type in _WRAPPERS and node.named_child_count:
         if node.named_child_count > 1 and not all(_is_nothing(one) for one in node.named_children[1:]):
             break
         node = node.named_children[0]
-    return (_passed_on(node) or node) if node.type == "call_expression" else node
+    return (_find_wrapped_literal(node) or node) if node.type == "call_expression" else node
 
 
 def _is_nothing(node: "Node") -> bool:
@@ -312,14 +317,14 @@ def _is_telling(node: "Node") -> bool:
         return known and any(one.type in _LITERALS and _is_telling(one) for one in inside[1:])
     if node.type not in _LITERALS or "${" in text or any(one.type == "interpolation" for one in node.named_children):
         return False
-    return _NUMBER.fullmatch(text) is None if text[:1].isdigit() else len(_core(text)) > 1
+    return _NUMBER.fullmatch(text) is None if text[:1].isdigit() else len(_strip_quotes(text)) > 1
 
 
 _NUMBER: Final = pattern(r"[0-9]|10|100|1000|[01]\.0*|\d+[uif]\d+")
 """Numbers that stand anywhere."""
 
 
-def _takes(function: Function) -> bool:
+def _is_ignoring_arguments(function: Function) -> bool:
     """It is given something by name, and its one literal uses none of it."""
     return any(not name.startswith("_") for name in _parameters(function))
 
@@ -335,11 +340,11 @@ def _parameters(function: Function) -> list[str]:
     return [name[0] for name in found if name is not None and name[0] not in _SELF]
 
 
-def _is_bound_to_answer(function: Function, change: Change) -> bool:
+def _is_free_of_contract(function: Function, change: CodeChange) -> bool:
     """Nothing but its arguments decides what it should return: no base class, trait, interface or hook asks for a constant."""
     if (
         is_declaration(function)
-        or is_a_hook(function)
+        or is_hook(function)
         or is_extended(function, change)
         or _CONSTANT_NAME.search(function.name)
     ):
@@ -349,7 +354,7 @@ def _is_bound_to_answer(function: Function, change: Change) -> bool:
     owner = function.container
     if "Override" in function.attributes or "override" in function.attributes:
         return False
-    return owner is None or not _inherits(owner)
+    return owner is None or not _has_base(owner)
 
 
 _CONSTANT_NAME: Final = pattern(
@@ -358,7 +363,7 @@ _CONSTANT_NAME: Final = pattern(
 )
 
 
-def _inherits(owner: "Node") -> bool:
+def _has_base(owner: "Node") -> bool:
     fields = ("superclasses", "superclass", "interfaces", "trait")
     bases = [text for field in fields if (text := text_of(owner.child_by_field_name(field)).strip("() "))]
     heritage = any(one.type in _HERITAGE for one in owner.named_children)
@@ -377,24 +382,24 @@ _HERITAGE: Final = frozenset(
 )
 
 
-def _literal_branches(source: Source, added: frozenset[int]) -> Iterator[tuple[int, str, str]]:
+def _find_literal_branches(source: Source, added: frozenset[int]) -> Iterator[tuple[int, str, str]]:
     """New branches that hold inputs against literals and answer with one: their line, the first input and the answer."""
     for node in source.nodes.find(BRANCHES[source.language]):
-        condition, then = _branch(node)
-        if condition is None or then is None or condition.start_point.row + source.first not in added:
+        condition, then = _split_branch(node)
+        if condition is None or then is None or condition.start_point.row + source.first_line not in added:
             continue
-        parts = _ANDS.split(_bare(text_of(condition)[:_LONGEST]))
-        found = [_EQUALS.fullmatch(_bare(part)) for part in parts]
-        answer = _only_answer(then)
+        parts = _ANDS.split(_strip_brackets(text_of(condition)[:_LONGEST]))
+        found = [_EQUALS.fullmatch(_strip_brackets(part)) for part in parts]
+        answer = _find_only_answer(then)
         if found[0] is not None and all(found) and answer is not None:
             given = next(filter(None, found[0].groups()))
-            yield condition.start_point.row + source.first, given, text_of(answer)
+            yield condition.start_point.row + source.first_line, given, text_of(answer)
 
 
 _ANDS: Final = pattern(r" and | && ")
 
 
-def _branch(node: "Node") -> "tuple[Node | None, Node | None]":
+def _split_branch(node: "Node") -> "tuple[Node | None, Node | None]":
     """The condition of a branch, and what is done where it holds."""
     if node.type == "conditional_expression" and node.named_child_count > 1:
         return node.named_children[1], node.named_children[0]
@@ -408,16 +413,16 @@ _EQUALS: Final = pattern(
 )
 
 
-def _bare(condition: str) -> str:
+def _strip_brackets(condition: str) -> str:
     text = condition.strip()
     return text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
 
 
-def _is_input(given: str) -> bool:
-    return _NUMBER.fullmatch(given) is None if given[:1].isdigit() else len(_core(given)) > 1
+def _is_input(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is None if text[:1].isdigit() else len(_strip_quotes(text)) > 1
 
 
-def _only_answer(then: "Node") -> "Node | None":
+def _find_only_answer(then: "Node") -> "Node | None":
     """The literal that the branch returns, and does nothing else."""
     inside = (
         [then]
@@ -428,11 +433,11 @@ def _only_answer(then: "Node") -> "Node | None":
         inside = inside[0].named_children
     if len(inside) != 1:
         return None
-    answer = _unwrapped(inside[0])
+    answer = _unwrap(inside[0])
     return answer if answer.type in _LITERALS or answer.type in _COLLECTIONS else None
 
 
-def _is_of_tests(table: "Node", known: Held) -> bool:
+def _is_table_of_tests(table: "Node", literals: ExpectedLiterals) -> bool:
     pairs = [one for one in table.named_children if one.type == "pair"]
     if (
         len(pairs) < _FEWEST
@@ -440,15 +445,15 @@ def _is_of_tests(table: "Node", known: Held) -> bool:
         or len(pairs) != sum(not is_comment(one) for one in table.named_children)
     ):
         return False
-    return all(_is_pair_of_tests(pair, known) for pair in pairs)
+    return all(_is_pair_of_tests(pair, literals) for pair in pairs)
 
 
 _FEWEST: Final = 2
 _MOST: Final = 50
 
 
-def _is_pair_of_tests(pair: "Node", known: Held) -> bool:
+def _is_pair_of_tests(pair: "Node", literals: ExpectedLiterals) -> bool:
     key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
     if key is None or value is None or value.type not in _LITERALS:
         return False
-    return _is_input(text_of(key)) and known.holds_both(text_of(key), text_of(value))
+    return _is_input(text_of(key)) and literals.contains_both(text_of(key), text_of(value))

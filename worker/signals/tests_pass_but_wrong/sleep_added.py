@@ -10,10 +10,10 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.ci_config import Edit, edits_of, is_comment
-from worker.signals.analysis.file_roles import Role, role_of
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.ci_config import EditBlock, find_edit_blocks, is_comment
+from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _SLEEPS: Final = pattern(
     r"^\s*(?:await\s+)?(?:time\.sleep|asyncio\.sleep|anyio\.sleep|trio\.sleep|sleep|Thread\.sleep|TimeUnit\.\w+\.sleep|time\.Sleep|(?:std::)?thread::sleep|tokio::time::sleep"
@@ -24,22 +24,22 @@ _SLEEPS: Final = pattern(
 _ZERO: Final = pattern(r"\(\s*0(?:\.0*)?\s*\)|setTimeout\(\w+,?\s*0?\s*\)")
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.ANYTHING)
-def sleep_added(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.ANYTHING)
+def sleep_added(change: CodeChange) -> Iterator[SignalMatch]:
     """A sleep of fixed length was put between lines that stood there before, and nothing else with it.
 
     False alarms: 33 of 30214 clean changes with anything (0.1 %, at most 0.15 %).
     """
     for file in change.files:
-        if file.language is None or role_of(file.path) not in {Role.TEST, Role.PRODUCTION}:
+        if file.language is None or role_of(file.path) not in {FileRole.TEST, FileRole.PRODUCTION}:
             continue
-        for edit in edits_of(file) if file.may_show(_SLEEPS) else ():
-            line = _lone_sleep(edit)
+        for edit in find_edit_blocks(file) if file.can_match(_SLEEPS) else ():
+            line = _find_lone_sleep(edit)
             if line is not None:
-                yield Place("a sleep that only makes something likelier to be ready", file.path, line.head_line)
+                yield SignalMatch("a sleep that only makes something likelier to be ready", file.path, line.head_line)
 
 
-def _lone_sleep(edit: Edit) -> DiffLine | None:
+def _find_lone_sleep(edit: EditBlock) -> DiffLine | None:
     code = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
     if len(code) != 1 or any(_is_sleep(line) for line in edit.removed):
         return None

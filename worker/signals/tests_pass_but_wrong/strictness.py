@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.ci_config import Edit, configuration_of, edits_of, is_comment
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.ci_config import EditBlock, find_configuration, find_edit_blocks, is_comment
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from worker.dossier.diff.parser import DiffLine
@@ -33,32 +33,34 @@ _LONGEST: Final = 500
 _MOST: Final = 2_000
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.CONFIGURATION)
-def strictness_off(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
+def strictness_off(change: CodeChange) -> Iterator[SignalMatch]:
     """What made warnings, types or a failed command count was taken out or turned down, in CI or a tool's configuration.
 
     False alarms: 24 of 2038 clean changes with CI or tool configuration (1.2 %, at most 1.75 %).
     """
-    for file in _strict_files(change):
-        for edit in edits_of(file):
-            yield from _taken_out(edit, file)
-            yield from _turned_down(edit, file)
+    for file in _find_strict_files(change):
+        for edit in find_edit_blocks(file):
+            yield from _find_removed(edit, file)
+            yield from _find_lowered(edit, file)
 
 
-def _strict_files(change: Change) -> Iterator[ChangedFile]:
-    known = {file.path: file for file in configuration_of(change)}
+def _find_strict_files(change: CodeChange) -> Iterator[AnalyzedFile]:
+    known = {file.path: file for file in find_configuration(change)}
     yield from known.values()
     for file in change.files:
         if file.path not in known and file.path.rpartition("/")[2] in {"Cargo.toml", "lib.rs", "main.rs"}:
             yield file
 
 
-def _taken_out(edit: Edit, file: ChangedFile) -> Iterator[Place]:
+def _find_removed(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
     still = [line.text[:_LONGEST] for line in edit.added[:_MOST] if not is_comment(line.text) or "#![" in line.text]
     for line in edit.removed[:_MOST]:
         found = None if _is_remark(line) else _DEMANDS.search(line.text[:_LONGEST])
-        if found is not None and not any(map(_DEMANDS.search, still)) and found[0].strip() not in _now(file):
-            yield Place(f"`{found[0].strip()[:60]}` no longer stands here", file.path, *_at(edit, line))
+        if found is not None and not any(map(_DEMANDS.search, still)) and found[0].strip() not in _head_text(file):
+            yield SignalMatch(
+                f"`{found[0].strip()[:60]}` no longer stands here", file.path, *_find_position(edit, line)
+            )
             return
 
 
@@ -66,18 +68,18 @@ def _is_remark(line: "DiffLine") -> bool:
     return is_comment(line.text) and "#![" not in line.text
 
 
-def _at(edit: Edit, line: "DiffLine") -> tuple[int | None, int | None, Side]:
+def _find_position(edit: EditBlock, line: "DiffLine") -> tuple[int | None, int | None, Side]:
     """The line that stands there now, else the one that went."""
     if edit.added:
         return edit.added[0].head_line, edit.added[0].head_line, Side.HEAD
     return line.base_line, line.base_line, Side.BASE
 
 
-def _now(file: ChangedFile) -> str:
-    return "\n".join(line.text for line in islice(file.diff.added, _MOST))
+def _head_text(file: AnalyzedFile) -> str:
+    return "\n".join(line.text for line in islice(file.diff.added_lines, _MOST))
 
 
-def _turned_down(edit: Edit, file: ChangedFile) -> Iterator[Place]:
+def _find_lowered(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
     """The same rule, with less weight."""
     if _RULED.search(file.path) is None:
         return
@@ -87,4 +89,4 @@ def _turned_down(edit: Edit, file: ChangedFile) -> Iterator[Place]:
     for line in edit.added[:_MOST]:
         found = _OF_RULE.match(line.text[:_LONGEST])
         if found is not None and _RANKS[found[2]] < before.get(found[1], 0):
-            yield Place(f"the rule `{found[1]}` counts for less now", file.path, line.head_line)
+            yield SignalMatch(f"the rule `{found[1]}` counts for less now", file.path, line.head_line)

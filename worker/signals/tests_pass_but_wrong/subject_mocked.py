@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from worker.domain.pattern import may_match, pattern
+from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.file_roles import SCRIPTS, Language, Role, role_of
-from worker.signals.analysis.functions import functions_of
-from worker.signals.analysis.tests import Test, all_paired
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
+from worker.signals.analysis.functions import find_functions
+from worker.signals.analysis.tests import Test, match_all_tests
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _PATCHES: Final = pattern(
     r"\bpatch(?:\.object)?\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']|\bsetattr\(\s*(?:[\w.]{1,80},\s*)?[\"'](?:[\w.]{1,120}\.)?(\w{3,80})[\"']\s*,"
@@ -39,47 +39,47 @@ _MOCKED_TYPE: Final = pattern(
 _LONGEST: Final = 500
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
-def double_under_test(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
+def double_under_test(change: CodeChange) -> Iterator[SignalMatch]:
     """A new or changed test replaces a function of this change by a double, and then calls that.
 
     Or it mocks the module or class that its own file is named after.
 
     False alarms: 4 of 22175 clean changes with tests (0.0 %, at most 0.05 %).
     """
-    files = [file for file in change.files if file.language is not None and role_of(file.path) is Role.TEST]
+    files = [file for file in change.files if file.language is not None and role_of(file.path) is FileRole.TEST]
     patching = {file.path for file in files if _is_patching(file)}
-    for pair in all_paired(change) if patching else ():
+    for pair in match_all_tests(change) if patching else ():
         if pair.head is not None and pair.file.path in patching:
-            yield from _replaced(pair.head, pair.file, change.meanwhile(_defined))
+            yield from _find_replaced(pair.head, pair.file, change.cached_for_family(_find_defined))
     for file in files:
-        yield from _own_module(file)
+        yield from _find_own_module_mocks(file)
 
 
-def _is_patching(file: ChangedFile) -> bool:
-    names = _names if any(may_match(_PATCHES, text) for text in file.diff.added_passages()) else _shadows
+def _is_patching(file: AnalyzedFile) -> bool:
+    names = _names if any(can_match(_PATCHES, text) for text in file.diff.added_passages()) else _find_shadows
     return any(any(names(text)) for text in file.diff.added_texts)
 
 
-def _defined(change: Change) -> frozenset[str]:
+def _find_defined(change: CodeChange) -> frozenset[str]:
     """Functions of the code in which the change has new lines."""
     found: set[str] = set()
-    for file in change.production():
-        for function in (one for source in file.sources for one in functions_of(source)):
-            if not file.added_lines.isdisjoint(range(function.first, function.last + 1)):
+    for file in change.production_files():
+        for function in (one for source in file.sources for one in find_functions(source)):
+            if not file.added_lines.isdisjoint(range(function.first_line, function.last_line + 1)):
                 found.add(function.name)
     return frozenset(found)
 
 
-def _replaced(test: Test, file: ChangedFile, defined: frozenset[str]) -> Iterator[Place]:
-    lines = test.source.lines[test.first - test.source.first : test.last - test.source.first + 1]
+def _find_replaced(test: Test, file: AnalyzedFile, defined: frozenset[str]) -> Iterator[SignalMatch]:
+    lines = test.source.lines[test.first_line - test.source.first_line : test.last_line - test.source.first_line + 1]
     above = test.marks.split("\n")
     doubles = {name for text in (*lines, *above) for name in _names(text) if name in defined}
     for offset, text in enumerate(lines if doubles else ()):
-        number = test.first + offset
+        number = test.first_line + offset
         called = doubles.intersection(_CALLS.findall(text[:_LONGEST]))
         if called and number in file.added_lines and not any(_names(text)) and offset:
-            yield Place(f"the test calls `{min(called)}`, which it replaced by a double", file.path, number)
+            yield SignalMatch(f"the test calls `{min(called)}`, which it replaced by a double", file.path, number)
             return
 
 
@@ -88,40 +88,40 @@ _CALLS: Final = pattern(r"(?<![\w.])(?:(?!mock)\w+\.)?(\w{3,80})\(")
 
 def _names(text: str) -> Iterator[str]:
     patched = (name for one in _PATCHES.finditer(text[:_LONGEST]) for name in one.groups() if name)
-    return chain(patched, _shadows(text))
+    return chain(patched, _find_shadows(text))
 
 
-def _shadows(text: str) -> tuple[str, ...]:
+def _find_shadows(text: str) -> tuple[str, ...]:
     shadow = _SHADOWS.match(text[:_LONGEST])
     return () if shadow is None else (shadow[1],)
 
 
-def _own_module(file: ChangedFile) -> Iterator[Place]:
-    subject = _subject(file.path)
-    text = file.head or "\n".join(file.diff.added_texts)
-    looks = {Language.JAVA: _MOCKED_TYPE.search, **dict.fromkeys(SCRIPTS, _MODULE.match)}
+def _find_own_module_mocks(file: AnalyzedFile) -> Iterator[SignalMatch]:
+    subject = _subject_of(file.path)
+    text = file.head_text or "\n".join(file.diff.added_texts)
+    looks = {Language.JAVA: _MOCKED_TYPE.search, **dict.fromkeys(SCRIPT_LANGUAGES, _MODULE.match)}
     look = looks.get(file.language) if subject and file.language is not None else None
-    for line in file.diff.added_that(lambda text: look(text[:_LONGEST])) if look is not None else ():
+    for line in file.diff.added_lines_matching(lambda text: look(text[:_LONGEST])) if look is not None else ():
         short = line.text[:_LONGEST]
-        if file.language in SCRIPTS and _is_module(_MODULE.match(short), subject) and not _PARTLY.search(text):
-            yield Place(f"the test of `{subject}` replaces the whole module", file.path, line.head_line)
+        if file.language in SCRIPT_LANGUAGES and _is_module(_MODULE.match(short), subject) and not _PARTLY.search(text):
+            yield SignalMatch(f"the test of `{subject}` replaces the whole module", file.path, line.head_line)
         elif (
             file.language is Language.JAVA
             and _is_type(_MOCKED_TYPE.search(short), subject)
-            and not _is_made(subject, text)
+            and not _is_instantiated(subject, text)
         ):
-            yield Place(f"the test of `{subject}` replaces it by a mock", file.path, line.head_line)
+            yield SignalMatch(f"the test of `{subject}` replaces it by a mock", file.path, line.head_line)
 
 
-def _is_module(found: "re.Match[str] | None", subject: str) -> bool:
-    return found is not None and found[1].rpartition("/")[2].partition(".")[0] == subject
+def _is_module(match: "re.Match[str] | None", subject: str) -> bool:
+    return match is not None and match[1].rpartition("/")[2].partition(".")[0] == subject
 
 
-def _is_type(found: "re.Match[str] | None", subject: str) -> bool:
-    return found is not None and subject in found.groups()
+def _is_type(match: "re.Match[str] | None", subject: str) -> bool:
+    return match is not None and subject in match.groups()
 
 
-def _is_made(subject: str, text: str) -> bool:
+def _is_instantiated(subject: str, text: str) -> bool:
     """The real one is there too."""
     return f"new {subject}" in text or "spy(" in text
 
@@ -129,6 +129,6 @@ def _is_made(subject: str, text: str) -> bool:
 _SUBJECT: Final = pattern(r"(?:^|/)(?:Test)?([\w-]+?)(?:[._-](?:test|spec)s?|Tests?|TestCase|IT|_Test)?\.\w+$")
 
 
-def _subject(path: str) -> str:
+def _subject_of(path: str) -> str:
     found = _SUBJECT.search(path)
     return found[1] if found is not None else ""

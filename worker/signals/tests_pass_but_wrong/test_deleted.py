@@ -12,120 +12,127 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import ChangeKind, DiffLine, LineKind
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.declared import is_declared
-from worker.signals.analysis.file_roles import SCRIPTS, Language, Role, role_of
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.declared_removals import is_removal_declared
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.reverts import is_certain_revert
 from worker.signals.analysis.skip_reasons import is_explained_above
 from worker.signals.analysis.syntax import text_of
-from worker.signals.analysis.tests import Test, all_paired, base_sources, may_hold_tests, tests_of
-from worker.signals.signal import Kind, Looks, Place, signal
-from worker.signals.tests_pass_but_wrong.hidden import OPENS, left_collection, stands_in_comment, still_there
-from worker.signals.tests_pass_but_wrong.test_disabled import ran_before
+from worker.signals.analysis.tests import Test, base_sources, can_hold_tests, find_tests, match_all_tests
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.tests_pass_but_wrong.hidden_tests import (
+    ENCLOSING_MARKS,
+    find_hidden_line,
+    is_in_comment,
+    is_out_of_collection,
+)
+from worker.signals.tests_pass_but_wrong.test_disabled import was_enabled
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
-def test_deleted_alone(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
+def test_deleted_alone(change: CodeChange) -> Iterator[SignalMatch]:
     """One existing test, or one whole file of tests, was deleted, and nothing was put in its place.
 
     No other line of the change touches what the tests call, and the code they are named after lost no line.
 
     False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
-    deletion = change.once(_deleted_alone)
+    deletion = change.cached(_find_lone_deletion)
     if deletion is not None:
-        yield _place(deletion, ", although nothing that it names was changed")
+        yield _build_match(deletion, ", although nothing that it names was changed")
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
-def test_deleted(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
+def test_deleted(change: CodeChange) -> Iterator[SignalMatch]:
     """An existing test or a file of tests was deleted, and neither its code nor a new test accounts for it.
 
     Or a test is hidden whose code went with it, that says why, that the issue or the title asks to remove, or beside a new one.
 
     False alarms: 195 of 22175 clean changes with tests (0.9 %, at most 1.01 %).
     """
-    unexplained = [one for one in change.once(_deletions) if all(lost.is_unexplained(change) for lost in one)]
-    if len(unexplained) <= _MANY and change.once(_deleted_alone) is None:
+    unexplained = [one for one in change.cached(_find_deletions) if all(lost.is_unexplained(change) for lost in one)]
+    if len(unexplained) <= _MANY_TESTS and change.cached(_find_lone_deletion) is None:
         for deletion in unexplained:
-            yield _place(deletion, "")
-    for test, file, line in change.once(_hidden):
+            yield _build_match(deletion, "")
+    for test, file, line in change.cached(_find_hidden):
         if _is_accounted_for(test, file, line, change):
-            yield _hidden_place(test, file, line)
+            yield _build_hidden_match(test, file, line)
 
 
 @signal(
     Category.TESTS_PASS_BUT_WRONG,
-    Kind.FACT,
-    Looks.TESTS,
+    SignalKind.FACT,
+    SignalScope.TESTS,
     "Give the test at {place} back the name and the marks by which the test runner finds it, and make it pass.",
 )
-def test_hidden(change: Change) -> Iterator[Place]:
+def test_hidden(change: CodeChange) -> Iterator[SignalMatch]:
     """An existing test is still written there, but no runner finds it.
 
     It was renamed, lost its mark, stands in a comment, or in a file that no runner collects.
 
     False alarms: 10 of 22175 clean changes with tests (0.0 %, at most 0.08 %).
     """
-    for test, file, line in change.once(_hidden):
+    for test, file, line in change.cached(_find_hidden):
         if not _is_accounted_for(test, file, line, change):
-            yield _hidden_place(test, file, line)
+            yield _build_hidden_match(test, file, line)
     for file in change.files:
-        if left_collection(file):
+        if is_out_of_collection(file):
             note = f"no test runner collects this file, as it did {file.diff.old_path}"
             step = f"Give {file.path} a name that the test runner collects, such as {file.diff.old_path}."
-            yield Place(note, file.path, 1, step=step)
+            yield SignalMatch(note, file.path, 1, step=step)
 
 
-Deletion = tuple["Lost", ...]
+Deletion = tuple["LostTest", ...]
 """What was deleted by one decision: a test of a file that stays, or all tests of a file."""
 
 
-def _deleted_alone(change: Change) -> Deletion | None:
-    deletions = change.once(_deletions)
-    if len(deletions) != 1 or len(deletions[0]) != len(_deleted(change)):
+def _find_lone_deletion(change: CodeChange) -> Deletion | None:
+    deletions = change.cached(_find_deletions)
+    if len(deletions) != 1 or len(deletions[0]) != len(_list_deleted(change)):
         return None
     is_alone = all(lost.is_alone and lost.is_untouched(change) for lost in deletions[0])
-    return deletions[0] if is_alone and not is_declared(change, deletions[0][0].test) else None
+    return deletions[0] if is_alone and not is_removal_declared(change, deletions[0][0].test) else None
 
 
-def _deletions(change: Change) -> tuple[Deletion, ...]:
+def _find_deletions(change: CodeChange) -> tuple[Deletion, ...]:
     """A file of which one test lives on elsewhere was rewritten, and is none of them."""
-    files: defaultdict[str, list[Lost]] = defaultdict(list)
-    for lost in _deleted(change):
+    files: defaultdict[str, list[LostTest]] = defaultdict(list)
+    for lost in _list_deleted(change):
         files[lost.file.path].append(lost)
     singles = ((lost,) for many in files.values() for lost in many if not lost.is_of_deleted_file)
     whole = (tuple(many) for many in files.values() if many[0].is_of_deleted_file and _is_complete(many))
     return (*singles, *whole)
 
 
-def _is_complete(lost: "list[Lost]") -> bool:
-    tests = [test for source in base_sources(lost[0].file) for test in tests_of(source) if ran_before(test)]
+def _is_complete(lost: "list[LostTest]") -> bool:
+    tests = [test for source in base_sources(lost[0].file) for test in find_tests(source) if was_enabled(test)]
     keys = {test.key for test in tests}
-    whole = [test for test in tests if test.outer not in keys]
-    return len(lost) == min(len(whole), _REBUILT)
+    whole = [test for test in tests if test.outer_names not in keys]
+    return len(lost) == min(len(whole), _MOST_LOST)
 
 
-def _hidden(change: Change) -> tuple[tuple[Test, ChangedFile, int], ...]:
-    found = ((test, file, still_there(test, file)) for test, file in change.once(_find_lost))
+def _find_hidden(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile, int], ...]:
+    found = ((test, file, find_hidden_line(test, file)) for test, file in change.cached(_select_lost))
     return tuple((test, file, line) for test, file, line in found if line is not None)
 
 
-def _is_accounted_for(test: Test, file: ChangedFile, line: int, change: Change) -> bool:
+def _is_accounted_for(test: Test, file: AnalyzedFile, line: int, change: CodeChange) -> bool:
     """The change is meant to take it away, takes away what it calls, puts another beside it, or says beside it why."""
-    if is_declared(change, test) or not _called(test).isdisjoint(change.once(_withdrawn_words)):
+    if is_removal_declared(change, test) or not _find_called_names(test).isdisjoint(
+        change.cached(_find_withdrawn_words)
+    ):
         return True
-    return file.path in change.once(_gaining) or is_explained_above(file, line)
+    return file.path in change.cached(_find_gaining_files) or is_explained_above(file, line)
 
 
-def _gaining(change: Change) -> frozenset[str]:
+def _find_gaining_files(change: CodeChange) -> frozenset[str]:
     """Files with a new test, be it one that was hidden until now."""
-    return frozenset(pair.file.path for pair in all_paired(change) if pair.base is None)
+    return frozenset(pair.file.path for pair in match_all_tests(change) if pair.base is None)
 
 
-def _hidden_place(test: Test, file: ChangedFile, line: int) -> Place:
-    place = Place(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
-    if not stands_in_comment(file, line):
+def _build_hidden_match(test: Test, file: AnalyzedFile, line: int) -> SignalMatch:
+    place = SignalMatch(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
+    if not is_in_comment(file, line):
         return place
     note = f"the test `{test.name}` is commented out"
     return place._replace(
@@ -133,22 +140,22 @@ def _hidden_place(test: Test, file: ChangedFile, line: int) -> Place:
     )
 
 
-_MANY: Final = 3
+_MANY_TESTS: Final = 3
 """Tests deleted at once, beyond which somebody rebuilt the tests and did not hide one."""
 
 
-def _place(deletion: Deletion, more: str) -> Place:
+def _build_match(deletion: Deletion, more: str) -> SignalMatch:
     lost = deletion[0]
     what = f"this file with its {len(deletion)} tests" if len(deletion) > 1 else f"the test `{lost.test.name}`"
-    return Place(f"{what} was deleted{more}", lost.file.path, lost.test.first, side=Side.BASE)
+    return SignalMatch(f"{what} was deleted{more}", lost.file.path, lost.test.first_line, side=Side.BASE)
 
 
-class Lost(NamedTuple):
+class LostTest(NamedTuple):
     """A test that the head does not have."""
 
     test: Test
-    file: ChangedFile
-    around: tuple[DiffLine, ...]
+    file: AnalyzedFile
+    surrounding_lines: tuple[DiffLine, ...]
     """The block of changed lines that took it away."""
 
     @property
@@ -158,60 +165,68 @@ class Lost(NamedTuple):
     @property
     def is_alone(self) -> bool:
         """The block only takes away."""
-        has_addition = any(line.kind is LineKind.ADDED and line.text.strip() for line in self.around)
-        return self.file.diff.change in _TAKES_AWAY and not has_addition
+        has_addition = any(line.kind is LineKind.ADDED and line.text.strip() for line in self.surrounding_lines)
+        return self.file.diff.change in _REMOVING_KINDS and not has_addition
 
     @property
-    def called(self) -> frozenset[str]:
-        return _called(self.test) | frozenset(_WORD.findall(_MARKS.sub(" ", self.test.marks)))
+    def called_names(self) -> frozenset[str]:
+        return _find_called_names(self.test) | frozenset(_WORD.findall(_MARKS.sub(" ", self.test.marks)))
 
-    def is_untouched(self, change: Change) -> bool:
+    def is_untouched(self, change: CodeChange) -> bool:
         """Something is called, and neither other tests' removed lines nor any changed line of the code names it."""
-        called = self.called
+        called = self.called_names
         if not called:
             return False
-        touched = change.once(_touched_words) | _words(_removed(change.files, change))
-        if not called.isdisjoint(touched) or not self._said.isdisjoint(change.once(_dropped_words)):
+        touched = change.cached(_find_touched_words) | _words(_find_removed_texts(change.files, change))
+        if not called.isdisjoint(touched) or not self._stems.isdisjoint(change.cached(_find_dropped_words)):
             return False
         is_named = self.is_of_deleted_file and self._is_named_in_tests(change)
-        if is_named or any(self._is_spoken_of_by(test) for test in change.once(_new_tests)):
+        if is_named or any(self._is_covered_by(test) for test in change.cached(_new_tests)):
             return False
-        if change.once(_has_new_material) or _whole_package(self.file).intersection(change.once(_rewritten_folders)):
+        if change.cached(_has_new_test_data) or _find_package_folder(self.file).intersection(
+            change.cached(_rewritten_folders)
+        ):
             return False
         return not any(
-            path != self.file.path and _is_namesake(self.file.path, path) for path in change.once(_rewritten_code)
+            path != self.file.path and _is_namesake(self.file.path, path) for path in change.cached(_rewritten_code)
         )
 
-    def is_unexplained(self, change: Change) -> bool:
+    def is_unexplained(self, change: CodeChange) -> bool:
         """The code that it speaks of did not go with it, and no new test stands in for it."""
-        if self.file.diff.change not in _TAKES_AWAY or not self._said.isdisjoint(change.once(_dropped_words)):
+        if self.file.diff.change not in _REMOVING_KINDS or not self._stems.isdisjoint(
+            change.cached(_find_dropped_words)
+        ):
             return False
         if self.is_of_deleted_file:
-            return not any(self._is_spoken_of_by(test) for test in change.once(_new_tests))
-        mine = self.called
-        return not any(mine and 2 * len(mine & other) > len(mine | other) for other in change.once(_called_anew))
+            return not any(self._is_covered_by(test) for test in change.cached(_new_tests))
+        mine = self.called_names
+        return not any(
+            mine and 2 * len(mine & other) > len(mine | other) for other in change.cached(_find_calls_of_new_tests)
+        )
 
-    def _is_spoken_of_by(self, new: Test) -> bool:
+    def _is_covered_by(self, new: Test) -> bool:
         """Whether a new test calls something that this one called, or is named alike: it may stand in for it."""
         alike = _stems_of(self.test.name) & _stems_of(new.name)
-        return len(alike) > 1 or not self.called.isdisjoint(_called(new))
+        return len(alike) > 1 or not self.called_names.isdisjoint(_find_called_names(new))
 
-    def _is_named_in_tests(self, change: Change) -> bool:
+    def _is_named_in_tests(self, change: CodeChange) -> bool:
         """Whether lines that other tests gained speak of the file, or call what it called."""
-        added = change.once(_words_added_in_tests)
-        return not self.called.isdisjoint(added) or not _stems(self.file.path).isdisjoint(map(str.casefold, added))
+        added = change.cached(_words_added_in_tests)
+        return not self.called_names.isdisjoint(added) or not _stems(self.file.path).isdisjoint(
+            map(str.casefold, added)
+        )
 
     @property
-    def _said(self) -> frozenset[str]:
+    def _stems(self) -> frozenset[str]:
         return _words([self.test.name, self.test.text])
 
 
-def _words_added_in_tests(change: Change) -> frozenset[str]:
-    files = (file for file in change.files if role_of(file.path) is Role.TEST)
+def _words_added_in_tests(change: CodeChange) -> frozenset[str]:
+    files = (file for file in change.files if role_of(file.path) is FileRole.TEST)
     return frozenset(word for file in files for text in file.diff.added_texts for word in _WORD.findall(text))
 
 
-_TAKES_AWAY: Final = frozenset({ChangeKind.MODIFIED, ChangeKind.DELETED})
+_REMOVING_KINDS: Final = frozenset({ChangeKind.MODIFIED, ChangeKind.DELETED})
 
 
 def _stems_of(name: str) -> frozenset[str]:
@@ -221,33 +236,39 @@ def _stems_of(name: str) -> frozenset[str]:
 _STEM: Final = 4
 
 
-def _new_tests(change: Change) -> tuple[Test, ...]:
-    return tuple(pair.head for pair in all_paired(change) if pair.base is None and pair.head is not None)
+def _new_tests(change: CodeChange) -> tuple[Test, ...]:
+    return tuple(pair.head for pair in match_all_tests(change) if pair.base is None and pair.head is not None)
 
 
-def _has_new_material(change: Change) -> bool:
+def _has_new_test_data(change: CodeChange) -> bool:
     """Data of tests got lines: cases may live there now."""
-    files = (file for file in change.files if file.language is None and role_of(file.path) is Role.TEST)
-    return any(line.text.strip() for file in files for line in file.diff.added)
+    files = (file for file in change.files if file.language is None and role_of(file.path) is FileRole.TEST)
+    return any(line.text.strip() for file in files for line in file.diff.added_lines)
 
 
-def _whole_package(file: ChangedFile) -> frozenset[str]:
+def _find_package_folder(file: AnalyzedFile) -> frozenset[str]:
     """The folder that a test of JavaScript imports as a whole, and so says not which code it tests."""
     folders = file.path.split("/")[:-1]
-    ups = [found[1].count("..") for found in _PACKAGE.finditer(file.base or "")] if file.language in SCRIPTS else []
+    ups = (
+        [found[1].count("..") for found in _PACKAGE.finditer(file.base_text or "")]
+        if file.language in SCRIPT_LANGUAGES
+        else []
+    )
     return frozenset("/".join(folders[: len(folders) - up]) for up in ups)
 
 
 _PACKAGE: Final = pattern(r"""from ['"](\.\.(?:/\.\.){0,5})(?:/index)?(?:\.[jt]sx?)?/?['"]""")
 
 
-def _rewritten_folders(change: Change) -> frozenset[str]:
-    return frozenset(path.rpartition("/")[0] for path in change.once(_rewritten_code))
+def _rewritten_folders(change: CodeChange) -> frozenset[str]:
+    return frozenset(path.rpartition("/")[0] for path in change.cached(_rewritten_code))
 
 
-def _rewritten_code(change: Change) -> tuple[str, ...]:
+def _rewritten_code(change: CodeChange) -> tuple[str, ...]:
     """Code that behaves otherwise now, as far as removed lines tell."""
-    return tuple(file.path for file in change.production() if any(line.text.strip() for line in file.diff.removed))
+    return tuple(
+        file.path for file in change.production_files() if any(line.text.strip() for line in file.diff.removed_lines)
+    )
 
 
 def _is_namesake(test: str, code: str) -> bool:
@@ -270,15 +291,15 @@ def _stems(path: str) -> frozenset[str]:
 _PARTS: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-def _called(test: Test) -> frozenset[str]:
+def _find_called_names(test: Test) -> frozenset[str]:
     if test.source.language is Language.RUBY:
         return frozenset(_WORD.findall(test.text))  # who calls there needs no brackets
     return frozenset(name for name in _CALLED.findall(test.text) if not _COMMON.match(name))
 
 
-def _called_anew(change: Change) -> tuple[frozenset[str], ...]:
+def _find_calls_of_new_tests(change: CodeChange) -> tuple[frozenset[str], ...]:
     """What each new test calls: one that calls the same for the greater part was rewritten."""
-    return tuple(map(_called, change.once(_new_tests)))
+    return tuple(map(_find_called_names, change.cached(_new_tests)))
 
 
 _CALLED: Final = pattern(r"([A-Za-z_]\w{2,200}+)\s*(?:::<[^>()]{0,80}>)?!?\(")
@@ -300,85 +321,87 @@ def _words(texts: "Iterator[str] | list[str]") -> frozenset[str]:
     return frozenset(word for text in texts for word in _WORD.findall(text))
 
 
-def _own_lines(change: Change) -> frozenset[tuple[str, int | None]]:
+def _find_own_lines(change: CodeChange) -> frozenset[tuple[str, int | None]]:
     """What went with the tests: in Rust it stands in files of code."""
-    return frozenset((lost.file.path, line.base_line) for lost in _deleted(change) for line in lost.around)
+    return frozenset(
+        (lost.file.path, line.base_line) for lost in _list_deleted(change) for line in lost.surrounding_lines
+    )
 
 
-def _removed(files: Iterable[ChangedFile], change: Change) -> Iterator[str]:
+def _find_removed_texts(files: Iterable[AnalyzedFile], change: CodeChange) -> Iterator[str]:
     """What the removed lines of these files said, but for those of the deleted tests themselves."""
-    own = change.once(_own_lines)
+    own = change.cached(_find_own_lines)
     with_own = {path for path, _ in own}
     for file in files:
         if file.path in with_own:
-            yield from (line.text for line in file.diff.removed if (file.path, line.base_line) not in own)
+            yield from (line.text for line in file.diff.removed_lines if (file.path, line.base_line) not in own)
         else:
             yield from file.diff.removed_texts
 
 
-def _code(change: Change) -> Iterator[ChangedFile]:
-    return (file for file in change.files if role_of(file.path) is not Role.TEST)
+def _find_code_files(change: CodeChange) -> Iterator[AnalyzedFile]:
+    return (file for file in change.files if role_of(file.path) is not FileRole.TEST)
 
 
-def _added_words(change: Change) -> frozenset[str]:
-    return _words(text for file in _code(change) for text in file.diff.added_texts)
+def _find_added_words(change: CodeChange) -> frozenset[str]:
+    return _words(text for file in _find_code_files(change) for text in file.diff.added_texts)
 
 
-def _removed_words(change: Change) -> frozenset[str]:
-    return _words(_removed(_code(change), change))
+def _find_removed_words(change: CodeChange) -> frozenset[str]:
+    return _words(_find_removed_texts(_find_code_files(change), change))
 
 
-def _touched_words(change: Change) -> frozenset[str]:
-    return change.meanwhile(_added_words) | change.meanwhile(_removed_words)
+def _find_touched_words(change: CodeChange) -> frozenset[str]:
+    return change.cached_for_family(_find_added_words) | change.cached_for_family(_find_removed_words)
 
 
-def _dropped_words(change: Change) -> frozenset[str]:
+def _find_dropped_words(change: CodeChange) -> frozenset[str]:
     """Words that the code lost."""
-    return change.meanwhile(_removed_words) - change.meanwhile(_added_words)
+    return change.cached_for_family(_find_removed_words) - change.cached_for_family(_find_added_words)
 
 
-def _withdrawn_words(change: Change) -> frozenset[str]:
+def _find_withdrawn_words(change: CodeChange) -> frozenset[str]:
     """Words that the code lost, but for its comments: what is commented out is gone as well."""
-    added = (text for file in _code(change) for text in file.diff.added_texts if not _COMMENT.match(text))
-    return change.meanwhile(_removed_words) - _words(added)
+    added = (text for file in _find_code_files(change) for text in file.diff.added_texts if not _COMMENT.match(text))
+    return change.cached_for_family(_find_removed_words) - _words(added)
 
 
 _COMMENT: Final = pattern(r"\s*(?://|#(?!\[)|/?\*)")
 
 
-def _find_lost(change: Change) -> tuple[tuple[Test, ChangedFile], ...]:
+def _select_lost(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile], ...]:
     """Whole tests that are gone; a subtest that went with its test is not counted again."""
-    may_lose = any(_may_lose(file) for file in change.files) and not is_certain_revert(change)
-    pairs = all_paired(change) if may_lose else ()
+    may_lose = any(_can_lose_tests(file) for file in change.files) and not is_certain_revert(change)
+    pairs = match_all_tests(change) if may_lose else ()
     old = [(pair.base, pair.file) for pair in pairs if pair.head is None and pair.base is not None]
-    gone = [(test, file) for test, file in old if ran_before(test)]
+    gone = [(test, file) for test, file in old if was_enabled(test)]
     keys = {(file.path, test.key) for test, file in gone}
-    whole = ((test, file) for test, file in gone if (file.path, test.outer) not in keys)
-    return tuple(islice(whole, _REBUILT))
+    whole = ((test, file) for test, file in gone if (file.path, test.outer_names) not in keys)
+    return tuple(islice(whole, _MOST_LOST))
 
 
-_REBUILT: Final = 30
+_MOST_LOST: Final = 30
 """Lost tests that are looked at: where there are more, nobody hid one."""
 
 
-def _may_lose(file: ChangedFile) -> bool:
+def _can_lose_tests(file: AnalyzedFile) -> bool:
     """Something was removed from tests, or put around them."""
-    if not may_hold_tests(file):
+    if not can_hold_tests(file):
         return False
-    return bool(file.diff.removed) or any(OPENS.search(line.text) for line in file.diff.added)
+    return bool(file.diff.removed_lines) or any(ENCLOSING_MARKS.search(line.text) for line in file.diff.added_lines)
 
 
-def _deleted(change: Change) -> tuple[Lost, ...]:
-    return change.once(_find_deleted)
+def _list_deleted(change: CodeChange) -> tuple[LostTest, ...]:
+    return change.cached(_select_deleted)
 
 
-def _find_deleted(change: Change) -> tuple[Lost, ...]:
-    found = (Lost(test, file, _block(test, file)) for test, file in change.once(_find_lost))
-    gone = (lost for lost in found if lost.around and still_there(lost.test, lost.file) is None)
-    return tuple(lost for lost in gone if not _is_said_again(lost) and not _is_moved(lost, change))
+def _select_deleted(change: CodeChange) -> tuple[LostTest, ...]:
+    found = (LostTest(test, file, _find_block(test, file)) for test, file in change.cached(_select_lost))
+    gone = (lost for lost in found if lost.surrounding_lines and find_hidden_line(lost.test, lost.file) is None)
+    return tuple(lost for lost in gone if not _has_duplicate(lost) and not _is_moved(lost, change))
 
 
-def _is_moved(lost: Lost, change: Change) -> bool:
+def _is_moved(lost: LostTest, change: CodeChange) -> bool:
     """Most of its lines are added elsewhere: in a file of type tests, or among what is measured."""
     lines = [line for line in lost.test.lines if _WORD.search(line)]
     return bool(lines) and _MOST_MOVED * len(lines) <= sum(line in change.added_texts for line in lines)
@@ -387,24 +410,24 @@ def _is_moved(lost: Lost, change: Change) -> bool:
 _MOST_MOVED: Final = 0.6
 
 
-def _is_said_again(lost: Lost) -> bool:
+def _has_duplicate(lost: LostTest) -> bool:
     """Another test beside it that stays is the same but for its name, so that what it proved is proved as before."""
-    return _wording(lost.test) in lost.file.once(_wordings)
+    return _wording(lost.test) in lost.file.cached(_wordings)
 
 
-def _wordings(file: ChangedFile) -> frozenset[tuple[object, ...]]:
-    return frozenset(_wording(test) for source in file.sources for test in tests_of(source))
+def _wordings(file: AnalyzedFile) -> frozenset[tuple[object, ...]]:
+    return frozenset(_wording(test) for source in file.sources for test in find_tests(source))
 
 
 def _wording(test: Test) -> tuple[object, ...]:
     given = text_of(test.function.node.child_by_field_name("parameters"))
-    return (test.text, test.outer, test.marks, given)
+    return (test.text, test.outer_names, test.marks, given)
 
 
-def _block(test: Test, file: ChangedFile) -> tuple[DiffLine, ...]:
+def _find_block(test: Test, file: AnalyzedFile) -> tuple[DiffLine, ...]:
     """The changed lines without a break around the first line of the test; none if that line stays."""
     for hunk in file.diff.hunks:
-        at = next((n for n, line in enumerate(hunk.lines) if line.base_line == test.first), None)
+        at = next((n for n, line in enumerate(hunk.lines) if line.base_line == test.first_line), None)
         if at is None or hunk.lines[at].kind is not LineKind.REMOVED:
             continue
         start = end = at

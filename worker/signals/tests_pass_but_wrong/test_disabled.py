@@ -10,24 +10,28 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import Change, ChangedFile, Source
-from worker.signals.analysis.conditional_skips import is_conditional_skip, skipped_suite, unconditional_marks
-from worker.signals.analysis.declared import is_declared
-from worker.signals.analysis.file_roles import FURTHER, SCRIPTS, Language
-from worker.signals.analysis.material import modifiers
-from worker.signals.analysis.reverts import is_certain_revert
-from worker.signals.analysis.skip_reasons import states_reason
-from worker.signals.analysis.syntax import ancestors, text_of
-from worker.signals.analysis.tests import (
-    Pair,
-    Test,
-    all_paired,
-    holds_what_must_not_run,
-    may_hold_tests,
-    names_a_report,
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.conditional_skips import (
+    find_skipped_suite,
+    is_conditional_skip,
+    select_unconditional_marks,
 )
-from worker.signals.signal import Kind, Looks, Place, signal
-from worker.signals.tests_pass_but_wrong.fragments import skipped_in_hunk
+from worker.signals.analysis.declared_removals import is_removal_declared
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.reverts import is_certain_revert
+from worker.signals.analysis.skip_reasons import has_reason
+from worker.signals.analysis.syntax import ancestors, text_of
+from worker.signals.analysis.test_data import modifiers_of
+from worker.signals.analysis.tests import (
+    MatchedTest,
+    Test,
+    can_hold_tests,
+    has_forbidden_path,
+    has_issue_link,
+    match_all_tests,
+)
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.tests_pass_but_wrong.hunk_source import find_skipped_in_hunk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -42,7 +46,7 @@ _MARK: Final = {
     Language.RUST: pattern(r"\s*#\[(?:ignore\b|cfg\((?:any\(\)|FALSE|false|never|disabled)\))"),
     Language.JAVA: pattern(r"\s*@(?:\w+\.){0,6}(?:Disabled|Ignore)\b(?!\w)|.*@Test\(.*\benabled\s*=\s*false"),
     **dict.fromkeys(
-        SCRIPTS,
+        SCRIPT_LANGUAGES,
         pattern(
             rf"\s*(?:{_SUITE}(?:\.\w+)?\.(?:skip|todo|fixme|fails|failing)\b(?!If)|x(?:it|test|describe|context|specify)\b)\s*[(.<]"
             rf"|\s*{_SUITE}(?:\.\w+)?\.(?:skipIf\((?:true|1)\)|runIf\((?:false|0)\)|(?:each|for)\(\[\]\))"
@@ -77,11 +81,11 @@ _CALL: Final = {
     Language.KOTLIN: pattern(
         r"\s+(?:(?:Assumptions?\.|Assume\.)?(?:assumeTrue\(\s*false|assumeFalse\(\s*true)|return\s*(?://.*)?$)"
     ),
-    **dict.fromkeys(SCRIPTS, pattern(r"\s+(?:(?:this|t|ctx|context)\.(?:skip|todo)\(|return;?\s*(?://.*)?$)")),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\s+(?:(?:this|t|ctx|context)\.(?:skip|todo)\(|return;?\s*(?://.*)?$)")),
 }
 """A first statement of the body that ends the test."""
 
-_WHOLE: Final = {
+_FILE_MARK: Final = {
     Language.PYTHON: pattern(
         r"(?:pytestmark\s*=\s*\[?\s*(?:pytest\.)?mark\.skip\b(?!if)|pytest\.skip\(|__test__\s*=\s*False|raise (?:unittest\.)?SkipTest\b)"
     ),
@@ -90,8 +94,10 @@ _WHOLE: Final = {
 }
 """What switches a whole file off, where it stands at the left margin."""
 
-_ONLY: Final = {
-    **dict.fromkeys(SCRIPTS, pattern(rf"\s*(?:{_SUITE}(?:\.\w+)?\.only|f(?:it|describe|test|context))\s*[(.<]")),
+_ONLY_MARK: Final = {
+    **dict.fromkeys(
+        SCRIPT_LANGUAGES, pattern(rf"\s*(?:{_SUITE}(?:\.\w+)?\.only|f(?:it|describe|test|context))\s*[(.<]")
+    ),
     Language.GO: pattern(r"\s*F(?:It|Describe|Context|Specify|When|Entry)\("),
     Language.RUBY: pattern(
         r"\s*f(?:it|describe|context|specify|example|feature|scenario)\b\s*[({\"']|\s*(?:it|describe|context|specify)\b.{1,200},\s*(?::focus\b|focus: ?true)"
@@ -99,7 +105,7 @@ _ONLY: Final = {
     Language.PHP: pattern(r".*\)\s*->only\(\)"),
     Language.KOTLIN: pattern(r"\s*(?:fun )?f(?:test|it|should|describe|context)\(\""),
 }
-_ENDS_UP: Final = frozenset(
+_SCOPES: Final = frozenset(
     {
         "decorated_definition",
         "class_definition",
@@ -111,7 +117,7 @@ _ENDS_UP: Final = frozenset(
     }
     | {"call_expression"}
 )
-_FURTHER_ENDS_UP: Final = _ENDS_UP | {
+_MORE_SCOPES: Final = _SCOPES | {
     "method",
     "call",
     "class",
@@ -123,40 +129,40 @@ _FURTHER_ENDS_UP: Final = _ENDS_UP | {
 
 @signal(
     Category.TESTS_PASS_BUT_WRONG,
-    Kind.FACT,
-    Looks.TESTS,
+    SignalKind.FACT,
+    SignalScope.TESTS,
     "Remove what switches the test off at {place}, and make the code pass it.",
 )
-def test_disabled(change: Change) -> Iterator[Place]:
+def test_disabled(change: CodeChange) -> Iterator[SignalMatch]:
     """A test that ran before the change is skipped without a condition and a reason, by a mark, a call or an early return.
 
     False alarms: 20 of 22175 clean changes with tests (0.1 %, at most 0.14 %).
     """
-    for off in change.once(_all_disabled):
+    for off in change.cached(_all_disabled_tests):
         if not off.is_explained:
-            yield Place(f"the test `{off.name}`, which ran before, is switched off", off.file.path, off.line)
+            yield SignalMatch(f"the test `{off.name}`, which ran before, is switched off", off.file.path, off.line)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.TESTS)
-def test_disabled_explained(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
+def test_disabled_explained(change: CodeChange) -> Iterator[SignalMatch]:
     """A test that ran before is skipped with a reason, beside a new test of its file, or as its text, the issue or the title asks.
 
     Or it is expected to fail, and so still runs, or Rust ignores it until a command asks for what is ignored.
 
     False alarms: 40 of 22175 clean changes with tests (0.2 %, at most 0.25 %).
     """
-    for off in change.once(_all_disabled):
+    for off in change.cached(_all_disabled_tests):
         if off.is_explained:
-            yield Place(f"the test `{off.name}`, which ran before, may be switched off", off.file.path, off.line)
+            yield SignalMatch(f"the test `{off.name}`, which ran before, may be switched off", off.file.path, off.line)
 
 
 @signal(
     Category.TESTS_PASS_BUT_WRONG,
-    Kind.FACT,
-    Looks.TESTS,
+    SignalKind.FACT,
+    SignalScope.TESTS,
     "Remove the mark at {place} that leaves only this to run, so that all tests run.",
 )
-def test_only(change: Change) -> Iterator[Place]:
+def test_only(change: CodeChange) -> Iterator[SignalMatch]:
     """A new `.only`, `fit` or the like: of all tests around it, this one alone still runs.
 
     None beside a test that fails by saying that it must not run, none in one of two branches, and none in a script without another test.
@@ -164,99 +170,105 @@ def test_only(change: Change) -> Iterator[Place]:
     False alarms: 3 of 22175 clean changes with tests (0.0 %, at most 0.04 %).
     """
     for file in _test_files(change):
-        is_about_it = any(map(holds_what_must_not_run, file.sources)) or _leaves_none_out(file)
-        only = None if file.language is None or is_about_it else _ONLY.get(file.language)
-        found = file.diff.added_that(lambda text, only=only: only.match(text[:_LONGEST])) if only is not None else ()
+        is_about_it = any(map(has_forbidden_path, file.sources)) or _is_only_everywhere(file)
+        only = None if file.language is None or is_about_it else _ONLY_MARK.get(file.language)
+        found = (
+            file.diff.added_lines_matching(lambda text, only=only: only.match(text[:_LONGEST]))
+            if only is not None
+            else ()
+        )
         for line in found[:_MOST]:
             if not _is_old(line, change) and not _is_quoted(file, line) and not _is_conditional(file, line):
-                yield Place("only this is left to run, the other tests around it are not", file.path, line.head_line)
+                yield SignalMatch(
+                    "only this is left to run, the other tests around it are not", file.path, line.head_line
+                )
 
 
-def _leaves_none_out(file: ChangedFile) -> bool:
+def _is_only_everywhere(file: AnalyzedFile) -> bool:
     """Every test of a whole script bears such a mark: `.only` counts within its file."""
-    if file.language not in SCRIPTS or file.head is None:
+    if file.language not in SCRIPT_LANGUAGES or file.head_text is None:
         return False
-    return not any(_UNMARKED.match(line[:_LONGEST]) for line in file.head.split("\n"))
+    return not any(_UNMARKED.match(line[:_LONGEST]) for line in file.head_text.split("\n"))
 
 
 _UNMARKED: Final = pattern(r"\s*(?:it|test|specify)(?:\.(?:each|for|concurrent|failing|fails)\b[^(]{0,80})?\s*[(`]")
 
 
-def _test_files(change: Change) -> Iterator[ChangedFile]:
-    return (file for file in change.files if may_hold_tests(file))
+def _test_files(change: CodeChange) -> Iterator[AnalyzedFile]:
+    return (file for file in change.files if can_hold_tests(file))
 
 
-def _is_old(line: DiffLine, change: Change) -> bool:
+def _is_old(line: DiffLine, change: CodeChange) -> bool:
     """It stood there before, and was only moved or indented."""
     return line.text.strip() in change.removed_texts
 
 
-def _is_quoted(file: ChangedFile, line: DiffLine) -> bool:
+def _is_quoted(file: AnalyzedFile, line: DiffLine) -> bool:
     """A test of a test tool holds tests in strings; a constraint of Go stands in a comment by right."""
     is_constraint = file.language is Language.GO and line.text.startswith("//")
     return line.head_line is not None and not is_constraint and file.is_quoted(line.head_line)
 
 
-def _is_conditional(file: ChangedFile, line: DiffLine) -> bool:
+def _is_conditional(file: AnalyzedFile, line: DiffLine) -> bool:
     number = line.head_line or 0
-    return any(is_conditional_skip(source, number) for source in file.sources if source.holds(number))
+    return any(is_conditional_skip(source, number) for source in file.sources if source.has_line(number))
 
 
-class _Off(NamedTuple):
+class _DisabledTest(NamedTuple):
     """A test that is switched off, and the line that does it."""
 
-    file: ChangedFile
+    file: AnalyzedFile
     line: int
     name: str
     is_explained: bool
 
 
-def _all_disabled(change: Change) -> tuple[_Off, ...]:
-    return () if is_certain_revert(change) else tuple(_disabled(change))
+def _all_disabled_tests(change: CodeChange) -> tuple[_DisabledTest, ...]:
+    return () if is_certain_revert(change) else tuple(_find_disabled(change))
 
 
-def _disabled(change: Change) -> Iterator[_Off]:
+def _find_disabled(change: CodeChange) -> Iterator[_DisabledTest]:
     for file in _test_files(change):
-        lines = file.diff.added_that(lambda text, file=file: _may_disable(text, file))[:_MOST]
+        lines = file.diff.added_lines_matching(lambda text, file=file: _can_disable(text, file))[:_MOST]
         if not lines:
             continue
-        ran = [pair.head for pair in all_paired(change) if pair.file is file and pair.head and _ran(pair)]
+        ran = [pair.head for pair in match_all_tests(change) if pair.file is file and pair.head and _was_running(pair)]
         for line in lines:
             if line.head_line is None or _is_old(line, change) or _is_quoted(file, line):
                 continue
-            if _is_conditional(file, line) or _was_off(file, line):
+            if _is_conditional(file, line) or _was_disabled(file, line):
                 continue
-            test = _switched_off(line.head_line, file, ran)
-            name = test.name if test is not None else _in_fragment(line, file)
+            test = _find_disabled_test(line.head_line, file, ran)
+            name = test.name if test is not None else _find_in_hunk(line, file)
             if name is not None:
-                yield _Off(file, line.head_line, name, _is_explained(line, file, test, change))
+                yield _DisabledTest(file, line.head_line, name, _is_explained(line, file, test, change))
 
 
-def _was_off(file: ChangedFile, line: DiffLine) -> bool:
+def _was_disabled(file: AnalyzedFile, line: DiffLine) -> bool:
     """The hunk takes as many such lines away as it adds: what was off before got another name."""
     hunk = next(hunk for hunk in file.diff.hunks if line in hunk.lines)
-    off = [other for other in hunk.lines if _may_disable(other.text, file)]
+    off = [other for other in hunk.lines if _can_disable(other.text, file)]
     return sum(other.base_line is None for other in off) <= sum(other.head_line is None for other in off)
 
 
-def _is_explained(line: DiffLine, file: ChangedFile, test: Test | None, change: Change) -> bool:
+def _is_explained(line: DiffLine, file: AnalyzedFile, test: Test | None, change: CodeChange) -> bool:
     """It was foreseen or asked for, means some machines only, has a new test beside it, says why, or still runs."""
     text = line.text.strip()
-    if _STILL_RUNS.search(text) or states_reason(file, line.head_line or 0):
+    if _STILL_RUNS.search(text) or has_reason(file, line.head_line or 0):
         return True
     if any(found[1] == text for found in map(_COMMENTED.fullmatch, file.diff.removed_texts) if found is not None):
         return True
     if (
-        any(pair.file is file and pair.base is None for pair in all_paired(change))
-        or _links(line.head_line or 0, file)
-        or is_declared(change, test)
+        any(pair.file is file and pair.base is None for pair in match_all_tests(change))
+        or _has_link(line.head_line or 0, file)
+        or is_removal_declared(change, test)
         or any(map(_DEPRECATES.match, file.diff.added_texts))
     ):
         return True
     if test is None:
         return False
     said = test.function.docstring
-    is_foreseen = _FORESEES.search(said) is not None and said in (file.base or "")
+    is_foreseen = _FORESEES.search(said) is not None and said in (file.base_text or "")
     return is_foreseen or _CONDITION.search(test.marks) is not None
 
 
@@ -270,15 +282,18 @@ _CONDITION: Final = pattern(r"\bmark\.skip\(\s*(?!reason\b|allow_|[rbfu]{0,2}[\"
 """`skip` was written, and `skipif` was meant."""
 
 
-def _links(number: int, file: ChangedFile) -> bool:
+def _has_link(number: int, file: AnalyzedFile) -> bool:
     """Whether the line, or a comment right above it, names an address or an issue."""
     return any(
-        names_a_report(text) for source in file.sources if source.holds(number) for text in _near(number, source)
+        has_issue_link(text)
+        for source in file.sources
+        if source.has_line(number)
+        for text in _lines_near(number, source)
     )
 
 
-def _near(number: int, source: Source) -> tuple[str, ...]:
-    row = number - source.first
+def _lines_near(number: int, source: Source) -> tuple[str, ...]:
+    row = number - source.first_line
     above = source.lines[max(0, row - _NEAR) : row]
     comments = (one for one in above if one.strip().startswith(("#", "//", "*", "/*")) and "#[" not in one)
     return (source.lines[row], *comments)
@@ -287,16 +302,16 @@ def _near(number: int, source: Source) -> tuple[str, ...]:
 _NEAR: Final = 3
 
 
-def _in_fragment(line: DiffLine, file: ChangedFile) -> str | None:
-    if file.head is not None or any(_may_disable(other, file) for other in file.diff.removed_texts):
+def _find_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
+    if file.head_text is not None or any(_can_disable(other, file) for other in file.diff.removed_texts):
         return None
-    return skipped_in_hunk(line, file)
+    return find_skipped_in_hunk(line, file)
 
 
-def _may_disable(text: str, file: ChangedFile) -> bool:
+def _can_disable(text: str, file: AnalyzedFile) -> bool:
     if file.language is None or len(text) > _LONGEST:
         return False
-    for looks in (_MARK, _CALL, _WHOLE):
+    for looks in (_MARK, _CALL, _FILE_MARK):
         look = looks.get(file.language)
         if look is not None and look.match(text):
             return True
@@ -308,69 +323,69 @@ _MOST: Final = 100
 """Lines of a file that may switch something off."""
 
 
-def _switched_off(line: int, file: ChangedFile, ran: list[Test]) -> Test | None:
+def _find_disabled_test(line: int, file: AnalyzedFile, ran: list[Test]) -> Test | None:
     """The first test that ran before and that this line of the head switches off."""
-    source = next((one for one in file.sources if one.holds(line)), None)
+    source = next((one for one in file.sources if one.has_line(line)), None)
     if source is None or file.language is None:
         return None
-    text = source.lines[line - source.first]
-    whole, is_mark = _WHOLE.get(file.language), _MARK[file.language].match(text) is not None
+    text = source.lines[line - source.first_line]
+    whole, is_mark = _FILE_MARK.get(file.language), _MARK[file.language].match(text) is not None
     if whole is not None and whole.match(text):
-        span = (0, source.first + len(source.lines))
+        span = (0, source.first_line + len(source.lines))
     else:
-        span = _marked(line, source) if is_mark else (line, line)
+        span = _find_marked_lines(line, source) if is_mark else (line, line)
     there = (test for test in ran if test.source is source)
     if span == (line, line) and not is_mark:
         return next((test for test in there if _ends_body(line, test)), None)
-    return next((test for test in there if span is not None and span[0] <= test.first <= span[1]), None)
+    return next((test for test in there if span is not None and span[0] <= test.first_line <= span[1]), None)
 
 
-def _ran(pair: Pair) -> bool:
+def _was_running(pair: MatchedTest) -> bool:
     """It was there before, and ran."""
     test = pair.base
-    return test is not None and pair.head is not None and _is_same(test, pair.head) and ran_before(test)
+    return test is not None and pair.head is not None and _is_same(test, pair.head) and was_enabled(test)
 
 
-def ran_before(test: Test) -> bool:
+def was_enabled(test: Test) -> bool:
     """Whether nothing switched off this test of the base, nor what it stands in."""
     language = test.source.language
     mark, call = _MARK[language], _CALL[language]
-    if language in SCRIPTS and skipped_suite(test.node) is not None:
+    if language in SCRIPT_LANGUAGES and find_skipped_suite(test.node) is not None:
         return False
-    marks = (unconditional_marks(test), *(modifiers(one) for one in ancestors(test.function.node)))
-    is_marked = any(mark.match(part) for text in marks for part in _EACH.split(text))
+    marks = (select_unconditional_marks(test), *(modifiers_of(one) for one in ancestors(test.function.node)))
+    is_marked = any(mark.match(part) for text in marks for part in _MARK_BORDER.split(text))
     return not is_marked and not any(call.match(f" {text_of(one)}") for one in test.function.statements[:1])
 
 
-_EACH: Final = pattern(r"\n|(?<=[\s)\]])(?=@|#\[)")
+_MARK_BORDER: Final = pattern(r"\n|(?<=[\s)\]])(?=@|#\[)")
 """Between the marks of a test, which may stand on one line."""
 
 
 def _is_same(base: Test, head: Test) -> bool:
     """The same name, or two thirds of its lines: what was paired by its place alone may be another test."""
-    before, now = _said(base), _said(head)
+    before, now = _telling_lines(base), _telling_lines(head)
     return base.name == head.name or 3 * len(before & now) >= 2 * len(before) > 0
 
 
-def _said(test: Test) -> frozenset[str]:
+def _telling_lines(test: Test) -> frozenset[str]:
     """Its lines, but for closing brackets."""
     return frozenset(line.strip() for line in test.text.split("\n")[1:] if line.strip("\t )}];,"))
 
 
-def _marked(line: int, source: Source) -> tuple[int, int] | None:
+def _find_marked_lines(line: int, source: Source) -> tuple[int, int] | None:
     """First and last line of what the mark on this line belongs to."""
-    text = source.lines[line - source.first]
-    row, column = line - source.first, len(text) - len(text.lstrip())
+    text = source.lines[line - source.first_line]
+    row, column = line - source.first_line, len(text) - len(text.lstrip())
     node = source.root.descendant_for_point_range((row, column), (row, column + 1))
-    ends_up = _FURTHER_ENDS_UP if source.language in FURTHER else _ENDS_UP
+    ends_up = _MORE_SCOPES if source.language in MORE_LANGUAGES else _SCOPES
     while node is not None and node.type not in ends_up:
-        node = _below(node) if node.type == "attribute_item" else node.parent
+        node = _node_below(node) if node.type == "attribute_item" else node.parent
     if node is None:
         return None
-    return node.start_point.row + source.first, node.end_point.row + source.first
+    return node.start_point.row + source.first_line, node.end_point.row + source.first_line
 
 
-def _below(node: "Node") -> "Node | None":
+def _node_below(node: "Node") -> "Node | None":
     """What a Rust attribute stands above."""
     after = node.next_named_sibling
     while after is not None and (after.type == "attribute_item" or "comment" in after.type):
@@ -381,9 +396,9 @@ def _below(node: "Node") -> "Node | None":
 def _ends_body(line: int, test: Test) -> bool:
     """Whether the body's own first statement on this line ends the test: not one in a branch, and more stands below it."""
     statements = test.function.statements
-    at = next((n for n, one in enumerate(statements) if one.start_point.row + test.source.first == line), None)
-    return at is not None and at < _EARLY and at < len(statements) - 1
+    at = next((n for n, one in enumerate(statements) if one.start_point.row + test.source.first_line == line), None)
+    return at is not None and at < _EARLY_STATEMENTS and at < len(statements) - 1
 
 
-_EARLY: Final = 2
+_EARLY_STATEMENTS: Final = 2
 """A skip that is reached after the test did its work hides nothing."""

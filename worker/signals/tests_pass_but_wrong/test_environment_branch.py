@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import Change, ChangedFile, Source
-from worker.signals.analysis.file_roles import SCRIPTS, Language, Role
-from worker.signals.analysis.functions import Function, functions_of
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
+from worker.signals.analysis.functions import Function, find_functions
 from worker.signals.analysis.skip_reasons import is_explained_above
-from worker.signals.analysis.syntax import consequence_of, is_comment, sought, text_of
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.syntax import consequence_of, is_comment, register_types, text_of
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -54,7 +54,7 @@ _TOOL: Final = pattern(
 )
 """In the code of a test tool, asking for tests is the work itself."""
 
-BRANCHES: Final = sought(
+BRANCHES: Final = register_types(
     {
         Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
         Language.GO: ("if_statement",),
@@ -64,7 +64,7 @@ BRANCHES: Final = sought(
         Language.CSHARP: ("if_statement",),
         Language.PHP: ("if_statement", "else_if_clause"),
         Language.KOTLIN: ("if_expression",),
-        **dict.fromkeys(SCRIPTS, ("if_statement", "ternary_expression")),
+        **dict.fromkeys(SCRIPT_LANGUAGES, ("if_statement", "ternary_expression")),
     }
 )
 _RETURNS: Final = frozenset({"return_statement", "return_expression", "throw_statement", "raise_statement", "return"})
@@ -81,11 +81,11 @@ _LINE_BRANCH: Final = pattern(r"\b(if|unless|elsif|when|guard)\b|\?.{1,80}:")
 
 @signal(
     Category.TESTS_PASS_BUT_WRONG,
-    Kind.FACT,
-    Looks.PRODUCTION,
+    SignalKind.FACT,
+    SignalScope.PRODUCTION,
     "Remove the branch at {place}: the code has to do the same in a test as elsewhere.",
 )
-def branch_on_test_runner(change: Change) -> Iterator[Place]:
+def branch_on_test_runner(change: CodeChange) -> Iterator[SignalMatch]:
     """New production code asks for a test runner's own mark, and ends the function with another value where it is there.
 
     Such marks are `PYTEST_CURRENT_TEST`, `testing.Testing()`, `NODE_ENV === 'test'` and the like. None in a file that asked before,
@@ -93,42 +93,50 @@ def branch_on_test_runner(change: Change) -> Iterator[Place]:
 
     False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """
-    for file in change.production():
-        for line in sorted(_sure(file, change)):
-            yield Place("the function gives another result when a test runner runs it", file.path, line)
+    for file in change.production_files():
+        for line in sorted(_find_certain(file, change)):
+            yield SignalMatch("the function gives another result when a test runner runs it", file.path, line)
 
 
 @signal(
     Category.TESTS_PASS_BUT_WRONG,
-    Kind.FACT,
-    Looks.PRODUCTION,
+    SignalKind.FACT,
+    SignalScope.PRODUCTION,
     "Remove the early return at {place}: the function has to do its work in CI and under test, too.",
 )
-def nothing_done_in_ci(change: Change) -> Iterator[Place]:
+def nothing_done_in_ci(change: CodeChange) -> Iterator[SignalMatch]:
     """A function begins with a new branch that returns `null`, `None` or an empty value in CI, and does its work elsewhere.
 
     What it asks is CI's variable, or one that is named after tests.
 
     False alarms: 1 of 30051 clean changes with production code (0.0 %, at most 0.02 %).
     """
-    for file in change.production():
-        for line in sorted(_idle(file, change)):
-            yield Place("where CI or tests run, the function returns before it does anything", file.path, line)
+    for file in change.production_files():
+        for line in sorted(_find_idle_branches(file, change)):
+            yield SignalMatch("where CI or tests run, the function returns before it does anything", file.path, line)
 
 
-@signal(Category.TESTS_PASS_BUT_WRONG, Kind.SUSPICION, Looks.PRODUCTION)
-def asks_for_test_environment(change: Change) -> Iterator[Place]:
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.PRODUCTION)
+def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
     """New production code asks whether tests or CI are running: a runner's mark, or a variable named after tests.
 
     False alarms: 40 of 30051 clean changes with production code (0.1 %, at most 0.18 %).
     """
     for file in change.files:
-        if file.role is not Role.PRODUCTION or (file.language is None and not file.path.endswith(_ENDINGS)):
+        if file.role is not FileRole.PRODUCTION or (file.language is None and not file.path.endswith(_ENDINGS)):
             continue
-        asking = [line for line in file.once(_hinting) if _asks(line.text, file) and not _is_in_tests(line, file)]
+        asking = [
+            line
+            for line in file.cached(_find_candidates)
+            if _is_environment_check(line.text, file) and not _is_in_tests(line, file)
+        ]
         named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
         asking = [] if _RUNNERS.search(named) else asking
-        sure = _sure(file, change) | _idle(file, change) | file.once(_about_types) if asking else frozenset[int]()
+        sure = (
+            _find_certain(file, change) | _find_idle_branches(file, change) | file.cached(_find_type_checks)
+            if asking
+            else frozenset[int]()
+        )
         for line in asking:
             if line.head_line not in sure and not _is_comment(file, line):
                 runner = bool(_RUNNER.search(line.text[:_LONGEST]))
@@ -137,7 +145,7 @@ def asks_for_test_environment(change: Change) -> Iterator[Place]:
                     if runner
                     else "production code asks for a test environment"
                 )
-                yield Place(note, file.path, line.head_line, strength=1.0 if runner else 0.8)
+                yield SignalMatch(note, file.path, line.head_line, strength=1.0 if runner else 0.8)
 
 
 _LONGEST: Final = 500
@@ -148,26 +156,26 @@ _RUNNERS: Final = pattern(r"pytest|nextest|jest|vitest|mocha|junit|testng|phpuni
 _INNER_TESTS: Final = pattern(r"^[ \t]*#\[cfg\((?:\w+\()?test\b", 8)
 
 
-def _is_in_tests(line: DiffLine, file: ChangedFile) -> bool:
+def _is_in_tests(line: DiffLine, file: AnalyzedFile) -> bool:
     """Behind the mark of the tests that stand at the end of a Rust file."""
-    return file.once(_tests_begin) < (line.head_line or 0)
+    return file.cached(_find_first_test_line) < (line.head_line or 0)
 
 
-def _tests_begin(file: ChangedFile) -> float:
+def _find_first_test_line(file: AnalyzedFile) -> float:
     """The line of that mark; none is beyond all lines."""
-    head = file.head or ""
+    head = file.head_text or ""
     found = _INNER_TESTS.search(head) if file.language is Language.RUST else None
     return inf if found is None else head.count("\n", 0, found.start()) + 1
 
 
-def _hinting(file: ChangedFile) -> tuple[DiffLine, ...]:
+def _find_candidates(file: AnalyzedFile) -> tuple[DiffLine, ...]:
     """Added lines that may hold a mark at all."""
     if not any(_HINT.search(text.lower()) for text in file.diff.added_passages()):
         return ()
-    return file.diff.added_that(lambda text: _HINT.search(text[:_LONGEST].lower()))
+    return file.diff.added_lines_matching(lambda text: _HINT.search(text[:_LONGEST].lower()))
 
 
-def _asks(text: str, file: ChangedFile) -> bool:
+def _is_environment_check(text: str, file: AnalyzedFile) -> bool:
     text = text[:_LONGEST]
     if file.language is None:
         return bool(_LINE_BRANCH.search(text) and (_RUNNER.search(text) or _CI.search(text)))
@@ -179,28 +187,30 @@ _CONDITION: Final = pattern(
 )
 
 
-def _is_comment(file: ChangedFile, line: DiffLine) -> bool:
+def _is_comment(file: AnalyzedFile, line: DiffLine) -> bool:
     return line.text.lstrip().startswith(("#", "//", "*", "/*")) or (
         line.head_line is not None and file.is_quoted(line.head_line)
     )
 
 
-def _sure(file: ChangedFile, change: Change) -> frozenset[int]:
+def _find_certain(file: AnalyzedFile, change: CodeChange) -> frozenset[int]:
     """Lines of conditions that name a runner's mark, are new, and lead to a result of their own."""
-    if _may_ask(file, change) or not any(_RUNNER.search(line.text[:_LONGEST]) for line in file.once(_hinting)):
+    if _is_allowed_to_check(file, change) or not any(
+        _RUNNER.search(line.text[:_LONGEST]) for line in file.cached(_find_candidates)
+    ):
         return frozenset()
-    if any(_RUNNER.search(line[:_LONGEST]) for line in (file.base or "").split("\n")):
+    if any(_RUNNER.search(line[:_LONGEST]) for line in (file.base_text or "").split("\n")):
         return frozenset()  # this file has its way to be tested
     names = frozenset(
         found[1]
-        for line in file.once(_hinting)
+        for line in file.cached(_find_candidates)
         if _RUNNER.search(line.text[:_LONGEST]) and (found := _NAMED.match(line.text[:_LONGEST]))
     )
-    new = (line for source in file.sources for line in _answers(source, names) if line in file.added_lines)
+    new = (line for source in file.sources for line in _find_answers(source, names) if line in file.added_lines)
     return frozenset(line for line in new if not is_explained_above(file, line))
 
 
-def _may_ask(file: ChangedFile, change: Change) -> bool:
+def _is_allowed_to_check(file: AnalyzedFile, change: CodeChange) -> bool:
     """It is a test tool, or tells a build tool how to build for those who ask: `babel.config.js` is meant to differ in tests."""
     named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
     return _TOOL.search(named) is not None or _BUILD.search(file.path) is not None
@@ -212,18 +222,23 @@ _BUILD: Final = pattern(
 )
 
 
-def _answers(source: Source, names: frozenset[str]) -> Iterator[int]:
+def _find_answers(source: Source, names: frozenset[str]) -> Iterator[int]:
     for node in source.nodes.find(BRANCHES[source.language]):
         condition, then = node.child_by_field_name("condition"), consequence_of(node)
         if condition is None or then is None:
             continue
         text = text_of(condition)[:_LONGEST]
         asked = _RUNNER.search(text) or any(word in names for word in _WORD.findall(text))
-        if asked and not _asks_for_a_type(text) and not _NEGATED.search(_without_presence(text)) and _has_result(then):
-            yield condition.start_point.row + source.first
+        if (
+            asked
+            and not _is_type_check(text)
+            and not _NEGATED.search(_strip_presence_check(text))
+            and _has_result(then)
+        ):
+            yield condition.start_point.row + source.first_line
 
 
-def _about_types(file: ChangedFile) -> frozenset[int]:
+def _find_type_checks(file: AnalyzedFile) -> frozenset[int]:
     """The lines of conditions that ask for the type of what they are given."""
     found = (
         (source, one.child_by_field_name("condition"))
@@ -231,12 +246,12 @@ def _about_types(file: ChangedFile) -> frozenset[int]:
         if file.language is Language.PYTHON
         for one in source.nodes.find(BRANCHES[Language.PYTHON])
     )
-    told = ((source, one) for source, one in found if one is not None and _asks_for_a_type(text_of(one)))
-    rows = ((source.first, range(one.start_point.row, one.end_point.row + 1)) for source, one in told)
+    told = ((source, one) for source, one in found if one is not None and _is_type_check(text_of(one)))
+    rows = ((source.first_line, range(one.start_point.row, one.end_point.row + 1)) for source, one in told)
     return frozenset(first + row for first, of in rows for row in of)
 
 
-def _asks_for_a_type(condition: str) -> bool:
+def _is_type_check(condition: str) -> bool:
     return _IS_OF_THE_RUNNER.search(" ".join(condition[:_LONGEST].split())) is not None
 
 
@@ -246,15 +261,17 @@ _IS_OF_THE_RUNNER: Final = pattern(
 """It asks whether it is given a thing that the runner makes (`isinstance(x, _pytest.fixtures.A)`), and not where it runs."""
 
 
-def _idle(file: ChangedFile, change: Change) -> frozenset[int]:
+def _find_idle_branches(file: AnalyzedFile, change: CodeChange) -> frozenset[int]:
     """Lines of new conditions at the start of a function that ask for CI, and answer with nothing."""
-    if _may_ask(file, change) or not any(_CI.search(line.text[:_LONGEST]) for line in file.once(_hinting)):
+    if _is_allowed_to_check(file, change) or not any(
+        _CI.search(line.text[:_LONGEST]) for line in file.cached(_find_candidates)
+    ):
         return frozenset()
-    functions = (one for source in file.sources for one in functions_of(source) if not _OF_THE_PLACE.search(one.name))
-    return frozenset(line for one in functions for line in _gives_up(one) if line in file.added_lines)
+    functions = (one for source in file.sources for one in find_functions(source) if not _OF_THE_PLACE.search(one.name))
+    return frozenset(line for one in functions for line in _find_early_returns(one) if line in file.added_lines)
 
 
-def _gives_up(function: Function) -> Iterator[int]:
+def _find_early_returns(function: Function) -> Iterator[int]:
     first = function.statements[0] if len(function.statements) > _WORK else None
     while first is not None and first.type == "expression_statement" and first.named_child_count == 1:
         first = first.named_children[0]
@@ -266,7 +283,7 @@ def _gives_up(function: Function) -> Iterator[int]:
     returned = [text_of(node).strip("; ") for node in _statements(then) if not is_comment(node)]
     if (
         _CI.search(text)
-        and not _NEGATED.search(_without_presence(text))
+        and not _NEGATED.search(_strip_presence_check(text))
         and len(returned) == 1
         and _NOTHING.fullmatch(returned[0])
     ):
@@ -288,7 +305,7 @@ _OF_THE_PLACE: Final = pattern(
 _WORD: Final = pattern(r"\w+")
 
 
-def _without_presence(text: str) -> str:
+def _strip_presence_check(text: str) -> str:
     """`!= null` says that the mark is there: no negation."""
     return _PRESENCE.sub("", text)
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.assertions import Oracle, oracles_of
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.file_roles import SCRIPTS, Language
-from worker.signals.analysis.syntax import Sought, is_comment, sought, text_of
-from worker.signals.analysis.test_pairs import Body, bodies, is_handed_over
-from worker.signals.analysis.truths import Proof
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.assertions import Assertion, find_assertions
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.conditions import Proof
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.syntax import NodeGroup, is_comment, register_types, text_of
+from worker.signals.analysis.test_pairs import CheckedBody, find_bodies, is_in_callback
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 @signal(
     Category.WEAK_TEST,
-    Kind.FACT,
-    Looks.TESTS,
+    SignalKind.FACT,
+    SignalScope.TESTS,
     "Remove the handler at {place}, or let it catch no more than the error that is meant, so that a failed assertion fails the test.",
 )
-def failure_swallowed(change: Change) -> Iterator[Place]:
+def failure_swallowed(change: CodeChange) -> Iterator[SignalMatch]:
     """An added assertion whose failure is caught right there, and ignored, in a test that did so less often before.
 
     False alarms: 4 of 22175 clean changes with tests (0.0 %, at most 0.05 %).
     """
-    for body in bodies(change):
-        handlers = tuple(_swallowing(body))
+    for body in find_bodies(change):
+        handlers = tuple(_find_swallowing(body))
         is_new = len(handlers) > _count_before(body)
         for node in handlers:
             if is_new and body.is_added(node):
                 line = body.line_of(node)
                 last = line + node.end_point.row - node.start_point.row
-                yield Place("what these assertions raise is caught and ignored", body.file.path, line, last)
+                yield SignalMatch("what these assertions raise is caught and ignored", body.file.path, line, last)
 
 
-_TRIES: Final = sought(
+_TRIES: Final = register_types(
     {
         Language.PYTHON: ("try_statement", "with_statement"),
         Language.JAVA: ("try_statement",),
@@ -50,67 +50,69 @@ _TRIES: Final = sought(
         Language.CSHARP: ("try_statement",),
         Language.PHP: ("try_statement",),
         Language.KOTLIN: ("try_expression",),
-        **dict.fromkeys(SCRIPTS, ("try_statement", "call_expression")),
+        **dict.fromkeys(SCRIPT_LANGUAGES, ("try_statement", "call_expression")),
     },
-    Sought.TESTS,
+    NodeGroup.TESTS,
 )
 
 
-def _swallowing(body: Body, *, or_guessed: bool = False) -> Iterator["Node"]:
+def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator["Node"]:
     """What swallows a failure; with *or_guessed* also of calls that may be no assertion."""
     language = body.source.language
     if language not in _TRIES:
         return
     for node in body.source.nodes.find(_TRIES[language], body.node):
-        tried = _tried(node, language)
-        if tried is None or is_handed_over(node, body.node):
+        tried = _find_tried(node, language)
+        if tried is None or is_in_callback(node, body.node):
             continue
-        checks = [one for one in oracles_of(tried, language, nodes=body.source.nodes) if one.proof >= Proof.PRESENCE]
-        if any(or_guessed or _is_sure(one) for one in checks):
+        checks = [
+            one for one in find_assertions(tried, language, nodes=body.source.nodes) if one.proof >= Proof.PRESENCE
+        ]
+        if any(or_guessed or _is_certain(one) for one in checks):
             yield node
 
 
-def _count_before(body: Body) -> int:
+def _count_before(body: CheckedBody) -> int:
     """How many handlers of the same test swallowed failures before the change, which may have moved or indented them."""
-    base = body.look.base if body.look is not None else None
+    base = body.test_pair.base if body.test_pair is not None else None
     if base is None:
         return 0
-    return sum(1 for _ in _swallowing(Body(body.file, base.source, base.body, base.name), or_guessed=True))
+    return sum(1 for _ in _find_swallowing(CheckedBody(body.file, base.source, base.body, base.name), or_guessed=True))
 
 
-def _is_sure(oracle: Oracle) -> bool:
+def _is_certain(oracle: Assertion) -> bool:
     return not oracle.is_guess or _ASSERTS.search(oracle.text) is not None
 
 
 _ASSERTS: Final = pattern(r"\bassert|\bexpect|\bverify", re.IGNORECASE)
 
 
-def _tried(node: "Node", language: Language) -> "Node | None":
+def _find_tried(node: "Node", language: Language) -> "Node | None":
     """What may raise in vain, if all that catches it catches everything and ignores it."""
-    if node.type == "call_expression" and language in SCRIPTS:
-        return node if _catches_for_nothing(node) else None
+    if node.type == "call_expression" and language in SCRIPT_LANGUAGES:
+        return node if _is_ignored_catch(node) else None
     if node.type == "call_expression":
         called = text_of(node.child_by_field_name("function"))[-_LONGEST:]
         return node if called.endswith("catch_unwind") and _is_dropped(node) else None
     if node.type == "with_statement":
         return node.child_by_field_name("body") if _SUPPRESSES.match(text_of(node)[:_LONGEST]) else None
     handlers = [one for one in node.named_children if one.type in {"except_clause", "catch_clause", "catch_block"}]
-    is_ignored = any(_catches_all(one, language) and _ignores(one) for one in handlers)
-    if is_ignored and _expects_the_failure(node, handlers):
+    is_ignored = any(_catches_all(one, language) and _is_ignoring(one) for one in handlers)
+    if is_ignored and _is_expected_failure(node, handlers):
         return None
     return (node.child_by_field_name("body") or node.named_children[0]) if is_ignored else None
 
 
-def _expects_the_failure(node: "Node", handlers: "list[Node]") -> bool:
+def _is_expected_failure(node: "Node", handlers: "list[Node]") -> bool:
     """Who catches it leaves the test, and what comes behind fails it: so it passes only if the assertion does not hold."""
     if any(one.type == "else_clause" and _FAILS.search(text_of(one)) for one in node.named_children):
         return True
     behind = node.next_named_sibling
-    return all(map(_leaves, handlers)) and behind is not None and _FAILS.match(text_of(behind)) is not None
+    return all(map(_is_leaving, handlers)) and behind is not None and _FAILS.match(text_of(behind)) is not None
 
 
-def _leaves(handler: "Node") -> bool:
-    return bool(done := _done_in(handler)) and _LEAVES.match(text_of(done[-1])) is not None
+def _is_leaving(handler: "Node") -> bool:
+    return bool(done := _list_statements(handler)) and _LEAVES.match(text_of(done[-1])) is not None
 
 
 _LEAVES: Final = pattern(r"return\b")
@@ -120,7 +122,7 @@ _FAILS: Final = pattern(
 )
 
 
-def _catches_for_nothing(call: "Node") -> bool:
+def _is_ignored_catch(call: "Node") -> bool:
     """`.catch(() => {})` behind a promise."""
     called = call.child_by_field_name("function")
     if called is None or text_of(called.child_by_field_name("property")) != "catch":
@@ -177,10 +179,10 @@ _HARMLESS: Final = pattern(
 )
 
 
-def _ignores(handler: "Node") -> bool:
-    return all(_HARMLESS.match(text_of(one)) for one in _done_in(handler))
+def _is_ignoring(handler: "Node") -> bool:
+    return all(_HARMLESS.match(text_of(one)) for one in _list_statements(handler))
 
 
-def _done_in(handler: "Node") -> "list[Node]":
+def _list_statements(handler: "Node") -> "list[Node]":
     block = handler.child_by_field_name("body") or next((one for one in handler.children if one.type == "block"), None)
     return [] if block is None else [one for one in block.named_children if not is_comment(one)]

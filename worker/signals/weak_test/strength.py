@@ -6,33 +6,33 @@ Reads checks as texts. Does not know where they stand. Invariant: one that names
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.assertions import Oracle
-from worker.signals.analysis.truths import Proof
+from worker.signals.analysis.assertions import Assertion
+from worker.signals.analysis.conditions import Proof
 
 
-def is_weaker(new: Oracle, old: Oracle) -> bool:
+def is_weaker(new: Assertion, old: Assertion) -> bool:
     """It asks only whether something is there, of what the old one asked more than the opposite."""
-    asked = {word for word in _MEMBER.findall(_QUOTED.sub(" ", new.text)) if not _PRESENT.fullmatch(word)}
-    is_of_the_same = asked <= set(_WORD.findall(old.text)) and words_of(new) <= words_of(old)
-    if new.proof is Proof.SUCCESS and not words_of(new):
+    asked = {word for word in _MEMBER.findall(_QUOTED.sub(" ", new.text)) if not _PRESENCE_WORDS.fullmatch(word)}
+    is_of_the_same = asked <= set(_WORD.findall(old.text)) and assertion_words(new) <= assertion_words(old)
+    if new.proof is Proof.SUCCESS and not assertion_words(new):
         is_of_the_same = not _ERROR.isdisjoint(
             _WORD.findall(old.text)
         )  # that a step before it failed says nothing of it
     return new.proof < old.proof and is_of_the_same and not is_opposite(new, old)
 
 
-def is_opposite(new: Oracle, old: Oracle) -> bool:
+def is_opposite(new: Assertion, old: Assertion) -> bool:
     """What was absent is there now; an error that is absent is what `NoError` asks for."""
-    was_absent = new.proof in {Proof.PRESENCE, Proof.SUCCESS} and _ABSENT.search(old.text) is not None
+    was_absent = new.proof in {Proof.PRESENCE, Proof.SUCCESS} and _ABSENCE_WORDS.search(old.text) is not None
     return was_absent or _NOT.sub("", old.text) == new.text
 
 
 _MEMBER: Final = pattern(r"\.([A-Za-z_]\w*)")
-_PRESENT: Final = pattern(
+_PRESENCE_WORDS: Final = pattern(
     r"(?:is|to|has|Not|not|assert|exist|be|len|size|length|count|any|defined|truthy|ok|some|unwrap|expect|No|True|Nil|resolves|rejects|class)(?:[A-Z_]?\w*)"
 )
 """What an assertion itself is called, and what only asks whether something is there."""
-_ABSENT: Final = pattern(
+_ABSENCE_WORDS: Final = pattern(
     r"\.is(?:Null|NotPresent)\(|isPresent\(\)\)\.isFalse\(|assertFalse\(.{0,200}\.isPresent\(\)|assert(?:Null|IsNone)\(|\bAssert\.(?:Is)?Null\(|\bIs\.Null\b|Should(?:\(\)\.)?BeNull\(|\bbe_nil\b|assert_nil\b|shouldBe null\b|\.toBe(?:Null|Undefined)\("
     r"|\bis None\b|\.Nil\(|is_none\(\)"
 )
@@ -52,15 +52,15 @@ _COMMON: Final = pattern(
 )
 
 
-def words_of(oracle: Oracle) -> frozenset[str]:
+def assertion_words(oracle: Assertion) -> frozenset[str]:
     """What it names, but for the words of the assertion itself."""
     words = _NAME.findall(_QUOTED.sub(" ", oracle.text))
     return frozenset(word for word in words if not _COMMON.fullmatch(word))
 
 
-def names_of(oracle: Oracle) -> frozenset[str]:
+def assertion_names(oracle: Assertion) -> frozenset[str]:
     """What it names; where these are words that assertions are made of (`ok`, `size`, `self.x`), then those as well."""
-    words = words_of(oracle)
+    words = assertion_words(oracle)
     return words or frozenset(_WORD.findall(_QUOTED.sub(" ", oracle.text))) - _MEANS_NOTHING
 
 

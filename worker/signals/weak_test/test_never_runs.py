@@ -10,17 +10,21 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import Change, ChangedFile
-from worker.signals.analysis.conditional_skips import is_one_of_two, skipped_suite, unconditional_marks
-from worker.signals.analysis.declared import is_declared
-from worker.signals.analysis.file_roles import SCRIPTS, Language
-from worker.signals.analysis.functions import Where
-from worker.signals.analysis.inherited import turns_off_an_inherited_one
-from worker.signals.analysis.skip_reasons import states_reason
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.conditional_skips import (
+    find_skipped_suite,
+    is_conditional_callback,
+    select_unconditional_marks,
+)
+from worker.signals.analysis.declared_removals import is_removal_declared
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.functions import FunctionScope
+from worker.signals.analysis.inherited_tests import is_inherited_test_disabled
+from worker.signals.analysis.skip_reasons import has_reason
 from worker.signals.analysis.syntax import text_of
-from worker.signals.analysis.test_pairs import Look, looks
-from worker.signals.analysis.tests import Test, base_sources, may_hold_tests, names_a_report, tests_of
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.test_pairs import TestPair, find_test_pairs
+from worker.signals.analysis.tests import Test, base_sources, can_hold_tests, find_tests, has_issue_link
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _MARKS: Final = {
     Language.PYTHON: pattern(
@@ -37,7 +41,7 @@ _MARKS: Final = {
     Language.PHP: pattern(r"->(?:skip|todo)\(\s*(?:[\"'].*)?\)"),
     Language.KOTLIN: pattern(r"@(?:\w+\.)*(?:Disabled|Ignored?)\b|^x(?:test|it|should|expect|scenario)\b"),
     **dict.fromkeys(
-        SCRIPTS,
+        SCRIPT_LANGUAGES,
         pattern(
             r"^x(?:it|test|specify)\b|^\w+(?:\.\w+){0,3}\.(?:skip|fixme|todo)\b|\.(?:skipIf\((?:true|1)\)|runIf\((?:false|0)\)|(?:each|for)\(\[\]\))"
         ),
@@ -52,7 +56,7 @@ _CALLS: Final = {
     Language.JAVA: pattern(
         r"(?:Assumptions?\.|Assume\.)?(?:assumeTrue\((?:\"[^\"]*\", ?)?false\b|assumeFalse\((?:\"[^\"]*\", ?)?true\b|abort\()|throw new (?:SkipException|TestAbortedException)\b"
     ),
-    **dict.fromkeys(SCRIPTS, pattern(r"(?:return )?(?:this|t|ctx|context|task)\.(?:skip|todo)\(")),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"(?:return )?(?:this|t|ctx|context|task)\.(?:skip|todo)\(")),
     Language.RUBY: pattern(r"(?:skip|pending)(?:$|[( ](?!.*\b(?:if|unless)\b))"),
     Language.CSHARP: pattern(r"Assert\.(?:Ignore|Inconclusive|Skip)\("),
     Language.PHP: pattern(r"(?:\$this->|self::|static::)markTest(?:Skipped|Incomplete)\("),
@@ -62,41 +66,41 @@ _CALLS: Final = {
 
 @signal(
     Category.WEAK_TEST,
-    Kind.FACT,
-    Looks.TESTS,
+    SignalKind.FACT,
+    SignalScope.TESTS,
     "Remove the skip at {place}, and make the test pass.",
 )
-def new_test_skipped(change: Change) -> Iterator[Place]:
+def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test that is skipped on every machine, without a reason: of the change no test runs, or it says itself that it fails.
 
     None in a file that skipped tests before.
 
     False alarms: 2 of 22175 clean changes with tests (0.0 %, at most 0.03 %).
     """
-    for look, line in change.once(_skipped):
+    for look, line in change.cached(_find_skipped):
         if not _is_accounted_for(look, line, change):
             note = f"the new test `{look.test.name}` is skipped everywhere"
-            yield Place(note, look.file.path, line, max(line, look.test.first))
+            yield SignalMatch(note, look.file.path, line, max(line, look.test.first_line))
 
 
-def _skipped(change: Change) -> tuple[tuple[Look, int], ...]:
+def _find_skipped(change: CodeChange) -> tuple[tuple[TestPair, int], ...]:
     """New tests that are skipped, and the line that says so."""
-    new = (look for look in looks(change) if look.is_new and not _is_a_measurement(look))
-    found = ((look, _skipped_at(look.test)) for look in new)
+    new = (look for look in find_test_pairs(change) if look.is_new and not _is_measurement(look))
+    found = ((look, _find_skip_line(look.test)) for look in new)
     return tuple((look, line) for look, line in found if line is not None and line in look.file.added_lines)
 
 
-def _is_accounted_for(look: Look, line: int, change: Change) -> bool:
+def _is_accounted_for(look: TestPair, line: int, change: CodeChange) -> bool:
     """It stands beside tests that run, says why, is left to write, turns off a test of the type above, or is run by another command."""
     test = look.test
-    if look.file.once(_skipped_before) or is_declared(change, test):
+    if look.file.cached(_has_older_skips) or is_removal_declared(change, test):
         return True
-    if any(map(names_a_report, _reason(test, line))) or states_reason(look.file, line):
+    if any(map(has_issue_link, _reason_lines(test, line))) or has_reason(look.file, line):
         return True
-    said = test.source.lines[line - test.source.first]
-    if _SET_ASIDE.search(said) or turns_off_an_inherited_one(test) or _LIVE.search(test.name):
+    said = test.source.lines[line - test.source.first_line]
+    if _SET_ASIDE.search(said) or is_inherited_test_disabled(test) or _LIVE.search(test.name):
         return True
-    return change.once(_has_running_tests) and _FAILS.search(said.replace(test.name, "")) is None
+    return change.cached(_has_running_tests) and _FAILS.search(said.replace(test.name, "")) is None
 
 
 _SET_ASIDE: Final = pattern(r"^\s*(?:\w+(?:\.\w+){0,3}\.todo\(|#\[ignore\b)")
@@ -112,20 +116,20 @@ _LIVE: Final = pattern(
 _FAILS: Final = pattern(r"\b(?:flak(?:y|ey)|broken|fail(?:s|ing|ed)?|unstable)\b", re.IGNORECASE)
 
 
-def _has_running_tests(change: Change) -> bool:
+def _has_running_tests(change: CodeChange) -> bool:
     """Whether the change adds or changes a test that runs: then one that does not is left for later."""
-    return any(_skipped_at(look.test) is None for look in looks(change))
+    return any(_find_skip_line(look.test) is None for look in find_test_pairs(change))
 
 
-def _skipped_before(file: ChangedFile) -> bool:
+def _has_older_skips(file: AnalyzedFile) -> bool:
     """Whether tests of this file were skipped before: the repository has its way to come back to them."""
-    return any(_skipped_at(test) is not None for source in base_sources(file) for test in tests_of(source))
+    return any(_find_skip_line(test) is not None for source in base_sources(file) for test in find_tests(source))
 
 
-def _reason(test: Test, line: int) -> list[str]:
+def _reason_lines(test: Test, line: int) -> list[str]:
     """What skips it, to the line with its name, and comments: what the test is about is no reason to skip it."""
     source = test.source
-    row, name = line - source.first, test.first - source.first
+    row, name = line - source.first_line, test.first_line - source.first_line
     above = [
         text
         for text in source.lines[max(0, row - 1) : row]
@@ -134,28 +138,28 @@ def _reason(test: Test, line: int) -> list[str]:
     return [*above, *source.lines[row : max(row + 1, name)], *map(text_of, test.function.comments)]
 
 
-def _is_a_measurement(look: Look) -> bool:
+def _is_measurement(look: TestPair) -> bool:
     """It runs something and asks nothing of it: somebody starts it by hand, to see how long it takes."""
     return (
         len(look.test.function.statements) > 1
-        and not look.oracles
-        and _MEASURES.search(_all_said(look.test)) is not None
+        and not look.assertions
+        and _MEASURES.search(_all_text(look.test)) is not None
     )
 
 
-def _all_said(test: Test) -> str:
+def _all_text(test: Test) -> str:
     return f"{test.name} {test.marks} {' '.join(map(text_of, test.function.comments))}"
 
 
 _MEASURES: Final = pattern(r"perf(?:ormance)?(?:_|[A-Z]|\b)|bench|timing|by hand|manual", re.IGNORECASE)
 
 
-def _skipped_at(test: Test) -> int | None:
+def _find_skip_line(test: Test) -> int | None:
     language = test.source.language
     mark, call = _MARKS[language], _CALLS.get(language)
-    if mark.search(unconditional_marks(test)) and not is_one_of_two(test):
-        return _line_of_mark(test) or test.first
-    if language in SCRIPTS and (suite := skipped_suite(test.node)) is not None:
+    if mark.search(select_unconditional_marks(test)) and not is_conditional_callback(test):
+        return _find_mark_line(test) or test.first_line
+    if language in SCRIPT_LANGUAGES and (suite := find_skipped_suite(test.node)) is not None:
         return test.function.line_of(suite)
     first = next(iter(test.function.statements), None)
     if call is not None and first is not None and call.match(text_of(first)):
@@ -166,28 +170,28 @@ def _skipped_at(test: Test) -> int | None:
 _FARTHEST: Final = 12
 
 
-def _line_of_mark(test: Test) -> int | None:
+def _find_mark_line(test: Test) -> int | None:
     """The line above the test, or of it, on which the mark stands."""
     lines, mark = test.source.lines, _MARKS[test.source.language]
-    row = test.first - test.source.first
+    row = test.first_line - test.source.first_line
     near = range(row, max(-1, row - _FARTHEST), -1)
-    return next((at + test.source.first for at in near if mark.search(lines[at].strip())), None)
+    return next((at + test.source.first_line for at in near if mark.search(lines[at].strip())), None)
 
 
-@signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
-def new_test_may_fail(change: Change) -> Iterator[Place]:
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test that is marked as failing, or skipped beside tests that run or for a reason: it may fail, and nobody is told.
 
     False alarms: 76 of 22175 clean changes with tests (0.3 %, at most 0.43 %).
     """
-    for look in looks(change):
-        if look.is_new and _MAY_FAIL.search(unconditional_marks(look.test)):
+    for look in find_test_pairs(change):
+        if look.is_new and _MAY_FAIL.search(select_unconditional_marks(look.test)):
             note = f"the new test `{look.test.name}` is marked as failing"
-            yield Place(note, look.file.path, look.test.first, look.test.first)
-    for look, line in change.once(_skipped):
+            yield SignalMatch(note, look.file.path, look.test.first_line, look.test.first_line)
+    for look, line in change.cached(_find_skipped):
         if _is_accounted_for(look, line, change):
             note = f"the new test `{look.test.name}` is skipped"
-            yield Place(note, look.file.path, line, max(line, look.test.first))
+            yield SignalMatch(note, look.file.path, line, max(line, look.test.first_line))
 
 
 _MAY_FAIL: Final = pattern(
@@ -197,40 +201,42 @@ _MAY_FAIL: Final = pattern(
 
 @signal(
     Category.WEAK_TEST,
-    Kind.FACT,
-    Looks.TESTS,
+    SignalKind.FACT,
+    SignalScope.TESTS,
     "Rename the test at {place}, so that all tests of this file run.",
 )
-def test_shadowed(change: Change) -> Iterator[Place]:
+def test_shadowed(change: CodeChange) -> Iterator[SignalMatch]:
     """Two tests of one name in one place: only the last one runs, and this change adds one to those that had the name before.
 
     False alarms: 7 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for file in change.files:
-        if file.language is Language.PYTHON and may_hold_tests(file):
-            yield from _shadowed(file)
+        if file.language is Language.PYTHON and can_hold_tests(file):
+            yield from _find_shadowed(file)
 
 
-def _shadowed(file: ChangedFile) -> Iterator[Place]:
-    before = Counter(test.key for source in base_sources(file) for test in tests_of(source))
+def _find_shadowed(file: AnalyzedFile) -> Iterator[SignalMatch]:
+    before = Counter(test.key for source in base_sources(file) for test in find_tests(source))
     for source in file.sources:
-        tests = [test for test in tests_of(source) if source.whole and test.function.where is not Where.BRANCH]
+        tests = [
+            test for test in find_tests(source) if source.is_whole and test.function.scope is not FunctionScope.BRANCH
+        ]
         for key, times in Counter(test.key for test in tests).items():
             same = [test for test in tests if times > max(1, before[key]) and test.key == key]
             same = [test for test in same if "overload" not in test.marks]
-            if any(test.first in file.added_lines for test in same) and not _is_one_of_several(same):
-                yield _all_but_the_last(file, same)
+            if any(test.first_line in file.added_lines for test in same) and not _is_one_of_several(same):
+                yield _build_match(file, same)
 
 
-def _all_but_the_last(file: ChangedFile, same: list[Test]) -> Place:
-    name, last = same[0].name, max(test.first for test in same if test.first in file.added_lines)
-    *others, end = [str(test.first) for test in same]
+def _build_match(file: AnalyzedFile, same: list[Test]) -> SignalMatch:
+    name, last = same[0].name, max(test.first_line for test in same if test.first_line in file.added_lines)
+    *others, end = [str(test.first_line) for test in same]
     lines = f"{', '.join(others)} and {end}"
     note = f"`{name}` is defined {len(same)} times, at lines {lines}, and only the last one runs"
     step = f"Rename all but one of the definitions of `{name}` at lines {lines} of {file.path}, so that all tests of this file run."
     if all(test.lines == same[-1].lines for test in same):
         step = f"Keep one of the definitions of `{name}` at lines {lines} of {file.path}, and delete what repeats it."
-    return Place(note, file.path, last, last, step=step)
+    return SignalMatch(note, file.path, last, last, step=step)
 
 
 def _is_one_of_several(tests: list[Test]) -> bool:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.assertions import EQUAL, ITSELF, Oracle
-from worker.signals.analysis.change import Change, Source
+from worker.signals.analysis.assertions import LITERAL_COMPARED, SELF_COMPARED, Assertion
+from worker.signals.analysis.change import CodeChange, Source
+from worker.signals.analysis.conditions import Proof
 from worker.signals.analysis.skip_reasons import is_explained_above
 from worker.signals.analysis.syntax import ancestors, text_of, with_ancestors
-from worker.signals.analysis.test_pairs import Body, Look, bodies, looks
-from worker.signals.analysis.truths import Proof
-from worker.signals.signal import Kind, Looks, Place, signal
+from worker.signals.analysis.test_pairs import CheckedBody, TestPair, find_bodies, find_test_pairs
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,34 +24,36 @@ if TYPE_CHECKING:
 
 @signal(
     Category.WEAK_TEST,
-    Kind.FACT,
-    Looks.TESTS,
+    SignalKind.FACT,
+    SignalScope.TESTS,
     "Remove the early return at {place}, so that the assertions below it run.",
 )
-def assertion_unreached(change: Change) -> Iterator[Place]:
+def assertion_unreached(change: CodeChange) -> Iterator[SignalMatch]:
     """Assertions of a test are never reached: behind an added `return`, where `false` holds, or in a loop over nothing.
 
     False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
-    for look in looks(change):
-        end = _end(look)
-        if end is not None and any(_is_meant(one) and one.node.start_byte > end.end_byte for one in look.oracles):
+    for look in find_test_pairs(change):
+        end = _find_end(look)
+        if end is not None and any(
+            _is_intended_check(one) and one.node.start_byte > end.end_byte for one in look.assertions
+        ):
             line = look.test.function.line_of(end)
             if line in look.file.added_lines:
-                yield Place("the assertions below are never reached", look.file.path, line, line)
-    for body in bodies(change):
-        for gate in _never(body):
+                yield SignalMatch("the assertions below are never reached", look.file.path, line, line)
+    for body in find_bodies(change):
+        for gate in _find_never_run(body):
             line = body.line_of(gate)
             if is_explained_above(body.file, line):
                 continue  # a suspicion below
             step = "Make the condition at {place} one that can hold, or remove it, so that the assertions under it run."
-            yield Place("the assertions in here are never reached", body.file.path, line, line, step=step)
+            yield SignalMatch("the assertions in here are never reached", body.file.path, line, line, step=step)
 
 
 _ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\s*+return;?\s*+\}?)")
 
 
-def _end(look: Look) -> "Node | None":
+def _find_end(look: TestPair) -> "Node | None":
     """The first statement of the body, or of a `with` in it, behind which nothing is reached."""
     statements = look.test.function.statements
     opened = (one.child_by_field_name("body") for one in statements if one.type in _OPENS)
@@ -71,14 +73,14 @@ _MODIFIED: Final = frozenset({"if_modifier", "unless_modifier"})
 _LONGEST: Final = 200
 
 
-def _can_fail(oracle: Oracle) -> bool:
+def _can_fail(oracle: Assertion) -> bool:
     return oracle.proof >= Proof.PRESENCE
 
 
-def _is_meant(oracle: Oracle) -> bool:
+def _is_intended_check(oracle: Assertion) -> bool:
     """It was written as a check, even if of a thing with itself: behind a `return` that is not run either."""
     asks = oracle.proof is Proof.SUCCESS and _OF_SUCCESS.search(oracle.text[:_LONGEST]) is not None
-    return asks or _can_fail(oracle) or (oracle.why in {ITSELF, EQUAL} and not oracle.is_guess)
+    return asks or _can_fail(oracle) or (oracle.weakness in {SELF_COMPARED, LITERAL_COMPARED} and not oracle.is_guess)
 
 
 _OF_SUCCESS: Final = pattern(
@@ -87,15 +89,15 @@ _OF_SUCCESS: Final = pattern(
 """`require.NoError(t, err)` was written to check; a call that fails where it fails, like `unwrap`, was not."""
 
 
-def _never(body: Body) -> "Iterator[Node]":
+def _find_never_run(body: CheckedBody) -> "Iterator[Node]":
     """Added statements that run nothing of what they hold, each once."""
     told: set[int] = set()
     known: dict[int, bool] = {}
-    for oracle in body.oracles:
+    for oracle in body.assertions:
         for around in with_ancestors(oracle.node, body.node):
             if around.id not in known:
-                known[around.id] = body.is_added(around) and _is_closed(around)
-            if known[around.id] and around.start_byte not in told and _holds(around, oracle.node):
+                known[around.id] = body.is_added(around) and _is_always_false(around)
+            if known[around.id] and around.start_byte not in told and _is_inside_gate(around, oracle.node):
                 told.add(around.start_byte)
                 yield around
 
@@ -112,11 +114,11 @@ _GATES: Final = frozenset(
 )
 
 
-def _is_closed(gate: "Node") -> bool:
+def _is_always_false(gate: "Node") -> bool:
     return gate.type in _GATES and _NEVER.match(text_of(gate)[:_LONGEST]) is not None
 
 
-def _holds(around: "Node", inside: "Node") -> bool:
+def _is_inside_gate(around: "Node", inside: "Node") -> bool:
     """It stands in what the gate closes, and not in what is done instead."""
     otherwise = around.child_by_field_name("alternative")
     return otherwise is None or inside.start_byte < otherwise.start_byte
@@ -124,21 +126,21 @@ def _holds(around: "Node", inside: "Node") -> bool:
 
 @signal(
     Category.WEAK_TEST,
-    Kind.FACT,
-    Looks.TESTS,
+    SignalKind.FACT,
+    SignalScope.TESTS,
     "Move the assertions out of the condition at {place}, so that they run wherever the test runs.",
 )
-def assertion_behind_switch(change: Change) -> Iterator[Place]:
+def assertion_behind_switch(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test whose every assertion is made only where the environment says so.
 
     False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
-    for look in looks(change):
-        gate = _only_gate(look)
+    for look in find_test_pairs(change):
+        gate = _find_only_gate(look)
         asked = "" if gate is None else text_of(gate)[:_LONGEST]
         if gate is not None and _is_switch(asked) and not _ASKS_FOR_PLATFORM.match(asked):
             line = look.test.function.line_of(gate)
-            yield Place("nothing is asserted unless the environment says so", look.file.path, line, line)
+            yield SignalMatch("nothing is asserted unless the environment says so", look.file.path, line, line)
 
 
 _SWITCH: Final = pattern(
@@ -159,23 +161,23 @@ _BY_DEFAULT: Final = pattern(
 )
 
 
-@signal(Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS)
-def assertion_conditional(change: Change) -> Iterator[Place]:
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+def assertion_conditional(change: CodeChange) -> Iterator[SignalMatch]:
     """Assertions are made on a condition only: all those of a new test, or one that was made in any case before.
 
     The condition is an added `if` around them, or one that ends the test before them. Or nobody calls what they stand in.
 
     False alarms: 125 of 22175 clean changes with tests (0.6 %, at most 0.67 %).
     """
-    for look in looks(change):
-        for gate in _doubtful(look):
+    for look in find_test_pairs(change):
+        for gate in _find_doubtful(look):
             line = look.test.function.line_of(gate)
             if line in look.file.added_lines and not _ASKS_FOR_PLATFORM.match(text_of(gate)[:_LONGEST]):
-                yield Place("what is asserted here may never be", look.file.path, line, line)
-    for body in bodies(change):
-        for line in map(body.line_of, _never(body)):
+                yield SignalMatch("what is asserted here may never be", look.file.path, line, line)
+    for body in find_bodies(change):
+        for line in map(body.line_of, _find_never_run(body)):
             if is_explained_above(body.file, line):
-                yield Place("what is asserted here is never run", body.file.path, line, line)
+                yield SignalMatch("what is asserted here is never run", body.file.path, line, line)
 
 
 _ASKS_FOR_PLATFORM: Final = pattern(
@@ -186,25 +188,29 @@ _ASKS_FOR_PLATFORM: Final = pattern(
 """The condition names an operating system, a processor or a version of the language: an honest conditional skip."""
 
 
-def _doubtful(look: Look) -> "Iterator[Node]":
-    gate = _only_gate(look)
+def _find_doubtful(look: TestPair) -> "Iterator[Node]":
+    gate = _find_only_gate(look)
     if gate is None:
-        yield from _put_around(look)
+        yield from _find_new_gates(look)
     elif not _is_switch(text_of(gate)[:_LONGEST]) and not _NEVER.match(text_of(gate)[:_LONGEST]):
         yield gate
-    yield from _leaving(look)
-    yield from _idle(look)
-    yield from _switched(look)
+    yield from _find_early_exits(look)
+    yield from _find_idle_functions(look)
+    yield from _find_switches(look)
 
 
-def _checks(look: Look) -> "list[Node]":
-    able = [one for one in look.oracles if _can_fail(one)]
+def _find_checks(look: TestPair) -> "list[Node]":
+    able = [one for one in look.assertions if _can_fail(one)]
     return [one.node for one in able if not one.is_guess] or [one.node for one in able]
 
 
-def _only_gate(look: Look) -> "Node | None":
+def _find_only_gate(look: TestPair) -> "Node | None":
     """The `if` around all checks of a new test."""
-    gates = [_gate(node, look.test.body) for node in _checks(look)] if look.is_new and _decides(look) else []
+    gates = (
+        [_find_gate(node, look.test.body) for node in _find_checks(look)]
+        if look.is_new and _has_condition(look)
+        else []
+    )
     return gates[0] if gates and all(one == gates[0] for one in gates) else None
 
 
@@ -214,31 +220,31 @@ _IFS: Final = frozenset({"if_statement", "if_expression"})
 _IF: Final = pattern(r"\bif\b", re.IGNORECASE, needs=("if",))
 
 
-def _decides(look: Look) -> bool:
+def _has_condition(look: TestPair) -> bool:
     """False where no `if` stands in its file: to ask each check for what is around it takes far longer."""
-    return look.test.source.once(_holds_an_if)
+    return look.test.source.cached(_holds_an_if)
 
 
 def _holds_an_if(source: Source) -> bool:
     return _IF.search(source.text) is not None
 
 
-def _gate(node: "Node", body: "Node") -> "Node | None":
+def _find_gate(node: "Node", body: "Node") -> "Node | None":
     """The innermost `if` around it that has no other branch; of Go's own checks, around those."""
-    around = (one for one in ancestors(node, body) if one.type in _IFS and not _has_otherwise(one))
+    around = (one for one in ancestors(node, body) if one.type in _IFS and not _has_else(one))
     return next(around, None)
 
 
-def _switched(look: Look) -> "Iterator[Node]":
+def _find_switches(look: TestPair) -> "Iterator[Node]":
     """Switches of the environment around some of the checks of a new test."""
     gates = (
-        {one.start_byte: one for check in look.oracles for one in ancestors(check.node, look.test.body)}
-        if look.is_new and _decides(look)
+        {one.start_byte: one for check in look.assertions for one in ancestors(check.node, look.test.body)}
+        if look.is_new and _has_condition(look)
         else {}
     )
-    only = _only_gate(look) if gates else None
+    only = _find_only_gate(look) if gates else None
     for gate in gates.values():
-        is_switch = gate.type in _IFS and not _has_otherwise(gate) and _OF_ENVIRONMENT.match(text_of(gate)[:_LONGEST])
+        is_switch = gate.type in _IFS and not _has_else(gate) and _OF_ENVIRONMENT.match(text_of(gate)[:_LONGEST])
         if is_switch and gate != only:
             yield gate
 
@@ -249,23 +255,23 @@ _OF_ENVIRONMENT: Final = pattern(
 )
 
 
-def _has_otherwise(branch: "Node") -> bool:
+def _has_else(branch: "Node") -> bool:
     """Whether there is an `else`; Kotlin's grammar gives it no name."""
     if branch.child_by_field_name("alternative") is not None:
         return True
     return branch.type == "if_expression" and any(child.type == "else" for child in branch.children)
 
 
-def _put_around(look: Look) -> "Iterator[Node]":
+def _find_new_gates(look: TestPair) -> "Iterator[Node]":
     """Gates around what was checked in any case before: of most tests, none has to be looked at as it was."""
     base = look.base
-    if base is None or not _decides(look):
+    if base is None or not _has_condition(look):
         return
-    gates = [(one, _gate(one.node, look.test.body)) for one in look.oracles if _can_fail(one)]
+    gates = [(one, _find_gate(one.node, look.test.body)) for one in look.assertions if _can_fail(one)]
     closed = [(one, gate) for one, gate in gates if gate is not None]
     if not closed:
         return
-    free = frozenset(one.text for one in look.base_oracles if not _gate(one.node, base.body))
+    free = frozenset(one.text for one in look.base_assertions if not _find_gate(one.node, base.body))
     told: set[int] = set()
     for oracle, gate in closed:
         if oracle.text in free and gate.start_byte not in told:
@@ -276,9 +282,9 @@ def _put_around(look: Look) -> "Iterator[Node]":
 _LEAVES: Final = pattern(r"if\b[^\n{]{1,120}[:{)]\s*return(?: Ok\(\(\)\))?;?\s*\}?")
 
 
-def _leaving(look: Look) -> "Iterator[Node]":
+def _find_early_exits(look: TestPair) -> "Iterator[Node]":
     """An added `if` that ends the test before all that it checks."""
-    checks = _checks(look)
+    checks = _find_checks(look)
     first = min((one.start_byte for one in checks), default=0)
     for one in look.test.function.statements[:-1]:
         if one.end_byte < first and _LEAVES.fullmatch(text_of(one)[:_LONGEST]) and not _ENDS.fullmatch(text_of(one)):
@@ -294,16 +300,16 @@ _LAMBDAS: Final = frozenset(
 _WORD: Final = pattern(r"\w+")
 
 
-def _idle(look: Look) -> "Iterator[Node]":
+def _find_idle_functions(look: TestPair) -> "Iterator[Node]":
     """A function in the test that holds all its checks, and that nothing names again."""
-    holders = [_holder(node, look.test.body) for node in _checks(look)]
+    holders = [_find_holder(node, look.test.body) for node in _find_checks(look)]
     if holders and holders[0] is not None and all(one == holders[0] for one in holders):
         name = text_of(holders[0].child_by_field_name("name") or holders[0].child_by_field_name("pattern"))
         if name and _WORD.findall(look.test.text).count(name) == 1:
             yield holders[0]
 
 
-def _holder(node: "Node", body: "Node") -> "Node | None":
+def _find_holder(node: "Node", body: "Node") -> "Node | None":
     """The function with a name inside of *body* that it stands in."""
     around = next((one for one in ancestors(node, body) if one.type in _CALLED_BY_NAME), None)
     value = around.child_by_field_name("value") if around is not None else None

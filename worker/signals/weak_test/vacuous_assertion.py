@@ -9,60 +9,69 @@ from collections.abc import Iterator
 from typing import Final
 
 from worker.domain.pattern import pattern
-from worker.signals.analysis.assertions import Oracle, oracles_of
+from worker.signals.analysis.assertions import Assertion, find_assertions
+from worker.signals.analysis.conditions import Proof, is_literal
 from worker.signals.analysis.tests import Test
-from worker.signals.analysis.truths import Proof, is_literal
-from worker.signals.weak_test.strength import words_of
+from worker.signals.weak_test.strength import assertion_words
 
 
-def is_implied(gone: Oracle, base: Test, head: Test) -> bool:
+def is_implied(gone: Assertion, base: Test, head: Test) -> bool:
     """Whether *head* still asks what *gone* asked: that something is there, or how it compares with a literal."""
-    there, compared, counted = _subject(gone), _compared(gone), _counted(gone)
+    there, compared, counted = _presence_subject(gone), _compared_subject(gone), _absent_element(gone)
     stronger = [
         kept
-        for kept in _checks(head)
+        for kept in _find_checks(head)
         if kept.text == gone.text
-        or (there and _asks_more(kept, there))
-        or (compared and compared in _sides(kept))
-        or (counted is not None and _counts(kept, *counted))
+        or (there and _is_stronger(kept, there))
+        or (compared and compared in _equal_sides(kept))
+        or (counted is not None and _is_length_check(kept, *counted))
     ]
     subject = there or compared or (counted or ("",))[0]
     if _NAME.fullmatch(subject):
         bound = re.findall(rf"(?<![\w.$]){re.escape(subject)}(?:: ?[^=\n]{{1,80}})? ?:?=(?![=>])", head.text)
         return bool(stronger) and len(bound) <= 1
     texts = {kept.text for kept in stronger}
-    return any(kept.text in texts and kept.node != gone.node and _is_beside(kept, gone, base) for kept in _checks(base))
+    return any(
+        kept.text in texts and kept.node != gone.node and _is_adjacent(kept, gone, base) for kept in _find_checks(base)
+    )
 
 
-def may_be_implied(gone: Oracle, head: Test) -> bool:
+def can_be_implied(gone: Assertion, head: Test) -> bool:
     """Whether *head* asks the same elsewhere, or says what the value is that *gone* asked something about."""
-    return any(kept.text == gone.text or any(_is_about(gone, side) for side in _sides(kept)) for kept in _checks(head))
+    return any(
+        kept.text == gone.text or any(_is_about_subject(gone, side) for side in _equal_sides(kept))
+        for kept in _find_checks(head)
+    )
 
 
-def _is_about(gone: Oracle, subject: str) -> bool:
+def _is_about_subject(gone: Assertion, subject: str) -> bool:
     """Whether *gone* asks about a part or a property of the subject, and of nothing else."""
-    if is_literal(subject) or subject in _sides(gone) or next(_ends(subject, gone.text[:_LONGEST]), None) is None:
+    if (
+        is_literal(subject)
+        or subject in _equal_sides(gone)
+        or next(_list_ends(subject, gone.text[:_LONGEST]), None) is None
+    ):
         return False
-    return words_of(gone) <= frozenset(_WORD.findall(subject))
+    return assertion_words(gone) <= frozenset(_WORD.findall(subject))
 
 
-def _checks(test: Test) -> Iterator[Oracle]:
-    found = oracles_of(test.body, test.source.language, nodes=test.source.nodes)
+def _find_checks(test: Test) -> Iterator[Assertion]:
+    found = find_assertions(test.body, test.source.language, nodes=test.source.nodes)
     return (one for one in found if not one.is_guess)
 
 
-def _sides(oracle: Oracle) -> list[str]:
+def _equal_sides(oracle: Assertion) -> list[str]:
     """What it holds to be equal."""
     return [side.strip() for side in oracle.pair or ()]
 
 
-def _subject(oracle: Oracle) -> str:
+def _presence_subject(oracle: Assertion) -> str:
     """What is asked to be there at all."""
     found = _THERE.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
     return "" if found is None else next(filter(None, found.groups()))
 
 
-def _compared(oracle: Oracle) -> str:
+def _compared_subject(oracle: Assertion) -> str:
     """What is asked to differ from a literal, or to be more or less than it."""
     found = _COMPARED.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
     sides = [side for side in found.groups() if side is not None] if found is not None else []
@@ -70,13 +79,13 @@ def _compared(oracle: Oracle) -> str:
     return subjects[0] if len(subjects) == 1 else ""
 
 
-def _counted(oracle: Oracle) -> tuple[str, int] | None:
+def _absent_element(oracle: Assertion) -> tuple[str, int] | None:
     """The list of which an element is asked to be absent, and the position of that element."""
     found = _ELEMENT.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
     return None if found is None else (found[1], int(found[2]))
 
 
-def _counts(oracle: Oracle, subject: str, position: int) -> bool:
+def _is_length_check(oracle: Assertion, subject: str, position: int) -> bool:
     """Whether it says that the list ends before this position."""
     found = _LENGTH.fullmatch(oracle.text[:_LONGEST])
     return found is not None and (found[1] or found[2]) == subject and int(found[3]) <= position
@@ -104,25 +113,25 @@ _NAME: Final = pattern(r"[A-Za-z_$][\w$]*")
 _WORD: Final = pattern(r"[A-Za-z_]\w*")
 
 
-def _asks_more(oracle: Oracle, subject: str) -> bool:
+def _is_stronger(oracle: Assertion, subject: str) -> bool:
     """It asks what the subject is, or looks into it, so that it fails where there is none."""
     if oracle.proof is not Proof.VALUE:
         return False
     said = oracle.text[:_LONGEST].partition(" {")[0] if oracle.text.startswith("if ") else oracle.text[:_LONGEST]
-    rests = [said[at:] for at in _ends(subject, said)]
+    rests = [said[at:] for at in _list_ends(subject, said)]
     if any(_INTO.match(rest) for rest in rests):
         return True
     if _DENIES.search(said):
         return False
     if any(rest.startswith("?.") for rest in rests):
         return True
-    compared = _sides(oracle)
+    compared = _equal_sides(oracle)
     is_compared = subject in compared and _NOTHING.isdisjoint(compared)
     return is_compared or any(said.startswith(f"{entry}({subject})") for entry in ("expect", "assertThat"))
 
 
-def _ends(subject: str, said: str) -> Iterator[int]:
-    return (found.end() for found in re.finditer(rf"(?<![\w.$]){re.escape(subject)}(?![\w$])", said))
+def _list_ends(subject: str, text: str) -> Iterator[int]:
+    return (found.end() for found in re.finditer(rf"(?<![\w.$]){re.escape(subject)}(?![\w$])", text))
 
 
 _INTO: Final = pattern(r"!?(?:\.[A-Za-z_]|->|\[)")
@@ -132,9 +141,11 @@ _DENIES: Final = pattern(
 _NOTHING: Final = frozenset({"None", "null", "nil", "undefined"})
 
 
-def _is_beside(one: Oracle, gone: Oracle, base: Test) -> bool:
+def _is_adjacent(assertion: Assertion, gone: Assertion, base: Test) -> bool:
     """Between the two stand nothing but checks."""
-    first, last = sorted((one.node, gone.node), key=lambda node: node.start_byte)
+    first, last = sorted((assertion.node, gone.node), key=lambda node: node.start_byte)
     between = range(first.end_point.row + 1, last.start_point.row)
-    checks = {row for each in _checks(base) for row in range(each.node.start_point.row, each.node.end_point.row + 1)}
+    checks = {
+        row for each in _find_checks(base) for row in range(each.node.start_point.row, each.node.end_point.row + 1)
+    }
     return all(row in checks or not base.source.lines[row].strip() for row in between)

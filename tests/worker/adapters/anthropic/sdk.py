@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from worker.adapters.anthropic.budgeted_model import Metered, Requesting
+    from worker.adapters.anthropic.budgeted_model import BudgetedModel, RequestingModel
     from worker.adapters.anthropic.model import AnthropicModel
-    from worker.domain.ports import Purse
+    from worker.domain.ports import ModelBudget
     from worker.domain.request.judge_request import PullRef
     from worker.settings import ModelAccess
 
@@ -23,13 +23,13 @@ def anthropic_model(
     return AnthropicModel(access, sleep=sleep, clock=clock)
 
 
-def metered(model: "Requesting", purse: "Purse", account: "PullRef") -> "Metered":
-    from worker.adapters.anthropic.budgeted_model import Metered  # noqa: PLC0415 - see above
+def metered(model: "RequestingModel", purse: "ModelBudget", account: "PullRef") -> "BudgetedModel":
+    from worker.adapters.anthropic.budgeted_model import BudgetedModel  # noqa: PLC0415 - see above
 
-    return Metered(model, purse, account)
+    return BudgetedModel(model, purse, account)
 
 
 def examine_key(access: "ModelAccess") -> str | None:
-    from worker.adapters.anthropic.examine import examine_key  # noqa: PLC0415 - see above
+    from worker.adapters.anthropic.diagnostics import check_key  # noqa: PLC0415 - see above
 
-    return examine_key(access)
+    return check_key(access)

@@ -12,22 +12,22 @@ from pytest_httpserver import HTTPServer
 
 from tests.worker.adapters.anthropic.sdk import anthropic_model, metered
 from tests.world.anthropic import Anthropic
-from worker.adapters.anthropic.prices import priced_models, unpriced, worst_case
-from worker.adapters.anthropic.size import FRAMING
+from worker.adapters.anthropic.prices import priced_models, unpriced_text, worst_case
+from worker.adapters.anthropic.prompt_size import FRAMING_BYTES
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.ports import Prompt
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
-from worker.domain.verdict.budget import Bill, Cap, Density, Level, Reservation
+from worker.domain.verdict.budget import Bill, Cap, CapLevel, Density, Reservation
 from worker.errors import BudgetReached, Unavailable
 from worker.settings import ModelAccess
 
 if TYPE_CHECKING:
-    from worker.adapters.anthropic.budgeted_model import Metered
+    from worker.adapters.anthropic.budgeted_model import BudgetedModel
 
 PAYER = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=12)
 PROMPT = Prompt("You judge.", ("The change: ä.",), {"type": "object"}, "v")
-SIZE = FRAMING + len("You judge.") + len("The change: ä.") + 1 + len('{"type": "object"}')
+SIZE = FRAMING_BYTES + len("You judge.") + len("The change: ä.") + 1 + len('{"type": "object"}')
 WORST = Decimal(SIZE * 125 + 4_000 * 500) / 10**9
 PAID = Decimal(812 * 100 + 96 * 500) / 10**9
 
@@ -41,7 +41,7 @@ class PlayedPurse:
     is_down_for: str = ""
     reserved: list[Reservation] = field(default_factory=list[Reservation])
     bills: list[Bill] = field(default_factory=list[Bill])
-    near: Level | None = None
+    near: CapLevel | None = None
 
     def density(self, pull: PullRef, model: str) -> Density:
         assert (pull, model in {"claude-haiku-5-5", "claude-unknown"}) == (PAYER, True)
@@ -51,11 +51,11 @@ class PlayedPurse:
         if self.is_down_for == "reserve":
             raise Unavailable("Redis", "no answer")
         if self.spent + usd > self.cap_usd:
-            raise BudgetReached(Level(Cap.PULL, self.spent, self.cap_usd), usd)
+            raise BudgetReached(CapLevel(Cap.PULL, self.spent, self.cap_usd), usd)
         self.reserved.append(Reservation(name, pull, "2026-11-20", usd))
         return self.reserved[-1]
 
-    def settle(self, reservation: Reservation, bill: Bill) -> Level | None:
+    def settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
         assert reservation is self.reserved[-1]
         if self.is_down_for == "settle":
             raise Unavailable("Redis", "no answer")
@@ -92,26 +92,26 @@ def access(url: str) -> ModelAccess:
 
 
 @pytest.fixture
-def model(script: Anthropic, purse: PlayedPurse) -> Iterator["Metered"]:
+def model(script: Anthropic, purse: PlayedPurse) -> Iterator["BudgetedModel"]:
     adapter = anthropic_model(access(script.url), sleep=lambda _: None)
     yield metered(adapter, purse, PAYER)
     adapter.close()
 
 
 def test_the_worst_case_is_reserved_and_the_reply_settled_at_its_price(
-    script: Anthropic, model: "Metered", purse: PlayedPurse
+    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
     script.answers({"decision": "accept"})
     reply = model.ask(PROMPT)
     [reservation] = purse.reserved
     assert (reservation.pull, reservation.usd) == (PAYER, WORST)
     assert purse.bills == [Bill(PAID, "claude-haiku-5-5", SIZE, 812)]
-    assert (reply.cost_usd, reply.near) == (PAID, None)
+    assert (reply.cost_usd, reply.near_cap) == (PAID, None)
     assert (model.name, model.pricing_version) == ("claude-haiku-5-5", "2026-11")
 
 
 def test_of_a_reply_only_as_much_is_reserved_as_its_form_takes(
-    script: Anthropic, model: "Metered", purse: PlayedPurse
+    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
     script.answers({})
     model.ask(replace(PROMPT, reply_tokens=700))
@@ -119,14 +119,16 @@ def test_of_a_reply_only_as_much_is_reserved_as_its_form_takes(
     assert script.asked[0].body["max_tokens"] == 700
 
 
-def test_nothing_is_sent_that_a_cap_has_no_room_for(script: Anthropic, model: "Metered", purse: PlayedPurse) -> None:
+def test_nothing_is_sent_that_a_cap_has_no_room_for(
+    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
+) -> None:
     purse.cap_usd = WORST - Decimal("0.000000001")
     with pytest.raises(BudgetReached) as reached:
         model.ask(PROMPT)
     assert (script.asked, reached.value.asked_usd) == ([], WORST)
 
 
-def test_what_replies_taught_lowers_the_bound(script: Anthropic, model: "Metered", purse: PlayedPurse) -> None:
+def test_what_replies_taught_lowers_the_bound(script: Anthropic, model: "BudgetedModel", purse: PlayedPurse) -> None:
     purse.dense = Density(50, Decimal("0.4"))
     script.answers({})
     model.ask(PROMPT)
@@ -136,7 +138,7 @@ def test_what_replies_taught_lowers_the_bound(script: Anthropic, model: "Metered
 
 @pytest.mark.parametrize("status", [429, 529, 401])
 def test_a_request_that_was_refused_cost_nothing(
-    script: Anthropic, model: "Metered", purse: PlayedPurse, status: int
+    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse, status: int
 ) -> None:
     script.is_down(status)
     with pytest.raises(Unavailable):
@@ -147,7 +149,7 @@ def test_a_request_that_was_refused_cost_nothing(
 
 @pytest.mark.parametrize("trouble", ["breaks", "garbles"])
 def test_a_reply_that_was_lost_stays_spent_and_its_retry_is_reserved_anew(
-    script: Anthropic, model: "Metered", purse: PlayedPurse, trouble: str
+    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse, trouble: str
 ) -> None:
     getattr(script, trouble)()
     script.answers({})
@@ -159,7 +161,7 @@ def test_a_reply_that_was_lost_stays_spent_and_its_retry_is_reserved_anew(
 
 
 def test_what_may_have_been_billed_unheard_comes_with_the_reply_or_with_the_failure(
-    script: Anthropic, model: "Metered", purse: PlayedPurse
+    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
     script.garbles()
     script.answers({})
@@ -181,14 +183,14 @@ def test_what_may_have_been_billed_unheard_comes_with_the_reply_or_with_the_fail
     assert refused.value.lost_usd == 0
 
 
-def test_a_server_that_failed_may_have_worked(script: Anthropic, model: "Metered", purse: PlayedPurse) -> None:
+def test_a_server_that_failed_may_have_worked(script: Anthropic, model: "BudgetedModel", purse: PlayedPurse) -> None:
     script.fails(500).answers({})
     model.ask(PROMPT)
     assert [one.usd for one in purse.bills] == [None, PAID]
 
 
 def test_a_retry_that_a_cap_has_no_room_for_is_not_sent(
-    script: Anthropic, model: "Metered", purse: PlayedPurse
+    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
     purse.cap_usd = 2 * WORST - Decimal("0.000000001")
     script.breaks()
@@ -216,7 +218,7 @@ def test_a_model_whose_price_is_not_known_is_not_asked(script: Anthropic, purse:
         asked.ask(PROMPT)
     assert (
         refused.value.reason
-        == unpriced("claude-unknown")
+        == unpriced_text("claude-unknown")
         == (
             'the price of "claude-unknown" is not known, so no money can be set aside; '
             "set ASSAY_MODEL to one of claude-haiku-5-5, claude-sonnet-5-5, claude-opus-5-5"
@@ -226,7 +228,7 @@ def test_a_model_whose_price_is_not_known_is_not_asked(script: Anthropic, purse:
 
 
 def test_books_that_can_not_be_read_keep_a_request_from_leaving(
-    script: Anthropic, model: "Metered", purse: PlayedPurse
+    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse
 ) -> None:
     purse.is_down_for = "reserve"
     with pytest.raises(Unavailable):
@@ -235,7 +237,7 @@ def test_books_that_can_not_be_read_keep_a_request_from_leaving(
 
 
 def test_books_that_can_not_be_written_lose_no_reply(
-    script: Anthropic, model: "Metered", purse: PlayedPurse, caplog: pytest.LogCaptureFixture
+    script: Anthropic, model: "BudgetedModel", purse: PlayedPurse, caplog: pytest.LogCaptureFixture
 ) -> None:
     purse.is_down_for = "settle"
     script.answers({})
@@ -245,10 +247,10 @@ def test_books_that_can_not_be_written_lose_no_reply(
     ]
 
 
-def test_a_cap_that_is_near_comes_with_the_reply(script: Anthropic, model: "Metered", purse: PlayedPurse) -> None:
-    purse.near = Level(Cap.DAY, Decimal("0.9"), Decimal(1))
+def test_a_cap_that_is_near_comes_with_the_reply(script: Anthropic, model: "BudgetedModel", purse: PlayedPurse) -> None:
+    purse.near = CapLevel(Cap.DAY, Decimal("0.9"), Decimal(1))
     script.answers({})
-    assert model.ask(PROMPT).near == purse.near
+    assert model.ask(PROMPT).near_cap == purse.near
 
 
 @pytest.mark.parametrize("name", priced_models())

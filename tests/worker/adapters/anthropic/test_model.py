@@ -17,7 +17,7 @@ from werkzeug import Response
 
 from tests.worker.adapters.anthropic.sdk import anthropic_model
 from tests.world.anthropic import Anthropic, message
-from worker.domain.ports import Prompt, Reply, StopReason
+from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
@@ -113,7 +113,7 @@ def test_the_question_asks_for_the_schema_and_marks_the_stable_part_for_the_cach
         ({}, None, 4_000, {"type": "disabled"}),
         ({"name": "claude-sonnet-5-5"}, 690, 690, {"type": "between_tools"}),
         ({"name": "claude-opus-5-5"}, 690, 4_000, None),
-        ({"thinks": True}, 690, 4_000, None),
+        ({"has_thinking": True}, 690, 4_000, None),
     ],
 )
 def test_a_reply_is_as_long_as_its_form_where_the_model_does_not_think(
@@ -150,7 +150,7 @@ def test_thinking_blocks_are_no_part_of_the_text(script: Anthropic, model: "Anth
     assert said(script, model, body).text == "{{}"
 
 
-def said(script: Anthropic, model: "AnthropicModel", body: object) -> Reply:
+def said(script: Anthropic, model: "AnthropicModel", body: object) -> ModelReply:
     script.server.clear()
     script.server.expect_request("/v1/messages").respond_with_json(body)
     return model.ask(PROMPT)
@@ -221,7 +221,7 @@ def test_a_retry_after_may_be_a_date_by_the_servers_clock(
     assert 15 < waits[0] <= 20
 
 
-def asked_to_wait(script: Anthropic, model: "AnthropicModel", wish: str) -> Reply:
+def asked_to_wait(script: Anthropic, model: "AnthropicModel", wish: str) -> ModelReply:
     script.server.clear()
     script.server.expect_ordered_request("/v1/messages").respond_with_json(
         {"type": "error"}, 503, {"retry-after": wish}

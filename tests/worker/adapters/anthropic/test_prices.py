@@ -8,7 +8,7 @@ import pytest
 from worker.adapters.anthropic.prices import (
     PRICES,
     PRICING_VERSION,
-    Billed,
+    BilledTokens,
     cost_of,
     price_of,
     priced_models,
@@ -18,8 +18,8 @@ from worker.adapters.anthropic.prices import (
 )
 
 
-def billed(**counts: int) -> Billed:
-    return Billed(**{"input": 0, "output": 0, "write_5m": 0, "write_1h": 0, "cache_read": 0, **counts})
+def billed(**counts: int) -> BilledTokens:
+    return BilledTokens(**{"input": 0, "output": 0, "write_5m": 0, "write_1h": 0, "cache_read": 0, **counts})
 
 
 def test_a_bill_is_the_sum_of_its_five_parts_each_at_its_own_price() -> None:
@@ -52,7 +52,7 @@ def test_a_dated_snapshot_costs_what_its_model_costs() -> None:
     assert pricing_version_of("claude-opus-5-5-20261101") == PRICING_VERSION
 
 
-@pytest.mark.parametrize("price", PRICES, ids=lambda one: f"{one.model}>{one.above}")
+@pytest.mark.parametrize("price", PRICES, ids=lambda one: f"{one.model}>{one.above_tokens}")
 def test_a_row_has_the_usual_order_of_prices(price: object) -> None:
     one = next(row for row in PRICES if row == price)
     assert one.cache_read < one.input < one.write_5m < one.write_1h < one.output

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from worker.adapters.git.checkout import CheckoutSource, Inputs
+from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
 from worker.domain.dossier.dossier import Dossier
 from worker.dossier.diff.parser import FileDiff, parse_diff
 
@@ -69,11 +69,13 @@ class Laptop:
         return self.git("rev-parse", "HEAD")
 
     def source(
-        self, *, base: str | None = None, head: str | None = None, inputs: Inputs | None = None
+        self, *, base: str | None = None, head: str | None = None, inputs: CheckoutInputs | None = None
     ) -> CheckoutSource:
         return CheckoutSource(self.folder, base=base, head=head, inputs=inputs)
 
-    def dossier(self, *, base: str | None = None, head: str | None = None, inputs: Inputs | None = None) -> Dossier:
+    def dossier(
+        self, *, base: str | None = None, head: str | None = None, inputs: CheckoutInputs | None = None
+    ) -> Dossier:
         source = self.source(base=base, head=head, inputs=inputs)
         return source.dossier(source.request(NOW))
 

@@ -39,7 +39,7 @@ def test_carriage_returns_and_a_missing_last_newline_stay(laptop: Laptop) -> Non
     laptop.commits({"a.txt": "one\r\ntwo"})
     dossier = laptop.dossier()
     assert texts(dossier) == {"a.txt": "one\r\ntwo"}
-    assert [(line.text, line.has_newline) for line in shown(dossier)["a.txt"].added] == [
+    assert [(line.text, line.has_newline) for line in shown(dossier)["a.txt"].added_lines] == [
         ("one\r", True),
         ("two", False),
     ]
@@ -48,7 +48,7 @@ def test_carriage_returns_and_a_missing_last_newline_stay(laptop: Laptop) -> Non
 def test_bytes_that_are_not_utf8_are_replaced_in_their_line_and_the_file_is_unread(laptop: Laptop) -> None:
     laptop.commits({"latin.txt": b"caf\xe9\nplain\n"})
     dossier = laptop.dossier()
-    assert [line.text for line in shown(dossier)["latin.txt"].added] == ["caf\ufffd", "plain"]
+    assert [line.text for line in shown(dossier)["latin.txt"].added_lines] == ["caf\ufffd", "plain"]
     assert unread(dossier) == {"latin.txt": "not_utf8"}
 
 
@@ -62,7 +62,7 @@ def test_a_binary_file_is_unread_also_where_attributes_call_it_text(laptop: Lapt
 def test_attributes_of_the_branch_cannot_hide_a_file_from_the_judge(laptop: Laptop) -> None:
     laptop.commits({".gitattributes": "*.py -diff binary\n", "a.py": "hidden = True\n"})
     dossier = laptop.dossier()
-    assert [line.text for line in shown(dossier)["a.py"].added] == ["hidden = True"]
+    assert [line.text for line in shown(dossier)["a.py"].added_lines] == ["hidden = True"]
 
 
 def test_a_large_file_is_unread_and_its_diff_is_there(laptop: Laptop) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from tests.worker.adapters.git.laptop import NOW, Laptop, shown, texts, unread
-from worker.adapters.git.checkout import CheckoutSource, Inputs, repository_name
+from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource, repository_name
 from worker.adapters.git.git import open_repository
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import CiCheck, CiState, Dossier, Issue
 from worker.domain.ports import PullSource
 from worker.domain.request.judge_request import Trigger
-from worker.dossier.assemble import complete
-from worker.errors import Gone, InputError
+from worker.dossier.assemble import complete_dossier
+from worker.errors import InputError, SubjectGone
 
 CASE = "```assay\nsummary: Uploads are tried again.\nac_coverage:\n  - {criterion: AC1, addressed_by: a.py}\n```"
 
@@ -150,46 +150,48 @@ def test_a_folder_with_spaces_gives_a_name_without(tmp_path: Path) -> None:
 
 def test_an_issue_file_becomes_the_issue(laptop: Laptop) -> None:
     laptop.commits({"a.py": "one\n"}, "Retry\n\nCloses #7")
-    dossier = laptop.dossier(inputs=Inputs(issue="# Retry uploads\n\n- [ ] Retries\n"))
+    dossier = laptop.dossier(inputs=CheckoutInputs(issue="# Retry uploads\n\n- [ ] Retries\n"))
     issue = Issue(
         repository="local/widgets", number=7, title="Retry uploads", body="- [ ] Retries", linked_by="Closes #7"
     )
     assert dossier.issues == (issue,)
-    assert [one.text for one in complete(dossier).criteria or ()] == ["Retries"]
+    assert [one.text for one in complete_dossier(dossier).criteria or ()] == ["Retries"]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\n", "#\n"])
 def test_an_issue_file_that_says_nothing_is_refused(laptop: Laptop, text: str) -> None:
     laptop.commits({"a.py": "one\n"}, "Retry uploads")
     with pytest.raises(InputError) as error:
-        laptop.source(inputs=Inputs(issue=text))
+        laptop.source(inputs=CheckoutInputs(issue=text))
     assert str(error.value) == "--issue: the issue is empty: expected Markdown that says what is asked for."
 
 
 def test_an_issue_file_without_a_heading_has_the_branchs_title(laptop: Laptop) -> None:
     laptop.commits({"a.py": "one\n"}, "Retry")
-    assert laptop.dossier(inputs=Inputs(issue="It fails.\n")).issues == (
+    assert laptop.dossier(inputs=CheckoutInputs(issue="It fails.\n")).issues == (
         Issue(number=0, title="Retry", body="It fails."),
     )
 
 
 def test_the_case_comes_from_the_last_commit(laptop: Laptop) -> None:
     laptop.commits({"a.py": "one\n"}, f"Retry\n\n{CASE}\n")
-    whole = complete(laptop.dossier())
+    whole = complete_dossier(laptop.dossier())
     assert isinstance(whole.case, Case)
     assert whole.case.summary == "Uploads are tried again."
 
 
 def test_a_body_stands_for_the_last_commits_text(laptop: Laptop) -> None:
     laptop.commits({"a.py": "one\n"}, f"Retry\n\n{CASE}\n")
-    whole = complete(laptop.dossier(inputs=Inputs(body="```assay\nsummary: Mine.\n```")))
+    whole = complete_dossier(laptop.dossier(inputs=CheckoutInputs(body="```assay\nsummary: Mine.\n```")))
     assert whole.case == Case(summary="Mine.")
 
 
 def test_a_case_file_counts_instead_of_the_body(laptop: Laptop) -> None:
     laptop.commits({"a.py": "one\n"}, f"Retry\n\n{CASE}\n")
-    assert complete(laptop.dossier(inputs=Inputs(case="summary: From a file."))).case == Case(summary="From a file.")
-    refused_case = complete(laptop.dossier(inputs=Inputs(case="summary: true")))
+    assert complete_dossier(laptop.dossier(inputs=CheckoutInputs(case="summary: From a file."))).case == Case(
+        summary="From a file."
+    )
+    refused_case = complete_dossier(laptop.dossier(inputs=CheckoutInputs(case="summary: true")))
     assert refused_case.case is None
     assert refused_case.case_error == (
         "Case refused at summary (line 1 of the block): expected text, found true or false. Put text in quotes."
@@ -202,13 +204,13 @@ def test_a_case_file_without_a_case_is_said_and_not_swallowed(laptop: Laptop, te
     with pytest.raises(
         InputError, match="--case: the file holds no case: expected Markdown with a fenced `assay` block"
     ):
-        laptop.dossier(inputs=Inputs(case=text))
+        laptop.dossier(inputs=CheckoutInputs(case=text))
 
 
 def test_checks_become_ci(laptop: Laptop) -> None:
     laptop.commits({"a.py": "one\n"})
     checks = (CiCheck(name="junit: report.xml", conclusion="failure"),)
-    whole = complete(laptop.dossier(inputs=Inputs(checks=checks)))
+    whole = complete_dossier(laptop.dossier(inputs=CheckoutInputs(checks=checks)))
     assert whole.ci is not None
     assert whole.ci.state is CiState.FAILURE
 
@@ -258,7 +260,7 @@ def test_files_that_the_case_cites_are_read_and_missing_ones_are_known(laptop: L
     laptop.commits({"src/a.py": "one\n"})
     pointers = ["lib/old.py:3", "a.py", "helper.py", "gone.py::x", "lib/", "../secret.py", "/etc/passwd.txt"]
     claims = "".join(f"  - {{criterion: AC1, addressed_by: '{one}', evidence: prose}}\n" for one in pointers)
-    dossier = laptop.dossier(inputs=Inputs(case=f"summary: x\nac_coverage:\n{claims}"))
+    dossier = laptop.dossier(inputs=CheckoutInputs(case=f"summary: x\nac_coverage:\n{claims}"))
     assert texts(dossier) == {"src/a.py": "one\n", "lib/old.py": "old\n", "gone.py": None}
 
 
@@ -288,7 +290,7 @@ def test_a_moved_head_is_seen_and_a_deleted_branch_is_gone(laptop: Laptop) -> No
     assert source.dossier(request).pull_request.head_sha == newer
     laptop.git("switch", "--quiet", "main")
     laptop.git("branch", "--quiet", "-D", "retry")
-    with pytest.raises(Gone):
+    with pytest.raises(SubjectGone):
         source.head_sha(request)
 
 
@@ -385,7 +387,7 @@ def test_a_repository_that_vanishes_is_an_error_of_ours_to_word(laptop: Laptop) 
     request = source.request(NOW)
     shutil.rmtree(laptop.folder / ".git" / "objects")
     (laptop.folder / ".git" / "objects").mkdir()
-    with pytest.raises((InputError, Gone)):
+    with pytest.raises((InputError, SubjectGone)):
         source.dossier(request)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.adapters.git.laptop import Laptop
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Policy
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 
 PLACE = ".github/assay.yml"
 
@@ -19,14 +19,14 @@ def test_the_base_commits_file_decides(laptop: Laptop) -> None:
     on_main(laptop, "mode: observe\n")
     laptop.commits({PLACE: "mode: block\n", "a.py": "one\n"})
     laptop.writes({PLACE: "mode: x\n"})
-    dossier = complete(laptop.dossier())
+    dossier = complete_dossier(laptop.dossier())
     assert dossier.config == (ConfigText(origin=ConfigOrigin.REPOSITORY, text="mode: observe\n"),)
     assert dossier.policy == Policy(mode="observe")
 
 
 def test_without_a_file_there_is_no_policy(laptop: Laptop) -> None:
     laptop.commits({PLACE: "mode: observe\n"})
-    dossier = complete(laptop.dossier())
+    dossier = complete_dossier(laptop.dossier())
     assert (dossier.config, dossier.policy) == ((), None)
 
 
@@ -42,7 +42,7 @@ def test_a_file_under_the_wrong_name_is_told_and_not_read(laptop: Laptop) -> Non
     laptop.commits({".github/assay.yaml": "mode: observe\n"}, "Configure")
     laptop.git("switch", "--quiet", "--create", "later")
     laptop.commits({"a.py": "one\n"})
-    dossier = complete(laptop.dossier())
+    dossier = complete_dossier(laptop.dossier())
     assert dossier.config == (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),)
     assert dossier.policy == Policy(accept_alone=False, never_send=("**",))
 

@@ -3,22 +3,22 @@ from pathlib import Path
 import pytest
 
 from tests.worker.adapters.git.laptop import NOW, shown
-from worker.adapters.git.checkout import CheckoutSource, Inputs
-from worker.adapters.git.example_repository import Example, make_example
+from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
+from worker.adapters.git.example_repository import ExampleRepository, make_example
 from worker.adapters.git.junit import read_junit
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import CiState, Dossier
 from worker.domain.verdict.verdict import Category
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 from worker.judge.rubric import load_rubric
-from worker.signals.heuristic_opinion import consider
+from worker.signals.heuristic_opinion import form_opinion
 
 
-def judged(example: Example) -> Dossier:
+def judged(example: ExampleRepository) -> Dossier:
     checks = (read_junit(example.junit.read_bytes(), example.junit.name),)
-    inputs = Inputs(issue=example.issue.read_text(), checks=checks)
+    inputs = CheckoutInputs(issue=example.issue.read_text(), checks=checks)
     source = CheckoutSource(example.checkout, base=example.base, head=example.head, inputs=inputs)
-    return complete(source.dossier(source.request(NOW)))
+    return complete_dossier(source.dossier(source.request(NOW)))
 
 
 def test_the_example_is_an_agents_stub_with_a_test_that_only_calls_it(tmp_path: Path) -> None:
@@ -29,13 +29,13 @@ def test_the_example_is_an_agents_stub_with_a_test_that_only_calls_it(tmp_path: 
     assert dossier.ci is not None
     assert dossier.ci.state is CiState.SUCCESS
     assert [rules.path for rules in dossier.guidance] == ["AGENTS.md"]
-    added = [line.text for line in shown(dossier)["upload.py"].added]
+    added = [line.text for line in shown(dossier)["upload.py"].added_lines]
     assert added[-1] == "    pass"
-    assert "assert" not in shown(dossier)["test_upload.py"].added[-1].text
+    assert "assert" not in shown(dossier)["test_upload.py"].added_lines[-1].text
 
 
 def test_the_example_is_rejected_without_a_model(tmp_path: Path) -> None:
-    opinion = consider(judged(make_example(tmp_path / "example")), load_rubric())
+    opinion = form_opinion(judged(make_example(tmp_path / "example")), load_rubric())
     assert [(fact.category, fact.path) for fact in opinion.facts] == [(Category.HALF_FINISHED, "upload.py")]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.adapters.git.git import GitFailedError, Program, find_program
+from worker.adapters.git.git import GitFailedError, GitProgram, find_program
 from worker.errors import InputError, Unavailable
 
 
@@ -40,11 +40,11 @@ def test_a_git_that_is_too_old_is_refused(path_with: Path, answer: str) -> None:
 @pytest.mark.parametrize("answer", ["git version 2.31.0", "git version 3.0", "git version 2.39.5 (Apple Git-154)"])
 def test_a_newer_git_is_taken(path_with: Path, answer: str) -> None:
     path = script(path_with, f"echo '{answer}'")
-    assert find_program() == Program(path)
+    assert find_program() == GitProgram(path)
 
 
 def test_a_git_that_hangs_is_given_up(tmp_path: Path) -> None:
-    program = Program(script(tmp_path, "exec sleep 60"), longest_s=0.2)
+    program = GitProgram(script(tmp_path, "exec sleep 60"), timeout_s=0.2)
     with pytest.raises(Unavailable, match="took longer than"):
         program.run(("status",), tmp_path, {})
     with pytest.raises(Unavailable, match="took longer than"):
@@ -52,9 +52,9 @@ def test_a_git_that_hangs_is_given_up(tmp_path: Path) -> None:
 
 
 def test_a_git_that_fails_gives_its_last_words(tmp_path: Path) -> None:
-    program = Program(script(tmp_path, "echo fine; echo 'fatal: broken' >&2; exit 128"))
+    program = GitProgram(script(tmp_path, "echo fine; echo 'fatal: broken' >&2; exit 128"))
     with pytest.raises(GitFailedError, match="git diff-tree: broken"):
         program.run_until(100, ("diff-tree",), tmp_path, {})
-    silent = Program(script(tmp_path, "exit 1"))
+    silent = GitProgram(script(tmp_path, "exit 1"))
     with pytest.raises(GitFailedError, match="git status: no reason given"):
         silent.run(("status",), tmp_path, {})

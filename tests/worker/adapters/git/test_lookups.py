@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.worker.adapters.git.laptop import NOW, Laptop
-from worker.adapters.git.git import Program, Repository, open_repository
-from worker.adapters.git.lookups import lookups_at
-from worker.domain.dossier.lookups import Definition, LookedUp, Sought
+from worker.adapters.git.git import GitProgram, GitRepository, open_repository
+from worker.adapters.git.lookups import find_names_at
+from worker.domain.dossier.lookups import Definition, LookupRequest, LookupResult
 from worker.errors import InputError
 
 ANYWHERE = r"\.(?:py|cfg)$"
@@ -17,7 +17,7 @@ def looked_up(laptop: Laptop, *names: str, callers: str = ANYWHERE) -> dict[str,
     source = laptop.source()
     request = source.request(NOW)
     definitions = tuple(Definition(name, callers, is_private=True) for name in names)
-    found = source.look_up(request, source.dossier(request), Sought(definitions))
+    found = source.look_up(request, source.dossier(request), LookupRequest(definitions))
     return {lookup.name: lookup.paths for lookup in found.names}
 
 
@@ -67,8 +67,8 @@ def test_a_tree_that_takes_too_long_is_not_looked_up(laptop: Laptop, tmp_path: P
     slow = tmp_path / "git"
     slow.write_text(f'#!/bin/sh\ncase "$*" in *" grep "*) exec /bin/sleep 9;; esac\nexec {found.program.path} "$@"\n')
     slow.chmod(0o755)
-    hurried = Repository(Program(str(slow), 0.5), found.git_dir, found.common_dir, found.worktree)
-    assert lookups_at(hurried, laptop.dossier(), [Definition("_load", ANYWHERE, is_private=True)]) == ()
+    hurried = GitRepository(GitProgram(str(slow), 0.5), found.git_dir, found.common_dir, found.worktree)
+    assert find_names_at(hurried, laptop.dossier(), [Definition("_load", ANYWHERE, is_private=True)]) == ()
 
 
 def test_a_commit_that_is_gone_is_told(laptop: Laptop) -> None:
@@ -80,7 +80,7 @@ def test_a_commit_that_is_gone_is_told(laptop: Laptop) -> None:
         source.look_up(
             request,
             dossier.model_copy(update={"pull_request": gone}),
-            Sought((Definition("_load", ANYWHERE, is_private=True),)),
+            LookupRequest((Definition("_load", ANYWHERE, is_private=True),)),
         )
 
 
@@ -97,5 +97,5 @@ def test_files_that_are_named_are_looked_up_in_the_whole_head_tree(laptop: Lapto
     laptop.commits({"docs/deep/b.md": "b\n"})
     source = laptop.source()
     request = source.request(NOW)
-    sought = Sought(paths=("docs/c.md", "deep/b.md", "docs"))
-    assert source.look_up(request, source.dossier(request), sought) == LookedUp(absent=("docs/c.md",))
+    sought = LookupRequest(paths=("docs/c.md", "deep/b.md", "docs"))
+    assert source.look_up(request, source.dossier(request), sought) == LookupResult(absent_paths=("docs/c.md",))

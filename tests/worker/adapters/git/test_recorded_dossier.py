@@ -3,7 +3,7 @@ import pytest
 from tests.worker.adapters.git.laptop import NOW, Laptop
 from worker.adapters.git.recorded_dossier import read_recorded
 from worker.domain.ports import PullSource
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 from worker.errors import InputError
 
 
@@ -14,7 +14,7 @@ def test_a_recorded_dossier_is_judged_as_it_is(laptop: Laptop) -> None:
     source: PullSource = recorded
     request = recorded.request(NOW)
     assert source.dossier(request) == live
-    assert complete(source.dossier(request)) == complete(live)
+    assert complete_dossier(source.dossier(request)) == complete_dossier(live)
     assert source.head_sha(request) == live.pull_request.head_sha
     assert (request.pull.installation_id, request.pull.number) == (0, live.pull_request.number)
     assert request.pull.repository_id < 2**48

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.worker.adapters.git.laptop import Laptop
-from worker.adapters.git.git import Program, Repository, open_repository
-from worker.adapters.git.reverts import reverted_commit
+from worker.adapters.git.git import GitProgram, GitRepository, open_repository
+from worker.adapters.git.reverts import find_reverted_commit
 
 OLD = {"a.py": "x = 1\n", "b.py": "y = 1\n", "gone.py": "z = 1\n"}
 NEW = {"a.py": "x = 2\n", "b.py": "y = 2\n", "gone.py": None, "new commit .py": "n = 1\n"}
@@ -67,5 +67,5 @@ def test_a_history_that_takes_too_long_shows_no_revert(laptop: Laptop, tmp_path:
     slow = tmp_path / "git"
     slow.write_text(f'#!/bin/sh\ncase "$*" in *" log "*) exec /bin/sleep 9;; esac\nexec {found.program.path} "$@"\n')
     slow.chmod(0o755)
-    hurried = Repository(Program(str(slow), 0.5), found.git_dir, found.common_dir, found.worktree)
-    assert reverted_commit(hurried, pull.base_sha, pull.head_sha) is None
+    hurried = GitRepository(GitProgram(str(slow), 0.5), found.git_dir, found.common_dir, found.worktree)
+    assert find_reverted_commit(hurried, pull.base_sha, pull.head_sha) is None

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from tests.world.contract import violations
 from tests.world.github_bench import Exchange, GitHub
 from worker.adapters.github.client import AppAccess, app_access
-from worker.adapters.github.pull_requests import GitHubPullSource, looking
+from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
@@ -134,4 +134,4 @@ def access(settings: Settings, vault: Drawer) -> Iterator[AppAccess]:
 
 @pytest.fixture
 def source(access: AppAccess, settings: Settings) -> GitHubPullSource:
-    return GitHubPullSource(access, looking(settings.require_app().app_id, settings.github_api_url))
+    return GitHubPullSource(access, make_read_options(settings.require_app().app_id, settings.github_api_url))

@@ -10,9 +10,9 @@ from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess
 from worker.domain.check.check_run import HELPFUL, NOT_HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
 from worker.domain.ids import CheckRunId
-from worker.errors import Forbidden, Gone, LeaseLost, RateLimited, Unavailable
+from worker.errors import Forbidden, LeaseLost, RateLimited, SubjectGone, Unavailable
 from worker.publishing.check_runs import no_lease
-from worker.publishing.texts.states import old
+from worker.publishing.texts.states import existing_pull_content
 from worker.settings import Settings
 
 JUDGING = CheckContent("Judging", "Assay reads the pull request.")
@@ -29,7 +29,7 @@ def with_notes(*notes: Annotation) -> CheckContent:
 
 @pytest.fixture
 def checks(access: AppAccess, settings: Settings) -> GitHubCheckRuns:
-    return GitHubChecks(access, settings.require_app().app_id).under(no_lease)
+    return GitHubChecks(access, settings.require_app().app_id).with_fence(no_lease)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_lost_answer_does_not_make_a_second_check_run(checks: GitHubCheckRuns,
 
 
 def test_of_two_that_were_created_at_the_same_time_the_newer_one_speaks(checks: GitHubCheckRuns, pull: Opened) -> None:
-    older, newer = (checks.make(pull.request, pull.sha, JUDGING) for _ in range(2))
+    older, newer = (checks.create_first(pull.request, pull.sha, JUDGING) for _ in range(2))
     assert older < newer
     for _ in range(2):
         assert checks.find(pull.request, pull.sha) == newer
@@ -106,8 +106,8 @@ def test_of_two_that_were_created_at_the_same_time_the_newer_one_speaks(checks: 
 
 
 def test_an_older_one_that_is_concluded_stays_as_it_is(checks: GitHubCheckRuns, pull: Opened) -> None:
-    checks.make(pull.request, pull.sha, REJECTED)
-    newer = checks.make(pull.request, pull.sha, JUDGING)
+    checks.create_first(pull.request, pull.sha, REJECTED)
+    newer = checks.create_first(pull.request, pull.sha, JUDGING)
     assert checks.find(pull.request, pull.sha) == newer
     assert sorted(str(run["conclusion"]) for run in runs(pull)) == ["None", "failure"]
 
@@ -141,7 +141,7 @@ def test_a_greeting_is_written_over_nothing_that_is_concluded(
     checks: GitHubCheckRuns, pull: Opened, before: CheckContent, after: str
 ) -> None:
     first = checks.create(pull.request, pull.sha, before)
-    assert checks.create(pull.request, pull.sha, old()) == first
+    assert checks.create(pull.request, pull.sha, existing_pull_content()) == first
     [run] = runs(pull)
     assert (run["conclusion"], run["output"]["title"] == before.title) == (after, before is REJECTED)
 
@@ -150,7 +150,7 @@ def test_a_greeting_takes_the_place_of_one_that_somebody_else_ended(checks: GitH
     first = checks.create(pull.request, pull.sha, JUDGING)
     pull.place.ci(pull.sha, "Assay", id=first, status="completed", conclusion="timed_out")
     assert runs(pull)[0]["conclusion"] == "timed_out"
-    assert checks.create(pull.request, pull.sha, old()) == first
+    assert checks.create(pull.request, pull.sha, existing_pull_content()) == first
     assert runs(pull)[0]["conclusion"] == "neutral"
 
 
@@ -229,7 +229,7 @@ def publisher(access: AppAccess, settings: Settings) -> GitHubChecks:
 
 def test_the_fence_is_asked_right_before_each_request_that_writes(publisher: GitHubChecks, pull: Opened) -> None:
     fence = Asked(pull)
-    checks = publisher.under(fence)
+    checks = publisher.with_fence(fence)
     made = checks.create(pull.request, pull.sha, JUDGING)
     checks.update(pull.request, made, with_notes(*(note(line) for line in range(1, 121))))
     written = ["GET 200", "POST 201", "GET 200", "PATCH 200", "PATCH 200", "PATCH 200"]
@@ -241,9 +241,9 @@ def test_the_fence_is_asked_right_before_each_request_that_writes(publisher: Git
 def test_whoever_loses_the_lease_between_two_batches_writes_no_more(
     publisher: GitHubChecks, pull: Opened, left: int
 ) -> None:
-    made = publisher.under(no_lease).create(pull.request, pull.sha, JUDGING)
+    made = publisher.with_fence(no_lease).create(pull.request, pull.sha, JUDGING)
     with pytest.raises(LeaseLost):
-        publisher.under(Asked(pull, left)).update(
+        publisher.with_fence(Asked(pull, left)).update(
             pull.request, made, with_notes(*(note(line) for line in range(1, 121)))
         )
     assert pull.place.asked()[2:] == ["GET 200", *["PATCH 200"] * left]
@@ -254,7 +254,7 @@ def test_a_check_run_is_not_created_and_not_searched_for_without_the_lease(
     publisher: GitHubChecks, pull: Opened
 ) -> None:
     with pytest.raises(LeaseLost):
-        publisher.under(Asked(pull, 0)).make(pull.request, pull.sha, JUDGING)
+        publisher.with_fence(Asked(pull, 0)).create_first(pull.request, pull.sha, JUDGING)
     assert (pull.place.asked(), runs(pull)) == ([], [])
 
 
@@ -262,23 +262,23 @@ def test_a_check_run_is_not_created_and_not_searched_for_without_the_lease(
 def test_the_fence_is_asked_again_before_a_lost_request_is_sent_again(
     publisher: GitHubChecks, pull: Opened, kind: str
 ) -> None:
-    made = publisher.under(no_lease).create(pull.request, pull.sha, JUDGING)
+    made = publisher.with_fence(no_lease).create(pull.request, pull.sha, JUDGING)
     pull.place.github.fault("PATCH .*/check-runs", kind=kind)
     fence = Asked(pull, 1)
     with pytest.raises(LeaseLost):
-        publisher.under(fence).update(pull.request, made, REJECTED)
+        publisher.with_fence(fence).update(pull.request, made, REJECTED)
     assert len(fence.before) == 2
     assert len(pull.place.asked()[2:]) == 1
     assert runs(pull)[0]["conclusion"] is None
 
 
 def test_the_fence_is_asked_after_a_token_was_made_for_the_request(publisher: GitHubChecks, pull: Opened) -> None:
-    made = publisher.under(no_lease).create(pull.request, pull.sha, JUDGING)
+    made = publisher.with_fence(no_lease).create(pull.request, pull.sha, JUDGING)
     tokens = len(pull.place.github.traffic("/access_tokens$"))
     pull.place.github.verb("tokens/expire")
     fence = Asked(pull, 1)
     with pytest.raises(LeaseLost):
-        publisher.under(fence).update(pull.request, made, REJECTED)
+        publisher.with_fence(fence).update(pull.request, made, REJECTED)
     sent = pull.place.github.traffic(f"^PATCH /repos/{pull.place.name}/")
     assert [one["status"] for one in sent] == [401], "it was refused, and not sent with the new token"
     assert len(pull.place.github.traffic("/access_tokens$")) == tokens + 1
@@ -287,11 +287,11 @@ def test_the_fence_is_asked_after_a_token_was_made_for_the_request(publisher: Gi
 
 
 def test_of_two_the_older_one_is_ended_under_the_fence(publisher: GitHubChecks, pull: Opened) -> None:
-    free = publisher.under(no_lease)
-    free.make(pull.request, pull.sha, JUDGING)
-    free.make(pull.request, pull.sha, JUDGING)
+    free = publisher.with_fence(no_lease)
+    free.create_first(pull.request, pull.sha, JUDGING)
+    free.create_first(pull.request, pull.sha, JUDGING)
     with pytest.raises(LeaseLost):
-        publisher.under(Asked(pull, 0)).find(pull.request, pull.sha)
+        publisher.with_fence(Asked(pull, 0)).find(pull.request, pull.sha)
     assert [run["status"] for run in runs(pull)] == ["in_progress"] * 2
 
 
@@ -320,7 +320,7 @@ def test_an_update_that_stays_lost_is_an_outage(checks: GitHubCheckRuns, pull: O
 
 
 def test_a_head_that_is_not_there_is_gone(checks: GitHubCheckRuns, pull: Opened) -> None:
-    with pytest.raises(Gone):
+    with pytest.raises(SubjectGone):
         checks.create(pull.request, "0" * 40, JUDGING)
-    with pytest.raises(Gone):
+    with pytest.raises(SubjectGone):
         checks.update(pull.request, CheckRunId(1), JUDGING)

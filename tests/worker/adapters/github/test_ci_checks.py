@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from worker.adapters.github.ci_checks import REPORT_CHARACTERS, Around, Ourselves, around, ci_of
+from worker.adapters.github.ci_checks import REPORT_CHARACTERS, CiContext, OwnChecks, ci_of, read_ci_context
 from worker.adapters.github.responses import GraphContext, GraphPull
 from worker.domain.dossier.dossier import AWAITING_APPROVAL, Ci, CiCheck, CiState
 
-NOBODY = Ourselves(None)
-ASSAY = Ourselves(4711)
+NOBODY = OwnChecks(None)
+ASSAY = OwnChecks(4711)
 
 
 def run(name: str, conclusion: str | None = "SUCCESS", **more: Any) -> GraphContext:
@@ -32,8 +32,8 @@ def status(context: str, state: str, **more: Any) -> GraphContext:
     return GraphContext.model_validate({"__typename": "StatusContext", "context": context, "state": state, **more})
 
 
-def checks(*contexts: GraphContext, required: tuple[str, ...] = (), ourselves: Ourselves = ASSAY) -> list[CiCheck]:
-    return list(ci_of(contexts, ourselves, Around(required)).checks)
+def checks(*contexts: GraphContext, required: tuple[str, ...] = (), ourselves: OwnChecks = ASSAY) -> list[CiCheck]:
+    return list(ci_of(contexts, ourselves, CiContext(required)).checks)
 
 
 @pytest.mark.parametrize("word", ["SUCCESS", "FAILURE", "NEUTRAL", "CANCELLED", "SKIPPED", "TIMED_OUT", "STALE"])
@@ -71,7 +71,7 @@ def test_a_status_counts_like_a_check(state: str, told: tuple[str, str | None]) 
     ],
 )
 def test_our_own_check_is_no_evidence(ours: GraphContext) -> None:
-    assert ci_of([ours], ASSAY, Around(("Assay",))) == Ci(state=CiState.MISSING, checks=())
+    assert ci_of([ours], ASSAY, CiContext(("Assay",))) == Ci(state=CiState.MISSING, checks=())
 
 
 def test_another_apps_check_of_our_name_is_evidence_to_the_app_and_not_to_a_token() -> None:
@@ -143,7 +143,7 @@ def test_required_checks_come_first() -> None:
 
 
 def test_what_the_repository_ignores_is_no_evidence_and_is_not_waited_for() -> None:
-    ci = ci_of([run("gate", None), run("test")], ASSAY, Around(("gate",), frozenset({"gate"})))
+    ci = ci_of([run("gate", None), run("test")], ASSAY, CiContext(("gate",), frozenset({"gate"})))
     assert [one.name for one in ci.checks] == ["test"]
 
 
@@ -161,9 +161,9 @@ def test_what_rulesets_require_is_awaited_beside_what_branch_protection_does() -
         "refUpdateRule": {"requiredStatusCheckContexts": ["build", "lint"]},
         "rules": {"nodes": rules},
     }
-    assert around(pull_of("Fix", baseRef=base)).required == ("build", "lint", "test")
-    assert around(pull_of("Fix", baseRef={**base, "refUpdateRule": None})).required == ("test", "lint")
-    assert around(pull_of("Fix", baseRef={**base, "rules": None})).required == ("build", "lint")
+    assert read_ci_context(pull_of("Fix", baseRef=base)).required == ("build", "lint", "test")
+    assert read_ci_context(pull_of("Fix", baseRef={**base, "refUpdateRule": None})).required == ("test", "lint")
+    assert read_ci_context(pull_of("Fix", baseRef={**base, "rules": None})).required == ("build", "lint")
 
 
 def pull_of(message: str, required: tuple[str, ...] = (), base_reports: int = 0, **more: Any) -> GraphPull:
@@ -204,20 +204,20 @@ def pull_of(message: str, required: tuple[str, ...] = (), base_reports: int = 0,
     ],
 )
 def test_the_head_commits_message_may_silence_ci(message: str, words: str | None) -> None:
-    assert around(pull_of(message, base_reports=1)).silencing == words
-    assert around(pull_of(message, required=("test",))).silencing == words
+    assert read_ci_context(pull_of(message, base_reports=1)).skip_words == words
+    assert read_ci_context(pull_of(message, required=("test",))).skip_words == words
 
 
 def test_a_repository_without_ci_has_none_to_silence() -> None:
-    assert around(pull_of("Fix [skip ci]", required=("Assay",))).silencing is None
-    assert around(pull_of("Fix [skip ci]", baseRef=None)).silencing is None
+    assert read_ci_context(pull_of("Fix [skip ci]", required=("Assay",))).skip_words is None
+    assert read_ci_context(pull_of("Fix [skip ci]", baseRef=None)).skip_words is None
 
 
-SILENCED = Around(silencing="[skip ci]")
+SILENCED = CiContext(skip_words="[skip ci]")
 
 
 def test_ci_that_ran_all_the_same_was_not_silenced() -> None:
-    required = Around(("test", "Assay"), silencing="[skip ci]")
+    required = CiContext(("test", "Assay"), skip_words="[skip ci]")
     assert ci_of([], ASSAY, required).silenced == "[skip ci]"
     assert ci_of([run("test", app="jenkins")], ASSAY, required).silenced is None
     assert ci_of([], ASSAY, SILENCED) == Ci(state=CiState.MISSING, silenced="[skip ci]")
@@ -238,7 +238,7 @@ def test_ci_that_ran_all_the_same_was_not_silenced() -> None:
 )
 def test_what_no_words_of_the_author_keep_away_does_not_stand_for_ci(reported: GraphContext) -> None:
     assert ci_of([reported], ASSAY, SILENCED).silenced == "[skip ci]"
-    assert ci_of([reported], ASSAY, Around(("unit tests",), silencing="[skip ci]")).silenced == "[skip ci]"
+    assert ci_of([reported], ASSAY, CiContext(("unit tests",), skip_words="[skip ci]")).silenced == "[skip ci]"
 
 
 def test_a_workflow_that_waits_for_approval_did_not_run() -> None:
@@ -253,9 +253,9 @@ def test_a_workflow_that_waits_for_approval_did_not_run() -> None:
         {"conclusion": "ACTION_REQUIRED", "app": {"slug": "other"}, "checkRuns": {"totalCount": 1}},
         {"conclusion": "SUCCESS", "app": {"slug": "fine"}},
     ]
-    found = around(pull_of("Fix", tip={"nodes": [{"commit": {"checkSuites": {"nodes": suites}}}]}))
-    assert found.held == ("tests.yml", "github-actions", "a workflow")
-    assert around(pull_of("Fix", tip={"nodes": [{"commit": {}}]})).held == ()
+    found = read_ci_context(pull_of("Fix", tip={"nodes": [{"commit": {"checkSuites": {"nodes": suites}}}]}))
+    assert found.held_workflows == ("tests.yml", "github-actions", "a workflow")
+    assert read_ci_context(pull_of("Fix", tip={"nodes": [{"commit": {}}]})).held_workflows == ()
 
     held = ci_of([], ASSAY, found).checks
     assert [(one.status, one.conclusion) for one in held] == [(AWAITING_APPROVAL, None)] * 3

@@ -16,15 +16,15 @@ from pydantic import SecretStr
 
 from tests.worker.adapters.github.conftest import INSTALLATION, Drawer, Place
 from tests.world.github_bench import GitHub
-from worker.adapters.github.client import MOST_OPEN, AppAccess, Call, app_access, graphql_url, token_access
-from worker.adapters.github.pull_requests import GitHubPullSource, looking
-from worker.adapters.github.responses import Permission, PullState
+from worker.adapters.github.client import MOST_CONNECTIONS, ApiCall, AppAccess, app_access, graphql_url, token_access
+from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
+from worker.adapters.github.responses import PermissionResponse, PullState
 from worker.adapters.redis import keys
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
-from worker.domain.ports import Left
+from worker.domain.ports import RateLimit
 from worker.domain.value import replace
-from worker.errors import Forbidden, Gone, RateLimited, SettingError, Unavailable
+from worker.errors import Forbidden, RateLimited, SettingError, SubjectGone, Unavailable
 from worker.settings import AppCredentials, Settings
 
 
@@ -86,7 +86,7 @@ def with_keys(settings: Settings, *keys: SecretStr) -> Settings:
 
 def look(access: AppAccess, place: Place) -> str:
     path = f"/repos/{place.name}/collaborators/bob/permission"
-    return access.api(INSTALLATION).get(path, Permission).permission
+    return access.api(INSTALLATION).get(path, PermissionResponse).permission
 
 
 def tokens_made(github: GitHub) -> int:
@@ -174,14 +174,14 @@ def test_without_an_accepted_key_the_remedy_is_named(place: Place, access: AppAc
 
 def test_an_app_that_was_uninstalled_is_gone(place: Place, access: AppAccess) -> None:
     assert place.name
-    with pytest.raises(Gone, match="uninstalled"):
-        access.api(InstallationId(999)).get("/installation/repositories", Permission)
+    with pytest.raises(SubjectGone, match="uninstalled"):
+        access.api(InstallationId(999)).get("/installation/repositories", PermissionResponse)
 
 
 def test_a_suspended_installation_is_gone(place: Place, access: AppAccess) -> None:
     body = {"message": "This installation has been suspended"}
     place.github.fault("POST /app/installations/100/access_tokens", kind="status", status=403, body=body)
-    with pytest.raises(Gone, match="suspended"):
+    with pytest.raises(SubjectGone, match="suspended"):
         look(access, place)
 
 
@@ -213,10 +213,10 @@ def test_only_so_many_installations_keep_a_connection(place: Place, settings: Se
         with app_access(through, vault, SystemClock()) as access:
             look(access, place)
             kept = access.api(INSTALLATION)
-            for number in range(MOST_OPEN - 1):
+            for number in range(MOST_CONNECTIONS - 1):
                 access.api(InstallationId(1000 + number))
             assert access.api(INSTALLATION) is kept
-            for number in range(MOST_OPEN):
+            for number in range(MOST_CONNECTIONS):
                 access.api(InstallationId(1000 + number))
             look(access, place)
             assert access.api(INSTALLATION) is not kept
@@ -237,9 +237,9 @@ def test_a_read_is_repeated_after_a_broken_connection_and_after_a_5xx(
 
 def test_a_write_is_sent_once(place: Place, access: AppAccess) -> None:
     place.github.fault("POST .*/check-runs", status=502)
-    call = Call("POST", f"/repos/{place.name}/check-runs", body={"name": "x", "head_sha": "0" * 40})
+    call = ApiCall("POST", f"/repos/{place.name}/check-runs", body={"name": "x", "head_sha": "0" * 40})
     with pytest.raises(Unavailable, match="answered 502"):
-        access.api(INSTALLATION).fetch(call, Permission)
+        access.api(INSTALLATION).fetch(call, PermissionResponse)
     assert place.asked() == ["POST 502"]
 
 
@@ -271,15 +271,15 @@ class Book:
     """What GitHub said of rate limits, for several processes."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Left] = {}
+        self.kept: dict[str, RateLimit] = {}
 
-    def left(self, installation: InstallationId) -> dict[str, Left]:
+    def find_limits(self, installation: InstallationId) -> dict[str, RateLimit]:
         assert installation == INSTALLATION
         return self.kept
 
-    def put(self, installation: InstallationId, resource: str, left: Left) -> None:
+    def put(self, installation: InstallationId, resource: str, limit: RateLimit) -> None:
         assert installation == INSTALLATION
-        self.kept[resource] = left
+        self.kept[resource] = limit
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_a_server_that_is_not_there_is_an_outage(settings: Settings, vault: Draw
     nowhere = replace(settings, github_api_url=f"http://127.0.0.1:{port}")
     closed = app_access(nowhere, vault, SystemClock())
     with closed as access, pytest.raises(Unavailable, match="the connection broke"):
-        access.api(INSTALLATION).get("/app", Permission)
+        access.api(INSTALLATION).get("/app", PermissionResponse)
 
 
 def test_enterprise_servers_paths_are_used(place: Place, settings: Settings, vault: Drawer) -> None:
@@ -345,7 +345,7 @@ def test_enterprise_servers_paths_are_used(place: Place, settings: Settings, vau
     url = f"{settings.github_api_url}/api/v3"
     with app_access(replace(settings, github_api_url=url), vault, SystemClock()) as access:
         assert look(access, place) == "write"
-        assert GitHubPullSource(access, looking(None, url)).head_sha(pull.request) == pull.sha
+        assert GitHubPullSource(access, make_read_options(None, url)).head_sha(pull.request) == pull.sha
     assert [one["path"] for one in place.exchanges()][-1] == "/api/graphql"
 
 
@@ -365,7 +365,7 @@ def test_graphql_is_found_beside_the_rest_api(rest: str, graph: str) -> None:
 def test_a_persons_token_that_is_refused_names_its_variable(place: Place, settings: Settings) -> None:
     wrong = token_access(replace(settings, github_token=SecretStr("ghp_wrong")), SystemClock())
     with wrong as access, pytest.raises(Forbidden, match="GITHUB_TOKEN"):
-        access.api(InstallationId(0)).get(f"/repos/{place.name}/collaborators/bob/permission", Permission)
+        access.api(InstallationId(0)).get(f"/repos/{place.name}/collaborators/bob/permission", PermissionResponse)
 
 
 def test_without_an_app_the_missing_variable_is_named(settings: Settings, vault: Drawer) -> None:

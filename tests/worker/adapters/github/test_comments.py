@@ -7,9 +7,9 @@ import pytest
 from tests.worker.adapters.github.conftest import Place
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.comments import GitHubComments
-from worker.domain.ports import Posted, Tip
+from worker.domain.ports import PostedComment, PullHead
 from worker.domain.request.judge_request import PullRef
-from worker.errors import Forbidden, Gone, RateLimited
+from worker.errors import Forbidden, RateLimited, SubjectGone
 
 NOBODYS = "MDEyOklzc3VlQ29tbWVudDk5OTk5OTk="
 REFUSAL = {"type": "FORBIDDEN", "path": ["updateIssueComment"], "message": "Resource not accessible by integration"}
@@ -23,7 +23,7 @@ def comment(place: Place, access: AppAccess, pull: PullRef) -> str:
     found = GitHubComments(access).find(pull, place.name, "<!-- mark -->", datetime.now(UTC) - timedelta(hours=1))  # noqa: TID251 - GitHub's time
     assert found == written
     changed = GitHubComments(access).change(pull, place.name, written.id, "Do that.")
-    assert changed == Posted(written.id, written.node_id)
+    assert changed == PostedComment(written.id, written.node_id)
     return written.node_id
 
 
@@ -35,13 +35,13 @@ def test_one_request_changes_the_comment_and_names_the_newest_head(place: Place,
     opened = place.pull({"a.py": "x = 2\n"})
     pull = opened.request.pull
     node_id = comment(place, access, pull)
-    assert GitHubComments(access).change_and_look(pull, node_id, "Done.") == Tip(opened.sha, is_open=True)
+    assert GitHubComments(access).change_and_read_head(pull, node_id, "Done.") == PullHead(opened.sha, is_open=True)
     assert texts(place, pull.number) == ["Done."]
 
     newer = place.push("fix", {"a.py": "x = 3\n"})
-    assert GitHubComments(access).change_and_look(pull, node_id, "Over.") == Tip(newer, is_open=True)
+    assert GitHubComments(access).change_and_read_head(pull, node_id, "Over.") == PullHead(newer, is_open=True)
     opened.edit(state="closed")
-    assert GitHubComments(access).change_and_look(pull, node_id, "Over.") == Tip(newer, is_open=False)
+    assert GitHubComments(access).change_and_read_head(pull, node_id, "Over.") == PullHead(newer, is_open=False)
     assert place.asked().count("AssayTell") == 3
 
 
@@ -49,25 +49,25 @@ def test_an_answer_about_anything_else_names_no_head(place: Place, access: AppAc
     opened = place.pull({"a.py": "x = 2\n"})
     issue = opened.request.pull.model_copy(update={"number": place.issue("Words", "some")})
     of_issue = comment(place, access, issue)
-    assert GitHubComments(access).change_and_look(issue, of_issue, "Done.") is None
+    assert GitHubComments(access).change_and_read_head(issue, of_issue, "Done.") is None
     of_pull = comment(place, access, opened.request.pull)
-    assert GitHubComments(access).change_and_look(issue, of_pull, "Done.") is None
+    assert GitHubComments(access).change_and_read_head(issue, of_pull, "Done.") is None
     place.github.fault("AssayTell", status=200, body={"data": {"updateIssueComment": None}})
-    assert GitHubComments(access).change_and_look(issue, of_pull, "Done.") is None
+    assert GitHubComments(access).change_and_read_head(issue, of_pull, "Done.") is None
 
 
 def test_what_github_refuses_is_refused_and_what_is_deleted_is_gone(place: Place, access: AppAccess) -> None:
     pull = place.pull({"a.py": "x = 2\n"}).request.pull
-    with pytest.raises(Gone):
-        GitHubComments(access).change_and_look(pull, NOBODYS, "Done.")
+    with pytest.raises(SubjectGone):
+        GitHubComments(access).change_and_read_head(pull, NOBODYS, "Done.")
     for error, words in ((REFUSAL, "pull_requests: write"), (UNKNOWN, "Field doesn't exist")):
         body = {"data": {"updateIssueComment": None}, "errors": [error]}
         place.github.fault("AssayTell", status=200, body=body)
         with pytest.raises(Forbidden, match=words):
-            GitHubComments(access).change_and_look(pull, NOBODYS, "Done.")
+            GitHubComments(access).change_and_read_head(pull, NOBODYS, "Done.")
     place.github.fault("AssayTell", kind="secondary")
     with pytest.raises(RateLimited):
-        GitHubComments(access).change_and_look(pull, NOBODYS, "Done.")
+        GitHubComments(access).change_and_read_head(pull, NOBODYS, "Done.")
 
 
 def test_a_comment_that_github_does_not_take_is_refused(place: Place, access: AppAccess) -> None:

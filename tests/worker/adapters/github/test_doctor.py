@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from tests.worker.adapters.github.conftest import Place
 from tests.world.contract import violations
-from worker.adapters.github.doctor import clock_skew, examine, of_installation
-from worker.adapters.github.installations import AccountView, InstallationView
+from worker.adapters.github.doctor import clock_skew, examine_app, of_installation
+from worker.adapters.github.installations import AccountSummary, InstallationView
 from worker.clock import SystemClock
 from worker.domain.value import replace
 from worker.settings import AppCredentials, Settings
@@ -44,12 +44,12 @@ def with_keys(settings: Settings, *keys: str) -> Settings:
 
 
 def test_an_app_with_all_that_it_needs_is_well(settings: Settings) -> None:
-    report = examine(settings, SystemClock(), HEARD)
+    report = examine_app(settings, SystemClock(), HEARD)
     assert [(key.position, key.problem) for key in report.keys] == [(1, None)]
     assert report.app is not None
     assert (report.app.id, report.app.slug) == (settings.require_app().app_id, "assay")
     assert report.missing_events == ()
-    assert [(one.id, one.account, one.is_suspended) for one in report.installed] == [(100, "acme", False)]
+    assert [(one.id, one.account, one.is_suspended) for one in report.installations] == [(100, "acme", False)]
     assert report.clock_skew is not None
     assert abs(report.clock_skew) < timedelta(seconds=30)
 
@@ -58,7 +58,7 @@ def test_an_app_with_all_that_it_needs_is_well(settings: Settings) -> None:
     ("by", "least", "most"), [(timedelta(minutes=5), 270, 330), (timedelta(minutes=-5), -330, -270)]
 )
 def test_a_wrong_clock_is_measured(settings: Settings, by: timedelta, least: int, most: int) -> None:
-    skew = examine(settings, Ahead(by), HEARD).clock_skew
+    skew = examine_app(settings, Ahead(by), HEARD).clock_skew
     assert skew is not None
     assert least < skew.total_seconds() < most
 
@@ -67,7 +67,7 @@ def test_each_bad_key_is_told_apart(settings: Settings) -> None:
     good = settings.require_app().private_keys[0].get_secret_value()
     damaged = "-----BEGIN PRIVATE KEY-----\nYWJj\n-----END PRIVATE KEY-----"
     curve = ec.generate_private_key(ec.SECP256R1()).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    report = examine(with_keys(settings, damaged, curve.decode(), good), SystemClock(), HEARD)
+    report = examine_app(with_keys(settings, damaged, curve.decode(), good), SystemClock(), HEARD)
     problems = [key.problem for key in report.keys]
     assert problems[0] is not None
     assert "can't be parsed" in problems[0]
@@ -79,17 +79,17 @@ def test_each_bad_key_is_told_apart(settings: Settings) -> None:
 
 def test_a_key_of_another_app_is_told(place: Place, settings: Settings) -> None:
     place.github.fault("GET /app$", kind="status", status=200, body={"id": 9, "slug": "other"})
-    report = examine(settings, SystemClock(), HEARD)
+    report = examine_app(settings, SystemClock(), HEARD)
     assert [key.problem for key in report.keys] == [
         "the key belongs to the App 9 (other), not to 4711. ASSAY_APP_ID and the key have to be of one App"
     ]
-    assert (report.app, report.installed, report.missing_events) == (None, (), ())
+    assert (report.app, report.installations, report.missing_events) == (None, (), ())
 
 
 def test_a_refused_key_is_told_in_githubs_words(place: Place, settings: Settings) -> None:
     body = {"message": "A JSON web token could not be decoded"}
     place.github.fault("GET /app$", kind="status", status=401, body=body, count=2)
-    report = examine(settings, SystemClock(), HEARD)
+    report = examine_app(settings, SystemClock(), HEARD)
     assert report.keys[0].problem is not None
     assert "could not be decoded" in report.keys[0].problem
     assert report.clock_skew is None
@@ -99,13 +99,13 @@ def test_events_that_an_app_may_hear_of_and_does_not_are_named(place: Place, set
     permissions = {"pull_requests": "read", "issues": "read"}
     body = {"id": 4711, "permissions": permissions, "events": ["pull_request"]}
     place.github.fault("GET /app$", kind="status", status=200, body=body, count=2)
-    assert examine(settings, SystemClock(), HEARD).missing_events == ("issue_comment",)
+    assert examine_app(settings, SystemClock(), HEARD).missing_events == ("issue_comment",)
 
 
 def test_what_each_installation_granted_is_told(place: Place, settings: Settings) -> None:
     place.github.verb("permissions", permissions={"metadata": "read", "checks": "write"})
     try:
-        [installed] = examine(settings, SystemClock(), HEARD).installed
+        [installed] = examine_app(settings, SystemClock(), HEARD).installations
     finally:
         place.github.verb("permissions", permissions=GRANTED)
     assert installed.permissions == {"metadata": "read", "checks": "write"}
@@ -124,7 +124,7 @@ def test_more_than_a_page_of_installations_is_read_to_its_end(place: Place, sett
         {"id": number, "permissions": {}, "created_at": "2026-01-01T00:00:00Z"} for number in range(1, 101)
     ]
     place.github.fault("GET /app/installations$", kind="status", status=200, body=body)
-    assert [one.id for one in examine(settings, SystemClock(), HEARD).installed] == [*range(1, 101), 100]
+    assert [one.id for one in examine_app(settings, SystemClock(), HEARD).installations] == [*range(1, 101), 100]
 
 
 def test_no_more_than_ten_pages_are_read(place: Place, settings: Settings) -> None:
@@ -132,14 +132,14 @@ def test_no_more_than_ten_pages_are_read(place: Place, settings: Settings) -> No
         {"id": number, "permissions": {}, "created_at": "2026-01-01T00:00:00Z"} for number in range(100)
     ]
     place.github.fault("GET /app/installations$", kind="status", status=200, body=body, count=11)
-    assert len(examine(settings, SystemClock(), HEARD).installed) == 1000
+    assert len(examine_app(settings, SystemClock(), HEARD).installations) == 1000
 
 
 @pytest.mark.parametrize(
     ("account", "name"),
-    [(AccountView(login="acme"), "acme"), (AccountView(slug="corp"), "corp"), (None, "a deleted account")],
+    [(AccountSummary(login="acme"), "acme"), (AccountSummary(slug="corp"), "corp"), (None, "a deleted account")],
 )
-def test_an_installation_is_named_after_its_account(account: AccountView | None, name: str) -> None:
+def test_an_installation_is_named_after_its_account(account: AccountSummary | None, name: str) -> None:
     view = InstallationView(id=5, account=account, created_at=SystemClock().now(), suspended_at=SystemClock().now())
     assert (of_installation(view).account, of_installation(view).is_suspended) == (name, True)
 

@@ -11,11 +11,19 @@ from githubkit.exception import AuthCredentialError, RequestError
 
 from tests.worker.adapters.github.conftest import INSTALLATION, Place
 from tests.world.github_bench import GitHub
-from worker.adapters.github.client import AppAccess, Call
-from worker.adapters.github.errors import GITHUB, BadRequest, Throttled, TooLargeToShow, missing, reset_time, told
-from worker.adapters.github.responses import Permission, PullState
+from worker.adapters.github.client import ApiCall, AppAccess
+from worker.adapters.github.errors import (
+    GITHUB,
+    DiffTooLarge,
+    GitHubBadRequest,
+    SecondaryRateLimited,
+    not_found_reason,
+    reset_time,
+    translate_error,
+)
+from worker.adapters.github.responses import PermissionResponse, PullState
 from worker.domain.ids import InstallationId
-from worker.errors import AssayError, Bug, Forbidden, Gone, Outage, RateLimited, RetryRule, Unavailable, classify
+from worker.errors import AssayError, Bug, Forbidden, Outage, RateLimited, RetryRule, SubjectGone, Unavailable, classify
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 RULE = RetryRule(attempts=3, first_delay=timedelta(seconds=1))
@@ -49,18 +57,18 @@ def clear(github: GitHub) -> Iterator[None]:
         ("GET", "/issues/1", 403, "no", Forbidden, "issues: read"),
         ("GET", "/collaborators/bob/permission", 403, "no", Forbidden, "metadata: read"),
         ("GET", "/pulls/1", 451, "Repository access blocked", Forbidden, "access blocked"),
-        ("GET", "/pulls/1", 404, "Not Found", Gone, "deleted"),
-        ("PATCH", "/check-runs/1", 404, "Not Found", Gone, "check run deleted"),
-        ("POST", "/issues/comments/1/reactions", 404, "Not Found", Gone, "comment deleted"),
-        ("GET", "/pulls/1", 410, "Gone", Gone, "deleted"),
-        ("POST", "/check-runs", 422, "No commit found for SHA: f00", Gone, "head commit deleted"),
-        ("POST", "/check-runs", 422, "Invalid request.", BadRequest, "422 to POST"),
-        ("GET", "/pulls/1", 400, "Problems parsing JSON", BadRequest, "Problems parsing JSON"),
-        ("GET", "/pulls/1", 406, "the diff exceeded", TooLargeToShow, "the diff exceeded"),
-        ("GET", "/pulls/1", 422, SLOW, TooLargeToShow, "too long to generate"),
-        ("GET", "/pulls/1", 422, LOADED, TooLargeToShow, "heavy server load"),
-        ("GET", "/pulls/1", 429, "Too many requests", Throttled, "again at"),
-        ("GET", "/pulls/1", 403, "You have exceeded a secondary rate limit.", Throttled, "again at"),
+        ("GET", "/pulls/1", 404, "Not Found", SubjectGone, "deleted"),
+        ("PATCH", "/check-runs/1", 404, "Not Found", SubjectGone, "check run deleted"),
+        ("POST", "/issues/comments/1/reactions", 404, "Not Found", SubjectGone, "comment deleted"),
+        ("GET", "/pulls/1", 410, "Gone", SubjectGone, "deleted"),
+        ("POST", "/check-runs", 422, "No commit found for SHA: f00", SubjectGone, "head commit deleted"),
+        ("POST", "/check-runs", 422, "Invalid request.", GitHubBadRequest, "422 to POST"),
+        ("GET", "/pulls/1", 400, "Problems parsing JSON", GitHubBadRequest, "Problems parsing JSON"),
+        ("GET", "/pulls/1", 406, "the diff exceeded", DiffTooLarge, "the diff exceeded"),
+        ("GET", "/pulls/1", 422, SLOW, DiffTooLarge, "too long to generate"),
+        ("GET", "/pulls/1", 422, LOADED, DiffTooLarge, "heavy server load"),
+        ("GET", "/pulls/1", 429, "Too many requests", SecondaryRateLimited, "again at"),
+        ("GET", "/pulls/1", 403, "You have exceeded a secondary rate limit.", SecondaryRateLimited, "again at"),
         ("PATCH", "/check-runs/1", 500, "Server Error", Unavailable, "answered 500 to PATCH"),
         ("PATCH", "/check-runs/1", 503, "Unavailable", Unavailable, "answered 503"),
     ],
@@ -78,7 +86,7 @@ def test_every_refusal_of_the_rest_api_has_its_name(  # noqa: PLR0913, PLR0917 -
     place.github.fault(f"{method} .*{place.name}", kind="status", status=status, body={"message": message})
     body = None if method == "GET" else {"content": "eyes"}
     with pytest.raises(kind, match=re.escape(words)) as caught:
-        access.api(INSTALLATION).fetch(Call(method, f"/repos/{place.name}{path}", body=body), Permission)
+        access.api(INSTALLATION).fetch(ApiCall(method, f"/repos/{place.name}{path}", body=body), PermissionResponse)
     assert type(caught.value) is kind or kind is Unavailable
 
 
@@ -92,9 +100,9 @@ COMMENT = ["updateIssueComment"]
     [
         ({"type": "RATE_LIMITED", "message": "API rate limit exceeded"}, RateLimited, "again at"),
         ({"type": "RATE_LIMIT", "message": "API rate limit exceeded"}, RateLimited, "again at"),
-        ({"message": "You have exceeded a secondary rate limit"}, Throttled, "again at"),
-        ({"type": "NOT_FOUND", "path": ["repository"], "message": "no"}, Gone, "repository deleted, or the App"),
-        ({"type": "NOT_FOUND", "path": PULL, "message": "no"}, Gone, "deleted"),
+        ({"message": "You have exceeded a secondary rate limit"}, SecondaryRateLimited, "again at"),
+        ({"type": "NOT_FOUND", "path": ["repository"], "message": "no"}, SubjectGone, "repository deleted, or the App"),
+        ({"type": "NOT_FOUND", "path": PULL, "message": "no"}, SubjectGone, "deleted"),
         ({"type": "FORBIDDEN", "path": PULL, "message": "no"}, Forbidden, "pull_requests: read"),
         ({"type": "FORBIDDEN", "path": [*PULL, "statusCheckRollup"], "message": "no"}, Forbidden, "checks: read and"),
         ({"type": "FORBIDDEN", "path": ["repository", "object"], "message": "no"}, Forbidden, "contents: read"),
@@ -103,13 +111,17 @@ COMMENT = ["updateIssueComment"]
         ({"type": "SERVICE_UNAVAILABLE", "path": PULL, "message": "oops"}, Unavailable, "oops (at repository.pull"),
         ({"type": "SOMETHING_NEW", "path": PULL, "message": "oops"}, Outage, "SOMETHING_NEW: oops (at repository.pull"),
         ({"type": "SOMETHING_NEW", "message": "oops"}, Outage, "SOMETHING_NEW: oops"),
-        ({"type": "UNPROCESSABLE", "path": PULL, "message": "no"}, BadRequest, "repository.pullRequest: no"),
+        ({"type": "UNPROCESSABLE", "path": PULL, "message": "no"}, GitHubBadRequest, "repository.pullRequest: no"),
         ({"type": "SOMETHING_NEW", "path": COMMENT, "message": "no"}, Forbidden, "updateIssueComment (SOMETHING_NEW)"),
         ({"type": "UNPROCESSABLE", "path": COMMENT, "message": "locked"}, Forbidden, '(UNPROCESSABLE): "locked"'),
         ({"type": "SERVICE_UNAVAILABLE", "path": COMMENT, "message": "oops"}, Unavailable, "oops (at updateIssue"),
         ({"message": "Something went wrong while executing your query."}, Unavailable, "Something went wrong"),
-        ({"message": "Field 'x' doesn't exist", "extensions": {"code": "undefinedField"}}, BadRequest, "Field 'x'"),
-        ({"type": "MAX_NODE_LIMIT_EXCEEDED", "message": "too many nodes"}, BadRequest, "too many nodes"),
+        (
+            {"message": "Field 'x' doesn't exist", "extensions": {"code": "undefinedField"}},
+            GitHubBadRequest,
+            "Field 'x'",
+        ),
+        ({"type": "MAX_NODE_LIMIT_EXCEEDED", "message": "too many nodes"}, GitHubBadRequest, "too many nodes"),
     ],
 )
 def test_every_error_of_graphql_has_its_name(
@@ -170,23 +182,23 @@ def test_what_a_dossier_can_do_without_is_no_error(place: Place, access: AppAcce
 @pytest.mark.parametrize("page", ["<html>Bad gateway</html>", {"message": 5}])
 def test_a_refusal_that_is_not_githubs_is_told_as_such(place: Place, access: AppAccess, page: object) -> None:
     place.github.fault(f"GET .*{place.name}", kind="status", status=418, body=page)
-    with pytest.raises(BadRequest, match="not GitHub's"):
-        access.api(INSTALLATION).get(f"/repos/{place.name}/pulls/1", Permission)
+    with pytest.raises(GitHubBadRequest, match="not GitHub's"):
+        access.api(INSTALLATION).get(f"/repos/{place.name}/pulls/1", PermissionResponse)
 
 
 def test_an_uninstalled_app_is_told_from_a_deleted_thing() -> None:
-    assert missing("/app/installations/5/access_tokens") == "uninstalled"
-    assert missing("/repos/a/b/pulls/1") == "deleted"
+    assert not_found_reason("/app/installations/5/access_tokens") == "uninstalled"
+    assert not_found_reason("/repos/a/b/pulls/1") == "deleted"
 
 
 def test_an_error_of_ours_inside_githubkit_comes_out_as_it_was() -> None:
     ours = Unavailable("Redis", "gone")
-    assert told(RequestError(ours), NOW) is ours
-    assert told(RequestError(RequestError(ours)), NOW) is ours
+    assert translate_error(RequestError(ours), NOW) is ours
+    assert translate_error(RequestError(RequestError(ours)), NOW) is ours
 
 
 def test_what_githubkit_could_not_even_send_is_an_outage() -> None:
-    found = told(AuthCredentialError("odd"), NOW)
+    found = translate_error(AuthCredentialError("odd"), NOW)
     assert (type(found), str(found)) == (
         Unavailable,
         "GitHub is unavailable: the request was not sent (AuthCredentialError)",
@@ -194,7 +206,7 @@ def test_what_githubkit_could_not_even_send_is_an_outage() -> None:
 
 
 def test_a_wrong_request_is_a_bug_and_not_an_abstention() -> None:
-    assert classify(BadRequest("422"), 1, RULE) == Bug()
+    assert classify(GitHubBadRequest("422"), 1, RULE) == Bug()
 
 
 @pytest.mark.parametrize(
@@ -211,5 +223,5 @@ def test_the_reset_time_is_read_from_the_headers(headers: Mapping[str, str], exp
 
 def test_an_unknown_installation_is_gone(access: AppAccess) -> None:
     with pytest.raises(AssayError, match="uninstalled"):
-        access.api(InstallationId(5)).get("/repos/acme/x", Permission)
+        access.api(InstallationId(5)).get("/repos/acme/x", PermissionResponse)
     assert GITHUB == "GitHub"

@@ -9,8 +9,8 @@ from worker.adapters.github.client import AppAccess
 from worker.adapters.github.listing import GitHubListing
 from worker.domain.config.config import Authors, Handling
 from worker.domain.request.judge_request import AuthorKind
-from worker.dossier.eligibility import kind_of
-from worker.errors import Gone
+from worker.dossier.eligibility import classify_author
+from worker.errors import SubjectGone
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def test_who_wrote_a_pull_request_is_told_by_its_account_and_its_commits(place: 
     signed = "Retry\n\nCo-Authored-By: Claude <noreply@anthropic.com>"
     place.push("fix", {"a.py": "x = 2\n"}, message=signed)
     opened = place.opened("fix")
-    looked = listing.look(opened.request)
+    looked = listing.find_author(opened.request)
     assert (looked.pull.author, looked.pull.head_sha, looked.pull.draft) == ("alice", opened.sha, False)
-    assert kind_of(looked.pull) is AuthorKind.AGENT
+    assert classify_author(looked.pull) is AuthorKind.AGENT
     assert looked.authors == Authors()
     assert len(place.asked()) == 1
 
@@ -32,18 +32,18 @@ def test_who_wrote_a_pull_request_is_told_by_its_account_and_its_commits(place: 
 def test_who_wrote_a_pull_request_is_told_by_its_description(place: Place, listing: GitHubListing) -> None:
     place.push("fix", {"a.py": "x = 2\n"})
     opened = place.opened("fix", body="Retry.\n\n🤖 Generated with [Claude Code](https://claude.com/claude-code)\n")
-    assert kind_of(listing.look(opened.request).pull) is AuthorKind.AGENT
+    assert classify_author(listing.find_author(opened.request).pull) is AuthorKind.AGENT
 
 
 def test_whom_the_repository_judges_comes_from_its_base(place: Place, listing: GitHubListing) -> None:
     place.push("main", {".github/assay.yml": "authors:\n  people: observe\n"})
     opened = place.pull({".github/assay.yml": "authors:\n  people: judge\n"})
-    assert listing.look(opened.request).authors == Authors(people=Handling.OBSERVE)
+    assert listing.find_author(opened.request).authors == Authors(people=Handling.OBSERVE)
 
 
 def test_a_configuration_that_can_not_be_used_tells_nothing(place: Place, listing: GitHubListing) -> None:
     place.push("main", {".github/assay.yml": "authors: [\n"})
-    assert listing.look(place.pull({"a.py": "x = 2\n"}).request).authors is None
+    assert listing.find_author(place.pull({"a.py": "x = 2\n"}).request).authors is None
 
 
 @pytest.mark.parametrize(
@@ -55,17 +55,17 @@ def test_whether_merges_wait_for_the_check_is_told_with_what_the_repository_lets
 ) -> None:
     place.push("main", {".github/assay.yml": config})
     opened = place.pull({"a.py": "x = 2\n"})
-    assert not listing.look(opened.request).is_required
+    assert not listing.find_author(opened.request).is_required
     place.github.verb("ruleset", repo=place.name, required=["Assay"])
-    looked = listing.look(opened.request)
-    assert (looked.is_required, looked.lets_pass) == (True, lets_pass)
+    looked = listing.find_author(opened.request)
+    assert (looked.is_required, looked.is_passed_unjudged) == (True, lets_pass)
 
 
 def test_a_closed_one_is_gone(place: Place, listing: GitHubListing) -> None:
     opened = place.pull({"a.py": "x = 2\n"})
     opened.edit(state="closed")
-    with pytest.raises(Gone, match="closed"):
-        listing.look(opened.request)
+    with pytest.raises(SubjectGone, match="closed"):
+        listing.find_author(opened.request)
 
 
 def test_the_open_pull_requests_are_listed_the_newest_first(place: Place, listing: GitHubListing) -> None:

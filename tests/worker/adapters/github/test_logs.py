@@ -2,18 +2,18 @@
 
 import pytest
 
-from worker.adapters.github.ci_checks import Report
-from worker.adapters.github.client import Api
-from worker.adapters.github.errors import BadRequest
-from worker.adapters.github.logs import MOST_LOGS, TAIL_CHARACTERS, JobLogs, last_lines, with_logs
+from worker.adapters.github.ci_checks import CiCheckReport
+from worker.adapters.github.client import GitHubApi
+from worker.adapters.github.errors import GitHubBadRequest
+from worker.adapters.github.logs import MOST_LOGS, TAIL_CHARACTERS, JobLogs, add_logs, last_lines
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiCheck
-from worker.errors import AssayError, Forbidden, Gone, RateLimited, Unavailable
+from worker.errors import AssayError, Forbidden, RateLimited, SubjectGone, Unavailable
 
 JOB = "https://github.com/acme/widgets/actions/runs/77/job/"
 
 
-class Shelf(Api):
+class Shelf(GitHubApi):
     """An Api that holds logs by their path, and nothing else."""
 
     def __init__(self, logs: dict[str, bytes | AssayError]) -> None:
@@ -35,8 +35,10 @@ def logs_of(logs: dict[str, bytes | AssayError]) -> tuple[JobLogs, list[str]]:
     return JobLogs(api, "acme/widgets"), api.asked
 
 
-def reported(name: str, job: str | None, conclusion: str = "failure") -> Report:
-    return Report(CiCheck(name=name, conclusion=conclusion), f"{JOB}{job}" if job else "https://ci.example.org/1")
+def reported(name: str, job: str | None, conclusion: str = "failure") -> CiCheckReport:
+    return CiCheckReport(
+        CiCheck(name=name, conclusion=conclusion), f"{JOB}{job}" if job else "https://ci.example.org/1"
+    )
 
 
 def test_a_log_loses_its_times_and_colours_and_keeps_its_end() -> None:
@@ -67,7 +69,7 @@ def test_a_long_log_is_cut_at_a_line() -> None:
 def test_only_the_first_failing_jobs_are_read() -> None:
     failing = [reported(name, job) for name, job in zip("abcd", ("1", None, "3", "4"), strict=True)]
     logs, asked = logs_of({"1": b"first", "3": b"third"})
-    found = with_logs([*failing, reported("e", "5", "success")], logs)
+    found = add_logs([*failing, reported("e", "5", "success")], logs)
 
     assert [one.check.log_tail for one in found] == ["first", "", "third", "", ""]
     assert len(asked) == MOST_LOGS
@@ -75,7 +77,7 @@ def test_only_the_first_failing_jobs_are_read() -> None:
 
 def test_jobs_of_one_name_have_each_its_own_log() -> None:
     logs, asked = logs_of({"1": b"of the tests", "3": b"of the pages"})
-    found = with_logs([reported("build", "1"), reported("build", "2", "success"), reported("build", "3")], logs)
+    found = add_logs([reported("build", "1"), reported("build", "2", "success"), reported("build", "3")], logs)
     assert [one.check.log_tail for one in found] == ["of the tests", "", "of the pages"]
     assert len(asked) == 2
 
@@ -83,13 +85,13 @@ def test_jobs_of_one_name_have_each_its_own_log() -> None:
 def test_green_ci_needs_no_log() -> None:
     green = [reported("a", "1", "success")]
     logs, asked = logs_of({})
-    assert with_logs(green, logs) == green
+    assert add_logs(green, logs) == green
     assert asked == []
 
 
 @pytest.mark.parametrize(
     "error",
-    [Forbidden("no permission"), Gone("log"), Unavailable("GitHub", "500"), BadRequest("409")],
+    [Forbidden("no permission"), SubjectGone("log"), Unavailable("GitHub", "500"), GitHubBadRequest("409")],
     ids=lambda one: type(one).__name__,
 )
 def test_a_log_that_is_not_to_be_had_is_left_out(error: AssayError) -> None:

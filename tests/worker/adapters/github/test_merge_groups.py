@@ -8,13 +8,13 @@ import pytest
 from tests.worker.adapters.github.conftest import INSTALLATION, Opened, Place
 from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
 from worker.adapters.github.client import AppAccess
-from worker.adapters.github.merge_groups import GitHubGroups, Head, group_external_id
-from worker.adapters.github.pull_requests import looking
+from worker.adapters.github.merge_groups import GitHubMergeGroups, MergeGroupHead, group_external_id
+from worker.adapters.github.pull_requests import make_read_options
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.merge_group import MergeGroup, pull_of
+from worker.domain.check.merge_group import MergeGroup, find_pull_number
 from worker.domain.ids import CheckRunId, DeliveryId, RepositoryId
-from worker.errors import Gone, Unavailable
-from worker.judge.merge_group import Published
+from worker.errors import SubjectGone, Unavailable
+from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.check_runs import no_lease
 from worker.settings import Settings
 
@@ -22,13 +22,13 @@ CHANGE = {"a.py": "x = 1\ny = 3\n"}
 
 
 @pytest.fixture
-def groups(access: AppAccess, settings: Settings) -> GitHubGroups:
-    return GitHubGroups(access, looking(settings.require_app().app_id, settings.github_api_url))
+def groups(access: AppAccess, settings: Settings) -> GitHubMergeGroups:
+    return GitHubMergeGroups(access, make_read_options(settings.require_app().app_id, settings.github_api_url))
 
 
 @pytest.fixture
 def checks(access: AppAccess, settings: Settings) -> GitHubCheckRuns:
-    return GitHubChecks(access, settings.require_app().app_id).under(no_lease)
+    return GitHubChecks(access, settings.require_app().app_id).with_fence(no_lease)
 
 
 def queued(place: Place, pull: Opened, **options: Any) -> MergeGroup:
@@ -50,24 +50,24 @@ def queued(place: Place, pull: Opened, **options: Any) -> MergeGroup:
 def test_the_ref_that_github_gives_names_the_pull_request(place: Place) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
-    assert pull_of(group.head_ref, group.base_ref) == pull.number
+    assert find_pull_number(group.head_ref, group.base_ref) == pull.number
 
 
 def test_a_pull_request_is_seen_by_its_number_also_where_the_commit_belongs_to_none(
-    place: Place, groups: GitHubGroups
+    place: Place, groups: GitHubMergeGroups
 ) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull, squash=True)
     path = f"/repos/{place.name}/commits/{group.head_sha}/pulls"
     assert place.github.user("alice", "GET", path) == []
-    assert groups.head(group, pull.number) == Head(pull.sha, is_closed=False)
+    assert groups.head(group, pull.number) == MergeGroupHead(pull.sha, is_closed=False)
     assert groups.head(group, pull.number + 50) is None
     pull.edit(state="closed")
-    assert groups.head(group, pull.number) == Head(pull.sha, is_closed=True)
+    assert groups.head(group, pull.number) == MergeGroupHead(pull.sha, is_closed=True)
 
 
 def test_our_newest_check_of_this_pull_request_counts_and_no_others(
-    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
+    place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
 ) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
@@ -78,35 +78,35 @@ def test_our_newest_check_of_this_pull_request_counts_and_no_others(
     assert groups.published(group, pull.number, pull.sha) is None
 
     ours = checks.create(pull.request, pull.sha, CheckContent("Judging", "Words"))
-    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), None, "Judging")
+    assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(CheckRunId(ours), None, "Judging")
     checks.update(pull.request, ours, CheckContent("Rejected", "Words", conclusion=Conclusion.FAILURE))
-    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), "failure", "Rejected")
+    assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(CheckRunId(ours), "failure", "Rejected")
 
 
 def test_our_check_is_told_with_the_head_in_one_request(
-    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
+    place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
 ) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
     other = pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})})
     checks.create(pull.request, pull.sha, CheckContent("Before", "Words", conclusion=Conclusion.FAILURE))
     place.github.verb("ci", repo=place.name, sha=pull.sha, name="Assay", external_id=f"pull:{pull.number}")
-    ours = checks.make(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
+    ours = checks.create_first(pull.request, pull.sha, CheckContent("Accepted", "Words", conclusion=Conclusion.SUCCESS))
     checks.create(other, pull.sha, CheckContent("Judging", "Words"))
     before = len(place.asked())
 
-    assert groups.head(group, pull.number) == Head(pull.sha, is_closed=False)
-    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), "success", "Accepted")
+    assert groups.head(group, pull.number) == MergeGroupHead(pull.sha, is_closed=False)
+    assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(CheckRunId(ours), "success", "Accepted")
     assert place.asked()[before:] == ["AssayMember"]
 
     checks.update(pull.request, ours, CheckContent("Rejected", "Words", conclusion=Conclusion.FAILURE))
     now = groups.published(group, pull.number, pull.sha)
-    assert now == Published(CheckRunId(ours), "failure", "Rejected"), "what was told is used once"
+    assert now == PublishedCheckRun(CheckRunId(ours), "failure", "Rejected"), "what was told is used once"
     assert place.asked()[-1] == "GET 200"
 
 
 def test_a_check_that_is_not_there_or_not_done_is_told_as_such(
-    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
+    place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
 ) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
@@ -114,11 +114,11 @@ def test_a_check_that_is_not_there_or_not_done_is_told_as_such(
     assert groups.published(group, pull.number, pull.sha) is None
     ours = checks.create(pull.request, pull.sha, CheckContent("Judging", "Words"))
     groups.head(group, pull.number)
-    assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), None, "Judging")
+    assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(CheckRunId(ours), None, "Judging")
 
 
 def test_what_graphql_can_not_tell_is_asked_of_rest(
-    place: Place, groups: GitHubGroups, checks: GitHubCheckRuns
+    place: Place, groups: GitHubMergeGroups, checks: GitHubCheckRuns
 ) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
@@ -136,11 +136,13 @@ def test_what_graphql_can_not_tell_is_asked_of_rest(
         data = {"repository": {"pullRequest": {"state": "OPEN", "headRefOid": pull.sha, "commits": commits}}}
         place.github.fault("POST /graphql AssayMember", kind="status", status=200, body={"data": data})
         groups.head(group, pull.number)
-        assert groups.published(group, pull.number, pull.sha) == Published(CheckRunId(ours), "success", "Accepted")
+        assert groups.published(group, pull.number, pull.sha) == PublishedCheckRun(
+            CheckRunId(ours), "success", "Accepted"
+        )
         assert place.asked()[-1] == "GET 200"
 
 
-def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups: GitHubGroups) -> None:
+def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups: GitHubMergeGroups) -> None:
     first = place.pull(CHANGE)
     place.push("second", {"b.py": "z = 1\n"})
     second = place.opened("second")
@@ -153,7 +155,7 @@ def test_its_change_is_the_one_against_the_group_before_it(place: Place, groups:
 
 
 @pytest.mark.slow
-def test_a_diff_that_is_too_large_is_not_shown(place: Place, groups: GitHubGroups) -> None:
+def test_a_diff_that_is_too_large_is_not_shown(place: Place, groups: GitHubMergeGroups) -> None:
     pull = place.pull(CHANGE)
     group = queued(place, pull)
     place.github.verb("fault", match="GET .*/compare/", status=406, body={"message": "too large"})
@@ -163,7 +165,9 @@ def test_a_diff_that_is_too_large_is_not_shown(place: Place, groups: GitHubGroup
         groups.dossier(pull.request, group)
 
 
-def test_a_dossier_of_a_group_is_the_pull_request_as_the_group_changes_it(place: Place, groups: GitHubGroups) -> None:
+def test_a_dossier_of_a_group_is_the_pull_request_as_the_group_changes_it(
+    place: Place, groups: GitHubMergeGroups
+) -> None:
     pull = place.pull(CHANGE, body="Words")
     place.ci(pull.sha, "test", conclusion="failure")
     group = queued(place, pull, files={"a.py": "x = 1\ny = 9\n"})
@@ -175,7 +179,7 @@ def test_a_dossier_of_a_group_is_the_pull_request_as_the_group_changes_it(place:
     assert [(one.path, one.text) for one in dossier.files or ()] == [("a.py", "x = 1\ny = 9\n")]
     assert dossier.ci is None
     assert source.head_sha(pull.request) == pull.sha
-    with pytest.raises(Gone):
+    with pytest.raises(SubjectGone):
         source.head_sha(pull.request.model_copy(update={"pull": pull.request.pull.model_copy(update={"number": 99})}))
 
 
@@ -186,8 +190,8 @@ def test_a_groups_check_is_told_apart_from_its_pull_requests(
     pull = place.pull(CHANGE)
     group = queued(place, pull)
     app_id = settings.require_app().app_id
-    own = GitHubChecks(access, app_id, lambda _: group_external_id(pull.number)).under(no_lease)
+    own = GitHubChecks(access, app_id, lambda _: group_external_id(pull.number)).with_fence(no_lease)
     made = own.create(pull.request, group.head_sha, CheckContent("Looking", "Words"))
     assert own.create(pull.request, group.head_sha, CheckContent("Looking", "Words")) == made
-    assert GitHubChecks(access, app_id).under(no_lease).find(pull.request, group.head_sha) is None
+    assert GitHubChecks(access, app_id).with_fence(no_lease).find(pull.request, group.head_sha) is None
     assert [run["external_id"] for run in place.github.state(place.name)["check_runs"]] == [f"group:{pull.number}"]

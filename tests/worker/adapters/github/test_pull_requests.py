@@ -7,11 +7,11 @@ import pytest
 
 from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github.client import AppAccess
-from worker.adapters.github.pull_requests import GitHubPullSource, looking
+from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.domain.dossier.dossier import Ci, CiState, Guidance, UnreadReason
 from worker.domain.value import replace
 from worker.dossier.diff.parser import parse_diff
-from worker.errors import Forbidden, Gone, RateLimited, Unavailable
+from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 
 CHANGE = {"a.py": "x = 1\ny = 3\n"}
 
@@ -267,7 +267,7 @@ def test_what_was_closed_between_two_pages_of_checks_is_gone(place: Place, sourc
     said = {"state": "CLOSED", "headRefOid": pull.sha, "statusCheckRollup": None}
     body = {"data": {"repository": {"pullRequest": said}}}
     place.github.fault("POST /graphql AssayChecks", kind="status", status=200, body=body)
-    with pytest.raises(Gone, match="closed"):
+    with pytest.raises(SubjectGone, match="closed"):
         source.dossier(pull.request)
 
 
@@ -276,7 +276,7 @@ def test_a_diff_too_large_to_show_is_put_together_from_the_files(place: Place, s
     dossier = source.dossier(pull.request)
     diff = parse_diff(dossier.diff.encode())
     assert (len(diff.files), len(dossier.files or ()), dossier.files_unread) == (302, 301, ())
-    assert [line.text for line in diff.by_path["m/017.py"].added] == ["x = 17"]
+    assert [line.text for line in diff.by_path["m/017.py"].added_lines] == ["x = 17"]
     asked = place.asked()
     assert asked == ["AssayPull", "GET 406", *["GET 200"] * 4, *["AssayTexts"] * 4]
 
@@ -291,14 +291,14 @@ def test_a_pull_request_that_nobody_waits_for_is_gone(
     else:
         place.github.user("alice", "PUT", f"/repos/{place.name}/pulls/{pull.number}/merge")
     for ask in (source.dossier, source.head_sha):
-        with pytest.raises(Gone, match=word):
+        with pytest.raises(SubjectGone, match=word):
             ask(pull.request)
 
 
 def test_a_pull_request_that_never_was_is_gone(place: Place, source: GitHubPullSource) -> None:
-    with pytest.raises(Gone, match="deleted"):
+    with pytest.raises(SubjectGone, match="deleted"):
         source.dossier(Opened(place, 77, "0" * 40).request)
-    with pytest.raises(Gone, match="repository"):
+    with pytest.raises(SubjectGone, match="repository"):
         source.head_sha(Opened(Place(place.github, "acme/nowhere"), 1, "0" * 40).request)
 
 
@@ -330,7 +330,7 @@ def test_a_rate_limit_while_files_are_read_is_not_worked_around(place: Place, so
 
 def test_texts_beyond_the_limit_are_named_and_not_asked_for(place: Place, access: AppAccess) -> None:
     pull = place.pull({f"m{number:03}.py": f"x = {number}\n" for number in range(110)})
-    small = GitHubPullSource(access, replace(looking(4711, place.github.url), most_characters=50))
+    small = GitHubPullSource(access, replace(make_read_options(4711, place.github.url), most_characters=50))
     dossier = small.dossier(pull.request)
     assert len(dossier.files or ()) == 100
     assert unread(dossier) == {f"m{number}.py": UnreadReason.OVER_LIMIT for number in range(100, 110)}

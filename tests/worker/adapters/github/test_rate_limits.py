@@ -5,9 +5,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from worker.adapters.github.rate_limits import LEAST, NOTED_BELOW, Budget, Need, left_of
+from worker.adapters.github.rate_limits import (
+    NOTE_EACH_BELOW,
+    RESERVED_REQUESTS,
+    RequestBudget,
+    RequestPriority,
+    read_left,
+)
 from worker.domain.ids import InstallationId
-from worker.domain.ports import Left
+from worker.domain.ports import RateLimit
 from worker.errors import RateLimited
 
 HERE = InstallationId(100)
@@ -31,17 +37,17 @@ class Hand:
 class Page:
     """A book of one page."""
 
-    def __init__(self, **left: Left) -> None:
+    def __init__(self, **left: RateLimit) -> None:
         self.kept = left
         self.notes = 0
 
-    def left(self, installation: InstallationId) -> Mapping[str, Left]:
+    def find_limits(self, installation: InstallationId) -> Mapping[str, RateLimit]:
         assert installation == HERE
         return self.kept
 
-    def put(self, installation: InstallationId, resource: str, left: Left) -> None:
+    def put(self, installation: InstallationId, resource: str, limit: RateLimit) -> None:
         assert installation == HERE
-        self.kept = {**self.kept, resource: left}
+        self.kept = {**self.kept, resource: limit}
         self.notes += 1
 
 
@@ -54,78 +60,82 @@ def headers(remaining: int, reset: datetime = RESET, resource: str = "core") -> 
 
 
 def test_the_last_requests_are_kept_for_telling_the_state() -> None:
-    budget = Budget(HERE, Page(core=Left(LEAST[Need.JUDGING], RESET)), Hand())
-    budget.admit("core", Need.STATE)
+    budget = RequestBudget(HERE, Page(core=RateLimit(RESERVED_REQUESTS[RequestPriority.JUDGING], RESET)), Hand())
+    budget.admit("core", RequestPriority.STATE)
     with pytest.raises(RateLimited) as refused:
-        budget.admit("core", Need.JUDGING)
+        budget.admit("core", RequestPriority.JUDGING)
     assert refused.value.retry_at == RESET
 
 
 def test_a_sweep_leaves_what_pull_requests_need() -> None:
-    budget = Budget(HERE, Page(core=Left(LEAST[Need.SWEEP], RESET)), Hand())
-    budget.admit("core", Need.JUDGING)
+    budget = RequestBudget(HERE, Page(core=RateLimit(RESERVED_REQUESTS[RequestPriority.SWEEP], RESET)), Hand())
+    budget.admit("core", RequestPriority.JUDGING)
     with pytest.raises(RateLimited):
-        budget.admit("core", Need.SWEEP)
+        budget.admit("core", RequestPriority.SWEEP)
 
 
 def test_nothing_left_stops_even_the_state() -> None:
     with pytest.raises(RateLimited):
-        Budget(HERE, Page(core=Left(0, RESET)), Hand()).admit("core", Need.STATE)
+        RequestBudget(HERE, Page(core=RateLimit(0, RESET)), Hand()).admit("core", RequestPriority.STATE)
 
 
 def test_after_the_reset_all_is_there_again_and_other_budgets_are_others() -> None:
-    page = Page(core=Left(0, RESET))
-    Budget(HERE, page, Hand(RESET)).admit("core", Need.SWEEP)
-    Budget(HERE, page, Hand()).admit("graphql", Need.SWEEP)
+    page = Page(core=RateLimit(0, RESET))
+    RequestBudget(HERE, page, Hand(RESET)).admit("core", RequestPriority.SWEEP)
+    RequestBudget(HERE, page, Hand()).admit("graphql", RequestPriority.SWEEP)
 
 
 @pytest.mark.parametrize(
     ("refused", "admitted"),
-    [(Need.STATE, []), (Need.JUDGING, [Need.STATE]), (Need.SWEEP, [Need.STATE, Need.JUDGING])],
+    [
+        (RequestPriority.STATE, []),
+        (RequestPriority.JUDGING, [RequestPriority.STATE]),
+        (RequestPriority.SWEEP, [RequestPriority.STATE, RequestPriority.JUDGING]),
+    ],
 )
 def test_a_secondary_limit_stops_all_that_is_no_more_urgent_than_what_it_refused(
-    refused: Need, admitted: list[Need]
+    refused: RequestPriority, admitted: list[RequestPriority]
 ) -> None:
     page, until = Page(), NOON + timedelta(seconds=60)
-    Budget(HERE, page, Hand()).throttled(refused, until)
+    RequestBudget(HERE, page, Hand()).note_throttled(refused, until)
     for resource in ("core", "graphql"):
-        elsewhere = Budget(HERE, page, Hand())
-        for need in Need:
+        elsewhere = RequestBudget(HERE, page, Hand())
+        for need in RequestPriority:
             if need in admitted:
                 elsewhere.admit(resource, need)
             else:
                 with pytest.raises(RateLimited) as told:
                     elsewhere.admit(resource, need)
                 assert told.value.retry_at == until
-        Budget(HERE, page, Hand(until)).admit(resource, Need.SWEEP)
+        RequestBudget(HERE, page, Hand(until)).admit(resource, RequestPriority.SWEEP)
 
 
 def test_of_two_secondary_limits_the_stricter_and_the_longer_one_count() -> None:
     page, soon, late = Page(), NOON + timedelta(seconds=10), NOON + timedelta(seconds=60)
-    budget = Budget(HERE, page, Hand())
-    budget.throttled(Need.STATE, soon)
-    budget.throttled(Need.SWEEP, late)
-    assert page.kept["secondary"] == Left(LEAST[Need.STATE], late)
-    after = Budget(HERE, page, Hand(late))
-    after.throttled(Need.SWEEP, late + timedelta(seconds=1))
-    assert page.kept["secondary"].remaining == LEAST[Need.SWEEP], "the old one is over"
+    budget = RequestBudget(HERE, page, Hand())
+    budget.note_throttled(RequestPriority.STATE, soon)
+    budget.note_throttled(RequestPriority.SWEEP, late)
+    assert page.kept["secondary"] == RateLimit(RESERVED_REQUESTS[RequestPriority.STATE], late)
+    after = RequestBudget(HERE, page, Hand(late))
+    after.note_throttled(RequestPriority.SWEEP, late + timedelta(seconds=1))
+    assert page.kept["secondary"].remaining == RESERVED_REQUESTS[RequestPriority.SWEEP], "the old one is over"
 
 
 def test_what_an_answer_says_counts_at_once_and_is_noted_near_the_end() -> None:
     page = Page()
-    budget = Budget(HERE, page, Hand())
-    budget.seen(headers(NOTED_BELOW))
+    budget = RequestBudget(HERE, page, Hand())
+    budget.note_headers(headers(NOTE_EACH_BELOW))
     assert page.notes == 0
-    budget.seen(headers(NOTED_BELOW - 1))
-    budget.seen(headers(NOTED_BELOW - 2))
+    budget.note_headers(headers(NOTE_EACH_BELOW - 1))
+    budget.note_headers(headers(NOTE_EACH_BELOW - 2))
     assert page.notes == 1
-    budget.seen(headers(60))
-    budget.seen(headers(59))
-    assert (page.notes, page.kept["core"]) == (3, Left(59, RESET))
-    budget.seen(headers(40))
+    budget.note_headers(headers(60))
+    budget.note_headers(headers(59))
+    assert (page.notes, page.kept["core"]) == (3, RateLimit(59, RESET))
+    budget.note_headers(headers(40))
     with pytest.raises(RateLimited):
-        budget.admit("core", Need.JUDGING)
-    budget.seen(headers(1400, RESET + timedelta(hours=1)))
+        budget.admit("core", RequestPriority.JUDGING)
+    budget.note_headers(headers(1400, RESET + timedelta(hours=1)))
     assert page.kept["core"].remaining == 1400
 
 
@@ -140,10 +150,10 @@ def test_what_an_answer_says_counts_at_once_and_is_noted_near_the_end() -> None:
 )
 def test_an_answer_without_such_words_says_nothing(said: Mapping[str, str]) -> None:
     page = Page()
-    Budget(HERE, page, Hand()).seen(said)
+    RequestBudget(HERE, page, Hand()).note_headers(said)
     assert page.notes == 0
 
 
 def test_without_a_name_it_is_the_budget_of_rest() -> None:
-    found = left_of({"x-ratelimit-remaining": "7", "x-ratelimit-reset": str(int(RESET.timestamp()))})
-    assert found == ("core", Left(7, RESET))
+    found = read_left({"x-ratelimit-remaining": "7", "x-ratelimit-reset": str(int(RESET.timestamp()))})
+    assert found == ("core", RateLimit(7, RESET))

@@ -6,11 +6,11 @@ from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.reactions import GitHubReactions
 from worker.domain.verdict.reactions import Reaction
-from worker.errors import Gone
+from worker.errors import SubjectGone
 
 
 def read(place: Place, access: AppAccess, pull: Opened, comment: int) -> tuple[Reaction, ...]:
-    return GitHubReactions(access).of(pull.request.pull, place.name, comment)
+    return GitHubReactions(access).reactions_to(pull.request.pull, place.name, comment)
 
 
 def test_reactions_come_in_one_request_with_who_is_a_person(place: Place, access: AppAccess) -> None:
@@ -35,5 +35,5 @@ def test_a_reaction_of_an_account_that_is_gone_is_nobodys(place: Place, access: 
 def test_of_a_comment_that_was_deleted_there_are_none(place: Place, access: AppAccess) -> None:
     pull = place.pull({"a.py": "x = 2\n"})
     place.github.fault("GET .*/reactions", kind="status", status=404, body={"message": "Not Found"})
-    with pytest.raises(Gone):
+    with pytest.raises(SubjectGone):
         read(place, access, pull, 99)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from worker.adapters.github.responses import Blob
-from worker.adapters.github.texts import MOST_CHARACTERS, Shelf, batches, of_blob, wanted
+from worker.adapters.github.responses import BlobResponse
+from worker.adapters.github.texts import MOST_CHARACTERS, HeadTexts, batches, texts_to_read, to_head_file
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.dossier.diff.parser import parse_diff
 
@@ -37,7 +37,7 @@ new file mode 100644
 
 
 def test_only_what_has_a_text_at_the_head_is_asked_for() -> None:
-    found = wanted(parse_diff(DIFF))
+    found = texts_to_read(parse_diff(DIFF))
     assert found.paths == ("a.py", "z.py")
     assert [(file.path, file.reason) for file in found.unread] == [
         ("logo.png", UnreadReason.BINARY),
@@ -46,7 +46,7 @@ def test_only_what_has_a_text_at_the_head_is_asked_for() -> None:
 
 
 def test_what_is_too_much_is_named() -> None:
-    found = wanted(parse_diff(DIFF), 1)
+    found = texts_to_read(parse_diff(DIFF), 1)
     assert found.paths == ("a.py",)
     assert UnreadFile(path="z.py", reason=UnreadReason.OVER_LIMIT) in found.unread
 
@@ -54,24 +54,24 @@ def test_what_is_too_much_is_named() -> None:
 @pytest.mark.parametrize(
     ("blob", "expected"),
     [
-        (Blob(text="x", is_binary=False, is_truncated=False), HeadFile(path="p", text="x")),
-        (Blob(text="", is_binary=False, is_truncated=False), HeadFile(path="p", text="")),
-        (Blob(text=None, is_binary=True, is_truncated=False), UnreadReason.BINARY),
-        (Blob(text="cut", is_binary=False, is_truncated=True), UnreadReason.TOO_LARGE),
-        (Blob(text=None, is_binary=None, is_truncated=None), UnreadReason.TOO_LARGE),
+        (BlobResponse(text="x", is_binary=False, is_truncated=False), HeadFile(path="p", text="x")),
+        (BlobResponse(text="", is_binary=False, is_truncated=False), HeadFile(path="p", text="")),
+        (BlobResponse(text=None, is_binary=True, is_truncated=False), UnreadReason.BINARY),
+        (BlobResponse(text="cut", is_binary=False, is_truncated=True), UnreadReason.TOO_LARGE),
+        (BlobResponse(text=None, is_binary=None, is_truncated=None), UnreadReason.TOO_LARGE),
         (None, UnreadReason.OVER_LIMIT),
     ],
 )
-def test_a_blob_is_a_text_or_a_reason(blob: Blob | None, expected: HeadFile | UnreadReason) -> None:
-    found = of_blob("p", blob)
+def test_a_blob_is_a_text_or_a_reason(blob: BlobResponse | None, expected: HeadFile | UnreadReason) -> None:
+    found = to_head_file("p", blob)
     assert (found.reason if isinstance(found, UnreadFile) else found) == expected
 
 
 def test_a_full_shelf_says_so() -> None:
-    shelf = Shelf([])
-    shelf.put(["a"], [Blob(text="x" * MOST_CHARACTERS)])
+    shelf = HeadTexts([])
+    shelf.put(["a"], [BlobResponse(text="x" * MOST_CHARACTERS)])
     assert shelf.is_full
-    shelf.leave(["b"])
+    shelf.mark_unread(["b"])
     assert shelf.unread == [UnreadFile(path="b", reason=UnreadReason.OVER_LIMIT)]
 
 

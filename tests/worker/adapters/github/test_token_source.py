@@ -14,7 +14,7 @@ from worker.adapters.github.token_source import open_public_pull, open_token_sou
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiState, UnreadReason
 from worker.domain.value import replace
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 from worker.errors import InputError
 from worker.settings import Settings
 
@@ -92,7 +92,7 @@ def test_anybody_reads_a_public_pull_request_in_six_requests_and_its_files(place
 def test_anybody_sees_the_same_facts_as_the_app(place: Place, settings: Settings, source: GitHubPullSource) -> None:
     number = place.issue("Wrong sum", "- [ ] y is 3")
     pull = place.pull({**CHANGE, "ü b.py": "1\n", "what?#%41.py": "2\n", "old.txt": None}, body=f"Closes #{number}")
-    seen, known = complete(public(settings, pull).dossier), complete(source.dossier(pull.request))
+    seen, known = complete_dossier(public(settings, pull).dossier), complete_dossier(source.dossier(pull.request))
     for part in ("diff", "files", "criteria", "ci", "guidance"):
         assert getattr(seen, part) == getattr(known, part)
 

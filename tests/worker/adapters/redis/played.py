@@ -15,10 +15,10 @@ from pydantic import SecretStr
 
 from tests.worker.publishing.texts.samples import rejected
 from worker.adapters.redis import keys
-from worker.adapters.redis.pull_requests import Finish, Limits, Taken
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.domain.ids import Fingerprint
-from worker.domain.request.judge_request import Ask, CommandName, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.settings import Settings, Timing
 
@@ -46,16 +46,16 @@ def pull(number: int = 1, installation: int = 100, repository: int = 7) -> PullR
 def on_record(store: Store, *refs: PullRef) -> None:
     """These pull requests are known: money may be set aside for them."""
     named = [keys.pull(one).name for one in refs]
-    store.wire.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('HSET', key, 'seq', 1) end", len(named), *named)
+    store.client.call("EVAL", "for _, key in ipairs(KEYS) do redis.call('HSET', key, 'seq', 1) end", len(named), *named)
 
 
 def judged_once(store: Store) -> None:
     """There is an entry in the ledger, and nobody remembers anything else."""
-    store.pulls.want(wish())
-    job = store.pulls.next_due("judged once", Limits(1, 10))
+    store.pulls.request_judging(wish())
+    job = store.pulls.next_due("judged once", DispatchLimits(1, 10))
     assert job is not None
-    taken = store.pulls.take(pull(), job.fence)
-    assert isinstance(taken, Taken)
+    taken = store.pulls.take_lease(pull(), job.fence)
+    assert isinstance(taken, LeasedJob)
     verdict = rejected()
     entry = LedgerEntry(
         eval_id=verdict.eval_id,
@@ -69,7 +69,7 @@ def judged_once(store: Store) -> None:
     )
     store.ledger.append(pull(), entry)
     store.pulls.finish(taken.lease, Finish.JUDGED)
-    store.wire.call("DEL", keys.pull(pull()).name)
+    store.client.call("DEL", keys.pull(pull()).name)
 
 
 def wish(number: int = 1, installation: int = 100, **changes: Any) -> JudgeRequest:
@@ -85,8 +85,8 @@ def wish(number: int = 1, installation: int = 100, **changes: Any) -> JudgeReque
     return JudgeRequest(**{**standard, **changes})
 
 
-def command(delivery: str = "comment-1") -> Ask:
-    return Ask.model_validate(
+def command(delivery: str = "comment-1") -> CommandRequest:
+    return CommandRequest.model_validate(
         {
             "pull": pull(),
             "repository": "acme/widgets",
@@ -105,17 +105,17 @@ def settings(url: str, timing: Timing | None = None, **changes: Any) -> Settings
 
 
 def lease_runs_out(store: Store, ref: PullRef) -> None:
-    store.wire.call("ZADD", keys.OUT.name, "XX", 1, keys.pull(ref).name)
+    store.client.call("ZADD", keys.DISPATCHED.name, "XX", 1, keys.pull(ref).name)
 
 
 def becomes_due(store: Store, ref: PullRef) -> None:
     """Its quiet window or its delay is over."""
-    store.wire.call("HDEL", keys.pull(ref).name, "after")
-    store.wire.call("HSET", keys.pull(ref).name, "due", 1)
-    store.wire.call("ZADD", keys.due(ref.installation_id).name, "XX", 1, keys.pull(ref).name)
-    store.wire.call("ZADD", keys.DUE_TURNS.name, 1, ref.installation_id)
+    store.client.call("HDEL", keys.pull(ref).name, "after")
+    store.client.call("HSET", keys.pull(ref).name, "due", 1)
+    store.client.call("ZADD", keys.due(ref.installation_id).name, "XX", 1, keys.pull(ref).name)
+    store.client.call("ZADD", keys.DUE_TURNS.name, 1, ref.installation_id)
 
 
 def comes_again(store: Store, key: keys.Key, member: str) -> None:
     """The hold on this member of a zset is over."""
-    store.wire.call("ZADD", key.name, "XX", 1, member)
+    store.client.call("ZADD", key.name, "XX", 1, member)

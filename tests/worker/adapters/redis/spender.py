@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 from tests.worker.adapters.redis.played import pull, settings
-from worker.adapters.redis.budget import RedisPurse
+from worker.adapters.redis.budget import RedisBudget
 from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
 from worker.domain.verdict.budget import Bill, Caps
@@ -28,7 +28,7 @@ def tell(*words: object) -> None:
     print(*words, flush=True)  # noqa: T201 - whoever started us reads along
 
 
-def spend(purse: RedisPurse, name: str, *, dies: bool) -> None:
+def spend(purse: RedisBudget, name: str, *, dies: bool) -> None:
     """Reserve, and settle for a part of it; or die between the two."""
     chance = random.Random(name)  # noqa: S311 - no secret
     number = chance.randrange(PULLS)
@@ -46,7 +46,7 @@ def spend(purse: RedisPurse, name: str, *, dies: bool) -> None:
 
 def main(url: str, seed: int, times: int, *, dies: bool) -> None:
     with open_store(settings(url)) as store, ThreadPoolExecutor(times) as pool:
-        purse = store.purse(CAPS, SystemClock())
+        purse = store.budget(CAPS, SystemClock())
         tell("ready")
         sys.stdin.readline()
         for done in [pool.submit(spend, purse, f"{seed}-{turn}", dies=dies) for turn in range(times)]:

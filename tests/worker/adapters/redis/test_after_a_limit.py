@@ -7,7 +7,7 @@ import pytest
 from tests.worker.adapters.redis.played import NEWER, pull, wish
 from tests.worker.adapters.redis.test_after_an_outage import HOUR, due_in, takes
 from worker.adapters.redis import keys
-from worker.adapters.redis.pull_requests import Finish, PutOff
+from worker.adapters.redis.pull_requests import Finish, RateLimitWait
 from worker.adapters.redis.store import Store
 from worker.domain.request.judge_request import Trigger
 
@@ -15,8 +15,8 @@ LIMIT = HOUR - timedelta(minutes=10)
 
 
 def put_off(store: Store) -> None:
-    store.pulls.want(wish())
-    store.pulls.finish(takes(store, pull()).lease, Finish.PUT_OFF, PutOff(LIMIT, HOUR))
+    store.pulls.request_judging(wish())
+    store.pulls.finish(takes(store, pull()).lease, Finish.PUT_OFF, RateLimitWait(LIMIT, HOUR))
 
 
 def is_about(found_s: float, wait: timedelta) -> bool:
@@ -26,42 +26,42 @@ def is_about(found_s: float, wait: timedelta) -> bool:
 def test_it_comes_back_at_its_turn_and_no_push_changes_that(store: Store) -> None:
     put_off(store)
     assert is_about(due_in(store, pull()), HOUR)
-    store.pulls.want(wish(head_sha=NEWER))
+    store.pulls.request_judging(wish(head_sha=NEWER))
     assert is_about(due_in(store, pull()), HOUR)
 
 
 @pytest.mark.parametrize("trigger", [Trigger.COMMAND, Trigger.FORCE, Trigger.CONTEST, Trigger.RERUN, Trigger.CASE])
 def test_who_asks_for_it_waits_for_the_limit_and_no_turn(store: Store, trigger: Trigger) -> None:
     put_off(store)
-    store.pulls.want(wish(trigger=trigger))
+    store.pulls.request_judging(wish(trigger=trigger))
     assert is_about(due_in(store, pull()), LIMIT)
-    store.pulls.want(wish(head_sha=NEWER))
+    store.pulls.request_judging(wish(head_sha=NEWER))
     assert is_about(due_in(store, pull()), LIMIT), "and keeps that"
 
 
 def test_who_asks_after_a_push_waits_no_longer_either(store: Store) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     taken = takes(store, pull())
-    store.pulls.want(wish(head_sha=NEWER))
-    store.pulls.finish(taken.lease, Finish.PUT_OFF, PutOff(LIMIT, HOUR))
-    store.pulls.want(wish(trigger=Trigger.COMMAND))
+    store.pulls.request_judging(wish(head_sha=NEWER))
+    store.pulls.finish(taken.lease, Finish.PUT_OFF, RateLimitWait(LIMIT, HOUR))
+    store.pulls.request_judging(wish(trigger=Trigger.COMMAND))
     assert is_about(due_in(store, pull()), LIMIT)
 
 
 def test_a_limit_is_forgotten_when_it_is_judged(store: Store) -> None:
     put_off(store)
     taken = takes(store, pull())
-    assert store.wire.call("HGET", keys.pull(pull()).name, "limit") is None
+    assert store.client.call("HGET", keys.pull(pull()).name, "limit") is None
     store.pulls.finish(taken.lease, Finish.RETRY, HOUR)
-    store.pulls.want(wish(trigger=Trigger.COMMAND))
+    store.pulls.request_judging(wish(trigger=Trigger.COMMAND))
     assert is_about(due_in(store, pull()), HOUR), "what failed otherwise has a wait of its own"
 
 
 def test_those_who_wait_and_those_who_are_judged_are_the_crowd(store: Store) -> None:
     here = pull().installation_id
-    assert store.pulls.crowd(here) == 0
+    assert store.pulls.count_waiting(here) == 0
     for number in (1, 2, 3):
-        store.pulls.want(wish(number))
-    store.pulls.want(wish(4, installation=200))
+        store.pulls.request_judging(wish(number))
+    store.pulls.request_judging(wish(4, installation=200))
     takes(store, pull(2))
-    assert store.pulls.crowd(here) == 3
+    assert store.pulls.count_waiting(here) == 3

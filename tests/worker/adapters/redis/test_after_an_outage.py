@@ -10,7 +10,7 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, s
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
-from worker.adapters.redis.pull_requests import RELEASED, Ended, Finish, Limits, Taken
+from worker.adapters.redis.pull_requests import RELEASED_AT_A_TIME, DispatchLimits, Finish, JudgedHead, LeasedJob
 from worker.adapters.redis.store import Store, open_store
 from worker.domain.request.judge_request import PullRef, Trigger
 from worker.settings import Timing
@@ -28,12 +28,12 @@ def store(store: Store, redis_server: Redis) -> Iterator[Store]:
         yield here
 
 
-def takes(store: Store, ref: PullRef) -> Taken:
+def takes(store: Store, ref: PullRef) -> LeasedJob:
     """The judge of this one begins."""
     becomes_due(store, ref)
-    while job := store.pulls.next_due(f"after-{next(CALLS)}", Limits(1_000, 1_000)):
+    while job := store.pulls.next_due(f"after-{next(CALLS)}", DispatchLimits(1_000, 1_000)):
         if job.request.pull == ref:
-            taken = store.pulls.take(ref, job.fence)
+            taken = store.pulls.take_lease(ref, job.fence)
             assert taken is not None
             return taken
     raise AssertionError(ref)
@@ -44,21 +44,21 @@ def fails(store: Store, ref: PullRef) -> None:
 
 
 def goes_well(store: Store, ref: PullRef) -> None:
-    store.pulls.finish(takes(store, ref).lease, Finish.JUDGED, of=Ended(HEAD))
+    store.pulls.finish(takes(store, ref).lease, Finish.JUDGED, of=JudgedHead(HEAD))
 
 
 def waits(store: Store, *numbers: int) -> None:
     """GitHub was away when these were judged."""
     for number in numbers:
-        store.pulls.want(wish(number))
+        store.pulls.request_judging(wish(number))
         fails(store, pull(number))
 
 
 def due_in(store: Store, ref: PullRef) -> float:
     """After how many seconds it is tried."""
-    at = float(text(store.wire.call("ZSCORE", keys.due(ref.installation_id).name, keys.pull(ref).name)))
+    at = float(text(store.client.call("ZSCORE", keys.due(ref.installation_id).name, keys.pull(ref).name)))
     script = "local t = redis.call('TIME') return tostring(t[1] * 1000 + t[2] / 1000)"
-    return (at - float(text(store.wire.call("EVAL", script, 0)))) / 1000
+    return (at - float(text(store.client.call("EVAL", script, 0)))) / 1000
 
 
 def soon(store: Store, *numbers: int) -> list[int]:
@@ -71,9 +71,9 @@ def test_one_that_goes_well_lets_a_few_follow_at_the_pace_that_github_allows(sto
     waits(store, *range(1, 11))
     assert soon(store, *range(1, 11)) == []
     goes_well(store, pull(1))
-    assert soon(store, *range(2, 11)) == [*range(2, 2 + RELEASED)]
+    assert soon(store, *range(2, 11)) == [*range(2, 2 + RELEASED_AT_A_TIME)]
     gap = store.timing.release_gap
-    at = [due_in(store, pull(number)) for number in range(2, 2 + RELEASED)]
+    at = [due_in(store, pull(number)) for number in range(2, 2 + RELEASED_AT_A_TIME)]
     assert gap - 1 < at[0] <= gap
     assert all(abs(after - before - gap) < 0.5 for before, after in pairwise(at))
     assert 60 / gap * 3 <= 80, "GitHub takes 80 writes a minute, and a head needs three"
@@ -92,14 +92,14 @@ end
 def passes(store: Store, seconds: float) -> None:
     """Of all that waits here, as long is over."""
     on = [key(pull().installation_id).name for key in (keys.due, keys.retries)]
-    store.wire.call("EVAL", PASSES, len(on), *on, seconds * 1000)
+    store.client.call("EVAL", PASSES, len(on), *on, seconds * 1000)
 
 
 def test_each_that_goes_well_lets_as_many_follow_until_none_waits(store: Store) -> None:
     waits(store, *range(1, 101))
     goes_well(store, pull(1))
     took = 0.0
-    while found := items(store.wire.call("ZRANGE", keys.due(pull().installation_id).name, 0, 0)):
+    while found := items(store.client.call("ZRANGE", keys.due(pull().installation_id).name, 0, 0)):
         first = pull(int(text(found[0]).rpartition(":")[2]))
         wait = max(0.0, due_in(store, first))
         assert wait < SOON_S, "nobody is left behind"
@@ -128,7 +128,7 @@ def test_what_fails_again_lets_nobody_follow(store: Store) -> None:
 
 def test_one_that_github_never_failed_lets_nobody_follow(store: Store) -> None:
     waits(store, 1, 2)
-    store.pulls.want(wish(3))
+    store.pulls.request_judging(wish(3))
     goes_well(store, pull(3))
     assert soon(store, 1, 2) == []
 
@@ -149,7 +149,7 @@ def test_whatever_github_was_read_for_shows_that_it_is_back(store: Store, how: F
 def test_no_other_installation_follows(store: Store) -> None:
     other = pull(2, installation=200)
     waits(store, 1)
-    store.pulls.want(wish(2, installation=200))
+    store.pulls.request_judging(wish(2, installation=200))
     fails(store, other)
     goes_well(store, pull(1))
     assert due_in(store, other) > SOON_S
@@ -157,54 +157,54 @@ def test_no_other_installation_follows(store: Store) -> None:
 
 def test_a_push_tries_at_once_and_the_others_follow_if_that_goes_well(store: Store) -> None:
     waits(store, 1, 2)
-    store.pulls.want(wish(1, head_sha=NEWER))
+    store.pulls.request_judging(wish(1, head_sha=NEWER))
     assert soon(store, 1, 2) == [1]
-    assert takes(store, pull(1)).aways == 0, "its hours begin anew"
-    store.pulls.died(pull(1), fence_of(store, 1))
+    assert takes(store, pull(1)).outage_count == 0, "its hours begin anew"
+    store.pulls.requeue_dead(pull(1), fence_of(store, 1))
     goes_well(store, pull(1))
     assert soon(store, 2) == [2]
 
 
 def fence_of(store: Store, number: int) -> int:
-    return int(text(store.wire.call("HGET", keys.pull(pull(number)).name, "fence")))
+    return int(text(store.client.call("HGET", keys.pull(pull(number)).name, "fence")))
 
 
 def test_a_push_tries_at_once_also_where_something_was_heard_while_github_was_away(store: Store) -> None:
-    store.pulls.want(wish(1))
+    store.pulls.request_judging(wish(1))
     found = takes(store, pull(1))
-    store.pulls.want(wish(1, trigger=Trigger.LATE, head_sha=None))
+    store.pulls.request_judging(wish(1, trigger=Trigger.LATE, head_sha=None))
     store.pulls.finish(found.lease, Finish.AWAY, HOUR)
     assert soon(store, 1) == []
-    store.pulls.want(wish(1, head_sha=NEWER))
+    store.pulls.request_judging(wish(1, head_sha=NEWER))
     assert soon(store, 1) == [1]
 
 
 def test_a_push_to_what_became_a_draft_since_tries_at_once_too(store: Store) -> None:
     waits(store, 1)
-    store.pulls.want(wish(1, head_sha=NEWER, draft=True))
+    store.pulls.request_judging(wish(1, head_sha=NEWER, draft=True))
     assert soon(store, 1) == [1]
 
 
 def test_who_asks_by_hand_need_not_wait_for_the_next_try(store: Store) -> None:
     waits(store, 1, 2)
-    store.pulls.want(wish(1, trigger=Trigger.COMMAND, head_sha=None))
+    store.pulls.request_judging(wish(1, trigger=Trigger.COMMAND, head_sha=None))
     assert soon(store, 1, 2) == [1]
 
 
 def test_what_comes_by_itself_waits_for_its_turn(store: Store) -> None:
     waits(store, 1)
-    store.pulls.want(wish(1, trigger=Trigger.CI, head_sha=None))
+    store.pulls.request_judging(wish(1, trigger=Trigger.CI, head_sha=None))
     assert soon(store, 1) == []
 
 
 def test_a_time_that_github_gave_is_kept_also_by_a_push(store: Store) -> None:
     waits(store, 1)
     store.pulls.finish(takes(store, pull(1)).lease, Finish.PUT_OFF, HOUR)
-    store.pulls.want(wish(1, head_sha=NEWER))
+    store.pulls.request_judging(wish(1, head_sha=NEWER))
     assert soon(store, 1) == []
 
 
 def test_an_errand_that_goes_well_lets_judgings_follow_too(store: Store) -> None:
     waits(store, 1, 2)
-    store.pulls.release(pull().installation_id)
+    store.pulls.release_waiting(pull().installation_id)
     assert soon(store, 1, 2) == [1, 2]

@@ -10,20 +10,20 @@ import pytest
 
 from tests.worker.adapters.redis.test_client import answering
 from tests.world.redis import Redis
-from worker.adapters.redis.async_client import Lane, Talk
-from worker.adapters.redis.client import Refused, Wire, packed, text, whole
-from worker.adapters.redis.scripts import Script, call_of
+from worker.adapters.redis.async_client import AsyncRedisClient, AsyncRedisConnection
+from worker.adapters.redis.client import RedisClient, RedisRefused, encode_command, text, whole
+from worker.adapters.redis.scripts import Script, make_call
 from worker.adapters.redis.store import Store
 from worker.errors import Unavailable
 
 T = TypeVar("T")
 
 
-def on(url: str, work: Callable[[Lane], Awaitable[T]], timeout_s: float = 1) -> T:
+def on(url: str, work: Callable[[AsyncRedisClient], Awaitable[T]], timeout_s: float = 1) -> T:
     """Do it on an event loop, with a lane of its own."""
 
     async def run() -> T:
-        with closing(Lane(url, timeout_s)) as lane:
+        with closing(AsyncRedisClient(url, timeout_s)) as lane:
             return await work(lane)
 
     return asyncio.run(run())
@@ -35,7 +35,7 @@ def url(store: Store) -> str:
 
 
 def test_all_that_ask_at_once_share_one_connection_and_get_their_own_answers(url: str) -> None:
-    async def work(lane: Lane) -> tuple[set[int], bool]:
+    async def work(lane: AsyncRedisClient) -> tuple[set[int], bool]:
         clients = {whole(one) for one in await asyncio.gather(*[lane.call("CLIENT", "ID") for _ in range(20)])}
         said = [f"{number}" * (1 + 5000 * (number % 3)) for number in range(200)]
         heard = await asyncio.gather(*[lane.call("ECHO", one) for one in said])
@@ -47,45 +47,45 @@ def test_all_that_ask_at_once_share_one_connection_and_get_their_own_answers(url
 
 
 def test_a_script_that_redis_does_not_know_is_sent_whole(store: Store, url: str) -> None:
-    store.wire.call("SCRIPT", "FLUSH")
-    put = call_of(Script.WINDOW, ["assay:1:window:7:all"], 600, 60)
+    store.client.call("SCRIPT", "FLUSH")
+    put = make_call(Script.WINDOW, ["assay:1:window:7:all"], 600, 60)
 
-    async def work(lane: Lane) -> None:
-        await lane.run(put)
-        await lane.run(put)
+    async def work(lane: AsyncRedisClient) -> None:
+        await lane.run_script(put)
+        await lane.run_script(put)
 
     on(url, work)
-    assert store.wire.call("GET", "assay:1:window:7:all") == b"600"
+    assert store.client.call("GET", "assay:1:window:7:all") == b"600"
 
 
 def test_a_refusal_is_a_mistake_of_ours_and_the_connection_goes_on(store: Store, url: str) -> None:
-    store.wire.call("SET", "k", "v")
+    store.client.call("SET", "k", "v")
 
-    async def work(lane: Lane) -> bool:
+    async def work(lane: AsyncRedisClient) -> bool:
         first = await lane.call("CLIENT", "ID")
-        with pytest.raises(Refused, match="WRONGTYPE") as refused:
+        with pytest.raises(RedisRefused, match="WRONGTYPE") as refused:
             await lane.call("LPUSH", "k", "v")
         assert refused.value.__cause__ is None
-        with pytest.raises(Refused, match="WRONGTYPE"):
-            await lane.run(call_of(Script.WANT, ["k", "new", "w"], "{}", "1 " * 17))
+        with pytest.raises(RedisRefused, match="WRONGTYPE"):
+            await lane.run_script(make_call(Script.WANT, ["k", "new", "w"], "{}", "1 " * 17))
         return await lane.call("CLIENT", "ID") == first
 
     assert on(url, work)
 
 
 def test_an_outage_that_redis_names_is_an_outage(store: Store, url: str) -> None:
-    store.wire.call("CONFIG", "SET", "maxmemory", 1)
+    store.client.call("CONFIG", "SET", "maxmemory", 1)
     try:
         with pytest.raises(Unavailable, match="Redis is unavailable: OOM"):
             on(url, lambda lane: lane.call("SET", "k", "v"))
     finally:
-        store.wire.call("CONFIG", "SET", "maxmemory", 0)
+        store.client.call("CONFIG", "SET", "maxmemory", 0)
 
 
 def test_a_connection_that_redis_dropped_is_replaced_unnoticed(store: Store, url: str) -> None:
-    async def work(lane: Lane) -> bool:
+    async def work(lane: AsyncRedisClient) -> bool:
         ours = whole(await lane.call("CLIENT", "ID"))
-        store.wire.call("CLIENT", "KILL", "ID", ours)
+        store.client.call("CLIENT", "KILL", "ID", ours)
         asked = await asyncio.gather(*[lane.call("PING") for _ in range(2)])
         return asked == [b"PONG"] * 2 and whole(await lane.call("CLIENT", "ID")) != ours
 
@@ -95,7 +95,7 @@ def test_a_connection_that_redis_dropped_is_replaced_unnoticed(store: Store, url
 def test_a_server_that_is_gone_is_unavailable_and_a_new_one_is_found() -> None:
     redis = Redis.started()
 
-    async def work(lane: Lane) -> bytes:
+    async def work(lane: AsyncRedisClient) -> bytes:
         await lane.call("SET", "k", "v")
         redis.kill()
         with pytest.raises(Unavailable, match="Redis is unavailable"):
@@ -110,7 +110,7 @@ def test_a_server_that_is_gone_is_unavailable_and_a_new_one_is_found() -> None:
 
 
 def test_a_server_that_hangs_is_waited_for_once_by_all_together(redis_server: Redis) -> None:
-    async def work(lane: Lane) -> float:
+    async def work(lane: AsyncRedisClient) -> float:
         await lane.call("PING")
         begun = asyncio.get_running_loop().time()
         with redis_server.frozen():
@@ -124,7 +124,7 @@ def test_a_server_that_hangs_is_waited_for_once_by_all_together(redis_server: Re
 
 
 def test_a_server_that_takes_no_connection_is_waited_for_no_longer(redis_server: Redis) -> None:
-    async def work(lane: Lane) -> None:
+    async def work(lane: AsyncRedisClient) -> None:
         with redis_server.frozen(), pytest.raises(Unavailable, match=r"no answer from .* in 0.2 s"):
             await lane.call("PING")
 
@@ -133,7 +133,7 @@ def test_a_server_that_takes_no_connection_is_waited_for_no_longer(redis_server:
 
 
 def test_a_server_that_greets_nobody_is_waited_for_once_by_all_together() -> None:
-    async def work(lane: Lane) -> float:
+    async def work(lane: AsyncRedisClient) -> float:
         begun = asyncio.get_running_loop().time()
         asked = await asyncio.gather(*[lane.call("PING") for _ in range(10)], return_exceptions=True)
         assert {str(one).partition(" from ")[0] for one in asked} == {"Redis is unavailable: no answer"}
@@ -144,15 +144,15 @@ def test_a_server_that_greets_nobody_is_waited_for_once_by_all_together() -> Non
 
 
 def test_who_asks_on_a_connection_that_ended_waits_for_nothing() -> None:
-    ping = packed(("PING",))
+    ping = encode_command(("PING",))
 
     async def work(path: str) -> None:
-        _, talk = await asyncio.get_running_loop().create_unix_connection(lambda: Talk(1), path)
-        assert await talk.ask(ping) == b"PONG"
+        _, talk = await asyncio.get_running_loop().create_unix_connection(lambda: AsyncRedisConnection(1), path)
+        assert await talk.send(ping) == b"PONG"
         talk.end(ConnectionResetError("first"))
         await asyncio.sleep(0.01)
         with pytest.raises(ConnectionResetError, match="closed"):
-            await talk.ask(ping)
+            await talk.send(ping)
 
     redis = Redis.started()
     try:
@@ -162,28 +162,28 @@ def test_who_asks_on_a_connection_that_ended_waits_for_nothing() -> None:
 
 
 def test_a_server_that_became_another_ones_replica_is_not_held_on_to(store: Store, url: str) -> None:
-    async def work(lane: Lane) -> bool:
+    async def work(lane: AsyncRedisClient) -> bool:
         first = await lane.call("CLIENT", "ID")
-        store.wire.call("REPLICAOF", "127.0.0.1", 1)
+        store.client.call("REPLICAOF", "127.0.0.1", 1)
         try:
             with pytest.raises(Unavailable, match="READONLY"):
                 await lane.call("SET", "k", "v")
         finally:
-            store.wire.call("REPLICAOF", "NO", "ONE")
+            store.client.call("REPLICAOF", "NO", "ONE")
         return await lane.call("CLIENT", "ID") == first
 
     assert not on(url, work)
 
 
 def test_a_command_has_its_time_though_another_was_sent_before_it(url: str) -> None:
-    async def work(lane: Lane) -> list[object]:
+    async def work(lane: AsyncRedisClient) -> list[object]:
         return [await lane.call("BLPOP", "none", 0.6) for _ in range(2)]
 
     assert on(url, work, 1) == [None, None]
 
 
 def test_who_stops_waiting_leaves_the_answers_of_others_where_they_belong(url: str) -> None:
-    async def work(lane: Lane) -> tuple[str, bool]:
+    async def work(lane: AsyncRedisClient) -> tuple[str, bool]:
         first = await lane.call("CLIENT", "ID")
         gone = asyncio.create_task(lane.call("ECHO", "gone"))
         there = asyncio.create_task(lane.call("ECHO", "there"))
@@ -202,18 +202,18 @@ def test_half_a_reply_is_no_reply(raw: bytes) -> None:
 
 @pytest.fixture
 def user(redis_server: Redis) -> Generator[str]:
-    with closing(Wire(redis_server.url, 1)) as wire:
+    with closing(RedisClient(redis_server.url, 1)) as wire:
         wire.call("ACL", "SETUSER", "us", "on", ">pa/ss", "~*", "+@all")
         yield f"{redis_server.socket}?db=3"
         wire.call("ACL", "DELUSER", "us")
 
 
 def test_a_password_and_a_database_are_used(store: Store, user: str) -> None:
-    async def work(lane: Lane) -> str:
+    async def work(lane: AsyncRedisClient) -> str:
         await lane.call("SET", "k", "in 3")
         return text(await lane.call("ACL", "WHOAMI"))
 
     assert on(f"unix://us:pa%2Fss@{user}", work) == "us"
     with pytest.raises(Unavailable, match="WRONGPASS"):
         on(f"unix://us:wrong@{user}", lambda lane: lane.call("PING"))
-    assert store.wire.call("GET", "k") is None
+    assert store.client.call("GET", "k") is None

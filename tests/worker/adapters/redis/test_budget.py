@@ -19,13 +19,13 @@ from tests.worker.adapters.redis.played import on_record, pull, settings
 from tests.worker.adapters.redis.spender import CAPS, PULLS, REPOSITORIES
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.budget import RedisPurse
+from worker.adapters.redis.budget import RedisBudget
 from worker.adapters.redis.client import items, text
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
-from worker.domain.ids import InstallationId, base_mark
+from worker.domain.ids import InstallationId, hash_base
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.budget import Bill, Cap, Caps, Density, Level, Reservation, usd_of
+from worker.domain.verdict.budget import Bill, Cap, CapLevel, Caps, Density, Reservation, from_nano
 from worker.errors import BudgetReached, LeaseLost
 
 CENT = Decimal("0.01")
@@ -61,40 +61,40 @@ def known(store: Store) -> None:
 
 
 @pytest.fixture
-def purse(store: Store, calendar: Calendar) -> RedisPurse:
-    return store.purse(Caps(), calendar)
+def purse(store: Store, calendar: Calendar) -> RedisBudget:
+    return store.budget(Caps(), calendar)
 
 
 def used(store: Store, key: keys.Key, name: str = "spent") -> Decimal:
-    found = store.wire.call("HGET", key.name, name)
-    return usd_of(int(text(found))) if found else Decimal(0)
+    found = store.client.call("HGET", key.name, name)
+    return from_nano(int(text(found))) if found else Decimal(0)
 
 
 def of_day(day: str = "2026-11-20") -> keys.Key:
-    return keys.purse(InstallationId(100), day)
+    return keys.installation_budget(InstallationId(100), day)
 
 
-def refused(purse: RedisPurse, payer: PullRef, usd: Decimal) -> Level:
+def refused(purse: RedisBudget, payer: PullRef, usd: Decimal) -> CapLevel:
     with pytest.raises(BudgetReached) as reached:
         purse.reserve("refused", payer, usd)
     assert reached.value.asked_usd == usd
     return reached.value.level
 
 
-def test_the_worst_case_counts_at_once_and_the_rest_comes_back(store: Store, purse: RedisPurse) -> None:
+def test_the_worst_case_counts_at_once_and_the_rest_comes_back(store: Store, purse: RedisBudget) -> None:
     reservation = purse.reserve("a", pull(), 5 * CENT)
-    assert (used(store, keys.spent(pull())), used(store, of_day())) == (5 * CENT, 5 * CENT)
+    assert (used(store, keys.pull_request_cost(pull())), used(store, of_day())) == (5 * CENT, 5 * CENT)
     assert purse.settle(reservation, Bill(2 * CENT)) is None
-    books = [used(store, keys.spent(pull())), used(store, of_day()), used(store, of_day(), "repo:7")]
+    books = [used(store, keys.pull_request_cost(pull())), used(store, of_day()), used(store, of_day(), "repo:7")]
     assert books == [2 * CENT] * 3
 
 
-def test_the_same_reservation_again_changes_nothing(store: Store, purse: RedisPurse) -> None:
+def test_the_same_reservation_again_changes_nothing(store: Store, purse: RedisBudget) -> None:
     assert purse.reserve("a", pull(), 6 * CENT) == purse.reserve("a", pull(), 6 * CENT)
     assert used(store, of_day()) == 6 * CENT
 
 
-def test_a_settlement_sent_twice_gives_back_once(store: Store, purse: RedisPurse) -> None:
+def test_a_settlement_sent_twice_gives_back_once(store: Store, purse: RedisBudget) -> None:
     reservation = purse.reserve("a", pull(), 6 * CENT)
     purse.settle(reservation, Bill(CENT))
     purse.settle(reservation, Bill(CENT))
@@ -102,50 +102,52 @@ def test_a_settlement_sent_twice_gives_back_once(store: Store, purse: RedisPurse
     assert used(store, of_day()) == CENT
 
 
-def test_a_bill_that_nobody_knows_is_all_that_was_reserved(store: Store, purse: RedisPurse) -> None:
+def test_a_bill_that_nobody_knows_is_all_that_was_reserved(store: Store, purse: RedisBudget) -> None:
     reservation = purse.reserve("a", pull(), 6 * CENT)
     purse.settle(reservation, Bill(None))
     purse.settle(reservation, Bill(CENT))
     assert used(store, of_day()) == 6 * CENT
 
 
-def test_a_reservation_that_nobody_settles_expires_to_spent(store: Store, purse: RedisPurse) -> None:
+def test_a_reservation_that_nobody_settles_expires_to_spent(store: Store, purse: RedisBudget) -> None:
     reservation = purse.reserve("a", pull(), 6 * CENT)
     kept = keys.reservation(InstallationId(100), "a")
-    assert store.wire.call("TTL", kept.name) == 3600
-    store.wire.call("DEL", kept.name)
+    assert store.client.call("TTL", kept.name) == 3600
+    store.client.call("DEL", kept.name)
     purse.settle(reservation, Bill(Decimal(0)))
-    assert used(store, keys.spent(pull())) == used(store, of_day()) == 6 * CENT
+    assert used(store, keys.pull_request_cost(pull())) == used(store, of_day()) == 6 * CENT
 
 
-def test_what_cost_more_than_was_reserved_is_counted_whole(store: Store, purse: RedisPurse) -> None:
+def test_what_cost_more_than_was_reserved_is_counted_whole(store: Store, purse: RedisBudget) -> None:
     purse.settle(purse.reserve("a", pull(), CENT), Bill(3 * CENT))
     assert used(store, of_day()) == 3 * CENT
 
 
 def test_a_judge_whose_pull_request_is_forgotten_opens_no_books_anew_and_asks_nobody(
-    store: Store, purse: RedisPurse
+    store: Store, purse: RedisBudget
 ) -> None:
     purse.reserve("a", pull(), CENT)
-    store.wire.call("DEL", keys.pull(pull()).name, keys.spent(pull()).name)
+    store.client.call("DEL", keys.pull(pull()).name, keys.pull_request_cost(pull()).name)
     with pytest.raises(LeaseLost):
         purse.reserve("b", pull(), CENT)
-    assert not store.wire.call("EXISTS", keys.spent(pull()).name, keys.reservation(InstallationId(100), "b").name)
+    assert not store.client.call(
+        "EXISTS", keys.pull_request_cost(pull()).name, keys.reservation(InstallationId(100), "b").name
+    )
     assert used(store, of_day()) == CENT
-    store.wire.call("HSET", keys.ledger(pull()).name, "e", "x")
+    store.client.call("HSET", keys.ledger(pull()).name, "e", "x")
     assert purse.reserve("c", pull(), CENT).usd == CENT, "a closed one, that is judged anew by what is on record"
 
 
-def test_books_that_were_forgotten_meanwhile_get_nothing_back(store: Store, purse: RedisPurse) -> None:
+def test_books_that_were_forgotten_meanwhile_get_nothing_back(store: Store, purse: RedisBudget) -> None:
     """A repository is forgotten while a model is asked: what comes back would be more than is left in its books."""
-    spent = keys.spent(pull())
+    spent = keys.pull_request_cost(pull())
     before = purse.reserve("before", pull(), 5 * CENT)
-    store.wire.call("DEL", spent.name)
+    store.client.call("DEL", spent.name)
     purse.settle(before, Bill(CENT))
     assert (used(store, spent), used(store, of_day())) == (0, CENT)
-    assert not store.wire.call("EXISTS", spent.name)
+    assert not store.client.call("EXISTS", spent.name)
     crossing = purse.reserve("crossing", pull(), 5 * CENT)
-    store.wire.call("DEL", spent.name)
+    store.client.call("DEL", spent.name)
     after = purse.reserve("after", pull(), 2 * CENT)
     purse.settle(crossing, Bill(CENT))
     assert used(store, spent) == 2 * CENT
@@ -153,42 +155,42 @@ def test_books_that_were_forgotten_meanwhile_get_nothing_back(store: Store, purs
     assert (used(store, spent), used(store, of_day())) == (CENT, 3 * CENT)
 
 
-def test_fractions_of_a_nanodollar_are_counted_up(store: Store, purse: RedisPurse) -> None:
+def test_fractions_of_a_nanodollar_are_counted_up(store: Store, purse: RedisBudget) -> None:
     purse.settle(purse.reserve("a", pull(), CENT), Bill(Decimal("0.0000000001")))
     assert used(store, of_day()) == Decimal("0.000000001")
 
 
-def test_a_pull_request_has_its_cap_for_life(purse: RedisPurse, calendar: Calendar) -> None:
+def test_a_pull_request_has_its_cap_for_life(purse: RedisBudget, calendar: Calendar) -> None:
     purse.reserve("a", pull(), 10 * CENT)
     calendar.next_day()
-    assert refused(purse, pull(), Decimal("0.000000001")) == Level(Cap.PULL, 10 * CENT, 10 * CENT)
+    assert refused(purse, pull(), Decimal("0.000000001")) == CapLevel(Cap.PULL, 10 * CENT, 10 * CENT)
     purse.reserve("b", pull(2), 10 * CENT)
 
 
-def test_a_day_has_its_cap_and_the_next_day_a_new_one(purse: RedisPurse, calendar: Calendar) -> None:
+def test_a_day_has_its_cap_and_the_next_day_a_new_one(purse: RedisBudget, calendar: Calendar) -> None:
     for number in range(10):
         purse.reserve(f"a{number}", pull(number), 10 * CENT)
-    assert refused(purse, pull(99), CENT) == Level(Cap.DAY, 100 * CENT, 100 * CENT)
+    assert refused(purse, pull(99), CENT) == CapLevel(Cap.DAY, 100 * CENT, 100 * CENT)
     purse.reserve("other", pull(99, installation=101), CENT)
     calendar.next_day()
     purse.reserve("tomorrow", pull(99), CENT)
 
 
 def test_of_two_caps_the_pull_requests_is_named_first(store: Store, calendar: Calendar) -> None:
-    nothing = store.purse(Caps(pull_usd=Decimal(0), day_usd=Decimal(0)), calendar)
+    nothing = store.budget(Caps(pull_usd=Decimal(0), day_usd=Decimal(0)), calendar)
     assert refused(nothing, pull(), CENT).cap is Cap.PULL
-    no_day = store.purse(Caps(day_usd=Decimal(0)), calendar)
+    no_day = store.budget(Caps(day_usd=Decimal(0)), calendar)
     assert refused(no_day, pull(), CENT).cap is Cap.DAY
 
 
-def test_what_was_refused_is_not_counted(store: Store, purse: RedisPurse) -> None:
+def test_what_was_refused_is_not_counted(store: Store, purse: RedisBudget) -> None:
     refused(purse, pull(), 11 * CENT)
     assert used(store, of_day()) == 0
     purse.reserve("a", pull(), 10 * CENT)
 
 
 def test_a_reservation_of_yesterday_is_settled_in_yesterdays_books(
-    store: Store, purse: RedisPurse, calendar: Calendar
+    store: Store, purse: RedisBudget, calendar: Calendar
 ) -> None:
     reservation = purse.reserve("a", pull(), 6 * CENT)
     calendar.next_day()
@@ -196,25 +198,25 @@ def test_a_reservation_of_yesterday_is_settled_in_yesterdays_books(
     assert (used(store, of_day()), used(store, of_day("2026-11-21"))) == (CENT, 0)
 
 
-def test_books_of_a_day_are_kept_for_a_week_and_of_a_pull_request_for_good(store: Store, purse: RedisPurse) -> None:
+def test_books_of_a_day_are_kept_for_a_week_and_of_a_pull_request_for_good(store: Store, purse: RedisBudget) -> None:
     purse.reserve("a", pull(), CENT)
-    assert store.wire.call("TTL", of_day().name) == timedelta(days=8).total_seconds()
-    assert store.wire.call("TTL", keys.spent(pull()).name) == -1
+    assert store.client.call("TTL", of_day().name) == timedelta(days=8).total_seconds()
+    assert store.client.call("TTL", keys.pull_request_cost(pull()).name) == -1
 
 
 # A fair share
 
 
-def test_alone_a_repository_may_spend_the_whole_day(purse: RedisPurse) -> None:
+def test_alone_a_repository_may_spend_the_whole_day(purse: RedisBudget) -> None:
     for number in range(10):
         purse.reserve(f"a{number}", pull(number), 10 * CENT)
 
 
-def test_beside_another_a_repository_has_its_share(purse: RedisPurse, calendar: Calendar) -> None:
+def test_beside_another_a_repository_has_its_share(purse: RedisBudget, calendar: Calendar) -> None:
     purse.reserve("other", pull(50, repository=8), CENT)
     for number in range(5):
         purse.reserve(f"a{number}", pull(number), 10 * CENT)
-    assert refused(purse, pull(6), CENT) == Level(Cap.SHARE, 50 * CENT, 50 * CENT)
+    assert refused(purse, pull(6), CENT) == CapLevel(Cap.SHARE, 50 * CENT, 50 * CENT)
     purse.reserve("b", pull(51, repository=8), 10 * CENT)
     calendar.next_day()
     for number in range(10, 15):
@@ -225,8 +227,8 @@ def test_beside_another_a_repository_has_its_share(purse: RedisPurse, calendar: 
         purse.reserve(f"a{number}", pull(number), 10 * CENT)
 
 
-def test_whoever_was_refused_counts_as_active_too(store: Store, purse: RedisPurse, calendar: Calendar) -> None:
-    refused(store.purse(Caps(pull_usd=Decimal(0)), calendar), pull(50, repository=8), CENT)
+def test_whoever_was_refused_counts_as_active_too(store: Store, purse: RedisBudget, calendar: Calendar) -> None:
+    refused(store.budget(Caps(pull_usd=Decimal(0)), calendar), pull(50, repository=8), CENT)
     for number in range(5):
         purse.reserve(f"a{number}", pull(number), 10 * CENT)
     assert refused(purse, pull(6), CENT).cap is Cap.SHARE
@@ -270,7 +272,7 @@ class Books:
 @contextmanager
 def emptied(server: Redis) -> Generator[Store]:
     with open_store(settings(server.url)) as store:
-        store.wire.call("FLUSHALL")
+        store.client.call("FLUSHALL")
         on_record(store, *(pull(number, repository=repository) for repository in range(3) for number in range(4)))
         yield store
 
@@ -283,7 +285,7 @@ def test_whatever_is_asked_and_paid_in_any_order_the_caps_and_shares_hold(
     caps = Caps(pull_usd=10 * CENT, day_usd=30 * CENT, share=Decimal("0.4"))
     with emptied(redis_server) as store:
         calendar, books = Calendar(), Books(caps)
-        purse = store.purse(caps, calendar)
+        purse = store.budget(caps, calendar)
         granted: list[Reservation] = []
         for position, (what, first, second, cents) in enumerate(steps):
             if what == "day":
@@ -321,7 +323,7 @@ def test_a_thousand_reservations_at_once_never_break_a_cap_though_some_spenders_
     """Ten processes of a hundred threads; four of them die by SIGKILL between reserving and settling."""
     crowd = [start_spender(redis_server.url, seed, 100, "dies" if seed < 4 else "lives") for seed in range(10)]
     assert [one.stdout.readline() for one in crowd if one.stdout] == ["ready\n"] * 10
-    day = keys.purse(InstallationId(100), f"{SystemClock().now():%Y-%m-%d}")
+    day = keys.installation_budget(InstallationId(100), f"{SystemClock().now():%Y-%m-%d}")
     for one in crowd:
         assert one.stdin is not None
         one.stdin.write("go\n")
@@ -344,12 +346,14 @@ def start_spender(url: str, seed: int, times: int, fate: str) -> "subprocess.Pop
 def assert_books_are_right(store: Store, day: keys.Key) -> None:
     """Every reservation counts as settled, or whole where its spender died first; and no cap is broken."""
     pattern = keys.reservation(InstallationId(100), "*").name
-    names = [text(one) for one in items(store.wire.call("KEYS", pattern))]
-    kept = [items(store.wire.call("HMGET", name, "amount", "settled")) for name in names]
+    names = [text(one) for one in items(store.client.call("KEYS", pattern))]
+    kept = [items(store.client.call("HMGET", name, "amount", "settled")) for name in names]
     assert sum(settled is None for _, settled in kept) >= 2, "those who died"
     total = used(store, day)
-    assert total == usd_of(sum(int(text(amount if settled is None else settled)) for amount, settled in kept))
-    by_pull = [used(store, keys.spent(pull(number, repository=number % REPOSITORIES))) for number in range(PULLS)]
+    assert total == from_nano(sum(int(text(amount if settled is None else settled)) for amount, settled in kept))
+    by_pull = [
+        used(store, keys.pull_request_cost(pull(number, repository=number % REPOSITORIES))) for number in range(PULLS)
+    ]
     shares = [used(store, day, f"repo:{repository}") for repository in range(REPOSITORIES)]
     assert sum(by_pull, Decimal(0)) == sum(shares, Decimal(0)) == total <= CAPS.day_usd
     assert all(one <= CAPS.pull_usd for one in by_pull)
@@ -360,19 +364,19 @@ def assert_books_are_right(store: Store, day: keys.Key) -> None:
 
 
 def test_a_cap_that_is_almost_reached_is_said_once_in_the_log_and_on_every_verdict(
-    purse: RedisPurse, caplog: pytest.LogCaptureFixture
+    purse: RedisBudget, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     assert purse.settle(purse.reserve("a", pull(), 8 * CENT), Bill(Decimal("0.0799"))) is None
     first = purse.settle(purse.reserve("b", pull(), CENT), Bill(Decimal("0.0001")))
     again = purse.settle(purse.reserve("c", pull(), CENT), Bill(CENT))
-    assert (first, again) == (Level(Cap.PULL, 8 * CENT, 10 * CENT), Level(Cap.PULL, 9 * CENT, 10 * CENT))
+    assert (first, again) == (CapLevel(Cap.PULL, 8 * CENT, 10 * CENT), CapLevel(Cap.PULL, 9 * CENT, 10 * CENT))
     last = None
     for number in range(2, 10):
         last = purse.settle(purse.reserve(f"d{number}", pull(number), 10 * CENT), Bill(9 * CENT))
-    assert last == Level(Cap.PULL, 9 * CENT, 10 * CENT), "the fuller one"
+    assert last == CapLevel(Cap.PULL, 9 * CENT, 10 * CENT), "the fuller one"
     last = purse.settle(purse.reserve("e", pull(20), CENT), Bill(CENT))
-    assert last == Level(Cap.DAY, 82 * CENT, 100 * CENT)
+    assert last == CapLevel(Cap.DAY, 82 * CENT, 100 * CENT)
     messages = [one.getMessage() for one in caplog.records if "day's" in one.getMessage()]
     assert messages == ["the day's budget is almost used up: 0.81 of 1.00 dollars"]
     of_first = [
@@ -382,7 +386,7 @@ def test_a_cap_that_is_almost_reached_is_said_once_in_the_log_and_on_every_verdi
 
 
 def test_a_share_that_is_almost_reached_is_said_where_the_day_is_shared(
-    purse: RedisPurse, caplog: pytest.LogCaptureFixture
+    purse: RedisBudget, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     for number in range(1, 5):
@@ -391,31 +395,31 @@ def test_a_share_that_is_almost_reached_is_said_where_the_day_is_shared(
     of_share = purse.settle(purse.reserve("b", pull(6), 9 * CENT), Bill(7 * CENT))
     again = purse.settle(purse.reserve("c", pull(7), 9 * CENT), Bill(7 * CENT))
     assert of_share is None
-    assert again == Level(Cap.SHARE, 42 * CENT, 50 * CENT)
+    assert again == CapLevel(Cap.SHARE, 42 * CENT, 50 * CENT)
     purse.settle(purse.reserve("d", pull(8), CENT), Bill(CENT))
     assert [one.getMessage() for one in caplog.records] == [
         "the repository's share of the day is almost used up: 0.42 of 0.500 dollars"
     ]
 
 
-def test_who_came_yesterday_shares_todays_day(purse: RedisPurse, calendar: Calendar) -> None:
+def test_who_came_yesterday_shares_todays_day(purse: RedisBudget, calendar: Calendar) -> None:
     purse.reserve("other", pull(1, repository=8), CENT)
     calendar.next_day()
     for number in range(1, 5):
         purse.settle(purse.reserve(f"a{number}", pull(number), 10 * CENT), Bill(7 * CENT))
     last = [purse.settle(purse.reserve(f"b{number}", pull(number + 9), 7 * CENT), Bill(7 * CENT)) for number in (1, 2)]
-    assert last == [None, Level(Cap.SHARE, 42 * CENT, 50 * CENT)]
+    assert last == [None, CapLevel(Cap.SHARE, 42 * CENT, 50 * CENT)]
 
 
 def test_a_cap_of_nothing_is_always_near(store: Store, calendar: Calendar) -> None:
-    nothing = store.purse(Caps(pull_usd=Decimal(0), day_usd=Decimal(0)), calendar)
+    nothing = store.budget(Caps(pull_usd=Decimal(0), day_usd=Decimal(0)), calendar)
     level = nothing.settle(Reservation("never", pull(), "2026-11-20", CENT), Bill(CENT))
     assert level is not None
     assert level.cap_usd == 0
 
 
 def test_the_densest_reply_of_seven_days_is_remembered_by_model_and_installation(
-    purse: RedisPurse, calendar: Calendar
+    purse: RedisBudget, calendar: Calendar
 ) -> None:
     assert purse.density(pull(), "small") == Density()
     for name, tokens in (("a", 300), ("b", 401), ("c", 350)):
@@ -432,26 +436,26 @@ def test_the_densest_reply_of_seven_days_is_remembered_by_model_and_installation
     assert purse.density(pull(), "small") == Density()
 
 
-def test_a_request_without_a_reply_teaches_nothing(store: Store, purse: RedisPurse) -> None:
+def test_a_request_without_a_reply_teaches_nothing(store: Store, purse: RedisBudget) -> None:
     purse.settle(purse.reserve("a", pull(), CENT), Bill(None, "small"))
     assert purse.density(pull(), "small") == Density()
-    assert "dense:small" not in [text(one) for one in items(store.wire.call("HKEYS", of_day().name))]
+    assert "dense:small" not in [text(one) for one in items(store.client.call("HKEYS", of_day().name))]
 
 
 def by(store: Store, payer: PullRef, author: str) -> PullRef:
     """The same pull request once a judging of it began, which says whose it is."""
-    store.wire.call("HSET", keys.pull(payer).name, "seq", "1")
-    assert store.outcomes.begins(payer, author, base_mark("main"), ())
+    store.client.call("HSET", keys.pull(payer).name, "seq", "1")
+    assert store.outcomes.begin_submission(payer, author, hash_base("main"), ())
     return payer
 
 
 def test_an_author_leaves_room_for_others_who_ask(store: Store, calendar: Calendar) -> None:
-    purse = store.purse(Caps(pull_usd=Decimal(1), share=Decimal(1)), calendar)
+    purse = store.budget(Caps(pull_usd=Decimal(1), share=Decimal(1)), calendar)
     first, second = by(store, pull(1), "mallory"), by(store, pull(2), "Mallory")
     alone = purse.reserve("alone", first, 60 * CENT)
     theirs = by(store, pull(3), "bob")
     purse.reserve("bob", theirs, 10 * CENT)
-    assert refused(purse, second, CENT) == Level(Cap.AUTHOR, 60 * CENT, 50 * CENT)
+    assert refused(purse, second, CENT) == CapLevel(Cap.AUTHOR, 60 * CENT, 50 * CENT)
     purse.reserve("bob again", theirs, 30 * CENT)
     purse.settle(alone, Bill(20 * CENT))
     purse.reserve("settled", second, 10 * CENT)
@@ -461,7 +465,7 @@ def test_an_author_leaves_room_for_others_who_ask(store: Store, calendar: Calend
     purse.reserve("within", second, 50 * CENT)
 
 
-def test_where_no_author_is_known_no_share_of_one_is_counted(store: Store, purse: RedisPurse) -> None:
+def test_where_no_author_is_known_no_share_of_one_is_counted(store: Store, purse: RedisBudget) -> None:
     purse.reserve("nobody's", pull(1), 10 * CENT)
-    fields = {text(one) for one in items(store.wire.call("HKEYS", of_day().name))}
+    fields = {text(one) for one in items(store.client.call("HKEYS", of_day().name))}
     assert not {one for one in fields if one.startswith("author")}

@@ -10,10 +10,10 @@ from tests.worker.adapters.redis.played import lease_runs_out, pull, settings, w
 from tests.worker.adapters.redis.test_merge_groups import group, runs_out
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.merge_groups import OpenGroup, QueuedGroup
-from worker.adapters.redis.pull_requests import MOST_SPARED, Limits, Taken
+from worker.adapters.redis.merge_groups import PendingGroup, QueuedGroup
+from worker.adapters.redis.pull_requests import MOST_SPARE_WORKERS, DispatchLimits, LeasedJob
+from worker.adapters.redis.queue_keys import GROUPS
 from worker.adapters.redis.store import Store, open_store
-from worker.adapters.redis.waiting_keys import GROUPS
 
 QUEUE = "rq:queue:judge"
 CALLS = count(1)
@@ -26,11 +26,11 @@ def own() -> Iterator[Redis]:
     server.end()
 
 
-def taken(store: Store) -> Taken:
+def taken(store: Store) -> LeasedJob:
     """The judging that comes next, begun."""
-    job = store.pulls.next_due(f"call-{next(CALLS)}", Limits(10, 100))
+    job = store.pulls.next_due(f"call-{next(CALLS)}", DispatchLimits(10, 100))
     assert job is not None
-    begun = store.pulls.take(job.request.pull, job.fence)
+    begun = store.pulls.take_lease(job.request.pull, job.fence)
     assert begun is not None
     return begun
 
@@ -42,37 +42,37 @@ def starts_anew(redis: Redis) -> None:
 
 def test_a_judging_that_the_end_of_redis_cut_short_counts_as_no_try(own: Redis) -> None:
     with open_store(settings(own.url)) as store:
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         for _ in range(2):
             taken(store)
             starts_anew(own)
             lease_runs_out(store, pull())
-            assert store.pulls.sweep(QUEUE) == 1
+            assert store.pulls.requeue_lost(QUEUE) == 1
         assert taken(store).attempt == 1
 
 
 def test_a_judging_that_was_cut_short_while_redis_ran_counts(own: Redis) -> None:
     with open_store(settings(own.url)) as store:
-        store.pulls.want(wish())
+        store.pulls.request_judging(wish())
         starts_anew(own)
         taken(store)
         lease_runs_out(store, pull())
-        assert store.pulls.sweep(QUEUE) == 1
+        assert store.pulls.requeue_lost(QUEUE) == 1
         assert taken(store).attempt == 2
 
 
 def test_what_brings_redis_down_each_time_is_not_tried_for_ever(own: Redis) -> None:
     with open_store(settings(own.url)) as store:
-        store.pulls.want(wish())
-        store.wire.call("HSET", keys.pull(pull()).name, "spared", MOST_SPARED)
+        store.pulls.request_judging(wish())
+        store.client.call("HSET", keys.pull(pull()).name, "spared", MOST_SPARE_WORKERS)
         taken(store)
         starts_anew(own)
         lease_runs_out(store, pull())
-        assert store.pulls.sweep(QUEUE) == 1
+        assert store.pulls.requeue_lost(QUEUE) == 1
         assert taken(store).attempt == 2
 
 
-def looked_at(store: Store) -> OpenGroup:
+def looked_at(store: Store) -> PendingGroup:
     """The group, when its next turn comes."""
     runs_out(store)
     found = store.groups.next()
@@ -85,21 +85,21 @@ def test_a_look_at_a_merge_group_that_the_end_of_redis_cut_short_counts_as_no_tr
         store.groups.put(group())
         for _ in range(2):
             assert looked_at(store).attempt == 1
-            assert store.groups.take(group().id, store.groups.give(group()) or "") is not None
+            assert store.groups.take_lease(group().id, store.groups.dispatch(group()) or "") is not None
             starts_anew(own)
         assert looked_at(store).attempt == 1
         assert looked_at(store).attempt == 2, "somebody died while it ran"
-        store.groups.done(group())
-        assert store.wire.call("EXISTS", *[one.name for one in GROUPS.keys]) == 0
+        store.groups.complete(group())
+        assert store.client.call("EXISTS", *[one.name for one in GROUPS.keys]) == 0
 
 
 def test_a_merge_group_that_brings_redis_down_each_time_is_not_tried_for_ever(own: Redis) -> None:
     with open_store(settings(own.url)) as store:
         store.groups.put(group())
         looked_at(store)
-        store.wire.call("HSET", GROUPS.tries.name, f"{group().id} spared", MOST_SPARED)
+        store.client.call("HSET", GROUPS.tries.name, f"{group().id} spared", MOST_SPARE_WORKERS)
         starts_anew(own)
         assert looked_at(store).attempt == 2
-        store.groups.later(QueuedGroup(group=group()), timedelta(0))
+        store.groups.postpone(QueuedGroup(group=group()), timedelta(0))
         starts_anew(own)
         assert looked_at(store).attempt == 1

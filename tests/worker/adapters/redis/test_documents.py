@@ -13,18 +13,18 @@ from worker.adapters.redis.client import whole
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import NOT_REPORTED, Ci, CiCheck, CiState, ConfigOrigin, ConfigText, Dossier, Policy
-from worker.domain.ids import base_mark
+from worker.domain.ids import hash_base
 from worker.domain.value import replace
-from worker.dossier.assemble import complete
+from worker.dossier.assemble import complete_dossier
 from worker.dossier.config import config_of, with_last_good
-from worker.judge.context import Bench
+from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import Silent
-from worker.scheduling.pipeline import CiPatience, Deps, assemble, patience_with, still_running
-from worker.scheduling.record import Keepers
+from worker.publishing.status import NullStatusReporter
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, assemble, find_ci_wait, with_repository_wait
+from worker.scheduling.record import VerdictRecorder
 
 OWN, OWNERS = ConfigOrigin.REPOSITORY, ConfigOrigin.ORGANISATION
-MAIN = base_mark("main")
+MAIN = hash_base("main")
 KEY = keys.config(pull().installation_id, pull().repository_id, MAIN)
 
 
@@ -69,11 +69,11 @@ def test_a_file_that_was_deleted_is_no_last_good_one(store: Store) -> None:
 
 def test_what_is_kept_already_is_not_written_again_and_lives_on(store: Store) -> None:
     heard(store, having("mode: observe"))
-    before = store.wire.call("HGET", KEY.name, OWN)
-    store.wire.call("EXPIRE", KEY.name, 5)
+    before = store.client.call("HGET", KEY.name, OWN)
+    store.client.call("EXPIRE", KEY.name, 5)
     heard(store, having("mode: observe"))
-    assert store.wire.call("HGET", KEY.name, OWN) == before
-    assert whole(store.wire.call("TTL", KEY.name)) > 5
+    assert store.client.call("HGET", KEY.name, OWN) == before
+    assert whole(store.client.call("TTL", KEY.name)) > 5
 
 
 def test_what_is_good_at_one_base_never_counts_at_another_and_the_owners_default_does(store: Store) -> None:
@@ -88,7 +88,7 @@ def test_what_is_good_at_one_base_never_counts_at_another_and_the_owners_default
 def test_what_a_version_remembered_that_knew_no_base_counts_for_nobody(store: Store) -> None:
     before = keys.config(pull().installation_id, pull().repository_id, None)
     sealed = store.codec.seal(b"mode: observe", before.name)
-    store.wire.call("HSET", before.name, OWN, sealed, f"{OWN}:of", "x")
+    store.client.call("HSET", before.name, OWN, sealed, f"{OWN}:of", "x")
     assert heard(store, having("mode: x", owners="x: 1")) == [None, None]
 
 
@@ -97,38 +97,38 @@ def test_the_door_stays_quiet_for_as_long_as_the_newest_good_file_says(store: St
     for text, kept in (("quiet_window: 2m", b"120000"), ("quiet_window: x", b"120000"), ("mode: block", None)):
         heard(store, having(text))
         heard(store, having("quiet_window: 24h", base="agents-own"))
-        assert store.wire.call("GET", window) == kept
+        assert store.client.call("GET", window) == kept
 
 
 def test_nobody_reads_in_redis_what_stands_in_it(store: Store) -> None:
     heard(store, having("never_send: [canary-of-the-config]"))
-    assert b"canary" not in bytes(str(store.wire.call("HGETALL", KEY.name)), "utf-8")
+    assert b"canary" not in bytes(str(store.client.call("HGETALL", KEY.name)), "utf-8")
 
 
 def test_a_configuration_goes_with_its_repository() -> None:
     assert KEY.name.startswith(keys.prefix("config", pull().installation_id, pull().repository_id))
-    assert "config" in keys.OF_PULLS
+    assert "config" in keys.PULL_KEY_KINDS
 
 
 def test_the_policy_of_a_dossier_is_the_files_and_a_recorded_one_stays() -> None:
-    assert complete(having("mode: observe")).policy == Policy(mode="observe")
-    assert complete(having("ci_wait: 5m")).policy is None
+    assert complete_dossier(having("mode: observe")).policy == Policy(mode="observe")
+    assert complete_dossier(having("ci_wait: 5m")).policy is None
     recorded = having("mode: observe").model_copy(update={"policy": Policy(model="x")})
-    assert complete(recorded).policy == Policy(model="x")
+    assert complete_dossier(recorded).policy == Policy(model="x")
 
 
 def test_what_is_judged_has_the_files_policy_with_the_demoted_signals_in_it(store: Store) -> None:
     heard(store, having("signals: {stub_body: off}"))
     source = RecordedSource(having("signals: {stub_body: x}"))
-    deps = Deps(
+    deps = JudgingDependencies(
         source=source,
-        board=Silent(source),
+        status=NullStatusReporter(source),
         ledger=store.ledger,
-        keepers=Keepers(store.ledger, store.archive, store.events, judging(store).lease),
-        bench=Bench(load_rubric(), load_prompt(), 0.0),
+        recorder=VerdictRecorder(store.ledger, store.archive, store.events, judging(store).lease),
+        context=JudgeContext(load_rubric(), load_prompt(), 0.0),
         clock=SystemClock(),
-        patience=CiPatience(timedelta(0), timedelta(0), None),
-        demoted=frozenset({"stub_body", "test_empty"}),
+        ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
+        demoted_signals=frozenset({"stub_body", "test_empty"}),
         configs=store.configs,
     )
     found = assemble(wish(), deps)
@@ -150,22 +150,25 @@ def test_what_is_judged_has_the_files_policy_with_the_demoted_signals_in_it(stor
 def test_a_repository_waits_for_ci_as_it_says_up_to_what_required_checks_are_waited_for(
     text: str, waits: float, required: float
 ) -> None:
-    patience = CiPatience(timedelta(seconds=60), timedelta(seconds=1), None, timedelta(seconds=3000))
-    chosen = patience_with(having(text), patience)
-    assert (chosen.wait, chosen.required_wait) == (timedelta(seconds=waits), timedelta(seconds=required))
+    patience = CiWaitPolicy(timedelta(seconds=60), timedelta(seconds=1), None, timedelta(seconds=3000))
+    chosen = with_repository_wait(having(text), patience)
+    assert (chosen.longest_wait, chosen.longest_required_wait) == (
+        timedelta(seconds=waits),
+        timedelta(seconds=required),
+    )
 
 
 def test_a_laptop_waits_for_nothing_and_without_a_file_nothing_is_asked() -> None:
-    nothing = CiPatience(timedelta(0), timedelta(0), None)
-    assert patience_with(having("ci_wait: 5m"), nothing).wait == timedelta(0)
-    assert patience_with(having(), nothing) is nothing
+    nothing = CiWaitPolicy(timedelta(0), timedelta(0), None)
+    assert with_repository_wait(having("ci_wait: 5m"), nothing).longest_wait == timedelta(0)
+    assert with_repository_wait(having(), nothing) is nothing
 
 
 def test_what_waits_for_hours_is_looked_at_more_and_more_rarely() -> None:
-    patience = CiPatience(timedelta(0), timedelta(seconds=20), AT, timedelta(hours=6))
-    looks = [patience.next_look(AT + timedelta(minutes=waited)).total_seconds() for waited in (0, 5, 60, 300)]
+    patience = CiWaitPolicy(timedelta(0), timedelta(seconds=20), AT, timedelta(hours=6))
+    looks = [patience.next_poll(AT + timedelta(minutes=waited)).total_seconds() for waited in (0, 5, 60, 300)]
     assert looks == [20, 20, 180, 900]
-    assert replace(patience, since=None).next_look(AT) == timedelta(seconds=20)
+    assert replace(patience, waiting_since=None).next_poll(AT) == timedelta(seconds=20)
 
 
 @pytest.mark.parametrize(
@@ -180,10 +183,10 @@ def test_what_waits_for_hours_is_looked_at_more_and_more_rarely() -> None:
 def test_a_required_check_is_waited_for_longer_while_any_check_runs(
     checks: list[tuple[str, str, bool]], minutes: float
 ) -> None:
-    patience = CiPatience(timedelta(minutes=30), timedelta(seconds=20), AT, timedelta(minutes=360))
+    patience = CiWaitPolicy(timedelta(minutes=30), timedelta(seconds=20), AT, timedelta(minutes=360))
     reported = tuple(
         CiCheck(name=name, status=status, conclusion=None, required=is_required) for name, status, is_required in checks
     )
-    wait = still_running(dossier(ci=Ci(state=CiState.PENDING, checks=reported)), AT, patience)
+    wait = find_ci_wait(dossier(ci=Ci(state=CiState.PENDING, checks=reported)), AT, patience)
     assert wait is not None
     assert wait.until == AT + timedelta(minutes=minutes)

@@ -8,39 +8,39 @@ import pytest
 from tests.worker.adapters.redis.played import becomes_due, pull, wish
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import text, whole
-from worker.adapters.redis.pull_requests import Finish, Limits, Taken
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, LeasedJob
 from worker.adapters.redis.store import Store
-from worker.domain.ids import BaseMark, InstallationId, RepositoryId, base_mark
+from worker.domain.ids import BaseHash, InstallationId, RepositoryId, hash_base
 from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import issue_mark
+from worker.domain.request.pull_request_events import hash_issue
 
 CALLS = count(1)
 HERE = (InstallationId(100), RepositoryId(7))
-MAIN, OWN = base_mark("main"), base_mark("agents-own")
+MAIN, OWN = hash_base("main"), hash_base("agents-own")
 ISSUE: tuple[str, int] = ("acme/specs", 9)
 
 
-def handed_out(store: Store, ref: PullRef | None = None) -> Taken:
+def handed_out(store: Store, ref: PullRef | None = None) -> LeasedJob:
     ref = ref or pull()
-    store.pulls.want(wish(pull=ref))
+    store.pulls.request_judging(wish(pull=ref))
     becomes_due(store, ref)
-    given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(3, 3))
+    given = store.pulls.next_due(f"call-{next(CALLS)}", DispatchLimits(3, 3))
     assert given is not None
-    taken = store.pulls.take(ref, given.fence)
+    taken = store.pulls.take_lease(ref, given.fence)
     assert taken is not None
     return taken
 
 
 def issue_edited(store: Store, number: int = 9) -> list[PullRef]:
-    return [one.pull for one in intake.closing(store.wire, HERE[0], issue_mark("acme/specs", number))]
+    return [one.pull for one in intake.find_requests_by_issue(store.client, HERE[0], hash_issue("acme/specs", number))]
 
 
-def rules_pushed(store: Store, base: BaseMark = MAIN) -> list[PullRef]:
-    return [one.pull for one in intake.judged_into(store.wire, *HERE, base)]
+def rules_pushed(store: Store, base: BaseHash = MAIN) -> list[PullRef]:
+    return [one.pull for one in intake.find_requests_by_base(store.client, *HERE, base)]
 
 
 def begins(store: Store, *issues: tuple[str, int]) -> bool:
-    return store.outcomes.begins(pull(), "alice", MAIN, issues)
+    return store.outcomes.begin_submission(pull(), "alice", MAIN, issues)
 
 
 @pytest.mark.parametrize("edit", [issue_edited, rules_pushed])
@@ -85,14 +85,14 @@ def test_what_is_edited_elsewhere_is_nothing_to_it(store: Store) -> None:
     handed_out(store)
     issue_edited(store, 8)
     rules_pushed(store, OWN)
-    intake.closing(store.wire, InstallationId(101), issue_mark(*ISSUE))
-    intake.judged_into(store.wire, HERE[0], RepositoryId(8), MAIN)
+    intake.find_requests_by_issue(store.client, InstallationId(101), hash_issue(*ISSUE))
+    intake.find_requests_by_base(store.client, HERE[0], RepositoryId(8), MAIN)
     assert begins(store, ISSUE)
 
 
 def test_that_something_was_edited_is_forgotten_after_a_while_and_tells_nothing_of_it(store: Store) -> None:
     issue_edited(store)
-    name = keys.changed(HERE[0], issue_mark(*ISSUE)).name
-    assert 0 < whole(store.wire.call("TTL", name)) <= 86_400
-    assert text(store.wire.call("GET", name)).isdigit()
+    name = keys.last_change(HERE[0], hash_issue(*ISSUE)).name
+    assert 0 < whole(store.client.call("TTL", name)) <= 86_400
+    assert text(store.client.call("GET", name)).isdigit()
     assert "specs" not in name

@@ -16,10 +16,17 @@ import pytest
 
 from bench.shared_folder import lost_runs
 from tests.worker.adapters.redis.played import becomes
-from worker.adapters.redis import keeper
-from worker.adapters.redis.client import Connection, Wire, address
-from worker.adapters.redis.embedded_server import Role, embedded, find_server, server_command, socket_path, users_lock
-from worker.adapters.redis.store import attached, open_store
+from worker.adapters.redis import server_supervisor
+from worker.adapters.redis.client import RedisClient, RedisConnection, parse_address
+from worker.adapters.redis.embedded_server import (
+    FolderRole,
+    find_server,
+    open_embedded_server,
+    server_command,
+    socket_path,
+    users_lock,
+)
+from worker.adapters.redis.store import open_store, with_store_url
 from worker.errors import InputError, SettingError, Unavailable
 from worker.settings import Settings
 
@@ -30,22 +37,22 @@ import signal, sys, threading
 from pathlib import Path
 from worker.settings import Settings
 from worker.adapters.redis.store import open_store
-from worker.adapters.redis.embedded_server import Role
+from worker.adapters.redis.embedded_server import FolderRole
 
 def use(role):
     with open_store(Settings(data_dir=Path(sys.argv[1])), role) as store:
-        store.wire.call("SET", "kept", "yes")
+        store.client.call("SET", "kept", "yes")
         print("open", flush=True)
         sys.stdin.read()
 
 def use_later(role):
     # as a command that has found the server and asked it nothing yet
-    from worker.adapters.redis.embedded_server import embedded
-    from worker.adapters.redis.client import Wire
-    with embedded(Path(sys.argv[1]), role) as url:
+    from worker.adapters.redis.embedded_server import open_embedded_server
+    from worker.adapters.redis.client import RedisClient
+    with open_embedded_server(Path(sys.argv[1]), role) as url:
         print("open", flush=True)
         sys.stdin.read()
-        Wire(url, 5).call("SET", "kept", "later")
+        RedisClient(url, 5).call("SET", "kept", "later")
 
 if sys.argv[3:] == ["without a connection"]:
     use = use_later
@@ -53,11 +60,11 @@ if sys.argv[3:] == ["deaf to Ctrl-C"]:
     signal.signal(signal.SIGINT, lambda *_: None)
     print("deaf", flush=True)
 if sys.argv[3:] == ["in a thread that ends"]:
-    started = open_store(Settings(data_dir=Path(sys.argv[1])), Role(sys.argv[2]))
+    started = open_store(Settings(data_dir=Path(sys.argv[1])), FolderRole(sys.argv[2]))
     thread = threading.Thread(target=started.__enter__)
     thread.start()
     thread.join()
-use(Role(sys.argv[2]))
+use(FolderRole(sys.argv[2]))
 """
 
 
@@ -70,7 +77,7 @@ def folder() -> Iterator[Path]:
 class Process:
     """Another process that uses the store until its input ends."""
 
-    def __init__(self, folder: Path, role: Role, *how: str) -> None:
+    def __init__(self, folder: Path, role: FolderRole, *how: str) -> None:
         self.popen = subprocess.Popen(
             [sys.executable, "-c", USER, str(folder), role, *how],
             stdin=subprocess.PIPE,
@@ -94,7 +101,7 @@ class Process:
 
 def server_process(path: Path) -> int:
     """The process that listens there."""
-    with closing(Connection(address(f"unix://{path}"), 5)) as connection:
+    with closing(RedisConnection(parse_address(f"unix://{path}"), 5)) as connection:
         found = connection.call("INFO", "server")
     assert isinstance(found, bytes)
     return int(found.split(b"process_id:")[1].split()[0])
@@ -113,32 +120,32 @@ def ends(process: int) -> bool:
 
 def test_what_was_written_survives_and_nothing_stays_running(folder: Path) -> None:
     with open_store(Settings(data_dir=folder)) as store:
-        store.wire.call("SET", "kept", "yes")
+        store.client.call("SET", "kept", "yes")
         server = server_process(socket_path(folder))
     assert ends(server)
     with open_store(Settings(data_dir=folder)) as store:
-        assert store.wire.call("GET", "kept") == b"yes"
+        assert store.client.call("GET", "kept") == b"yes"
 
 
-@pytest.mark.parametrize("role", list(Role))
-def test_the_server_ends_with_a_parent_that_is_killed_and_the_data_survive(folder: Path, role: Role) -> None:
+@pytest.mark.parametrize("role", list(FolderRole))
+def test_the_server_ends_with_a_parent_that_is_killed_and_the_data_survive(folder: Path, role: FolderRole) -> None:
     user = Process(folder, role)
     assert user.is_open()
     server = server_process(socket_path(folder))
     user.kill()
     assert ends(server)
     with open_store(Settings(data_dir=folder)) as store:
-        assert store.wire.call("GET", "kept") == b"yes"
+        assert store.client.call("GET", "kept") == b"yes"
 
 
 def test_the_server_outlives_the_thread_that_started_it(folder: Path) -> None:
-    user = Process(folder, Role.GUEST, "in a thread that ends")
+    user = Process(folder, FolderRole.GUEST, "in a thread that ends")
     assert user.is_open()
     assert user.end() == ""
 
 
-@pytest.mark.parametrize("role", list(Role))
-def test_ctrl_c_while_the_server_starts_is_for_the_process_that_started_it(folder: Path, role: Role) -> None:
+@pytest.mark.parametrize("role", list(FolderRole))
+def test_ctrl_c_while_the_server_starts_is_for_the_process_that_started_it(folder: Path, role: FolderRole) -> None:
     user = Process(folder, role, "deaf to Ctrl-C")
     assert user.popen.stdout is not None
     assert user.popen.stdout.readline() == "deaf\n"
@@ -158,14 +165,14 @@ def test_a_keeper_whose_caller_was_interrupted_says_nothing(folder: Path) -> Non
         fcntl.flock(lock, fcntl.LOCK_EX)
         orders = [str(os.getpid()), lock.name, str(users_lock(folder)), str(folder / "log"), str(folder / "s"), "none"]
         done = subprocess.run(
-            [sys.executable, keeper.__file__, *orders], stdout=writer, stderr=subprocess.PIPE, check=False
+            [sys.executable, server_supervisor.__file__, *orders], stdout=writer, stderr=subprocess.PIPE, check=False
         )
     os.close(writer)
     assert done.stderr == b""
 
 
 def test_the_server_dies_with_its_keeper(folder: Path) -> None:
-    user = Process(folder, Role.OWNER)
+    user = Process(folder, FolderRole.OWNER)
     assert user.is_open()
     server = server_process(socket_path(folder))
     status = Path(f"/proc/{server}/stat").read_text(encoding="utf-8")
@@ -175,13 +182,13 @@ def test_the_server_dies_with_its_keeper(folder: Path) -> None:
 
 
 def test_a_server_that_crashes_comes_back_with_its_data(folder: Path) -> None:
-    with open_store(Settings(data_dir=folder), Role.OWNER) as store:
-        store.wire.call("SET", "kept", "yes")
+    with open_store(Settings(data_dir=folder), FolderRole.OWNER) as store:
+        store.client.call("SET", "kept", "yes")
         os.kill(server_process(socket_path(folder)), signal.SIGKILL)
 
         def is_back() -> bool:
             try:
-                return store.wire.call("GET", "kept") == b"yes"
+                return store.client.call("GET", "kept") == b"yes"
             except Unavailable:
                 return False
 
@@ -189,13 +196,13 @@ def test_a_server_that_crashes_comes_back_with_its_data(folder: Path) -> None:
 
 
 def test_a_second_owner_is_refused_and_a_guest_is_not(folder: Path) -> None:
-    owner = Process(folder, Role.OWNER)
+    owner = Process(folder, FolderRole.OWNER)
     assert owner.is_open()
-    second = Process(folder, Role.OWNER)
+    second = Process(folder, FolderRole.OWNER)
     said = second.end()
     assert f"is in use by another `assay up` (process {owner.popen.pid})" in said
     assert second.popen.returncode != 0
-    guest = Process(folder, Role.GUEST)
+    guest = Process(folder, FolderRole.GUEST)
     assert guest.is_open()
     assert guest.end() == ""
     assert owner.popen.poll() is None
@@ -205,26 +212,26 @@ def test_a_second_owner_is_refused_and_a_guest_is_not(folder: Path) -> None:
 
 
 def test_a_guests_server_stays_for_the_guest_that_came_later(folder: Path) -> None:
-    first, second = Process(folder, Role.GUEST), Process(folder, Role.GUEST)
+    first, second = Process(folder, FolderRole.GUEST), Process(folder, FolderRole.GUEST)
     assert first.is_open()
     assert second.is_open(), "both may have tried to start it"
     server = server_process(socket_path(folder))
     assert first.end() == ""
-    with closing(Wire(f"unix://{socket_path(folder)}", 5)) as wire:
+    with closing(RedisClient(f"unix://{socket_path(folder)}", 5)) as wire:
         assert wire.call("GET", "kept") == b"yes"
     assert second.end() == ""
     assert ends(server)
 
 
-@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("role", list(FolderRole))
 @pytest.mark.parametrize("leave", [Process.end, Process.kill])
 def test_a_server_is_not_taken_from_a_guest_that_has_no_connection_at_the_moment(
-    folder: Path, role: Role, leave: Callable[[Process], object]
+    folder: Path, role: FolderRole, leave: Callable[[Process], object]
 ) -> None:
     first = Process(folder, role)
     assert first.is_open()
     server = server_process(socket_path(folder))
-    second = Process(folder, Role.GUEST, "without a connection")
+    second = Process(folder, FolderRole.GUEST, "without a connection")
     assert second.is_open()
     leave(first)
     assert server_process(socket_path(folder)) == server
@@ -242,7 +249,7 @@ def test_commands_that_run_together_on_one_folder_never_lose_its_server(folder: 
 def use_shortly(data_dir: str) -> None:
     """What a command does with the store."""
     with open_store(Settings(data_dir=Path(data_dir))) as store:
-        store.wire.call("INCR", "runs")
+        store.client.call("INCR", "runs")
 
 
 def test_a_disk_that_takes_no_more_is_told_and_the_server_goes_on_when_it_does(folder: Path) -> None:
@@ -251,7 +258,7 @@ def test_a_disk_that_takes_no_more_is_told_and_the_server_goes_on_when_it_does(f
 
         def refusal() -> str:
             try:
-                store.wire.call("SET", "kept", "yes")
+                store.client.call("SET", "kept", "yes")
             except Unavailable as error:
                 return str(error)
             return ""
@@ -281,7 +288,7 @@ def test_a_server_that_does_not_start_says_why(folder: Path) -> None:
     (folder / "appendonlydir" / "appendonly.aof.manifest").write_text("nonsense\n", encoding="ascii")
     with (
         pytest.raises(InputError, match=r"The embedded Redis does not start in .*manifest"),
-        embedded(folder, Role.GUEST),
+        open_embedded_server(folder, FolderRole.GUEST),
     ):
         pass
 
@@ -298,7 +305,7 @@ def test_the_processes_below_find_the_store_that_is_open_here(folder: Path) -> N
     settings = Settings(data_dir=folder)
     with open_store(settings) as store:
         sealed = store.codec.seal(b"x", "place")
-        with open_store(attached(settings, store)) as below:
+        with open_store(with_store_url(settings, store)) as below:
             assert below.codec.open(sealed, "place") == b"x"
             below.ping()
 
@@ -326,4 +333,4 @@ def test_a_data_folder_that_can_not_be_made_is_a_setting_to_change(tmp_path: Pat
     with pytest.raises(
         SettingError, match=r"^ASSAY_DATA_DIR is .+/file/data, which can't be used \(Not a directory\)\."
     ):
-        embedded(tmp_path / "file/data", Role.GUEST).__enter__()
+        open_embedded_server(tmp_path / "file/data", FolderRole.GUEST).__enter__()

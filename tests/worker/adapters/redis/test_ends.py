@@ -9,7 +9,7 @@ from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pul
 from tests.worker.adapters.redis.test_kept import entry
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.pull_requests import Finish, Limits, Taken
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, LeasedJob
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import Contest, Override
@@ -18,25 +18,25 @@ from worker.domain.request.judge_request import PullRef, Trigger
 from worker.domain.verdict.budget import Caps
 
 LEFT = timedelta(days=90)
-REMEMBERED = (keys.ledger, keys.decisions, keys.spent)
+REMEMBERED = (keys.ledger, keys.decisions, keys.pull_request_cost)
 
 
-def judging(store: Store, head_sha: str = HEAD) -> Taken:
-    intake.want(store.wire, wish(head_sha=head_sha), store.timing)
+def judging(store: Store, head_sha: str = HEAD) -> LeasedJob:
+    intake.request_judging(store.client, wish(head_sha=head_sha), store.timing)
     becomes_due(store, pull())
-    given = store.pulls.next_due(f"call-{head_sha}", Limits(3, 3))
+    given = store.pulls.next_due(f"call-{head_sha}", DispatchLimits(3, 3))
     assert given is not None
-    taken = store.pulls.take(pull(), given.fence)
+    taken = store.pulls.take_lease(pull(), given.fence)
     assert taken is not None
     return taken
 
 
-def recorded(store: Store, taken: Taken, name: str) -> None:
+def recorded(store: Store, taken: LeasedJob, name: str) -> None:
     store.ledger.append(pull(), entry(name, taken.lease.fence))
 
 
 def pays(store: Store, name: str) -> None:
-    store.purse(Caps(), SystemClock()).reserve(name, pull(), Decimal("0.01"))
+    store.budget(Caps(), SystemClock()).reserve(name, pull(), Decimal("0.01"))
 
 
 def contests(store: Store, at: PullRef | None = None) -> None:
@@ -45,19 +45,19 @@ def contests(store: Store, at: PullRef | None = None) -> None:
 
 
 def closes(store: Store) -> None:
-    intake.shut(store.wire, pull(), LEFT)
+    intake.close_pull_request(store.client, pull(), LEFT)
 
 
 def without_end(store: Store) -> set[str]:
     """What stays for good of what is kept under the pull request's number."""
     of_pull = f":{pull().repository_id}:{pull().number}"
-    names = [text(one) for one in items(store.wire.call("KEYS", "assay:*"))]
-    return {one.split(":")[2] for one in names if of_pull in one and store.wire.call("TTL", one) == -1}
+    names = [text(one) for one in items(store.client.call("KEYS", "assay:*"))]
+    return {one.split(":")[2] for one in names if of_pull in one and store.client.call("TTL", one) == -1}
 
 
 def days_left(store: Store) -> set[int]:
     """Of the ledger and what goes with it; 0: for good."""
-    lives = {whole(store.wire.call("TTL", key(pull()).name)) for key in REMEMBERED}
+    lives = {whole(store.client.call("TTL", key(pull()).name)) for key in REMEMBERED}
     return {round(one / 86_400) for one in lives}
 
 
@@ -98,7 +98,7 @@ def test_what_is_judged_anew_for_curiosity_keeps_nothing_alive(store: Store) -> 
     recorded(store, taken, "a")
     closes(store)
     store.ledger.append(pull(), entry("b", taken.lease.fence, parent_eval_id=EvalId("a")))
-    assert store.wire.call("TTL", keys.ledger(pull()).name) == LEFT.total_seconds()
+    assert store.client.call("TTL", keys.ledger(pull()).name) == LEFT.total_seconds()
 
 
 def closed(store: Store) -> None:
@@ -113,8 +113,8 @@ def closed(store: Store) -> None:
 
 def test_a_reopened_one_lives_on_with_all_that_was_known_of_it(store: Store) -> None:
     closed(store)
-    intake.reopen(store.wire, pull())
-    intake.want(store.wire, wish(trigger=Trigger.REOPENED), store.timing)
+    intake.reopen_pull_request(store.client, pull())
+    intake.request_judging(store.client, wish(trigger=Trigger.REOPENED), store.timing)
     assert days_left(store) == {0}
     pays(store, "again")
     store.decisions.override(pull(), HEAD, Override(login="bob", reason="fine", at=AT, eval_id=None))
@@ -129,10 +129,10 @@ def test_one_that_is_judged_again_lives_on_though_nobody_heard_that_it_was_reope
 
 def test_one_that_an_older_version_reopened_lives_on(store: Store) -> None:
     closed(store)
-    ends = text(store.wire.call("HGET", keys.pull(pull()).name, "ends"))
-    intake.reopen(store.wire, pull())
+    ends = text(store.client.call("HGET", keys.pull(pull()).name, "ends"))
+    intake.reopen_pull_request(store.client, pull())
     taken = judging(store, NEWER)
-    store.wire.call("HSET", keys.pull(pull()).name, "ends", ends)  # that version leaves it there
+    store.client.call("HSET", keys.pull(pull()).name, "ends", ends)  # that version leaves it there
     recorded(store, taken, "b")
     pays(store, "again")
     contests(store)
@@ -141,16 +141,16 @@ def test_one_that_an_older_version_reopened_lives_on(store: Store) -> None:
 
 def test_the_next_close_counts_from_then(store: Store) -> None:
     closed(store)
-    intake.reopen(store.wire, pull())
+    intake.reopen_pull_request(store.client, pull())
     taken = judging(store, NEWER)
-    intake.shut(store.wire, pull(), timedelta(days=40))
+    intake.close_pull_request(store.client, pull(), timedelta(days=40))
     recorded(store, taken, "b")
     assert days_left(store) == {40}
 
 
 def test_money_for_what_is_judged_anew_long_after_the_close_goes_with_the_ledger(store: Store) -> None:
     closed(store)
-    store.wire.call("DEL", keys.pull(pull()).name, keys.spent(pull()).name)
+    store.client.call("DEL", keys.pull(pull()).name, keys.pull_request_cost(pull()).name)
     pays(store, "anew")
     assert days_left(store) == {90}
 
@@ -161,5 +161,5 @@ def test_words_about_one_that_nobody_judged_go_after_its_close_alone(store: Stor
     if is_closed:
         closes(store)
         contests(store)
-    left = whole(store.wire.call("TTL", keys.decisions(pull()).name))
+    left = whole(store.client.call("TTL", keys.decisions(pull()).name))
     assert left == (LEFT.total_seconds() if is_closed else -1)

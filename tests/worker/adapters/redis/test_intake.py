@@ -9,16 +9,16 @@ import pytest
 
 from tests.worker.adapters.redis.played import HEAD, wish
 from worker.adapters.redis import keys
-from worker.adapters.redis.intake import DELIVERY_S, PULL_S, lifetime_s, written
+from worker.adapters.redis.intake import DELIVERY_S, PULL_S, lifetime_s, request_json
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
-from worker.domain.request.judge_request import Arrival, AuthorKind, JudgeRequest, PullRef, Trigger
+from worker.domain.request.judge_request import AuthorKind, FirstSeen, JudgeRequest, PullRef, Trigger
 
 SHA, AT = "1" * 40, datetime(2026, 11, 21, 10, 0, 0, 5, tzinfo=UTC)
 ALL: dict[str, Any] = {
     "outages": 2,
     "author": AuthorKind.AGENT,
     "draft": True,
-    "arrived": Arrival(head_sha=SHA, at=AT),
+    "arrived": FirstSeen(head_sha=SHA, at=AT),
     "base_sha": SHA,
 }
 
@@ -37,8 +37,8 @@ def test_a_request_is_written_as_its_model_says_it(more: dict[str, Any], reposit
     said: dict[str, Any] = {"pull": pull, "repository": repository, "head_sha": SHA, "trigger": Trigger.PUSHED}
     said |= {"delivery_id": DeliveryId("d-1"), "requested_at": AT, **more}
     request = JudgeRequest(**said)
-    assert written(request) == request.model_dump_json()
-    assert JudgeRequest.model_validate_json(written(request)) == request
+    assert request_json(request) == request.model_dump_json()
+    assert JudgeRequest.model_validate_json(request_json(request)) == request
 
 
 def test_what_the_door_says_of_times_is_what_the_keys_say() -> None:

@@ -26,23 +26,23 @@ from tests.worker.publishing.texts.samples import dossier, rejected
 from tests.world.redis import Redis
 from worker.adapters.git.recorded_dossier import RecordedSource
 from worker.adapters.redis import keys
-from worker.adapters.redis.check_runs import OverdueCheck, RedisChecks
+from worker.adapters.redis.check_runs import ExpiredCheckRun, RedisCheckRegistry
 from worker.adapters.redis.client import text
-from worker.adapters.redis.intake import Outcome, ask, lifetime_s
-from worker.adapters.redis.pull_requests import Finish, Limits, Taken
+from worker.adapters.redis.intake import IntakeOutcome, lifetime_s, queue_command
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, LeasedJob
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
-from worker.domain.ids import CheckRunId, EvalId, Fingerprint, base_mark
+from worker.domain.ids import CheckRunId, EvalId, Fingerprint, hash_base
 from worker.domain.value import replace
-from worker.domain.verdict.audit import AuditRecord, Law, Stage, Step
+from worker.domain.verdict.audit import AuditRecord, JudgeSettings, Stage, Step
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost, Unavailable, Unreadable
-from worker.judge.context import Bench
+from worker.judge.context import JudgeContext
 from worker.judge.rubric import load_prompt, load_rubric
-from worker.publishing.status import Silent
-from worker.scheduling.pipeline import CiPatience, Deps, assemble
-from worker.scheduling.record import Keepers
+from worker.publishing.status import NullStatusReporter
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, assemble
+from worker.scheduling.record import VerdictRecorder
 from worker.settings import Timing
 
 CANARY_LINE = "    return canary_in_the_source_7f3a()"
@@ -63,11 +63,11 @@ def entry(eval_id: str, fence: int, **changes: Any) -> LedgerEntry:
     )
 
 
-def judging(store: Store) -> Taken:
-    store.pulls.want(wish())
-    job = store.pulls.next_due(wish().delivery_id, Limits(1, 10))
+def judging(store: Store) -> LeasedJob:
+    store.pulls.request_judging(wish())
+    job = store.pulls.next_due(wish().delivery_id, DispatchLimits(1, 10))
     assert job is not None
-    taken = store.pulls.take(pull(), job.fence)
+    taken = store.pulls.take_lease(pull(), job.fence)
     assert taken is not None
     return taken
 
@@ -94,7 +94,7 @@ def test_whoever_does_not_hold_the_pull_request_appends_nothing(store: Store) ->
     lease_runs_out(store, pull())
     with pytest.raises(LeaseLost):
         store.ledger.append(pull(), entry("a", fence))
-    store.pulls.sweep("none")
+    store.pulls.requeue_lost("none")
     becomes_due(store, pull())
     with pytest.raises(LeaseLost):
         store.ledger.append(pull(), entry("a", fence))
@@ -111,13 +111,13 @@ def test_an_append_whose_answer_was_lost_may_be_repeated_later(store: Store) -> 
 
 
 def audit(eval_id: str) -> AuditRecord:
-    law = Law("default 1", "sha256:r", "sha256:p", 0.7, None, None)
+    law = JudgeSettings("default 1", "sha256:r", "sha256:p", 0.7, None, None)
     return AuditRecord(EvalId(eval_id), law, (Step(Stage.RULING, "reject", CANARY_LINE),))
 
 
 def kept(store: Store, made: LedgerEntry, of: Dossier | None = None) -> Dossier:
     whole = of or dossier(diff=CANARY_LINE)
-    store.archive.keep(pull(), made, whole, audit(made.eval_id))
+    store.archive.store(pull(), made, whole, audit(made.eval_id))
     return whole
 
 
@@ -128,10 +128,10 @@ def test_a_dossier_and_its_audit_are_kept_for_a_month(store: Store) -> None:
     assert found is not None
     assert found.model_fields_set == whole.model_fields_set, "what was left out stays left out"
     assert store.archive.audit(EvalId("e")) == audit("e")
-    assert store.archive.left(EvalId("e")) == timedelta(days=30)
-    assert store.wire.call("TTL", keys.audit(EvalId("e")).name) == timedelta(days=30).total_seconds()
+    assert store.archive.time_left(EvalId("e")) == timedelta(days=30)
+    assert store.client.call("TTL", keys.audit(EvalId("e")).name) == timedelta(days=30).total_seconds()
     assert (store.archive.find(EvalId("other")), store.archive.audit(EvalId("other"))) == (None, None)
-    assert store.archive.left(EvalId("other")) is None
+    assert store.archive.time_left(EvalId("other")) is None
 
 
 def test_what_is_kept_lasts_as_long_as_the_operator_says_and_is_listed_as_long(store: Store) -> None:
@@ -139,10 +139,10 @@ def test_what_is_kept_lasts_as_long_as_the_operator_says_and_is_listed_as_long(s
     kept(store, entry("e", fence))
     short = replace(store, retention=timedelta(days=2))
     kept(short, entry("f", fence))
-    assert store.archive.left(EvalId("f")) == timedelta(days=2)
-    listed = keys.kept(pull().installation_id, pull().repository_id)
-    assert store.wire.call("TTL", listed.name) == timedelta(days=30).total_seconds(), "the older one is listed on"
-    assert store.wire.call("ZRANGE", listed.name, 0, -1) == [b"f", b"e"]
+    assert store.archive.time_left(EvalId("f")) == timedelta(days=2)
+    listed = keys.archived_evals(pull().installation_id, pull().repository_id)
+    assert store.client.call("TTL", listed.name) == timedelta(days=30).total_seconds(), "the older one is listed on"
+    assert store.client.call("ZRANGE", listed.name, 0, -1) == [b"f", b"e"]
 
 
 def test_with_a_retention_of_nothing_nothing_but_the_ledger_is_written(store: Store) -> None:
@@ -171,7 +171,7 @@ def test_what_is_judged_anew_stands_beside_its_parent_and_stays_no_longer(store:
     child = entry("f", taken.lease.fence, parent_eval_id=EvalId("e"))
     kept(store, child)
     store.ledger.append(pull(), child)
-    assert store.archive.left(EvalId("f")) == timedelta(days=2)
+    assert store.archive.time_left(EvalId("f")) == timedelta(days=2)
     assert [one.eval_id for one in store.ledger.entries(pull())] == ["e", "f"]
 
 
@@ -183,7 +183,7 @@ def test_an_opinion_is_kept_before_its_verdict_is_on_record_by_the_judge_that_ho
     opinion = entry("f", fence, parent_eval_id=EvalId("e"))
     kept(short, entry("e", fence))
     kept(store, opinion)
-    assert store.archive.left(EvalId("f")) == timedelta(days=2), "as long as its verdict's"
+    assert store.archive.time_left(EvalId("f")) == timedelta(days=2), "as long as its verdict's"
     lease_runs_out(store, pull())
     with pytest.raises(LeaseLost):
         kept(store, opinion)
@@ -195,14 +195,14 @@ def test_what_was_judged_anew_is_on_record_and_no_judge_sees_it(store: Store) ->
     store.ledger.append(pull(), parent)
     store.ledger.append(pull(), entry("f", taken.lease.fence, parent_eval_id=EvalId("e")))
     source = RecordedSource(dossier())
-    deps = Deps(
+    deps = JudgingDependencies(
         source=source,
-        board=Silent(source),
+        status=NullStatusReporter(source),
         ledger=store.ledger,
-        keepers=Keepers(store.ledger, store.archive, store.events, taken.lease),
-        bench=Bench(load_rubric(), load_prompt(), 0.0),
+        recorder=VerdictRecorder(store.ledger, store.archive, store.events, taken.lease),
+        context=JudgeContext(load_rubric(), load_prompt(), 0.0),
         clock=SystemClock(),
-        patience=CiPatience(timedelta(0), timedelta(0), None),
+        ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
     )
     assert assemble(wish(), deps).ledger == (parent,)
 
@@ -218,30 +218,30 @@ def test_beside_a_verdict_that_is_not_there_nothing_is_recorded(store: Store) ->
 
 def test_an_audit_of_a_newer_version_is_not_guessed_at(store: Store) -> None:
     key = keys.audit(EvalId("e"))
-    store.wire.call("SET", key.name, store.codec.seal(b'{"audit_version": 2}', key.name))
+    store.client.call("SET", key.name, store.codec.seal(b'{"audit_version": 2}', key.name))
     with pytest.raises(Unreadable, match="Run the newer Assay that wrote it"):
         store.archive.audit(EvalId("e"))
 
 
 def test_what_can_be_had_again_is_as_good_as_not_there_without_its_key(redis_server: Redis) -> None:
-    base = base_mark("main")
+    base = hash_base("main")
     with open_store(settings(redis_server.url)) as store:
         store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
-        store.configs.settle(pull(), base, {ConfigOrigin.REPOSITORY: "people: judge"}, ())
+        store.configs.exchange(pull(), base, {ConfigOrigin.REPOSITORY: "people: judge"}, ())
     other = SecretStr(base64.b64encode(b"n" * 32).decode())
     with open_store(settings(redis_server.url, store_keys=(other,))) as without:
-        assert without.lacks_key()
+        assert without.is_key_missing()
         assert without.vault.get("token:1") is None
-        assert without.configs.settle(pull(), base, {}, [ConfigOrigin.REPOSITORY]) == {}
+        assert without.configs.exchange(pull(), base, {}, [ConfigOrigin.REPOSITORY]) == {}
     with open_store(settings(redis_server.url, store_keys=(other, KEY))) as rotated:
-        assert not rotated.lacks_key()
+        assert not rotated.is_key_missing()
         assert rotated.vault.get("token:1") == CANARY_TOKEN
 
 
 def test_the_vault_keeps_a_secret_for_as_long_as_it_is_good(store: Store) -> None:
     store.vault.put("token:1", CANARY_TOKEN, timedelta(minutes=59))
     assert store.vault.get("token:1") == CANARY_TOKEN
-    assert store.wire.call("TTL", keys.vault("token:1").name) == 59 * 60
+    assert store.client.call("TTL", keys.vault("token:1").name) == 59 * 60
 
 
 def test_nothing_private_stands_in_the_files_of_redis() -> None:
@@ -261,7 +261,7 @@ def keep_private_things(store: Store) -> None:
     store.vault.put("token:1", CANARY_TOKEN, timedelta(hours=1))
     kept(store, entry("e", taken.lease.fence))
     store.ledger.append(pull(), entry("e", taken.lease.fence))
-    store.wire.call("SET", "visible", "canary that is not private")
+    store.client.call("SET", "visible", "canary that is not private")
 
 
 def files_show_nothing_private(folder: Path) -> None:
@@ -274,9 +274,9 @@ def files_show_nothing_private(folder: Path) -> None:
 
 def rewrites(store: Store, folder: Path) -> None:
     """Have the server write its file anew, and wait for the end of it."""
-    store.wire.call("CONFIG", "SET", "rdbcompression", "no")
-    store.wire.call("BGREWRITEAOF")
-    while "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0" not in text(store.wire.call("INFO", "persistence")):
+    store.client.call("CONFIG", "SET", "rdbcompression", "no")
+    store.client.call("BGREWRITEAOF")
+    while "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0" not in text(store.client.call("INFO", "persistence")):
         pass
     subprocess.run(["sync", str(folder)], check=True)
 
@@ -288,33 +288,33 @@ def test_one_process_creates_the_check_run_of_a_head(store: Store) -> None:
     assert maker.claim(pull(), HEAD) is None, "the same claim, sent twice"
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(one.claim, pull(), HEAD) for one in registries[1:]]
-        maker.opened(pull(), HEAD, CheckRunId(77))
+        maker.record_opened(pull(), HEAD, CheckRunId(77))
         assert [one.result() for one in waiting] == [77, 77, 77]
     assert store.checks().claim(pull(), NEWER) is None
 
 
 def test_a_maker_that_died_is_replaced(store: Store) -> None:
     hurried = Timing(open_hold=0.4, tick=0.01)
-    assert RedisChecks(store.wire, hurried).claim(pull(), HEAD) is None
-    assert RedisChecks(store.wire, hurried).claim(pull(), HEAD) is None
+    assert RedisCheckRegistry(store.client, hurried).claim(pull(), HEAD) is None
+    assert RedisCheckRegistry(store.client, hurried).claim(pull(), HEAD) is None
 
 
 def test_a_maker_that_failed_lets_the_next_one_in_and_nobody_elses_claim_go(store: Store) -> None:
     maker, other = store.checks(), store.checks()
     assert maker.claim(pull(), HEAD) is None
     other.release(pull(), HEAD)
-    assert text(store.wire.call("GET", keys.check(pull(), HEAD).name)).startswith("making ")
+    assert text(store.client.call("GET", keys.check(pull(), HEAD).name)).startswith("making ")
     maker.release(pull(), HEAD)
     maker.release(pull(), HEAD)
     assert other.claim(pull(), HEAD) is None
-    other.opened(pull(), HEAD, CheckRunId(77))
+    other.record_opened(pull(), HEAD, CheckRunId(77))
     other.release(pull(), HEAD)
     assert maker.claim(pull(), HEAD) == 77
 
 
 def test_a_maker_that_takes_for_ever_is_an_outage(store: Store) -> None:
-    store.wire.call("SET", keys.check(pull(), HEAD).name, "making somebody else")
-    hurried = RedisChecks(store.wire, Timing(open_hold=0.01, tick=0.001))
+    store.client.call("SET", keys.check(pull(), HEAD).name, "making somebody else")
+    hurried = RedisCheckRegistry(store.client, Timing(open_hold=0.01, tick=0.001))
     with pytest.raises(Unavailable, match="has not created the check run of 1111111"):
         hurried.claim(pull(), HEAD)
 
@@ -323,89 +323,92 @@ def test_a_creation_that_was_begun_is_known_until_its_check_run_is_opened_or_for
     checks = store.checks()
     checks.claim(pull(), HEAD)
     checks.claim(pull(), NEWER)
-    assert set(checks.begun(pull())) == {HEAD, NEWER}
+    assert set(checks.list_unfinished_heads(pull())) == {HEAD, NEWER}
     assert checks.open_checks(pull()) == {}
     checks.release(pull(), HEAD)
-    assert HEAD in checks.begun(pull()), "its answer may be lost, and the check run there"
-    checks.concluded(pull(), HEAD)
-    checks.opened(pull(), NEWER, CheckRunId(78))
-    assert checks.begun(pull()) == ()
+    assert HEAD in checks.list_unfinished_heads(pull()), "its answer may be lost, and the check run there"
+    checks.record_concluded(pull(), HEAD)
+    checks.record_opened(pull(), NEWER, CheckRunId(78))
+    assert checks.list_unfinished_heads(pull()) == ()
 
 
 def test_the_newest_head_is_the_one_of_the_newest_event(store: Store) -> None:
-    assert store.checks().newest(pull()) is None
-    store.pulls.want(wish())
-    store.pulls.want(wish(head_sha=None))
-    assert store.checks().newest(pull()) == HEAD
+    assert store.checks().newest_head(pull()) is None
+    store.pulls.request_judging(wish())
+    store.pulls.request_judging(wish(head_sha=None))
+    assert store.checks().newest_head(pull()) == HEAD
 
 
 def test_open_checks_are_known_until_concluded_and_their_ids_longer(store: Store) -> None:
     checks = store.checks()
-    checks.opened(pull(), HEAD, CheckRunId(77))
-    checks.opened(pull(), NEWER, CheckRunId(78))
+    checks.record_opened(pull(), HEAD, CheckRunId(77))
+    checks.record_opened(pull(), NEWER, CheckRunId(78))
     assert checks.open_checks(pull()) == {HEAD: 77, NEWER: 78}
-    checks.concluded(pull(), HEAD)
-    checks.concluded(pull(), HEAD)
+    checks.record_concluded(pull(), HEAD)
+    checks.record_concluded(pull(), HEAD)
     assert checks.open_checks(pull()) == {NEWER: 78}
     assert checks.claim(pull(), HEAD) == 77
 
 
 def test_a_check_older_than_its_deadline_is_told_until_concluded(redis_server: Redis, store: Store) -> None:
-    store.checks().opened(pull(2), HEAD, CheckRunId(79))
+    store.checks().record_opened(pull(2), HEAD, CheckRunId(79))
     with open_store(settings(redis_server.url, Timing(check_deadline=0))) as late:
-        late.checks().opened(pull(), HEAD, CheckRunId(77))
-    expected = OverdueCheck(pull=pull(), head_sha=HEAD, check=CheckRunId(77))
-    assert store.checks().overdue() == (expected,)
-    assert store.checks().overdue() == ()
+        late.checks().record_opened(pull(), HEAD, CheckRunId(77))
+    expected = ExpiredCheckRun(pull=pull(), head_sha=HEAD, check=CheckRunId(77))
+    assert store.checks().take_expired() == (expected,)
+    assert store.checks().take_expired() == ()
     comes_again(store, keys.DEADLINES, keys.check(pull(), HEAD).name)
-    assert store.checks().overdue() == (expected,)
-    store.checks().concluded(pull(), HEAD)
-    store.wire.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
-    assert store.checks().overdue() == (), "one without a note is forgotten"
-    assert store.wire.call("ZCARD", keys.DEADLINES.name) == 1
+    assert store.checks().take_expired() == (expected,)
+    store.checks().record_concluded(pull(), HEAD)
+    store.client.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
+    assert store.checks().take_expired() == (), "one without a note is forgotten"
+    assert store.client.call("ZCARD", keys.DEADLINES.name) == 1
 
 
 def test_what_the_watchdog_closed_is_concluded_only_as_long_as_it_is_that_check(store: Store) -> None:
     checks = store.checks()
-    checks.opened(pull(), HEAD, CheckRunId(77))
-    assert not checks.expired(pull(), HEAD, CheckRunId(76))
+    checks.record_opened(pull(), HEAD, CheckRunId(77))
+    assert not checks.record_expired(pull(), HEAD, CheckRunId(76))
     assert checks.open_checks(pull()) == {HEAD: 77}
-    assert checks.expired(pull(), HEAD, CheckRunId(77))
-    assert not checks.expired(pull(), HEAD, CheckRunId(77))
-    assert (checks.open_checks(pull()), store.wire.call("ZCARD", keys.DEADLINES.name)) == ({}, 0)
+    assert checks.record_expired(pull(), HEAD, CheckRunId(77))
+    assert not checks.record_expired(pull(), HEAD, CheckRunId(77))
+    assert (checks.open_checks(pull()), store.client.call("ZCARD", keys.DEADLINES.name)) == ({}, 0)
 
 
 def test_an_overdue_check_of_a_pull_request_of_which_nothing_is_known_any_more_is_let_go(
     redis_server: Redis, store: Store
 ) -> None:
     with open_store(settings(redis_server.url, Timing(check_deadline=0))) as late:
-        late.checks().opened(pull(), HEAD, CheckRunId(77))
-    store.wire.call("DEL", keys.checks(pull()).name)  # its month is over
-    assert store.checks().overdue() == ()
-    assert (store.wire.call("ZCARD", keys.DEADLINES.name), store.wire.call("HLEN", keys.DEADLINE_NOTES.name)) == (0, 0)
+        late.checks().record_opened(pull(), HEAD, CheckRunId(77))
+    store.client.call("DEL", keys.checks(pull()).name)  # its month is over
+    assert store.checks().take_expired() == ()
+    assert (store.client.call("ZCARD", keys.DEADLINES.name), store.client.call("HLEN", keys.DEADLINE_NOTES.name)) == (
+        0,
+        0,
+    )
 
 
 def test_a_command_is_taken_down_once_and_stays_until_done(store: Store) -> None:
-    assert store.asks.next() is None
-    assert ask(store.wire, command()) is Outcome.QUEUED
-    assert store.asks.put(command()) is Outcome.DUPLICATE
-    first = store.asks.next()
+    assert store.commands.next() is None
+    assert queue_command(store.client, command()) is IntakeOutcome.QUEUED
+    assert store.commands.put(command()) is IntakeOutcome.DUPLICATE
+    first = store.commands.next()
     assert first is not None
-    assert (first.ask, first.attempt) == (command(), 1)
-    assert store.asks.next() is None, "somebody is at it"
-    store.asks.later(command(), timedelta(0))
-    again = store.asks.next()
+    assert (first.command, first.attempt) == (command(), 1)
+    assert store.commands.next() is None, "somebody is at it"
+    store.commands.postpone(command(), timedelta(0))
+    again = store.commands.next()
     assert again is not None
     assert again.attempt == 2
-    store.asks.done(command())
-    store.asks.later(command(), timedelta(0))
-    assert store.asks.next() is None
-    assert store.asks.put(command()) is Outcome.DUPLICATE
+    store.commands.complete(command())
+    store.commands.postpone(command(), timedelta(0))
+    assert store.commands.next() is None
+    assert store.commands.put(command()) is IntakeOutcome.DUPLICATE
 
 
 def test_a_command_and_the_request_that_follows_it_may_share_their_delivery(store: Store) -> None:
-    store.asks.put(command("d"))
-    assert store.pulls.want(wish(delivery_id="d")).outcome is Outcome.QUEUED
+    store.commands.put(command("d"))
+    assert store.pulls.request_judging(wish(delivery_id="d")).outcome is IntakeOutcome.QUEUED
 
 
 def test_a_value_that_stays_for_good_has_no_lifetime() -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from inspect import signature
 from typing import Any, cast
 
-from worker.adapters.redis import keys, waiting_keys
+from worker.adapters.redis import keys, queue_keys
 from worker.adapters.redis.keys import Key
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
@@ -32,7 +32,7 @@ ARGUMENTS = {
 def every_key() -> list[Key]:
     fixed = [value for value in vars(keys).values() if isinstance(value, Key)]
     fixed += [
-        key for value in vars(waiting_keys).values() if isinstance(value, waiting_keys.Line) for key in value.keys
+        key for value in vars(queue_keys).values() if isinstance(value, queue_keys.QueueKeys) for key in value.keys
     ]
     makers = [
         cast("Callable[..., Key]", value)
@@ -63,7 +63,7 @@ def test_the_ledger_stays_for_good() -> None:
 
 
 def test_every_key_of_a_pull_request_begins_so_that_it_is_forgotten_with_its_repository() -> None:
-    beginnings = tuple(keys.prefix(what, PULL.installation_id, PULL.repository_id) for what in keys.OF_PULLS)
+    beginnings = tuple(keys.prefix(what, PULL.installation_id, PULL.repository_id) for what in keys.PULL_KEY_KINDS)
     of_pulls = [key.name for key in every_key() if f":{PULL.repository_id}:{PULL.number}" in key.name]
     assert len(of_pulls) >= 8
     assert [name for name in of_pulls if not name.startswith(beginnings)] == []

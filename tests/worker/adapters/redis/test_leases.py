@@ -9,11 +9,11 @@ from tests.worker.adapters.redis.played import becomes, lease_runs_out, pull, se
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import text
-from worker.adapters.redis.leases import beating
+from worker.adapters.redis.leases import renewing_lease
 from worker.adapters.redis.store import Store, open_store
 from worker.errors import LeaseLost
 from worker.settings import Timing
-from worker.traces import carrying
+from worker.traces import bind_log_fields
 
 
 def beats() -> bool:
@@ -21,34 +21,34 @@ def beats() -> bool:
 
 
 def test_a_lease_is_prolonged_until_the_block_ends(store: Store) -> None:
-    lease = store.pulls.seize(wish())
-    end = [keys.OUT.name, keys.pull(pull()).name]
-    first = float(text(store.wire.call("ZSCORE", *end)))
-    with beating(lease, lease_s=0.02):
-        assert becomes(lambda: float(text(store.wire.call("ZSCORE", *end))) > first)
+    lease = store.pulls.take_local_lease(wish())
+    end = [keys.DISPATCHED.name, keys.pull(pull()).name]
+    first = float(text(store.client.call("ZSCORE", *end)))
+    with renewing_lease(lease, lease_s=0.02):
+        assert becomes(lambda: float(text(store.client.call("ZSCORE", *end))) > first)
     assert not beats()
 
 
 def test_a_lease_that_was_lost_is_not_taken_back(store: Store) -> None:
-    lease = store.pulls.seize(wish())
+    lease = store.pulls.take_local_lease(wish())
     lease_runs_out(store, pull())
-    with beating(lease, lease_s=0.02):
+    with renewing_lease(lease, lease_s=0.02):
         assert becomes(lambda: not beats())
     with pytest.raises(LeaseLost):
-        lease.keep()
+        lease.renew()
 
 
 def test_an_outage_does_not_end_the_heartbeat(caplog: pytest.LogCaptureFixture) -> None:
     redis = Redis.started()
     try:
         with open_store(settings(redis.url, Timing(lease=600))) as store:
-            lease = store.pulls.seize(wish())
-            with beating(lease, lease_s=0.02):
+            lease = store.pulls.take_local_lease(wish())
+            with renewing_lease(lease, lease_s=0.02):
                 redis.kill()
                 assert becomes(lambda: "the lease was not prolonged: Redis is unavailable" in caplog.text)
                 redis.start()
                 assert beats()
-            lease.keep()
+            lease.renew()
     finally:
         redis.end()
 
@@ -61,12 +61,12 @@ class Listening:
     def __init__(self) -> None:
         self.carried: list[dict[str, object]] = []
 
-    def keep(self) -> None:
+    def renew(self) -> None:
         self.carried.append(dict(get_contextvars()))
 
 
 def test_what_a_judging_s_lines_carry_its_heartbeat_s_carry_too() -> None:
     lease = Listening()
-    with carrying({"delivery_id": "guid-1"}), beating(lease, lease_s=0.02):
+    with bind_log_fields({"delivery_id": "guid-1"}), renewing_lease(lease, lease_s=0.02):
         assert becomes(lambda: lease.carried)
     assert lease.carried[0] == {"delivery_id": "guid-1"}

@@ -7,33 +7,35 @@ import pytest
 from tests.worker.adapters.redis.played import HEAD, becomes_due, pull, wish
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.intake import Named
-from worker.adapters.redis.pull_requests import Ended, Finish, Limits, Taken
+from worker.adapters.redis.intake import NamedHead
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, JudgedHead, LeasedJob
 from worker.adapters.redis.store import Store
-from worker.domain.ids import BaseMark, base_mark
+from worker.domain.ids import BaseHash, hash_base
 from worker.domain.request.judge_request import Trigger
 from worker.settings import Timing
 
 CALLS = count(1)
 QUIET = Timing(quiet_window=45, quiet_max=300, gather=2)
-MAIN, DEV, NEXT = (base_mark(name) for name in ("main", "dev", "next"))
+MAIN, DEV, NEXT = (hash_base(name) for name in ("main", "dev", "next"))
 
 
-def opened(store: Store, base: BaseMark = MAIN) -> None:
-    intake.want(store.wire, wish(trigger=Trigger.OPENED, base=base), QUIET)
+def opened(store: Store, base: BaseHash = MAIN) -> None:
+    intake.request_judging(store.client, wish(trigger=Trigger.OPENED, base=base), QUIET)
 
 
-def moved(store: Store, left: BaseMark | None, base: BaseMark, *, draft: bool = False) -> None:
-    intake.want(store.wire, wish(trigger=Trigger.BASE, base=base, draft=draft), QUIET, Named(left=left))
+def moved(store: Store, left: BaseHash | None, base: BaseHash, *, draft: bool = False) -> None:
+    intake.request_judging(
+        store.client, wish(trigger=Trigger.BASE, base=base, draft=draft), QUIET, NamedHead(previous_base=left)
+    )
 
 
-def seen(store: Store, base: BaseMark) -> None:
+def seen(store: Store, base: BaseHash) -> None:
     """By the look around, at GitHub."""
-    intake.want(store.wire, wish(trigger=Trigger.BASE, base=base), QUIET)
+    intake.request_judging(store.client, wish(trigger=Trigger.BASE, base=base), QUIET)
 
 
 def field(store: Store, name: str) -> str:
-    return text(store.wire.call("HGET", keys.pull(pull()).name, name))
+    return text(store.client.call("HGET", keys.pull(pull()).name, name))
 
 
 def base(store: Store) -> str:
@@ -42,26 +44,26 @@ def base(store: Store) -> str:
 
 def rebased(store: Store) -> str:
     """When what people let pass before counted no more."""
-    return text(store.wire.call("HGET", keys.decisions(pull()).name, "rebased"))
+    return text(store.client.call("HGET", keys.decisions(pull()).name, "rebased"))
 
 
 def decides(store: Store) -> None:
     """People let it pass now."""
-    store.wire.call("HDEL", keys.decisions(pull()).name, "rebased")
+    store.client.call("HDEL", keys.decisions(pull()).name, "rebased")
 
 
-def taken(store: Store) -> Taken:
+def taken(store: Store) -> LeasedJob:
     becomes_due(store, pull())
-    given = store.pulls.next_due(f"base-{next(CALLS)}", Limits(3, 3))
+    given = store.pulls.next_due(f"base-{next(CALLS)}", DispatchLimits(3, 3))
     assert given is not None
-    found = store.pulls.take(pull(), given.fence)
+    found = store.pulls.take_lease(pull(), given.fence)
     assert found is not None
     return found
 
 
-def judged(store: Store, at: BaseMark) -> None:
+def judged(store: Store, at: BaseHash) -> None:
     """GitHub shows it as going into this base."""
-    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(HEAD, at))
+    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(HEAD, at))
 
 
 ROUTES = [
@@ -76,10 +78,10 @@ ROUTES = [
 
 @pytest.mark.parametrize("route", ROUTES, ids=[f"route {at}" for at, _ in enumerate(ROUTES)])
 def test_once_all_was_told_the_last_base_is_known_in_whatever_order_it_was(
-    store: Store, route: tuple[BaseMark, ...]
+    store: Store, route: tuple[BaseHash, ...]
 ) -> None:
     for order in permutations(pairwise(route)):
-        store.wire.call("DEL", keys.pull(pull()).name)
+        store.client.call("DEL", keys.pull(pull()).name)
         opened(store)
         for left, to in order:
             moved(store, left, to)
@@ -140,7 +142,7 @@ def test_what_is_told_while_that_judging_is_under_way_is_left_to_the_next_one(st
     moved(store, MAIN, DEV)
     under_way = taken(store)
     moved(store, DEV, NEXT)
-    store.pulls.finish(under_way.lease, Finish.JUDGED, of=Ended(HEAD, DEV))
+    store.pulls.finish(under_way.lease, Finish.JUDGED, of=JudgedHead(HEAD, DEV))
     assert base(store) == NEXT
     judged(store, NEXT)
     assert (base(store), field(store, "turned")) == (NEXT, "")
@@ -153,7 +155,7 @@ def test_one_that_is_taken_for_late_though_it_is_new_is_left_to_the_look_around(
     judged(store, MAIN)
     moved(store, MAIN, DEV)
     judged(store, DEV)
-    assert store.pulls.went_into(pull(), DEV) == MAIN, "so that what people let pass counts no more then"
+    assert store.pulls.record_base(pull(), DEV) == MAIN, "so that what people let pass counts no more then"
     decides(store)
     seen(store, DEV)
     assert base(store) == DEV
@@ -172,7 +174,7 @@ def test_githubs_own_word_ends_every_doubt(store: Store) -> None:
 def test_a_base_that_was_written_anew_tells_of_no_other(store: Store) -> None:
     """Who is judged again for it may have been told of it late."""
     opened(store)
-    intake.want(store.wire, wish(trigger=Trigger.BASE, base=DEV, head_sha=None), QUIET)
+    intake.request_judging(store.client, wish(trigger=Trigger.BASE, base=DEV, head_sha=None), QUIET)
     assert base(store) == MAIN
     assert rebased(store)
 
@@ -184,7 +186,7 @@ def test_what_says_of_no_base_that_it_was_left_is_taken_as_it_is_told(store: Sto
 
 
 def test_the_first_that_is_heard_of_is_the_base_whatever_it_left(store: Store) -> None:
-    intake.want(store.wire, wish(trigger=Trigger.COMMAND, head_sha=None), QUIET)
+    intake.request_judging(store.client, wish(trigger=Trigger.COMMAND, head_sha=None), QUIET)
     moved(store, DEV, NEXT)
     assert base(store) == NEXT
 
@@ -199,7 +201,7 @@ def test_a_draft_keeps_the_base_that_it_went_into_last(store: Store) -> None:
 def test_what_is_never_told_does_not_grow_without_end(store: Store) -> None:
     opened(store)
     for number in range(40):
-        moved(store, base_mark(f"left {number}"), base_mark(f"base {number}"))
-    assert base(store) == base_mark("base 39")
-    assert whole(store.wire.call("HSTRLEN", keys.pull(pull()).name, "bases")) <= 1_000
-    assert items(store.wire.call("HKEYS", keys.pull(pull()).name))
+        moved(store, hash_base(f"left {number}"), hash_base(f"base {number}"))
+    assert base(store) == hash_base("base 39")
+    assert whole(store.client.call("HSTRLEN", keys.pull(pull()).name, "bases")) <= 1_000
+    assert items(store.client.call("HKEYS", keys.pull(pull()).name))

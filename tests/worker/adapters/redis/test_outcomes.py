@@ -24,16 +24,16 @@ from tests.worker.adapters.redis.watching import (
 )
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
-from worker.adapters.redis.intake import Outcome as Taken
-from worker.adapters.redis.outcomes import Due
+from worker.adapters.redis.intake import IntakeOutcome as Taken
+from worker.adapters.redis.outcomes import DuePullRequest
 from worker.adapters.redis.store import Store, open_store
-from worker.domain.request.pull_request_events import Happened
+from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept
 from worker.errors import LeaseLost
 from worker.judge.outcome_scores import next_eval_id
 from worker.judge.rubric import load_pull_request_rubric
-from worker.scheduling.outcomes import Concluding
+from worker.scheduling.outcomes import WholePullRequestJudge
 from worker.settings import Timing
 
 RUBRIC = load_pull_request_rubric()
@@ -41,23 +41,23 @@ RUBRIC = load_pull_request_rubric()
 
 def noted_by_the_judge(store: Store) -> None:
     """Take away what the judge itself noted: which issues it closes."""
-    while noted := store.happenings.next():
-        assert noted.happening.what is Happened.JUDGED
-        store.happenings.done(noted.happening)
+    while noted := store.pull_request_events.next():
+        assert noted.event.what is PullRequestEventKind.JUDGED
+        store.pull_request_events.complete(noted.event)
 
 
 def due_at(store: Store, number: int = 1) -> float | None:
-    found = store.wire.call("ZSCORE", keys.LOOKAHEAD.name, keys.watch(pull(number)).name)
+    found = store.client.call("ZSCORE", keys.LOOKAHEAD.name, keys.watch(pull(number)).name)
     return float(found) if found else None  # pyright: ignore[reportArgumentType] - a number in bytes
 
 
 def now_ms(store: Store) -> int:
-    seconds: Any = store.wire.call("TIME")
+    seconds: Any = store.client.call("TIME")
     return int(seconds[0]) * 1000
 
 
-def concluding(store: Store) -> Concluding:
-    return Concluding(store.ledger, store.outcomes, RUBRIC, Standing(AT + timedelta(hours=1)))
+def concluding(store: Store) -> WholePullRequestJudge:
+    return WholePullRequestJudge(store.ledger, store.outcomes, RUBRIC, Standing(AT + timedelta(hours=1)))
 
 
 # The verdict on the whole
@@ -112,16 +112,16 @@ def test_what_people_do_puts_the_verdict_off_and_the_fifth_thing_brings_it(store
     judged(store)
     soon = due_at(store)
     assert soon is not None
-    store.wire.call("ZADD", keys.LOOKAHEAD.name, "XX", now_ms(store) + 60_000, keys.watch(pull()).name)
+    store.client.call("ZADD", keys.LOOKAHEAD.name, "XX", now_ms(store) + 60_000, keys.watch(pull()).name)
     for _ in range(4):
-        follow(store, happening(Happened.SPOKE, by_person=True))
+        follow(store, happening(PullRequestEventKind.SPOKE, by_person=True))
     put_off = due_at(store)
     assert put_off is not None
     assert put_off >= soon
     assert conclude(store) == 0
-    follow(store, happening(Happened.SPOKE, by_person=True))
+    follow(store, happening(PullRequestEventKind.SPOKE, by_person=True))
     assert conclude(store) == 1
-    follow(store, *[happening(Happened.SPOKE, by_person=True) for _ in range(9)])
+    follow(store, *[happening(PullRequestEventKind.SPOKE, by_person=True) for _ in range(9)])
     assert conclude(store) == 0, "words alone change nothing about a verdict that was made"
 
 
@@ -131,8 +131,8 @@ def test_how_long_and_how_many_are_settings(redis_server: Redis, store: Store) -
     with open_store(here) as quick:
         judged(quick, 1)
         judged(quick, 2)
-        follow(quick, happening(Happened.SPOKE, 2, by_person=True))
-        quick.wire.call("PING")
+        follow(quick, happening(PullRequestEventKind.SPOKE, 2, by_person=True))
+        quick.client.call("PING")
         made = conclude(quick)
         while not made:  # a thousandth of a second
             made = conclude(quick)
@@ -142,28 +142,28 @@ def test_how_long_and_how_many_are_settings(redis_server: Redis, store: Store) -
 
 def test_what_a_bot_does_is_no_event(store: Store) -> None:
     judged(store)
-    follow(store, *[happening(Happened.REOPENED) for _ in range(9)])
+    follow(store, *[happening(PullRequestEventKind.REOPENED) for _ in range(9)])
     assert conclude(store) == 0
     assert kinds_of(store, pull()) == [OutcomeKind.REOPENED] * 9
 
 
 def test_a_new_submission_opens_a_window_of_its_own(store: Store) -> None:
     judged(store)
-    follow(store, *[happening(Happened.SPOKE, by_person=True) for _ in range(4)])
+    follow(store, *[happening(PullRequestEventKind.SPOKE, by_person=True) for _ in range(4)])
     judged(store, head=NEWER)
-    follow(store, happening(Happened.SPOKE, by_person=True))
+    follow(store, happening(PullRequestEventKind.SPOKE, by_person=True))
     assert conclude(store) == 0, "it is the first event since"
-    follow(store, happening(Happened.CLOSED, by_person=True))
+    follow(store, happening(PullRequestEventKind.CLOSED, by_person=True))
     assert conclude(store) == 1
     assert wholes(store)[0].signals["submissions"] == 2
 
 
 def test_a_submission_after_a_verdict_on_the_whole_is_followed_by_one_that_is_not_feedback(store: Store) -> None:
     judged(store)
-    follow(store, happening(Happened.CLOSED))
+    follow(store, happening(PullRequestEventKind.CLOSED))
     conclude(store)
     judged(store, head=NEWER)
-    follow(store, happening(Happened.CLOSED))
+    follow(store, happening(PullRequestEventKind.CLOSED))
     conclude(store)
     triggers = [one["trigger"] for one in told(store, "eval.completed")]
     assert triggers == ["bus", "bus"]
@@ -174,9 +174,9 @@ def test_an_outcome_that_comes_while_it_is_weighed_makes_it_due_again(store: Sto
     follow(store, merge())
     due = store.outcomes.next_due()
     assert due is not None
-    concluding(store).conclude(due)
+    concluding(store).judge(due)
     follow(store, revert())
-    store.outcomes.done(due)
+    store.outcomes.complete(due)
     assert conclude(store) == 1
     assert [one.signals["outcomes"] for one in wholes(store)] == [1, 2]
 
@@ -186,11 +186,11 @@ def test_a_submission_that_comes_while_it_is_weighed_keeps_its_window(store: Sto
     time_passes(store)
     due = store.outcomes.next_due()
     assert due is not None
-    concluding(store).conclude(due)
+    concluding(store).judge(due)
     judged(store, head=NEWER)
-    store.outcomes.done(due)
+    store.outcomes.complete(due)
     assert due_at(store) is not None
-    follow(store, happening(Happened.CLOSED))
+    follow(store, happening(PullRequestEventKind.CLOSED))
     assert conclude(store) == 1
 
 
@@ -202,7 +202,7 @@ def test_whoever_dies_over_a_verdict_leaves_its_id_and_it_is_made_once(store: St
     follow(store, merge())
     first = store.outcomes.next_due()
     assert first is not None
-    concluding(store).conclude(first)  # and dies before saying so
+    concluding(store).judge(first)  # and dies before saying so
     comes_again(store, keys.LOOKAHEAD, keys.watch(pull()).name)
     assert conclude(store) == 1
     assert len(wholes(store)) == 1
@@ -231,13 +231,13 @@ def test_a_pull_request_that_was_forgotten_is_not_weighed(store: Store) -> None:
     follow(store, merge())
     due = store.outcomes.next_due()
     assert due is not None
-    store.records().forget(store.records().of_repository("acme/widgets"), AT)
-    concluding(store).conclude(due)
-    store.outcomes.done(due)
+    store.records().forget(store.records().find_holdings("acme/widgets"), AT)
+    concluding(store).judge(due)
+    store.outcomes.complete(due)
     assert store.outcomes.next_due() is None
     assert due_at(store) is None
-    assert store.outcomes.of(pull()) == ()
-    assert store.wire.call("EXISTS", keys.ledger(pull()).name) == 0
+    assert store.outcomes.outcomes_of(pull()) == ()
+    assert store.client.call("EXISTS", keys.ledger(pull()).name) == 0
 
 
 def test_a_watch_that_is_gone_is_passed_over(store: Store) -> None:
@@ -245,7 +245,7 @@ def test_a_watch_that_is_gone_is_passed_over(store: Store) -> None:
     judged(store, 2)
     for number in (1, 2):
         time_passes(store, number)
-    store.wire.call("DEL", keys.watch(pull(1)).name)
+    store.client.call("DEL", keys.watch(pull(1)).name)
     due = store.outcomes.next_due()
     assert due is not None
     assert due.pull == pull(2)
@@ -257,13 +257,13 @@ def latest_of(number: int, store: Store) -> Any:
 
 
 def test_where_nothing_was_judged_there_is_no_verdict_on_the_whole(store: Store) -> None:
-    concluding(store).conclude(Due(pull(9), 1, is_anew=False))
+    concluding(store).judge(DuePullRequest(pull(9), 1, is_reevaluation=False))
     assert store.ledger.entries(pull(9)) == ()
 
 
 def test_the_parent_has_to_be_on_record(store: Store) -> None:
     made = judged(store)
-    store.wire.call("DEL", keys.ledger(pull()).name)
+    store.client.call("DEL", keys.ledger(pull()).name)
     child = made.verdict.model_copy(update={"parent_eval_id": made.eval_id, "eval_id": "child"})
     with pytest.raises(LeaseLost):
         store.ledger.append(pull(), made.model_copy(update={"eval_id": "child", "verdict": child}))
@@ -286,7 +286,7 @@ def test_clocks_that_are_behind_do_not_make_an_old_verdict_the_latest(store: Sto
 def test_what_is_due_is_due_by_the_servers_clock_whatever_a_door_says(store: Store) -> None:
     judged(store)
     ahead = AT + timedelta(days=4000)
-    follow(store, happening(Happened.SPOKE, by_person=True, at=ahead), merge(at=AT - timedelta(days=4000)))
+    follow(store, happening(PullRequestEventKind.SPOKE, by_person=True, at=ahead), merge(at=AT - timedelta(days=4000)))
     assert conclude(store) == 1
     follow(store, revert().model_copy(update={"at": ahead}))
     assert outcomes(store) == [(1, "merged"), (1, "reverted")], "thirty days by Redis' clock"
@@ -298,58 +298,58 @@ def test_a_doubled_delivery_tells_nothing_twice(store: Store, again: int) -> Non
     all_of_them = [
         merge(),
         revert(),
-        happening(Happened.HELPFUL, by_person=True),
-        happening(Happened.REOPENED, by_person=True),
-        happening(Happened.CI_FAILED, None, head_sha=HEAD),
+        happening(PullRequestEventKind.HELPFUL, by_person=True),
+        happening(PullRequestEventKind.REOPENED, by_person=True),
+        happening(PullRequestEventKind.CI_FAILED, None, head_sha=HEAD),
     ]
     for _ in range(again):
         follow(store, *all_of_them)
     assert sorted(kind for _, kind in outcomes(store)) == ["ci_red_later", "helpful", "merged", "reopened", "reverted"]
-    assert len(store.outcomes.of(pull())) == 5
-    assert store.wire.call("HGET", keys.watch(pull()).name, "events") == b"3", "by people, once each"
+    assert len(store.outcomes.outcomes_of(pull())) == 5
+    assert store.client.call("HGET", keys.watch(pull()).name, "events") == b"3", "by people, once each"
 
 
 def test_the_door_notes_a_delivery_once_and_only_about_what_was_judged(store: Store) -> None:
-    closed = happening(Happened.CLOSED)
-    assert store.happenings.put(closed) is Taken.UNKNOWN
+    closed = happening(PullRequestEventKind.CLOSED)
+    assert store.pull_request_events.put(closed) is Taken.UNKNOWN
     judged(store)
     noted_by_the_judge(store)
-    assert [store.happenings.put(closed) for _ in range(2)] == [Taken.QUEUED, Taken.DUPLICATE]
-    waiting = store.happenings.next()
+    assert [store.pull_request_events.put(closed) for _ in range(2)] == [Taken.QUEUED, Taken.DUPLICATE]
+    waiting = store.pull_request_events.next()
     assert waiting is not None
-    assert (waiting.happening, waiting.attempt) == (closed, 1)
-    assert store.happenings.next() is None
-    store.happenings.later(closed, timedelta(0))
-    again = store.happenings.next()
+    assert (waiting.event, waiting.attempt) == (closed, 1)
+    assert store.pull_request_events.next() is None
+    store.pull_request_events.postpone(closed, timedelta(0))
+    again = store.pull_request_events.next()
     assert again is not None
     assert again.attempt == 2
-    store.happenings.done(closed)
-    store.happenings.later(closed, timedelta(0))
-    assert store.happenings.next() is None
-    assert store.happenings.put(closed) is Taken.DUPLICATE
+    store.pull_request_events.complete(closed)
+    store.pull_request_events.postpone(closed, timedelta(0))
+    assert store.pull_request_events.next() is None
+    assert store.pull_request_events.put(closed) is Taken.DUPLICATE
 
 
 @pytest.mark.parametrize(
     ("what", "changes", "taken"),
     [
-        (Happened.CI_FAILED, {"head_sha": HEAD}, Taken.QUEUED),
-        (Happened.CI_FAILED, {"head_sha": NEWER}, Taken.UNKNOWN),
-        (Happened.REVERTED, {"reverted_shas": (NEWER,)}, Taken.QUEUED),
-        (Happened.MERGED, {"number": 5}, Taken.UNKNOWN),
-        (Happened.MERGED, {"number": 5, "reverts": (1,)}, Taken.QUEUED),
+        (PullRequestEventKind.CI_FAILED, {"head_sha": HEAD}, Taken.QUEUED),
+        (PullRequestEventKind.CI_FAILED, {"head_sha": NEWER}, Taken.UNKNOWN),
+        (PullRequestEventKind.REVERTED, {"reverted_shas": (NEWER,)}, Taken.QUEUED),
+        (PullRequestEventKind.MERGED, {"number": 5}, Taken.UNKNOWN),
+        (PullRequestEventKind.MERGED, {"number": 5, "reverts": (1,)}, Taken.QUEUED),
     ],
 )
 def test_what_names_no_pull_request_of_ours_is_noted_by_what_it_names(
-    store: Store, what: Happened, changes: dict[str, Any], taken: Taken
+    store: Store, what: PullRequestEventKind, changes: dict[str, Any], taken: Taken
 ) -> None:
     judged(store)
-    assert store.happenings.put(happening(what, **{"number": None, **changes})) is taken
+    assert store.pull_request_events.put(happening(what, **{"number": None, **changes})) is taken
 
 
 def test_an_outcome_of_a_pull_request_that_nobody_watches_any_more_is_told_all_the_same(store: Store) -> None:
     judged(store)
-    store.wire.call("DEL", keys.watch(pull()).name)
-    store.outcomes.tell(pull(), "late", Outcome(kind=OutcomeKind.REVERTED, at=AT), is_event=False)
+    store.client.call("DEL", keys.watch(pull()).name)
+    store.outcomes.publish(pull(), "late", Outcome(kind=OutcomeKind.REVERTED, at=AT), is_event=False)
     assert outcomes(store) == [(1, "reverted")]
     assert conclude(store) == 0
 
@@ -357,25 +357,25 @@ def test_an_outcome_of_a_pull_request_that_nobody_watches_any_more_is_told_all_t
 def test_judging_the_same_again_opens_no_second_window(store: Store) -> None:
     made = judged(store)
     time_passes(store)
-    store.outcomes.judged(pull(), made, ())
+    store.outcomes.add_verdict(pull(), made, ())
     assert conclude(store) == 1
 
 
 def test_all_of_it_ends_by_itself_or_with_its_repository(store: Store) -> None:
     judged(store)
-    follow(store, happening(Happened.JUDGED, issues=("abc",)), merge())
+    follow(store, happening(PullRequestEventKind.JUDGED, issues=("abc",)), merge())
     named = (
         keys.watch(pull()),
         keys.outcomes(pull()),
-        keys.added(pull()),
+        keys.merged_lines(pull()),
         keys.commit(pull().installation_id, pull().repository_id, MERGE),
         keys.commit(pull().installation_id, pull().repository_id, HEAD),
         keys.merges(pull().installation_id, pull().repository_id),
-        keys.solving(pull().installation_id, "abc"),
+        keys.issue_pulls(pull().installation_id, "abc"),
     )
     for key in named:
         assert key.ttl is not None
-        left: Any = store.wire.call("TTL", key.name)
+        left: Any = store.client.call("TTL", key.name)
         assert 0 < left <= key.ttl.total_seconds(), key.name
-    store.records().forget(store.records().of_repository("acme/widgets"), AT)
-    assert [key.name for key in named if store.wire.call("EXISTS", key.name)] == []
+    store.records().forget(store.records().find_holdings("acme/widgets"), AT)
+    assert [key.name for key in named if store.client.call("EXISTS", key.name)] == []

@@ -34,8 +34,8 @@ def test_the_rubrics_that_no_model_reads_are_held_to_their_versions_too(store: S
 
 
 def test_to_look_remembers_nothing(store: Store) -> None:
-    assert store.rubrics.look(load_rubric()) is None
-    assert store.rubrics.look(EDITED) is None
+    assert store.rubrics.check(load_rubric()) is None
+    assert store.rubrics.check(EDITED) is None
     store.rubrics.admit(load_rubric())
-    assert store.rubrics.look(load_rubric()) is None
-    assert "raise it" in (store.rubrics.look(EDITED) or "")
+    assert store.rubrics.check(load_rubric()) is None
+    assert "raise it" in (store.rubrics.check(EDITED) or "")

@@ -4,16 +4,16 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, pull, wish
 from tests.worker.publishing.texts.samples import dossier, rejected
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import text, whole
+from worker.adapters.redis.queue_keys import SHARED_HEADS
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.waiting_keys import COMMITS
 from worker.domain.check.check_run import HELPFUL, Annotation, AnnotationLevel, CheckContent, Conclusion
-from worker.domain.check.shared_head import IDLE, IN_PROGRESS, Place, Sibling
+from worker.domain.check.shared_head import IDLE, IN_PROGRESS, CommitRef, OtherPull
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.value import replace
-from worker.publishing.texts.check_run import check_content, closed, judging, superseded
-from worker.publishing.texts.states import draft, old
+from worker.publishing.texts.check_run import check_content, closed_content, judging_content, superseded_content
+from worker.publishing.texts.states import draft_content, existing_pull_content
 
-HERE = Place(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
+HERE = CommitRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), head_sha=HEAD)
 THERE = HERE.model_copy(update={"head_sha": NEWER})
 NOTE = Annotation("a.py", 1, 1, AnnotationLevel.FAILURE, "Weak test", "x")
 REJECTED = CheckContent("Rejected", "No.", "{}", Conclusion.FAILURE, (NOTE,), (HELPFUL,))
@@ -24,146 +24,148 @@ VERDICT = replace(check_content(rejected(), dossier()), annotations=())
 
 def both(store: Store) -> None:
     """Two pull requests have HEAD; the first was rejected, and the other one is judged."""
-    store.pulls.want(wish(1))
-    store.pulls.want(wish(2))
-    store.siblings.says(pull(1), HEAD, REJECTED)
-    store.siblings.says(pull(2), HEAD, judging())
+    store.pulls.request_judging(wish(1))
+    store.pulls.request_judging(wish(2))
+    store.shared_heads.record_content(pull(1), HEAD, REJECTED)
+    store.shared_heads.record_content(pull(2), HEAD, judging_content())
 
 
-def waits(store: Store, place: Place = HERE) -> bool:
+def waits(store: Store, place: CommitRef = HERE) -> bool:
     """Whether somebody is to look at this commit."""
-    name = keys.shown(place.installation_id, place.repository_id, place.head_sha).name
-    return store.wire.call("ZSCORE", COMMITS.order.name, name) is not None
+    name = keys.shared_head_states(place.installation_id, place.repository_id, place.head_sha).name
+    return store.client.call("ZSCORE", SHARED_HEADS.order.name, name) is not None
 
 
-def others(store: Store, number: int, content: CheckContent = REJECTED) -> tuple[Sibling, ...]:
-    return store.siblings.says(pull(number), HEAD, content).others
+def others(store: Store, number: int, content: CheckContent = REJECTED) -> tuple[OtherPull, ...]:
+    return store.shared_heads.record_content(pull(number), HEAD, content).other_pulls
 
 
 def test_one_alone_says_its_own_and_nobody_has_to_look(store: Store) -> None:
-    store.pulls.want(wish(1))
-    told = store.siblings.says(pull(1), HEAD, judging())
-    assert (told.is_here, told.others) == (True, ())
+    store.pulls.request_judging(wish(1))
+    told = store.shared_heads.record_content(pull(1), HEAD, judging_content())
+    assert (told.is_current, told.other_pulls) == (True, ())
     assert not waits(store)
 
 
 def test_who_comes_second_sees_the_first_and_both_are_looked_at(store: Store) -> None:
     both(store)
-    assert others(store, 2, judging()) == (Sibling(1, "failure"),)
-    assert others(store, 1) == (Sibling(2, IN_PROGRESS),)
+    assert others(store, 2, judging_content()) == (OtherPull(1, "failure"),)
+    assert others(store, 1) == (OtherPull(2, IN_PROGRESS),)
     assert waits(store)
-    assert store.siblings.next() is None, "who was about to write does so first"
+    assert store.shared_heads.next() is None, "who was about to write does so first"
 
 
 def test_what_is_kept_of_a_check_is_all_of_it_but_its_annotations_and_nobody_can_read_it(store: Store) -> None:
     both(store)
-    assert store.siblings.own(HERE, 1) == replace(REJECTED, annotations=())
-    assert store.siblings.own(HERE, 2) == judging()
-    store.siblings.says(pull(2), HEAD, VERDICT)
-    assert store.siblings.own(HERE, 2) == VERDICT, "with what it says to programs"
-    key = keys.shown(HERE.installation_id, HERE.repository_id, HEAD)
-    assert b"Rejected" not in str(store.wire.call("HGETALL", key.name)).encode()
-    assert 0 < whole(store.wire.call("TTL", key.name)) <= 30 * 86_400
+    assert store.shared_heads.own_content(HERE, 1) == replace(REJECTED, annotations=())
+    assert store.shared_heads.own_content(HERE, 2) == judging_content()
+    store.shared_heads.record_content(pull(2), HEAD, VERDICT)
+    assert store.shared_heads.own_content(HERE, 2) == VERDICT, "with what it says to programs"
+    key = keys.shared_head_states(HERE.installation_id, HERE.repository_id, HEAD)
+    assert b"Rejected" not in str(store.client.call("HGETALL", key.name)).encode()
+    assert 0 < whole(store.client.call("TTL", key.name)) <= 30 * 86_400
 
 
 def test_once_it_was_told_a_commit_is_looked_at_now_and_then_no_more(store: Store) -> None:
     both(store)
-    told = store.siblings.says(pull(2), HEAD, judging())
-    store.siblings.told(pull(2), HEAD, told.version, judging())
-    found = store.siblings.next()
+    told = store.shared_heads.record_content(pull(2), HEAD, judging_content())
+    store.shared_heads.record_written(pull(2), HEAD, told.version, judging_content())
+    found = store.shared_heads.next()
     assert found == (HERE, 1)
-    met = store.siblings.at(HERE)
+    met = store.shared_heads.find_state(HERE)
     assert [bool(one.shown) for one in met.members] == [False, True]
-    assert store.siblings.done(HERE, met.version)
+    assert store.shared_heads.close_version(HERE, met.version)
     assert not waits(store)
 
 
 def test_what_is_said_while_somebody_looks_keeps_the_commit_in_the_line(store: Store) -> None:
     both(store)
-    met = store.siblings.at(HERE)
-    store.siblings.says(pull(1), HEAD, judging())
-    assert not store.siblings.done(HERE, met.version)
+    met = store.shared_heads.find_state(HERE)
+    store.shared_heads.record_content(pull(1), HEAD, judging_content())
+    assert not store.shared_heads.close_version(HERE, met.version)
     assert waits(store)
 
 
 def test_who_was_told_of_too_late_is_looked_at_again(store: Store) -> None:
-    store.pulls.want(wish(1))
-    told = store.siblings.says(pull(1), HEAD, old())
-    store.pulls.want(wish(2))
-    store.siblings.says(pull(2), HEAD, REJECTED)
-    store.siblings.done(HERE, store.siblings.at(HERE).version)
-    store.siblings.told(pull(1), HEAD, told.version, old())
+    store.pulls.request_judging(wish(1))
+    told = store.shared_heads.record_content(pull(1), HEAD, existing_pull_content())
+    store.pulls.request_judging(wish(2))
+    store.shared_heads.record_content(pull(2), HEAD, REJECTED)
+    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    store.shared_heads.record_written(pull(1), HEAD, told.version, existing_pull_content())
     assert waits(store), "what the first one showed was true while it was alone"
-    assert store.siblings.at(HERE).members[0].shown == ""
+    assert store.shared_heads.find_state(HERE).members[0].shown == ""
 
 
 def test_a_draft_is_known_for_one(store: Store) -> None:
-    store.pulls.want(wish(1))
-    store.siblings.says(pull(1), HEAD, draft())
-    store.pulls.want(wish(2))
-    assert others(store, 2) == (Sibling(1, IDLE),)
+    store.pulls.request_judging(wish(1))
+    store.shared_heads.record_content(pull(1), HEAD, draft_content())
+    store.pulls.request_judging(wish(2))
+    assert others(store, 2) == (OtherPull(1, IDLE),)
 
 
 def test_one_that_was_closed_counts_no_more_and_the_others_are_looked_at(store: Store) -> None:
     both(store)
-    store.siblings.done(HERE, store.siblings.at(HERE).version)
-    intake.shut(store.wire, pull(1), store.remembered)
+    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    intake.close_pull_request(store.client, pull(1), store.ledger_retention)
     assert waits(store)
-    assert [one.is_here for one in store.siblings.at(HERE).members] == [False, True]
+    assert [one.is_here for one in store.shared_heads.find_state(HERE).members] == [False, True]
     assert others(store, 2) == ()
-    assert not store.siblings.says(pull(1), HEAD, closed()).is_here
+    assert not store.shared_heads.record_content(pull(1), HEAD, closed_content()).is_current
 
 
 def test_one_that_got_another_head_counts_no_more_at_the_old_one(store: Store) -> None:
     both(store)
-    store.siblings.done(HERE, store.siblings.at(HERE).version)
-    store.pulls.want(wish(1, head_sha=NEWER))
+    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    store.pulls.request_judging(wish(1, head_sha=NEWER))
     assert others(store, 2) == ()
-    store.siblings.done(HERE, store.siblings.at(HERE).version)
-    store.siblings.says(pull(1), NEWER, judging())
+    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    store.shared_heads.record_content(pull(1), NEWER, judging_content())
     assert waits(store)
     assert not waits(store, THERE)
 
 
 def test_one_that_comes_back_counts_again(store: Store) -> None:
     both(store)
-    store.pulls.want(wish(1, head_sha=NEWER))
-    store.siblings.says(pull(1), NEWER, judging())
-    store.siblings.says(pull(1), HEAD, superseded(NEWER))
-    store.pulls.want(wish(1))
+    store.pulls.request_judging(wish(1, head_sha=NEWER))
+    store.shared_heads.record_content(pull(1), NEWER, judging_content())
+    store.shared_heads.record_content(pull(1), HEAD, superseded_content(NEWER))
+    store.pulls.request_judging(wish(1))
     assert others(store, 2) == (), "it is known to have been superseded"
-    store.siblings.done(HERE, store.siblings.at(HERE).version)
-    store.siblings.comes(pull(1), HEAD)
+    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    store.shared_heads.rejoin(pull(1), HEAD)
     assert waits(store)
-    assert others(store, 2) == (Sibling(1, "cancelled"),)
+    assert others(store, 2) == (OtherPull(1, "cancelled"),)
 
 
 def test_one_that_never_said_anything_comes_to_nothing(store: Store) -> None:
-    store.pulls.want(wish(1))
-    store.siblings.comes(pull(1), HEAD)
-    store.siblings.leaves(pull(1))
-    store.siblings.told(pull(1), HEAD, 1, judging())
-    assert store.wire.call("EXISTS", keys.shown(HERE.installation_id, HERE.repository_id, HEAD).name) == 0
-    assert store.siblings.done(HERE, 0)
+    store.pulls.request_judging(wish(1))
+    store.shared_heads.rejoin(pull(1), HEAD)
+    store.shared_heads.leave(pull(1))
+    store.shared_heads.record_written(pull(1), HEAD, 1, judging_content())
+    assert (
+        store.client.call("EXISTS", keys.shared_head_states(HERE.installation_id, HERE.repository_id, HEAD).name) == 0
+    )
+    assert store.shared_heads.close_version(HERE, 0)
 
 
 def test_one_that_github_says_is_closed_counts_no_more(store: Store) -> None:
     both(store)
-    store.siblings.done(HERE, store.siblings.at(HERE).version)
-    store.siblings.leaves(pull(1))
+    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
+    store.shared_heads.leave(pull(1))
     assert waits(store)
     assert others(store, 2) == ()
-    assert others(store, 1) == (Sibling(2, "failure"),)
-    assert others(store, 2) == (Sibling(1, "failure"),), "it said something again"
+    assert others(store, 1) == (OtherPull(2, "failure"),)
+    assert others(store, 2) == (OtherPull(1, "failure"),), "it said something again"
 
 
 def test_who_looks_may_put_it_off_and_nobody_knows_what_is_shown_while_it_is_told(store: Store) -> None:
     both(store)
-    told = store.siblings.says(pull(1), HEAD, REJECTED)
-    store.siblings.told(pull(1), HEAD, told.version, REJECTED)
-    assert store.siblings.at(HERE).members[0].shown
-    store.siblings.tells(HERE, 1)
-    assert store.siblings.at(HERE).members[0].shown == ""
-    store.siblings.later(HERE, store.remembered)
-    assert store.siblings.next() is None
-    assert text(store.wire.call("HGET", keys.pull(pull(1)).name, "said")) == HEAD
+    told = store.shared_heads.record_content(pull(1), HEAD, REJECTED)
+    store.shared_heads.record_written(pull(1), HEAD, told.version, REJECTED)
+    assert store.shared_heads.find_state(HERE).members[0].shown
+    store.shared_heads.mark_updating(HERE, 1)
+    assert store.shared_heads.find_state(HERE).members[0].shown == ""
+    store.shared_heads.postpone(HERE, store.ledger_retention)
+    assert store.shared_heads.next() is None
+    assert text(store.client.call("HGET", keys.pull(pull(1)).name, "said")) == HEAD

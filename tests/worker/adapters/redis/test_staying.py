@@ -6,17 +6,17 @@ from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, w
 from tests.worker.adapters.redis.test_shared_heads import HERE, REJECTED, waits
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import text, whole
-from worker.adapters.redis.pull_requests import Ended, Finish, Limits
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, JudgedHead
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.shared_head import Sibling
-from worker.domain.ids import BaseMark, CheckRunId, base_mark
+from worker.domain.check.shared_head import OtherPull
+from worker.domain.ids import BaseHash, CheckRunId, hash_base
 from worker.domain.request.judge_request import PullRef, Trigger
-from worker.domain.request.pull_request_events import issue_mark
+from worker.domain.request.pull_request_events import hash_issue
 
-MAIN, OTHER = base_mark("main"), base_mark("other")
+MAIN, OTHER = hash_base("main"), hash_base("other")
 ISSUE = ("acme/specs", 9)
-MARK = issue_mark(*ISSUE)
+MARK = hash_issue(*ISSUE)
 ACCEPTED = CheckContent("Accepted", "Yes.", conclusion=Conclusion.SUCCESS)
 DAYS = """
 for _, key in ipairs(redis.call('KEYS', '*')) do
@@ -28,19 +28,19 @@ end
 
 def passes(store: Store, days: int) -> None:
     """As much of each lifetime is over."""
-    store.wire.call("EVAL", DAYS, 0, days)
+    store.client.call("EVAL", DAYS, 0, days)
 
 
 def judged(store: Store, number: int, content: CheckContent) -> None:
     """HEAD is its head, and has this for its verdict."""
-    store.pulls.want(wish(number))
+    store.pulls.request_judging(wish(number))
     becomes_due(store, pull(number))
-    job = store.pulls.next_due(f"staying-{number}", Limits(10, 10))
-    taken = store.pulls.take(pull(number), job.fence) if job else None
+    job = store.pulls.next_due(f"staying-{number}", DispatchLimits(10, 10))
+    taken = store.pulls.take_lease(pull(number), job.fence) if job else None
     assert taken is not None
-    store.siblings.says(pull(number), HEAD, content)
-    store.checks().concluded(pull(number), HEAD, CheckRunId(number))
-    store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD))
+    store.shared_heads.record_content(pull(number), HEAD, content)
+    store.checks().record_concluded(pull(number), HEAD, CheckRunId(number))
+    store.pulls.finish(taken.lease, Finish.JUDGED, of=JudgedHead(HEAD))
 
 
 @pytest.mark.parametrize("looks", [1, 3])
@@ -50,20 +50,20 @@ def test_who_shares_a_commit_is_seen_after_any_time(store: Store, looks: int) ->
         passes(store, 20)
         assert store.checks().stays(pull(1), HEAD)
     passes(store, 20)
-    assert store.siblings.says(pull(2), HEAD, ACCEPTED).others == (Sibling(1, "failure"),)
+    assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == (OtherPull(1, "failure"),)
 
 
 def test_one_that_is_closed_after_any_time_holds_nobody_any_more(store: Store) -> None:
     judged(store, 1, REJECTED)
     judged(store, 2, ACCEPTED)
-    store.siblings.done(HERE, store.siblings.at(HERE).version)
+    store.shared_heads.close_version(HERE, store.shared_heads.find_state(HERE).version)
     passes(store, 20)
     assert all(store.checks().stays(pull(number), HEAD) for number in (1, 2))
     passes(store, 20)
     assert not waits(store)
-    intake.shut(store.wire, pull(1), store.remembered)
+    intake.close_pull_request(store.client, pull(1), store.ledger_retention)
     assert waits(store)
-    assert store.siblings.says(pull(2), HEAD, ACCEPTED).others == ()
+    assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == ()
 
 
 def test_what_was_asked_of_a_commit_is_found_by_it_after_any_time(store: Store) -> None:
@@ -71,7 +71,7 @@ def test_what_was_asked_of_a_commit_is_found_by_it_after_any_time(store: Store) 
     passes(store, 20)
     assert store.checks().stays(pull(1), HEAD)
     passes(store, 20)
-    (asked,) = intake.with_head(store.wire, HERE)
+    (asked,) = intake.find_requests_by_head(store.client, HERE)
     assert (asked.pull, asked.trigger) == (pull(1), Trigger.PUSHED)
 
 
@@ -79,7 +79,7 @@ def test_nothing_is_written_as_long_as_more_than_half_of_the_time_is_left(store:
     judged(store, 1, ACCEPTED)
     passes(store, 10)
     assert store.checks().stays(pull(1), HEAD)
-    left = whole(store.wire.call("TTL", keys.check(pull(1), HEAD).name))
+    left = whole(store.client.call("TTL", keys.check(pull(1), HEAD).name))
     assert left <= 20 * 86_400
 
 
@@ -87,13 +87,13 @@ def test_what_nobody_shows_open_goes_with_its_time(store: Store) -> None:
     judged(store, 1, REJECTED)
     passes(store, 31)
     assert not store.checks().stays(pull(1), HEAD), "and a head without a state gets one"
-    assert store.siblings.says(pull(2), HEAD, ACCEPTED).others == ()
+    assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == ()
 
 
 def test_a_creation_that_was_begun_is_over_as_soon_as_ever(store: Store) -> None:
     store.checks().claim(pull(1), NEWER)
     assert store.checks().stays(pull(1), NEWER)
-    assert whole(store.wire.call("TTL", keys.check(pull(1), NEWER).name)) <= store.timing.open_hold
+    assert whole(store.client.call("TTL", keys.check(pull(1), NEWER).name)) <= store.timing.open_hold
 
 
 CLOSED = """
@@ -103,64 +103,64 @@ redis.call('HINCRBYFLOAT', KEYS[1], 'over', -ARGV[1] * 1000)
 
 def was_closed(store: Store, ref: PullRef, seconds: int) -> None:
     """So long ago."""
-    intake.shut(store.wire, ref, store.remembered)
-    store.wire.call("EVAL", CLOSED, 1, keys.pull(ref).name, seconds)
+    intake.close_pull_request(store.client, ref, store.ledger_retention)
+    store.client.call("EVAL", CLOSED, 1, keys.pull(ref).name, seconds)
 
 
 def over(store: Store, ref: PullRef) -> str:
-    return text(store.wire.call("HGET", keys.pull(ref).name, "over"))
+    return text(store.client.call("HGET", keys.pull(ref).name, "over"))
 
 
 def test_one_whose_close_was_told_after_it_was_reopened_is_open_again(store: Store) -> None:
     judged(store, 1, REJECTED)
-    store.wire.call("HSET", keys.ledger(pull(1)).name, "an", "entry")
+    store.client.call("HSET", keys.ledger(pull(1)).name, "an", "entry")
     was_closed(store, pull(1), 3600)
     assert not store.checks().stays(pull(1), HEAD), "its checks may have been closed: somebody has to look"
-    store.pulls.want(wish(1, trigger=Trigger.SWEEP))
+    store.pulls.request_judging(wish(1, trigger=Trigger.SWEEP))
     assert not over(store, pull(1))
-    assert whole(store.wire.call("TTL", keys.ledger(pull(1)).name)) == -1
+    assert whole(store.client.call("TTL", keys.ledger(pull(1)).name)) == -1
     assert store.checks().stays(pull(1), HEAD), "and once"
-    assert store.siblings.says(pull(2), HEAD, ACCEPTED).others == (Sibling(1, "failure"),)
+    assert store.shared_heads.record_content(pull(2), HEAD, ACCEPTED).other_pulls == (OtherPull(1, "failure"),)
 
 
 def test_one_that_was_closed_while_the_list_was_read_stays_closed(store: Store) -> None:
     judged(store, 1, REJECTED)
-    store.wire.call("HSET", keys.ledger(pull(1)).name, "an", "entry")
+    store.client.call("HSET", keys.ledger(pull(1)).name, "an", "entry")
     was_closed(store, pull(1), 60)
     assert store.checks().stays(pull(1), HEAD)
     assert over(store, pull(1))
-    assert whole(store.wire.call("TTL", keys.ledger(pull(1)).name)) > 0
+    assert whole(store.client.call("TTL", keys.ledger(pull(1)).name)) > 0
 
 
 def test_one_that_is_looked_at_since_it_was_closed_is_left_to_that(store: Store) -> None:
     judged(store, 1, REJECTED)
-    store.checks().opened(pull(1), HEAD, CheckRunId(1))
+    store.checks().record_opened(pull(1), HEAD, CheckRunId(1))
     was_closed(store, pull(1), 3600)
     assert store.checks().stays(pull(1), HEAD)
     assert over(store, pull(1))
 
 
-def judged_by(store: Store, number: int, base: BaseMark = MAIN, *issues: tuple[str, int]) -> None:
+def judged_by(store: Store, number: int, base: BaseHash = MAIN, *issues: tuple[str, int]) -> None:
     """HEAD got its verdict for this base and by these issues."""
-    store.pulls.want(wish(number, trigger=Trigger.COMMAND))
+    store.pulls.request_judging(wish(number, trigger=Trigger.COMMAND))
     becomes_due(store, pull(number))
-    job = store.pulls.next_due(f"staying-{number}-{base}", Limits(10, 10))
-    taken = store.pulls.take(pull(number), job.fence) if job else None
+    job = store.pulls.next_due(f"staying-{number}-{base}", DispatchLimits(10, 10))
+    taken = store.pulls.take_lease(pull(number), job.fence) if job else None
     assert taken is not None
-    assert store.outcomes.begins(pull(number), "alice", base, issues)
-    store.siblings.says(pull(number), HEAD, ACCEPTED)
-    store.checks().concluded(pull(number), HEAD, CheckRunId(number))
-    store.pulls.finish(taken.lease, Finish.JUDGED, of=Ended(HEAD, base))
-    for mark in (issue_mark(*one) for one in issues):
-        store.outcomes.rivals(pull(number), mark)
+    assert store.outcomes.begin_submission(pull(number), "alice", base, issues)
+    store.shared_heads.record_content(pull(number), HEAD, ACCEPTED)
+    store.checks().record_concluded(pull(number), HEAD, CheckRunId(number))
+    store.pulls.finish(taken.lease, Finish.JUDGED, of=JudgedHead(HEAD, base))
+    for mark in (hash_issue(*one) for one in issues):
+        store.outcomes.competing_pulls(pull(number), mark)
 
 
-def into(base: BaseMark = MAIN) -> keys.Key:
-    return keys.into(HERE.installation_id, HERE.repository_id, base)
+def into(base: BaseHash = MAIN) -> keys.Key:
+    return keys.judged_bases(HERE.installation_id, HERE.repository_id, base)
 
 
 def solving() -> keys.Key:
-    return keys.solving(HERE.installation_id, MARK)
+    return keys.issue_pulls(HERE.installation_id, MARK)
 
 
 def ages(store: Store, days: int) -> None:
@@ -169,15 +169,18 @@ def ages(store: Store, days: int) -> None:
     aged = (
         "for _, one in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do redis.call('ZINCRBY', KEYS[1], ARGV[1], one) end"
     )
-    store.wire.call("EVAL", aged, 1, into().name, -days * 86_400_000)
+    store.client.call("EVAL", aged, 1, into().name, -days * 86_400_000)
 
 
-def told_of_rules(store: Store, base: BaseMark = MAIN) -> list[int]:
-    return [one.pull.number for one in intake.judged_into(store.wire, HERE.installation_id, HERE.repository_id, base)]
+def told_of_rules(store: Store, base: BaseHash = MAIN) -> list[int]:
+    return [
+        one.pull.number
+        for one in intake.find_requests_by_base(store.client, HERE.installation_id, HERE.repository_id, base)
+    ]
 
 
 def told_of_issue(store: Store) -> list[int]:
-    return [one.pull.number for one in intake.closing(store.wire, HERE.installation_id, MARK)]
+    return [one.pull.number for one in intake.find_requests_by_issue(store.client, HERE.installation_id, MARK)]
 
 
 def test_rules_that_are_pushed_after_any_time_are_about_what_is_open(store: Store) -> None:
@@ -203,18 +206,18 @@ def test_who_was_judged_first_by_an_issue_stays_the_first_however_long_it_is_ope
     for _ in range(6):
         ages(store, 20)
         assert store.checks().stays(pull(1), HEAD)
-    assert [one.number for one in store.outcomes.rivals(pull(2), MARK)] == [1]
-    assert store.outcomes.rivals(pull(1), MARK) == ()
+    assert [one.number for one in store.outcomes.competing_pulls(pull(2), MARK)] == [1]
+    assert store.outcomes.competing_pulls(pull(1), MARK) == ()
 
 
 def test_what_it_is_judged_by_is_left_alone_while_more_than_half_of_the_time_is_left(store: Store) -> None:
     judged_by(store, 1, MAIN, ISSUE)
     ages(store, 10)
-    left = [whole(store.wire.call("TTL", one.name)) for one in (into(), solving())]
-    noted = text(store.wire.call("ZSCORE", into().name, 1))
+    left = [whole(store.client.call("TTL", one.name)) for one in (into(), solving())]
+    noted = text(store.client.call("ZSCORE", into().name, 1))
     assert store.checks().stays(pull(1), HEAD)
-    assert [whole(store.wire.call("TTL", one.name)) for one in (into(), solving())] <= left
-    assert text(store.wire.call("ZSCORE", into().name, 1)) == noted
+    assert [whole(store.client.call("TTL", one.name)) for one in (into(), solving())] <= left
+    assert text(store.client.call("ZSCORE", into().name, 1)) == noted
 
 
 def test_what_it_was_judged_by_before_goes_with_its_time(store: Store) -> None:
@@ -228,7 +231,7 @@ def test_what_it_was_judged_by_before_goes_with_its_time(store: Store) -> None:
 
 def test_one_that_was_judged_before_it_was_noted_by_what_stays_with_the_base_that_it_goes_into(store: Store) -> None:
     judged_by(store, 1)
-    store.wire.call("HDEL", keys.pull(pull(1)).name, "by")
+    store.client.call("HDEL", keys.pull(pull(1)).name, "by")
     for _ in range(3):
         ages(store, 20)
         assert store.checks().stays(pull(1), HEAD)
@@ -236,13 +239,13 @@ def test_one_that_was_judged_before_it_was_noted_by_what_stays_with_the_base_tha
 
 
 def test_of_one_that_nobody_judged_nothing_is_known_by_any_base(store: Store) -> None:
-    store.pulls.want(wish(1, base=MAIN))
-    store.checks().opened(pull(1), HEAD, CheckRunId(1))
+    store.pulls.request_judging(wish(1, base=MAIN))
+    store.checks().record_opened(pull(1), HEAD, CheckRunId(1))
     ages(store, 20)
     assert store.checks().stays(pull(1), HEAD)
-    assert not store.wire.call("KEYS", "*:into:*")
+    assert not store.client.call("KEYS", "*:into:*")
 
 
 def test_what_is_forgotten_while_it_is_judged_is_not_known_again_by_what_it_is_judged_by(store: Store) -> None:
-    assert store.outcomes.begins(pull(1), "alice", MAIN, (ISSUE,))
-    assert not store.wire.call("EXISTS", keys.pull(pull(1)).name)
+    assert store.outcomes.begin_submission(pull(1), "alice", MAIN, (ISSUE,))
+    assert not store.client.call("EXISTS", keys.pull(pull(1)).name)

@@ -10,7 +10,7 @@ from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.test_pull_requests import taken
 from tests.worker.adapters.redis.test_triggers import At
 from worker.adapters.redis import intake, keys
-from worker.adapters.redis.check_runs import OverdueCheck
+from worker.adapters.redis.check_runs import ExpiredCheckRun
 from worker.adapters.redis.client import text
 from worker.adapters.redis.pull_requests import Finish
 from worker.adapters.redis.store import Store
@@ -23,94 +23,94 @@ CHECK = CheckRunId(77)
 
 
 def opened_long_ago(store: Store, ref: PullRef, head_sha: str = HEAD) -> None:
-    store.checks().opened(ref, head_sha, CHECK)
-    store.wire.call("ZINCRBY", keys.DEADLINES.name, -Timing().lease * 2000, keys.check(ref, head_sha).name)
+    store.checks().record_opened(ref, head_sha, CHECK)
+    store.client.call("ZINCRBY", keys.DEADLINES.name, -Timing().lease * 2000, keys.check(ref, head_sha).name)
 
 
 def judged(store: Store) -> None:
-    store.pulls.want(wish())
+    store.pulls.request_judging(wish())
     store.pulls.finish(taken(store).lease, Finish.JUDGED)
 
 
 def test_an_open_check_that_nobody_would_conclude_is_found_once_every_judge_that_lives_would_have(store: Store) -> None:
     judged(store)
-    store.checks().opened(pull(), HEAD, CHECK)
-    assert store.checks().stray() == (), "whoever writes it may still be at it"
+    store.checks().record_opened(pull(), HEAD, CHECK)
+    assert store.checks().take_orphaned() == (), "whoever writes it may still be at it"
     opened_long_ago(store, pull())
-    assert store.checks().stray() == (OverdueCheck(pull=pull(), head_sha=HEAD, check=CHECK),)
+    assert store.checks().take_orphaned() == (ExpiredCheckRun(pull=pull(), head_sha=HEAD, check=CHECK),)
 
 
 def test_one_whose_pull_request_is_to_be_judged_or_that_is_concluded_or_rests_is_none(store: Store) -> None:
     judged(store)
     opened_long_ago(store, pull())
-    store.checks().concluded(pull(), HEAD)
-    assert store.checks().stray() == ()
-    store.checks().rests(pull(), HEAD, CHECK, is_watched=False)
+    store.checks().record_concluded(pull(), HEAD)
+    assert store.checks().take_orphaned() == ()
+    store.checks().record_waiting(pull(), HEAD, CHECK, is_watched=False)
     opened_long_ago(store, pull())
-    store.pulls.want(wish())
-    assert store.checks().stray() == ()
+    store.pulls.request_judging(wish())
+    assert store.checks().take_orphaned() == ()
 
 
 def test_it_is_asked_for_once_and_not_for_ever(store: Store) -> None:
-    assert not store.pulls.want_for(pull(), CHECK), "nobody ever asked for this pull request"
+    assert not store.pulls.requeue_orphaned(pull(), CHECK), "nobody ever asked for this pull request"
     judged(store)
-    assert store.pulls.want_for(pull(), CHECK)
+    assert store.pulls.requeue_orphaned(pull(), CHECK)
     again = taken(store)
     assert (again.request.trigger, again.request.head_sha) == (Trigger.LATE, None)
     store.pulls.finish(again.lease, Finish.JUDGED)
-    assert not store.pulls.want_for(pull(), CHECK)
+    assert not store.pulls.requeue_orphaned(pull(), CHECK)
 
 
 def overdue(store: Store) -> None:
-    store.wire.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
+    store.client.call("ZADD", keys.DEADLINES.name, 1, keys.check(pull(), HEAD).name)
 
 
 def test_an_open_check_is_left_to_the_judge_who_waits_until_github_is_back(store: Store) -> None:
-    store.pulls.want(wish())
-    store.checks().opened(pull(), HEAD, CHECK)
+    store.pulls.request_judging(wish())
+    store.checks().record_opened(pull(), HEAD, CHECK)
     store.pulls.finish(taken(store).lease, Finish.AWAY, timedelta(hours=1))
     overdue(store)
-    assert store.checks().overdue() == store.checks().stray() == ()
+    assert store.checks().take_expired() == store.checks().take_orphaned() == ()
     becomes_due(store, pull())
     store.pulls.finish(taken(store).lease, Finish.JUDGED)
     overdue(store)
-    store.wire.call("HSET", keys.pull(pull()).name, "aways", 1)  # an older version closes it and leaves the count
-    assert [one.check for one in store.checks().overdue()] == [CHECK], "nobody waits for anything any more"
+    store.client.call("HSET", keys.pull(pull()).name, "aways", 1)  # an older version closes it and leaves the count
+    assert [one.check for one in store.checks().take_expired()] == [CHECK], "nobody waits for anything any more"
 
 
 def test_an_overdue_check_that_can_not_be_closed_now_comes_again_later(store: Store) -> None:
-    store.checks().opened(pull(), HEAD, CHECK)
+    store.checks().record_opened(pull(), HEAD, CHECK)
     overdue(store)
-    [late] = store.checks().overdue()
-    store.checks().overdue_later(late, timedelta(hours=1))
+    [late] = store.checks().take_expired()
+    store.checks().postpone_expired(late, timedelta(hours=1))
     name = keys.check(pull(), HEAD).name
-    assert float(text(store.wire.call("ZSCORE", keys.DEADLINES.name, name))) > (time.time() + 3500) * 1000
-    store.checks().concluded(pull(), HEAD)
-    store.checks().overdue_later(late, timedelta(hours=1))
-    assert store.wire.call("ZSCORE", keys.DEADLINES.name, name) is None, "one that was concluded stays so"
+    assert float(text(store.client.call("ZSCORE", keys.DEADLINES.name, name))) > (time.time() + 3500) * 1000
+    store.checks().record_concluded(pull(), HEAD)
+    store.checks().postpone_expired(late, timedelta(hours=1))
+    assert store.client.call("ZSCORE", keys.DEADLINES.name, name) is None, "one that was concluded stays so"
 
 
 def test_the_check_of_a_merge_group_that_nobody_waits_for_any_more_is_found(store: Store) -> None:
     store.groups.put(group())
     opened_long_ago(store, pull(0), group().head_sha)
-    assert store.checks().stray() == (), "it is to be answered"
-    store.groups.done(group())
-    assert store.checks().stray() == (OverdueCheck(pull=pull(0), head_sha=group().head_sha, check=CHECK),)
+    assert store.checks().take_orphaned() == (), "it is to be answered"
+    store.groups.complete(group())
+    assert store.checks().take_orphaned() == (ExpiredCheckRun(pull=pull(0), head_sha=group().head_sha, check=CHECK),)
 
 
 def test_a_group_whose_check_was_left_open_is_looked_at_once_more_as_what_it_is_by_now(store: Store) -> None:
     place = (group().installation_id, group().repository_id, group().head_sha)
-    assert not store.groups.stray(place, CHECK, AT), "nobody knows of it"
+    assert not store.groups.requeue_orphaned(place, CHECK, AT), "nobody knows of it"
     store.groups.put(group())
     store.groups.put(group("two", ended=GroupEnd.DEQUEUED))
-    store.groups.done(group("two"))
+    store.groups.complete(group("two"))
     later = AT + timedelta(hours=1)
-    assert store.groups.stray(place, CHECK, later)
+    assert store.groups.requeue_orphaned(place, CHECK, later)
     found = store.groups.next()
     assert found is not None
     assert (found.group.ended, found.group.at) == (GroupEnd.DEQUEUED, later)
-    store.groups.done(found.group)
-    assert not store.groups.stray(place, CHECK, later)
+    store.groups.complete(found.group)
+    assert not store.groups.requeue_orphaned(place, CHECK, later)
     assert store.groups.next() is None
 
 
@@ -121,7 +121,7 @@ def test_what_we_ask_for_later_ourselves_opens_no_closed_pull_request(
     store: Store, trigger: Trigger, counts: int
 ) -> None:
     judged(store)
-    intake.shut(store.wire, pull(), timedelta(days=1))
-    store.pulls.want(wish(trigger=trigger))
-    assert store.pulls.plan(pull()) is not None, "who looks asks GitHub"
-    assert len(intake.with_head(store.wire, At())) == counts
+    intake.close_pull_request(store.client, pull(), timedelta(days=1))
+    store.pulls.request_judging(wish(trigger=trigger))
+    assert store.pulls.find_plan(pull()) is not None, "who looks asks GitHub"
+    assert len(intake.find_requests_by_head(store.client, At())) == counts

@@ -46,7 +46,7 @@ def test_a_name_is_given_once_and_again_after_it_was_revoked(store: Store) -> No
 def test_what_is_no_token_of_ours_opens_nothing_and_hides_none(store: Store, said: str | bytes) -> None:
     tokens = store.tokens()
     tokens.create("a", [ONE], AT)
-    store.wire.call("HSET", keys.TOKENS.name, hashlib.sha256(b"known").hexdigest(), said)
+    store.client.call("HSET", keys.TOKENS.name, hashlib.sha256(b"known").hexdigest(), said)
     assert [one.name for one in tokens.grants()] == ["a"]
     assert tokens.scope("known") is None
 
@@ -58,5 +58,5 @@ def test_tokens_are_listed_without_being_shown(store: Store) -> None:
         ("a", {ONE}, AT),
         ("b", {ONE}, AT),
     ]
-    kept = store.wire.call("HGETALL", keys.TOKENS.name), store.wire.call("HGETALL", keys.TOKEN_NAMES.name)
+    kept = store.client.call("HGETALL", keys.TOKENS.name), store.client.call("HGETALL", keys.TOKEN_NAMES.name)
     assert not any(str(token) in repr(kept) for token in made)

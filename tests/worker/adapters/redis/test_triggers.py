@@ -9,21 +9,21 @@ import pytest
 from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, judged_once, pull, wish
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
-from worker.adapters.redis.intake import Outcome
-from worker.adapters.redis.pull_requests import Answer, Ended, Finish, Limits, Taken
+from worker.adapters.redis.intake import IntakeOutcome
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish, FinishResult, JudgedHead, LeasedJob
+from worker.adapters.redis.queue_keys import ADDED_REPOSITORIES
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.waiting_keys import GREETINGS
-from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, base_mark
-from worker.domain.request.greeting import Greeting
-from worker.domain.request.judge_request import DRAFT_TOO, Arrival, AuthorKind, JudgeRequest, Trigger
-from worker.domain.request.pull_request_events import issue_mark
+from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
+from worker.domain.request.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
+from worker.domain.request.pull_request_events import hash_issue
+from worker.domain.request.repository_added import RepositoryAdded
 from worker.domain.value import Value
-from worker.scheduling.waking import by_ci
+from worker.scheduling.ci_retrigger import request_after_ci
 from worker.settings import Timing
 
 CALLS = count(1)
 HERE = (InstallationId(100), RepositoryId(7))
-MAIN, OWN = base_mark("main"), base_mark("agents-own")
+MAIN, OWN = hash_base("main"), hash_base("agents-own")
 QUIET = Timing(quiet_window=45, quiet_max=300, gather=2)
 WEEKS = timedelta(weeks=2)
 
@@ -36,22 +36,22 @@ class At(Value):
     repository_id: RepositoryId = HERE[1]
 
 
-def wanted(store: Store, **changes: Any) -> Outcome:
-    return intake.want(store.wire, wish(**changes), QUIET).outcome
+def wanted(store: Store, **changes: Any) -> IntakeOutcome:
+    return intake.request_judging(store.client, wish(**changes), QUIET).outcome
 
 
-def nudged(store: Store, head_sha: str = HEAD) -> Outcome:
-    return intake.nudge(store.wire, At(head_sha), QUIET)
+def nudged(store: Store, head_sha: str = HEAD) -> IntakeOutcome:
+    return intake.retrigger_ci(store.client, At(head_sha), QUIET)
 
 
 def due_in(store: Store) -> float | None:
     """Seconds until it is judged; None: nothing is due."""
-    plan = store.pulls.plan(pull())
+    plan = store.pulls.find_plan(pull())
     return None if plan is None else (plan.due_at - datetime.now(UTC)).total_seconds()  # noqa: TID251 - Redis' own clock
 
 
 def field_of(store: Store, number: int, name: str) -> str:
-    return text(store.wire.call("HGET", keys.pull(pull(number)).name, name))
+    return text(store.client.call("HGET", keys.pull(pull(number)).name, name))
 
 
 def wanted_of(store: Store, number: int) -> JudgeRequest:
@@ -59,19 +59,19 @@ def wanted_of(store: Store, number: int) -> JudgeRequest:
 
 
 def field(store: Store, name: str) -> str:
-    return text(store.wire.call("HGET", keys.pull(pull()).name, name))
+    return text(store.client.call("HGET", keys.pull(pull()).name, name))
 
 
-def taken(store: Store) -> Taken:
+def taken(store: Store) -> LeasedJob:
     becomes_due(store, pull())
-    given = store.pulls.next_due(f"call-{next(CALLS)}", Limits(3, 3))
+    given = store.pulls.next_due(f"call-{next(CALLS)}", DispatchLimits(3, 3))
     assert given is not None
-    found = store.pulls.take(pull(), given.fence)
+    found = store.pulls.take_lease(pull(), given.fence)
     assert found is not None
     return found
 
 
-def judged(store: Store, later: JudgeRequest | None = None) -> Answer:
+def judged(store: Store, later: JudgeRequest | None = None) -> FinishResult:
     return store.pulls.finish(taken(store).lease, Finish.JUDGED, later=later)
 
 
@@ -96,42 +96,42 @@ def test_everything_else_is_looked_at_at_once_or_soon(store: Store, trigger: Tri
 
 
 def test_a_repository_may_set_its_own_quiet_window_and_forget_it_again(store: Store) -> None:
-    intake.set_window(store.wire, *HERE, MAIN, 600)
+    intake.set_window(store.client, *HERE, MAIN, 600)
     wanted(store, base=MAIN)
-    plan = store.pulls.plan(pull())
+    plan = store.pulls.find_plan(pull())
     assert near(due_in(store), 600)
     assert plan is not None
     assert plan.window_s == 600
-    intake.set_window(store.wire, *HERE, MAIN, None)
+    intake.set_window(store.client, *HERE, MAIN, None)
     wanted(store, base=MAIN, head_sha=NEWER)
     assert near(due_in(store), 45)
 
 
 @pytest.mark.parametrize("base", [OWN, None])
 def test_the_quiet_window_of_one_base_is_no_others(store: Store, base: str | None) -> None:
-    intake.set_window(store.wire, *HERE, MAIN, 600)
+    intake.set_window(store.client, *HERE, MAIN, 600)
     wanted(store, base=base)
-    plan = store.pulls.plan(pull())
+    plan = store.pulls.find_plan(pull())
     assert plan is not None
     assert (near(due_in(store), 45), plan.window_s) == (True, 45)
 
 
 @pytest.mark.parametrize("trigger", [Trigger.EDITED, Trigger.CI, Trigger.CRITERIA])
 def test_what_names_no_base_leaves_the_window_that_runs(store: Store, trigger: Trigger) -> None:
-    intake.set_window(store.wire, *HERE, MAIN, 600)
+    intake.set_window(store.client, *HERE, MAIN, 600)
     wanted(store, base=MAIN)
     wanted(store, trigger=trigger)
-    plan = store.pulls.plan(pull())
+    plan = store.pulls.find_plan(pull())
     assert plan is not None
     assert (near(due_in(store), 600), plan.window_s) == (True, 600)
 
 
 def test_who_goes_into_another_base_while_it_waits_waits_as_that_one_says(store: Store) -> None:
-    intake.set_window(store.wire, *HERE, OWN, 86_400)
+    intake.set_window(store.client, *HERE, OWN, 86_400)
     wanted(store, base=OWN)
-    store.pulls.opened(pull(), HEAD)
+    store.pulls.mark_opened(pull(), HEAD)
     wanted(store, trigger=Trigger.BASE, base=MAIN)
-    plan = store.pulls.plan(pull())
+    plan = store.pulls.find_plan(pull())
     assert plan is not None
     assert (near(due_in(store), 45), plan.window_s) == (True, 45)
     assert store.pulls.next_to_open() is not None, "its check says the new time"
@@ -140,7 +140,7 @@ def test_who_goes_into_another_base_while_it_waits_waits_as_that_one_says(store:
 
 
 def test_who_goes_into_another_base_after_its_verdict_is_judged_at_once(store: Store) -> None:
-    intake.set_window(store.wire, *HERE, MAIN, 600)
+    intake.set_window(store.client, *HERE, MAIN, 600)
     wanted(store, base=MAIN)
     judged(store)
     wanted(store, trigger=Trigger.BASE, base=MAIN)
@@ -149,7 +149,7 @@ def test_who_goes_into_another_base_after_its_verdict_is_judged_at_once(store: S
 
 def base(store: Store) -> str:
     """Which base is known."""
-    return text(store.wire.call("HGET", keys.pull(pull()).name, "base"))
+    return text(store.client.call("HGET", keys.pull(pull()).name, "base"))
 
 
 def test_only_what_tells_of_another_base_changes_which_one_is_known(store: Store) -> None:
@@ -162,15 +162,15 @@ def test_only_what_tells_of_another_base_changes_which_one_is_known(store: Store
     assert base(store) == MAIN
     judged(store)
     wanted(store, trigger=Trigger.LATE)
-    assert base(store) == store.pulls.went_into(pull(), OWN) == MAIN
+    assert base(store) == store.pulls.record_base(pull(), OWN) == MAIN
 
 
 def test_a_base_of_which_nobody_told_is_known_from_its_verdict(store: Store) -> None:
     wanted(store, trigger=Trigger.COMMAND, head_sha=None)
-    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(HEAD, OWN))
+    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(HEAD, OWN))
     assert base(store) == OWN
     wanted(store, trigger=Trigger.COMMAND, head_sha=None)
-    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(HEAD, MAIN))
+    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(HEAD, MAIN))
     assert base(store) == OWN, "whoever looks around has it judged as one of another base"
 
 
@@ -192,15 +192,15 @@ def test_an_edited_text_is_judged_by_after_the_quiet_window_and_the_last_edit(st
     wanted(store)
     judged(store)
     for _ in range(10):
-        assert wanted(store, trigger=Trigger.TEXT) in (Outcome.QUEUED, Outcome.COALESCED)
+        assert wanted(store, trigger=Trigger.TEXT) in (IntakeOutcome.QUEUED, IntakeOutcome.COALESCED)
     assert near(due_in(store), 45)
     assert (field(store, "again"), taken(store).request.trigger) == ("text_edited", Trigger.TEXT)
 
 
 def test_an_edited_text_while_it_waits_for_its_verdict_is_nothing_but_a_longer_wait(store: Store) -> None:
     wanted(store, base=MAIN)
-    store.pulls.opened(pull(), HEAD)
-    intake.set_window(store.wire, *HERE, MAIN, 200)
+    store.pulls.mark_opened(pull(), HEAD)
+    intake.set_window(store.client, *HERE, MAIN, 200)
     wanted(store, trigger=Trigger.TEXT, base=MAIN)
     assert near(due_in(store), 200)
     assert store.pulls.next_to_open() is not None, "its check says the new time"
@@ -215,20 +215,20 @@ def test_an_edited_text_of_a_head_that_nobody_told_of_is_of_that_head(store: Sto
 
 @pytest.mark.parametrize("draft", [False, True])
 def test_an_edited_text_is_nothing_where_nobody_ever_asked_for_a_verdict(store: Store, *, draft: bool) -> None:
-    assert wanted(store, trigger=Trigger.TEXT, draft=draft) is Outcome.UNKNOWN
+    assert wanted(store, trigger=Trigger.TEXT, draft=draft) is IntakeOutcome.UNKNOWN
     assert (due_in(store), store.pulls.next_to_open()) == (None, None)
 
 
 def test_an_edited_text_is_judged_by_though_all_but_the_verdict_is_forgotten(store: Store) -> None:
     judged_once(store)
-    assert wanted(store, trigger=Trigger.TEXT) is Outcome.QUEUED
+    assert wanted(store, trigger=Trigger.TEXT) is IntakeOutcome.QUEUED
     assert near(due_in(store), 45)
     assert field(store, "again") == "text_edited"
 
 
-@pytest.mark.parametrize("trigger", sorted(set(Trigger) - DRAFT_TOO - {Trigger.TEXT}))
+@pytest.mark.parametrize("trigger", sorted(set(Trigger) - DRAFT_TRIGGERS - {Trigger.TEXT}))
 def test_a_draft_is_not_due_and_its_check_is_opened(store: Store, trigger: Trigger) -> None:
-    assert wanted(store, trigger=trigger, draft=True) is Outcome.QUEUED
+    assert wanted(store, trigger=trigger, draft=True) is IntakeOutcome.QUEUED
     assert due_in(store) is None
     assert field(store, "state") == ""
     opening = store.pulls.next_to_open()
@@ -245,9 +245,9 @@ def test_a_draft_is_judged_once_somebody_asks_or_it_is_ready(store: Store, trigg
 
 def test_what_becomes_a_draft_in_its_quiet_window_says_so_at_once_and_the_judge_asks_github(store: Store) -> None:
     wanted(store)
-    store.pulls.opened(pull(), HEAD)
+    store.pulls.mark_opened(pull(), HEAD)
     assert store.pulls.next_to_open() is None
-    assert wanted(store, trigger=Trigger.EDITED, draft=True) is Outcome.COALESCED
+    assert wanted(store, trigger=Trigger.EDITED, draft=True) is IntakeOutcome.COALESCED
     assert near(due_in(store), 45)
     assert store.pulls.next_to_open() is not None
 
@@ -258,9 +258,9 @@ def test_a_late_word_of_a_draft_does_not_take_back_what_is_due(store: Store, bef
     wanted(store, trigger=before, head_sha=NEWER)
     due = due_in(store)
     assert due is not None
-    assert wanted(store, trigger=late, draft=True) is Outcome.COALESCED
+    assert wanted(store, trigger=late, draft=True) is IntakeOutcome.COALESCED
     assert near(due_in(store), due)
-    assert store.wire.call("TTL", keys.pull(pull()).name) == -1
+    assert store.client.call("TTL", keys.pull(pull()).name) == -1
     assert taken(store).request.draft
 
 
@@ -276,11 +276,11 @@ def test_a_late_word_of_a_draft_keeps_nobody_from_setting_a_check_right(store: S
     wanted(store, draft=True)
     found = taken(store)
     assert found.request.draft
-    assert store.pulls.finish(found.lease, Finish.JUDGED, of=Ended(HEAD)) is Answer.CLOSED
-    store.pulls.want_late(found.lease, found.request)
+    assert store.pulls.finish(found.lease, Finish.JUDGED, of=JudgedHead(HEAD)) is FinishResult.CLOSED
+    store.pulls.request_correction(found.lease, found.request)
     assert near(due_in(store), 0)
     judged(store)
-    assert store.pulls.want_for(pull(), CheckRunId(5))
+    assert store.pulls.requeue_orphaned(pull(), CheckRunId(5))
     assert near(due_in(store), 0)
 
 
@@ -288,35 +288,35 @@ def test_who_found_a_draft_leaves_it_waiting_for_a_review_request_and_a_verdict_
     wanted(store)
     wanted(store, draft=True)
     judged(store)
-    assert wanted(store, trigger=Trigger.REVIEW, draft=True) is Outcome.QUEUED
+    assert wanted(store, trigger=Trigger.REVIEW, draft=True) is IntakeOutcome.QUEUED
     judged(store)
     wanted(store)
     wanted(store, draft=True)
-    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(HEAD)) is Answer.CLOSED
-    assert wanted(store, trigger=Trigger.REVIEW) is Outcome.UNKNOWN
+    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(HEAD)) is FinishResult.CLOSED
+    assert wanted(store, trigger=Trigger.REVIEW) is IntakeOutcome.UNKNOWN
 
 
 def test_a_late_word_of_an_older_head_is_set_right_by_the_verdict_on_the_newest(store: Store) -> None:
-    came = Arrival(head_sha=HEAD, at=AT)
+    came = FirstSeen(head_sha=HEAD, at=AT)
     wanted(store, head_sha=NEWER)
     judged(store)
     wanted(store, arrived=came)
     found = taken(store)
-    later = by_ci(found.request, found.lease.fence, AT)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, of=Ended(NEWER)) is Answer.CLOSED
-    assert store.checks().newest(pull()) == NEWER
+    later = request_after_ci(found.request, found.lease.fence, AT)
+    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, of=JudgedHead(NEWER)) is FinishResult.CLOSED
+    assert store.checks().newest_head(pull()) == NEWER
     assert field(store, "came") == "", "that was the older one's"
-    assert [nudged(store), nudged(store, NEWER)] == [Outcome.UNKNOWN, Outcome.COALESCED]
+    assert [nudged(store), nudged(store, NEWER)] == [IntakeOutcome.UNKNOWN, IntakeOutcome.COALESCED]
 
 
 def test_a_late_word_of_a_drafts_older_head_is_looked_into_and_set_right(store: Store) -> None:
     wanted(store, head_sha=NEWER)
-    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(NEWER)) is Answer.CLOSED
-    assert wanted(store, draft=True) is Outcome.QUEUED
+    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(NEWER)) is FinishResult.CLOSED
+    assert wanted(store, draft=True) is IntakeOutcome.QUEUED
     assert near(due_in(store), 0)
-    assert store.wire.call("TTL", keys.pull(pull()).name) == -1
-    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(NEWER)) is Answer.CLOSED
-    assert store.checks().newest(pull()) == NEWER
+    assert store.client.call("TTL", keys.pull(pull()).name) == -1
+    assert store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(NEWER)) is FinishResult.CLOSED
+    assert store.checks().newest_head(pull()) == NEWER
 
 
 def test_a_draft_that_is_pushed_to_again_and_again_is_looked_at_once(store: Store) -> None:
@@ -331,28 +331,28 @@ def test_a_draft_that_is_pushed_to_again_and_again_is_looked_at_once(store: Stor
 
 def test_a_late_word_of_a_draft_does_not_keep_other_checks_from_waking_it(store: Store) -> None:
     wanted(store)
-    assert ends_for_ci(store) is Answer.CLOSED
+    assert ends_for_ci(store) is FinishResult.CLOSED
     wanted(store, trigger=Trigger.EDITED, draft=True)
-    assert nudged(store) is Outcome.COALESCED
+    assert nudged(store) is IntakeOutcome.COALESCED
     assert near(due_in(store), 2)
 
 
 def test_a_head_that_no_delivery_named_is_known_by_its_verdict(store: Store) -> None:
     wanted(store)
-    assert nudged(store, NEWER) is Outcome.UNKNOWN
+    assert nudged(store, NEWER) is IntakeOutcome.UNKNOWN
     found = taken(store)
-    later = by_ci(found.request, found.lease.fence, AT)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, of=Ended(NEWER)) is Answer.CLOSED
-    assert [one.pull.number for one in intake.with_head(store.wire, At(NEWER))] == [1]
-    assert nudged(store, NEWER) is Outcome.COALESCED
+    later = request_after_ci(found.request, found.lease.fence, AT)
+    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later, of=JudgedHead(NEWER)) is FinishResult.CLOSED
+    assert [one.pull.number for one in intake.find_requests_by_head(store.client, At(NEWER))] == [1]
+    assert nudged(store, NEWER) is IntakeOutcome.COALESCED
 
 
 def test_what_is_heard_during_a_judging_names_the_newest_head(store: Store) -> None:
     wanted(store)
     found = taken(store)
     wanted(store, head_sha=NEWER)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, of=Ended(HEAD)) is Answer.AGAIN
-    assert store.checks().newest(pull()) == NEWER
+    assert store.pulls.finish(found.lease, Finish.JUDGED, of=JudgedHead(HEAD)) is FinishResult.AGAIN
+    assert store.checks().newest_head(pull()) == NEWER
 
 
 def test_a_push_to_a_draft_does_not_take_back_what_was_asked_for(store: Store) -> None:
@@ -384,12 +384,12 @@ def test_what_was_asked_for_by_hand_stays_asked_for(
 def test_a_review_request_is_nothing_where_nothing_waits(store: Store) -> None:
     wanted(store)
     judged(store)
-    assert wanted(store, trigger=Trigger.REVIEW) is Outcome.UNKNOWN
+    assert wanted(store, trigger=Trigger.REVIEW) is IntakeOutcome.UNKNOWN
     assert due_in(store) is None
 
 
 def test_when_a_head_came_is_kept_whatever_asks_for_it_since(store: Store) -> None:
-    came = Arrival(head_sha=HEAD, at=AT)
+    came = FirstSeen(head_sha=HEAD, at=AT)
     wanted(store, arrived=came)
     wanted(store, trigger=Trigger.COMMAND, head_sha=None, requested_at=AT + timedelta(minutes=3))
     assert taken(store).request.arrived == came
@@ -401,25 +401,25 @@ def test_when_a_head_came_is_kept_whatever_asks_for_it_since(store: Store) -> No
 
 
 def test_checks_that_are_about_nothing_wake_nobody(store: Store) -> None:
-    assert nudged(store) is Outcome.UNKNOWN
+    assert nudged(store) is IntakeOutcome.UNKNOWN
     wanted(store)
-    assert nudged(store) is Outcome.UNKNOWN
+    assert nudged(store) is IntakeOutcome.UNKNOWN
     assert near(due_in(store), 45)
     judged(store)
-    assert nudged(store) is Outcome.UNKNOWN
+    assert nudged(store) is IntakeOutcome.UNKNOWN
 
 
-def green(store: Store, head_sha: str = HEAD) -> Outcome:
-    return intake.nudge(store.wire, At(head_sha), QUIET, is_green=True)
+def green(store: Store, head_sha: str = HEAD) -> IntakeOutcome:
+    return intake.retrigger_ci(store.client, At(head_sha), QUIET, is_green=True)
 
 
 def test_green_ci_ends_the_quiet_window_of_its_own_head(store: Store) -> None:
     wanted(store)
-    assert green(store, NEWER) is Outcome.UNKNOWN
+    assert green(store, NEWER) is IntakeOutcome.UNKNOWN
     assert near(due_in(store), 45)
-    assert green(store) is Outcome.COALESCED
+    assert green(store) is IntakeOutcome.COALESCED
     assert near(due_in(store), 2)
-    assert green(store) is Outcome.COALESCED
+    assert green(store) is IntakeOutcome.COALESCED
     found = due_in(store)
     assert found is not None
     assert found < 2, "a second one does not put it off"
@@ -427,31 +427,31 @@ def test_green_ci_ends_the_quiet_window_of_its_own_head(store: Store) -> None:
 
 def test_green_ci_does_not_cut_short_what_waits_for_github(store: Store) -> None:
     wanted(store)
-    assert store.pulls.finish(taken(store).lease, Finish.RETRY, timedelta(seconds=300)) is Answer.LATER
+    assert store.pulls.finish(taken(store).lease, Finish.RETRY, timedelta(seconds=300)) is FinishResult.LATER
     wanted(store, trigger=Trigger.TEXT)
     green(store)
-    found = store.pulls.next_due("green", Limits(3, 3))
+    found = store.pulls.next_due("green", DispatchLimits(3, 3))
     assert found is None
-    score = float(text(store.wire.call("ZSCORE", keys.due(HERE[0]).name, keys.pull(pull()).name)))
+    score = float(text(store.client.call("ZSCORE", keys.due(HERE[0]).name, keys.pull(pull()).name)))
     assert score / 1000 - datetime.now(UTC).timestamp() > 250  # noqa: TID251 - Redis' own clock
 
 
 def test_a_push_with_a_case_waits_for_no_window_and_a_drafts_still_rests(store: Store) -> None:
-    by = intake.Named(has_case=True)
-    intake.want(store.wire, wish(head_sha=HEAD, trigger=Trigger.PUSHED, draft=True), QUIET, by)
+    by = intake.NamedHead(has_case=True)
+    intake.request_judging(store.client, wish(head_sha=HEAD, trigger=Trigger.PUSHED, draft=True), QUIET, by)
     assert due_in(store) is None
-    intake.want(store.wire, wish(head_sha=NEWER, trigger=Trigger.PUSHED), QUIET, by)
+    intake.request_judging(store.client, wish(head_sha=NEWER, trigger=Trigger.PUSHED), QUIET, by)
     assert near(due_in(store), 0)
 
 
 def waits_for_ci(store: Store, poll_s: float = 600) -> None:
     wanted(store)
-    assert store.pulls.finish(taken(store).lease, Finish.WAIT, timedelta(seconds=poll_s)) is Answer.LATER
+    assert store.pulls.finish(taken(store).lease, Finish.WAIT, timedelta(seconds=poll_s)) is FinishResult.LATER
 
 
 def test_who_waits_for_ci_looks_once_soon_after_the_last_of_a_burst(store: Store) -> None:
     waits_for_ci(store)
-    assert [nudged(store), nudged(store)] == [Outcome.COALESCED] * 2
+    assert [nudged(store), nudged(store)] == [IntakeOutcome.COALESCED] * 2
     assert near(due_in(store), 2)
     assert taken(store).waiting_since is not None
 
@@ -459,7 +459,7 @@ def test_who_waits_for_ci_looks_once_soon_after_the_last_of_a_burst(store: Store
 def test_a_burst_without_an_end_is_looked_at_all_the_same(store: Store) -> None:
     waits_for_ci(store)
     nudged(store)
-    store.wire.call("HINCRBYFLOAT", keys.pull(pull()).name, "news", -9_900)
+    store.client.call("HINCRBYFLOAT", keys.pull(pull()).name, "news", -9_900)
     nudged(store)
     found = due_in(store)
     assert found is not None
@@ -476,19 +476,19 @@ def test_a_look_that_comes_sooner_anyway_is_not_put_off(store: Store) -> None:
 def test_another_head_is_not_woken(store: Store) -> None:
     wanted(store, head_sha=NEWER)
     waits_for_ci(store)
-    assert nudged(store, NEWER) is Outcome.UNKNOWN
+    assert nudged(store, NEWER) is IntakeOutcome.UNKNOWN
     assert due_in(store) is None or (due_in(store) or 0) > 500
 
 
-def ends_for_ci(store: Store) -> Answer:
+def ends_for_ci(store: Store) -> FinishResult:
     return ends_held(store, taken(store))
 
 
 def test_a_verdict_that_ci_stood_in_the_way_of_is_made_again_when_it_moves(store: Store) -> None:
     wanted(store)
-    assert ends_for_ci(store) is Answer.CLOSED
+    assert ends_for_ci(store) is FinishResult.CLOSED
     assert due_in(store) is None
-    assert nudged(store) is Outcome.COALESCED
+    assert nudged(store) is IntakeOutcome.COALESCED
     assert near(due_in(store), 2)
     assert taken(store).request.trigger is Trigger.CI
 
@@ -497,12 +497,12 @@ def test_checks_that_move_while_it_is_judged_are_not_missed(store: Store) -> Non
     wanted(store)
     found = taken(store)
     nudged(store)
-    later = by_ci(found.request, found.lease.fence, AT)
-    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later) is Answer.AGAIN
+    later = request_after_ci(found.request, found.lease.fence, AT)
+    assert store.pulls.finish(found.lease, Finish.JUDGED, later=later) is FinishResult.AGAIN
     assert near(due_in(store), 2)
     again = taken(store)
     nudged(store)
-    assert store.pulls.finish(again.lease, Finish.WAIT, timedelta(seconds=600)) is Answer.LATER
+    assert store.pulls.finish(again.lease, Finish.WAIT, timedelta(seconds=600)) is FinishResult.LATER
     assert near(due_in(store), 2)
 
 
@@ -510,7 +510,7 @@ def test_whoever_answers_to_our_own_check_does_not_wake_us_for_ever(store: Store
     wanted(store)
     ends_for_ci(store)
     waits: list[float] = []
-    while nudged(store) is Outcome.COALESCED:
+    while nudged(store) is IntakeOutcome.COALESCED:
         waits.append(due_in(store) or 0)
         ends_for_ci(store)
     assert len(waits) == intake.MOST_LOOKS
@@ -518,7 +518,7 @@ def test_whoever_answers_to_our_own_check_does_not_wake_us_for_ever(store: Store
     assert waits[-1] > 300
     wanted(store, head_sha=NEWER)
     ends_for_ci(store)
-    assert nudged(store, NEWER) is Outcome.COALESCED
+    assert nudged(store, NEWER) is IntakeOutcome.COALESCED
 
 
 def test_nor_does_whoever_answers_while_we_judge(store: Store) -> None:
@@ -527,11 +527,11 @@ def test_nor_does_whoever_answers_while_we_judge(store: Store) -> None:
     found = taken(store)
     for _ in range(intake.MOST_LOOKS):
         nudged(store)
-        assert ends_held(store, found) is Answer.AGAIN
+        assert ends_held(store, found) is FinishResult.AGAIN
         waits.append(due_in(store) or 0)
         found = taken(store)
     nudged(store)
-    assert ends_held(store, found) is Answer.CLOSED
+    assert ends_held(store, found) is FinishResult.CLOSED
     assert near(waits[0], 2)
     assert waits[-1] > 300
 
@@ -542,7 +542,7 @@ def test_no_news_cuts_the_wait_of_a_later_look_short(store: Store) -> None:
         ends_for_ci(store)
         nudged(store)
     before = due_in(store) or 0
-    store.wire.call("HINCRBYFLOAT", keys.pull(pull()).name, "news", -30_000)
+    store.client.call("HINCRBYFLOAT", keys.pull(pull()).name, "news", -30_000)
     nudged(store)
     assert before > 30
     assert near(due_in(store), before)
@@ -551,16 +551,16 @@ def test_no_news_cuts_the_wait_of_a_later_look_short(store: Store) -> None:
 def test_who_asks_has_other_checks_wake_it_again(store: Store) -> None:
     wanted(store)
     ends_for_ci(store)
-    store.wire.call("HSET", keys.pull(pull()).name, "looks", intake.MOST_LOOKS)
-    assert nudged(store) is Outcome.UNKNOWN
+    store.client.call("HSET", keys.pull(pull()).name, "looks", intake.MOST_LOOKS)
+    assert nudged(store) is IntakeOutcome.UNKNOWN
     wanted(store, trigger=Trigger.RERUN)
     ends_for_ci(store)
-    assert nudged(store) is Outcome.COALESCED
+    assert nudged(store) is IntakeOutcome.COALESCED
     assert near(due_in(store), 2)
 
 
-def ends_held(store: Store, found: Taken) -> Answer:
-    return store.pulls.finish(found.lease, Finish.JUDGED, later=by_ci(found.request, found.lease.fence, AT))
+def ends_held(store: Store, found: LeasedJob) -> FinishResult:
+    return store.pulls.finish(found.lease, Finish.JUDGED, later=request_after_ci(found.request, found.lease.fence, AT))
 
 
 # Several pull requests, and closed ones
@@ -570,106 +570,108 @@ def test_a_head_is_known_with_every_pull_request_that_it_is_of(store: Store) -> 
     wanted(store, number=1)
     wanted(store, number=2)
     wanted(store, number=3, head_sha=NEWER)
-    assert sorted(one.pull.number for one in intake.with_head(store.wire, At())) == [1, 2]
+    assert sorted(one.pull.number for one in intake.find_requests_by_head(store.client, At())) == [1, 2]
 
 
 def test_those_that_are_open_are_found_among_many_that_are_not(store: Store) -> None:
-    index = keys.into(*HERE, MAIN)
-    for number in range(intake.MOST_ASIDE + 50):
-        store.wire.call("ZADD", index.name, number, number)
+    index = keys.judged_bases(*HERE, MAIN)
+    for number in range(intake.MOST_OUTSIDE_WAITING + 50):
+        store.client.call("ZADD", index.name, number, number)
     for number in (1, 3, 140):
-        intake.want(store.wire, wish(number), QUIET)
-    assert [one.pull.number for one in intake.judged_into(store.wire, *HERE, MAIN)] == []
+        intake.request_judging(store.client, wish(number), QUIET)
+    assert [one.pull.number for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == []
     for number in (1, 3, 140):
-        store.wire.call("HDEL", keys.pull(pull(number)).name, "state")
-    assert [one.pull.number for one in intake.judged_into(store.wire, *HERE, MAIN)] == [140, 3, 1]
+        store.client.call("HDEL", keys.pull(pull(number)).name, "state")
+    assert [one.pull.number for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == [140, 3, 1]
 
 
 def test_who_was_judged_for_a_base_is_known_there_for_a_while(store: Store) -> None:
-    index = keys.into(*HERE, MAIN)
-    store.wire.call("ZADD", index.name, 1, 99)
+    index = keys.judged_bases(*HERE, MAIN)
+    store.client.call("ZADD", index.name, 1, 99)
     wanted(store)
-    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=Ended(HEAD, MAIN))
-    assert [text(one) for one in items(store.wire.call("ZRANGE", index.name, 0, -1))] == ["1"]
-    assert whole(store.wire.call("TTL", index.name)) > 0
+    store.pulls.finish(taken(store).lease, Finish.JUDGED, of=JudgedHead(HEAD, MAIN))
+    assert [text(one) for one in items(store.client.call("ZRANGE", index.name, 0, -1))] == ["1"]
+    assert whole(store.client.call("TTL", index.name)) > 0
 
 
 def test_an_issue_is_known_with_the_open_pull_requests_that_were_judged_by_it(store: Store) -> None:
     for number in (1, 2):
         wanted(store, number=number)
-        store.outcomes.rivals(pull(number), "mark")
-    intake.shut(store.wire, pull(2), WEEKS)
-    assert [one.pull.number for one in intake.closing(store.wire, HERE[0], "mark")] == [1]
-    assert intake.closing(store.wire, HERE[0], "another") == ()
-    assert intake.closing(store.wire, InstallationId(101), "mark") == ()
+        store.outcomes.competing_pulls(pull(number), "mark")
+    intake.close_pull_request(store.client, pull(2), WEEKS)
+    assert [one.pull.number for one in intake.find_requests_by_issue(store.client, HERE[0], "mark")] == [1]
+    assert intake.find_requests_by_issue(store.client, HERE[0], "another") == ()
+    assert intake.find_requests_by_issue(store.client, InstallationId(101), "mark") == ()
 
 
 def test_who_is_judged_for_the_first_time_is_known_with_its_base_and_its_issues(store: Store) -> None:
     wanted(store)
-    mark = issue_mark("acme/specs", 9)
-    assert not intake.is_judged_by(store.wire, pull(), mark)
+    mark = hash_issue("acme/specs", 9)
+    assert not intake.is_judged_by(store.client, pull(), mark)
     for _ in range(2):
-        store.outcomes.begins(pull(), "alice", MAIN, (("Acme/Specs", 9),))
-    assert [one.pull for one in intake.closing(store.wire, HERE[0], mark)] == [pull()]
-    assert [one.pull for one in intake.judged_into(store.wire, *HERE, MAIN)] == []
+        store.outcomes.begin_submission(pull(), "alice", MAIN, (("Acme/Specs", 9),))
+    assert [one.pull for one in intake.find_requests_by_issue(store.client, HERE[0], mark)] == [pull()]
+    assert [one.pull for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == []
     taken(store)
-    assert [one.pull for one in intake.judged_into(store.wire, *HERE, MAIN)] == [pull()], "it waits for nothing else"
-    assert intake.is_judged_by(store.wire, pull(), mark)
-    for key in (keys.into(*HERE, MAIN), keys.solving(HERE[0], mark)):
-        assert whole(store.wire.call("TTL", key.name)) > 0
+    assert [one.pull for one in intake.find_requests_by_base(store.client, *HERE, MAIN)] == [pull()], (
+        "it waits for nothing else"
+    )
+    assert intake.is_judged_by(store.client, pull(), mark)
+    for key in (keys.judged_bases(*HERE, MAIN), keys.issue_pulls(HERE[0], mark)):
+        assert whole(store.client.call("TTL", key.name)) > 0
 
 
 def test_whose_first_verdict_is_still_to_come_is_nobodys_rival_and_keeps_its_place_after_it(store: Store) -> None:
-    issue, mark = ("acme/specs", 9), issue_mark("acme/specs", 9)
-    store.outcomes.begins(pull(1), "alice", MAIN, (issue,))
-    store.outcomes.begins(pull(2), "alice", MAIN, (issue,))
-    assert store.outcomes.rivals(pull(2), mark) == ()
-    assert store.outcomes.rivals(pull(1), mark) == (pull(2),)
-    store.outcomes.begins(pull(2), "alice", MAIN, (issue,))
-    assert store.outcomes.rivals(pull(2), mark) == ()
-    assert store.outcomes.rivals(pull(1), mark) == (pull(2),)
+    issue, mark = ("acme/specs", 9), hash_issue("acme/specs", 9)
+    store.outcomes.begin_submission(pull(1), "alice", MAIN, (issue,))
+    store.outcomes.begin_submission(pull(2), "alice", MAIN, (issue,))
+    assert store.outcomes.competing_pulls(pull(2), mark) == ()
+    assert store.outcomes.competing_pulls(pull(1), mark) == (pull(2),)
+    store.outcomes.begin_submission(pull(2), "alice", MAIN, (issue,))
+    assert store.outcomes.competing_pulls(pull(2), mark) == ()
+    assert store.outcomes.competing_pulls(pull(1), mark) == (pull(2),)
 
 
 def test_who_closes_no_issue_is_known_with_its_base(store: Store) -> None:
-    store.outcomes.begins(pull(), "alice", MAIN, ())
-    assert store.wire.call("ZSCORE", keys.into(*HERE, MAIN).name, 1)
+    store.outcomes.begin_submission(pull(), "alice", MAIN, ())
+    assert store.client.call("ZSCORE", keys.judged_bases(*HERE, MAIN).name, 1)
 
 
 def test_an_issue_is_known_with_the_pull_requests_of_every_repository_here(store: Store) -> None:
     beside = pull(2, repository=8)
     for one in (pull(), beside):
-        intake.want(store.wire, wish(pull=one), QUIET)
-        assert store.outcomes.rivals(one, "mark") == (), "a rival is one of the same repository"
-    known = [one.pull for one in intake.closing(store.wire, HERE[0], "mark")]
+        intake.request_judging(store.client, wish(pull=one), QUIET)
+        assert store.outcomes.competing_pulls(one, "mark") == (), "a rival is one of the same repository"
+    known = [one.pull for one in intake.find_requests_by_issue(store.client, HERE[0], "mark")]
     assert sorted(known, key=lambda one: one.repository_id) == [pull(), beside]
 
 
 def test_a_pull_request_that_is_closed_is_looked_at_if_something_of_it_is_unfinished(store: Store) -> None:
-    intake.shut(store.wire, pull(), WEEKS)
+    intake.close_pull_request(store.client, pull(), WEEKS)
     wanted(store)
     judged(store)
-    intake.shut(store.wire, pull(), WEEKS)
+    intake.close_pull_request(store.client, pull(), WEEKS)
     assert due_in(store) is None
     wanted(store, draft=True)
-    store.checks().rests(pull(), HEAD, CheckRunId(5), is_watched=False)
-    intake.shut(store.wire, pull(), WEEKS)
+    store.checks().record_waiting(pull(), HEAD, CheckRunId(5), is_watched=False)
+    intake.close_pull_request(store.client, pull(), WEEKS)
     assert near(due_in(store), 0)
 
 
 def test_a_closed_one_in_its_quiet_window_is_looked_at_now_and_reopened_it_counts_again(store: Store) -> None:
     wanted(store)
-    intake.shut(store.wire, pull(), WEEKS)
+    intake.close_pull_request(store.client, pull(), WEEKS)
     assert near(due_in(store), 0)
-    assert intake.with_head(store.wire, At()) == ()
+    assert intake.find_requests_by_head(store.client, At()) == ()
     wanted(store, trigger=Trigger.REOPENED)
-    assert len(intake.with_head(store.wire, At())) == 1
+    assert len(intake.find_requests_by_head(store.client, At())) == 1
 
 
 def test_a_close_while_it_is_judged_is_not_missed(store: Store) -> None:
     wanted(store)
     found = taken(store)
-    intake.shut(store.wire, pull(), WEEKS)
-    assert store.pulls.finish(found.lease, Finish.JUDGED) is Answer.AGAIN
+    intake.close_pull_request(store.client, pull(), WEEKS)
+    assert store.pulls.finish(found.lease, Finish.JUDGED) is FinishResult.AGAIN
 
 
 # What nobody judges after all
@@ -677,59 +679,59 @@ def test_a_close_while_it_is_judged_is_not_missed(store: Store) -> None:
 
 def test_what_is_left_alone_is_not_due_any_more_unless_something_else_was_asked(store: Store) -> None:
     request = wish(author=AuthorKind.PERSON)
-    intake.want(store.wire, request, QUIET)
-    assert store.pulls.rest(request)
+    intake.request_judging(store.client, request, QUIET)
+    assert store.pulls.withdraw(request)
     assert due_in(store) is None
-    assert not store.pulls.rest(request)
+    assert not store.pulls.withdraw(request)
     wanted(store, trigger=Trigger.COMMAND)
-    assert not store.pulls.rest(request)
+    assert not store.pulls.withdraw(request)
     assert near(due_in(store), 0)
     pushed = wish(author=AuthorKind.PERSON)
-    intake.want(store.wire, pushed, QUIET)
-    assert not store.pulls.rest(pushed)
+    intake.request_judging(store.client, pushed, QUIET)
+    assert not store.pulls.withdraw(pushed)
 
 
 def test_a_check_that_only_waits_is_known_as_such_until_judging_begins_or_it_is_done(store: Store) -> None:
     checks = store.checks()
-    checks.rests(pull(), HEAD, CheckRunId(5), is_watched=False)
-    assert checks.is_resting(pull(), HEAD)
+    checks.record_waiting(pull(), HEAD, CheckRunId(5), is_watched=False)
+    assert checks.is_waiting(pull(), HEAD)
     assert checks.open_checks(pull()) == {HEAD: 5}
-    assert checks.is_known(pull(), HEAD)
-    assert whole(store.wire.call("ZCARD", keys.DEADLINES.name)) == 0
-    checks.rests(pull(), HEAD, CheckRunId(5), is_watched=True)
-    assert whole(store.wire.call("ZCARD", keys.DEADLINES.name)) == 1
-    checks.opened(pull(), HEAD, CheckRunId(5))
-    assert not checks.is_resting(pull(), HEAD)
-    checks.rests(pull(), HEAD, CheckRunId(5), is_watched=True)
-    checks.concluded(pull(), HEAD)
-    assert not checks.is_resting(pull(), HEAD)
-    assert not checks.is_known(pull(), NEWER)
+    assert checks.has_check_run(pull(), HEAD)
+    assert whole(store.client.call("ZCARD", keys.DEADLINES.name)) == 0
+    checks.record_waiting(pull(), HEAD, CheckRunId(5), is_watched=True)
+    assert whole(store.client.call("ZCARD", keys.DEADLINES.name)) == 1
+    checks.record_opened(pull(), HEAD, CheckRunId(5))
+    assert not checks.is_waiting(pull(), HEAD)
+    checks.record_waiting(pull(), HEAD, CheckRunId(5), is_watched=True)
+    checks.record_concluded(pull(), HEAD)
+    assert not checks.is_waiting(pull(), HEAD)
+    assert not checks.has_check_run(pull(), NEWER)
 
 
 # Repositories that are new to us
 
 
-def greeting(repository: int = 7) -> Greeting:
-    return Greeting(
+def greeting(repository: int = 7) -> RepositoryAdded:
+    return RepositoryAdded(
         installation_id=HERE[0], repository_id=RepositoryId(repository), repository="acme/widgets", since=AT
     )
 
 
 def test_a_repository_that_is_new_to_us_is_looked_at_until_it_is_done(store: Store) -> None:
-    intake.greet(store.wire, [])
-    intake.greet(store.wire, [greeting(number) for number in range(1, 103)])
-    intake.greet(store.wire, [greeting(1)])
-    assert whole(store.wire.call("ZCARD", GREETINGS.order.name)) == 102
-    found = store.greetings.next()
+    intake.add_repositories(store.client, [])
+    intake.add_repositories(store.client, [greeting(number) for number in range(1, 103)])
+    intake.add_repositories(store.client, [greeting(1)])
+    assert whole(store.client.call("ZCARD", ADDED_REPOSITORIES.order.name)) == 102
+    found = store.added_repositories.next()
     assert found is not None
-    store.greetings.done(found.greeting)
-    assert whole(store.wire.call("ZCARD", GREETINGS.order.name)) == 101
+    store.added_repositories.complete(found.added)
+    assert whole(store.client.call("ZCARD", ADDED_REPOSITORIES.order.name)) == 101
 
 
 def test_what_is_left_of_a_repository_comes_after_a_while(store: Store) -> None:
-    store.greetings.goes_on(greeting(), timedelta(minutes=1))
-    assert store.greetings.next() is None
-    store.greetings.later(greeting().model_copy(update={"page": 1}), timedelta(0))
-    found = store.greetings.next()
+    store.added_repositories.continue_later(greeting(), timedelta(minutes=1))
+    assert store.added_repositories.next() is None
+    store.added_repositories.postpone(greeting().model_copy(update={"page": 1}), timedelta(0))
+    found = store.added_repositories.next()
     assert found is not None
-    assert found.greeting.page == 1
+    assert found.added.page == 1

@@ -13,20 +13,21 @@ import pytest
 from tests.worker.adapters.redis.played import comes_again, command, pull, wish
 from tests.worker.adapters.redis.watching import happening
 from worker.adapters.redis import keys, versioned_json
-from worker.adapters.redis.check_runs import OverdueCheck
+from worker.adapters.redis.check_runs import ExpiredCheckRun
+from worker.adapters.redis.queue_keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.versioned_json import read, read_or_leave
-from worker.adapters.redis.waiting_keys import ASKS, HAPPENINGS
+from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.model import Frozen
-from worker.domain.request.judge_request import Ask, JudgeRequest, Trigger
-from worker.domain.request.pull_request_events import Happened, Happening
+from worker.domain.request.judge_request import CommandRequest, JudgeRequest, Trigger
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.demotion import Demotion
 from worker.domain.verdict.ledger import LedgerEntry
 
 BEFORE: dict[str, Any] = json.loads(Path(__file__).with_name("written_before.json").read_text(encoding="utf-8"))
 KINDS: dict[str, type[Frozen]] = {
-    kind.__name__: kind for kind in (Ask, Demotion, Dossier, Happening, JudgeRequest, LedgerEntry, OverdueCheck)
+    kind.__name__: kind
+    for kind in (CommandRequest, Demotion, Dossier, PullRequestEvent, JudgeRequest, LedgerEntry, ExpiredCheckRun)
 }
 NESTED = ("pull", "verdict", "subject", "tally", "pull_request")
 
@@ -43,14 +44,14 @@ def kind_of(name: str) -> type[Frozen]:
 
 @pytest.mark.parametrize("name", BEFORE)
 def test_what_the_version_before_stored_is_read_whole(name: str) -> None:
-    found = read(kind_of(name), json.dumps(BEFORE[name]))
+    found = read_json(kind_of(name), json.dumps(BEFORE[name]))
     assert json.loads(found.model_dump_json(exclude_unset=True)) == BEFORE[name]
 
 
 @pytest.mark.parametrize("name", BEFORE)
 def test_what_a_later_version_stores_is_read_but_for_what_only_that_knows(name: str) -> None:
-    found = read(kind_of(name), json.dumps(of_a_later_version(BEFORE[name])))
-    assert found == read(kind_of(name), json.dumps(BEFORE[name]))
+    found = read_json(kind_of(name), json.dumps(of_a_later_version(BEFORE[name])))
+    assert found == read_json(kind_of(name), json.dumps(BEFORE[name]))
 
 
 def test_each_kind_of_stored_value_has_an_example() -> None:
@@ -59,10 +60,10 @@ def test_each_kind_of_stored_value_has_an_example() -> None:
 
 def test_a_request_for_a_reason_that_only_a_later_version_knows_is_judged_all_the_same(store: Store) -> None:
     said = wish().model_dump_json().replace('"pushed"', '"the_moon_is_full"')
-    assert read(JudgeRequest, said).trigger is Trigger.LATE
-    store.pulls.want(wish())
-    store.wire.call("HSET", keys.pull(pull()).name, "req", said)
-    request = store.pulls.request(pull())
+    assert read_json(JudgeRequest, said).trigger is Trigger.LATE
+    store.pulls.request_judging(wish())
+    store.client.call("HSET", keys.pull(pull()).name, "req", said)
+    request = store.pulls.find_request(pull())
     assert request is not None
     assert request.trigger is Trigger.LATE
 
@@ -70,28 +71,28 @@ def test_a_request_for_a_reason_that_only_a_later_version_knows_is_judged_all_th
 def test_a_command_that_only_a_later_version_knows_is_left_to_it_and_nobody_waits_behind_it(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store.asks.put(command("comment-1"))
+    store.commands.put(command("comment-1"))
     later = command("comment-1").model_dump_json().replace('"rejudge"', '"dance"')
-    store.wire.call("HSET", ASKS.texts.name, "comment-1", later)
+    store.client.call("HSET", COMMANDS.texts.name, "comment-1", later)
     with caplog.at_level(logging.WARNING):
-        assert store.asks.next() is None
-    assert caplog.messages == ["left for a later version: Ask in command"]
+        assert store.commands.next() is None
+    assert caplog.messages == ["left for a later version: CommandRequest in command"]
     assert "dance" not in caplog.text, "it is somebody's text"
-    store.asks.put(command("comment-2"))
-    found = store.asks.next()
+    store.commands.put(command("comment-2"))
+    found = store.commands.next()
     assert found is not None
-    assert found.ask == command("comment-2")
-    comes_again(store, ASKS.order, "comment-1")
-    assert store.wire.call("HGET", ASKS.texts.name, "comment-1") == later.encode()
+    assert found.command == command("comment-2")
+    comes_again(store, COMMANDS.order, "comment-1")
+    assert store.client.call("HGET", COMMANDS.texts.name, "comment-1") == later.encode()
 
 
 def test_what_happened_in_words_of_a_later_version_is_left_to_it(store: Store) -> None:
-    one = happening(Happened.REVERTED)
-    store.happenings.put(one)
+    one = happening(PullRequestEventKind.REVERTED)
+    store.pull_request_events.put(one)
     said = one.model_dump_json().replace('"reverted"', '"danced"')
-    store.wire.call("HSET", HAPPENINGS.texts.name, one.delivery_id, said)
-    assert store.happenings.next() is None
-    assert read_or_leave(Happening, said) is None
+    store.client.call("HSET", PULL_REQUEST_EVENTS.texts.name, one.delivery_id, said)
+    assert store.pull_request_events.next() is None
+    assert read_json_or_none(PullRequestEvent, said) is None
 
 
 def test_every_stored_value_is_read_this_way() -> None:

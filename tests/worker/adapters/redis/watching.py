@@ -9,17 +9,17 @@ from tests.worker.adapters.redis.played import AT, HEAD, becomes_due, pull, wish
 from tests.worker.adapters.redis.test_kept import audit
 from tests.worker.publishing.texts.samples import accepted, dossier
 from worker.adapters.redis import keys
-from worker.adapters.redis.pull_requests import Finish, Limits
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish
 from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId, new_eval_id
 from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import Happened, Happening
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
 from worker.judge.rubric import load_pull_request_rubric
-from worker.scheduling.outcomes import Concluding, Follower
-from worker.scheduling.record import entry
+from worker.scheduling.outcomes import OutcomeRecorder, WholePullRequestJudge
+from worker.scheduling.record import ledger_entry
 
 DELIVERIES = count(1)
 HERE: Final = InstallationId(100)
@@ -50,11 +50,11 @@ def judged(
 ) -> LedgerEntry:
     """Judge a head of a pull request, as a worker does."""
     ref = pull(number)
-    store.pulls.want(wish(number, head_sha=head))
+    store.pulls.request_judging(wish(number, head_sha=head))
     becomes_due(store, ref)
-    job = store.pulls.next_due(f"call-{next(DELIVERIES)}", Limits(100, 100))
+    job = store.pulls.next_due(f"call-{next(DELIVERIES)}", DispatchLimits(100, 100))
     assert job is not None
-    taken = store.pulls.take(ref, job.fence)
+    taken = store.pulls.take_lease(ref, job.fence)
     assert taken is not None
     verdict = verdict or accepted()
     at = AT + timedelta(seconds=next(DELIVERIES))
@@ -63,15 +63,15 @@ def judged(
     )
     verdict = verdict.model_copy(update={"eval_id": new_eval_id(at), "created_at": at, "subject": subject})
     source = dossier(diff=diff)
-    made = entry(verdict, source, taken.lease.fence)
-    store.archive.keep(ref, made, source, audit(made.eval_id))
-    store.outcomes.judged(ref, made, CLOSES)
+    made = ledger_entry(verdict, source, taken.lease.fence)
+    store.archive.store(ref, made, source, audit(made.eval_id))
+    store.outcomes.add_verdict(ref, made, CLOSES)
     store.ledger.append(ref, made, ())
     store.pulls.finish(taken.lease, Finish.JUDGED)
     return made
 
 
-def happening(what: Happened, number: int | None = 1, **changes: Any) -> Happening:
+def happening(what: PullRequestEventKind, number: int | None = 1, **changes: Any) -> PullRequestEvent:
     fields: dict[str, Any] = {
         "what": what,
         "installation_id": HERE,
@@ -81,28 +81,28 @@ def happening(what: Happened, number: int | None = 1, **changes: Any) -> Happeni
         "at": AT,
         "head_sha": HEAD if number is not None else None,
     }
-    return Happening(**{**fields, **changes})
+    return PullRequestEvent(**{**fields, **changes})
 
 
-def merge(number: int = 1, **changes: Any) -> Happening:
-    return happening(Happened.MERGED, number, **{"merge_sha": MERGE, "by_person": True, **changes})
+def merge(number: int = 1, **changes: Any) -> PullRequestEvent:
+    return happening(PullRequestEventKind.MERGED, number, **{"merge_sha": MERGE, "by_person": True, **changes})
 
 
-def revert(*shas: str) -> Happening:
-    return happening(Happened.REVERTED, None, reverted_shas=shas or (MERGE,))
+def revert(*shas: str) -> PullRequestEvent:
+    return happening(PullRequestEventKind.REVERTED, None, reverted_shas=shas or (MERGE,))
 
 
-def follow(store: Store, *happenings: Happening) -> None:
+def follow(store: Store, *happenings: PullRequestEvent) -> None:
     for one in happenings:
-        Follower(store.outcomes, store.ledger, store.archive).follow(one)
+        OutcomeRecorder(store.outcomes, store.ledger, store.archive).record(one)
 
 
 def conclude(store: Store, at: datetime = AT + timedelta(hours=1)) -> int:
     """Make every verdict on a whole that is due; how many there were."""
     made = 0
     while due := store.outcomes.next_due():
-        Concluding(store.ledger, store.outcomes, load_pull_request_rubric(), Standing(at)).conclude(due)
-        store.outcomes.done(due)
+        WholePullRequestJudge(store.ledger, store.outcomes, load_pull_request_rubric(), Standing(at)).judge(due)
+        store.outcomes.complete(due)
         made += 1
     return made
 
@@ -117,7 +117,7 @@ def outcomes(store: Store) -> list[tuple[int, str]]:
 
 
 def kinds_of(store: Store, ref: PullRef) -> list[OutcomeKind]:
-    return [one.kind for one in store.outcomes.of(ref)]
+    return [one.kind for one in store.outcomes.outcomes_of(ref)]
 
 
 def wholes(store: Store, number: int = 1) -> list[Accept | Reject | Abstain]:
@@ -128,7 +128,7 @@ def wholes(store: Store, number: int = 1) -> list[Accept | Reject | Abstain]:
 
 def time_passes(store: Store, number: int = 1) -> None:
     """Its window is over."""
-    store.wire.call("ZADD", keys.LOOKAHEAD.name, "XX", 1, keys.watch(pull(number)).name)
+    store.client.call("ZADD", keys.LOOKAHEAD.name, "XX", 1, keys.watch(pull(number)).name)
 
 
 def latest(store: Store, number: int = 1) -> EvalId:

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.publishing.texts.samples import HEAD, abstained, accepted, rejected
 from worker.domain.check.author_comment import (
-    ADDRESSES,
-    Note,
-    Says,
-    is_news,
-    is_wanted,
-    mention_of,
-    says,
-    submissions,
-    told_of,
+    AGENT_MENTIONS,
+    AuthorMessage,
+    CommentRecord,
+    find_entry_for_comment,
+    find_mention,
+    is_comment_enabled,
+    message_to_author,
+    needs_update,
+    submission_entries,
 )
 from worker.domain.config.config import Feedback
 from worker.domain.ids import EvalId
@@ -35,20 +35,20 @@ def judged(eval_id: str, head_sha: str = HEAD, **changes: Any) -> LedgerEntry:
 
 
 def test_every_agent_that_is_spoken_to_is_one_that_is_known() -> None:
-    assert {one.agent for one in ADDRESSES} <= {one.agent for one in AGENTS}
-    assert len({one.agent for one in ADDRESSES}) == len(ADDRESSES)
-    assert all(one.source and one.needs for one in ADDRESSES)
+    assert {one.agent for one in AGENT_MENTIONS} <= {one.agent for one in AGENTS}
+    assert len({one.agent for one in AGENT_MENTIONS}) == len(AGENT_MENTIONS)
+    assert all(one.source and one.requirement for one in AGENT_MENTIONS)
 
 
 def test_an_agent_listens_to_its_name_and_a_person_to_none() -> None:
-    assert (mention_of("copilot"), mention_of("aider"), mention_of(None)) == ("@copilot", None, None)
+    assert (find_mention("copilot"), find_mention("aider"), find_mention(None)) == ("@copilot", None, None)
 
 
 def test_agents_are_told_and_people_are_not_unless_they_want_to() -> None:
     by_agent, by_person = rejected(author_agent="copilot"), rejected(author_agent=None)
-    assert (is_wanted(by_agent, Feedback()), is_wanted(by_person, Feedback())) == (True, False)
+    assert (is_comment_enabled(by_agent, Feedback()), is_comment_enabled(by_person, Feedback())) == (True, False)
     turned = Feedback(agents=False, people=True)
-    assert (is_wanted(by_agent, turned), is_wanted(by_person, turned)) == (False, True)
+    assert (is_comment_enabled(by_agent, turned), is_comment_enabled(by_person, turned)) == (False, True)
 
 
 def test_only_the_newest_head_is_told_of_and_children_are_nobodys_business() -> None:
@@ -57,55 +57,60 @@ def test_only_the_newest_head_is_told_of_and_children_are_nobodys_business() -> 
     beside = judged("c", parent_eval_id=EvalId("b"))
     of_group = judged("d", subject=group)
     entries = (judged("a"), judged("b", NEWER), beside, of_group)
-    assert [one.eval_id for one in submissions(entries)] == ["a", "b"]
-    assert told_of(entries, HEAD) is None
-    found = told_of(entries, NEWER)
+    assert [one.eval_id for one in submission_entries(entries)] == ["a", "b"]
+    assert find_entry_for_comment(entries, HEAD) is None
+    found = find_entry_for_comment(entries, NEWER)
     assert found is not None
     assert found.eval_id == "b"
-    assert told_of((), HEAD) is None
+    assert find_entry_for_comment((), HEAD) is None
 
 
 @pytest.mark.parametrize(
     ("note", "is_told"),
     [
         (None, True),
-        (Note(nonce="n"), True),
-        (Note(nonce="n", comment_id=1, head_sha=NEWER), True),
-        (Note(nonce="n", comment_id=1, head_sha=NEWER, is_open=False), True),
-        (Note(nonce="n", comment_id=1, head_sha=HEAD, is_open=False), True),
-        (Note(nonce="n", comment_id=1, head_sha=HEAD), False),
+        (CommentRecord(nonce="n"), True),
+        (CommentRecord(nonce="n", comment_id=1, head_sha=NEWER), True),
+        (CommentRecord(nonce="n", comment_id=1, head_sha=NEWER, is_open=False), True),
+        (CommentRecord(nonce="n", comment_id=1, head_sha=HEAD, is_open=False), True),
+        (CommentRecord(nonce="n", comment_id=1, head_sha=HEAD), False),
     ],
 )
-def test_a_reject_is_told_once_a_head(note: Note | None, *, is_told: bool) -> None:
-    assert is_news(Says.ASKS, HEAD, note) is is_told
+def test_a_reject_is_told_once_a_head(note: CommentRecord | None, *, is_told: bool) -> None:
+    assert needs_update(AuthorMessage.ASKS, HEAD, note) is is_told
 
 
 def test_what_asks_for_nothing_only_changes_a_comment_that_asks_for_something() -> None:
     for asking in (
-        Note(nonce="n"),
-        Note(nonce="n", comment_id=1, head_sha=HEAD),
-        Note(nonce="n", comment_id=1, head_sha=NEWER),
+        CommentRecord(nonce="n"),
+        CommentRecord(nonce="n", comment_id=1, head_sha=HEAD),
+        CommentRecord(nonce="n", comment_id=1, head_sha=NEWER),
     ):
-        assert is_news(Says.OVER, HEAD, asking)
-        assert not is_news(Says.OVER, HEAD, asking.model_copy(update={"is_open": False}))
-    assert not is_news(Says.OVER, HEAD, None)
+        assert needs_update(AuthorMessage.OVER, HEAD, asking)
+        assert not needs_update(AuthorMessage.OVER, HEAD, asking.model_copy(update={"is_open": False}))
+    assert not needs_update(AuthorMessage.OVER, HEAD, None)
 
 
 def test_what_nobody_judged_says_nothing_new_and_whoever_overrides_ends_what_was_asked() -> None:
     silent = {AbstainReason.CI_PENDING, AbstainReason.PAUSED}
     others = set(AbstainReason) - silent - {AbstainReason.NEEDS_HUMAN, AbstainReason.CI_FAILED}
-    assert {says(abstained(reason), is_overridden=False) for reason in silent} == {None}
-    assert {says(abstained(reason), is_overridden=False) for reason in others} == {Says.CI_MENDED}
-    assert says(abstained(AbstainReason.CI_FAILED), is_overridden=False) is Says.CI_FAILED
-    assert says(abstained(AbstainReason.NEEDS_HUMAN), is_overridden=False) is Says.OVER
-    assert (says(accepted(), is_overridden=False), says(rejected(), is_overridden=False)) == (Says.OVER, Says.ASKS)
+    assert {message_to_author(abstained(reason), is_overridden=False) for reason in silent} == {None}
+    assert {message_to_author(abstained(reason), is_overridden=False) for reason in others} == {AuthorMessage.CI_MENDED}
+    assert message_to_author(abstained(AbstainReason.CI_FAILED), is_overridden=False) is AuthorMessage.CI_FAILED
+    assert message_to_author(abstained(AbstainReason.NEEDS_HUMAN), is_overridden=False) is AuthorMessage.OVER
+    assert (message_to_author(accepted(), is_overridden=False), message_to_author(rejected(), is_overridden=False)) == (
+        AuthorMessage.OVER,
+        AuthorMessage.ASKS,
+    )
     assert (
-        says(rejected(), is_overridden=True) is says(abstained(AbstainReason.BUDGET), is_overridden=True) is Says.OVER
+        message_to_author(rejected(), is_overridden=True)
+        is message_to_author(abstained(AbstainReason.BUDGET), is_overridden=True)
+        is AuthorMessage.OVER
     )
 
 
-def noted(said: Says, head_sha: str = HEAD) -> Note:
-    return Note(
+def noted(said: AuthorMessage, head_sha: str = HEAD) -> CommentRecord:
+    return CommentRecord(
         nonce="n", comment_id=1, head_sha=head_sha,
         is_open=said.is_open, is_about_ci=said.is_about_ci, is_about_case=said.is_about_case,
     )  # fmt: skip
@@ -113,24 +118,31 @@ def noted(said: Says, head_sha: str = HEAD) -> Note:
 
 def test_a_case_that_cant_be_read_is_told_and_that_it_was_mended() -> None:
     refused = {"case_error": "Case refused: the block is empty."}
-    assert says(rejected(**refused), is_overridden=False) is Says.ASKS_WITH_CASE
-    assert says(abstained(AbstainReason.UNPROVEN, **refused), is_overridden=False) is Says.CASE_REFUSED
-    assert says(abstained(AbstainReason.NEEDS_HUMAN, **refused), is_overridden=False) is Says.OVER
-    assert says(accepted(**refused), is_overridden=False) is Says.OVER
-    assert is_news(Says.CASE_REFUSED, HEAD, None)
-    assert is_news(Says.ASKS, HEAD, noted(Says.ASKS_WITH_CASE)), (
+    assert message_to_author(rejected(**refused), is_overridden=False) is AuthorMessage.ASKS_WITH_CASE
+    assert (
+        message_to_author(abstained(AbstainReason.UNPROVEN, **refused), is_overridden=False)
+        is AuthorMessage.CASE_REFUSED
+    )
+    assert message_to_author(abstained(AbstainReason.NEEDS_HUMAN, **refused), is_overridden=False) is AuthorMessage.OVER
+    assert message_to_author(accepted(**refused), is_overridden=False) is AuthorMessage.OVER
+    assert needs_update(AuthorMessage.CASE_REFUSED, HEAD, None)
+    assert needs_update(AuthorMessage.ASKS, HEAD, noted(AuthorMessage.ASKS_WITH_CASE)), (
         "the same head is rejected, with a case that can be read"
     )
-    assert is_news(Says.CI_MENDED, HEAD, noted(Says.CASE_REFUSED)), "nothing is asked for any more"
-    assert not is_news(Says.CI_MENDED, HEAD, noted(Says.ASKS_WITH_CASE)), "the reject before still asks"
-    assert not is_news(Says.ASKS_WITH_CASE, HEAD, noted(Says.ASKS_WITH_CASE))
+    assert needs_update(AuthorMessage.CI_MENDED, HEAD, noted(AuthorMessage.CASE_REFUSED)), (
+        "nothing is asked for any more"
+    )
+    assert not needs_update(AuthorMessage.CI_MENDED, HEAD, noted(AuthorMessage.ASKS_WITH_CASE)), (
+        "the reject before still asks"
+    )
+    assert not needs_update(AuthorMessage.ASKS_WITH_CASE, HEAD, noted(AuthorMessage.ASKS_WITH_CASE))
 
 
-@given(st.lists(st.tuples(st.sampled_from([HEAD, NEWER]), st.sampled_from([*Says, None]))))
-def test_a_head_is_told_of_once_unless_what_it_says_turns(told: list[tuple[str, Says | None]]) -> None:
-    note, written = None, list[tuple[str, Says]]()
+@given(st.lists(st.tuples(st.sampled_from([HEAD, NEWER]), st.sampled_from([*AuthorMessage, None]))))
+def test_a_head_is_told_of_once_unless_what_it_says_turns(told: list[tuple[str, AuthorMessage | None]]) -> None:
+    note, written = None, list[tuple[str, AuthorMessage]]()
     for head_sha, said in told:
-        if said is not None and is_news(said, head_sha, note):
+        if said is not None and needs_update(said, head_sha, note):
             written.append((head_sha, said))
             note = noted(said, head_sha)
     assert all(one != another for one, another in pairwise(written))
@@ -138,24 +150,24 @@ def test_a_head_is_told_of_once_unless_what_it_says_turns(told: list[tuple[str, 
 
 
 def test_red_ci_is_told_once_a_head_and_that_it_is_mended_only_where_that_was_asked_for() -> None:
-    red = Note(nonce="n", comment_id=1, head_sha=HEAD, is_about_ci=True)
-    rejected_before = Note(nonce="n", comment_id=1, head_sha=HEAD)
-    over = Note(nonce="n", comment_id=1, head_sha=HEAD, is_open=False)
-    assert is_news(Says.CI_FAILED, HEAD, None)
-    assert not is_news(Says.CI_FAILED, HEAD, red)
-    assert is_news(Says.CI_FAILED, NEWER, red)
-    assert is_news(Says.CI_FAILED, HEAD, rejected_before)
-    assert is_news(Says.ASKS, HEAD, red)
-    assert [is_news(Says.CI_MENDED, NEWER, note) for note in (None, red, rejected_before, over)] == [
+    red = CommentRecord(nonce="n", comment_id=1, head_sha=HEAD, is_about_ci=True)
+    rejected_before = CommentRecord(nonce="n", comment_id=1, head_sha=HEAD)
+    over = CommentRecord(nonce="n", comment_id=1, head_sha=HEAD, is_open=False)
+    assert needs_update(AuthorMessage.CI_FAILED, HEAD, None)
+    assert not needs_update(AuthorMessage.CI_FAILED, HEAD, red)
+    assert needs_update(AuthorMessage.CI_FAILED, NEWER, red)
+    assert needs_update(AuthorMessage.CI_FAILED, HEAD, rejected_before)
+    assert needs_update(AuthorMessage.ASKS, HEAD, red)
+    assert [needs_update(AuthorMessage.CI_MENDED, NEWER, note) for note in (None, red, rejected_before, over)] == [
         False,
         True,
         False,
         False,
     ]
-    assert Note.model_validate_json('{"nonce": "n", "comment_id": 1, "is_open": true}').is_about_ci is False
+    assert CommentRecord.model_validate_json('{"nonce": "n", "comment_id": 1, "is_open": true}').is_about_ci is False
 
 
 def test_the_table_of_agents_is_the_one_that_is_documented() -> None:
     page = (Path(__file__).parents[4] / "docs" / "agents.md").read_text(encoding="utf-8")
-    for one in ADDRESSES:
-        assert f"| {one.agent} | `{one.mention}` | {one.needs} | {one.source} |" in page
+    for one in AGENT_MENTIONS:
+        assert f"| {one.agent} | `{one.mention}` | {one.requirement} | {one.source} |" in page

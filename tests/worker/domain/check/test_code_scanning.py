@@ -3,21 +3,21 @@
 import pytest
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, pull
-from worker.domain.check.code_scanning import Refusal, Scan, Scanned, ref_of, refusal_of
+from worker.domain.check.code_scanning import SarifUpload, UploadedSarif, UploadRefusal, classify_refusal, ref_of
 from worker.domain.ids import DeliveryId, EvalId
 
 
 @pytest.mark.parametrize(
     ("message", "refusal"),
     [
-        ("Resource not accessible by integration", Refusal.PERMISSION),
-        ("Code Security must be enabled for this repository to use code scanning.", Refusal.NOT_ENABLED),
-        ("Advanced Security must be enabled for this repository.", Refusal.NOT_ENABLED),
-        ("Repository was archived so is read-only.", Refusal.FORBIDDEN),
+        ("Resource not accessible by integration", UploadRefusal.PERMISSION),
+        ("Code Security must be enabled for this repository to use code scanning.", UploadRefusal.NOT_ENABLED),
+        ("Advanced Security must be enabled for this repository.", UploadRefusal.NOT_ENABLED),
+        ("Repository was archived so is read-only.", UploadRefusal.FORBIDDEN),
     ],
 )
-def test_githubs_words_beside_a_403_say_what_a_person_has_to_change(message: str, refusal: Refusal) -> None:
-    assert refusal_of(f'GitHub refuses POST /x: "{message}".') is refusal
+def test_githubs_words_beside_a_403_say_what_a_person_has_to_change(message: str, refusal: UploadRefusal) -> None:
+    assert classify_refusal(f'GitHub refuses POST /x: "{message}".') is refusal
 
 
 def test_the_head_of_a_pull_request_stands_in_the_base_repository() -> None:
@@ -26,7 +26,7 @@ def test_the_head_of_a_pull_request_stands_in_the_base_repository() -> None:
 
 def test_a_verdict_is_sent_once_a_head_also_where_it_was_carried_over() -> None:
     first, again = EvalId("first"), EvalId("again")
-    scan = Scan(pull=pull(), head_sha=HEAD, eval_id=again, origin=first, delivery_id=DeliveryId("d"))
-    assert Scanned(head_sha=HEAD, origin=first).is_of(scan)
-    assert not Scanned(head_sha=NEWER, origin=first).is_of(scan)
-    assert not Scanned(head_sha=HEAD, origin=again).is_of(scan)
+    scan = SarifUpload(pull=pull(), head_sha=HEAD, eval_id=again, origin=first, delivery_id=DeliveryId("d"))
+    assert UploadedSarif(head_sha=HEAD, origin=first).matches(scan)
+    assert not UploadedSarif(head_sha=NEWER, origin=first).matches(scan)
+    assert not UploadedSarif(head_sha=HEAD, origin=again).matches(scan)

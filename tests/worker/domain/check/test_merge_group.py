@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.check.merge_group import BRANCHES, QUEUE, MergeGroup, Refusal, pull_of
+from worker.domain.check.merge_group import BRANCH_PREFIX, QUEUE_PREFIX, GroupRefusal, MergeGroup, find_pull_number
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 
 SHA, OTHER = "a" * 40, "b" * 40
@@ -16,58 +16,63 @@ NUMBERS = st.integers(min_value=1, max_value=999_999_999)
 
 @given(NAMES, NUMBERS, st.from_regex(r"[0-9a-f]{40}", fullmatch=True))
 def test_the_number_is_found_whatever_the_base_branch_is_called(base: str, number: int, sha: str) -> None:
-    assert pull_of(f"{QUEUE}{base}/pr-{number}-{sha}", f"{BRANCHES}{base}") == number
+    assert find_pull_number(f"{QUEUE_PREFIX}{base}/pr-{number}-{sha}", f"{BRANCH_PREFIX}{base}") == number
 
 
 @given(NAMES, NAMES, NUMBERS)
 def test_a_group_of_another_branch_names_nothing(base: str, other: str, number: int) -> None:
     if base != other:
-        assert pull_of(f"{QUEUE}{other}/pr-{number}-{SHA}", f"{BRANCHES}{base}") is Refusal.OTHER_REF
+        assert (
+            find_pull_number(f"{QUEUE_PREFIX}{other}/pr-{number}-{SHA}", f"{BRANCH_PREFIX}{base}")
+            is GroupRefusal.OTHER_REF
+        )
 
 
 @given(st.text(max_size=80))
 def test_nothing_that_is_worded_otherwise_names_a_pull_request(ref: str) -> None:
-    assert isinstance(pull_of(ref, f"{BRANCHES}main"), Refusal)
+    assert isinstance(find_pull_number(ref, f"{BRANCH_PREFIX}main"), GroupRefusal)
 
 
 @given(st.text(max_size=60))
 def test_whatever_follows_the_ref_it_is_refused(tail: str) -> None:
     if tail:
-        assert pull_of(f"{QUEUE}main/pr-7-{SHA}{tail}", f"{BRANCHES}main") is Refusal.OTHER_REF
+        assert (
+            find_pull_number(f"{QUEUE_PREFIX}main/pr-7-{SHA}{tail}", f"{BRANCH_PREFIX}main") is GroupRefusal.OTHER_REF
+        )
 
 
 @pytest.mark.parametrize(
     "ref",
     [
-        f"{QUEUE}main/pr-7-{SHA}-pr-8-{OTHER}",
-        f"{QUEUE}main/pr-7-pr-8-{SHA}",
-        f"{QUEUE}main/pr-7-{SHA}/pr-8-{OTHER}",
-        f"{QUEUE}main/pr-7-{SHA[:-1]}",
-        f"{QUEUE}main/pr-7-{SHA.upper()}",
-        f"{QUEUE}main/pr-0-{SHA}",
-        f"{QUEUE}main/pr-07-{SHA}",
-        f"{QUEUE}main/pr-٧-{SHA}",
-        f"{QUEUE}main/pr-7-{SHA}\n",
-        f"{QUEUE}mainpr-7-{SHA}",
+        f"{QUEUE_PREFIX}main/pr-7-{SHA}-pr-8-{OTHER}",
+        f"{QUEUE_PREFIX}main/pr-7-pr-8-{SHA}",
+        f"{QUEUE_PREFIX}main/pr-7-{SHA}/pr-8-{OTHER}",
+        f"{QUEUE_PREFIX}main/pr-7-{SHA[:-1]}",
+        f"{QUEUE_PREFIX}main/pr-7-{SHA.upper()}",
+        f"{QUEUE_PREFIX}main/pr-0-{SHA}",
+        f"{QUEUE_PREFIX}main/pr-07-{SHA}",
+        f"{QUEUE_PREFIX}main/pr-٧-{SHA}",
+        f"{QUEUE_PREFIX}main/pr-7-{SHA}\n",
+        f"{QUEUE_PREFIX}mainpr-7-{SHA}",
         f"gh-readonly-queue/main/pr-7-{SHA}",
-        f"x{QUEUE}main/pr-7-{SHA}",
-        f"refs/heads/feature/{QUEUE}main/pr-7-{SHA}",
+        f"x{QUEUE_PREFIX}main/pr-7-{SHA}",
+        f"refs/heads/feature/{QUEUE_PREFIX}main/pr-7-{SHA}",
         "",
     ],
 )
 def test_two_numbers_or_a_doubt_are_refused(ref: str) -> None:
-    assert pull_of(ref, f"{BRANCHES}main") is Refusal.OTHER_REF
+    assert find_pull_number(ref, f"{BRANCH_PREFIX}main") is GroupRefusal.OTHER_REF
 
 
 @pytest.mark.parametrize("base", ["", "main", "refs/heads/", "refs/tags/main"])
 def test_without_a_base_branch_nothing_is_believed(base: str) -> None:
-    assert pull_of(f"{QUEUE}main/pr-7-{SHA}", base) is Refusal.NO_BRANCH
+    assert find_pull_number(f"{QUEUE_PREFIX}main/pr-7-{SHA}", base) is GroupRefusal.NO_BRANCH
 
 
 def test_a_base_branch_may_look_like_an_entry() -> None:
     base = f"main/pr-7-{SHA}"
-    assert pull_of(f"{QUEUE}{base}/pr-8-{OTHER}", f"{BRANCHES}{base}") == 8
-    assert pull_of(f"{QUEUE}{base}/pr-8-{OTHER}", f"{BRANCHES}main") is Refusal.OTHER_REF
+    assert find_pull_number(f"{QUEUE_PREFIX}{base}/pr-8-{OTHER}", f"{BRANCH_PREFIX}{base}") == 8
+    assert find_pull_number(f"{QUEUE_PREFIX}{base}/pr-8-{OTHER}", f"{BRANCH_PREFIX}main") is GroupRefusal.OTHER_REF
 
 
 def group() -> MergeGroup:
@@ -78,7 +83,7 @@ def group() -> MergeGroup:
         head_sha=SHA,
         base_sha=OTHER,
         base_ref="refs/heads/main",
-        head_ref=f"{QUEUE}main/pr-7-{OTHER}",
+        head_ref=f"{QUEUE_PREFIX}main/pr-7-{OTHER}",
         delivery_id=DeliveryId("one"),
         at=datetime(2026, 1, 1, tzinfo=UTC),
     )
@@ -90,5 +95,5 @@ def test_all_deliveries_about_a_group_share_its_id() -> None:
 
 
 def test_its_members_are_of_its_repository() -> None:
-    member = group().member(7)
+    member = group().pull_ref(7)
     assert (member.installation_id, member.repository_id, member.number) == (1, 2, 7)

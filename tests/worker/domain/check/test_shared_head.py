@@ -7,11 +7,11 @@ from worker.domain.check.shared_head import (
     IDLE,
     IN_PROGRESS,
     QUEUED,
-    Sibling,
+    OtherPull,
     Strictness,
-    state_of,
-    strictest,
-    strictness,
+    check_state,
+    find_strictest,
+    strictness_of,
 )
 
 INCREASING = (
@@ -32,22 +32,22 @@ INCREASING = (
     ],
 )
 def test_a_state_is_one_word(content: CheckContent, state: str) -> None:
-    assert state_of(content) == state
+    assert check_state(content) == state
 
 
 def test_every_conclusion_has_its_strictness() -> None:
     ranked = {state: Strictness(rank) for rank, states in enumerate(INCREASING) for state in states}
-    assert {state: strictness(state) for state in ranked} == ranked
+    assert {state: strictness_of(state) for state in ranked} == ranked
     assert set(Conclusion) <= set(ranked)
 
 
 def test_a_word_of_a_later_version_lets_nothing_pass() -> None:
-    assert strictness("timed_out_twice") is Strictness.WAITS
+    assert strictness_of("timed_out_twice") is Strictness.WAITS
 
 
 def test_the_strictest_decides_and_of_several_the_first_pull_request() -> None:
-    accepted, rejected, waits = Sibling(1, "success"), Sibling(3, "failure"), Sibling(2, QUEUED)
-    assert strictest([accepted, rejected, waits]) == rejected
-    assert strictest([Sibling(4, "failure"), rejected]) == rejected
-    assert strictest([accepted, Sibling(9, "skipped")]) == Sibling(9, "skipped")
-    assert strictest([]) is None
+    accepted, rejected, waits = OtherPull(1, "success"), OtherPull(3, "failure"), OtherPull(2, QUEUED)
+    assert find_strictest([accepted, rejected, waits]) == rejected
+    assert find_strictest([OtherPull(4, "failure"), rejected]) == rejected
+    assert find_strictest([accepted, OtherPull(9, "skipped")]) == OtherPull(9, "skipped")
+    assert find_strictest([]) is None

@@ -3,23 +3,25 @@
 import pytest
 
 from worker.domain.config.app_manifest import (
-    Wish,
-    WishError,
-    guessed,
-    is_here,
-    manifest,
+    SetupForm,
+    SetupFormError,
+    build_manifest,
+    check_address,
+    guess_address,
+    is_loopback,
+    read_setup_form,
     register_url,
-    usable,
     web_url,
-    wish,
 )
-from worker.domain.config.app_permissions import OptIn, asked
+from worker.domain.config.app_permissions import OptIn, requested_permissions
 
 HOME = "https://assay.example.org"
 
 
 def test_a_manifest_asks_for_what_the_table_says_and_nothing_else() -> None:
-    made = manifest(wish(HOME, "", "acme", ["merge_queue"]), {"pull_request", "merge_group", "installation"})
+    made = build_manifest(
+        read_setup_form(HOME, "", "acme", ["merge_queue"]), {"pull_request", "merge_group", "installation"}
+    )
     assert made == {
         "name": "Assay for acme",
         "description": "Judges agent-written pull requests: a proper solution, or does it just happen to pass?",
@@ -27,24 +29,26 @@ def test_a_manifest_asks_for_what_the_table_says_and_nothing_else() -> None:
         "hook_attributes": {"url": f"{HOME}/github/webhooks", "active": True},
         "redirect_url": f"{HOME}/setup/callback",
         "public": False,
-        "default_permissions": asked([OptIn.MERGE_QUEUE]),
+        "default_permissions": requested_permissions([OptIn.MERGE_QUEUE]),
         "default_events": ["merge_group", "pull_request"],
     }
 
 
 def test_an_event_whose_permission_is_not_asked_for_is_left_out() -> None:
-    assert manifest(wish(HOME, "", "", []), {"pull_request", "merge_group"})["default_events"] == ["pull_request"]
+    assert build_manifest(read_setup_form(HOME, "", "", []), {"pull_request", "merge_group"})["default_events"] == [
+        "pull_request"
+    ]
 
 
 def test_a_name_is_as_long_as_github_allows() -> None:
-    assert manifest(wish(HOME, "", "", []), ())["name"] == "Assay"
-    assert len(str(manifest(wish(HOME, "", "a" * 39, []), ())["name"])) == 34
+    assert build_manifest(read_setup_form(HOME, "", "", []), ())["name"] == "Assay"
+    assert len(str(build_manifest(read_setup_form(HOME, "", "a" * 39, []), ())["name"])) == 34
 
 
 def test_deliveries_may_go_through_a_tunnel_and_unknown_opt_ins_are_nothing() -> None:
-    assert wish(f" {HOME}/ ", "https://tunnel.example/abc", " acme ", ["comments", "administration"]) == Wish(
-        HOME, "https://tunnel.example/abc", "acme", frozenset({OptIn.COMMENTS})
-    )
+    assert read_setup_form(
+        f" {HOME}/ ", "https://tunnel.example/abc", " acme ", ["comments", "administration"]
+    ) == SetupForm(HOME, "https://tunnel.example/abc", "acme", frozenset({OptIn.COMMENTS}))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,7 @@ def test_deliveries_may_go_through_a_tunnel_and_unknown_opt_ins_are_nothing() ->
     ],
 )
 def test_an_address_is_taken_as_it_is(address: str) -> None:
-    assert usable(address, "It") == address
+    assert check_address(address, "It") == address
 
 
 @pytest.mark.parametrize(
@@ -71,14 +75,14 @@ def test_an_address_is_taken_as_it_is(address: str) -> None:
     ],
 )  # fmt: skip
 def test_an_address_that_could_mislead_is_refused_with_what_is_expected(address: str) -> None:
-    with pytest.raises(WishError, match=r"^It: expected https://HOST"):
-        usable(address, "It")
+    with pytest.raises(SetupFormError, match=r"^It: expected https://HOST"):
+        check_address(address, "It")
 
 
 @pytest.mark.parametrize("organization", ["a/b", "-a", "a" * 40, "a b", "../settings", "a?x"])
 def test_an_organization_is_a_plain_name(organization: str) -> None:
-    with pytest.raises(WishError, match=r"^The organization"):
-        wish(HOME, "", organization, [])
+    with pytest.raises(SetupFormError, match=r"^The organization"):
+        read_setup_form(HOME, "", organization, [])
 
 
 @pytest.mark.parametrize(
@@ -96,12 +100,12 @@ def test_an_organization_is_a_plain_name(organization: str) -> None:
     ],
 )
 def test_what_a_host_header_says_is_offered_only_where_it_is_a_host(host: str, address: str) -> None:
-    assert guessed(host) == address
+    assert guess_address(host) == address
 
 
 def test_an_address_of_this_machine_is_one_that_github_does_not_reach() -> None:
-    assert is_here("http://localhost:8000/x")
-    assert not is_here(HOME)
+    assert is_loopback("http://localhost:8000/x")
+    assert not is_loopback(HOME)
 
 
 @pytest.mark.parametrize(

@@ -2,28 +2,28 @@
 
 import pytest
 
-from app.ingest.events import SUBSCRIBED
+from app.ingest.events import SUBSCRIBED_EVENTS
 from worker.domain.config.app_permissions import (
-    CORE,
-    EXTRAS,
-    NEEDED_BY,
-    OFFERED,
-    SWITCHES,
-    UNASKED,
-    Level,
+    CORE_PERMISSIONS,
+    DEFAULT_OPT_INS,
+    EVENT_PERMISSIONS,
+    IMPLICIT_EVENTS,
+    OPT_IN_SETTINGS,
+    OPTIONAL_PERMISSIONS,
     OptIn,
-    asked,
-    declined_of,
-    events,
-    extra,
-    lacking,
-    suffices,
-    switched_off,
+    PermissionLevel,
+    find_declined,
+    find_missing_opt_ins,
+    find_missing_permissions,
+    find_optional,
+    is_sufficient,
+    requested_permissions,
+    select_events,
 )
 
 
 def test_judging_alone_writes_nothing_but_checks() -> None:
-    assert asked([]) == {
+    assert requested_permissions([]) == {
         "metadata": "read",
         "contents": "read",
         "pull_requests": "read",
@@ -35,61 +35,67 @@ def test_judging_alone_writes_nothing_but_checks() -> None:
 
 
 def test_an_opt_in_adds_its_one_permission_and_raises_what_is_there() -> None:
-    assert asked([OptIn.MERGE_QUEUE]) == asked([]) | {"merge_queues": "read"}
+    assert requested_permissions([OptIn.MERGE_QUEUE]) == requested_permissions([]) | {"merge_queues": "read"}
     for either in (OptIn.COMMENTS, OptIn.REACTIONS):
-        assert asked([either]) == asked([]) | {"pull_requests": "write"}
-    assert asked(OptIn) == asked([]) | {"pull_requests": "write", "merge_queues": "read", "security_events": "write"}
+        assert requested_permissions([either]) == requested_permissions([]) | {"pull_requests": "write"}
+    assert requested_permissions(OptIn) == requested_permissions([]) | {
+        "pull_requests": "write",
+        "merge_queues": "read",
+        "security_events": "write",
+    }
 
 
 def test_sarif_is_offered_and_not_chosen() -> None:
-    assert frozenset(OptIn) - OFFERED == {OptIn.CODE_SCANNING}
+    assert frozenset(OptIn) - DEFAULT_OPT_INS == {OptIn.CODE_SCANNING}
 
 
 def test_no_opt_in_lowers_what_judging_needs() -> None:
-    assert lacking(asked(OptIn)) == ()
+    assert find_missing_permissions(requested_permissions(OptIn)) == ()
 
 
 def test_code_settings_and_secrets_are_never_asked_for() -> None:
-    names = {one.name for one in CORE} | {one.permission.name for one in EXTRAS}
+    names = {one.name for one in CORE_PERMISSIONS} | {one.permission.name for one in OPTIONAL_PERMISSIONS}
     assert not names & {"administration", "secrets", "workflows", "members", "organization_administration"}
-    assert asked(OptIn)["contents"] == Level.READ
+    assert requested_permissions(OptIn)["contents"] == PermissionLevel.READ
 
 
 def test_every_permission_says_what_it_is_for_and_every_opt_in_what_is_lost() -> None:
-    assert all(one.reason for one in CORE)
-    assert all(one.permission.reason and one.lost for one in EXTRAS)
-    assert {one.opt_in for one in EXTRAS} == set(OptIn)
-    assert len({one.name for one in CORE}) == len(CORE)
+    assert all(one.reason for one in CORE_PERMISSIONS)
+    assert all(one.permission.reason and one.consequence for one in OPTIONAL_PERMISSIONS)
+    assert {one.opt_in for one in OPTIONAL_PERMISSIONS} == set(OptIn)
+    assert len({one.name for one in CORE_PERMISSIONS}) == len(CORE_PERMISSIONS)
 
 
 def test_every_event_that_we_read_has_a_permission_that_is_known() -> None:
-    assert [one for one in sorted(SUBSCRIBED - UNASKED) if one not in NEEDED_BY] == []
+    assert [one for one in sorted(SUBSCRIBED_EVENTS - IMPLICIT_EVENTS) if one not in EVENT_PERMISSIONS] == []
 
 
 def test_an_app_subscribes_only_to_what_its_permissions_allow() -> None:
     wanted = {"pull_request", "merge_group", "member", "installation", "made_up"}
-    assert events(wanted, asked([])) == ("pull_request",)
-    assert events(wanted, asked([OptIn.MERGE_QUEUE])) == ("merge_group", "pull_request")
+    assert select_events(wanted, requested_permissions([])) == ("pull_request",)
+    assert select_events(wanted, requested_permissions([OptIn.MERGE_QUEUE])) == ("merge_group", "pull_request")
 
 
 @pytest.mark.parametrize(("granted", "is_enough"), [("read", False), ("write", True), ("admin", True), ("", False)])
 def test_a_higher_level_is_enough_and_a_lower_one_is_not(granted: str, is_enough: bool) -> None:  # noqa: FBT001 - a table
-    checks = next(one for one in CORE if one.name == "checks")
-    assert suffices({"checks": granted}, checks) is is_enough
-    assert not suffices({}, checks)
+    checks = next(one for one in CORE_PERMISSIONS if one.name == "checks")
+    assert is_sufficient({"checks": granted}, checks) is is_enough
+    assert not is_sufficient({}, checks)
 
 
 def test_what_is_missing_is_told_apart_from_what_is_switched_off() -> None:
-    assert lacking(asked([])) == ()
-    assert [one.spelled for one in lacking(asked([]) | {"checks": "read"})] == ["checks: write"]
-    assert [one.opt_in for one in switched_off(asked([]))] == [
+    assert find_missing_permissions(requested_permissions([])) == ()
+    assert [one.label for one in find_missing_permissions(requested_permissions([]) | {"checks": "read"})] == [
+        "checks: write"
+    ]
+    assert [one.opt_in for one in find_missing_opt_ins(requested_permissions([]))] == [
         OptIn.COMMENTS,
         OptIn.REACTIONS,
         OptIn.MERGE_QUEUE,
         OptIn.CODE_SCANNING,
     ]
-    assert switched_off(asked(OptIn)) == ()
-    assert extra(OptIn.MERGE_QUEUE).permission.spelled == "merge_queues: read"
+    assert find_missing_opt_ins(requested_permissions(OptIn)) == ()
+    assert find_optional(OptIn.MERGE_QUEUE).permission.label == "merge_queues: read"
 
 
 @pytest.mark.parametrize(
@@ -105,9 +111,13 @@ def test_what_is_missing_is_told_apart_from_what_is_switched_off() -> None:
 def test_what_was_not_chosen_is_declined_where_another_choice_brings_its_permission(
     chosen: list[OptIn], declined: list[OptIn]
 ) -> None:
-    assert [one.opt_in for one in declined_of(chosen)] == declined
+    assert [one.opt_in for one in find_declined(chosen)] == declined
 
 
 def test_a_choice_that_has_its_permission_to_itself_needs_no_switch() -> None:
-    alone = [one for one in EXTRAS if [two.permission.name for two in EXTRAS].count(one.permission.name) == 1]
-    assert {one.opt_in for one in EXTRAS if one not in alone} == set(SWITCHES.values())
+    alone = [
+        one
+        for one in OPTIONAL_PERMISSIONS
+        if [two.permission.name for two in OPTIONAL_PERMISSIONS].count(one.permission.name) == 1
+    ]
+    assert {one.opt_in for one in OPTIONAL_PERMISSIONS if one not in alone} == set(OPT_IN_SETTINGS.values())

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.config.command_permissions import LADDER, RIGHTS, Asker, Refusal, Role, pause_of, refusal, roles_from
+from worker.domain.config.command_permissions import (
+    COMMAND_RIGHTS,
+    ROLE_ORDER,
+    CommandAuthor,
+    CommandRefusal,
+    Role,
+    find_refusal,
+    parse_pause,
+    roles_from,
+)
 from worker.domain.request.judge_request import CommandName
 from worker.domain.request.pause import UntilError
 
@@ -34,32 +43,32 @@ NOT_ONES_OWN = {
 
 
 def test_every_command_has_its_right() -> None:
-    assert set(RIGHTS) == set(CommandName) == set(LEAST)
+    assert set(COMMAND_RIGHTS) == set(CommandName) == set(LEAST)
 
 
 @pytest.mark.parametrize("command", CommandName)
 @pytest.mark.parametrize("role", Role)
 def test_a_command_needs_its_role_or_a_higher_one(command: CommandName, role: Role) -> None:
-    may = LADDER.index(role) >= LADDER.index(LEAST[command])
-    assert refusal(command, Asker(role), "a reason") == (None if may else Refusal.ROLE)
+    may = ROLE_ORDER.index(role) >= ROLE_ORDER.index(LEAST[command])
+    assert find_refusal(command, CommandAuthor(role), "a reason") == (None if may else CommandRefusal.ROLE)
 
 
 @pytest.mark.parametrize("command", CommandName)
 def test_nobody_overrules_a_verdict_on_their_own_pull_request(command: CommandName) -> None:
-    author = Asker(Role.ADMIN, is_author=True)
-    assert refusal(command, author, "a reason") == (Refusal.AUTHOR if command in NOT_ONES_OWN else None)
+    author = CommandAuthor(Role.ADMIN, is_author=True)
+    assert find_refusal(command, author, "a reason") == (CommandRefusal.AUTHOR if command in NOT_ONES_OWN else None)
 
 
 @given(st.sampled_from(CommandName), st.sampled_from(Role), st.booleans(), st.text(max_size=3))
 def test_a_bot_commands_nothing(command: CommandName, role: Role, is_author: object, reason: str) -> None:
-    asker = Asker(role, is_author=bool(is_author), is_bot=True)
-    assert refusal(command, asker, reason) is Refusal.BOT
+    asker = CommandAuthor(role, is_author=bool(is_author), is_bot=True)
+    assert find_refusal(command, asker, reason) is CommandRefusal.BOT
 
 
 @pytest.mark.parametrize("command", CommandName)
 def test_a_contest_and_an_override_need_a_reason(command: CommandName) -> None:
     needs = command in {CommandName.CONTEST, CommandName.OVERRIDE}
-    assert refusal(command, Asker(Role.ADMIN), "") == (Refusal.REASON if needs else None)
+    assert find_refusal(command, CommandAuthor(Role.ADMIN), "") == (CommandRefusal.REASON if needs else None)
 
 
 def test_a_role_is_told_with_all_above_it() -> None:
@@ -86,17 +95,17 @@ def test_a_role_is_told_with_all_above_it() -> None:
     ],
 )
 def test_a_pause_says_how_long_and_why(said: str, hours: int | None, reason: str) -> None:
-    assert pause_of(said, NOW) == (None if hours is None else NOW + timedelta(hours=hours), reason)
+    assert parse_pause(said, NOW) == (None if hours is None else NOW + timedelta(hours=hours), reason)
 
 
 @pytest.mark.parametrize("said", ["for 2hours", "for 3 a release", "for 2026-11-20T11:00Z", "until 15:00", "0m"])
 def test_a_length_that_is_none_is_refused(said: str) -> None:
     with pytest.raises(UntilError):
-        pause_of(said, NOW)
+        parse_pause(said, NOW)
 
 
 @pytest.mark.parametrize("command", CommandName)
 def test_the_only_maintainer_may_override_their_own_pull_request_and_no_more(command: CommandName) -> None:
-    author = Asker(Role.ADMIN, is_author=True, is_only_maintainer=True)
+    author = CommandAuthor(Role.ADMIN, is_author=True, is_only_maintainer=True)
     refused = command in NOT_ONES_OWN and command is not CommandName.OVERRIDE
-    assert refusal(command, author, "a reason") == (Refusal.AUTHOR if refused else None)
+    assert find_refusal(command, author, "a reason") == (CommandRefusal.AUTHOR if refused else None)

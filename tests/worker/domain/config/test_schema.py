@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from worker.domain.config.config import LONGEST_WAIT_S, Authors, Handling, RepositoryConfig
-from worker.domain.config.schema import ConfigKeys, seconds, to_config, to_keys
+from worker.domain.config.schema import ConfigKeys, parse_seconds, to_config, to_keys
 from worker.domain.config.signal_names import SIGNAL_NAMES
 from worker.domain.dossier.dossier import Policy
-from worker.signals.registry import NAMES
+from worker.signals.registry import REGISTERED_NAMES
 
 
 def test_the_signals_that_a_file_may_name_are_the_judges() -> None:
-    assert list(SIGNAL_NAMES) == sorted(NAMES)
+    assert list(SIGNAL_NAMES) == sorted(REGISTERED_NAMES)
 
 
 def test_every_key_is_a_field_of_the_configuration_and_every_field_a_key() -> None:
@@ -54,19 +54,19 @@ def test_policy_and_steering_find_their_places() -> None:
     ("said", "meant"), [(45, 45), (0.5, 0.5), ("45s", 45), ("10m", 600), ("2h", 7200), ("1.5m", 90), ("24h", 86400)]
 )
 def test_durations_are_seconds_or_have_a_unit(said: object, meant: float) -> None:
-    assert seconds(said) == meant
+    assert parse_seconds(said) == meant
 
 
 @pytest.mark.parametrize("said", ["45", "45 s", "s", "-1s", "25h", "1d", "", -1, 86401, True, None, [], float("nan")])
 def test_what_is_no_duration_says_what_one_is(said: object) -> None:
     with pytest.raises(ValueError, match=r"^seconds from 0 to 86400, or a text like 45s, 10m or 2h$"):
-        seconds(said)
+        parse_seconds(said)
 
 
 @given(st.one_of(st.text(max_size=12), st.floats(), st.integers(), st.from_regex(r"[0-9]{1,6}[smh]", fullmatch=True)))
 def test_a_duration_is_never_longer_than_a_day(said: object) -> None:
     try:
-        found = seconds(said)
+        found = parse_seconds(said)
     except ValueError:
         return
     assert 0 <= found <= LONGEST_WAIT_S
@@ -80,7 +80,7 @@ def test_a_duration_is_never_longer_than_a_day(said: object) -> None:
 def test_the_schema_takes_the_same_durations_as_the_reader(number: Decimal, unit: str) -> None:
     said = f"{number}{unit}"
     try:
-        seconds(said)
+        parse_seconds(said)
     except ValueError:
         is_read = False
     else:

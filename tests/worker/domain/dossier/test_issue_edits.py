@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from worker.domain.dossier.dossier import LateEdit
-from worker.domain.dossier.issue_edits import History, Standing, Version, standing_text
+from worker.domain.dossier.issue_edits import JudgedText, TextHistory, TextVersion, select_judged_text
 
 OPENED = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NOW = "as it reads now"
@@ -15,12 +15,12 @@ def at(minutes: int) -> datetime:
     return OPENED + timedelta(minutes=minutes)
 
 
-def judged(minutes: int, text: str | None) -> Version:
-    return Version(at(minutes), "agent[bot]", by_judged=True, text=text)
+def judged(minutes: int, text: str | None) -> TextVersion:
+    return TextVersion(at(minutes), "agent[bot]", is_by_judged=True, text=text)
 
 
-def person(minutes: int, text: str | None) -> Version:
-    return Version(at(minutes), "alice", by_judged=False, text=text)
+def person(minutes: int, text: str | None) -> TextVersion:
+    return TextVersion(at(minutes), "alice", is_by_judged=False, text=text)
 
 
 def late(*minutes: int, used: bool = False) -> tuple[LateEdit, ...]:
@@ -41,8 +41,8 @@ WRITTEN = person(-60, "as written")
         pytest.param((judged(5, NOW),), id="written by the judged, and an edit of nobody"),
     ],
 )
-def test_what_reads_now_stands_where_no_edit_of_the_judged_came_last(versions: tuple[Version, ...]) -> None:
-    assert standing_text(NOW, History(versions, is_whole=True), OPENED) == Standing(NOW)
+def test_what_reads_now_stands_where_no_edit_of_the_judged_came_last(versions: tuple[TextVersion, ...]) -> None:
+    assert select_judged_text(NOW, TextHistory(versions, is_complete=True), OPENED) == JudgedText(NOW)
 
 
 @pytest.mark.parametrize(
@@ -60,28 +60,28 @@ def test_what_reads_now_stands_where_no_edit_of_the_judged_came_last(versions: t
     ],
 )
 def test_an_edit_of_the_judged_that_came_last_is_not_used(
-    versions: tuple[Version, ...], text: str, edits: tuple[LateEdit, ...]
+    versions: tuple[TextVersion, ...], text: str, edits: tuple[LateEdit, ...]
 ) -> None:
-    assert standing_text(NOW, History(versions, is_whole=True), OPENED) == Standing(text, edits)
+    assert select_judged_text(NOW, TextHistory(versions, is_complete=True), OPENED) == JudgedText(text, edits)
 
 
 @pytest.mark.parametrize(
     ("history", "edits"),
     [
-        pytest.param(History((judged(9, NOW), judged(5, "easy"))), late(9, 5, used=True), id="more than is told"),
-        pytest.param(History((judged(9, NOW), person(5, None))), late(9, used=True), id="not shown"),
-        pytest.param(History((judged(9, None),)), late(9, used=True), id="the last edit alone is known"),
+        pytest.param(TextHistory((judged(9, NOW), judged(5, "easy"))), late(9, 5, used=True), id="more than is told"),
+        pytest.param(TextHistory((judged(9, NOW), person(5, None))), late(9, used=True), id="not shown"),
+        pytest.param(TextHistory((judged(9, None),)), late(9, used=True), id="the last edit alone is known"),
         pytest.param(
-            History((judged(9, "- his line"), WRITTEN), is_whole=True), late(9, used=True), id="of another text"
+            TextHistory((judged(9, "- his line"), WRITTEN), is_complete=True), late(9, used=True), id="of another text"
         ),
     ],
 )
 def test_where_what_stood_before_is_not_known_the_present_text_is_used_and_the_edit_is_told(
-    history: History, edits: tuple[LateEdit, ...]
+    history: TextHistory, edits: tuple[LateEdit, ...]
 ) -> None:
-    assert standing_text(NOW, history, OPENED) == Standing(NOW, edits)
+    assert select_judged_text(NOW, history, OPENED) == JudgedText(NOW, edits)
 
 
 def test_what_anybody_else_left_stands_though_the_history_is_longer_than_it_is_told() -> None:
-    history = History((judged(9, NOW), person(5, "hers"), judged(3, "easy")))
-    assert standing_text(NOW, history, OPENED) == Standing("hers", late(9))
+    history = TextHistory((judged(9, NOW), person(5, "hers"), judged(3, "easy")))
+    assert select_judged_text(NOW, history, OPENED) == JudgedText("hers", late(9))

@@ -5,35 +5,41 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.request.missed_deliveries import OLDEST, SETTLES, Sent, by_turn, missed
+from worker.domain.request.missed_deliveries import (
+    REDELIVERY_LIMIT,
+    SETTLE_TIME,
+    DeliveryAttempt,
+    find_missed,
+    retry_order,
+)
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def sent(number: int, guid: str = "a", minutes: float = 10, status: int = 502) -> Sent:
-    return Sent(id=number, guid=guid, at=NOW - timedelta(minutes=minutes), status_code=status)
+def sent(number: int, guid: str = "a", minutes: float = 10, status: int = 502) -> DeliveryAttempt:
+    return DeliveryAttempt(id=number, guid=guid, at=NOW - timedelta(minutes=minutes), status_code=status)
 
 
 def test_the_newest_attempt_of_what_never_arrived_is_asked_for_the_oldest_first() -> None:
-    found = missed([sent(1, "a", 30), sent(2, "b", 60), sent(3, "a", 20, 0)], NOW)
+    found = find_missed([sent(1, "a", 30), sent(2, "b", 60), sent(3, "a", 20, 0)], NOW)
     assert [one.id for one in found] == [2, 3]
 
 
 def test_what_arrived_in_any_attempt_is_not_missed() -> None:
-    assert missed([sent(1, status=502), sent(2, minutes=5, status=202)], NOW) == []
-    assert missed([sent(1, status=202), sent(2, minutes=5, status=502)], NOW) == []
+    assert find_missed([sent(1, status=502), sent(2, minutes=5, status=202)], NOW) == []
+    assert find_missed([sent(1, status=202), sent(2, minutes=5, status=502)], NOW) == []
 
 
 def test_what_may_still_be_answered_and_what_is_too_old_is_left() -> None:
-    young = sent(1, minutes=SETTLES.total_seconds() / 60 - 0.01, status=0)
-    old = sent(2, "b", minutes=OLDEST.total_seconds() / 60)
+    young = sent(1, minutes=SETTLE_TIME.total_seconds() / 60 - 0.01, status=0)
+    old = sent(2, "b", minutes=REDELIVERY_LIMIT.total_seconds() / 60)
     refused = sent(3, "c", minutes=0)
-    assert missed([young, old, refused], NOW) == [refused]
+    assert find_missed([young, old, refused], NOW) == [refused]
 
 
 def test_what_github_failed_to_make_stands_behind_what_it_did_not() -> None:
     failed = sent(1, "a", 60).model_copy(update={"failed": 1})
-    assert sorted([failed, sent(3, "c", 20), sent(2, "b", 30)], key=by_turn) == [
+    assert sorted([failed, sent(3, "c", 20), sent(2, "b", 30)], key=retry_order) == [
         sent(2, "b", 30),
         sent(3, "c", 20),
         failed,
@@ -46,7 +52,7 @@ ATTEMPTS = st.lists(
 
 
 @given(ATTEMPTS)
-def test_each_is_asked_for_once_and_never_one_that_arrived(attempts: list[Sent]) -> None:
-    found = [one.guid for one in missed(attempts, NOW)]
+def test_each_is_asked_for_once_and_never_one_that_arrived(attempts: list[DeliveryAttempt]) -> None:
+    found = [one.guid for one in find_missed(attempts, NOW)]
     assert len(found) == len(set(found))
-    assert not set(found) & {one.guid for one in attempts if one.arrived}
+    assert not set(found) & {one.guid for one in attempts if one.is_delivered}

@@ -4,7 +4,14 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from worker.domain.request.pause import Suspension, UntilError, end_of, signals_of, suspension_of, when
+from worker.domain.request.pause import (
+    JudgingPause,
+    UntilError,
+    format_time,
+    parse_end,
+    pause_from_signals,
+    pause_to_signals,
+)
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 
@@ -23,7 +30,7 @@ NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
     ],
 )
 def test_an_end_is_a_span_from_now_or_a_time_which_is_utc_without_a_zone(said: str, meant: datetime) -> None:
-    assert end_of(said, NOW) == meant
+    assert parse_end(said, NOW) == meant
 
 
 @pytest.mark.parametrize(
@@ -39,27 +46,27 @@ def test_an_end_is_a_span_from_now_or_a_time_which_is_utc_without_a_zone(said: s
 )
 def test_an_end_that_is_none_or_is_over_is_refused(said: str, why: str) -> None:
     with pytest.raises(UntilError) as refused:
-        end_of(said, NOW)
+        parse_end(said, NOW)
     assert why in str(refused.value)
 
 
 @pytest.mark.parametrize(
     "suspension",
     [
-        Suspension(by="alice", until=NOW, reason="a storm"),
-        Suspension(by="alice"),
-        Suspension(until=NOW),
-        Suspension(reason="a storm"),
+        JudgingPause(by="alice", until=NOW, reason="a storm"),
+        JudgingPause(by="alice"),
+        JudgingPause(until=NOW),
+        JudgingPause(reason="a storm"),
     ],
 )
-def test_a_verdict_remembers_who_until_when_and_why(suspension: Suspension) -> None:
-    assert suspension_of(signals_of(suspension)) == suspension
+def test_a_verdict_remembers_who_until_when_and_why(suspension: JudgingPause) -> None:
+    assert pause_from_signals(pause_to_signals(suspension)) == suspension
 
 
 def test_a_verdict_that_was_not_paused_remembers_nothing() -> None:
-    assert signals_of(Suspension(at=NOW, repository="acme/widgets")) == {}
-    assert suspension_of({"paused_by": "operator"}) is None
+    assert pause_to_signals(JudgingPause(at=NOW, repository="acme/widgets")) == {}
+    assert pause_from_signals({"paused_by": "operator"}) is None
 
 
 def test_times_are_told_in_utc() -> None:
-    assert when(NOW.astimezone(timezone(timedelta(hours=5)))) == "2026-11-20 15:00 UTC"
+    assert format_time(NOW.astimezone(timezone(timedelta(hours=5)))) == "2026-11-20 15:00 UTC"

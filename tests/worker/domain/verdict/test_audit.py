@@ -11,19 +11,19 @@ from worker.domain.verdict.audit import (
     AuditError,
     AuditRecord,
     Exchange,
-    Law,
+    JudgeSettings,
     OverBudget,
-    Said,
+    RecordedRedaction,
+    RecordedReply,
     Stage,
     Step,
-    Taken,
-    audit_json,
+    dump_audit,
     read_audit,
 )
 from worker.domain.verdict.verdict import Tokens
 
-LAW = Law("default 1", "sha256:r", "sha256:p", 0.7, "claude-haiku-5-5", "2026-11")
-SAID = Said("{}", "end_turn", "", Tokens(input=7, output=1), Decimal("0.00010"), "req_1")
+LAW = JudgeSettings("default 1", "sha256:r", "sha256:p", 0.7, "claude-haiku-5-5", "2026-11")
+SAID = RecordedReply("{}", "end_turn", "", Tokens(input=7, output=1), Decimal("0.00010"), "req_1")
 RECORD = AuditRecord(
     EvalId("e"),
     LAW,
@@ -34,7 +34,7 @@ RECORD = AuditRecord(
             "sha256:s",
             "sha256:f",
             ("question", "{}", "correction"),
-            reply=Said("{}", "refusal", "x", Tokens(), None, None),
+            reply=RecordedReply("{}", "refusal", "x", Tokens(), None, None),
         ),
         Exchange("sha256:s", "sha256:f", ("question",), failure="status 529"),
         Exchange(
@@ -45,20 +45,20 @@ RECORD = AuditRecord(
             over=OverBudget("day", Decimal("0.99"), Decimal("1.00"), Decimal("0.02")),
         ),
     ),
-    redactions=(Taken("jwt", "issues[7].body", 2),),
+    redactions=(RecordedRedaction("jwt", "issues[7].body", 2),),
 )
 
 
 def test_what_was_written_is_read_again() -> None:
-    assert read_audit(json.loads(json.dumps(audit_json(RECORD)))) == RECORD
+    assert read_audit(json.loads(json.dumps(dump_audit(RECORD)))) == RECORD
 
 
 def test_a_record_of_a_newer_version_is_refused_and_not_guessed_at() -> None:
     with pytest.raises(AuditError, match="was written in version 2; this Assay reads version 1"):
-        read_audit({**audit_json(RECORD), "audit_version": 2})
+        read_audit({**dump_audit(RECORD), "audit_version": 2})
 
 
 def test_what_a_law_no_longer_has_is_left_out() -> None:
-    fields: Any = audit_json(RECORD)
+    fields: Any = dump_audit(RECORD)
     fields["law"]["questions"] = 6
     assert read_audit(fields) == RECORD

@@ -4,30 +4,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.domain.verdict.budget import LEAST_REPLIES, Cap, Caps, Density, Level, Week, nano_of, usd_of, week_of
+from worker.domain.verdict.budget import (
+    LEAST_REPLIES,
+    Cap,
+    CapLevel,
+    Caps,
+    Density,
+    Week,
+    estimate_week,
+    from_nano,
+    to_nano,
+)
 
 CENT = Decimal("0.01")
 MONEY = st.decimals(min_value=0, max_value=1_000_000, allow_nan=False, allow_infinity=False, places=15)
 
 
 def test_what_is_stored_is_never_less_than_what_it_stands_for() -> None:
-    assert [nano_of(Decimal(one)) for one in ("0", "0.1", "0.0000000001", "0.000000001")] == [0, 100_000_000, 1, 1]
+    assert [to_nano(Decimal(one)) for one in ("0", "0.1", "0.0000000001", "0.000000001")] == [0, 100_000_000, 1, 1]
 
 
 @given(usd=MONEY)
 def test_money_comes_back_from_the_store_less_than_a_nanodollar_larger(usd: Decimal) -> None:
-    assert 0 <= usd_of(nano_of(usd)) - usd < Decimal("0.000000001")
+    assert 0 <= from_nano(to_nano(usd)) - usd < Decimal("0.000000001")
 
 
 def test_the_caps_are_what_the_operator_set() -> None:
     caps = Caps(pull_usd=2 * CENT, day_usd=30 * CENT, share=Decimal("0.4"), author_share=Decimal("0.2"))
-    assert [caps.of(cap) for cap in Cap] == [2 * CENT, 30 * CENT, 12 * CENT, 6 * CENT]
-    assert [Caps().of(cap) for cap in Cap] == [10 * CENT, 100 * CENT, 50 * CENT, 50 * CENT]
+    assert [caps.find_limit(cap) for cap in Cap] == [2 * CENT, 30 * CENT, 12 * CENT, 6 * CENT]
+    assert [Caps().find_limit(cap) for cap in Cap] == [10 * CENT, 100 * CENT, 50 * CENT, 50 * CENT]
 
 
 @pytest.mark.parametrize(("used", "is_near"), [("0.0799999", False), ("0.08", True), ("0.2", True)])
 def test_a_cap_is_near_from_four_fifths_on(used: str, is_near: bool) -> None:  # noqa: FBT001 - an expectation
-    assert Level(Cap.PULL, Decimal(used), 10 * CENT).is_near is is_near
+    assert CapLevel(Cap.PULL, Decimal(used), 10 * CENT).is_near is is_near
 
 
 def test_few_replies_bound_nothing_but_a_byte_a_token() -> None:
@@ -48,7 +58,7 @@ def test_the_bound_is_never_over_a_token_a_byte_and_never_under_the_densest_repl
 
 
 def test_a_week_costs_what_its_judgings_cost_at_most_what_the_caps_allow() -> None:
-    assert week_of([1, 2, 3], CENT, Caps()) == Week(3, 6, 6 * CENT, 30 * CENT)
-    assert week_of([50], CENT, Caps()) == Week(1, 50, 10 * CENT, 10 * CENT), "a pull request has its cap"
-    assert week_of([1] * 1_000, CENT, Caps()) == Week(1_000, 1_000, 700 * CENT, 700 * CENT), "a day has one, too"
-    assert week_of([], CENT, Caps()) == Week(0, 0, Decimal(0), Decimal(0))
+    assert estimate_week([1, 2, 3], CENT, Caps()) == Week(3, 6, 6 * CENT, 30 * CENT)
+    assert estimate_week([50], CENT, Caps()) == Week(1, 50, 10 * CENT, 10 * CENT), "a pull request has its cap"
+    assert estimate_week([1] * 1_000, CENT, Caps()) == Week(1_000, 1_000, 700 * CENT, 700 * CENT), "a day has one, too"
+    assert estimate_week([], CENT, Caps()) == Week(0, 0, Decimal(0), Decimal(0))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from worker.domain.ids import InstallationId
-from worker.domain.verdict.demotion import Demotion, Tally
+from worker.domain.verdict.demotion import Demotion, RejectCounts
 
 
 @pytest.mark.parametrize(
@@ -22,11 +22,11 @@ from worker.domain.verdict.demotion import Demotion, Tally
 def test_more_than_five_per_cent_of_forty_and_more_is_too_much(
     rejects: int, overturned: int, *, is_too_much: bool
 ) -> None:
-    assert Tally(rejects=rejects, overturned=overturned).is_too_much is is_too_much
+    assert RejectCounts(rejects=rejects, overturned=overturned).is_over_limit is is_too_much
 
 
 def test_the_notice_says_why_and_how_to_take_it_back() -> None:
-    one = Demotion(signal="stub", tally=Tally(rejects=50, overturned=4), at=datetime(2026, 11, 20, tzinfo=UTC))
+    one = Demotion(signal="stub", tally=RejectCounts(rejects=50, overturned=4), at=datetime(2026, 11, 20, tzinfo=UTC))
     assert one.notice(InstallationId(7)) == (
         "stub is a suspicion since 2026-11-20: 4 of its 50 rejects were overridden, more than 5 % "
         "(installation 7). `assay rubric promote stub --installation 7` takes it back."

@@ -10,47 +10,47 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.ids import EvalId
-from worker.domain.verdict.audit import AuditRecord, Exchange, Heard, Law
+from worker.domain.verdict.audit import AuditRecord, EvaluatedVerdict, Exchange, JudgeSettings
 from worker.domain.verdict.events import (
-    Begun,
     EvalTrigger,
+    EvaluationStarted,
     EventError,
     EventKind,
     FailureMode,
-    failed,
-    opened,
-    pull_of,
+    dump_started,
+    event_pull,
+    failed_event,
+    problem_events,
     read_event,
-    started,
+    started_event,
     subject_id,
-    terminal,
-    troubles,
+    terminal_event,
 )
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 
 HEAD = rejected().subject.head_sha
-LAW = Law("default", "sha256:r", "sha256:p", 0.7, None, None)
+LAW = JudgeSettings("default", "sha256:r", "sha256:p", 0.7, None, None)
 
 
 def subject(kind: SubjectKind = SubjectKind.SUBMISSION) -> Subject:
     return rejected().subject.model_copy(update={"kind": kind})
 
 
-def begun() -> Begun:
-    return Begun("e1", subject(), "default", "1", JudgeKind.HYBRID)
+def begun() -> EvaluationStarted:
+    return EvaluationStarted("e1", subject(), "default", "1", JudgeKind.HYBRID)
 
 
 def told(verdict: Accept | Reject | Abstain, **more: Any) -> dict[str, Any]:
-    return dict(terminal(verdict, EvalTrigger.BUS, **more).body)
+    return dict(terminal_event(verdict, EvalTrigger.BUS, **more).body)
 
 
-def heard(*faults: str | None, models: str | None = "claude-haiku-5-5") -> Heard:
+def heard(*faults: str | None, models: str | None = "claude-haiku-5-5") -> EvaluatedVerdict:
     exchanges = tuple(Exchange("s", "f", ("q",), fault=one, model=models) for one in faults)
-    return Heard(rejected(), AuditRecord(EvalId("0193-earlier"), LAW, (), exchanges))
+    return EvaluatedVerdict(rejected(), AuditRecord(EvalId("0193-earlier"), LAW, (), exchanges))
 
 
 def test_what_began_says_who_is_to_judge_what_and_because_of_what() -> None:
-    event = started(begun())
+    event = started_event(begun())
     assert event.kind is EventKind.STARTED
     assert event.body == {
         "v": 1,
@@ -100,7 +100,7 @@ def test_what_has_no_price_is_told_as_unknown() -> None:
 
 
 def test_the_words_of_an_opinion_make_the_event_user_controlled() -> None:
-    event = terminal(rejected(), EvalTrigger.BUS, words="It was looked at.")
+    event = terminal_event(rejected(), EvalTrigger.BUS, opinion_text="It was looked at.")
     assert event.body["sensitivity"] == "user_controlled"
     assert event.body["signals"]["rationale_redacted"] == "It was looked at."
     assert told(rejected())["sensitivity"] == "pseudonymous"
@@ -112,22 +112,22 @@ def test_the_words_of_an_opinion_make_the_event_user_controlled() -> None:
     [("reply_invalid", FailureMode.JUDGE_OUTPUT_INVALID), ("judge_unavailable", FailureMode.JUDGE_CALL_FAILED)],
 )
 def test_a_judge_that_failed_is_told_with_what_code_thought(reason: str, mode: FailureMode) -> None:
-    event = terminal(unjudged(abstain_reason=reason), EvalTrigger.BUS, words="never told")
+    event = terminal_event(unjudged(abstain_reason=reason), EvalTrigger.BUS, opinion_text="never told")
     assert (event.kind, event.body["failure_mode"]) == (EventKind.FAILED, mode)
     assert (event.body["score"], event.body["confidence"]) == (0.5, 0.137)
     assert "never told" not in event.dump().decode()
 
 
 def test_a_cap_is_a_verdict_and_no_failure() -> None:
-    event = terminal(unjudged(abstain_reason="budget", throttled_reason="pr_cap"), EvalTrigger.BUS)
+    event = terminal_event(unjudged(abstain_reason="budget", throttled_reason="pr_cap"), EvalTrigger.BUS)
     assert (event.kind, event.body["throttled_reason"]) == (EventKind.COMPLETED, "pr_cap")
 
 
 def test_what_came_to_no_verdict_says_why_and_what_it_cost() -> None:
-    event = failed(begun(), FailureMode.SUBJECT_NOT_FOUND, cost_usd="0.01")
+    event = failed_event(begun(), FailureMode.SUBJECT_NOT_FOUND, cost_usd="0.01")
     assert event.body["error_message"] == "what was to be judged is not there any more"
     assert event.body["judge_cost_usd"] == "0.01"
-    assert failed(begun(), FailureMode.JUDGE_CALL_FAILED, "gone").body["error_message"] == "gone"
+    assert failed_event(begun(), FailureMode.JUDGE_CALL_FAILED, "gone").body["error_message"] == "gone"
 
 
 def test_the_children_of_a_verdict_are_listed_by_their_ids() -> None:
@@ -145,15 +145,15 @@ def test_each_subject_has_a_name_of_its_own() -> None:
 
 
 def test_each_reply_that_could_not_be_read_is_told_once() -> None:
-    events = list(troubles(heard(None, "not_json", "wrong_schema"), None))
+    events = list(problem_events(heard(None, "not_json", "wrong_schema"), None))
     assert [one.kind for one in events] == [EventKind.EVALUATOR_PARSE_ERROR] * 2
     assert [(one.body["attempt"], one.body["fault"]) for one in events] == [(1, "not_json"), (2, "wrong_schema")]
     assert events[0].body["judge_model"] == "claude-haiku-5-5"
-    assert next(troubles(heard("not_json", models=None), None)).body["judge_model"] is None
+    assert next(problem_events(heard("not_json", models=None), None)).body["judge_model"] is None
 
 
 def test_a_case_that_could_not_be_read_is_told_without_its_words() -> None:
-    (event,) = troubles(heard(), "line 3: private words")
+    (event,) = problem_events(heard(), "line 3: private words")
     assert event.kind is EventKind.CASE_PARSE_ERROR
     assert "private" not in event.dump().decode()
 
@@ -161,16 +161,16 @@ def test_a_case_that_could_not_be_read_is_told_without_its_words() -> None:
 @given(st.text(max_size=200), st.text(max_size=60))
 def test_no_text_gets_into_an_event(text: str, name: str) -> None:
     verdict = rejected(concern=f"x{text}", signals={"said": f"{text} {text}"}, author_agent=f"{name} !")
-    body = terminal(verdict, EvalTrigger.BUS).dump().decode()
+    body = terminal_event(verdict, EvalTrigger.BUS).dump().decode()
     assert json.dumps(f"x{text}", ensure_ascii=False) not in body
     assert json.loads(body)["author_agent"] is None
     assert json.loads(body)["signals"] == {}
 
 
 def test_an_event_is_read_as_it_was_written() -> None:
-    event = terminal(rejected(), EvalTrigger.BATCH)
+    event = terminal_event(rejected(), EvalTrigger.BATCH)
     assert read_event(event.kind, event.dump()).body == event.body
-    assert pull_of(event.body, 100).number == 12
+    assert event_pull(event.body, 100).number == 12
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_what_is_broken_or_newer_is_not_guessed_at(kind: str, raw: bytes) -> Non
 
 def test_what_is_written_at_the_beginning_is_the_event_and_what_tells_of_a_judge_who_is_lost() -> None:
     for planned, cost in ((JudgeKind.HEURISTIC, "0"), (JudgeKind.HYBRID, None)):
-        begun = Begun(EvalId("e"), rejected().subject, "default", "1", planned)
-        told, lost = (json.loads(part) for part in opened(begun))
-        assert told == json.loads(started(begun).dump())
+        begun = EvaluationStarted(EvalId("e"), rejected().subject, "default", "1", planned)
+        told, lost = (json.loads(part) for part in dump_started(begun))
+        assert told == json.loads(started_event(begun).dump())
         assert (lost["eval_id"], lost["failure_mode"], lost["judge_cost_usd"]) == ("e", "judge_call_failed", cost)

@@ -10,10 +10,10 @@ from worker.domain.verdict.events import (
     EventKind,
     FailureMode,
     Sensitivity,
-    failed,
-    started,
-    terminal,
-    troubles,
+    failed_event,
+    problem_events,
+    started_event,
+    terminal_event,
 )
 
 PAGE = (Path(__file__).resolve().parents[4] / "docs" / "events.md").read_text()
@@ -37,14 +37,14 @@ def test_every_kind_and_every_way_to_fail_is_in_the_catalogue() -> None:
 
 
 def test_every_field_is_in_the_catalogue_and_no_other() -> None:
-    began = set(started(begun()).body) - FRAME
+    began = set(started_event(begun()).body) - FRAME
     assert began == {"rubric_id", "rubric_version", "judge_kind_planned", "trigger"}
     assert began <= named(section("eval.started"))
-    fields = set(terminal(rejected(), EvalTrigger.BUS).body) - FRAME
+    fields = set(terminal_event(rejected(), EvalTrigger.BUS).body) - FRAME
     assert fields == {one for one in named(section("eval.completed")) if one != "child_eval_ids"}
-    lost = set(failed(begun(), FailureMode.SUBJECT_NOT_FOUND).body) - FRAME
+    lost = set(failed_event(begun(), FailureMode.SUBJECT_NOT_FOUND).body) - FRAME
     assert lost <= named(section("eval.failed"))
-    failure = set(terminal(unjudged(), EvalTrigger.BUS).body) - FRAME
+    failure = set(terminal_event(unjudged(), EvalTrigger.BUS).body) - FRAME
     assert failure == fields | {"failure_mode", "error_message"}
-    (trouble,) = troubles(heard("not_json"), None)
+    (trouble,) = problem_events(heard("not_json"), None)
     assert set(trouble.body) - FRAME <= named(section("case_parse_error"))

@@ -12,11 +12,11 @@ from worker.domain.ids import Fingerprint
 from worker.domain.verdict.ledger import (
     AuthorText,
     LedgerEntry,
-    TextTurn,
+    TextChange,
+    classify_text,
     conditions_of,
-    in_prompt,
     round_of,
-    text_turn,
+    select_prompt_entries,
 )
 from worker.domain.verdict.verdict import ClosingCondition
 
@@ -116,21 +116,21 @@ def judged(text: AuthorText, number: int, **changes: Any) -> LedgerEntry:
 )
 def test_the_authors_text_is_frozen_with_its_head(before: tuple[AuthorText, ...], text: AuthorText, turn: str) -> None:
     entries = [judged(one, number) for number, one in enumerate(before)]
-    assert text_turn(entries, A, text) == turn
-    assert text_turn(entries, B, text) == TextTurn.FIRST, "a push is another head"
+    assert classify_text(entries, A, text) == turn
+    assert classify_text(entries, B, text) == TextChange.FIRST, "a push is another head"
 
 
 def test_what_was_not_judged_freezes_no_text() -> None:
-    assert text_turn((judged(ONE, 0, carried_from="0193-first"),), A, TWO) == TextTurn.FIRST
-    assert text_turn((entry(unjudged(), head_sha=A, case=ONE.case),), A, TWO) == TextTurn.FIRST
+    assert classify_text((judged(ONE, 0, carried_from="0193-first"),), A, TWO) == TextChange.FIRST
+    assert classify_text((entry(unjudged(), head_sha=A, case=ONE.case),), A, TWO) == TextChange.FIRST
 
 
 def test_of_two_edits_at_the_same_time_the_later_counts() -> None:
     before = (judged(ONE, 0), judged(TWO, 1))  # judged from 30 s to 40 s
-    assert text_turn(before, A, THREE, NOW + timedelta(seconds=35)) == TextTurn.EDITED
-    assert text_turn(before, A, THREE, NOW + timedelta(seconds=41)) == TextTurn.FROZEN
+    assert classify_text(before, A, THREE, NOW + timedelta(seconds=35)) == TextChange.EDITED
+    assert classify_text(before, A, THREE, NOW + timedelta(seconds=41)) == TextChange.FROZEN
     many = (*before, judged(THREE, 2))
-    assert text_turn(many, A, FOUR, NOW + timedelta(seconds=61)) == TextTurn.FROZEN, "not for ever"
+    assert classify_text(many, A, FOUR, NOW + timedelta(seconds=61)) == TextChange.FROZEN, "not for ever"
 
 
 def test_an_edit_is_a_round_and_what_is_mended_is_none() -> None:
@@ -148,11 +148,13 @@ def test_an_edit_is_a_round_and_what_is_mended_is_none() -> None:
 def test_copies_never_fill_the_window() -> None:
     rounds = [reject(f"{number:040x}") for number in range(7)]
     copies = [entry(rejected(carried_from="0193-first", fingerprint="sha256:copy"), head_sha=A) for _ in range(9)]
-    assert in_prompt([*rounds, *copies]) == tuple(rounds[-5:])
-    assert in_prompt([rounds[0], rounds[1], rounds[0]]) == (rounds[1], rounds[0]), "where it was judged the last time"
-    assert in_prompt([rounds[0], entry(unjudged(fingerprint="sha256:ci"))]) == (rounds[0],)
+    assert select_prompt_entries([*rounds, *copies]) == tuple(rounds[-5:])
+    assert select_prompt_entries([rounds[0], rounds[1], rounds[0]]) == (rounds[1], rounds[0]), (
+        "where it was judged the last time"
+    )
+    assert select_prompt_entries([rounds[0], entry(unjudged(fingerprint="sha256:ci"))]) == (rounds[0],)
     person = entry(unjudged(fingerprint="sha256:open", abstain_reason="needs_human"))
-    assert in_prompt([rounds[0], person]) == (rounds[0], person)
+    assert select_prompt_entries([rounds[0], person]) == (rounds[0], person)
 
 
 # --- closing conditions ---------------------------------------------------------------------------

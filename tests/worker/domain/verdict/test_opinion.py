@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from worker.domain.verdict.opinion import CERTAIN, HeuristicOpinion
+from worker.domain.verdict.opinion import CERTAIN_CONFIDENCE, HeuristicOpinion
 from worker.domain.verdict.verdict import Category, Finding
 
 FACT = Finding(signal="stub_body", category=Category.HALF_FINISHED, fact=True, path="a.py", line=1)
@@ -15,7 +15,7 @@ SUSPICION = FACT.model_copy(update={"fact": False})
 @given(st.floats(0, 1), st.booleans(), st.none() | st.just("only comments changed"))
 def test_certainty_comes_from_a_fact_or_a_safe_change(confidence: float, has_fact: bool, safe: str | None) -> None:  # noqa: FBT001 - hypothesis draws it
     findings = (SUSPICION, FACT) if has_fact else (SUSPICION,)
-    allowed = (confidence < CERTAIN or has_fact or safe is not None) and not (has_fact and safe is not None)
+    allowed = (confidence < CERTAIN_CONFIDENCE or has_fact or safe is not None) and not (has_fact and safe is not None)
     try:
         opinion = HeuristicOpinion(score=0.5, confidence=confidence, findings=findings, safe=safe, reason="r")
     except ValidationError:

@@ -9,25 +9,25 @@ from pydantic import ValidationError
 
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import Happened, Happening, issue_mark
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind, hash_issue
 from worker.domain.verdict.events import EventKind, read_event
-from worker.domain.verdict.outcomes import STRENGTHS, Outcome, OutcomeKind, Strength, recorded
+from worker.domain.verdict.outcomes import STRENGTHS, Outcome, OutcomeKind, Strength, outcome_event
 
 PULL = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=3)
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 HEAD = "1" * 40
 
 
-def happening(**changes: Any) -> Happening:
+def happening(**changes: Any) -> PullRequestEvent:
     fields: dict[str, Any] = {
-        "what": Happened.SPOKE,
+        "what": PullRequestEventKind.SPOKE,
         "installation_id": InstallationId(100),
         "repository_id": RepositoryId(7),
         "number": 3,
         "delivery_id": DeliveryId("d"),
         "at": AT,
     }
-    return Happening(**{**fields, **changes})
+    return PullRequestEvent(**{**fields, **changes})
 
 
 def test_every_outcome_has_a_strength() -> None:
@@ -37,7 +37,7 @@ def test_every_outcome_has_a_strength() -> None:
 
 def test_an_outcome_is_an_event_about_its_pull_request_and_one_verdict() -> None:
     outcome = Outcome(kind=OutcomeKind.REVERTED, eval_id=EvalId("e"), head_sha=HEAD, at=AT)
-    event = recorded(PULL, outcome)
+    event = outcome_event(PULL, outcome)
     assert (event.kind, event.body) == (
         EventKind.OUTCOME,
         {
@@ -55,7 +55,7 @@ def test_an_outcome_is_an_event_about_its_pull_request_and_one_verdict() -> None
         },
     )
     assert read_event(event.kind, event.dump()) == event
-    assert json.loads(recorded(PULL, Outcome(kind=OutcomeKind.MERGED, at=AT)).dump())["eval_id"] is None
+    assert json.loads(outcome_event(PULL, Outcome(kind=OutcomeKind.MERGED, at=AT)).dump())["eval_id"] is None
 
 
 def test_an_outcome_has_no_room_for_a_name_or_a_text() -> None:
@@ -68,11 +68,11 @@ def test_an_outcome_has_no_room_for_a_name_or_a_text() -> None:
 def test_a_happening_names_its_pull_request_or_only_a_commit() -> None:
     assert happening().pull == PULL
     assert happening(number=None).pull is None
-    assert happening(number=None).beside(3) == PULL
+    assert happening(number=None).pull_with_number(3) == PULL
 
 
 def test_an_issue_is_told_apart_without_its_name() -> None:
-    marks = {issue_mark("acme/widgets", 7), issue_mark("acme/widgets", 8), issue_mark("acme/other", 7)}
+    marks = {hash_issue("acme/widgets", 7), hash_issue("acme/widgets", 8), hash_issue("acme/other", 7)}
     assert len(marks) == 3
-    assert issue_mark("Acme/Widgets", 7) == issue_mark("acme/widgets", 7)
+    assert hash_issue("Acme/Widgets", 7) == hash_issue("acme/widgets", 7)
     assert not any("widgets" in one for one in marks)

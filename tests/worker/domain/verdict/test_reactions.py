@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from worker.domain.verdict.reactions import Reaction, thumbs
+from worker.domain.verdict.reactions import Reaction, last_thumbs
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -14,10 +14,10 @@ def given(number: int, content: str, account: int = 1, **other: Any) -> Reaction
 
 def test_whoever_reacts_counts_once_with_their_last_thumb() -> None:
     up, down, other = given(3, "+1"), given(5, "-1"), given(4, "+1", account=2)
-    assert thumbs([down, up, other]) == (other, down)
+    assert last_thumbs([down, up, other]) == (other, down)
 
 
 def test_what_a_bot_gives_and_what_is_no_thumb_say_nothing() -> None:
     said = [given(1, "-1", is_bot=True)]
     said += [given(n, feeling) for n, feeling in enumerate(("laugh", "hooray", "confused", "heart", "rocket", "eyes"))]
-    assert thumbs(said) == ()
+    assert last_thumbs(said) == ()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from worker.domain.verdict.verdict import VERDICT, Accept, EvidencePointer, Tokens
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Accept, EvidencePointer, Tokens
 
 COMMON: dict[str, Any] = {
     "eval_id": "0192d0a0-0000-7000-8000-000000000000",
@@ -50,8 +50,8 @@ ABSTAIN: dict[str, Any] = {
 
 @pytest.mark.parametrize("verdict", [ACCEPT, REJECT, ABSTAIN], ids=["accept", "reject", "abstain"])
 def test_a_whole_verdict_survives_being_written_and_read(verdict: dict[str, Any]) -> None:
-    built = VERDICT.validate_python(verdict)
-    assert VERDICT.validate_json(VERDICT.dump_json(built)) == built
+    built = VERDICT_ADAPTER.validate_python(verdict)
+    assert VERDICT_ADAPTER.validate_json(VERDICT_ADAPTER.dump_json(built)) == built
 
 
 CONTRADICTIONS: dict[str, dict[str, Any]] = {
@@ -87,18 +87,21 @@ CONTRADICTIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("verdict", CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
 def test_a_contradiction_is_refused(verdict: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        VERDICT.validate_python(verdict)
+        VERDICT_ADAPTER.validate_python(verdict)
 
 
 def test_a_reject_for_something_missing_needs_no_place() -> None:
     missing = {"id": "AC2", "status": "missing"}
-    assert VERDICT.validate_python({**REJECT, "evidence": [], "criteria": [missing]}).decision == "reject"
+    assert VERDICT_ADAPTER.validate_python({**REJECT, "evidence": [], "criteria": [missing]}).decision == "reject"
 
 
 def test_money_is_a_decimal_in_a_string_and_an_unknown_price_is_null() -> None:
     llm = {**ACCEPT, "judge_kind": "llm", "judge_model": "m", "judge_cost_usd": "0.001742"}
-    assert VERDICT.validate_python(llm).model_dump(mode="json")["judge_cost_usd"] == "0.001742"
-    assert VERDICT.validate_python({**llm, "judge_cost_usd": None}).model_dump(mode="json")["judge_cost_usd"] is None
+    assert VERDICT_ADAPTER.validate_python(llm).model_dump(mode="json")["judge_cost_usd"] == "0.001742"
+    assert (
+        VERDICT_ADAPTER.validate_python({**llm, "judge_cost_usd": None}).model_dump(mode="json")["judge_cost_usd"]
+        is None
+    )
 
 
 def test_a_verdict_can_not_be_changed() -> None:
@@ -114,7 +117,7 @@ def test_a_pointer_does_not_end_before_it_starts(place: dict[str, int]) -> None:
 
 
 def test_a_pointer_names_its_place() -> None:
-    assert [EvidencePointer(path="a.py", line=3).place, EvidencePointer(path="a.py").place] == ["a.py:3", "a.py"]
+    assert [EvidencePointer(path="a.py", line=3).location, EvidencePointer(path="a.py").location] == ["a.py:3", "a.py"]
 
 
 def test_what_the_model_read_is_all_that_came_in() -> None:

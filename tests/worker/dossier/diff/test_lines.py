@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.dossier.diff.lines import PIECE, RECENT, Shelf, head_side, numbered, pieces, said, texts, walked
-from worker.dossier.diff.parser import LONG, DiffLine, LineKind, parse_diff
+from worker.dossier.diff.lines import (
+    CACHED_LINES,
+    PIECE_BYTES,
+    DiffCache,
+    iterate_lines,
+    join_head_lines,
+    join_texts,
+    list_texts,
+    number_lines,
+    split_pieces,
+)
+from worker.dossier.diff.parser import LONG_HUNK_BYTES, DiffLine, LineKind, parse_diff
 
 HEADER = b"diff --git a/%d b/%d\n--- a/%d\n+++ b/%d\n"
 
@@ -18,32 +28,34 @@ def file_of(number: int, body: bytes, *, at: int = 1) -> bytes:
 
 
 def test_what_was_made_once_is_kept() -> None:
-    shelf = Shelf(b"")
-    assert shelf.once("a", lambda: (1,)) is shelf.once("a", lambda: (2,))
+    shelf = DiffCache(b"")
+    assert shelf.cached_items("a", lambda: (1,)) is shelf.cached_items("a", lambda: (2,))
 
 
 def test_what_was_made_first_makes_room() -> None:
-    shelf = Shelf(b"")
-    first = shelf.once("first", lambda: (1,) * (RECENT // 2))
-    last = shelf.once("last", lambda: (2,) * (RECENT // 2))
-    assert shelf.once("first", tuple) is first
-    shelf.once("one more", lambda: (3,))
-    assert shelf.once("last", tuple) is last
-    assert shelf.once("first", lambda: (4,)) == (4,)
+    shelf = DiffCache(b"")
+    first = shelf.cached_items("first", lambda: (1,) * (CACHED_LINES // 2))
+    last = shelf.cached_items("last", lambda: (2,) * (CACHED_LINES // 2))
+    assert shelf.cached_items("first", tuple) is first
+    shelf.cached_items("one more", lambda: (3,))
+    assert shelf.cached_items("last", tuple) is last
+    assert shelf.cached_items("first", lambda: (4,)) == (4,)
 
 
 def test_one_that_is_larger_than_all_the_room_is_kept_alone() -> None:
-    shelf = Shelf(b"")
-    shelf.once("small", lambda: (1,))
-    large = shelf.once("large", lambda: (2,) * (RECENT + 1))
-    assert shelf.once("large", tuple) is large
-    assert shelf.once("small", lambda: (3,)) == (3,)
+    shelf = DiffCache(b"")
+    shelf.cached_items("small", lambda: (1,))
+    large = shelf.cached_items("large", lambda: (2,) * (CACHED_LINES + 1))
+    assert shelf.cached_items("large", tuple) is large
+    assert shelf.cached_items("small", lambda: (3,)) == (3,)
 
 
 def test_the_files_of_a_diff_that_is_too_large_to_be_kept_say_the_same_again_and_again() -> None:
     body = b"-old\n" + b"+new\n" * 4_999
     diff = parse_diff(b"".join(file_of(number, body) for number in range(5)))
-    rounds = [[(file.added[-1], file.removed, len(file.hunks[0].lines)) for file in diff.files] for _ in range(2)]
+    rounds = [
+        [(file.added_lines[-1], file.removed_lines, len(file.hunks[0].lines)) for file in diff.files] for _ in range(2)
+    ]
     assert rounds[0] == rounds[1]
     assert rounds[0][4] == (
         DiffLine(LineKind.ADDED, "new", None, 5_000),
@@ -60,19 +72,19 @@ line = st.tuples(
 @given(st.sampled_from([b"+", b"-", b" "]), st.lists(line, max_size=8))
 def test_the_texts_are_those_of_the_lines(first: bytes, lines: list[tuple[bytes, bytes]]) -> None:
     body = first + b"first\n" + b"".join(mark + text + b"\n" for mark, text in lines)
-    made = numbered(body, 1, 1)
+    made = number_lines(body, 1, 1)
     for kind in (LineKind.ADDED, LineKind.REMOVED):
         wanted = tuple(one.text for one in made if one.kind is kind)
-        assert texts(b"@@\n" + body, [(3, 3 + len(body))], kind) == wanted
-        together = said(b"@@\n" + body, [(3, 3 + len(body))], kind).decode("utf-8", "replace")
+        assert list_texts(b"@@\n" + body, [(3, 3 + len(body))], kind) == wanted
+        together = join_texts(b"@@\n" + body, [(3, 3 + len(body))], kind).decode("utf-8", "replace")
         assert together == "".join(f"{text}\n" for text in wanted)
 
 
 @given(st.sampled_from([b"+", b"-", b" ", b""]), st.lists(st.one_of(line, st.just((b"", b""))), max_size=8))
 def test_the_side_of_the_head_is_its_lines(first: bytes, lines: list[tuple[bytes, bytes]]) -> None:
     body = (first + b"first" if first else b"") + b"\n" + b"".join(mark + text + b"\n" for mark, text in lines)
-    shown = [one.text for one in numbered(body, 1, 1) if one.head_line is not None]
-    assert head_side(b"@@\n" + body, [(3, 3 + len(body))]).decode("utf-8", "replace") == "".join(
+    shown = [one.text for one in number_lines(body, 1, 1) if one.head_line is not None]
+    assert join_head_lines(b"@@\n" + body, [(3, 3 + len(body))]).decode("utf-8", "replace") == "".join(
         f"{text}\n" for text in shown
     )
 
@@ -81,14 +93,14 @@ def test_lines_are_found_by_what_they_say() -> None:
     (file,) = parse_diff(file_of(1, b"-two\n+two\n+three\n")).files
     assert (file.added_texts, file.removed_texts) == (("two", "three"), ("two",))
     assert ([*file.added_passages()], file.head_side) == (["two\nthree\n"], "all\ntwo\nthree\n")
-    assert [one.head_line for one in file.added_that(lambda text: text.startswith("th"))] == [3]
-    assert file.added_that(lambda text: text == "one") == ()
+    assert [one.head_line for one in file.added_lines_matching(lambda text: text.startswith("th"))] == [3]
+    assert file.added_lines_matching(lambda text: text == "one") == ()
     assert file.hunks[0].texts(LineKind.ADDED) == ("two", "three")
 
 
 def test_a_file_without_lines_says_nothing() -> None:
     (file,) = parse_diff(b"diff --git a/x b/x\nold mode 100644\nnew mode 100755\n").files
-    assert (file.added, file.removed, file.added_texts, file.removed_texts) == ((), (), (), ())
+    assert (file.added_lines, file.removed_lines, file.added_texts, file.removed_texts) == ((), (), (), ())
     assert ([*file.added_passages()], file.head_side) == ([], "")
 
 
@@ -102,20 +114,22 @@ def test_hunks_that_say_the_same_are_equal_wherever_they_stand() -> None:
 
 
 def long_body(line: bytes = b"+some words\n") -> bytes:
-    return line * (LONG // len(line) + 2)
+    return line * (LONG_HUNK_BYTES // len(line) + 2)
 
 
 def test_a_long_hunk_says_the_same_piece_by_piece() -> None:
     (file,) = parse_diff(file_of(1, b"-old\n" * 9_000 + long_body())).files
     (hunk,) = file.hunks
     assert hunk.is_long
-    assert tuple(hunk.walk()) == hunk.lines == numbered(hunk.body, 1, 1)
+    assert tuple(hunk.iterate_lines()) == hunk.lines == number_lines(hunk.body, 1, 1)
     assert tuple(file.lines()) == hunk.lines
     assert "".join(hunk.passages()).encode() == hunk.body
     assert "".join(file.added_passages()) == "".join(f"{text}\n" for text in file.added_texts)
-    assert max(map(len, file.added_passages())) < 2 * PIECE
-    assert [one.head_line for one in file.added_that(lambda text: text == "some words")][-1] == hunk.head_count
-    assert file.added_that(lambda text: text == "other words") == ()
+    assert max(map(len, file.added_passages())) < 2 * PIECE_BYTES
+    assert [one.head_line for one in file.added_lines_matching(lambda text: text == "some words")][
+        -1
+    ] == hunk.head_count
+    assert file.added_lines_matching(lambda text: text == "other words") == ()
 
 
 def test_to_go_through_a_longer_hunk_takes_no_more_memory() -> None:
@@ -132,18 +146,18 @@ def test_to_go_through_a_longer_hunk_takes_no_more_memory() -> None:
 
 @pytest.mark.parametrize("shift", range(-4, 5))
 def test_a_line_without_a_newline_is_one_piece_with_what_says_so(shift: int) -> None:
-    first = b"+" + b"x" * (PIECE - 2 + shift) + b"\n"
+    first = b"+" + b"x" * (PIECE_BYTES - 2 + shift) + b"\n"
     body = first + b"\\ No newline at end of file\n-gone\n"
     raw = b"@@\n" + body
-    assert tuple(walked(raw, 3, len(raw), 1, 1)) == numbered(body, 1, 1)
-    assert b"".join(raw[start:end] for start, end in pieces(raw, 3, len(raw))) == body
-    assert texts(raw, [(3, len(raw))], LineKind.REMOVED) == ("gone",)
+    assert tuple(iterate_lines(raw, 3, len(raw), 1, 1)) == number_lines(body, 1, 1)
+    assert b"".join(raw[start:end] for start, end in split_pieces(raw, 3, len(raw))) == body
+    assert list_texts(raw, [(3, len(raw))], LineKind.REMOVED) == ("gone",)
 
 
 def test_the_texts_of_many_lines_are_those_of_the_lines() -> None:
     body = b"".join(b"+\xc3\xa9 %d\xff\n" % number for number in range(9_001))
-    made = texts(b"@@\n" + body, [(3, 3 + len(body))], LineKind.ADDED)
-    assert made == tuple(line.text for line in numbered(body, 1, 1))
+    made = list_texts(b"@@\n" + body, [(3, 3 + len(body))], LineKind.ADDED)
+    assert made == tuple(line.text for line in number_lines(body, 1, 1))
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def test_lines_are_numbered_on_both_sides() -> None:
     (hunk,) = file.hunks
     assert hunk.section == "class A:"
     assert hunk._replace(start=hunk.start + 5).section == "class A:"
-    assert [line.text for line in file.added] == ["zwei", "drei"]
-    assert [line.text for line in file.removed] == ["two"]
+    assert [line.text for line in file.added_lines] == ["zwei", "drei"]
+    assert [line.text for line in file.removed_lines] == ["two"]
 
 
 def test_a_count_that_is_left_out_is_one() -> None:
@@ -87,18 +87,18 @@ def test_lines_that_look_like_headers_are_counted_not_guessed() -> None:
             b"--- a/x", b"+++ b/x", b"@@ -1,3 +1,3 @@", b"--- a/y", b"-@@ -1 +1 @@", b"+++ b/y", b"+diff --git", b" c"
         )
     )
-    assert [line.text for line in file.removed] == ["-- a/y", "@@ -1 +1 @@"]
-    assert [line.text for line in file.added] == ["++ b/y", "diff --git"]
+    assert [line.text for line in file.removed_lines] == ["-- a/y", "@@ -1 +1 @@"]
+    assert [line.text for line in file.added_lines] == ["++ b/y", "diff --git"]
 
 
 def test_only_a_line_feed_ends_a_line() -> None:
     raw = header(b"--- a/x", b"+++ b/x", b"@@ -0,0 +1,2 @@", "+a\x0cb\u2028c\r".encode(), b"+d\re")
-    assert [line.text for line in only(raw).added] == ["a\x0cb\u2028c\r", "d\re"]
+    assert [line.text for line in only(raw).added_lines] == ["a\x0cb\u2028c\r", "d\re"]
 
 
 def test_bytes_that_are_not_utf8_become_replacement_characters_in_their_line() -> None:
     file = only(header(b"--- a/x", b"+++ b/x", b"@@ -1 +1 @@", b"-caf\xe9", b"+ok"))
-    assert (file.removed[0].text, file.added[0].text) == ("caf\ufffd", "ok")
+    assert (file.removed_lines[0].text, file.added_lines[0].text) == ("caf\ufffd", "ok")
 
 
 def test_a_missing_newline_belongs_to_the_line_above() -> None:

@@ -1,5 +1,5 @@
 from worker.domain.dossier.dossier import Guidance
-from worker.dossier.repo_rules.files import FOLDERS, are_rules, distinct, folders_above, is_rules_file
+from worker.dossier.repo_rules.files import RULE_FOLDERS, folders_above, is_rules_file, is_rules_name, unique_files
 
 
 def test_the_folders_above_a_change_are_told_from_the_root_down() -> None:
@@ -8,9 +8,9 @@ def test_the_folders_above_a_change_are_told_from_the_root_down() -> None:
 
 
 def test_only_files_with_a_folders_ending_are_rules() -> None:
-    assert are_rules(".cursor/rules", "a.mdc")
-    assert not are_rules(".cursor/rules", "README.txt")
-    assert all(ending.startswith(".") for ending in FOLDERS.values())
+    assert is_rules_name(".cursor/rules", "a.mdc")
+    assert not is_rules_name(".cursor/rules", "README.txt")
+    assert all(ending.startswith(".") for ending in RULE_FOLDERS.values())
 
 
 def test_a_path_says_whether_changes_may_be_judged_by_what_stands_there() -> None:
@@ -31,4 +31,4 @@ def test_a_text_that_stands_twice_or_only_points_at_another_is_handed_on_once() 
         Guidance(path="src/AGENTS.md", text="No globals."),
         Guidance(path="lib/AGENTS.md", text="No globals."),
     ]
-    assert [one.path for one in distinct(files)] == ["AGENTS.md", "src/AGENTS.md", "lib/AGENTS.md"]
+    assert [one.path for one in unique_files(files)] == ["AGENTS.md", "src/AGENTS.md", "lib/AGENTS.md"]

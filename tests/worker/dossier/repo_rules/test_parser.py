@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.domain.dossier.dossier import Guidance
-from worker.dossier.repo_rules.parser import MOST_RULES, rules_of
-from worker.dossier.repo_rules.rule import Asked, Reach, Rule, RuleKind, Touch
+from worker.dossier.repo_rules.parser import MOST_RULES, parse_guidance
+from worker.dossier.repo_rules.rule import DutyScope, PathTouch, RepoRule, RuleKind, RuleReach
 
 
-def rules(text: str, path: str = "AGENTS.md") -> tuple[Rule, ...]:
-    return rules_of(Guidance(path=path, text=text))
+def rules(text: str, path: str = "AGENTS.md") -> tuple[RepoRule, ...]:
+    return parse_guidance(Guidance(path=path, text=text))
 
 
-def rule(sentence: str) -> Rule:
+def rule(sentence: str) -> RepoRule:
     (found,) = rules(f"# Rules\n\n- {sentence}\n")
     return found
 
@@ -23,27 +23,27 @@ def rule(sentence: str) -> Rule:
 @pytest.mark.parametrize(
     ("sentence", "targets", "reach"),
     [
-        ("Never use `print()` in library code. Use the module logger.", ("print()",), Reach.LIBRARY),
-        ("Do not call `panic` in library code; return an error (tests may).", ("panic",), Reach.LIBRARY),
-        ("No `.unwrap()` in `src`; tests may use it.", (".unwrap()",), Reach.LIBRARY),
-        ("No `.unwrap()` outside of tests.", (".unwrap()",), Reach.LIBRARY),
-        ("Never use `print()` (tests may).", ("print()",), Reach.LIBRARY),
-        ("Do not use `eval` or `exec`.", ("eval", "exec"), Reach.ALL),
-        ("Don’t use `a`, `b`, or `c`!", ("a", "b", "c"), Reach.ALL),
-        ("No log statements (`console.log`, `debugger`) in tests or production code", ("console.log", "debugger"), Reach.ALL),
-        ("Do not use `any` casts (`as any`).", ("as any",), Reach.ALL),
-        ("No casts (`as any`)", ("as any",), Reach.ALL),
-        ("No bare `except:`; name the exception.", ("except:",), Reach.ALL),
-        ("`console.log` is forbidden.", ("console.log",), Reach.ALL),
-        ("`goto` must not be used.", ("goto",), Reach.ALL),
-        ("Use `anyio.sleep()` not `asyncio.sleep()` in tests", ("asyncio.sleep()",), Reach.TESTS),
-        ("Use the logger, never `print()`.", ("print()",), Reach.ALL),
-        ("Library code must not call `print()`.", ("print()",), Reach.LIBRARY),
-        ("**Logging**: never use print()", ("print()",), Reach.ALL),
-        ("Do not use `x` in the code (it is slow)", ("x",), Reach.ALL),
+        ("Never use `print()` in library code. Use the module logger.", ("print()",), RuleReach.LIBRARY),
+        ("Do not call `panic` in library code; return an error (tests may).", ("panic",), RuleReach.LIBRARY),
+        ("No `.unwrap()` in `src`; tests may use it.", (".unwrap()",), RuleReach.LIBRARY),
+        ("No `.unwrap()` outside of tests.", (".unwrap()",), RuleReach.LIBRARY),
+        ("Never use `print()` (tests may).", ("print()",), RuleReach.LIBRARY),
+        ("Do not use `eval` or `exec`.", ("eval", "exec"), RuleReach.ALL),
+        ("Don’t use `a`, `b`, or `c`!", ("a", "b", "c"), RuleReach.ALL),
+        ("No log statements (`console.log`, `debugger`) in tests or production code", ("console.log", "debugger"), RuleReach.ALL),
+        ("Do not use `any` casts (`as any`).", ("as any",), RuleReach.ALL),
+        ("No casts (`as any`)", ("as any",), RuleReach.ALL),
+        ("No bare `except:`; name the exception.", ("except:",), RuleReach.ALL),
+        ("`console.log` is forbidden.", ("console.log",), RuleReach.ALL),
+        ("`goto` must not be used.", ("goto",), RuleReach.ALL),
+        ("Use `anyio.sleep()` not `asyncio.sleep()` in tests", ("asyncio.sleep()",), RuleReach.TESTS),
+        ("Use the logger, never `print()`.", ("print()",), RuleReach.ALL),
+        ("Library code must not call `print()`.", ("print()",), RuleReach.LIBRARY),
+        ("**Logging**: never use print()", ("print()",), RuleReach.ALL),
+        ("Do not use `x` in the code (it is slow)", ("x",), RuleReach.ALL),
     ],
 )  # fmt: skip
-def test_forbidden_code_is_read_with_its_reach(sentence: str, targets: tuple[str, ...], reach: Reach) -> None:
+def test_forbidden_code_is_read_with_its_reach(sentence: str, targets: tuple[str, ...], reach: RuleReach) -> None:
     found = rule(sentence)
     assert (found.kind, found.targets, found.scope.reach, found.is_sure) == (
         RuleKind.FORBIDDEN_CODE,
@@ -126,21 +126,21 @@ def test_headings_say_where_a_rule_holds() -> None:
     text = "# R\n## Python\n- Never use `a`.\n## Tests\n- Never use `b`.\n## Commit messages\n- Never use `c`.\n"
     python, tests, commits = rules(text)
     assert (python.scope.languages, python.is_sure) == ({"python"}, True)
-    assert (tests.scope.reach, tests.is_sure) == (Reach.TESTS, True)
+    assert (tests.scope.reach, tests.is_sure) == (RuleReach.TESTS, True)
     assert not commits.is_sure
 
 
 @pytest.mark.parametrize(
     ("title", "reach"),
     [
-        ("Testing and code style rules", Reach.ALL),
-        ("Code style & tests", Reach.ALL),
-        ("Testing", Reach.TESTS),
-        ("Unit and integration tests", Reach.TESTS),
-        ("Tests and fixtures", Reach.TESTS),
+        ("Testing and code style rules", RuleReach.ALL),
+        ("Code style & tests", RuleReach.ALL),
+        ("Testing", RuleReach.TESTS),
+        ("Unit and integration tests", RuleReach.TESTS),
+        ("Tests and fixtures", RuleReach.TESTS),
     ],
 )
-def test_a_heading_about_tests_and_the_code_holds_for_both(title: str, reach: Reach) -> None:
+def test_a_heading_about_tests_and_the_code_holds_for_both(title: str, reach: RuleReach) -> None:
     (found,) = rules(f"# R\n## {title}\n- Never use `a`.\n")
     assert found.scope.reach is reach
 
@@ -168,18 +168,18 @@ def test_a_list_under_never_forbids_its_items() -> None:
 )
 def test_forbidden_paths_are_read(sentence: str, target: str, by_hand: bool) -> None:  # noqa: FBT001 - a table's column
     found = rule(sentence)
-    assert (found.kind, found.targets, found.by_hand, found.is_sure) == (
+    assert (found.kind, found.targets, found.is_by_hand, found.is_sure) == (
         RuleKind.FORBIDDEN_PATH,
         (target,),
         by_hand,
         True,
     )
-    assert found.touches == set(Touch)
+    assert found.touches == set(PathTouch)
 
 
 def test_what_is_forbidden_to_happen_to_a_path_is_read() -> None:
-    assert rule("Never delete or rename files under `docs/images/`.").touches == {Touch.REMOVE}
-    assert rule("Do not commit `.env`.").touches == {Touch.ADD}
+    assert rule("Never delete or rename files under `docs/images/`.").touches == {PathTouch.REMOVE}
+    assert rule("Do not commit `.env`.").touches == {PathTouch.ADD}
 
 
 def test_a_file_may_need_its_own_pull_request() -> None:
@@ -190,27 +190,27 @@ def test_a_file_may_need_its_own_pull_request() -> None:
 @pytest.mark.parametrize(
     ("sentence", "asked", "is_sure"),
     [
-        ("Every change of behaviour needs an entry in `CHANGELOG.md`.", Asked.BEHAVIOUR, True),
-        ("Each pull request must add an entry to `axum/CHANGELOG.md`.", Asked.EVERY_CHANGE, True),
-        ("Add a changelog entry for every change.", Asked.EVERY_CHANGE, True),
-        ("Any fix must be recorded in `HISTORY.md`.", Asked.BEHAVIOUR, True),
-        ("`CHANGES.rst` must be updated with every pull request.", Asked.EVERY_CHANGE, True),
-        ("Always add a changelog entry (`CHANGES/`).", Asked.EVERY_CHANGE, True),
-        ("Record every behaviour change in `NEWS.md`.", Asked.BEHAVIOUR, True),
-        ("PRs without an entry in `CHANGELOG.md` are rejected.", Asked.EVERY_CHANGE, True),
-        ("All user-visible changes must be recorded in `CHANGES.md`.", Asked.EVERY_CHANGE, False),
-        ("Every change needs an entry in `CHANGELOG.md` where it makes sense.", Asked.EVERY_CHANGE, False),
-        ("For changes to product functionality (not tests), add a CHANGELOG entry.", Asked.BEHAVIOUR, False),
-        ("For new features, update `CHANGELOG.md`.", Asked.BEHAVIOUR, False),
+        ("Every change of behaviour needs an entry in `CHANGELOG.md`.", DutyScope.BEHAVIOUR, True),
+        ("Each pull request must add an entry to `axum/CHANGELOG.md`.", DutyScope.EVERY_CHANGE, True),
+        ("Add a changelog entry for every change.", DutyScope.EVERY_CHANGE, True),
+        ("Any fix must be recorded in `HISTORY.md`.", DutyScope.BEHAVIOUR, True),
+        ("`CHANGES.rst` must be updated with every pull request.", DutyScope.EVERY_CHANGE, True),
+        ("Always add a changelog entry (`CHANGES/`).", DutyScope.EVERY_CHANGE, True),
+        ("Record every behaviour change in `NEWS.md`.", DutyScope.BEHAVIOUR, True),
+        ("PRs without an entry in `CHANGELOG.md` are rejected.", DutyScope.EVERY_CHANGE, True),
+        ("All user-visible changes must be recorded in `CHANGES.md`.", DutyScope.EVERY_CHANGE, False),
+        ("Every change needs an entry in `CHANGELOG.md` where it makes sense.", DutyScope.EVERY_CHANGE, False),
+        ("For changes to product functionality (not tests), add a CHANGELOG entry.", DutyScope.BEHAVIOUR, False),
+        ("For new features, update `CHANGELOG.md`.", DutyScope.BEHAVIOUR, False),
     ],
 )
 def test_a_changelog_entry_is_asked_for(
     sentence: str,
-    asked: Asked,
+    asked: DutyScope,
     is_sure: bool,  # noqa: FBT001 - a table's column
 ) -> None:
     found = rule(sentence)
-    assert (found.kind, found.asked, found.is_sure) == (RuleKind.CHANGELOG, asked, is_sure)
+    assert (found.kind, found.duty_scope, found.is_sure) == (RuleKind.CHANGELOG, asked, is_sure)
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_what_stands_below_a_heading_may_make_an_exception_of_it() -> None:
     (found,) = rules("# R\n\n## Never use `eval()`\n\nThe console is exempt.\n")
     assert not found.is_sure
     (found,) = rules("# R\n\n## Never use `print()`\n\nTests may.\n")
-    assert (found.scope.reach, found.is_sure) == (Reach.LIBRARY, True)
+    assert (found.scope.reach, found.is_sure) == (RuleReach.LIBRARY, True)
 
 
 @pytest.mark.parametrize(

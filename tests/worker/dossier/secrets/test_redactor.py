@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.redaction_samples import ALIKE, ALONE, KEYED, NAMED, PLACES, look_alikes, secrets
-from worker.dossier.secrets import Redaction, SecretKind, conceal
+from worker.dossier.secrets import Redaction, SecretKind, redact
 
 RANDOM = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
 PASSWORD = "S3cur" + "3!Pass"
@@ -20,16 +20,16 @@ MARK = "[redacted: private key]"
 
 
 def shown(text: str) -> str:
-    return conceal(text).text
+    return redact(text).text
 
 
 def test_no_seeded_secret_is_left_and_no_line_is_lost() -> None:
     for sample in secrets(400, 7):
-        clean = conceal(sample.text)
+        clean = redact(sample.text)
         assert [one for one in sample.secrets if one in clean.text] == []
         assert clean.text.count("\n") == sample.text.count("\n")
-        assert conceal(clean.text).text == clean.text
-        assert clean.found
+        assert redact(clean.text).text == clean.text
+        assert clean.secret_lines
 
 
 @pytest.mark.parametrize("service", ALONE)
@@ -69,7 +69,7 @@ def test_the_samples_are_of_many_shapes() -> None:
     ],
 )
 def test_a_password_is_known_by_its_name(text: str) -> None:
-    clean = conceal(text.format(PASSWORD))
+    clean = redact(text.format(PASSWORD))
     assert clean.text == text.format("[redacted: password]")
     assert dict(clean.secrets) == {PASSWORD: SecretKind.PASSWORD}
 
@@ -225,14 +225,14 @@ def test_code_that_mentions_a_private_key_is_left(text: str) -> None:
 
 
 def test_a_known_secret_is_found_without_its_name() -> None:
-    clean = conceal(f"got {RANDOM} twice: {RANDOM}", {RANDOM: SecretKind.TOKEN})
+    clean = redact(f"got {RANDOM} twice: {RANDOM}", {RANDOM: SecretKind.TOKEN})
     assert clean.text == "got [redacted: token] twice: [redacted: token]"
-    assert [one.line for one in clean.found] == [1, 1]
+    assert [one.line for one in clean.secret_lines] == [1, 1]
 
 
 def test_each_secret_is_told_with_its_line_and_nothing_of_itself() -> None:
-    clean = conceal(f"a\npassword = '{PASSWORD}'\nb\nx_token = '{RANDOM}'")
-    assert clean.found == ((2, SecretKind.PASSWORD), (4, SecretKind.TOKEN))
+    clean = redact(f"a\npassword = '{PASSWORD}'\nb\nx_token = '{RANDOM}'")
+    assert clean.secret_lines == ((2, SecretKind.PASSWORD), (4, SecretKind.TOKEN))
     told = Redaction(kind=SecretKind.TOKEN, where="diff[a.py]", line=4)
     assert told.model_dump(mode="json") == {"kind": "token", "where": "diff[a.py]", "line": 4}
 
@@ -242,9 +242,9 @@ def test_each_secret_is_told_with_its_line_and_nothing_of_itself() -> None:
     | st.lists(st.sampled_from([BODY, BEGIN, END, "password=", RANDOM, "\n", '"', " ", "://a:", "@b"])).map("".join)
 )
 def test_no_text_loses_a_line_or_is_changed_without_a_word(text: str) -> None:
-    clean = conceal(text)
+    clean = redact(text)
     assert clean.text.count("\n") == text.count("\n")
-    assert (clean.text == text) is not bool(clean.found)
+    assert (clean.text == text) is not bool(clean.secret_lines)
 
 
 @pytest.mark.parametrize(
@@ -259,5 +259,5 @@ def test_a_hostile_text_comes_to_an_end(unit: str) -> None:
     """A search that looks back more than a little at each place would take a hundred times as long."""
     text = unit * (100_000 // len(unit))
     before = time.process_time()
-    assert conceal(text).text.count("\n") == text.count("\n")
+    assert redact(text).text.count("\n") == text.count("\n")
     assert time.process_time() - before < 3

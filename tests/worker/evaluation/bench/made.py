@@ -12,13 +12,13 @@ from tests.worker.judge.verdicts import unjudged
 from tests.worker.signals.made import diff_of, dossier_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
-from worker.evaluation.bench.expectations import Outcome
-from worker.evaluation.bench.judge_row import Traits
-from worker.evaluation.bench.rows import Expect
-from worker.evaluation.bench.run_folder import Plan
-from worker.signals.signal import Looks
+from worker.evaluation.bench.expectations import RowOutcome
+from worker.evaluation.bench.judge_row import RowTraits
+from worker.evaluation.bench.rows import ExpectedVerdict
+from worker.evaluation.bench.run_folder import RunPlan
+from worker.signals.signal import SignalScope
 
-PLAN = Plan(
+PLAN = RunPlan(
     tier="heuristic",
     rubric="sha256:r",
     prompt="1",
@@ -36,7 +36,7 @@ def finding(signal: str = "test_without_assertion", category: str = "weak_test",
     return {"signal": signal, "category": category, "fact": False, "path": "tests/test_a.py", "line": 10, **changes}
 
 
-def traits(name: str = "a", **changes: Any) -> Traits:
+def traits(name: str = "a", **changes: Any) -> RowTraits:
     fields: dict[str, Any] = {
         "id": name,
         "file": "rows.jsonl",
@@ -46,18 +46,18 @@ def traits(name: str = "a", **changes: Any) -> Traits:
         "bytes": 1000,
         "lines": 10,
         "ms": 5.0,
-        "looks": (Looks.ANYTHING, Looks.TESTS),
+        "looks": (SignalScope.ANYTHING, SignalScope.TESTS),
     }
-    return Traits.model_validate({**fields, **changes})
+    return RowTraits.model_validate({**fields, **changes})
 
 
 def judged(
     verdict: Accept | Reject | Abstain, expect: Mapping[str, Any] | None = None, name: str = "a", **more: Any
-) -> Outcome:
-    return Outcome(Expect.model_validate(expect or {}), traits(name, **more), verdict)
+) -> RowOutcome:
+    return RowOutcome(ExpectedVerdict.model_validate(expect or {}), traits(name, **more), verdict)
 
 
-def scored(score: float, *, good: bool, name: str, **more: Any) -> Outcome:
+def scored(score: float, *, good: bool, name: str, **more: Any) -> RowOutcome:
     return judged(unjudged(score=score), GOOD if good else WEAK_TEST, name, **more)
 
 

@@ -9,18 +9,20 @@ import pytest
 
 from tests.worker.evaluation.bench.made import GOOD, MERGED, WEAK_TEST, finding, judged
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.verdict.verdict import VERDICT
+from worker.domain.verdict.verdict import VERDICT_ADAPTER
 from worker.errors import InputError
-from worker.evaluation.bench.compare import Said, Swing, compare, read_earlier
-from worker.evaluation.bench.expectations import Outcome
+from worker.evaluation.bench.compare import RowVerdict, SignalSwing, compare_runs, read_earlier_run
+from worker.evaluation.bench.expectations import RowOutcome
 from worker.evaluation.bench.measures import Share
-from worker.evaluation.bench.run_folder import VERDICTS
+from worker.evaluation.bench.run_folder import VERDICTS_FILE
 
 
-def earlier(folder: Path, *outcomes: Outcome) -> Mapping[str, Said]:
-    lines = ({"id": one.traits.id, "verdict": VERDICT.dump_python(one.verdict, mode="json")} for one in outcomes)
-    (folder / VERDICTS).write_text("".join(f"{json.dumps(one)}\n" for one in lines))
-    return read_earlier(folder)
+def earlier(folder: Path, *outcomes: RowOutcome) -> Mapping[str, RowVerdict]:
+    lines = (
+        {"id": one.traits.id, "verdict": VERDICT_ADAPTER.dump_python(one.verdict, mode="json")} for one in outcomes
+    )
+    (folder / VERDICTS_FILE).write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+    return read_earlier_run(folder)
 
 
 ACCEPT, ABSTAIN, RIGHT, OTHER = accepted(), unjudged(), rejected(), rejected(category="scope_creep")
@@ -50,14 +52,14 @@ def test_a_row_decided_differently_is_better_or_worse_by_what_was_expected(
     now: Any,
     better: bool | None,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    (found,) = compare([judged(now, expect)], earlier(tmp_path, judged(before, expect))).differences
+    (found,) = compare_runs([judged(now, expect)], earlier(tmp_path, judged(before, expect))).differences
     assert found.is_better is better
 
 
 def test_another_category_or_reason_is_another_decision(tmp_path: Path) -> None:
     old = earlier(tmp_path, judged(ABSTAIN, {}, "a"), judged(RIGHT, {}, "b"), judged(RIGHT, {}, "c"))
     now = [judged(unjudged(abstain_reason="unproven"), {}, "a"), judged(OTHER, {}, "b"), judged(RIGHT, {}, "c")]
-    found = compare(now, old)
+    found = compare_runs(now, old)
     assert [(one.id, one.before, one.now) for one in found.differences] == [
         ("a", "abstain judge_unavailable", "abstain unproven"),
         ("b", "reject weak_test", "reject scope_creep"),
@@ -66,41 +68,41 @@ def test_another_category_or_reason_is_another_decision(tmp_path: Path) -> None:
 
 
 def test_a_score_that_moved_under_the_same_decision_is_listed_the_farthest_first(tmp_path: Path) -> None:
-    def at(*scores: float) -> list[Outcome]:
+    def at(*scores: float) -> list[RowOutcome]:
         expects: tuple[dict[str, Any], ...] = (GOOD, WEAK_TEST, {})
         return [judged(unjudged(score=one), expects[n], str(n)) for n, one in enumerate(scores)]
 
-    found = compare(at(0.5, 0.7, 0.6), earlier(tmp_path, *at(0.5, 0.5, 0.5)))
+    found = compare_runs(at(0.5, 0.7, 0.6), earlier(tmp_path, *at(0.5, 0.5, 0.5)))
     assert [(one.id, one.before, one.now, one.is_better) for one in found.moved] == [
         ("1", 0.5, 0.7, False),
         ("2", 0.5, 0.6, None),
     ]
-    assert compare(at(0.6, 0.5, 0.5), read_earlier(tmp_path)).moved[0].is_better is True
+    assert compare_runs(at(0.6, 0.5, 0.5), read_earlier_run(tmp_path)).moved[0].is_better is True
 
 
 def test_signals_that_came_and_went_are_counted_by_rows(tmp_path: Path) -> None:
     a, b = unjudged(findings=[finding("a"), finding("a")]), unjudged(findings=[finding("b")])
     old = earlier(tmp_path, judged(a, GOOD, "1"), judged(a, WEAK_TEST, "2"), judged(a, WEAK_TEST, "3"))
-    found = compare([judged(b, GOOD, "1"), judged(b, WEAK_TEST, "2"), judged(a, WEAK_TEST, "3")], old)
-    assert found.signals == {"a": Swing(0, 1, 0, 1), "b": Swing(1, 0, 1, 0)}
+    found = compare_runs([judged(b, GOOD, "1"), judged(b, WEAK_TEST, "2"), judged(a, WEAK_TEST, "3")], old)
+    assert found.signals == {"a": SignalSwing(0, 1, 0, 1), "b": SignalSwing(1, 0, 1, 0)}
 
 
 def test_only_rows_of_both_runs_are_compared_and_the_others_counted(tmp_path: Path) -> None:
     old = earlier(tmp_path, judged(RIGHT, GOOD, "both"), judged(RIGHT, GOOD, "old"), judged(RIGHT, GOOD, "older"))
-    found = compare([judged(ABSTAIN, GOOD, "both"), judged(RIGHT, GOOD, "new")], old)
+    found = compare_runs([judged(ABSTAIN, GOOD, "both"), judged(RIGHT, GOOD, "new")], old)
     assert (found.rows, found.only_now, found.only_before) == (1, 1, 2)
     assert (found.before.false_rejects, found.now.false_rejects) == (Share(1, 1), Share(0, 1))
 
 
 def test_both_runs_have_their_figures_over_the_same_rows(tmp_path: Path) -> None:
-    def run(good: float, bad: Any) -> list[Outcome]:
+    def run(good: float, bad: Any) -> list[RowOutcome]:
         return [
             judged(unjudged(score=good), GOOD, "g"),
             judged(bad, WEAK_TEST, "b"),
             judged(ABSTAIN, GOOD, "x", file="x"),
         ]
 
-    found = compare(run(0.6, RIGHT), earlier(tmp_path, *run(0.4, unjudged(score=0.5))))
+    found = compare_runs(run(0.6, RIGHT), earlier(tmp_path, *run(0.4, unjudged(score=0.5))))
     assert (found.before.rejected_rightly, found.now.rejected_rightly) == (Share(0, 1), Share(1, 1))
     before, now = found.before.areas, found.now.areas
     assert [one and one.value for one in before.values()] == [0.0, None]
@@ -110,13 +112,13 @@ def test_both_runs_have_their_figures_over_the_same_rows(tmp_path: Path) -> None
 
 def test_a_run_of_another_version_is_read_as_far_as_it_is_compared(tmp_path: Path) -> None:
     verdict = {"verdict_version": 9, "decision": "accept", "score": 0.8, "mood": "fine"}
-    (tmp_path / VERDICTS).write_text(json.dumps({"id": "a", "verdict": verdict, "more": 1}))
-    assert read_earlier(tmp_path)["a"].words == "accept"
+    (tmp_path / VERDICTS_FILE).write_text(json.dumps({"id": "a", "verdict": verdict, "more": 1}))
+    assert read_earlier_run(tmp_path)["a"].summary == "accept"
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"verdicts\.jsonl can't be read"):
-        read_earlier(tmp_path)
-    (tmp_path / VERDICTS).write_text('{"id": "a", "verdict": {"decision": "perhaps", "score": 1}}\n')
+        read_earlier_run(tmp_path)
+    (tmp_path / VERDICTS_FILE).write_text('{"id": "a", "verdict": {"decision": "perhaps", "score": 1}}\n')
     with pytest.raises(InputError, match=r"verdicts\.jsonl:1: verdict\.decision is not what a verdict has there"):
-        read_earlier(tmp_path)
+        read_earlier_run(tmp_path)

@@ -7,10 +7,10 @@ from pydantic import SecretStr
 from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import row
 from worker.domain.value import replace
-from worker.evaluation.bench.cost import SAMPLE, Forecast, forecast, told
+from worker.evaluation.bench.cost import SAMPLE, Forecast, forecast_cost, forecast_text
 from worker.evaluation.bench.rows import read_lines
 from worker.settings import ModelAccess, Settings
-from worker.wiring.judge import open_bench
+from worker.wiring.judge import open_judge_context
 
 NOWHERE = ModelAccess(
     api_key=SecretStr("k"), base_url="http://127.0.0.1:9", name="claude-haiku-5-5", timeout_s=1, attempts=1,
@@ -21,8 +21,8 @@ NOWHERE = ModelAccess(
 def foretold(tmp_path: Path, rows: int, **access: str) -> Forecast:
     path = made.written(tmp_path / "rows.jsonl", *(row(f"r{number}") for number in range(rows)))
     settings = Settings(data_dir=tmp_path, model=replace(NOWHERE, **access))
-    with open_bench(settings, "hybrid") as bench:
-        return forecast(read_lines(path), rows, bench, replace(NOWHERE, **access))
+    with open_judge_context(settings, "hybrid") as bench:
+        return forecast_cost(read_lines(path), rows, bench, replace(NOWHERE, **access))
 
 
 def test_questions_are_weighed_and_nobody_is_asked(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_of_many_rows_some_are_weighed_for_all(tmp_path: Path) -> None:
 def test_without_a_price_nothing_is_promised(tmp_path: Path) -> None:
     known = foretold(tmp_path, 1, name="nobody-knows")
     assert known.expected_usd is None
-    assert "not known" in told(known, Decimal(1), Decimal(0))
+    assert "not known" in forecast_text(known, Decimal(1), Decimal(0))
 
 
 @pytest.mark.parametrize(
@@ -56,5 +56,5 @@ def test_without_a_price_nothing_is_promised(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_the_forecast_says_whether_the_limit_is_enough(limit: str, said: str) -> None:
     known = Forecast(rows=9, sampled=3, asked=4, expected_usd=Decimal("1.5"), most_usd=Decimal(6))
-    assert said in told(known, Decimal(limit), Decimal("0.25"))
-    assert told(known, Decimal(limit), Decimal("0.25")).endswith("done.") is (limit == "1")
+    assert said in forecast_text(known, Decimal(limit), Decimal("0.25"))
+    assert forecast_text(known, Decimal(limit), Decimal("0.25")).endswith("done.") is (limit == "1")

@@ -4,18 +4,18 @@ from tests.worker.evaluation.bench.made import GOOD, MERGED, WEAK_TEST, finding,
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.domain.verdict.verdict import Category
 from worker.evaluation.bench.decisions import (
-    Shares,
-    alarm,
-    decided,
-    false_rejects,
+    DecisionShares,
+    category_accuracy,
+    decision_shares,
+    defect_recalls,
+    false_reject_shares,
     is_rejected,
-    recalls,
-    right,
-    without,
+    shares_without_each,
+    signal_alarms,
 )
 from worker.evaluation.bench.measures import Share
 from worker.signals.registry import SIGNALS
-from worker.signals.signal import Looks, Signal
+from worker.signals.signal import Signal, SignalScope
 
 
 def test_decisions_are_shared_out_among_rows_of_one_expectation_and_of_one_kind() -> None:
@@ -24,9 +24,9 @@ def test_decisions_are_shared_out_among_rows_of_one_expectation_and_of_one_kind(
         judged(unjudged(), {**GOOD, "why": "safe", "kind": "comments"}),
         judged(rejected(), WEAK_TEST),
     ]
-    found = decided(rows)
+    found = decision_shares(rows)
     assert list(found["expected"]) == ["accept: safe", "reject: weak_test"]
-    assert found["expected"]["accept: safe"] == Shares(2, Share(1, 2), Share(0, 2), Share(1, 2))
+    assert found["expected"]["accept: safe"] == DecisionShares(2, Share(1, 2), Share(0, 2), Share(1, 2))
     assert list(found["kind"]) == ["accept: safe, comments", "accept: safe, docs"]
 
 
@@ -36,7 +36,7 @@ def test_false_rejects_are_told_apart_by_file_language_and_what_was_there_to_rea
         judged(unjudged(), GOOD, file="a.jsonl", language="rust", whole_files=False),
         judged(unjudged(), MERGED, file="b.jsonl", language="go"),
     ]
-    assert false_rejects(rows) == {
+    assert false_reject_shares(rows) == {
         "all": {"all": Share(1, 3)},
         "file": {"a.jsonl": Share(1, 2), "b.jsonl": Share(0, 1)},
         "language": {"go": Share(1, 2), "rust": Share(0, 1)},
@@ -54,7 +54,7 @@ def test_defects_are_counted_by_category_and_divided_within_it() -> None:
         judged(unjudged(criteria=[{"id": "AC1", "status": "missing"}]), gap, language="go", whole_files=False),
         judged(rejected(), {"decision": "reject"}),
     ]
-    found = recalls(rows)
+    found = defect_recalls(rows)
     tests, missing = found["category"]["weak_test"], found["category"]["acceptance_gap"]
     assert (tests.rows, tests.rejected, tests.found) == (2, Share(1, 2), Share(2, 2))
     assert (tests.named, tests.marked) == (Share(1, 2), None)
@@ -80,14 +80,14 @@ def test_precision_counts_only_rejects_of_rows_that_are_surely_good_or_bad() -> 
     other = judged(rejected(category="scope_creep"), WEAK_TEST)
     missed = judged(unjudged(), WEAK_TEST)
     strong = [good, defect, near_miss, unknown, other, missed]
-    found = right(Category.WEAK_TEST, strong, [good], [defect, other, missed])
+    found = category_accuracy(Category.WEAK_TEST, strong, [good], [defect, other, missed])
     assert (found.precision, found.recall) == (Share(1, 2), Share(1, 3))
 
 
 def test_suspected_is_a_good_row_with_a_finding_of_the_category() -> None:
     clean = [judged(unjudged(findings=[finding()]), GOOD), judged(unjudged(), GOOD)]
-    assert right(Category.WEAK_TEST, clean, clean, []).suspected == Share(1, 2)
-    assert right(Category.SCOPE_CREEP, clean, clean, []).suspected == Share(0, 2)
+    assert category_accuracy(Category.WEAK_TEST, clean, clean, []).suspected == Share(1, 2)
+    assert category_accuracy(Category.SCOPE_CREEP, clean, clean, []).suspected == Share(0, 2)
 
 
 def test_each_repository_is_left_out_in_turn_and_one_alone_says_nothing() -> None:
@@ -96,9 +96,9 @@ def test_each_repository_is_left_out_in_turn_and_one_alone_says_nothing() -> Non
         judged(unjudged(), GOOD, repository="a/a"),
         judged(unjudged(), GOOD, repository="b/b"),
     ]
-    assert without(rows, is_rejected) == {"a/a": Share(0, 1), "b/b": Share(1, 2)}
-    assert without(rows[:2], is_rejected) == {}
-    assert without([], is_rejected) == {}
+    assert shares_without_each(rows, is_rejected) == {"a/a": Share(0, 1), "b/b": Share(1, 2)}
+    assert shares_without_each(rows[:2], is_rejected) == {}
+    assert shares_without_each([], is_rejected) == {}
 
 
 def signal_of(name: str) -> Signal:
@@ -110,14 +110,14 @@ def test_a_false_alarm_is_counted_among_the_rows_that_hold_what_the_signal_looks
     clean = [
         judged(fired, GOOD),
         judged(unjudged(), GOOD),
-        judged(unjudged(), GOOD, looks=(Looks.ANYTHING,)),
+        judged(unjudged(), GOOD, looks=(SignalScope.ANYTHING,)),
     ]
     defects = [judged(fired, WEAK_TEST), judged(fired, {"decision": "reject", "category": "scope_creep"})]
-    found = alarm(signal_of("test_without_assertion"), clean, defects)
+    found = signal_alarms(signal_of("test_without_assertion"), clean, defects)
     assert (found.kind, found.looks_at) == ("suspicion", "tests")
     assert (found.clean, found.defects) == (Share(1, 2), Share(1, 1))
 
 
 def test_a_false_alarm_is_never_lost_to_a_missing_opportunity() -> None:
     clean = [judged(unjudged(findings=[finding()]), GOOD, looks=())]
-    assert alarm(signal_of("test_without_assertion"), clean, []).clean == Share(1, 1)
+    assert signal_alarms(signal_of("test_without_assertion"), clean, []).clean == Share(1, 1)

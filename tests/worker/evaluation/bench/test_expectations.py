@@ -8,11 +8,11 @@ import pytest
 
 from tests.worker.evaluation.bench.made import WEAK_TEST, finding, judged, traits
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.domain.verdict.verdict import VERDICT, Category
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Category
 from worker.errors import InputError
 from worker.evaluation.bench.expectations import read_outcomes
-from worker.evaluation.bench.rows import Expect, Known
-from worker.evaluation.bench.run_folder import TRAITS, VERDICTS
+from worker.evaluation.bench.rows import ExpectedVerdict, RowSummary
+from worker.evaluation.bench.run_folder import TRAITS_FILE, VERDICTS_FILE
 
 AT_TEN: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
 
@@ -90,16 +90,20 @@ def test_a_category_is_suspected_by_any_of_its_findings() -> None:
     assert not seen.suspects(Category.SCOPE_CREEP)
 
 
-KNOWN = (Known("rows.jsonl", "a", Expect()), Known("rows.jsonl", "b", Expect(outcome="merged")))
+KNOWN = (
+    RowSummary("rows.jsonl", "a", ExpectedVerdict()),
+    RowSummary("rows.jsonl", "b", ExpectedVerdict(outcome="merged")),
+)
 
 
 def kept(folder: Path, *names: str) -> Path:
-    (folder / VERDICTS).write_text(
+    (folder / VERDICTS_FILE).write_text(
         "".join(
-            json.dumps({"id": one, "verdict": VERDICT.dump_python(accepted(), mode="json")}) + "\n" for one in names
+            json.dumps({"id": one, "verdict": VERDICT_ADAPTER.dump_python(accepted(), mode="json")}) + "\n"
+            for one in names
         )
     )
-    (folder / TRAITS).write_text("".join(f"{traits(one).model_dump_json()}\n" for one in names))
+    (folder / TRAITS_FILE).write_text("".join(f"{traits(one).model_dump_json()}\n" for one in names))
     return folder
 
 

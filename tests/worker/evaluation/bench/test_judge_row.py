@@ -7,21 +7,21 @@ from tests.worker.judge.courtroom import bench
 from tests.worker.signals.made import plain_dossier
 from worker.clock import SystemClock
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.bench.judge_row import OTHER, sit
-from worker.evaluation.bench.rows import Row
-from worker.judge.context import Bench
+from worker.evaluation.bench.judge_row import OTHER_LANGUAGE, judge_row
+from worker.evaluation.bench.rows import BenchRow
+from worker.judge.context import JudgeContext
 
 
-def court() -> Bench:
+def court() -> JudgeContext:
     return bench(threshold=0.0)
 
 
-def row_of(**fields: object) -> Row:
-    return Row.model_validate({**row("a", STUB), **fields})
+def row_of(**fields: object) -> BenchRow:
+    return BenchRow.model_validate({**row("a", STUB), **fields})
 
 
 def test_a_row_is_judged_as_its_dossier_would_be() -> None:
-    verdict, _ = sit(row_of(), "rows.jsonl", court(), SystemClock())
+    verdict, _ = judge_row(row_of(), "rows.jsonl", court(), SystemClock())
     assert (verdict.decision, verdict.category, verdict.subject.kind) == (
         "reject",
         "half_finished",
@@ -32,8 +32,8 @@ def test_a_row_is_judged_as_its_dossier_would_be() -> None:
 
 def test_an_evaluate_block_adds_signals_and_leaves_the_verdict() -> None:
     asked = {"grounding_tokens": ["Engine"], "final_response": "The Engine."}
-    plain, _ = sit(row_of(), "rows.jsonl", court(), SystemClock())
-    verdict, _ = sit(row_of(evaluate=asked), "rows.jsonl", court(), SystemClock())
+    plain, _ = judge_row(row_of(), "rows.jsonl", court(), SystemClock())
+    verdict, _ = judge_row(row_of(evaluate=asked), "rows.jsonl", court(), SystemClock())
     assert (verdict.score, verdict.decision) == (plain.score, plain.decision)
     assert verdict.signals["workload_grounding_score"] == 1.0
     assert verdict.signals["evaluate_score"] == pytest.approx((plain.score + 1) / 2)
@@ -42,14 +42,14 @@ def test_an_evaluate_block_adds_signals_and_leaves_the_verdict() -> None:
 def test_without_a_recorded_response_the_cases_summary_is_read() -> None:
     case = {"summary": "The Engine."}
     dossier = change(STUB, case=case).model_dump(mode="json", exclude_unset=True)
-    verdict, _ = sit(
+    verdict, _ = judge_row(
         row_of(dossier=dossier, evaluate={"grounding_tokens": ["Engine"]}), "rows.jsonl", court(), SystemClock()
     )
     assert verdict.signals["workload_grounding_score"] == 1.0
 
 
 def test_what_the_report_counts_a_row_by_is_kept() -> None:
-    _, traits = sit(row_of(), "rows.jsonl", court(), SystemClock())
+    _, traits = judge_row(row_of(), "rows.jsonl", court(), SystemClock())
     assert (traits.id, traits.file, traits.repository) == ("a", "rows.jsonl", "acme/widgets")
     assert (traits.language, traits.whole_files, traits.lines) == ("python", True, 2)
     assert traits.bytes == len(row_of().dossier.diff.encode())
@@ -59,23 +59,25 @@ def test_what_the_report_counts_a_row_by_is_kept() -> None:
     assert traits.ms > 0
 
 
-@pytest.mark.parametrize(("path", "language"), [("a.tsx", "typescript"), ("a.js", "typescript"), ("a.md", OTHER)])
+@pytest.mark.parametrize(
+    ("path", "language"), [("a.tsx", "typescript"), ("a.js", "typescript"), ("a.md", OTHER_LANGUAGE)]
+)
 def test_languages_that_go_together_are_reported_as_one(path: str, language: str) -> None:
     diff = f"diff --git a/{path} b/{path}\nindex 1..2 100644\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
     dossier = plain_dossier(diff).model_dump(mode="json", exclude_unset=True)
-    _, traits = sit(row_of(dossier=dossier), "rows.jsonl", court(), SystemClock())
+    _, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", court(), SystemClock())
     assert (traits.language, traits.whole_files) == (language, False)
 
 
 def test_a_diff_that_git_did_not_print_is_judged_too() -> None:
     dossier = plain_dossier(BROKEN_DIFF).model_dump(mode="json", exclude_unset=True)
-    verdict, traits = sit(row_of(dossier=dossier), "rows.jsonl", court(), SystemClock())
+    verdict, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", court(), SystemClock())
     assert verdict.decision == "abstain"
-    assert (traits.language, traits.lines) == (OTHER, 0)
+    assert (traits.language, traits.lines) == (OTHER_LANGUAGE, 0)
 
 
 def test_a_finding_without_a_place_points_nowhere() -> None:
     dossier = plain_dossier("").model_dump(mode="json", exclude_unset=True)
-    verdict, traits = sit(row_of(dossier=dossier), "rows.jsonl", court(), SystemClock())
+    verdict, traits = judge_row(row_of(dossier=dossier), "rows.jsonl", court(), SystemClock())
     assert [one.path for one in verdict.findings] == [None]
     assert traits.pointers == len(verdict.evidence) + sum(len(one.evidence) for one in verdict.criteria)

@@ -8,8 +8,8 @@ import pytest
 
 from tests.worker.evaluation.bench.made import GOOD, WEAK_TEST, judged, scored
 from tests.worker.judge.verdicts import rejected, unjudged
-from worker.evaluation.bench.plots import draw
-from worker.evaluation.bench.statistics import tally
+from worker.evaluation.bench.plots import draw_plots
+from worker.evaluation.bench.statistics import compute_report
 
 pytestmark = pytest.mark.skipif(find_spec("matplotlib") is None, reason="an extra")
 
@@ -25,7 +25,8 @@ ALL = ["decisions.svg", "categories.svg", "roc.svg", "calibration.svg", "signals
 @pytest.mark.slow
 def test_there_is_a_picture_for_every_kind_of_figure_and_the_same_bytes_for_the_same_figures(tmp_path: Path) -> None:
     first, second = (
-        {name: (tmp_path / name).read_bytes() for name in draw(tally(ROWS), tmp_path).values()} for _ in "ab"
+        {name: (tmp_path / name).read_bytes() for name in draw_plots(compute_report(ROWS), tmp_path).values()}
+        for _ in "ab"
     )
     assert first == second
     assert list(first) == ALL
@@ -34,5 +35,5 @@ def test_there_is_a_picture_for_every_kind_of_figure_and_the_same_bytes_for_the_
 
 
 def test_what_has_no_figures_is_not_drawn(tmp_path: Path) -> None:
-    assert list(draw(tally([judged(unjudged())]), tmp_path).values()) == ["decisions.svg"]
+    assert list(draw_plots(compute_report([judged(unjudged())]), tmp_path).values()) == ["decisions.svg"]
     assert [path.name for path in tmp_path.iterdir()] == ["decisions.svg"]

@@ -7,10 +7,10 @@ from inline_snapshot import snapshot
 
 from tests.worker.evaluation.bench.made import GOOD, PLAN, WEAK_TEST, finding, judged
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.evaluation.bench.compare import Said, compare
-from worker.evaluation.bench.report import MOST, page, summary
-from worker.evaluation.bench.statistics import tally
-from worker.signals.signal import Looks
+from worker.evaluation.bench.compare import RowVerdict, compare_runs
+from worker.evaluation.bench.report import MOST_ROWS, report_page, report_summary
+from worker.evaluation.bench.statistics import compute_report
+from worker.signals.signal import SignalScope
 
 AT_TEN = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
 GAP = {"decision": "reject", "category": "acceptance_gap", "missing": ["AC1"], "kind": "size_matched"}
@@ -35,12 +35,12 @@ CORPUS = [
     judged(unjudged(score=0.7), {"outcome": "merged"}, "agent-2", file="agents.jsonl", pointers=3),
 ]
 EARLIER = {
-    "safe-1": Said(decision="abstain", abstain_reason="unproven", score=0.55),
-    "clean-1": Said(decision="abstain", abstain_reason="judge_unavailable", score=0.55),
-    "seed-1": Said(decision="reject", category="weak_test", score=0.137),
-    "seed-2": Said(decision="reject", category="weak_test", score=0.1),
-    "agent-1": Said(decision="accept", score=0.9),
-    "gone": Said(decision="accept", score=0.9),
+    "safe-1": RowVerdict(decision="abstain", abstain_reason="unproven", score=0.55),
+    "clean-1": RowVerdict(decision="abstain", abstain_reason="judge_unavailable", score=0.55),
+    "seed-1": RowVerdict(decision="reject", category="weak_test", score=0.137),
+    "seed-2": RowVerdict(decision="reject", category="weak_test", score=0.1),
+    "agent-1": RowVerdict(decision="accept", score=0.9),
+    "gone": RowVerdict(decision="accept", score=0.9),
 }
 PLOTS = {"What was decided": "decisions.svg", "Calibration of the score": "calibration.svg"}
 
@@ -51,12 +51,12 @@ def without_signals(text: str) -> str:
 
 
 def test_a_report_reads_like_this() -> None:
-    text = without_signals(page(tally(CORPUS), PLAN, PLOTS, None))
+    text = without_signals(report_page(compute_report(CORPUS), PLAN, PLOTS, None))
     assert text == (Path(__file__).parent / "report.md").read_text(encoding="utf-8")
 
 
 def test_a_comparison_comes_first_and_reads_like_this() -> None:
-    text = page(tally(CORPUS), PLAN, PLOTS, compare(CORPUS, EARLIER))
+    text = report_page(compute_report(CORPUS), PLAN, PLOTS, compare_runs(CORPUS, EARLIER))
     compared = text[text.index("## Compared") : text.index("![What was decided]")]
     assert compared == snapshot("""\
 ## Compared with the earlier run
@@ -91,8 +91,8 @@ Decided alike with another score: 1; 1 nearer to what was expected, 0 farther.
 
 
 def test_two_runs_that_say_the_same_are_said_to() -> None:
-    same = {"safe-1": Said(decision="accept", score=0.937)}
-    text = page(tally(CORPUS[:1]), PLAN, {}, compare(CORPUS[:1], same))
+    same = {"safe-1": RowVerdict(decision="accept", score=0.937)}
+    text = report_page(compute_report(CORPUS[:1]), PLAN, {}, compare_runs(CORPUS[:1], same))
     compared = text[text.index("## Compared") : text.index("There are no plots")]
     assert compared == snapshot("""\
 ## Compared with the earlier run
@@ -112,7 +112,7 @@ Decided alike with another score: 0; 0 nearer to what was expected, 0 farther.
 
 
 def test_the_terminal_is_told_the_chief_figures() -> None:
-    assert summary(tally(CORPUS), "out/report.md") == snapshot("""\
+    assert report_summary(compute_report(CORPUS), "out/report.md") == snapshot("""\
 8 dossiers judged, 5.0 ms each at the median.
 Good changes rejected: 25.0 % (1 of 4; 4.6 to 69.9 %).
 acceptance_gap: rejected 0.0 % (0 of 1; 0.0 to 79.3 %), found 0.0 % (0 of 1; 0.0 to 79.3 %).
@@ -124,25 +124,28 @@ Report: out/report.md
 
 def test_the_terminal_is_told_how_many_met_criteria_are_called_unmet_where_some_are_listed() -> None:
     states = [{"id": "AC1", "status": "missing"}, {"id": "AC2", "status": "unverifiable"}]
-    listed = judged(unjudged(criteria=states), GOOD, looks=(Looks.ISSUE,))
-    text = summary(tally([listed]), "r")
+    listed = judged(unjudged(criteria=states), GOOD, looks=(SignalScope.ISSUE,))
+    text = report_summary(compute_report([listed]), "r")
     assert "\nListed criteria of good changes that are called missing or partly met: 50.0 % (1 of 2; " in text
 
 
 def test_a_corpus_of_one_unknown_row_says_what_it_can_not() -> None:
-    text = without_signals(page(tally([judged(unjudged())]), PLAN, {}, None))
+    text = without_signals(report_page(compute_report([judged(unjudged())]), PLAN, {}, None))
     assert text == (Path(__file__).parent / "report_of_one.md").read_text(encoding="utf-8")
-    assert summary(tally([judged(unjudged())]), "r") == "1 dossier judged, 5.0 ms each at the median.\nReport: r\n"
+    assert (
+        report_summary(compute_report([judged(unjudged())]), "r")
+        == "1 dossier judged, 5.0 ms each at the median.\nReport: r\n"
+    )
 
 
 def test_a_table_that_is_cut_says_how_many_are_left_out() -> None:
-    rows = [judged(rejected(), GOOD, f"r{one}") for one in range(MOST + 3)]
-    text = page(tally(rows), PLAN, {}, None)
+    rows = [judged(rejected(), GOOD, f"r{one}") for one in range(MOST_ROWS + 3)]
+    text = report_page(compute_report(rows), PLAN, {}, None)
     wrong = text[text.index("## Decided against") :]
-    assert wrong.count("| `r") - wrong[wrong.index("## Categories") :].count("| `r") == MOST
+    assert wrong.count("| `r") - wrong[wrong.index("## Categories") :].count("| `r") == MOST_ROWS
     assert "\n3 more are in report.json.\n" in wrong
 
 
 def test_an_unknown_price_is_said() -> None:
     costly = judged(unjudged(judge_kind="hybrid", judge_model="m", judge_cost_usd=None))
-    assert "Cost of models: unknown." in page(tally([costly]), PLAN, {}, None)
+    assert "Cost of models: unknown." in report_page(compute_report([costly]), PLAN, {}, None)

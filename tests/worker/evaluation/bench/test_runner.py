@@ -16,9 +16,17 @@ from tests.worker.evaluation.bench.made import STUB, row
 from tests.worker.judge.courtroom import bench
 from worker.domain.value import replace
 from worker.evaluation.bench.rows import read_lines
-from worker.evaluation.bench.run_budget import MONEY, Money
-from worker.evaluation.bench.run_folder import TRAITS, VERDICTS, lines_of, pages
-from worker.evaluation.bench.runner import Halt, HaltedError, Opening, RowFailedError, lines, run, written
+from worker.evaluation.bench.run_budget import BUDGET_FILE, RunMoney
+from worker.evaluation.bench.run_folder import TRAITS_FILE, VERDICTS_FILE, open_run_files, read_json_lines
+from worker.evaluation.bench.runner import (
+    BenchOpener,
+    HaltedError,
+    HaltedRow,
+    RowFailedError,
+    judge_to_lines,
+    run_bench,
+    write_answers,
+)
 from worker.settings import ModelAccess, Settings
 from worker.wiring.rejudge import open_rows
 
@@ -36,8 +44,8 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 @pytest.fixture
-def opening(tmp_path: Path) -> Opening:
-    return Opening(Settings(data_dir=tmp_path / "state"), "heuristic", None, open_rows)
+def opening(tmp_path: Path) -> BenchOpener:
+    return BenchOpener(Settings(data_dir=tmp_path / "state"), "heuristic", None, open_rows)
 
 
 @pytest.fixture
@@ -50,58 +58,62 @@ def out(tmp_path: Path) -> Path:
 IDS = [*(f"a{one}" for one in range(ROWS - 4)), *(f"b{one}" for one in range(4))]
 
 
-def ids(folder: Path, name: str = VERDICTS) -> list[str]:
+def ids(folder: Path, name: str = VERDICTS_FILE) -> list[str]:
     return [json.loads(line)["id"] for line in (folder / name).read_bytes().splitlines()]
 
 
 def test_rows_are_written_in_the_order_of_the_files_whoever_is_done_first(
-    files: list[Path], out: Path, opening: Opening
+    files: list[Path], out: Path, opening: BenchOpener
 ) -> None:
-    assert list(run(files, out, opening, 2)) == list(range(ROWS + 1))
-    assert ids(out) == ids(out, TRAITS) == IDS
-    decisions = [line["verdict"]["decision"] for _, line in lines_of(out / VERDICTS)]  # type: ignore[index] - a row of ours
+    assert list(run_bench(files, out, opening, 2)) == list(range(ROWS + 1))
+    assert ids(out) == ids(out, TRAITS_FILE) == IDS
+    decisions = [line["verdict"]["decision"] for _, line in read_json_lines(out / VERDICTS_FILE)]  # type: ignore[index] - a row of ours
     assert decisions == ["reject"] * (ROWS - 4) + ["abstain"] * 4
     assert not active_children()
 
 
-def test_a_run_that_is_broken_off_is_taken_up_where_it_stopped(files: list[Path], out: Path, opening: Opening) -> None:
-    stopped = run(files, out, opening, 1)
+def test_a_run_that_is_broken_off_is_taken_up_where_it_stopped(
+    files: list[Path], out: Path, opening: BenchOpener
+) -> None:
+    stopped = run_bench(files, out, opening, 1)
     while next(stopped) < 3:
         pass
     stopped.close()
     assert not active_children()
-    before = (out / VERDICTS).read_bytes()
+    before = (out / VERDICTS_FILE).read_bytes()
     assert ids(out) == IDS[:3]
-    going_on = run(files, out, opening, 2)
+    going_on = run_bench(files, out, opening, 2)
     assert next(going_on) == 3
     list(going_on)
-    assert ids(out) == ids(out, TRAITS) == IDS
-    assert (out / VERDICTS).read_bytes().startswith(before), "what was judged is not judged again"
+    assert ids(out) == ids(out, TRAITS_FILE) == IDS
+    assert (out / VERDICTS_FILE).read_bytes().startswith(before), "what was judged is not judged again"
 
 
-def test_a_finished_run_judges_nothing_again(files: list[Path], out: Path, opening: Opening) -> None:
-    list(run(files, out, opening, 1))
-    before = (out / VERDICTS).read_bytes()
-    assert list(run(files, out, opening, 2)) == [ROWS]
-    assert (out / VERDICTS).read_bytes() == before
+def test_a_finished_run_judges_nothing_again(files: list[Path], out: Path, opening: BenchOpener) -> None:
+    list(run_bench(files, out, opening, 1))
+    before = (out / VERDICTS_FILE).read_bytes()
+    assert list(run_bench(files, out, opening, 2)) == [ROWS]
+    assert (out / VERDICTS_FILE).read_bytes() == before
 
 
-def test_what_a_killed_process_was_at_is_judged_by_another(files: list[Path], out: Path, opening: Opening) -> None:
-    going = run(files, out, opening, 1)
+def test_what_a_killed_process_was_at_is_judged_by_another(files: list[Path], out: Path, opening: BenchOpener) -> None:
+    going = run_bench(files, out, opening, 1)
     while next(going) < 2:
         pass
     (child,) = active_children()
     assert child.pid is not None
     os.kill(child.pid, signal.SIGKILL)
     list(going)
-    assert ids(out) == ids(out, TRAITS) == IDS
+    assert ids(out) == ids(out, TRAITS_FILE) == IDS
     assert not active_children()
 
 
-def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(out: Path, opening: Opening, tmp_path: Path) -> None:
+def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(
+    out: Path, opening: BenchOpener, tmp_path: Path
+) -> None:
     path = made.written(tmp_path / "rows.jsonl", row("fine"), "{}", row("later"))
     with pytest.raises(RowFailedError) as raised:
-        list(run([path], out, opening, 1))
+        list(run_bench([path], out, opening, 1))
     assert raised.value.place == f"{path}:2"
     assert "InputError" in raised.value.__notes__[0]
     assert ids(out) == ["fine"]
@@ -109,8 +121,8 @@ def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(out: Path, openi
 
 def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
     (raw,) = read_lines(made.written(tmp_path / "rows.jsonl", row("ä", STUB)))
-    told = lines(raw, bench(threshold=0.0))
-    assert not isinstance(told, Halt)
+    told = judge_to_lines(raw, bench(threshold=0.0))
+    assert not isinstance(told, HaltedRow)
     verdict, traits = told
     assert list(json.loads(verdict)) == ["id", "verdict"]
     assert (json.loads(verdict)["id"], json.loads(traits)["id"]) == ("ä", "ä")
@@ -126,18 +138,18 @@ def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> N
     ],
 )
 def test_a_run_whose_model_can_not_be_asked_halts_and_keeps_what_needed_none(
-    out: Path, opening: Opening, tmp_path: Path, limit: str, said: str
+    out: Path, opening: BenchOpener, tmp_path: Path, limit: str, said: str
 ) -> None:
     path = made.written(tmp_path / "rows.jsonl", row("fact", STUB), row("open"), row("later", STUB))
     settings = replace(opening.settings, model=NOBODY)
-    paid = Opening(settings, "hybrid", None, open_rows, Money(out / MONEY, Decimal(limit)))
+    paid = BenchOpener(settings, "hybrid", None, open_rows, RunMoney(out / BUDGET_FILE, Decimal(limit)))
     with pytest.raises(HaltedError, match=said):
-        list(run([path], out, paid, 1))
-    assert ids(out) == ids(out, TRAITS) == ["fact"]
+        list(run_bench([path], out, paid, 1))
+    assert ids(out) == ids(out, TRAITS_FILE) == ["fact"]
     assert not active_children()
-    with paid.bench() as judges:
-        told = lines(list(read_lines(path))[1], judges)
-    assert isinstance(told, Halt)
+    with paid.open_context() as judges:
+        told = judge_to_lines(list(read_lines(path))[1], judges)
+    assert isinstance(told, HaltedRow)
     assert said in told.reason
 
 
@@ -146,11 +158,11 @@ def test_what_was_judged_when_a_run_is_stopped_is_written_as_far_as_no_row_is_mi
         for number in (7, 6, 9, 5):
             yield number, (b"%d\n" % number, b"%d\n" % -number)
 
-    with pages(out) as book:
+    with open_run_files(out) as book:
         for one in range(5):
-            book.add(b"%d\n" % one, b"%d\n" % -one)
-        going = written(book, 5, answers())
+            book.append(b"%d\n" % one, b"%d\n" % -one)
+        going = write_answers(book, 5, answers())
         assert next(going) == 6
         going.close()
-    assert [line for _, line in lines_of(out / VERDICTS)] == [0, 1, 2, 3, 4, 5, 6, 7]
-    assert [line for _, line in lines_of(out / TRAITS)] == [0, -1, -2, -3, -4, -5, -6, -7]
+    assert [line for _, line in read_json_lines(out / VERDICTS_FILE)] == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert [line for _, line in read_json_lines(out / TRAITS_FILE)] == [0, -1, -2, -3, -4, -5, -6, -7]

@@ -6,10 +6,10 @@ import pytest
 
 from worker.domain.verdict.verdict import Category
 from worker.evaluation.bench.measures import Share
-from worker.evaluation.bench.signals_report import may_block, measured, measured_line, signals_page
+from worker.evaluation.bench.signals_report import is_blocking_allowed, measured_line, read_measured, signals_page
 from worker.judge.rubric import load_rubric
 from worker.signals.registry import SIGNALS
-from worker.signals.signal import Kind, Looks, Signal
+from worker.signals.signal import Signal, SignalKind, SignalScope
 
 ROOT = Path(__file__).resolve().parents[4]
 BY_NAME = {one.name: one for one in SIGNALS}
@@ -17,16 +17,16 @@ BY_NAME = {one.name: one for one in SIGNALS}
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_signal_says_how_often_it_misfired(name: str) -> None:
-    share = measured(BY_NAME[name])
+    share = read_measured(BY_NAME[name])
     assert share is not None
-    assert measured_line(share, BY_NAME[name].looks_at) in " ".join(BY_NAME[name].sees.split())
+    assert measured_line(share, BY_NAME[name].scope) in " ".join(BY_NAME[name].description.split())
 
 
-@pytest.mark.parametrize("name", [one.name for one in SIGNALS if one.kind is Kind.FACT])
+@pytest.mark.parametrize("name", [one.name for one in SIGNALS if one.kind is SignalKind.FACT])
 def test_a_signal_that_states_facts_may_block_by_its_measured_rate(name: str) -> None:
-    share = measured(BY_NAME[name])
+    share = read_measured(BY_NAME[name])
     assert share is not None
-    assert may_block(share), "make it a suspicion, or measure it on more clean changes"
+    assert is_blocking_allowed(share), "make it a suspicion, or measure it on more clean changes"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_signal_that_states_facts_may_block_by_its_measured_rate(name: str) ->
     [(Share(0, 299), False), (Share(0, 765), True), (Share(0, 700), False), (Share(5, 765), False)],
 )
 def test_too_few_changes_or_too_many_alarms_forbid_to_block(share: Share, *, allowed: bool) -> None:
-    assert may_block(share) is allowed
+    assert is_blocking_allowed(share) is allowed
 
 
 def test_the_page_in_the_docs_is_the_one_the_code_prints() -> None:
@@ -46,6 +46,6 @@ def test_a_signal_that_nobody_measured_says_nothing() -> None:
     def silent(_: object) -> None:
         """Something | else."""
 
-    one = Signal("silent", Category.WEAK_TEST, Kind.SUSPICION, Looks.TESTS, silent)  # pyright: ignore[reportArgumentType] - never called
-    assert measured(one) is None
+    one = Signal("silent", Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, silent)  # pyright: ignore[reportArgumentType] - never called
+    assert read_measured(one) is None
     assert "| `silent` | suspicion | 0.5 | tests | Something \\| else. |  |" in signals_page((one,), {"silent": 0.5})

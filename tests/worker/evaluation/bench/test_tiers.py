@@ -6,8 +6,8 @@ from inline_snapshot import snapshot
 from tests.worker.evaluation.bench.made import GOOD, WEAK_TEST, judged
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
 from worker.evaluation.bench.measures import Share
-from worker.evaluation.bench.tiers import calibration_error, tiers
-from worker.evaluation.bench.tiers_page import beside_zero
+from worker.evaluation.bench.tiers import calibration_error, compare_tiers
+from worker.evaluation.bench.tiers_report import tiers_section
 
 ZERO = [
     judged(unjudged(score=0.6), GOOD, "a"),
@@ -23,7 +23,7 @@ MODEL = [
     judged(rejected(score=0.2), {}, "unknown"),
     judged(rejected(score=0.2), {**WEAK_TEST, "label": "weak"}, "weak"),
 ]
-BESIDE = tiers(ZERO, MODEL, Decimal("0.012"), Decimal(2))
+BESIDE = compare_tiers(ZERO, MODEL, Decimal("0.012"), Decimal(2))
 
 
 def test_both_tiers_are_counted_over_the_rows_whose_truth_is_known() -> None:
@@ -36,7 +36,7 @@ def test_both_tiers_are_counted_over_the_rows_whose_truth_is_known() -> None:
 
 
 def test_the_report_says_both_with_their_intervals() -> None:
-    assert "\n".join(beside_zero(BESIDE)) == snapshot("""\
+    assert "\n".join(tiers_section(BESIDE)) == snapshot("""\
 ## Beside the $0 tier
 
 The model was asked about 0.0 % (0 of 5; 0.0 to 43.4 %) of the dossiers. Spent: $0.012 of $2,
@@ -56,11 +56,11 @@ Decided alike by both: 20.0 % (1 of 5; 3.6 to 62.4 %).
 *Calibration error*: by how much the score differs from the share of good ones, over ten bins; the interval from drawing
 the dossiers again.
 """)
-    assert list(beside_zero(None)) == []
+    assert list(tiers_section(None)) == []
 
 
 def test_an_empty_side_is_none_there() -> None:
-    text = "\n".join(beside_zero(tiers(ZERO[3:4], MODEL[3:4], Decimal(0), Decimal(1))))
+    text = "\n".join(tiers_section(compare_tiers(ZERO[3:4], MODEL[3:4], Decimal(0), Decimal(1))))
     assert "| calibration error (ECE) | none there | none there |" in text
 
 

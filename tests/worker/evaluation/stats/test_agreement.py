@@ -5,14 +5,14 @@ from typing import Any
 from tests.worker.evaluation.stats.asked import ask, row, rows
 from tests.worker.evaluation.stats.told import HOUR, NOON, completed, failed, outcome, rejected
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.evaluation.stats.asking import Topic
-from worker.evaluation.stats.truth import BEARS_OUT
+from worker.evaluation.stats.ground_truth import BEARS_OUT
+from worker.evaluation.stats.stats_query import StatsTopic
 
 ANEW: dict[str, Any] = {"trigger": "batch", "parent_eval_id": "e1"}
 
 
 def people(strength: str, *history: Any) -> dict[str, Any]:
-    return next(one for one in ask(Topic.AGREEMENT, history)["people"] if one["strength"] == strength)
+    return next(one for one in ask(StatsTopic.AGREEMENT, history)["people"] if one["strength"] == strength)
 
 
 def test_two_rubrics_agree_within_the_window_its_edge_included() -> None:
@@ -22,11 +22,11 @@ def test_two_rubrics_agree_within_the_window_its_edge_included() -> None:
         completed("e3", number=4, score=0.9),
         completed("e4", number=4, score=0.7499, rubric_version="2", **ANEW),
     )
-    found = row(Topic.AGREEMENT, *history)
+    found = row(StatsTopic.AGREEMENT, *history)
     assert (found["between"], found["pair"]) == ("rubric", "default@1 | default@2")
     assert (found["count"], found["agreed"], found["share"], found["same_decision"]) == (2, 1, 0.5, 2)
-    assert row(Topic.AGREEMENT, *history, agreement_window="0.1501")["agreed"] == 2
-    assert row(Topic.AGREEMENT, *history, agreement_window="0")["agreed"] == 0
+    assert row(StatsTopic.AGREEMENT, *history, agreement_window="0.1501")["agreed"] == 2
+    assert row(StatsTopic.AGREEMENT, *history, agreement_window="0")["agreed"] == 0
 
 
 def test_two_tiers_are_compared_under_one_rubric_and_one_tier_with_itself() -> None:
@@ -36,7 +36,8 @@ def test_two_tiers_are_compared_under_one_rubric_and_one_tier_with_itself() -> N
         rejected("e3", judge_kind="hybrid", trigger="bus"),
     )
     told = [
-        (one["between"], one["pair"], one["count"], one["same_decision"]) for one in rows(Topic.AGREEMENT, *history)
+        (one["between"], one["pair"], one["count"], one["same_decision"])
+        for one in rows(StatsTopic.AGREEMENT, *history)
     ]
     assert told == [("tier", "heuristic | hybrid", 2, 1), ("same", "default@1", 1, 0)]
 
@@ -46,17 +47,17 @@ def test_a_whole_pull_request_that_was_judged_again_since_more_is_known_disagree
         completed("e1", subject_kind="pull_request", score=0.9),
         completed("e2", subject_kind="pull_request", score=0.2, trigger="feedback_arrived"),
     )
-    assert rows(Topic.AGREEMENT, *history) == []
+    assert rows(StatsTopic.AGREEMENT, *history) == []
 
 
 def test_an_opinion_is_compared_apart() -> None:
     history = completed("e1"), completed("e2", parent_eval_id="e1", signals={"opinion_of": "second"}, judge_kind="llm")
-    assert [(one["between"], one["count"]) for one in rows(Topic.AGREEMENT, *history)] == [("opinions", 1)]
+    assert [(one["between"], one["count"]) for one in rows(StatsTopic.AGREEMENT, *history)] == [("opinions", 1)]
 
 
 def test_a_canary_is_a_rubric_of_its_own() -> None:
     history = completed("e1"), completed("e2", signals={"canary": True}, rubric_version="2", **ANEW)
-    assert [one["between"] for one in rows(Topic.AGREEMENT, *history)] == ["rubric"]
+    assert [one["between"] for one in rows(StatsTopic.AGREEMENT, *history)] == ["rubric"]
 
 
 def test_verdicts_on_other_heads_subjects_and_failures_are_not_compared() -> None:
@@ -69,7 +70,7 @@ def test_verdicts_on_other_heads_subjects_and_failures_are_not_compared() -> Non
         completed("e6", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/0123456789abcdef"),
         completed("e7", subject_kind="ci_check", subject_id=f"7/3/{'a' * 40}/fedcba9876543210"),
     )
-    assert rows(Topic.AGREEMENT, *history) == []
+    assert rows(StatsTopic.AGREEMENT, *history) == []
 
 
 def test_each_strength_is_counted_apart_and_a_verdict_once_in_each() -> None:
@@ -80,7 +81,7 @@ def test_each_strength_is_counted_apart_and_a_verdict_once_in_each() -> None:
         outcome(OutcomeKind.EDIT_FOLLOWUP),
         outcome(OutcomeKind.LATER_FIX),
     )
-    told = {one["strength"]: (one["count"], one["agreed"]) for one in ask(Topic.AGREEMENT, history)["people"]}
+    told = {one["strength"]: (one["count"], one["agreed"]) for one in ask(StatsTopic.AGREEMENT, history)["people"]}
     assert told == {"explicit": (1, 1), "implicit": (1, 0), "lifecycle": (1, 1)}
 
 
@@ -124,7 +125,7 @@ def test_an_outcome_without_its_verdict_is_about_the_latest_on_its_head_or_of_al
 
 def test_an_outcome_that_is_delivered_twice_counts_once() -> None:
     twice = ask(
-        Topic.AGREEMENT,
+        StatsTopic.AGREEMENT,
         (completed(), outcome(OutcomeKind.MERGED), outcome(OutcomeKind.MERGED, when=NOON + HOUR, said=NOON)),
     )
     assert twice["skipped"] == {"duplicate": 1}
@@ -140,8 +141,8 @@ def test_who_takes_a_word_back_and_says_it_again_has_said_it_last() -> None:
     history = (rejected("e1"), *(outcome(word, when=NOON + n * HOUR / 9) for n, word in enumerate(words)))
     found = people("explicit", *history)
     assert (found["count"], found["agreed"]) == (1, 0)
-    assert ask(Topic.AGREEMENT, history)["skipped"] == {}
-    assert row(Topic.QUALITY, *history)["thumbs_down_count"] == 1
-    told = ask(Topic.OVERRIDES, history)
+    assert ask(StatsTopic.AGREEMENT, history)["skipped"] == {}
+    assert row(StatsTopic.QUALITY, *history)["thumbs_down_count"] == 1
+    told = ask(StatsTopic.OVERRIDES, history)
     assert told["outcomes"] == {"helpful": 1, "not_helpful": 2}
     assert (told["signals"][0]["not_helpful"], told["signals"][0]["objected"]["count"]) == (1, 1)

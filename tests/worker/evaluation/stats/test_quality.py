@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from tests.worker.evaluation.stats.asked import ask, row, rows
 from tests.worker.evaluation.stats.told import HOUR, NOON, Told, completed, failed, outcome, rejected, started
 from worker.domain.verdict.outcomes import OutcomeKind
-from worker.evaluation.stats.asking import Topic, asked
-from worker.evaluation.stats.cells import Cell
-from worker.evaluation.stats.ingest import Opened
-from worker.evaluation.stats.queries import Found, frame, together
+from worker.evaluation.stats.counters import Counters
+from worker.evaluation.stats.ingest import OpenEvaluation
+from worker.evaluation.stats.queries import CountedTables, answer_frame, combine_tables
+from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 
 GROUPS = ("author_agent", "judge_kind", "rubric", "repository", "category")
 
 
 def test_a_group_has_counts_means_and_percentiles() -> None:
     found = row(
-        Topic.QUALITY, completed("e1", score=0.9), completed("e2", number=4, score=0.8), rejected("e3", number=5)
+        StatsTopic.QUALITY, completed("e1", score=0.9), completed("e2", number=4, score=0.8), rejected("e3", number=5)
     )
     assert found["value"] == "copilot"
     assert (found["verdict_count"], found["accepts"], found["rejects"], found["abstains"]) == (3, 2, 1, 0)
@@ -34,17 +34,17 @@ def test_a_group_has_counts_means_and_percentiles() -> None:
 
 def test_what_is_not_confident_enough_leaves_the_means_and_stays_in_the_counts() -> None:
     history = completed("e1", confidence=0.9, score=0.9), completed("e2", number=4, confidence=0.49, score=0.5)
-    found = row(Topic.QUALITY, *history, min_confidence="0.5")
+    found = row(StatsTopic.QUALITY, *history, min_confidence="0.5")
     assert (found["verdict_count"], found["confident_count"]) == (2, 1)
     assert (found["mean_score"], found["mean_confidence"]) == (0.9, 0.9)
-    nobody = row(Topic.QUALITY, *history, min_confidence="0.95")
+    nobody = row(StatsTopic.QUALITY, *history, min_confidence="0.95")
     assert (nobody["verdict_count"], nobody["confident_count"]) == (2, 0)
     assert (nobody["mean_score"], nobody["p50_score"], nobody["mean_interval"]) == (None, None, None)
 
 
 def test_what_is_exactly_as_confident_as_was_asked_for_is_in_the_means() -> None:
     history = completed("e1", confidence=0.7, score=0.9), completed("e2", number=4, confidence=0.6999, score=0.5)
-    found = row(Topic.QUALITY, *history, min_confidence="0.7")
+    found = row(StatsTopic.QUALITY, *history, min_confidence="0.7")
     assert (found["confident_count"], found["mean_score"], found["p50_score"]) == (1, 0.9, 0.9)
 
 
@@ -53,24 +53,24 @@ def test_two_versions_of_a_rubric_are_two_rows() -> None:
         completed("e1", rubric_version="1"),
         completed("e2", rubric_version="2", trigger="batch", parent_eval_id="e1"),
     )
-    assert [(one["value"], one["verdict_count"]) for one in rows(Topic.QUALITY, *history, group_by="rubric")] == [
+    assert [(one["value"], one["verdict_count"]) for one in rows(StatsTopic.QUALITY, *history, group_by="rubric")] == [
         ("default@1", 1),
         ("default@2", 1),
     ]
 
 
 def test_a_person_and_what_has_no_category_are_null() -> None:
-    assert row(Topic.QUALITY, completed(author_agent=None))["value"] is None
-    assert row(Topic.QUALITY, completed(), group_by="category")["value"] is None
-    assert row(Topic.QUALITY, rejected(), group_by="category")["value"] == "half_finished"
+    assert row(StatsTopic.QUALITY, completed(author_agent=None))["value"] is None
+    assert row(StatsTopic.QUALITY, completed(), group_by="category")["value"] is None
+    assert row(StatsTopic.QUALITY, rejected(), group_by="category")["value"] == "half_finished"
 
 
 def test_one_row_for_all_where_nothing_is_grouped() -> None:
     history = completed("e1"), completed("e2", number=4, author_agent="codex", judge_kind="hybrid")
-    found = row(Topic.QUALITY, *history, group_by="none")
+    found = row(StatsTopic.QUALITY, *history, group_by="none")
     assert (found["value"], found["verdict_count"]) == (None, 2)
-    assert row(Topic.QUALITY, *history, group_by="none", min_confidence="0.1")["confident_count"] == 2
-    assert row(Topic.QUALITY, group_by="none")["verdict_count"] == 0
+    assert row(StatsTopic.QUALITY, *history, group_by="none", min_confidence="0.1")["confident_count"] == 2
+    assert row(StatsTopic.QUALITY, group_by="none")["verdict_count"] == 0
 
 
 def test_the_most_judged_group_comes_first() -> None:
@@ -79,7 +79,7 @@ def test_the_most_judged_group_comes_first() -> None:
         completed("e2", author_agent="abe"),
         completed("e3", author_agent="zed"),
     )
-    assert [one["value"] for one in rows(Topic.QUALITY, *history)] == ["zed", "abe"]
+    assert [one["value"] for one in rows(StatsTopic.QUALITY, *history)] == ["zed", "abe"]
 
 
 def test_opinions_and_canaries_are_counted_only_where_they_are_asked_for() -> None:
@@ -89,49 +89,49 @@ def test_opinions_and_canaries_are_counted_only_where_they_are_asked_for() -> No
         completed("e3", parent_eval_id="e1", score=0.3),
         completed("e4", parent_eval_id="e1", trigger="batch", signals={"canary": True}, score=0.4),
     )
-    assert row(Topic.QUALITY, *history)["verdict_count"] == 1
-    assert row(Topic.QUALITY, *history, view="opinions")["mean_score"] == 0.25
-    assert row(Topic.QUALITY, *history, view="canaries")["mean_score"] == 0.4
+    assert row(StatsTopic.QUALITY, *history)["verdict_count"] == 1
+    assert row(StatsTopic.QUALITY, *history, view="opinions")["mean_score"] == 0.25
+    assert row(StatsTopic.QUALITY, *history, view="canaries")["mean_score"] == 0.4
 
 
 def test_subjects_are_counted_apart() -> None:
     history = completed("e1"), completed("e2", subject_kind="ci_check", parent_eval_id="e1", score=0.2)
-    assert row(Topic.QUALITY, *history)["mean_score"] == 0.9
-    assert row(Topic.QUALITY, *history, subject="ci_check")["mean_score"] == 0.2
-    assert row(Topic.QUALITY, *history, subject="all")["verdict_count"] == 2
+    assert row(StatsTopic.QUALITY, *history)["mean_score"] == 0.9
+    assert row(StatsTopic.QUALITY, *history, subject="ci_check")["mean_score"] == 0.2
+    assert row(StatsTopic.QUALITY, *history, subject="all")["verdict_count"] == 2
 
 
 def test_a_failure_is_no_verdict_and_what_it_cost_is_counted() -> None:
     history = completed("e1"), failed("e2", number=4, judge_cost_usd="0.25")
-    found = row(Topic.QUALITY, *history)
+    found = row(StatsTopic.QUALITY, *history)
     assert (found["verdict_count"], found["failed_count"], found["mean_score"]) == (1, 1, 0.9)
     assert found["judge_cost_usd_total"] == "0.25"
-    nameless = rows(Topic.QUALITY, failed("e1", bare=True))
+    nameless = rows(StatsTopic.QUALITY, failed("e1", bare=True))
     assert [(one["value"], one["verdict_count"], one["failed_count"]) for one in nameless] == [("?", 0, 1)]
 
 
 def test_not_helpful_is_a_thumb_down_at_its_verdict() -> None:
     history = completed("e1", NOON), outcome(OutcomeKind.NOT_HELPFUL, "e1", NOON + 5 * HOUR)
-    assert row(Topic.QUALITY, *history)["thumbs_down_count"] == 1
-    assert row(Topic.QUALITY, *history, to=(NOON + HOUR).isoformat())["thumbs_down_count"] == 1
+    assert row(StatsTopic.QUALITY, *history)["thumbs_down_count"] == 1
+    assert row(StatsTopic.QUALITY, *history, to=(NOON + HOUR).isoformat())["thumbs_down_count"] == 1
 
 
 def test_a_low_mean_is_told_with_its_count_and_interval() -> None:
     low = [completed(f"e{n}", number=n, score=0.3 + n % 2 / 10) for n in range(40)]
-    [banner] = ask(Topic.QUALITY, (*low, completed("x", author_agent="codex")))["banners"]
+    [banner] = ask(StatsTopic.QUALITY, (*low, completed("x", author_agent="codex")))["banners"]
     assert (banner["value"], banner["mean_score"], banner["verdict_count"]) == ("copilot", 0.35, 40)
     assert banner["is_certain"]
     assert banner["mean_interval"].low < 0.35 < banner["mean_interval"].high < 0.6
-    [alone] = ask(Topic.QUALITY, (completed(score=0.59),))["banners"]
+    [alone] = ask(StatsTopic.QUALITY, (completed(score=0.59),))["banners"]
     assert (alone["mean_interval"], alone["is_certain"]) == (None, False)
-    [few] = ask(Topic.QUALITY, tuple(low[:19]))["banners"]
+    [few] = ask(StatsTopic.QUALITY, tuple(low[:19]))["banners"]
     assert not few["is_certain"]
 
 
 def test_a_window_is_rounded_outward_and_says_so() -> None:
     minutes = HOUR / 60
     told = ask(
-        Topic.QUALITY,
+        StatsTopic.QUALITY,
         (completed("e1", NOON), completed("e2", NOON + HOUR), completed("e3", NOON + 2 * HOUR)),
         since=(NOON + 30 * minutes).isoformat(),
         to=(NOON + 61 * minutes).isoformat(),
@@ -145,13 +145,13 @@ def test_the_hour_is_the_servers_whatever_the_clock_of_a_worker_says() -> None:
         completed("e1", NOON, created_at="2031-01-01T00:00:00.000+00:00"),
         completed("e2", NOON, created_at="never"),
     )
-    assert row(Topic.QUALITY, *history)["verdict_count"] == 2
+    assert row(StatsTopic.QUALITY, *history)["verdict_count"] == 2
 
 
 def test_what_was_skipped_and_what_was_not_readable_is_in_every_answer() -> None:
     broken: Told = completed("e2")[0], b"eval.completed", b"{"
     trouble: Told = completed("e2")[0], b"case_parse_error", b'{"v":1}'
-    told = ask(Topic.QUALITY, (completed("e1"), broken, trouble, completed("e1")))
+    told = ask(StatsTopic.QUALITY, (completed("e1"), broken, trouble, completed("e1")))
     assert told["skipped"] == {"duplicate": 1, "unreadable": 1}
     assert told["troubles"] == {"case_parse_error": 1}
     assert told["data"][0]["verdict_count"] == 1
@@ -160,8 +160,8 @@ def test_what_was_skipped_and_what_was_not_readable_is_in_every_answer() -> None
 def test_with_and_without_judging_cost_differs_by_what_all_verdicts_cost() -> None:
     costs = ["0.0123", "0", "0.000000001", "1.5"]
     history = [completed(f"e{n}", number=n, judge_cost_usd=cost) for n, cost in enumerate(costs)]
-    without = ask(Topic.COST, tuple(history))
-    within = ask(Topic.COST, tuple(history), include_eval="true")
+    without = ask(StatsTopic.COST, tuple(history))
+    within = ask(StatsTopic.COST, tuple(history), include_eval="true")
     assert Decimal(within["total_usd"]) - Decimal(without["total_usd"]) == sum(map(Decimal, costs))
     assert (without["total_usd"], without["data"][0]["judge_cost_usd"]) == ("0", None)
     assert within["data"][0]["judge_cost_usd"] == "1.512300001"
@@ -173,7 +173,7 @@ def test_an_unknown_price_is_counted_and_no_sum() -> None:
         completed("e2", judge_cost_usd="0.5"),
         failed("e3", judge_cost_usd="0.25"),
     )
-    found = row(Topic.COST, *history, include_eval="1")
+    found = row(StatsTopic.COST, *history, include_eval="1")
     assert (found["unknown_price_count"], found["known_price_share"]) == (1, 0.666667)
     assert (found["judge_cost_usd"], found["failed_cost_usd"]) == ("0.75", "0.25")
 
@@ -184,11 +184,11 @@ def test_an_opinion_is_paid_for_with_its_verdict_and_a_canary_for_itself() -> No
         completed("e2", judge_cost_usd="0.1", parent_eval_id="e1", signals={"opinion_of": "first"}),
         completed("e3", judge_cost_usd="0.2", signals={"canary": True}),
     )
-    assert ask(Topic.COST, history, include_eval="true")["total_usd"] == "0.5"
+    assert ask(StatsTopic.COST, history, include_eval="true")["total_usd"] == "0.5"
 
 
 def test_an_answer_can_be_sent() -> None:
-    for topic in Topic:
+    for topic in StatsTopic:
         assert json.loads(json.dumps(ask(topic, (started(), completed(), outcome(OutcomeKind.MERGED)))))
 
 
@@ -213,7 +213,8 @@ verdicts = st.lists(
 def test_every_figure_is_what_plain_arithmetic_says(some: list[dict[str, Any]], least: int, group: str) -> None:
     history = [completed(f"e{n}", NOON + n % 3 * HOUR, number=n, **one) for n, one in enumerate(some)]
     told = {
-        one["value"]: one for one in rows(Topic.QUALITY, *history, group_by=group, min_confidence=f"{least / 100:.2f}")
+        one["value"]: one
+        for one in rows(StatsTopic.QUALITY, *history, group_by=group, min_confidence=f"{least / 100:.2f}")
     }
     assert set(told) == {_value(one, group) for one in some}
     for value, found in told.items():
@@ -243,32 +244,34 @@ def _mean(some: list[dict[str, Any]], name: str) -> object:
 
 
 def test_several_installations_are_counted_together() -> None:
-    one = Found({"skipped": {"broken": Cell({"n": 2})}}, (Opened(5, "submission"),), NOON, is_behind=True)
-    other = Found({"skipped": {"broken": Cell({"n": 1})}, "flow": {}}, (), NOON + HOUR, is_behind=False)
-    assert together([one]) is one
-    both = together([one, other])
-    assert (both.table("skipped"), both.opened, both.until, both.is_behind) == (
-        {"broken": Cell({"n": 3})},
-        (Opened(5, "submission"),),
+    one = CountedTables(
+        {"skipped": {"broken": Counters({"n": 2})}}, (OpenEvaluation(5, "submission"),), NOON, is_behind=True
+    )
+    other = CountedTables({"skipped": {"broken": Counters({"n": 1})}, "flow": {}}, (), NOON + HOUR, is_behind=False)
+    assert combine_tables([one]) is one
+    both = combine_tables([one, other])
+    assert (both.table("skipped"), both.open_evaluations, both.until, both.is_behind) == (
+        {"broken": Counters({"n": 3})},
+        (OpenEvaluation(5, "submission"),),
         NOON + HOUR,
         True,
     )
-    nobody = frame(asked({}, Topic.QUALITY, NOON), together([]))
+    nobody = answer_frame(parse_query({}, StatsTopic.QUALITY, NOON), combine_tables([]))
     assert (nobody["counted_until"], nobody["is_behind"]) == (None, False)
 
 
 def test_a_canarys_failure_is_a_canarys_also_where_nobody_has_an_opinion() -> None:
     canary: dict[str, Any] = {"parent_eval_id": "e1", "trigger": "bus", "signals": {"law": "a", "canary": True}}
     history = completed("e1"), failed("e2", bare=True, **canary), failed("e3", **canary), failed("e4", bare=True)
-    assert sum(one["failed_count"] for one in rows(Topic.QUALITY, *history)) == 1
-    assert sum(one["failed_count"] for one in rows(Topic.QUALITY, *history, view="canaries")) == 2
-    broken = ask(Topic.QUALITY, (failed("e5", bare=True, signals=["canary"]),))
+    assert sum(one["failed_count"] for one in rows(StatsTopic.QUALITY, *history)) == 1
+    assert sum(one["failed_count"] for one in rows(StatsTopic.QUALITY, *history, view="canaries")) == 2
+    broken = ask(StatsTopic.QUALITY, (failed("e5", bare=True, signals=["canary"]),))
     assert (broken["skipped"], broken["data"]) == ({"broken": 1}, [])
 
 
 def test_what_was_judged_live_is_told_apart_from_what_was_judged_anew() -> None:
     anew: dict[str, Any] = {"parent_eval_id": "e1", "trigger": "batch"}
     history = completed("e1"), rejected("e2", **anew), rejected("e3", **anew), rejected("e4", number=4)
-    found = row(Topic.QUALITY, *history)
+    found = row(StatsTopic.QUALITY, *history)
     assert (found["verdict_count"], found["rejects"]) == (4, 3)
     assert found["live"] == {"verdict_count": 2, "accepts": 1, "rejects": 1, "abstains": 0}

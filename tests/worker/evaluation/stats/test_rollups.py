@@ -15,21 +15,21 @@ from tests.worker.adapters.redis.played import pull
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats import told
 from tests.worker.evaluation.stats.told import HEAD, HERE, HOUR, NOON, Told
-from worker.adapters.redis import keys, pages
-from worker.adapters.redis.client import Refused, items, text, whole
-from worker.adapters.redis.scripts import Script, run
+from worker.adapters.redis import keys, stream_pages
+from worker.adapters.redis.client import RedisRefused, items, text, whole
+from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
-from worker.domain.verdict.events import EvalTrigger, terminal
+from worker.domain.verdict.events import EvalTrigger, terminal_event
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.evaluation.stats import rollups
-from worker.evaluation.stats.asking import Topic, asked
-from worker.evaluation.stats.queries import answer, needed
+from worker.evaluation.stats.queries import answer_query, tables_needed
 from worker.evaluation.stats.rollups import Rollups, open_rollups
+from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 from worker.evaluation.stats.tables import FLOW, SKIPPED
-from worker.evaluation.stats.windows import HOUR_MS, LATEST_MS, Window, buckets_of
-from worker.scheduling.record import Telling, begun_of
+from worker.evaluation.stats.windows import HOUR_MS, LATEST_MS, HourWindow, buckets_of
+from worker.scheduling.record import EventPublishing, evaluation_started
 
 NOW = NOON + timedelta(days=2)
 DAY_AFTER = next(buckets_of(told.at(NOON + 26 * HOUR) // HOUR_MS))
@@ -40,18 +40,18 @@ def write(store: Store, *history: Told) -> None:
     """Onto the stream, in their order, at their times."""
     stream = keys.events(HERE).name
     for at_ms, kind, raw in history:
-        store.wire.call("XADD", stream, f"{at_ms}-*", "k", kind, "j", raw)
+        store.client.call("XADD", stream, f"{at_ms}-*", "k", kind, "j", raw)
 
 
-def ask(store: Store, topic: Topic = Topic.QUALITY, **given: str) -> dict[str, Any]:
-    question = asked({**WEEK, **given}, topic, NOW)
-    found = open_rollups(store).find(HERE, needed(topic, question), question.over, NOW)
-    return answer(topic, question, found)
+def ask(store: Store, topic: StatsTopic = StatsTopic.QUALITY, **given: str) -> dict[str, Any]:
+    question = parse_query({**WEEK, **given}, topic, NOW)
+    found = open_rollups(store).find(HERE, tables_needed(topic, question), question.window, NOW)
+    return answer_query(topic, question, found)
 
 
 def everything(store: Store) -> str:
     """Every answer, in every grouping, as text."""
-    said = [ask(store, topic) for topic in Topic]
+    said = [ask(store, topic) for topic in StatsTopic]
     said += [ask(store, group_by=group, min_confidence="0.6") for group in ("none", "rubric", "repository", "category")]
     said += [ask(store, to=(NOON + hours * HOUR).isoformat()) for hours in (1, 30)]
     return json.dumps(said)
@@ -59,7 +59,7 @@ def everything(store: Store) -> str:
 
 def small(monkeypatch: pytest.MonkeyPatch, portion: int) -> None:
     monkeypatch.setattr(rollups, "PORTION", portion)
-    monkeypatch.setattr(pages, "PAGE", 3)
+    monkeypatch.setattr(stream_pages, "PAGE", 3)
 
 
 HISTORY = (
@@ -84,18 +84,18 @@ def test_what_is_told_is_counted_at_the_next_question(store: Store) -> None:
     said = ask(store)
     assert (said["data"][0]["verdict_count"], said["is_behind"]) == (3, False)
     assert said["counted_until"] == (NOON + 27 * HOUR).isoformat(timespec="milliseconds")
-    assert ask(store, Topic.BACKLOG)["open"] == 1
-    assert ask(store, Topic.OVERRIDES)["signals"][0]["override"] == 1
+    assert ask(store, StatsTopic.BACKLOG)["open"] == 1
+    assert ask(store, StatsTopic.OVERRIDES)["signals"][0]["override"] == 1
 
 
 def test_what_the_products_own_writers_tell_is_counted(store: Store) -> None:
     lease, made = judging(store).lease, entry("e", 0)
     made = made.model_copy(update={"fence": lease.fence})
-    store.events.begin(pull(), lease.fence, begun_of(made.verdict, Telling()))
-    store.ledger.append(pull(), made, (terminal(made.verdict, EvalTrigger.BUS),))
-    question = asked({"to": "2030-01-01", "from": "2020-01-01"}, Topic.BACKLOG, NOW)
-    found = open_rollups(store).find(HERE, needed(Topic.BACKLOG, question), question.over, NOW)
-    [said] = answer(Topic.BACKLOG, question, found)["data"]
+    store.events.record_started(pull(), lease.fence, evaluation_started(made.verdict, EventPublishing()))
+    store.ledger.append(pull(), made, (terminal_event(made.verdict, EvalTrigger.BUS),))
+    question = parse_query({"to": "2030-01-01", "from": "2020-01-01"}, StatsTopic.BACKLOG, NOW)
+    found = open_rollups(store).find(HERE, tables_needed(StatsTopic.BACKLOG, question), question.window, NOW)
+    [said] = answer_query(StatsTopic.BACKLOG, question, found)["data"]
     assert (said["started"], said["completed"], said["open"], said["ended_without_start"]) == (1, 1, 0, 0)
 
 
@@ -138,7 +138,7 @@ def history_of(some: list[tuple[str, int, int, OutcomeKind, int]]) -> list[Told]
 def test_counting_again_from_the_stream_gives_the_same_answers(
     store: Store, some: list[tuple[str, int, int, OutcomeKind, int]], portion: int, stops: list[int]
 ) -> None:
-    store.wire.call("FLUSHALL")
+    store.client.call("FLUSHALL")
     history = history_of(some)
     with pytest.MonkeyPatch.context() as patch:
         small(patch, portion)
@@ -162,14 +162,14 @@ def test_two_who_count_at_once_count_everything_once(store: Store, monkeypatch: 
 
 
 def test_who_read_an_older_state_writes_nothing(store: Store) -> None:
-    on = [keys.rollup(HERE), keys.rolled(HERE)]
-    assert run(store.wire, Script.ROLLUP, on, "", "1 a 1-0", 1, "h1:x", "one", "7/3", "pull") == 1
-    assert run(store.wire, Script.ROLLUP, on, "", "1 b 1-0", 1, "h1:x", "other") == 0
-    assert run(store.wire, Script.ROLLUP, on, "1 b 1-0", "1 b 2-0", 1, "h1:x", "other") == 0
-    assert text(store.wire.call("HGET", on[0].name, "h1:x")) == "one"
-    assert text(store.wire.call("HGET", on[1].name, "7/3")) == "pull"
-    assert run(store.wire, Script.ROLLUP, on, "1 a 1-0", "1 a 2-0", 1, "h1:x", "") == 1
-    assert store.wire.call("HGET", on[0].name, "h1:x") is None
+    on = [keys.rollup(HERE), keys.pull_rollups(HERE)]
+    assert run_script(store.client, Script.ROLLUP, on, "", "1 a 1-0", 1, "h1:x", "one", "7/3", "pull") == 1
+    assert run_script(store.client, Script.ROLLUP, on, "", "1 b 1-0", 1, "h1:x", "other") == 0
+    assert run_script(store.client, Script.ROLLUP, on, "1 b 1-0", "1 b 2-0", 1, "h1:x", "other") == 0
+    assert text(store.client.call("HGET", on[0].name, "h1:x")) == "one"
+    assert text(store.client.call("HGET", on[1].name, "7/3")) == "pull"
+    assert run_script(store.client, Script.ROLLUP, on, "1 a 1-0", "1 a 2-0", 1, "h1:x", "") == 1
+    assert store.client.call("HGET", on[0].name, "h1:x") is None
 
 
 def test_one_question_counts_so_much_and_says_that_there_is_more(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,9 +199,9 @@ def test_one_question_counts_so_much_and_says_that_there_is_more(store: Store, m
 def test_a_rollup_that_somebody_broke_is_counted_again(store: Store, key: str, field: str, broken: str) -> None:
     write(store, *HISTORY)
     before = everything(store)
-    name = {"rollup": keys.rollup(HERE), "rolled": keys.rolled(HERE)}[key].name
-    assert whole(store.wire.call("HEXISTS", name, field)) == 1
-    store.wire.call("HSET", name, field, broken)
+    name = {"rollup": keys.rollup(HERE), "rolled": keys.pull_rollups(HERE)}[key].name
+    assert whole(store.client.call("HEXISTS", name, field)) == 1
+    store.client.call("HSET", name, field, broken)
     write(store, told.outcome(OutcomeKind.HELPFUL, "e1", NOON + 28 * HOUR))
     after = everything(store)
     open_rollups(store).rebuild(HERE)
@@ -209,58 +209,63 @@ def test_a_rollup_that_somebody_broke_is_counted_again(store: Store, key: str, f
 
 
 def test_hours_whose_entries_are_gone_are_not_counted_and_dropped(store: Store) -> None:
-    short = replace(store, told_for=timedelta(hours=36))
+    short = replace(store, event_retention=timedelta(hours=36))
     write(store, told.completed("e0", number=9), *HISTORY)
     assert ask(store)["data"][0]["verdict_count"] == 4
     assert ask(short)["data"][0]["verdict_count"] == 1
-    fields = whole(store.wire.call("HLEN", keys.rollup(HERE).name))
+    fields = whole(store.client.call("HLEN", keys.rollup(HERE).name))
     assert open_rollups(short).trim(HERE) == 0
-    store.wire.call("XTRIM", keys.events(HERE).name, "MINID", told.at(NOON + 12 * HOUR))
+    store.client.call("XTRIM", keys.events(HERE).name, "MINID", told.at(NOON + 12 * HOUR))
     assert open_rollups(short).trim(HERE) > 1
-    assert whole(store.wire.call("HLEN", keys.rollup(HERE).name)) < fields
-    assert sorted(text(one) for one in items(store.wire.call("HKEYS", keys.rolled(HERE).name))) == ["7/3", "7/4"]
+    assert whole(store.client.call("HLEN", keys.rollup(HERE).name)) < fields
+    assert sorted(text(one) for one in items(store.client.call("HKEYS", keys.pull_rollups(HERE).name))) == [
+        "7/3",
+        "7/4",
+    ]
     assert open_rollups(short).trim(HERE) == 0
     assert ask(short)["data"][0]["verdict_count"] == 1
 
 
 def test_what_is_counted_while_it_is_trimmed_stays(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = replace(store, told_for=timedelta(hours=36))
+    short = replace(store, event_retention=timedelta(hours=36))
     write(store, told.completed("e0", number=9))
     counting = open_rollups(short)
     counting.catch_up(HERE)
     older = counting._mark(HERE)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - what a slower one had read
     write(store, *HISTORY)
     counting.catch_up(HERE)
-    store.wire.call("XTRIM", keys.events(HERE).name, "MAXLEN", 1)
+    store.client.call("XTRIM", keys.events(HERE).name, "MAXLEN", 1)
     monkeypatch.setattr(counting, "_mark", lambda _: older)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType] - the same
     assert counting.trim(HERE) == 0
-    assert whole(store.wire.call("HEXISTS", keys.rolled(HERE).name, "7/9")) == 1
+    assert whole(store.client.call("HEXISTS", keys.pull_rollups(HERE).name, "7/9")) == 1
 
 
 def test_every_entry_comes_once_in_pages(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, 2)
     write(store, *HISTORY)
-    found = list(pages.entries(store.wire, HERE))
+    found = list(stream_pages.read_entries(store.client, HERE))
     assert [(one.at_ms, one.kind, one.raw) for one in found] == list(HISTORY)
-    assert list(pages.entries(store.wire, HERE, found[3].id)) == found[4:]
-    assert list(pages.entries(store.wire, HERE, until_ms=told.at(NOON))) == found[:2]
-    started = list(pages.entries(store.wire, HERE, kinds=("eval.started",)))
+    assert list(stream_pages.read_entries(store.client, HERE, found[3].id)) == found[4:]
+    assert list(stream_pages.read_entries(store.client, HERE, until_ms=told.at(NOON))) == found[:2]
+    started = list(stream_pages.read_entries(store.client, HERE, kinds=("eval.started",)))
     assert [one.kind for one in started] == [b"eval.started"] * 3
-    assert list(pages.entries(store.wire, InstallationId(5))) == []
+    assert list(stream_pages.read_entries(store.client, InstallationId(5))) == []
 
 
 def test_who_reads_all_has_the_next_page_under_way(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     small(monkeypatch, 2)
     write(store, *HISTORY)
-    found = list(pages.entries(store.wire, HERE))
-    assert list(pages.entries_ahead(store.wire, HERE)) == found
-    assert list(pages.entries_ahead(store.wire, HERE, found[1].id, found[5].at_ms, ("outcome.recorded",))) == [found[4]]
-    some = pages.entries_ahead(store.wire, HERE)
+    found = list(stream_pages.read_entries(store.client, HERE))
+    assert list(stream_pages.read_entries_ahead(store.client, HERE)) == found
+    assert list(
+        stream_pages.read_entries_ahead(store.client, HERE, found[1].id, found[5].at_ms, ("outcome.recorded",))
+    ) == [found[4]]
+    some = stream_pages.read_entries_ahead(store.client, HERE)
     assert next(some) == found[0]
     some.close()
-    store.wire.call("SET", keys.events(InstallationId(6)).name, "no stream")
-    with pytest.raises(Refused, match="WRONGTYPE"):
-        list(pages.entries_ahead(store.wire, InstallationId(6)))
+    store.client.call("SET", keys.events(InstallationId(6)).name, "no stream")
+    with pytest.raises(RedisRefused, match="WRONGTYPE"):
+        list(stream_pages.read_entries_ahead(store.client, InstallationId(6)))
 
 
 def test_what_assay_did_not_write_into_a_stream_is_skipped_and_counted(store: Store) -> None:
@@ -273,8 +278,8 @@ def test_what_assay_did_not_write_into_a_stream_is_skipped_and_counted(store: St
         ["k", "eval.completed", "j", ""],
     )
     for fields in wrong:
-        store.wire.call("XADD", stream, f"{told.at(NOON)}-*", *fields)
-    store.wire.call("XADD", stream, f"{told.at(NOON)}-*", "alone", "")
+        store.client.call("XADD", stream, f"{told.at(NOON)}-*", *fields)
+    store.client.call("XADD", stream, f"{told.at(NOON)}-*", "alone", "")
     said = ask(store)
     assert said["skipped"] == {"unreadable": 5}
     assert said["data"][0]["verdict_count"] == 1
@@ -287,16 +292,16 @@ def test_an_entry_of_no_time_of_ours_is_skipped_and_counted(
     small(monkeypatch, portion)
     write(store, *HISTORY)
     for name in (f"{LATEST_MS + 1}-0", f"{2**64 - 1}-0"):
-        store.wire.call("XADD", keys.events(HERE).name, name, *_fields(told.completed("x")))
-    store.wire.call("XADD", keys.events(HERE).name, f"{2**64 - 1}-1", *_fields(told.started("y")))
+        store.client.call("XADD", keys.events(HERE).name, name, *_fields(told.completed("x")))
+    store.client.call("XADD", keys.events(HERE).name, f"{2**64 - 1}-1", *_fields(told.started("y")))
     assert ask(store)["data"][0]["verdict_count"] == 3
-    said = ask(store, Topic.QUALITY, **{"from": "9998-12-31", "to": "9999-01-01"})
+    said = ask(store, StatsTopic.QUALITY, **{"from": "9998-12-31", "to": "9999-01-01"})
     assert (said["skipped"], said["counted_until"]) == ({}, "9999-01-01T00:00:00.000+00:00")
-    ever = Window(0, LATEST_MS // HOUR_MS + 1)
+    ever = HourWindow(0, LATEST_MS // HOUR_MS + 1)
     counted = open_rollups(store).find(HERE, (SKIPPED, FLOW), ever, NOW)
     assert counted.table(SKIPPED)["broken"].get("n") == 3
     assert counted.table(FLOW)["submission"].get("started") == 3
-    found = open_rollups(store).recall(pull(3))
+    found = open_rollups(store).catch_up_pull(pull(3))
     assert found is not None
     assert len(found.rows) == 1
 
@@ -310,10 +315,10 @@ def test_of_a_time_without_end_only_what_is_there_is_looked_at_and_it_is_the_sam
     store: Store, monkeypatch: pytest.MonkeyPatch, start: int, end: int
 ) -> None:
     write(store, *HISTORY, told.completed("later", NOON + 500_000 * HOUR, number=6))
-    over = Window(told.at(NOON) // HOUR_MS + start, told.at(NOON) // HOUR_MS + end)
-    names = needed(Topic.QUALITY, asked(WEEK, Topic.QUALITY, NOW))
+    over = HourWindow(told.at(NOON) // HOUR_MS + start, told.at(NOON) // HOUR_MS + end)
+    names = tables_needed(StatsTopic.QUALITY, parse_query(WEEK, StatsTopic.QUALITY, NOW))
     before = open_rollups(store).find(HERE, names, over, NOW)
-    monkeypatch.setattr(rollups, "LONG", 0 if end < rollups.LONG else 10**9)
+    monkeypatch.setattr(rollups, "LONG_WINDOW_HOURS", 0 if end < rollups.LONG_WINDOW_HOURS else 10**9)
     assert open_rollups(store).find(HERE, names, over, NOW).tables == before.tables != {}
 
 
@@ -329,10 +334,10 @@ def test_a_pull_request_is_remembered(store: Store) -> None:
 
 def test_a_repository_that_was_forgotten_is_in_no_figure(store: Store) -> None:
     write(store, *HISTORY, told.completed("x", NOON + 28 * HOUR, repository_id=9))
-    store.wire.call("SADD", keys.named("acme/widgets").name, f"{HERE}:7")
+    store.client.call("SADD", keys.repository_numbers("acme/widgets").name, f"{HERE}:7")
     assert {row["value"] for row in ask(store, group_by="repository")["data"]} == {"7", "9"}
     records = store.records()
-    records.forget(records.of_repository("acme/widgets"), NOW)
+    records.forget(records.find_holdings("acme/widgets"), NOW)
     assert {row["value"] for row in ask(store, group_by="repository")["data"]} == {"9"}
     assert open_rollups(store).pull(pull(3)) is None
 
@@ -340,10 +345,10 @@ def test_a_repository_that_was_forgotten_is_in_no_figure(store: Store) -> None:
 def test_figures_of_a_stream_that_is_gone_are_dropped(store: Store) -> None:
     write(store, *HISTORY)
     assert ask(store)["data"][0]["verdict_count"] == 3
-    store.wire.call("UNLINK", keys.events(HERE).name)
+    store.client.call("UNLINK", keys.events(HERE).name)
     assert ask(store)["data"] == []
     assert open_rollups(store).trim(HERE) > 0
-    assert whole(store.wire.call("EXISTS", keys.rolled(HERE).name)) == 0
+    assert whole(store.client.call("EXISTS", keys.pull_rollups(HERE).name)) == 0
 
 
 def test_only_hours_that_have_entries_are_read_however_long_the_window(
@@ -351,8 +356,8 @@ def test_only_hours_that_have_entries_are_read_however_long_the_window(
 ) -> None:
     write(store, *HISTORY)
     counting, asked_for = open_rollups(store), list[int]()
-    ever = asked({"from": "1970-01-01T01:00", "to": "9998-01-01T01:00"}, Topic.QUALITY, NOW)
-    names = needed(Topic.QUALITY, ever)
+    ever = parse_query({"from": "1970-01-01T01:00", "to": "9998-01-01T01:00"}, StatsTopic.QUALITY, NOW)
+    names = tables_needed(StatsTopic.QUALITY, ever)
     reading = counting._fields  # pyright: ignore[reportPrivateUsage] - what is read is measured
 
     def fields(name: str, wanted: Sequence[str]) -> dict[str, bytes]:
@@ -361,18 +366,18 @@ def test_only_hours_that_have_entries_are_read_however_long_the_window(
 
     counting.catch_up(HERE)
     monkeypatch.setattr(counting, "_fields", fields)
-    found = counting.find(HERE, names, ever.over, NOW)
-    assert answer(Topic.QUALITY, ever, found)["data"] == ask(store)["data"]
+    found = counting.find(HERE, names, ever.window, NOW)
+    assert answer_query(StatsTopic.QUALITY, ever, found)["data"] == ask(store)["data"]
     assert asked_for == [len(names) * (2 + 1)]
     first, later = (NOON + n * timedelta(days=900) for n in (1, 2))
-    nothing = asked({"from": first.isoformat(), "to": later.isoformat()}, Topic.QUALITY, NOW)
-    assert counting.find(HERE, names, nothing.over, NOW).tables == {}
+    nothing = parse_query({"from": first.isoformat(), "to": later.isoformat()}, StatsTopic.QUALITY, NOW)
+    assert counting.find(HERE, names, nothing.window, NOW).tables == {}
 
 
 def test_a_memory_that_somebody_broke_is_counted_again(store: Store) -> None:
     write(store, *HISTORY)
     open_rollups(store).catch_up(HERE)
-    store.wire.call("HSET", keys.rolled(HERE).name, "7/3", "junk")
-    found = open_rollups(store).recall(pull(3))
+    store.client.call("HSET", keys.pull_rollups(HERE).name, "7/3", "junk")
+    found = open_rollups(store).catch_up_pull(pull(3))
     assert found is not None
-    assert [one.outcome for one in found.done] == ["override"]
+    assert [one.outcome for one in found.outcomes] == ["override"]

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
-from worker.domain.verdict.events import MESSAGES, EventKind, FailureMode
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, recorded
-from worker.evaluation.stats.ingest import Fold
-from worker.evaluation.stats.reading import seen
+from worker.domain.verdict.events import FAILURE_MESSAGES, EventKind, FailureMode
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
+from worker.evaluation.stats.ingest import EventAggregator
+from worker.evaluation.stats.stream_entries import parse_entry
 
 HERE: Final = InstallationId(100)
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -76,7 +76,7 @@ def failed(eval_id: str = "e1", when: datetime = NOON, *, bare: bool = False, **
     if bare:
         kept = (*tuple(said)[:7], "rubric_id", "rubric_version", "judge_latency_ms", "judge_cost_usd", *changes)
         said = {name: said[name] for name in kept}
-    return told(EventKind.FAILED, {**said, "failure_mode": mode.value, "error_message": MESSAGES[mode]}, when)
+    return told(EventKind.FAILED, {**said, "failure_mode": mode.value, "error_message": FAILURE_MESSAGES[mode]}, when)
 
 
 def outcome(kind: OutcomeKind, eval_id: str | None = "e1", when: datetime = NOON, **changes: Any) -> Told:
@@ -87,15 +87,15 @@ def outcome(kind: OutcomeKind, eval_id: str | None = "e1", when: datetime = NOON
     )
     about = EvalId(eval_id) if eval_id else None
     said = changes.get("said", when)
-    event = recorded(pull, Outcome(kind=kind, eval_id=about, head_sha=changes.get("head_sha"), at=said))
+    event = outcome_event(pull, Outcome(kind=kind, eval_id=about, head_sha=changes.get("head_sha"), at=said))
     return told(event.kind, dict(event.body), when)
 
 
-def folded(*history: Told) -> Fold:
+def folded(*history: Told) -> EventAggregator:
     """All of them, taken in in their order."""
-    fold = Fold({}, {})
+    fold = EventAggregator({}, {})
     for when, kind, raw in history:
-        fold.take(when, seen(kind, raw))
+        fold.add(when, parse_entry(kind, raw))
     return fold
 
 

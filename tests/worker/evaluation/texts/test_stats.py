@@ -7,16 +7,16 @@ from inline_snapshot import snapshot
 from tests.worker.evaluation.stats.asked import ask
 from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
 from tests.worker.publishing.texts.samples import HOSTILE
-from worker.domain.verdict.demotion import Demotion, Tally
+from worker.domain.verdict.demotion import Demotion, RejectCounts
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.stats.asking import Topic
-from worker.evaluation.texts.history import history
-from worker.evaluation.texts.stats import Stats, overridden, scorecards, stats, would_block
+from worker.evaluation.stats.stats_query import StatsTopic
+from worker.evaluation.texts.history import history_text
+from worker.evaluation.texts.stats import StatsPage, overrides_text, scorecards_text, stats_page, would_block_text
 from worker.publishing.texts.charts import bar, sparkline
-from worker.publishing.texts.columns import Page
+from worker.publishing.texts.columns import TerminalPage
 
-PAGE, COLOURED = Page(100), Page(100, has_colour=True)
+PAGE, COLOURED = TerminalPage(100), TerminalPage(100, has_colour=True)
 
 
 def judged(number: int) -> list[Told]:
@@ -44,12 +44,12 @@ HISTORY = (
 DAYS = ((3, 0.5), (0, None), (12, 0.8))
 
 
-def page_of(page: Page, *history: Told, days: tuple[tuple[int, float | None], ...] = (), **given: str) -> str:
+def page_of(page: TerminalPage, *history: Told, days: tuple[tuple[int, float | None], ...] = (), **given: str) -> str:
     quality, agreement, backlog = (
-        ask(topic, history, **given) for topic in (Topic.QUALITY, Topic.AGREEMENT, Topic.BACKLOG)
+        ask(topic, history, **given) for topic in (StatsTopic.QUALITY, StatsTopic.AGREEMENT, StatsTopic.BACKLOG)
     )
-    cost = ask(Topic.COST, history, include_eval="true")
-    return stats(Stats(quality, cost, agreement, backlog, days), page)
+    cost = ask(StatsTopic.COST, history, include_eval="true")
+    return stats_page(StatsPage(quality, cost, agreement, backlog, days), page)
 
 
 def test_the_page_tells_quality_days_agreement_cost_and_backlog() -> None:
@@ -122,8 +122,8 @@ def test_failures_are_a_part_of_what_ended_whenever_that_began() -> None:
 
 
 def test_more_that_waits_to_be_counted_is_said() -> None:
-    agents = {**ask(Topic.AGENTS, ()), "is_behind": True}
-    assert scorecards(agents, PAGE) == snapshot("""\
+    agents = {**ask(StatsTopic.AGENTS, ()), "is_behind": True}
+    assert scorecards_text(agents, PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 More has happened than is counted yet: ask again.
 
@@ -135,7 +135,7 @@ the rest may be noise.
 
 
 def test_what_would_be_blocked_comes_with_what_people_did() -> None:
-    assert would_block(ask(Topic.QUALITY, HISTORY), ask(Topic.OVERRIDES, HISTORY), PAGE) == snapshot("""\
+    assert would_block_text(ask(StatsTopic.QUALITY, HISTORY), ask(StatsTopic.OVERRIDES, HISTORY), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC, by author agent
 Not counted, since they can't be read or were there before: 1 unreadable.
 
@@ -150,12 +150,12 @@ By category
 A check blocks where the repository requires it and its mode is `block`; `mode: observe` only tells.
 Abstentions follow the policy of the repository, and are not counted as blocked.
 """)
-    assert "Nothing was judged" in would_block(ask(Topic.QUALITY, ()), ask(Topic.OVERRIDES, ()), PAGE)
-    assert would_block(ask(Topic.QUALITY, (failed(),)), ask(Topic.OVERRIDES, ()), PAGE).count("#") == 0
+    assert "Nothing was judged" in would_block_text(ask(StatsTopic.QUALITY, ()), ask(StatsTopic.OVERRIDES, ()), PAGE)
+    assert would_block_text(ask(StatsTopic.QUALITY, (failed(),)), ask(StatsTopic.OVERRIDES, ()), PAGE).count("#") == 0
 
 
 def test_overrides_are_told_by_signal_category_and_rubric() -> None:
-    assert overridden(ask(Topic.OVERRIDES, HISTORY), (), PAGE) == snapshot("""\
+    assert overrides_text(ask(StatsTopic.OVERRIDES, HISTORY), (), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 Not counted, since they can't be read or were there before: 1 unreadable.
 
@@ -170,7 +170,7 @@ By rubric
 
 All that was heard in this time: 1 helpful, 8 merged, 4 override, 1 reverted.
 """)
-    assert overridden(ask(Topic.OVERRIDES, ()), (), PAGE) == snapshot("""\
+    assert overrides_text(ask(StatsTopic.OVERRIDES, ()), (), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 
 By signal (facts that rejected)
@@ -185,8 +185,8 @@ By rubric
 
 
 def test_a_signal_that_may_not_reject_alone_any_more_is_told_under_what_was_overridden() -> None:
-    demotion = Demotion(signal="stub_body", tally=Tally(rejects=41, overturned=3), at=NOON)
-    said = overridden(ask(Topic.OVERRIDES, ()), (demotion.notice(HERE),), PAGE)
+    demotion = Demotion(signal="stub_body", tally=RejectCounts(rejects=41, overturned=3), at=NOON)
+    said = overrides_text(ask(StatsTopic.OVERRIDES, ()), (demotion.notice(HERE),), PAGE)
     assert said.endswith(
         "By rubric\n  No reject.\n\n"
         "stub_body is a suspicion since 2026-11-20: 3 of its 41 rejects were overridden, more than 5 %\n"
@@ -195,7 +195,7 @@ def test_a_signal_that_may_not_reject_alone_any_more_is_told_under_what_was_over
 
 
 def test_a_scorecard_tells_counts_and_intervals() -> None:
-    assert scorecards(ask(Topic.AGENTS, HISTORY), PAGE) == snapshot("""\
+    assert scorecards_text(ask(StatsTopic.AGENTS, HISTORY), PAGE) == snapshot("""\
 2026-11-20 00:00 to 2026-11-21 00:00 UTC
 Not counted, since they can't be read or were there before: 1 unreadable.
 
@@ -231,7 +231,7 @@ the rest may be noise.
 """)
     apart = [completed(f"a{n}", number=n, author_agent="good") for n in range(30)]
     apart += [rejected(f"b{n}", number=100 + n, author_agent="bad") for n in range(30)]
-    assert "good: 30 pull requests, rank 1\n" in scorecards(ask(Topic.AGENTS, tuple(apart)), PAGE)
+    assert "good: 30 pull requests, rank 1\n" in scorecards_text(ask(StatsTopic.AGENTS, tuple(apart)), PAGE)
 
 
 def test_ages_are_told_in_the_largest_unit_that_fits() -> None:
@@ -247,7 +247,7 @@ def test_what_others_wrote_can_not_move_the_cursor() -> None:
 
 
 def test_a_pull_requests_history_is_told_in_its_order() -> None:
-    assert history("acme/widgets#3", [shown(), shown(**ANEW)], DONE, PAGE) == snapshot("""\
+    assert history_text("acme/widgets#3", [shown(), shown(**ANEW)], DONE, PAGE) == snapshot("""\
 acme/widgets#3: 2 verdicts
 
 2026-11-20 12:00  reject (half finished), round 1  commit aaaaaaaaaaaa
@@ -266,7 +266,7 @@ What was done since
   2026-11-20 13:00  not helpful (about e1)
   2026-11-20 14:00  merged
 """)
-    assert history(
+    assert history_text(
         "acme/widgets#3", [shown(decision="accept", category=None, carried_from="e0")], [], PAGE
     ) == snapshot("""\
 acme/widgets#3: 1 verdict
@@ -277,13 +277,13 @@ acme/widgets#3: 1 verdict
   at src/pay.py:12
   e1, carried over from e0
 """)
-    assert "\x1b" not in history("acme/widgets#3", [shown(concern=HOSTILE)], [], PAGE)
+    assert "\x1b" not in history_text("acme/widgets#3", [shown(concern=HOSTILE)], [], PAGE)
 
 
 def test_a_history_says_what_a_verdict_is_about_where_it_is_no_submission() -> None:
     of = shown()["subject"]
     heads = [
-        history("acme/widgets#3", [shown(subject={**of, "kind": kind.value})], [], PAGE).splitlines()[2]
+        history_text("acme/widgets#3", [shown(subject={**of, "kind": kind.value})], [], PAGE).splitlines()[2]
         for kind in SubjectKind
     ]
     assert [one.partition("  commit ")[2] for one in heads] == snapshot(

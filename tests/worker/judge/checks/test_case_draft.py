@@ -31,7 +31,7 @@ def test_prose_that_was_taken_as_a_criterion_is_none_to_cover() -> None:
     case = Case(summary="s", ac_coverage=(CoverageClaim(criterion="AC1", addressed_by="upload.py:2"),))
     found = check_case(judged, case, ("issue",))
     assert [(one.claim, one.status) for one in found.claims] == [("AC1 -> upload.py:2", ClaimStatus.VERIFIED)]
-    assert (found.has_criteria, found.to_mend, found.unread) == (False, 0, ("issue",))
+    assert (found.has_criteria, found.problem_count, found.unread) == (False, 0, ("issue",))
 
 
 def test_what_signals_find_in_a_case_is_found_when_it_is_checked() -> None:
@@ -39,4 +39,4 @@ def test_what_signals_find_in_a_case_is_found_when_it_is_checked() -> None:
     found = check_case(dossier(), case)
     assert ("cited_line_missing", True) in [(one.signal, one.fact) for one in found.findings]
     assert [one.status for one in found.claims] == [ClaimStatus.CONTRADICTED, ClaimStatus.OMITTED]
-    assert found.to_mend == 2
+    assert found.problem_count == 2

@@ -8,7 +8,7 @@ from tests.worker.judge.making import DIFF, dossier, new_file
 from worker.domain.dossier.dossier import Criterion, Issue, UnreadFile, UnreadReason
 from worker.domain.verdict.verdict import Coverage
 from worker.dossier.diff.parser import parse_diff
-from worker.judge.checks.coverage import coverage_of, misses_unread
+from worker.judge.checks.coverage import coverage_of, mentions_unread_as_missing
 
 LOGO = "diff --git a/logo.png b/logo.png\nnew file mode 100644\nindex 0000000..1111111\nBinary files /dev/null and b/logo.png differ\n"
 OLD_LOGO = "diff --git a/old.png b/old.png\ndeleted file mode 100644\nindex 1111111..0000000\nBinary files a/old.png and /dev/null differ\n"
@@ -115,5 +115,5 @@ SEEN = Coverage(
     ],
 )
 def test_only_what_misses_something_of_a_file_that_nobody_read_is_about_it(said: str, *, is_missed: bool) -> None:
-    assert misses_unread(said, SEEN) is is_missed
-    assert not misses_unread(said, Coverage(read=SEEN.read))
+    assert mentions_unread_as_missing(said, SEEN) is is_missed
+    assert not mentions_unread_as_missing(said, Coverage(read=SEEN.read))

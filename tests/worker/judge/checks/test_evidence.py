@@ -290,7 +290,7 @@ def test_a_pointer_is_set_anew_where_its_quote_stands_now() -> None:
     )
     assert isinstance(found, EvidencePointer)
     moved = found.model_copy(update={"line": 3, "end_line": 4})
-    again = there.again(moved)
+    again = there.relocate(moved)
     assert again is not None
     assert (again.line, again.end_line) == (1, 2)
 
@@ -298,13 +298,13 @@ def test_a_pointer_is_set_anew_where_its_quote_stands_now() -> None:
 def test_a_pointer_whose_quote_stands_nowhere_is_lost() -> None:
     there = places()
     path = min(there.paths)
-    assert there.again(pointer(path, 1, quote="nothing reads like this")) is None
-    assert there.again(pointer(path, 1)) is None, "a line without its quote can't be found again"
-    assert there.again(pointer("nowhere.py", 1, quote="x")) is None
+    assert there.relocate(pointer(path, 1, quote="nothing reads like this")) is None
+    assert there.relocate(pointer(path, 1)) is None, "a line without its quote can't be found again"
+    assert there.relocate(pointer("nowhere.py", 1, quote="x")) is None
 
 
 def test_a_pointer_at_a_whole_file_stays_while_the_file_does() -> None:
     there = places()
     path = next(path for path in sorted(there.paths) if isinstance(there.check(pointer(path, 1)), EvidencePointer))
-    assert there.again(pointer(path)) == pointer(path)
-    assert there.again(pointer("nowhere.py")) is None
+    assert there.relocate(pointer(path)) == pointer(path)
+    assert there.relocate(pointer("nowhere.py")) is None

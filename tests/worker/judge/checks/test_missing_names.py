@@ -10,7 +10,7 @@ from tests.worker.judge.making import accept, dossier, model_of, place, reject
 from worker.domain.dossier.dossier import HeadFile
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import AbstainReason, Category, CriterionStatus, CriterionVerdict, EvidencePointer
-from worker.judge.checks.missing_names import MOST_CHARACTERS, Denied, denied
+from worker.judge.checks.missing_names import MOST_CHARACTERS, MissingNameClaim, find_refuted_claim
 from worker.judge.judge import judge
 
 UPLOAD = "from net import backoff\n\n\ndef upload(data):\n    return backoff(send(data))\n\n\nclass Sender:\n    async def send(self): ...\n"
@@ -48,50 +48,58 @@ def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
 @pytest.mark.parametrize(
     ("concern", "path", "found"),
     [
-        ("`send` is not defined.", "upload.py", Denied("send", "upload.py", 9)),
-        ("It calls `send()`, but `send()` is never defined anywhere", "upload.py", Denied("send", "upload.py", 9)),
-        ("The helper `send` in upload.py does not exist.", "upload.py", Denied("send", "upload.py", 9)),
-        ("The function `backoff` is missing.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("`backoff` function is absent; nothing works.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("The loop uses the undefined function `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("There is no function `upload` here.", "upload.py", Denied("upload", "upload.py", 4)),
-        ("The definition of `backoff` is missing.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("It imports `backoff`. `backoff` doesn't exist.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("`Dial` is not defined.", "a.go", Denied("Dial", "a.go", 3)),
-        ("`go` is not declared.", "go.js", Denied("go", "go.js", 2)),
-        ("`get` is not declared.", "go.js", Denied("get", "go.js", 3)),
-        ("`post` does not exist.", "go.js", Denied("post", "http.js", 2)),
-        ("`nothing` is not defined, and `send` is not defined.", "upload.py", Denied("send", "upload.py", 9)),
-        ("`jitter` is not defined.", "upload.py", Denied("jitter", "net.py", 8)),  # whatever the reject points at
-        ("`backoff` is not defined.", "a.go", Denied("backoff", "net.py", 4)),
-        ("`send` is not defined.", "elsewhere.py", Denied("send", "upload.py", 9)),
-        ("`jitter` is missing.", "upload.py", Denied("jitter", "net.py", 8)),
-        ("There is no `jitter`.", "upload.py", Denied("jitter", "net.py", 8)),
-        ("`LIMIT` does not exist.", "upload.py", Denied("LIMIT", "net.py", 1)),
-        ("`close` does not exist.", "upload.py", Denied("close", "Sender.java", 2)),
+        ("`send` is not defined.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        (
+            "It calls `send()`, but `send()` is never defined anywhere",
+            "upload.py",
+            MissingNameClaim("send", "upload.py", 9),
+        ),
+        ("The helper `send` in upload.py does not exist.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("The function `backoff` is missing.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("`backoff` function is absent; nothing works.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("The loop uses the undefined function `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("There is no function `upload` here.", "upload.py", MissingNameClaim("upload", "upload.py", 4)),
+        ("The definition of `backoff` is missing.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("It imports `backoff`. `backoff` doesn't exist.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("`Dial` is not defined.", "a.go", MissingNameClaim("Dial", "a.go", 3)),
+        ("`go` is not declared.", "go.js", MissingNameClaim("go", "go.js", 2)),
+        ("`get` is not declared.", "go.js", MissingNameClaim("get", "go.js", 3)),
+        ("`post` does not exist.", "go.js", MissingNameClaim("post", "http.js", 2)),
+        ("`nothing` is not defined, and `send` is not defined.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        (
+            "`jitter` is not defined.",
+            "upload.py",
+            MissingNameClaim("jitter", "net.py", 8),
+        ),  # whatever the reject points at
+        ("`backoff` is not defined.", "a.go", MissingNameClaim("backoff", "net.py", 4)),
+        ("`send` is not defined.", "elsewhere.py", MissingNameClaim("send", "upload.py", 9)),
+        ("`jitter` is missing.", "upload.py", MissingNameClaim("jitter", "net.py", 8)),
+        ("There is no `jitter`.", "upload.py", MissingNameClaim("jitter", "net.py", 8)),
+        ("`LIMIT` does not exist.", "upload.py", MissingNameClaim("LIMIT", "net.py", 1)),
+        ("`close` does not exist.", "upload.py", MissingNameClaim("close", "Sender.java", 2)),
         # the verb, its negation and the side of the name may be any
-        ("`send` isn't defined.", "upload.py", Denied("send", "upload.py", 9)),
-        ("`send` hasn't been added", "upload.py", Denied("send", "upload.py", 9)),
-        ("`send` was never introduced by this change.", "upload.py", Denied("send", "upload.py", 9)),
-        ("`send` no longer exists.", "upload.py", Denied("send", "upload.py", 9)),
-        ("`send` appears nowhere.", "upload.py", Denied("send", "upload.py", 9)),
-        ("`send` cannot be found in the repository.", "upload.py", Denied("send", "upload.py", 9)),
-        ("Yet `send` has no definition.", "upload.py", Denied("send", "upload.py", 9)),
-        ("`send` is undefined.", "upload.py", Denied("send", "upload.py", 9)),
-        ("The methods `jump` and `send` do not exist.", "upload.py", Denied("send", "upload.py", 9)),
-        ("Neither `jump` nor `send` exists.", "upload.py", Denied("send", "upload.py", 9)),
-        ("Nothing defines `send`.", "upload.py", Denied("send", "upload.py", 9)),
-        ("The change never adds the `send` method.", "upload.py", Denied("send", "upload.py", 9)),
-        ("net.py does not define `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("The module lacks `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("The class has no `send`.", "upload.py", Denied("send", "upload.py", 9)),
-        ("The change comes without a `backoff` helper.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("I could not find `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("It omits the function `backoff`.", "upload.py", Denied("backoff", "net.py", 4)),
-        ("`BusyError` is not handled.", "upload.py", Denied("BusyError", "busy.py", 3)),
-        ("`BusyError` is never caught", "upload.py", Denied("BusyError", "busy.py", 3)),
-        ("Nothing handles `BusyError`.", "upload.py", Denied("BusyError", "busy.py", 3)),
-        ("The loop leaves an unhandled `BusyError`.", "upload.py", Denied("BusyError", "busy.py", 3)),
+        ("`send` isn't defined.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("`send` hasn't been added", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("`send` was never introduced by this change.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("`send` no longer exists.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("`send` appears nowhere.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("`send` cannot be found in the repository.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("Yet `send` has no definition.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("`send` is undefined.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("The methods `jump` and `send` do not exist.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("Neither `jump` nor `send` exists.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("Nothing defines `send`.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("The change never adds the `send` method.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("net.py does not define `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("The module lacks `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("The class has no `send`.", "upload.py", MissingNameClaim("send", "upload.py", 9)),
+        ("The change comes without a `backoff` helper.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("I could not find `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("It omits the function `backoff`.", "upload.py", MissingNameClaim("backoff", "net.py", 4)),
+        ("`BusyError` is not handled.", "upload.py", MissingNameClaim("BusyError", "busy.py", 3)),
+        ("`BusyError` is never caught", "upload.py", MissingNameClaim("BusyError", "busy.py", 3)),
+        ("Nothing handles `BusyError`.", "upload.py", MissingNameClaim("BusyError", "busy.py", 3)),
+        ("The loop leaves an unhandled `BusyError`.", "upload.py", MissingNameClaim("BusyError", "busy.py", 3)),
         ("`TimeoutError` is not handled.", "upload.py", None),  # it is raised only
         ("`send` is not handled.", "upload.py", None),
         ("The loop returns without `send`.", "upload.py", None),  # that it is not called
@@ -118,8 +126,10 @@ def said(concern: str, path: str = "upload.py", **changes: Any) -> ModelOpinion:
         ("`Sender.send` does not exist.", "upload.py", None),
     ],
 )
-def test_a_name_that_is_denied_is_found_where_it_is_defined(concern: str, path: str, found: Denied | None) -> None:
-    assert denied(said(concern, path), dossier(files=FILES)) == found
+def test_a_name_that_is_denied_is_found_where_it_is_defined(
+    concern: str, path: str, found: MissingNameClaim | None
+) -> None:
+    assert find_refuted_claim(said(concern, path), dossier(files=FILES)) == found
 
 
 ELSEWHERE = {
@@ -139,15 +149,23 @@ ELSEWHERE = {
 @pytest.mark.parametrize(
     ("concern", "path", "found"),
     [
-        ("`backoff` is not defined anywhere.", "upload.py", Denied("backoff", "upload.py", 1, is_taken=True)),
-        ("`post` does not exist.", "send.ts", Denied("post", "send.ts", 1, is_taken=True)),
-        ("`get` does not exist.", "send.ts", Denied("get", "send.ts", 2, is_taken=True)),  # it comes from further on
+        (
+            "`backoff` is not defined anywhere.",
+            "upload.py",
+            MissingNameClaim("backoff", "upload.py", 1, is_imported=True),
+        ),
+        ("`post` does not exist.", "send.ts", MissingNameClaim("post", "send.ts", 1, is_imported=True)),
+        (
+            "`get` does not exist.",
+            "send.ts",
+            MissingNameClaim("get", "send.ts", 2, is_imported=True),
+        ),  # it comes from further on
         (
             "`pause` is not defined.",
             "upload.py",
-            Denied("pause", "upload.py", 3, is_taken=True),
+            MissingNameClaim("pause", "upload.py", 3, is_imported=True),
         ),  # of pkg only its own file was read
-        ("`look` is not defined.", "src/main.rs", Denied("look", "src/main.rs", 3, is_taken=True)),
+        ("`look` is not defined.", "src/main.rs", MissingNameClaim("look", "src/main.rs", 3, is_imported=True)),
         ("`dial` is not defined.", "src/main.rs", None),  # src/net.rs was read
         ("`take` is not defined.", "src/main.rs", None),
         ("`late` is not defined.", "send.ts", None),  # net/wait.ts was read
@@ -157,24 +175,26 @@ ELSEWHERE = {
     ],
 )
 def test_a_name_that_is_taken_from_a_file_that_nobody_read_may_be_there(
-    concern: str, path: str, found: Denied | None
+    concern: str, path: str, found: MissingNameClaim | None
 ) -> None:
     files = tuple(HeadFile(path=one, text=text) for one, text in ELSEWHERE.items())
-    assert denied(said(concern, path), dossier(files=files)) == found
+    assert find_refuted_claim(said(concern, path), dossier(files=files)) == found
 
 
 def test_a_name_that_the_change_defines_is_there_without_any_text_of_the_head() -> None:
     added = "diff --git a/net.py b/net.py\n--- a/net.py\n+++ b/net.py\n@@ -3,0 +4,2 @@\n+def wait(seconds):\n+    sleep(seconds)\n"
-    assert denied(said("`wait` is missing."), dossier(files=None, diff=added)) == Denied("wait", "net.py", 4)
-    assert denied(said("`sleep` is missing."), dossier(files=None, diff=added)) is None
+    assert find_refuted_claim(said("`wait` is missing."), dossier(files=None, diff=added)) == MissingNameClaim(
+        "wait", "net.py", 4
+    )
+    assert find_refuted_claim(said("`sleep` is missing."), dossier(files=None, diff=added)) is None
 
 
 def test_of_a_name_whose_definition_the_change_takes_away_nothing_is_known() -> None:
     files = (HeadFile(path="upload.py", text=ELSEWHERE["upload.py"]),)
     gone = "diff --git a/net.py b/net.py\n--- a/net.py\n+++ b/net.py\n@@ -1,3 +1,1 @@\n-def backoff(reply):\n-    return reply\n LIMIT = 3\n"
     words = said("`backoff` is not defined anywhere.")
-    assert denied(words, dossier(files=files, diff=gone)) is None
-    assert denied(words, dossier(files=files, diff=gone.replace("backoff", "other"))) is not None
+    assert find_refuted_claim(words, dossier(files=files, diff=gone)) is None
+    assert find_refuted_claim(words, dossier(files=files, diff=gone.replace("backoff", "other"))) is not None
 
 
 def test_a_criterions_place_is_pointed_at_too() -> None:
@@ -182,22 +202,27 @@ def test_a_criterions_place_is_pointed_at_too() -> None:
         id="AC1", status=CriterionStatus.PARTIAL, evidence=(EvidencePointer(path="net.py", line=1),)
     )
     opinion = said("`jitter` is not defined.", evidence=(), criteria=(unmet,))
-    assert denied(opinion, dossier(files=FILES)) == Denied("jitter", "net.py", 8)
+    assert find_refuted_claim(opinion, dossier(files=FILES)) == MissingNameClaim("jitter", "net.py", 8)
 
 
 def test_only_a_reject_and_only_texts_that_are_known_are_looked_at() -> None:
     words = "`send` is not defined."
     for other in (Leaning.ACCEPT, Leaning.CANNOT_TELL):
-        assert denied(said(words, decision=other, category=None, next_step=None), dossier(files=FILES)) is None
-    assert denied(said(words), dossier(files=None)) is None
+        assert (
+            find_refuted_claim(said(words, decision=other, category=None, next_step=None), dossier(files=FILES)) is None
+        )
+    assert find_refuted_claim(said(words), dossier(files=None)) is None
     long = HeadFile(path="upload.py", text=UPLOAD + " " * MOST_CHARACTERS)
-    assert denied(said(words), dossier(files=(long,))) is None
+    assert find_refuted_claim(said(words), dossier(files=(long,))) is None
 
 
 @pytest.mark.parametrize("text", ["static\n" * 50_000, "static " * 50_000, "import a, " * 40_000, "fn (" * 90_000])
 def test_no_text_takes_longer_than_it_is_long(text: str) -> None:
     """With blanks that go on over lines the first of these took minutes."""
-    assert denied(said("`send` is not defined."), dossier(files=(HeadFile(path="upload.py", text=text),))) is None
+    assert (
+        find_refuted_claim(said("`send` is not defined."), dossier(files=(HeadFile(path="upload.py", text=text),)))
+        is None
+    )
 
 
 MISSED = reject(category="half_finished", evidence=[place("upload.py", 2)], concern="`send` is not defined.")

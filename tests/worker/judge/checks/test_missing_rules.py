@@ -9,7 +9,7 @@ from tests.worker.judge.making import accept, dossier, model_of, place, reject
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Guidance, UnreadFile, UnreadReason
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import AbstainReason, Category, EvidencePointer
-from worker.judge.checks.missing_rules import SHOWN, unwritten
+from worker.judge.checks.missing_rules import SHOWN_CHARACTERS, find_missing_rule
 from worker.judge.judge import judge
 
 RULES = Guidance(
@@ -55,24 +55,26 @@ def said(concern: str, **changes: Any) -> ModelOpinion:
     ],
 )
 def test_what_a_reject_for_a_rule_quotes_or_names_stands_somewhere(concern: str, missing: str | None) -> None:
-    assert unwritten(said(concern), dossier(guidance=(RULES,), ci=CHECKED)) == missing
+    assert find_missing_rule(said(concern), dossier(guidance=(RULES,), ci=CHECKED)) == missing
 
 
 def test_a_rules_file_that_is_there_and_was_not_read_is_no_invention() -> None:
     unread = (UnreadFile(path="CLAUDE.md", reason=UnreadReason.TOO_LARGE),)
-    assert unwritten(said("CLAUDE.md forbids it."), dossier(files_unread=unread)) is None
+    assert find_missing_rule(said("CLAUDE.md forbids it."), dossier(files_unread=unread)) is None
 
 
 def test_only_a_reject_for_a_broken_rule_is_held_against_what_was_read() -> None:
     words = "CLAUDE.md forbids it."
-    assert unwritten(said(words, category=Category.HALF_FINISHED), dossier()) is None
-    assert unwritten(said(words, decision=Leaning.CANNOT_TELL, category=None, next_step=None), dossier()) is None
+    assert find_missing_rule(said(words, category=Category.HALF_FINISHED), dossier()) is None
+    assert (
+        find_missing_rule(said(words, decision=Leaning.CANNOT_TELL, category=None, next_step=None), dossier()) is None
+    )
 
 
 def test_a_long_quote_is_cut_where_it_is_told() -> None:
-    told = unwritten(said(f'AGENTS.md says "{"never edit it " * 20}".'), dossier(guidance=(RULES,)))
+    told = find_missing_rule(said(f'AGENTS.md says "{"never edit it " * 20}".'), dossier(guidance=(RULES,)))
     assert told is not None
-    assert len(told) == SHOWN
+    assert len(told) == SHOWN_CHARACTERS
     assert told.endswith("…")
 
 

@@ -19,7 +19,7 @@ from tests.worker.judge.making import (
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import Criterion, Guidance, HeadFile
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, CriterionStatus, Reject
-from worker.judge.judge import hear, judge
+from worker.judge.judge import judge, judge_with_record
 from worker.judge.llm.reply import ReplyFault
 
 VAGUE = "This must not be merged."
@@ -210,7 +210,9 @@ def test_a_criterion_that_does_not_survive_is_open_where_another_one_does() -> N
 
 
 def test_the_model_is_told_once_why_its_reject_can_not_stand() -> None:
-    heard = hear(dossier(), docket(), bench(model_of(said("half_finished", AT_CODE), accept()), threshold=2.0))
+    heard = judge_with_record(
+        dossier(), docket(), bench(model_of(said("half_finished", AT_CODE), accept()), threshold=2.0)
+    )
     assert isinstance(heard.verdict, Accept)
     first = heard.audit.exchanges[0]
     assert first.fault == ReplyFault.EVIDENCE

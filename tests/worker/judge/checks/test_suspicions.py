@@ -24,9 +24,9 @@ from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Criter
 from worker.dossier.diff.parser import diff_of
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places
-from worker.judge.checks.suspicions import left_open
-from worker.judge.judge import hear, judge
-from worker.judge.rulings import Hearing
+from worker.judge.checks.suspicions import find_unanswered
+from worker.judge.judge import judge, judge_with_record
+from worker.judge.rulings import EvidenceBundle
 
 CODE = ("def send(payload):", "    print(payload)", "    retry = post(payload)", "    return retry", "", "LIMIT = 3")
 TESTS = ("def test_send():", "    assert send(1) == 2", "def test_busy():", "    assert retry(send, fails) == 3")
@@ -281,7 +281,7 @@ def test_each_suspicion_is_settled_by_its_own_kind_of_line(
         signal=signal, category=category, path=path, line=line, side=side, note=note, fact=False, weight=0.3, step=""
     )
     what = dossier(diff=diff, files=None)
-    hearing = Hearing(what, diff_of(diff), Places(what), opinion(finding), read_ci(what.ci), ())
+    hearing = EvidenceBundle(what, diff_of(diff), Places(what), opinion(finding), read_ci(what.ci), ())
     where, number, of = placed(answer)
     settled = SettledAnswer(id="q1", why="So.", evidence=(EvidencePointer(path=where, line=number, side=of),))
     accepted = ModelOpinion(
@@ -293,7 +293,7 @@ def test_each_suspicion_is_settled_by_its_own_kind_of_line(
         score=0.9,
         confidence=0.9,
     )
-    assert (not left_open(accepted, hearing)) is stands
+    assert (not find_unanswered(accepted, hearing)) is stands
 
 
 def test_the_model_is_asked_for_its_answers_once() -> None:
@@ -305,8 +305,8 @@ def test_the_model_is_asked_for_its_answers_once() -> None:
 def test_a_second_opinion_that_settles_it_accepts() -> None:
     blind: dict[str, Any] = {**answering(), "settled": []}
     for second, decision in ((answering(at("upload.py", 1)), "accept"), (blind, "abstain")):
-        stronger = replace(bench(model_of(blind, blind), threshold=2.0), second=model_of(second, second))
-        heard = hear(change(), docket(), stronger)
+        stronger = replace(bench(model_of(blind, blind), threshold=2.0), second_model=model_of(second, second))
+        heard = judge_with_record(change(), docket(), stronger)
         assert heard.verdict.decision == decision
         assert "an accept that leaves suspicions open" in heard.verdict.escalation_reason
 

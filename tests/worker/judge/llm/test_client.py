@@ -3,45 +3,51 @@
 from decimal import Decimal
 
 from tests.worker.judge.making import ScriptedModel, accept, dossier, model_of, reject, reply
-from worker.domain.ports import Prompt, Reply, StopReason
+from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.value import replace
 from worker.domain.verdict.opinion import ModelOpinion
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
 from worker.judge.checks.evidence import Places
-from worker.judge.llm.client import Answered, Consultation, ReplyInvalid, Unreachable, consult
+from worker.judge.llm.client import (
+    AnsweredConsultation,
+    Consultation,
+    InvalidConsultation,
+    UnreachableConsultation,
+    consult_model,
+)
 from worker.judge.llm.reply import ReplyError, ReplyFault, read_reply
-from worker.judge.llm.reply_limits import LONGER
-from worker.judge.llm.reply_schema import Asked, reply_schema
+from worker.judge.llm.reply_limits import RETRY_FACTOR
+from worker.judge.llm.reply_schema import ReplyRequirements, reply_schema
 from worker.judge.rubric import load_rubric
 
 DOSSIER = dossier()
-ASKED = Asked(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER))
+ASKED = ReplyRequirements(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER))
 PROMPT = Prompt("system", ("question",), reply_schema(), "sha256:1")
 WRONG = accept(category="weak_test")
 OUTAGE = Unavailable("The model", "status 529 (overloaded_error)")
 
 
-def read(said: Reply) -> ModelOpinion | ReplyError:
+def read(said: ModelReply) -> ModelOpinion | ReplyError:
     return read_reply(said, ASKED)
 
 
 def asked_of(model: ScriptedModel) -> Consultation:
-    return consult(model, PROMPT, read)
+    return consult_model(model, PROMPT, read)
 
 
 def test_a_good_reply_is_asked_for_once() -> None:
     model = model_of(accept())
     found = asked_of(model)
-    assert isinstance(found, Answered)
+    assert isinstance(found, AnsweredConsultation)
     assert model.asked == [PROMPT]
-    assert (found.spent.cost_usd, found.spent.replies) == (Decimal("0.001"), 1)
+    assert (found.costs.cost_usd, found.costs.replies) == (Decimal("0.001"), 1)
 
 
 def test_an_unusable_reply_is_corrected_once_naming_the_error() -> None:
     model = model_of(WRONG, reject())
     found = asked_of(model)
-    assert isinstance(found, Answered)
+    assert isinstance(found, AnsweredConsultation)
     assert found.opinion.category == "weak_test"
     question, said, correction = model.asked[1].turns
     assert (question, said) == ("question", reply(WRONG).text)
@@ -52,55 +58,55 @@ def test_an_unusable_reply_is_corrected_once_naming_the_error() -> None:
 def test_a_second_unusable_reply_is_the_last() -> None:
     model = model_of(WRONG, "I accept.", accept())
     found = asked_of(model)
-    assert isinstance(found, ReplyInvalid)
+    assert isinstance(found, InvalidConsultation)
     assert [one.fault for one in found.errors] == [ReplyFault.CONTRADICTION, ReplyFault.NOT_JSON]
     assert len(model.asked) == 2
 
 
 def test_tokens_and_costs_of_all_replies_are_summed() -> None:
     found = asked_of(model_of(WRONG, accept()))
-    assert found.spent.tokens == Tokens(input=2_000, output=200, cache_read=20, cache_write=2)
-    assert found.spent.cost_usd == Decimal("0.002")
+    assert found.costs.tokens == Tokens(input=2_000, output=200, cache_read=20, cache_write=2)
+    assert found.costs.cost_usd == Decimal("0.002")
 
 
 def test_one_unknown_price_makes_the_sum_unknown() -> None:
-    assert asked_of(model_of(reply(WRONG, cost_usd=None), accept())).spent.cost_usd is None
-    assert asked_of(model_of(WRONG, reply(accept(), cost_usd=None))).spent.cost_usd is None
+    assert asked_of(model_of(reply(WRONG, cost_usd=None), accept())).costs.cost_usd is None
+    assert asked_of(model_of(WRONG, reply(accept(), cost_usd=None))).costs.cost_usd is None
 
 
 def test_an_outage_is_no_reply_and_costs_nothing() -> None:
     found = asked_of(model_of(OUTAGE))
-    assert isinstance(found, Unreachable)
-    assert (found.reason, found.spent.cost_usd) == ("status 529 (overloaded_error)", Decimal(0))
+    assert isinstance(found, UnreachableConsultation)
+    assert (found.reason, found.costs.cost_usd) == ("status 529 (overloaded_error)", Decimal(0))
 
 
 def test_an_outage_at_the_correction_still_counts_the_first_reply() -> None:
     found = asked_of(model_of(WRONG, OUTAGE))
-    assert isinstance(found, Unreachable)
-    assert (found.spent.replies, found.spent.cost_usd) == (1, Decimal("0.001"))
+    assert isinstance(found, UnreachableConsultation)
+    assert (found.costs.replies, found.costs.cost_usd) == (1, Decimal("0.001"))
 
 
 def test_an_answer_that_was_cut_off_may_be_longer_the_second_time_and_no_other_may() -> None:
     prompt = replace(PROMPT, reply_tokens=700)
-    for first, allowed in ((reply("{", stop=StopReason.TRUNCATED), 700 * LONGER), (WRONG, 700)):
+    for first, allowed in ((reply("{", stop=StopReason.TRUNCATED), 700 * RETRY_FACTOR), (WRONG, 700)):
         model = model_of(first, accept())
-        assert isinstance(consult(model, prompt, read), Answered)
+        assert isinstance(consult_model(model, prompt, read), AnsweredConsultation)
         assert [one.reply_tokens for one in model.asked] == [700, allowed]
     model = model_of(reply("{", stop=StopReason.TRUNCATED), accept())
-    assert isinstance(asked_of(model), Answered)
+    assert isinstance(asked_of(model), AnsweredConsultation)
     assert [one.reply_tokens for one in model.asked] == [None, None]
 
 
 def test_a_refusal_is_asked_once_more_and_silence_is_named() -> None:
     model = model_of(reply("", stop=StopReason.REFUSED), accept())
-    assert isinstance(asked_of(model), Answered)
+    assert isinstance(asked_of(model), AnsweredConsultation)
     assert model.asked[1].turns[1] == "(no text)"
 
 
 def test_a_question_that_does_not_fit_is_not_asked_again() -> None:
     model = model_of(reply("", stop=StopReason.CONTEXT_EXCEEDED), accept())
     found = asked_of(model)
-    assert isinstance(found, ReplyInvalid)
+    assert isinstance(found, InvalidConsultation)
     assert len(model.asked) == 1
 
 

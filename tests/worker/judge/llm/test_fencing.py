@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.judge.llm.fencing import cut, fence_for, redacted, shown_path, visible
+from worker.judge.llm.fencing import cut_text, escape_hidden, make_fence, redact_text, shown_path
 
 BODY = "MIIEowIBAAKCAQEA0123456789abcdefABCDEF+/0123456789abcdefABCDEF+/"
 
@@ -22,19 +22,19 @@ SECRETS = {
 
 @pytest.mark.parametrize(("name", "secret"), [(name, one) for name, some in SECRETS.items() for one in some])
 def test_what_looks_like_a_secret_is_not_shown(name: str, secret: str) -> None:
-    assert redacted(f'token = "{secret}"\nnext') == f'token = "[redacted: {name}]"\nnext'
+    assert redact_text(f'token = "{secret}"\nnext') == f'token = "[redacted: {name}]"\nnext'
 
 
 @pytest.mark.parametrize(
     "text", ["ghp_short", "sk-anthem", "AKIAexample", "eyJ.eyJ.x", "xoxo-kisses", "-----BEGIN CERTIFICATE-----"]
 )
 def test_what_only_begins_like_a_secret_is_left(text: str) -> None:
-    assert redacted(text) == text
+    assert redact_text(text) == text
 
 
 def test_a_private_key_loses_its_body_and_keeps_its_lines() -> None:
     text = f"a = 1\n-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n{BODY[:20]}\n-----END RSA PRIVATE KEY-----\n{BODY}\n"
-    clean = redacted(text)
+    clean = redact_text(text)
     assert clean.count("\n") == text.count("\n")
     assert clean.split("\n")[2:4] == ["[redacted: private key]"] * 2
     assert clean.split("\n")[5] == BODY
@@ -42,19 +42,19 @@ def test_a_private_key_loses_its_body_and_keeps_its_lines() -> None:
 
 def test_a_private_key_on_one_line_is_redacted() -> None:
     text = f'KEY = "-----BEGIN PRIVATE KEY-----\\n{BODY}\\n-----END PRIVATE KEY-----"\nx = "{BODY}"'
-    assert redacted(text).split("\n")[0].count(BODY[:20]) == 0
-    assert redacted(text).split("\n")[1] == f'x = "{BODY}"'
+    assert redact_text(text).split("\n")[0].count(BODY[:20]) == 0
+    assert redact_text(text).split("\n")[1] == f'x = "{BODY}"'
 
 
 def test_of_a_private_key_whose_beginning_is_not_shown_the_body_is_redacted() -> None:
     text = f"x = 1\n{BODY}\n{BODY}\n-----END EC PRIVATE KEY-----"
-    assert redacted(text) == "x = 1\n[redacted: private key]\n[redacted: private key]\n-----END EC PRIVATE KEY-----"
+    assert redact_text(text) == "x = 1\n[redacted: private key]\n[redacted: private key]\n-----END EC PRIVATE KEY-----"
 
 
 def test_the_beginning_of_a_key_redacts_no_whole_file() -> None:
     code = "\n".join(f"assertRaisesRegexExactly{number}()" for number in range(9))
-    assert redacted(f"-----BEGIN PRIVATE KEY-----\n{code}") == f"-----BEGIN PRIVATE KEY-----\n{code}"
-    assert redacted("-----END PRIVATE KEY-----") == "-----END PRIVATE KEY-----"
+    assert redact_text(f"-----BEGIN PRIVATE KEY-----\n{code}") == f"-----BEGIN PRIVATE KEY-----\n{code}"
+    assert redact_text("-----END PRIVATE KEY-----") == "-----END PRIVATE KEY-----"
 
 
 @pytest.mark.parametrize(
@@ -80,23 +80,23 @@ def test_the_beginning_of_a_key_redacts_no_whole_file() -> None:
     ids=range(16),
 )
 def test_what_hides_reorders_or_moves_text_is_shown_as_an_escape(hidden: str, shown: str) -> None:
-    assert visible(hidden) == shown
+    assert escape_hidden(hidden) == shown
 
 
 @pytest.mark.parametrize("text", ["plain\ttext\n", "naïve Straße", "日本語", "русский", "🙂", "العربية", "e\u0301"])
 def test_readable_text_of_any_language_is_left(text: str) -> None:
-    assert visible(text) == text
+    assert escape_hidden(text) == text
 
 
 @given(st.text())
 def test_no_step_changes_the_number_of_lines(text: str) -> None:
-    assert visible(text).count("\n") == text.count("\n")
-    assert redacted(text).count("\n") == text.count("\n")
+    assert escape_hidden(text).count("\n") == text.count("\n")
+    assert redact_text(text).count("\n") == text.count("\n")
 
 
 @given(st.lists(st.sampled_from([BODY, "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "x = 1", ""])))
 def test_no_key_changes_the_number_of_lines(lines: list[str]) -> None:
-    assert len(redacted("\n".join(lines)).split("\n")) == max(1, len(lines))
+    assert len(redact_text("\n".join(lines)).split("\n")) == max(1, len(lines))
 
 
 def test_a_path_is_shown_on_one_line() -> None:
@@ -105,17 +105,17 @@ def test_a_path_is_shown_on_one_line() -> None:
 
 
 def test_a_text_that_fits_is_not_cut() -> None:
-    assert cut("äöü", 6) == "äöü"
+    assert cut_text("äöü", 6) == "äöü"
 
 
 def test_a_cut_ends_with_a_whole_line_and_says_how_much_is_left_out() -> None:
-    assert cut("first\nsecond\nthird", 9) == "first\n[cut here: 13 more bytes are not shown]"
-    assert cut("äöü", 3) == "ä\n[cut here: 4 more bytes are not shown]"
+    assert cut_text("first\nsecond\nthird", 9) == "first\n[cut here: 13 more bytes are not shown]"
+    assert cut_text("äöü", 3) == "ä\n[cut here: 4 more bytes are not shown]"
 
 
 def test_a_fence_is_new_for_each_request_and_the_same_for_the_same() -> None:
     words = [
-        fence_for(seed, texts).word for seed, texts in (("e1", ["a"]), ("e1", ["a"]), ("e2", ["a"]), ("e1", ["b"]))
+        make_fence(seed, texts).word for seed, texts in (("e1", ["a"]), ("e1", ["a"]), ("e2", ["a"]), ("e1", ["b"]))
     ]
     assert words[0] == words[1]
     assert len(set(words)) == 3
@@ -123,10 +123,10 @@ def test_a_fence_is_new_for_each_request_and_the_same_for_the_same() -> None:
 
 @given(st.text(string.printable), st.lists(st.text(string.printable)))
 def test_no_text_contains_the_word_of_its_fence(seed: str, texts: list[str]) -> None:
-    word = fence_for(seed, texts).word
+    word = make_fence(seed, texts).word
     assert not any(word in text for text in texts)
 
 
 def test_a_fenced_text_stands_between_two_marks_with_the_word() -> None:
-    fence = fence_for("seed", ["x"])
-    assert fence.around("case", "x") == f"[[{fence.word} begin: case]]\nx\n[[{fence.word} end]]"
+    fence = make_fence("seed", ["x"])
+    assert fence.enclose("case", "x") == f"[[{fence.word} begin: case]]\nx\n[[{fence.word} end]]"

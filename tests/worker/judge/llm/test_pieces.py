@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.worker.judge.llm.changes import diff_of, edit
 from tests.worker.judge.making import new_file
 from worker.dossier.diff.parser import FileDiff, LineKind
-from worker.judge.llm.line_numbers import numbered, of_hunk, size_of_hunk
+from worker.judge.llm.line_numbers import render_stretches, size_of_hunk, stretch_of
 from worker.judge.llm.pieces import PIECE_BYTES, pieces_of
 
 EVERYTHING = 1 << 40
@@ -36,7 +36,7 @@ def test_the_pieces_are_the_lines_of_the_file_with_their_numbers(lines: list[tup
 @given(st.lists(st.tuples(st.sampled_from("+- "), st.sampled_from(["x", "y" * 900, "\x1b", "\u200b" * 9])), min_size=1))
 def test_no_hunk_is_shown_in_more_bytes_than_were_counted(lines: list[tuple[str, str]]) -> None:
     for hunk in mixed(lines).hunks:
-        assert len(numbered([of_hunk(hunk)]).encode()) + 1 <= size_of_hunk(hunk)
+        assert len(render_stretches([stretch_of(hunk)]).encode()) + 1 <= size_of_hunk(hunk)
 
 
 def test_a_note_on_the_missing_newline_stays_with_its_line() -> None:

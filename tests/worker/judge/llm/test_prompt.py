@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import DIFF, dossier, entry, fact, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.adapters.anthropic.size import size_of
+from worker.adapters.anthropic.prompt_size import prompt_bytes
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import (
     DESCRIPTION,
@@ -30,21 +30,21 @@ from worker.dossier.diff.parser import parse_diff
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
-from worker.judge.llm.prompt import Material, Question, ask_about, system_part
-from worker.judge.llm.prompt_budget import Room
+from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question, system_part
+from worker.judge.llm.prompt_budget import TokenBudget
 from worker.judge.llm.reply_schema import reply_schema
 from worker.judge.rubric import load_prompt, load_rubric
 
 RUBRIC, TEXT = load_rubric(), load_prompt()
 
 
-def material(judged: Dossier, tier: HeuristicOpinion) -> Material:
+def material(judged: Dossier, tier: HeuristicOpinion) -> PromptInput:
     diff = parse_diff(judged.diff.encode())
-    return Material(judged, diff, tier, check_claims(judged, diff, Places(judged)), read_ci(judged.ci))
+    return PromptInput(judged, diff, tier, check_claims(judged, diff, Places(judged)), read_ci(judged.ci))
 
 
-def question(tier: HeuristicOpinion | None = None, seed: str = "eval-1", **changes: Any) -> Question:
-    asked = ask_about(material(dossier(**changes), tier or opinion()), RUBRIC, TEXT, seed)
+def question(tier: HeuristicOpinion | None = None, seed: str = "eval-1", **changes: Any) -> PromptQuestion:
+    asked = build_question(material(dossier(**changes), tier or opinion()), RUBRIC, TEXT, seed)
     assert asked is not None
     return asked
 
@@ -281,7 +281,7 @@ def test_a_file_of_which_something_is_suspected_goes_first() -> None:
     big = [f"x{n} = '{'y' * 60}'" for n in range(2_000)]
     diff = new_file("a.py", *big) + new_file("b.py", *big) + new_file("z.py", *big[:100])
     suspected = opinion(fact(fact=False, path="b.py", line=1), confidence=0.5)
-    asked = ask_about(material(dossier(diff=diff, files=None), suspected), RUBRIC, TEXT, "e")
+    asked = build_question(material(dossier(diff=diff, files=None), suspected), RUBRIC, TEXT, "e")
     assert asked is not None
     assert asked.coverage.partly == ("b.py",)
 
@@ -299,7 +299,7 @@ def test_long_chapters_are_shortened_until_the_change_finds_room() -> None:
     rules = tuple(Guidance(path=f"{n}/AGENTS.md", text="Be careful. " * 3_000) for n in range(3))
     asked = question(guidance=rules, issues=(Issue(number=1, title="t", body="z" * 60_000),))
     assert asked.coverage.is_complete
-    assert size(asked) <= Room().question_bytes
+    assert size(asked) <= TokenBudget().question_bytes
 
 
 def test_a_renamed_file_that_finds_no_room_in_the_list_is_not_read() -> None:
@@ -329,18 +329,18 @@ def test_an_unread_file_is_listed_with_its_reason() -> None:
 def test_three_thousand_files_stay_within_the_size() -> None:
     many = "".join(new_file(f"src/module_{n}/name_{n}.py", f"x = {n}", "y = 1") for n in range(3_000))
     asked = question(diff=many, files=None)
-    assert size(asked) <= Room().question_bytes
+    assert size(asked) <= TokenBudget().question_bytes
     assert asked.coverage.unread
     assert len(asked.coverage.read) + len(asked.coverage.unread) + len(asked.coverage.partly) == 3_000
 
 
 def test_an_issue_too_long_for_any_model_is_not_asked_about() -> None:
     criteria = tuple(Criterion(id=f"AC{n}", text="x" * 300) for n in range(1_000))
-    assert ask_about(material(dossier(criteria=criteria), opinion()), RUBRIC, TEXT, "e") is None
+    assert build_question(material(dossier(criteria=criteria), opinion()), RUBRIC, TEXT, "e") is None
 
 
-def size(asked: Question) -> int:
-    return size_of(asked.prompt)
+def size(asked: PromptQuestion) -> int:
+    return prompt_bytes(asked.prompt)
 
 
 SIZES = st.lists(st.integers(0, 4_000), min_size=1, max_size=6)
@@ -362,7 +362,7 @@ def test_nor_is_one_of_a_hundred_megabytes(sizes: list[int], line: str, prose: i
 def assert_it_fits(sizes: list[int], line: str, prose: int) -> None:
     diff = "".join(new_file(f"f{n}.py", *[line] * count) for n, count in enumerate(sizes))
     asked = question(diff=diff, files=None, issues=(Issue(number=1, title="t", body="z" * prose),))
-    assert size(asked) <= Room().question_bytes
+    assert size(asked) <= TokenBudget().question_bytes
     counted = [*asked.coverage.read, *asked.coverage.partly, *asked.coverage.unread]
     assert sorted(counted) == sorted(f"f{n}.py" for n in range(len(sizes)))
 

@@ -24,8 +24,8 @@ from worker.dossier.secrets import Redaction, SecretKind
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.claims import check_claims
 from worker.judge.checks.evidence import Places
-from worker.judge.llm.prompt import Material, Question, ask_about
-from worker.judge.llm.redact import WITHHELD_LINE, Sendable, sendable
+from worker.judge.llm.prompt import PromptInput, PromptQuestion, build_question
+from worker.judge.llm.redact import WITHHELD_LINE, RedactedDossier, redact_dossier
 from worker.judge.rubric import load_prompt, load_rubric
 
 TOKEN = "gh" + "p_" + "q7Rk2Zp9XvTn4Lw8sYd3Hc6MaB1cD5eF0gJ2"
@@ -36,22 +36,24 @@ ENV = new_file("deploy/.env", "HOST=CANARY-TEXT", "PORT=1")
 WITHHOLDING = {"policy": Policy(never_send=(".env*",)), "files": None}
 
 
-def sent(**changes: Any) -> Sendable:
-    return sendable(dossier(**changes), opinion(), ())
+def sent(**changes: Any) -> RedactedDossier:
+    return redact_dossier(dossier(**changes), opinion(), ())
 
 
-def question(judged: Dossier, **findings: Any) -> Question:
+def question(judged: Dossier, **findings: Any) -> PromptQuestion:
     diff = parse_diff(judged.diff.encode())
     claims = check_claims(judged, diff, Places(judged))
-    material = Material(judged, diff, opinion(fact(fact=False, **findings), confidence=0.5), claims, read_ci(judged.ci))
-    asked = ask_about(material, load_rubric(), load_prompt(), "eval-1")
+    material = PromptInput(
+        judged, diff, opinion(fact(fact=False, **findings), confidence=0.5), claims, read_ci(judged.ci)
+    )
+    asked = build_question(material, load_rubric(), load_prompt(), "eval-1")
     assert asked is not None
     return asked
 
 
 def test_a_dossier_without_secrets_is_sent_as_it_is() -> None:
     one = dossier(seed=Seed(head_sha=HEAD, diff=DIFF), contest="why")
-    assert sendable(one, opinion(), ()) == Sendable(one, opinion(), (), ())
+    assert redact_dossier(one, opinion(), ()) == RedactedDossier(one, opinion(), (), ())
 
 
 def test_a_secret_is_taken_out_of_every_field_and_named() -> None:
@@ -93,7 +95,7 @@ def test_a_redacted_diff_keeps_its_lines_numbers_and_marks() -> None:
 def test_a_private_key_goes_from_a_diff_line_by_line() -> None:
     lines = ["-----BEGIN RSA PRIVATE KEY-----", BODY, BODY, "-----END RSA PRIVATE KEY-----", "x = 1"]
     clean = parse_diff(sent(diff=DIFF + new_file("key.pem", *lines), files=None).dossier.diff.encode())
-    assert [line.text for line in clean.by_path["key.pem"].added] == [
+    assert [line.text for line in clean.by_path["key.pem"].added_lines] == [
         lines[0], "[redacted: private key]", "[redacted: private key]", lines[3], "x = 1",
     ]  # fmt: skip
     assert clean.by_path["upload.py"] == parse_diff(DIFF.encode()).by_path["upload.py"]
@@ -115,7 +117,7 @@ def test_what_our_own_code_says_quotes_no_piece_of_a_secret() -> None:
     notes = opinion(
         fact(fact=False, note=f"AC1: {TOKEN[4:20]} is not found, nor {TOKEN[4:16]}..., nor upload"), confidence=0.5
     )
-    leaked = sendable(judged, notes, (ClaimVerdict(claim=TOKEN[4:], status=ClaimStatus.OMITTED),))
+    leaked = redact_dossier(judged, notes, (ClaimVerdict(claim=TOKEN[4:], status=ClaimStatus.OMITTED),))
     assert leaked.opinion.findings[0].note == "AC1: [redacted: secret] is not found, nor [redacted: secret], nor upload"
     assert leaked.claims[0].claim == "[redacted: secret]"
     assert ("claims.claim", 1) in {(one.where, one.line) for one in leaked.redactions}
@@ -146,7 +148,7 @@ def test_nothing_of_a_file_that_is_never_sent_is_in_the_question() -> None:
     asked = question(judged, path="deploy/.env", line=1, note="CANARY-TEXT")
     text = "\n".join(asked.prompt.turns)
     assert "CANARY" not in text
-    assert "CANARY" not in asked.sent.model_dump_json()
+    assert "CANARY" not in asked.sent_dossier.model_dump_json()
     assert f"{WITHHELD_LINE}\nupload.py:2 fine" in text
     assert "No sleeps." in text
     assert '"deploy/.env": added, +0 -0, not read (whole text not read: never send)' in text

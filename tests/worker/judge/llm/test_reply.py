@@ -9,30 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.worker.judge.making import accept, cannot_tell, criteria, dossier, place, reject, reply, scores
-from worker.domain.ports import Reply, StopReason
+from worker.domain.ports import ModelReply, StopReason
 from worker.domain.value import replace
 from worker.domain.verdict.opinion import Leaning, ModelOpinion
 from worker.domain.verdict.verdict import Category, CriterionStatus, EvidencePointer, Side
 from worker.judge.checks.evidence import Places
 from worker.judge.llm.reply import Attempt, ReplyError, ReplyFault, read_reply
-from worker.judge.llm.reply_schema import Asked, ReplyDocument, reply_schema
+from worker.judge.llm.reply_schema import ReplyDocument, ReplyRequirements, reply_schema
 from worker.judge.rubric import load_rubric
 
 DOSSIER = dossier()
-ASKED = Asked(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER), frozenset({"AC1"}))
+ASKED = ReplyRequirements(DOSSIER.criteria or (), load_rubric(), Places(DOSSIER), frozenset({"AC1"}))
 
 
-def read(said: dict[str, Any] | str, asked: Asked = ASKED, **changes: Any) -> ModelOpinion | ReplyError:
+def read(said: dict[str, Any] | str, asked: ReplyRequirements = ASKED, **changes: Any) -> ModelOpinion | ReplyError:
     return read_reply(reply(said, **changes), asked)
 
 
-def error(said: dict[str, Any] | str, asked: Asked = ASKED, **changes: Any) -> ReplyError:
+def error(said: dict[str, Any] | str, asked: ReplyRequirements = ASKED, **changes: Any) -> ReplyError:
     found = read(said, asked, **changes)
     assert isinstance(found, ReplyError)
     return found
 
 
-def opinion(said: dict[str, Any], asked: Asked = ASKED) -> ModelOpinion:
+def opinion(said: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion:
     found = read(said, asked)
     assert isinstance(found, ModelOpinion), found
     return found
@@ -50,7 +50,7 @@ def test_a_reject_is_read_with_its_category_and_its_one_next_step() -> None:
     made = opinion(reject())
     assert (made.decision, made.category) == (Leaning.REJECT, Category.WEAK_TEST)
     assert made.next_step == "Assert the number of attempts."
-    assert made.evidence[0].place == "tests/test_upload.py:6"
+    assert made.evidence[0].location == "tests/test_upload.py:6"
     assert made.score < 0.5
 
 
@@ -82,13 +82,13 @@ def test_a_removed_line_is_cited_on_the_base_side() -> None:
 
 
 def test_a_path_that_was_shown_escaped_is_the_real_one() -> None:
-    asked = Asked(ASKED.criteria, ASKED.rubric, ASKED.places, paths={"upl\\u200boad.py": "upload.py"})
+    asked = ReplyRequirements(ASKED.criteria, ASKED.rubric, ASKED.places, paths={"upl\\u200boad.py": "upload.py"})
     there = {**place(), "path": "upl\\u200boad.py"}
     assert opinion(accept(evidence=[there]), asked).evidence[0].path == "upload.py"
 
 
 def test_a_file_without_lines_is_cited_as_a_whole() -> None:
-    asked = Asked(ASKED.criteria, ASKED.rubric, ASKED.places, bare=frozenset({"upload.py"}))
+    asked = ReplyRequirements(ASKED.criteria, ASKED.rubric, ASKED.places, bare_names=frozenset({"upload.py"}))
     assert opinion(accept(evidence=[place(line=None)]), asked).evidence[0].line is None
 
 
@@ -215,7 +215,7 @@ def test_a_contradiction_is_named_and_never_repaired(said: dict[str, Any], probl
 
 
 def test_an_accept_without_criteria_needs_evidence_of_its_own() -> None:
-    asked = Asked((), ASKED.rubric, ASKED.places)
+    asked = ReplyRequirements((), ASKED.rubric, ASKED.places)
     assert error(accept(criteria=[]), asked).problems[0].startswith("An accept needs evidence: point at")
     assert opinion(accept(criteria=[], evidence=[place()]), asked).decision is Leaning.ACCEPT
 
@@ -261,11 +261,11 @@ GONE = place(line=99, quote="never written")
 MISREAD = place(line=3, quote="reply = get(data)")
 
 
-def last(said: dict[str, Any], asked: Asked = ASKED) -> ModelOpinion | ReplyError:
+def last(said: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion | ReplyError:
     return read_reply(reply(said), asked, Attempt.LAST)
 
 
-def left(said: dict[str, Any], asked: Asked = ASKED) -> ModelOpinion:
+def left(said: dict[str, Any], asked: ReplyRequirements = ASKED) -> ModelOpinion:
     found = last(said, asked)
     assert isinstance(found, ModelOpinion), found
     return found
@@ -275,7 +275,7 @@ def left(said: dict[str, Any], asked: Asked = ASKED) -> ModelOpinion:
 def test_at_last_a_wrong_place_is_left_out_and_the_rest_stands(wrong: dict[str, Any]) -> None:
     assert error(reject(evidence=[wrong, place()])).fault is ReplyFault.POINTER
     made = left(reject(evidence=[wrong, place()]))
-    assert [one.place for one in made.evidence] == ["upload.py:2"]
+    assert [one.location for one in made.evidence] == ["upload.py:2"]
     assert len(made.dropped) == 1
     assert made.decision is Leaning.REJECT
 
@@ -316,7 +316,7 @@ def test_an_accept_whose_criteria_are_still_shown_stands_without_its_other_place
 
 
 def test_an_accept_of_no_criteria_without_any_place_is_none() -> None:
-    asked = Asked((), ASKED.rubric, ASKED.places)
+    asked = ReplyRequirements((), ASKED.rubric, ASKED.places)
     found = last(accept(criteria=[], evidence=[GONE]), asked)
     assert isinstance(found, ReplyError)
     assert found.problems[0].startswith("An accept needs evidence")
@@ -350,9 +350,9 @@ def test_a_criterion_whose_places_are_all_wrong_is_open_and_says_why() -> None:
 
 
 def test_a_condition_keeps_its_state_without_the_wrong_place() -> None:
-    asked = Asked(ASKED.criteria, ASKED.rubric, ASKED.places, conditions=("c1",))
+    asked = ReplyRequirements(ASKED.criteria, ASKED.rubric, ASKED.places, conditions=("c1",))
     made = left(reject(conditions=[{"id": "c1", "state": "open", "evidence": [GONE, place()]}]), asked)
-    assert [one.place for one in made.conditions[0].evidence] == ["upload.py:2"]
+    assert [one.location for one in made.conditions[0].evidence] == ["upload.py:2"]
 
 
 @pytest.mark.parametrize("attempt", list(Attempt))
@@ -524,4 +524,4 @@ def test_no_reply_is_read_wrong_or_crashes(said: dict[str, Any], field: str, val
 
 @given(st.text())
 def test_no_text_crashes_the_reader(text: str) -> None:
-    assert isinstance(read_reply(Reply(text, StopReason.END, "", reply("").tokens, None, None), ASKED), ReplyError)
+    assert isinstance(read_reply(ModelReply(text, StopReason.END, "", reply("").tokens, None, None), ASKED), ReplyError)

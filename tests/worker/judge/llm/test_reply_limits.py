@@ -12,13 +12,13 @@ from worker.judge.llm.reply_limits import (
     BYTES_A_TOKEN,
     CONCERN_WORDS,
     IMPROVEMENT_WORDS,
-    MANY_FILES,
     NOTE_WORDS,
     PLACES,
     QUOTE_CHARACTERS,
     REASONING_WORDS,
     SIDE_WORDS,
     STEP_WORDS,
+    WIDE_CHANGE_FILES,
     reply_tokens,
 )
 from worker.judge.llm.reply_schema import reply_schema
@@ -71,7 +71,7 @@ def allowed(criteria: int, conditions: int, *paths: str, questions: int = 0) -> 
 
 
 def test_a_reply_that_keeps_to_the_lengths_fits() -> None:
-    many = [f"{one}.py" for one in range(MANY_FILES)]
+    many = [f"{one}.py" for one in range(WIDE_CHANGE_FILES)]
     assert len(said(1, 0, 7)) / BYTES_A_TOKEN <= allowed(1, 0, questions=7)
     for criteria, conditions in ((0, 0), (1, 0), (3, 2), (12, 5)):
         assert len(said(criteria, conditions)) / BYTES_A_TOKEN <= allowed(criteria, conditions)
@@ -105,7 +105,7 @@ def test_the_schema_says_nothing_that_the_service_does_not_take() -> None:
     assert not [word for word in UNSUPPORTED if f'"{word}"' in json.dumps(reply_schema())]
 
 
-WIDE = DIFF + "".join(new_file(f"part{one}.py", f"VALUE = {one}") for one in range(MANY_FILES - 2))
+WIDE = DIFF + "".join(new_file(f"part{one}.py", f"VALUE = {one}") for one in range(WIDE_CHANGE_FILES - 2))
 SIDES = {"what_works": "The retry itself.", "what_does_not": "No caller reads the last reply."}
 OBJECTION = reject(evidence=[place_of("upload.py", 2)])
 
@@ -118,7 +118,7 @@ def judged(diff: str, *replies: dict[str, Any]) -> tuple[ScriptedModel, Verdict]
 def test_a_change_over_many_files_is_asked_for_one_direction_and_what_it_builds_on() -> None:
     model, verdict = judged(WIDE, {**OBJECTION, **SIDES})
     ending = model.asked[0].turns[0].rpartition("# Now judge")[2]
-    assert f"This change is over {MANY_FILES} files." in ending
+    assert f"This change is over {WIDE_CHANGE_FILES} files." in ending
     assert "one strategic direction" in ending
     assert {**SIDES}.items() <= verdict.signals.items()
     assert (model.asked[0].reply_tokens or 0) > allowed(2, 0)

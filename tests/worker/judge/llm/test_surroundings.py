@@ -10,21 +10,21 @@ from tests.worker.judge.llm.changes import edit
 from tests.worker.judge.making import dossier
 from worker.domain.dossier.dossier import HeadFile
 from worker.dossier.diff.parser import LineKind
-from worker.judge.llm.line_numbers import Stretch, numbered
+from worker.judge.llm.line_numbers import Stretch, render_stretches
 from worker.judge.llm.surroundings import FUNCTION_LINES, whole_file, with_functions
-from worker.signals.analysis.change import Change, ChangedFile
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
 
 
-def changed(base: Sequence[str], head: Sequence[str], path: str = "a.py", context: int = 1) -> ChangedFile:
+def changed(base: Sequence[str], head: Sequence[str], path: str = "a.py", context: int = 1) -> AnalyzedFile:
     rows = list(difflib.unified_diff([f"{one}\n" for one in base], [f"{one}\n" for one in head], n=context))
     text = "".join(f"{one}\n" for one in head)
     of = dossier(diff=edit(path, *rows[2:]), files=(HeadFile(path=path, text=text),))
-    return Change(of).files[0]
+    return CodeChange(of).files[0]
 
 
 def shown(stretches: Sequence[Stretch] | None) -> list[str]:
     assert stretches is not None
-    return numbered(stretches).split("\n")
+    return render_stretches(stretches).split("\n")
 
 
 CODE = [
@@ -63,7 +63,7 @@ def test_what_git_named_already_is_not_shown_again() -> None:
     text = "".join(f"{one}\n" for one in [*long[:80], "    b = 1", *long[81:]])
     hunk = f"@@ -80,2 +80,2 @@ def first(a):\n {long[79]}\n-{long[80]}\n+    b = 1\n"
     of = dossier(diff=edit("a.py", hunk), files=(HeadFile(path="a.py", text=text),))
-    assert len(shown(with_functions(Change(of).files[0]))) == 4
+    assert len(shown(with_functions(CodeChange(of).files[0]))) == 4
 
 
 def test_changes_in_the_same_function_are_one_stretch() -> None:
@@ -81,15 +81,15 @@ def test_what_stands_in_no_function_is_shown_as_it_is() -> None:
 def test_without_the_text_or_a_grammar_nothing_is_added() -> None:
     after = [*CODE[:9], "LIMIT = 9", *CODE[10:]]
     assert with_functions(changed(CODE, after, path="a.txt")) is None
-    bare = Change(dossier(diff=edit("a.py", "@@ -1 +1 @@\n-a\n+b\n"), files=None)).files[0]
+    bare = CodeChange(dossier(diff=edit("a.py", "@@ -1 +1 @@\n-a\n+b\n"), files=None)).files[0]
     assert with_functions(bare) is None
     assert whole_file(bare) is None
     other = dossier(diff=edit("a.py", "@@ -1 +1 @@\n-a\n+b\n"), files=(HeadFile(path="a.py", text="c\n"),))
-    assert whole_file(Change(other).files[0]) is None
+    assert whole_file(CodeChange(other).files[0]) is None
     huge = dossier(
         diff=edit("a.py", "@@ -1 +1 @@\n-a\n+b\n"), files=(HeadFile(path="a.py", text="b\n" + "c\n" * 300_000),)
     )
-    assert whole_file(Change(huge).files[0]) is None
+    assert whole_file(CodeChange(huge).files[0]) is None
 
 
 LINES = st.lists(

@@ -17,10 +17,10 @@ from worker.domain.ids import EvalId, Sha
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side
 from worker.dossier.diff.parser import diff_of
-from worker.judge.context import Bench
-from worker.judge.judge import content_of
-from worker.scheduling.pipeline import settle
-from worker.scheduling.record import entry
+from worker.judge.context import JudgeContext
+from worker.judge.judge import fingerprint_of
+from worker.scheduling.pipeline import carry_over_or_judge
+from worker.scheduling.record import ledger_entry
 
 Tree = dict[str, tuple[str, ...]]
 Verdict = Accept | Reject | Abstain
@@ -104,7 +104,7 @@ class History:
         line: int = place["line"] or 0
         return lines[line - 1] if 0 < line <= len(lines) else str(place.get("quote", ""))
 
-    def judged(self, bench: Bench, at: datetime = NOW, **changes: Any) -> Verdict:
+    def judged(self, bench: JudgeContext, at: datetime = NOW, **changes: Any) -> Verdict:
         """Carried over or judged, and recorded."""
         what = self.dossier(**changes)
         number = len(self.ledger)
@@ -113,18 +113,18 @@ class History:
             eval_id=EvalId(f"eval-{number:03}"),
             subject=subject,
             created_at=at + timedelta(seconds=number),
-            fingerprint=content_of(what, bench),
+            fingerprint=fingerprint_of(what, bench),
             monotonic_ms=lambda: 0,
         )
-        verdict = settle(what, opened, bench).verdict
-        self.ledger.append(entry(verdict, what, fence=number))
+        verdict = carry_over_or_judge(what, opened, bench).verdict
+        self.ledger.append(ledger_entry(verdict, what, fence=number))
         return verdict
 
     def changed(self) -> dict[tuple[str, Side, int], tuple[str, str]]:
         """Each changed line now: its place, its mark and its text."""
         found: dict[tuple[str, Side, int], tuple[str, str]] = {}
         for file in diff_of(diff(self.base, self.head)).files:
-            for line in (*file.added, *file.removed):
+            for line in (*file.added_lines, *file.removed_lines):
                 side = Side.BASE if line.head_line is None else Side.HEAD
                 found[file.path, side, line.head_line or line.base_line or 0] = (line.kind.value, line.text)
         return found

@@ -7,9 +7,9 @@ from worker.domain.dossier.dossier import Dossier, Seed
 from worker.domain.ids import EvalId
 from worker.domain.verdict.verdict import JudgeKind, Reject, Score
 from worker.judge.judge import judge
-from worker.judge.rounds.calibration import calibration, first_scores, progress
-from worker.judge.rounds.previous_rounds import Standing
-from worker.judge.scoring import moved
+from worker.judge.rounds.calibration import calibration_sections, calibration_signals, first_scores
+from worker.judge.rounds.previous_rounds import PreviousRounds
+from worker.judge.scoring import moved_scores
 
 
 def scored(*numbers: int, why: str = "It was looked at.") -> tuple[Score, ...]:
@@ -52,24 +52,35 @@ def test_the_first_round_has_no_mark() -> None:
 
 def test_a_recorded_dossier_may_bring_its_own_mark() -> None:
     seed = Seed(head_sha=HEAD, diff="", scores=scored(3, why="By hand."))
-    assert first_scores(dossier(seed=seed), Standing()) == ("the first head", seed.scores)
+    assert first_scores(dossier(seed=seed), PreviousRounds()) == ("the first head", seed.scores)
     assert told(dossier(seed=seed)).count("3/10. By hand.") == 4
-    assert list(calibration(dossier(seed=Seed(head_sha=HEAD, diff="")), Standing(first=EvalId("gone")))) == []
+    assert (
+        list(
+            calibration_sections(
+                dossier(seed=Seed(head_sha=HEAD, diff="")), PreviousRounds(first_eval_id=EvalId("gone"))
+            )
+        )
+        == []
+    )
 
 
 def test_a_long_reasoning_is_cut() -> None:
-    (chapter,) = calibration(dossier(seed=Seed(head_sha=HEAD, diff="", scores=scored(3, why="x" * 9_000))), Standing())
+    (chapter,) = calibration_sections(
+        dossier(seed=Seed(head_sha=HEAD, diff="", scores=scored(3, why="x" * 9_000))), PreviousRounds()
+    )
     assert len(chapter.texts[0][1]) < 2_000
 
 
 def test_what_moved_no_more_than_the_noise_is_no_progress() -> None:
     first = scored(2, 5, 5, 5)
-    assert [(before.score, now.score) for before, now in moved(first, scored(7, 6, 4, 3))] == [(2, 7), (5, 3)]
-    assert progress(scored(7, 6, 4, 3), first) == {"progress_since_first": "solves_the_issue 2 to 7, fit 5 to 3"}
-    assert progress(scored(3, 6, 4, 5), first) == {"progress_since_first": "none beyond noise"}
-    assert progress((), first) == progress(first, ()) == {}
+    assert [(before.score, now.score) for before, now in moved_scores(first, scored(7, 6, 4, 3))] == [(2, 7), (5, 3)]
+    assert calibration_signals(scored(7, 6, 4, 3), first) == {
+        "progress_since_first": "solves_the_issue 2 to 7, fit 5 to 3"
+    }
+    assert calibration_signals(scored(3, 6, 4, 5), first) == {"progress_since_first": "none beyond noise"}
+    assert calibration_signals((), first) == calibration_signals(first, ()) == {}
     other = (Score(criterion="other", score=9, reasoning="", improvement=""),)
-    assert moved(first, other) == ()
+    assert moved_scores(first, other) == ()
 
 
 def test_a_verdict_says_what_moved_since_the_first() -> None:

@@ -32,7 +32,7 @@ from worker.domain.verdict.verdict import (
 )
 from worker.judge.checks.evidence import Places
 from worker.judge.judge import judge
-from worker.judge.rounds.carry_over import carried
+from worker.judge.rounds.carry_over import carry_over_verdict
 
 THEN = docket(eval_id=EvalId("0192-then"))
 NOW = docket(eval_id=EvalId("0193-now"))
@@ -49,7 +49,7 @@ def remembering(*verdicts: Accept | Reject | Abstain, **changes: object) -> Doss
 @pytest.mark.parametrize("said", [accept(), reject()], ids=["accept", "reject"])
 def test_an_accept_and_a_reject_come_back_with_their_words_and_at_no_cost(said: dict[str, object]) -> None:
     then = judged(said)
-    now = carried(remembering(then), NOW, bench())
+    now = carry_over_verdict(remembering(then), NOW, bench())
     assert now is not None
     assert (now.eval_id, now.carried_from) == ("0193-now", "0192-then")
     assert (now.judge_cost_usd, now.tokens, now.judge_latency_ms) == (Decimal(0), Tokens(), 0)
@@ -75,11 +75,11 @@ def test_a_quote_of_a_line_that_held_a_secret_is_carried_as_it_was_sent() -> Non
     then = judge(dossier(**changes), THEN, bench(model_of(accept(criteria=criteria("met", "met", at=[quoted])))))
     assert isinstance(then, Accept)
     assert then.evidence[0].quote == '        reply = post(data, "[redacted: github token]", retry=True)'
-    now = carried(remembering(then, **changes), NOW, bench())
+    now = carry_over_verdict(remembering(then, **changes), NOW, bench())
     assert now is not None
     assert now.evidence == then.evidence
     gone = {**changes, "diff": DIFF, "files": [HeadFile(path=path, text=text) for path, text in TEXTS.items()]}
-    assert carried(remembering(then, **gone), NOW, bench()) is None
+    assert carry_over_verdict(remembering(then, **gone), NOW, bench()) is None
 
 
 @pytest.mark.parametrize(
@@ -102,34 +102,34 @@ def test_a_redacted_quote_stands_where_its_line_differs_in_the_secrets_alone(
     line: str, quote: str, *, is_it: bool
 ) -> None:
     diff = new_file("a.py", line)
-    found = Places(dossier(diff=diff, files=None)).again(EvidencePointer(path="a.py", line=1, quote=quote))
+    found = Places(dossier(diff=diff, files=None)).relocate(EvidencePointer(path="a.py", line=1, quote=quote))
     assert (found is not None) is is_it
 
 
 def test_what_was_carried_names_the_verdict_that_was_judged() -> None:
-    once = carried(remembering(judged(accept())), NOW, bench())
+    once = carry_over_verdict(remembering(judged(accept())), NOW, bench())
     assert once is not None
-    twice = carried(remembering(judged(accept()), once), docket(eval_id=EvalId("0194")), bench())
+    twice = carry_over_verdict(remembering(judged(accept()), once), docket(eval_id=EvalId("0194")), bench())
     assert twice is not None
     assert twice.carried_from == "0192-then"
 
 
 def test_an_abstain_is_never_carried_and_hides_no_older_verdict() -> None:
     unjudged = judged(cannot_tell())
-    assert carried(remembering(unjudged), NOW, bench()) is None
-    found = carried(remembering(judged(accept()), unjudged), NOW, bench())
+    assert carry_over_verdict(remembering(unjudged), NOW, bench()) is None
+    found = carry_over_verdict(remembering(judged(accept()), unjudged), NOW, bench())
     assert found is not None
     assert found.decision == "accept"
 
 
 def test_another_content_is_not_carried() -> None:
     other = docket(fingerprint=Fingerprint("sha256:other"))
-    assert carried(remembering(judged(accept())), other, bench()) is None
+    assert carry_over_verdict(remembering(judged(accept())), other, bench()) is None
 
 
 def test_an_unknown_price_stays_unknown() -> None:
     verdict = judged(accept()).model_copy(update={"judge_cost_usd": None})
-    found = carried(remembering(verdict), NOW, bench())
+    found = carry_over_verdict(remembering(verdict), NOW, bench())
     assert found is not None
     assert found.judge_cost_usd is None
 
@@ -142,7 +142,7 @@ def test_pointers_follow_their_lines() -> None:
     files = [
         HeadFile(path=path, text=f"# new\n{text}" if path == "upload.py" else text) for path, text in TEXTS.items()
     ]
-    found = carried(remembering(then, diff=SHIFTED, files=files), NOW, bench())
+    found = carry_over_verdict(remembering(then, diff=SHIFTED, files=files), NOW, bench())
     assert found is not None
     lines = [(one.path, one.line) for one in then.evidence]
     assert [(one.path, one.line) for one in found.evidence] == [
@@ -156,11 +156,14 @@ def test_a_line_that_stands_nowhere_is_judged_again(where: str) -> None:
     lost = then.evidence[0].model_copy(update={"quote": "not there any more"})
     criteria = [one.model_copy(update={"evidence": (lost,), "status": CriterionStatus.MET}) for one in then.criteria]
     changed = {"evidence": (lost,)} if where == "evidence" else {"criteria": tuple(criteria)}
-    assert carried(remembering(then.model_copy(update=changed)), NOW, bench()) is None
+    assert carry_over_verdict(remembering(then.model_copy(update=changed)), NOW, bench()) is None
 
 
 def test_a_diff_that_can_not_be_read_is_judged_again() -> None:
-    assert carried(remembering(judged(accept()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n"), NOW, bench()) is None
+    assert (
+        carry_over_verdict(remembering(judged(accept()), diff="diff --git a/x b/x\n@@ -1 +1 @@\n"), NOW, bench())
+        is None
+    )
 
 
 def test_what_comes_back_brings_all_conditions_with_it() -> None:
@@ -175,13 +178,13 @@ def test_what_comes_back_brings_all_conditions_with_it() -> None:
             ),
         }
     )
-    now = carried(remembering(then, later), NOW, bench())
+    now = carry_over_verdict(remembering(then, later), NOW, bench())
     assert now is not None
     assert [(one.id, one.state) for one in now.closing_conditions] == [("c1", "open"), ("c2", "open"), ("c3", "open")]
 
 
 def test_an_accept_that_comes_back_leaves_no_condition_open() -> None:
     other = judged(reject()).model_copy(update={"fingerprint": Fingerprint("sha256:other")})
-    now = carried(remembering(judged(accept()), other), NOW, bench())
+    now = carry_over_verdict(remembering(judged(accept()), other), NOW, bench())
     assert now is not None
     assert [(one.id, one.state) for one in now.closing_conditions] == [("c1", "resolved"), ("c2", "resolved")]

@@ -4,15 +4,15 @@ from tests.worker.judge.making import new_file
 from worker.domain.verdict.verdict import EvidencePointer, Side
 from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import diff_of
-from worker.judge.rounds.changed_lines import Since, lines_since
+from worker.judge.rounds.changed_lines import ChangedLines, find_changed_lines
 
 
-def since(before: str, now: str) -> Since:
-    return lines_since(hash_changed_lines(diff_of(before)), diff_of(now))
+def since(before: str, now: str) -> ChangedLines:
+    return find_changed_lines(hash_changed_lines(diff_of(before)), diff_of(now))
 
 
 def new(before: str, now: str) -> list[tuple[str, str, int]]:
-    return [(path, side.value, line) for path, side, line in sorted(since(before, now).fresh)]
+    return [(path, side.value, line) for path, side, line in sorted(since(before, now).new_lines)]
 
 
 def at(path: str, line: int | None, end: int | None = None, **changes: object) -> EvidencePointer:
@@ -54,15 +54,15 @@ def test_a_removed_line_of_a_renamed_file_is_found_under_both_names() -> None:
 
 def test_a_pointer_is_cut_to_its_first_new_lines() -> None:
     found = since(new_file("a.py", "1", "4", "7"), new_file("a.py", "1", "2", "3", "4", "5", "7"))
-    cut = found.part(at("a.py", 1, 6))
+    cut = found.new_part(at("a.py", 1, 6))
     assert cut is not None
     assert (cut.line, cut.end_line, cut.quote) == (2, 3, "2")
-    one = found.part(at("a.py", 4, 6))
+    one = found.new_part(at("a.py", 4, 6))
     assert one is not None
     assert (one.line, one.end_line, one.quote) == (5, None, "5")
-    assert found.part(at("a.py", 2, 3)) == at("a.py", 2, 3)
-    assert found.part(at("a.py", 4)) is None
-    assert found.part(at("a.py", 2, side=Side.BASE)) is None
+    assert found.new_part(at("a.py", 2, 3)) == at("a.py", 2, 3)
+    assert found.new_part(at("a.py", 4)) is None
+    assert found.new_part(at("a.py", 2, side=Side.BASE)) is None
 
 
 def test_a_file_without_lines_is_new_when_its_content_is() -> None:
@@ -70,19 +70,19 @@ def test_a_file_without_lines_is_new_when_its_content_is() -> None:
         return f"diff --git a/x.png b/x.png\nindex {index} 100644\nBinary files a/x.png and b/x.png differ\n"
 
     same, other = image("1111111..2222222"), image("1111111..3333333")
-    assert since(same, same).part(at("x.png", None, quote=None)) is None
-    assert since(same, other).part(at("x.png", None, quote=None)) is not None
+    assert since(same, same).new_part(at("x.png", None, quote=None)) is None
+    assert since(same, other).new_part(at("x.png", None, quote=None)) is not None
 
 
 def test_what_is_gone_is_known_by_the_line_that_was_pointed_at() -> None:
     found = since(new_file("a.py", "guard", "body") + edit("b.py", "old", "x"), new_file("a.py", "body"))
-    assert found.has_lost(at("a.py", 1, quote="guard"))
-    assert found.has_lost(at("b.py", 5, quote="old", side=Side.BASE))
-    assert not found.has_lost(at("a.py", 2, quote="body"))
-    assert not found.has_lost(at("c.py", 2, quote="guard"))
-    assert not found.has_lost(at("a.py", None, quote=None))
+    assert found.is_lost(at("a.py", 1, quote="guard"))
+    assert found.is_lost(at("b.py", 5, quote="old", side=Side.BASE))
+    assert not found.is_lost(at("a.py", 2, quote="body"))
+    assert not found.is_lost(at("c.py", 2, quote="guard"))
+    assert not found.is_lost(at("a.py", None, quote=None))
     moved = since(new_file("a.py", "guard", "body"), new_file("a.py", "body") + new_file("b.py", "guard"))
-    assert not moved.has_lost(at("a.py", 1, quote="guard"))
+    assert not moved.is_lost(at("a.py", 1, quote="guard"))
 
 
 def test_new_lines_are_told_as_ranges_per_file_and_side() -> None:

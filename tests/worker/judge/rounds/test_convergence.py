@@ -22,7 +22,7 @@ from tests.worker.judge.rounds.rounds import History, Verdict
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState, Criterion
 from worker.domain.value import replace
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import VERDICT, Abstain, AbstainReason, Accept, Coverage, Reject
+from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, AbstainReason, Accept, Coverage, Reject
 from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import diff_of
 from worker.errors import Unavailable
@@ -73,7 +73,7 @@ def conditions(verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def places(verdict: Verdict) -> list[str]:
-    return [one.place for one in verdict.evidence]
+    return [one.location for one in verdict.evidence]
 
 
 def needs_human(verdict: Verdict) -> Abstain:
@@ -273,7 +273,7 @@ def test_a_criterion_may_be_missed_where_what_changed_stands_against_it() -> Non
     ]
     said = objects(5, criteria=against, evidence=[], conditions=answers("resolved"), next_step="Log it.")
     verdict = asked(history, said)
-    assert [one.place for one in verdict.criteria[0].evidence] == ["upload.py:5"]
+    assert [one.location for one in verdict.criteria[0].evidence] == ["upload.py:5"]
     assert [one.text for one in verdict.closing_conditions][1:] == [
         "Log it.",
         "AC1 is met: an upload is retried when the server is busy at night",
@@ -420,7 +420,7 @@ def test_a_loosened_assertion_is_suspected_in_every_round() -> None:
     for verdict in (first, second):
         [suspicion] = [one for one in verdict.findings if one.signal == "assertion_loosened"]
         assert (suspicion.fact, suspicion.side, suspicion.line) == (False, "head", 4)
-        assert VERDICT.validate_json(verdict.model_dump_json()) == verdict, "nothing is lost on record"
+        assert VERDICT_ADAPTER.validate_json(verdict.model_dump_json()) == verdict, "nothing is lost on record"
 
 
 def test_a_fact_keeps_its_condition_open_whatever_the_model_says() -> None:

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.worker.judge.courtroom import bench
 from tests.worker.judge.making import reply, scores
 from tests.worker.judge.rounds.rounds import History, Tree, Verdict
-from worker.domain.ports import Prompt, Reply
+from worker.domain.ports import ModelReply, Prompt
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import (
@@ -44,7 +44,7 @@ class Adversary:
     name: str = "claude-haiku-5-5"
     pricing_version: str | None = "2026-11"
 
-    def ask(self, prompt: Prompt) -> Reply:  # noqa: ARG002 - whatever it is told, it objects
+    def ask(self, prompt: Prompt) -> ModelReply:  # noqa: ARG002 - whatever it is told, it objects
         self.said += 1
         states = [self.draw(STATUS), self.draw(STATUS)]
         evidence = self.places(0 if {"missing", "partial"} & set(states) else 1)

@@ -12,20 +12,20 @@ from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import diff_of
 from worker.judge.checks.ci_status import read_ci
 from worker.judge.checks.evidence import Places
-from worker.judge.rounds.previous_rounds import Raised, Standing, standing_of
-from worker.judge.rulings import Hearing
+from worker.judge.rounds.previous_rounds import OpenCondition, PreviousRounds, read_previous_rounds
+from worker.judge.rulings import EvidenceBundle
 
 HASHES = hash_changed_lines(diff_of(dossier().diff))
 FACT = {"signal": "stub_body", "category": "weak_test", "fact": True, "path": "upload.py", "line": 2}
 
 
-def hearing(*entries: LedgerEntry) -> Hearing:
+def hearing(*entries: LedgerEntry) -> EvidenceBundle:
     judged: Dossier = dossier(ledger=entries)
-    return Hearing(judged, diff_of(judged.diff), Places(judged), opinion(), read_ci(Ci()), ())
+    return EvidenceBundle(judged, diff_of(judged.diff), Places(judged), opinion(), read_ci(Ci()), ())
 
 
-def standing(*entries: LedgerEntry) -> Standing:
-    return standing_of(hearing(*entries), docket(), "default")
+def standing(*entries: LedgerEntry) -> PreviousRounds:
+    return read_previous_rounds(hearing(*entries), docket(), "default")
 
 
 def by_model(verdict: object = None, **changes: object) -> LedgerEntry:
@@ -39,13 +39,13 @@ def at(
     return EvidencePointer.model_validate({"path": path, "line": line, "end_line": end, "quote": "x", **changes})
 
 
-def raised(*places: EvidencePointer) -> Raised:
+def raised(*places: EvidencePointer) -> OpenCondition:
     by = rejected()
-    return Raised(by.closing_conditions[0], by, places)
+    return OpenCondition(by.closing_conditions[0], by, places)
 
 
 def test_without_a_ledger_everything_is_new() -> None:
-    assert standing() == Standing()
+    assert standing() == PreviousRounds()
 
 
 @pytest.mark.parametrize(
@@ -73,29 +73,29 @@ def test_without_a_ledger_everything_is_new() -> None:
 )
 def test_only_what_a_model_judged_by_this_law_is_held_against_it(last: LedgerEntry, is_judged: bool) -> None:  # noqa: FBT001 - a case
     found = standing(last)
-    assert (found.since is not None) is is_judged
-    if found.since is not None:
-        assert found.since.fresh == {}, "nothing changed"
+    assert (found.changed_lines is not None) is is_judged
+    if found.changed_lines is not None:
+        assert found.changed_lines.new_lines == {}, "nothing changed"
 
 
 def test_a_pointer_is_cut_to_where_the_condition_was_raised() -> None:
     places = hearing().places
-    found = raised(at(5, 6)).part(at(4, 5), places)
+    found = raised(at(5, 6)).part_at(at(4, 5), places)
     assert found is not None
     assert (found.line, found.end_line, found.quote) == (5, None, "def test_503():")
-    assert raised(at(2), at(5, 6)).part(at(5, 6), places) == at(5, 6, quote="def test_503():")
+    assert raised(at(2), at(5, 6)).part_at(at(5, 6), places) == at(5, 6, quote="def test_503():")
 
 
 @pytest.mark.parametrize("elsewhere", [at(4), at(5, path="upload.py"), at(5, side=Side.BASE), at(None)])
 def test_a_pointer_elsewhere_is_no_part_of_a_condition(elsewhere: EvidencePointer) -> None:
-    assert raised(at(5, 6)).part(elsewhere, hearing().places) is None
+    assert raised(at(5, 6)).part_at(elsewhere, hearing().places) is None
 
 
 def test_a_whole_file_is_a_place_only_for_itself() -> None:
     places = hearing().places
     whole = at(None, path="run.sh", quote=None)
-    assert raised(whole).part(whole, places) == whole
-    assert raised(whole).part(at(3, path="run.sh"), places) is None
+    assert raised(whole).part_at(whole, places) == whole
+    assert raised(whole).part_at(at(3, path="run.sh"), places) is None
 
 
 def test_a_condition_is_open_since_the_reject_that_opened_it() -> None:
@@ -104,9 +104,10 @@ def test_a_condition_is_open_since_the_reject_that_opened_it() -> None:
     ticked = by_model(closing_conditions=closed, concern="Ticked.")
     again = by_model(concern="Again.")
     still = by_model(concern="Still.")
-    assert [one.by.concern for one in standing(first, ticked, again, still).open] == ["Again."]
+    assert [one.reject.concern for one in standing(first, ticked, again, still).open_conditions] == ["Again."]
     assert [
-        one.by.concern for one in standing(first, by_model(carried_from="0193-earlier", concern="Carried.")).open
+        one.reject.concern
+        for one in standing(first, by_model(carried_from="0193-earlier", concern="Carried.")).open_conditions
     ] == ["First."]
 
 
@@ -114,15 +115,15 @@ def test_a_condition_of_which_no_reject_is_on_record_is_open_and_was_raised_nowh
     lone = entry(unjudged(), created_at=NOW, open_conditions=rejected().closing_conditions)
     found = standing(lone)
     assert [one.id for one in found.conditions] == ["c1"]
-    assert found.open == ()
+    assert found.open_conditions == ()
 
 
 def test_a_place_that_is_gone_is_no_place_of_a_condition_any_more() -> None:
     gone = by_model(
         evidence=[{"path": "gone.py", "line": 1, "quote": "x"}, {"path": "upload.py", "line": 2, "quote": TEXT}]
     )
-    (found,) = standing(gone).open
-    assert [one.place for one in found.places] == ["upload.py:2"]
+    (found,) = standing(gone).open_conditions
+    assert [one.location for one in found.places] == ["upload.py:2"]
 
 
 TEXT = "    for attempt in range(3):"

@@ -11,7 +11,16 @@ from tests.worker.publishing.texts.samples import HOSTILE, STUB, dossier, reject
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Commit, Guidance, HeadFile, PullRequest
 from worker.domain.ids import EvalId
-from worker.domain.verdict.audit import AuditRecord, Exchange, Law, Replay, Said, Stage, Step, Taken
+from worker.domain.verdict.audit import (
+    AuditRecord,
+    Exchange,
+    JudgeSettings,
+    RecordedRedaction,
+    RecordedReply,
+    Replay,
+    Stage,
+    Step,
+)
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
@@ -24,20 +33,29 @@ from worker.domain.verdict.verdict import (
     SubjectKind,
     Tokens,
 )
-from worker.publishing.texts.audit import Kind, Shown, Stored, beside, forgotten, replayed, reported, shown
-from worker.publishing.texts.columns import Page
+from worker.publishing.texts.audit import (
+    StoredCounts,
+    StoredKind,
+    VerdictRecord,
+    deletion_report,
+    dossier_report,
+    rejudged_note,
+    replay_report,
+    verdict_record,
+)
+from worker.publishing.texts.columns import TerminalPage
 
 EVAL = EvalId("0199aaaa-0000-7000-8000-000000000001")
 UNTIL = datetime(2026, 12, 20, 20, 5, tzinfo=UTC)
-PAGE = Page(100)
-LAW = Law("default 1", "sha256:0011", "sha256:2233", 0.7, "claude-haiku-5-5", "2026-11")
+PAGE = TerminalPage(100)
+LAW = JudgeSettings("default 1", "sha256:0011", "sha256:2233", 0.7, "claude-haiku-5-5", "2026-11")
 STEPS = (
     Step(Stage.LAW, "rubric default 1 (sha256:0011)", "prompt sha256:2233, threshold 0.7, model claude-haiku-5-5"),
     Step(Stage.VALIDATORS, "success"),
     Step(Stage.ROUTE, "the model is asked", "confidence 0.48 < 0.70: nothing settles it " + "and so on " * 12),
     Step(Stage.VERDICT, "reject", "score 0.10, round 1, 1 closing conditions"),
 )
-WRONG = Said(
+WRONG = RecordedReply(
     "{}", "end_turn", "", Tokens(input=812, output=95, cache_read=7, cache_write=3), Decimal("0.00130"), "req_1"
 )
 EXCHANGES = (
@@ -53,7 +71,7 @@ def record(**changes: object) -> AuditRecord:
     return AuditRecord(**fields)  # pyright: ignore[reportArgumentType] - each is what the field takes
 
 
-def decided(**changes: object) -> Shown:
+def decided(**changes: object) -> VerdictRecord:
     verdict = rejected(
         judge_kind=JudgeKind.HYBRID,
         judge_model="claude-haiku-5-5",
@@ -62,12 +80,12 @@ def decided(**changes: object) -> Shown:
         tokens=Tokens(input=812, output=95),
         **changes,
     )
-    taken = (Taken("github token", "issues[7].body", 2),)
-    return Shown(verdict, record(exchanges=EXCHANGES, redactions=taken), UNTIL)
+    taken = (RecordedRedaction("github token", "issues[7].body", 2),)
+    return VerdictRecord(verdict, record(exchanges=EXCHANGES, redactions=taken), UNTIL)
 
 
 def test_a_verdict_is_shown_with_its_way_its_evidence_and_every_exchange() -> None:
-    assert shown(decided(), PAGE) == snapshot("""\
+    assert verdict_record(decided(), PAGE) == snapshot("""\
 Rejected: half finished at upload.py:17
   `retry` is added and never implemented.
   Next step: Implement `retry` in upload.py: three tries on 503.
@@ -123,7 +141,7 @@ def test_a_verdict_of_code_alone_sent_nothing() -> None:
         "decision": "accept", "category": None, "next_step": None, "score": 0.9, "criteria": (met,),
         "parent_eval_id": "0199-parent", "carried_from": "0199-first",
     }  # fmt: skip
-    assert shown(Shown(Accept.model_validate(fields), record(), UNTIL), PAGE) == snapshot("""\
+    assert verdict_record(VerdictRecord(Accept.model_validate(fields), record(), UNTIL), PAGE) == snapshot("""\
 Accepted
   `retry` is added and never implemented.
 
@@ -159,7 +177,7 @@ def test_what_is_not_kept_is_said() -> None:
     fields = rejected().model_dump() | {
         "decision": "abstain", "category": None, "abstain_reason": AbstainReason.REPLY_INVALID, "evidence": (),
     }  # fmt: skip
-    assert shown(Shown(Abstain.model_validate(fields), None, None), PAGE) == snapshot("""\
+    assert verdict_record(VerdictRecord(Abstain.model_validate(fields), None, None), PAGE) == snapshot("""\
 Not judged: the model's answer could not be used
   `retry` is added and never implemented.
   Next step: Implement `retry` in upload.py: three tries on 503.
@@ -198,7 +216,7 @@ def test_a_verdict_that_never_had_a_dossier_does_not_say_that_it_was_not_kept(
     verdict = rejected(parent_eval_id=EvalId("0199-p"), signals=changes.get("signals", {}))
     kind = changes.get("kind", SubjectKind.SUBMISSION)
     verdict = verdict.model_copy(update={"subject": verdict.subject.model_copy(update={"kind": kind})})
-    told = " ".join(shown(Shown(verdict, None, None), PAGE).split())
+    told = " ".join(verdict_record(VerdictRecord(verdict, None, None), PAGE).split())
     assert said in told
     assert "ASSAY_RETENTION_DAYS" not in told
     is_code = kind is not SubjectKind.SUBMISSION
@@ -206,44 +224,44 @@ def test_a_verdict_that_never_had_a_dossier_does_not_say_that_it_was_not_kept(
 
 
 def test_a_question_from_which_nothing_had_to_be_taken_says_so() -> None:
-    one = Shown(rejected(evidence=(), criteria=(CriterionVerdict(id="AC1", status=CriterionStatus.MISSING),)),
+    one = VerdictRecord(rejected(evidence=(), criteria=(CriterionVerdict(id="AC1", status=CriterionStatus.MISSING),)),
                 record(exchanges=EXCHANGES[1:]), UNTIL)  # fmt: skip
-    text = shown(one, PAGE)
+    text = verdict_record(one, PAGE)
     assert "Redacted     nothing\n" in text
     assert text.startswith("Rejected: half finished\n")
 
 
 def test_a_reply_without_a_price_or_an_id_says_so() -> None:
-    said = Said("", "refusal", "cyber", Tokens(), None, None)
-    text = shown(Shown(rejected(), record(exchanges=(Exchange("s", "f", ("q",), said),)), UNTIL), PAGE)
+    said = RecordedReply("", "refusal", "cyber", Tokens(), None, None)
+    text = verdict_record(VerdictRecord(rejected(), record(exchanges=(Exchange("s", "f", ("q",), said),)), UNTIL), PAGE)
     assert "Reply (no request id, refusal cyber, price unknown)" in text
 
 
 def test_what_others_wrote_can_neither_colour_nor_move_anything() -> None:
-    said = Said(HOSTILE, HOSTILE, "", Tokens(), None, HOSTILE)
+    said = RecordedReply(HOSTILE, HOSTILE, "", Tokens(), None, HOSTILE)
     hostile = record(
         steps=(Step(Stage.REPLY, HOSTILE, HOSTILE),),
         exchanges=(
             Exchange("s", "f", (HOSTILE,), said, HOSTILE, (HOSTILE,)),
             Exchange("s", "f", ("q",), failure=HOSTILE),
         ),
-        redactions=(Taken("jwt", HOSTILE, 1),),
+        redactions=(RecordedRedaction("jwt", HOSTILE, 1),),
     )
     verdict = rejected(
         concern=HOSTILE, next_step=HOSTILE, evidence=(EvidencePointer(path=HOSTILE, quote=HOSTILE, line=1),)
     )
     parts = (Step(Stage.REPLY, HOSTILE), Step(Stage.REPLY, "b", HOSTILE))
     for text in (
-        shown(Shown(verdict, hostile, UNTIL), PAGE),
-        replayed(Replay(verdict, verdict, ("score",), parts), PAGE),
-        reported(dossier(), HOSTILE, (Taken("jwt", HOSTILE, 1),), PAGE),
+        verdict_record(VerdictRecord(verdict, hostile, UNTIL), PAGE),
+        replay_report(Replay(verdict, verdict, ("score",), parts), PAGE),
+        dossier_report(dossier(), HOSTILE, (RecordedRedaction("jwt", HOSTILE, 1),), PAGE),
     ):
         assert "\x1b" not in text
         assert "\u202e" not in text
 
 
 def test_the_same_decision_is_said_to_come_out_again() -> None:
-    assert replayed(Replay(rejected(), rejected(), (), None), PAGE) == snapshot("""\
+    assert replay_report(Replay(rejected(), rejected(), (), None), PAGE) == snapshot("""\
 The same decision comes out again.
   0199aaaa-0000-7000-8000-000000000001: reject, from the recorded dossier and replies.
 """)
@@ -251,7 +269,7 @@ The same decision comes out again.
 
 def test_the_same_decision_on_another_way_names_where_they_part() -> None:
     parts = (STEPS[0], Step(Stage.LAW, "rubric default 2 (sha256:9)"))
-    assert replayed(Replay(rejected(), rejected(), (), parts), PAGE) == snapshot("""\
+    assert replay_report(Replay(rejected(), rejected(), (), parts), PAGE) == snapshot("""\
 The same decision comes out again.
   0199aaaa-0000-7000-8000-000000000001: reject, from the recorded dossier and replies.
   The first stage that differs: law
@@ -266,7 +284,7 @@ def test_another_decision_names_the_fields_and_the_first_stage_that_differs() ->
     abstained = Abstain.model_validate(
         rejected().model_dump() | {"decision": "abstain", "category": None, "abstain_reason": "reply_invalid"}
     )
-    assert replayed(Replay(rejected(), abstained, ("decision", "category"), parts), PAGE) == snapshot("""\
+    assert replay_report(Replay(rejected(), abstained, ("decision", "category"), parts), PAGE) == snapshot("""\
 It comes out differently: reject then, abstain now.
   0199aaaa-0000-7000-8000-000000000001 differs in: decision, category.
   The first stage that differs: correction
@@ -276,7 +294,7 @@ It comes out differently: reject then, abstain now.
 
 
 def test_fields_that_differ_without_another_way_are_said_to() -> None:
-    assert replayed(Replay(rejected(), rejected(score=0.2), ("score",), None), PAGE) == snapshot("""\
+    assert replay_report(Replay(rejected(), rejected(score=0.2), ("score",), None), PAGE) == snapshot("""\
 It comes out differently: reject again, and not the same.
   0199aaaa-0000-7000-8000-000000000001 differs in: score.
   Every stage went the same way: what differs is in the fields alone.
@@ -284,18 +302,18 @@ It comes out differently: reject again, and not the same.
 
 
 def test_a_judging_anew_is_told_what_it_is() -> None:
-    assert beside(EVAL) == snapshot(
+    assert rejudged_note(EVAL) == snapshot(
         "A new entry beside 0199aaaa-0000-7000-8000-000000000001. It is on record, and decides nothing about the pull request; nothing was posted."
     )
 
 
-def stored(at: datetime | None = None, **counts: int) -> Stored:
-    return Stored("acme/widgets", {Kind[name]: count for name, count in counts.items()}, at)
+def stored(at: datetime | None = None, **counts: int) -> StoredCounts:
+    return StoredCounts("acme/widgets", {StoredKind[name]: count for name, count in counts.items()}, at)
 
 
 def test_what_is_stored_is_counted_before_anything_is_deleted() -> None:
     found = stored(VERDICTS=3, PULLS=1, DOSSIERS=1, AUDITS=2, CHECKS=1, COMMANDS=1, OTHER=0)
-    assert forgotten(found, PAGE) == snapshot("""\
+    assert deletion_report(found, PAGE) == snapshot("""\
 Stored about acme/widgets: 3 verdicts, 1 pull request's state, 1 dossier, 2 records of how verdicts
 came about, 1 check run's number, 1 comment not answered yet.
 Nothing was deleted. This can't be undone: say --yes to delete it.
@@ -303,21 +321,21 @@ Nothing was deleted. This can't be undone: say --yes to delete it.
 
 
 def test_what_was_forgotten_is_counted() -> None:
-    assert forgotten(stored(VERDICTS=0), PAGE, stored(VERDICTS=1, OTHER=4)) == snapshot(
+    assert deletion_report(stored(VERDICTS=0), PAGE, stored(VERDICTS=1, OTHER=4)) == snapshot(
         "Forgotten: 1 verdict, 4 other keys of acme/widgets.\n"
     )
 
 
 def test_what_was_stored_meanwhile_is_said() -> None:
-    assert forgotten(stored(VERDICTS=1), PAGE, stored(VERDICTS=1)) == snapshot("""\
+    assert deletion_report(stored(VERDICTS=1), PAGE, stored(VERDICTS=1)) == snapshot("""\
 Forgotten: 1 verdict of acme/widgets.
 While that was deleted, more was stored: 1 verdict. Stop the App there first, then say it again.
 """)
 
 
 def test_nothing_stored_is_said_with_the_day_of_the_forgetting() -> None:
-    assert forgotten(stored(VERDICTS=0), PAGE) == snapshot("Nothing is stored about acme/widgets.\n")
-    assert forgotten(stored(UNTIL), PAGE) == snapshot(
+    assert deletion_report(stored(VERDICTS=0), PAGE) == snapshot("Nothing is stored about acme/widgets.\n")
+    assert deletion_report(stored(UNTIL), PAGE) == snapshot(
         "Nothing is stored about acme/widgets; it was forgotten on 2026-12-20 20:05 UTC.\n"
     )
 
@@ -334,7 +352,7 @@ def test_a_report_names_what_it_holds_and_what_was_taken_out() -> None:
         guidance=(Guidance(path="AGENTS.md", text=""),),
         case=Case(summary="done"),
     )
-    assert reported(whole, "report.json", (Taken("jwt", "diff[a.py]", 7),), PAGE) == snapshot("""\
+    assert dossier_report(whole, "report.json", (RecordedRedaction("jwt", "diff[a.py]", 7),), PAGE) == snapshot("""\
 Written to report.json. It holds, for each of its readers:
 pull_request acme/widgets#12, title, text, 2 commits, names
 diff         1,234 bytes
@@ -351,4 +369,4 @@ To judge it: assay judge --dossier report.json
 
 
 def test_a_report_of_little_says_that_nothing_was_taken_out() -> None:
-    assert "redacted     nothing" in reported(dossier(ci=None), "report.json", (), PAGE)
+    assert "redacted     nothing" in dossier_report(dossier(ci=None), "report.json", (), PAGE)

@@ -9,17 +9,17 @@ from inline_snapshot import snapshot
 from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import EvalId
-from worker.domain.request.pause import Suspension, signals_of
-from worker.domain.verdict.budget import Cap, Level
+from worker.domain.request.pause import JudgingPause, pause_to_signals
+from worker.domain.verdict.budget import Cap, CapLevel
 from worker.domain.verdict.verdict import AbstainReason, JudgeKind, ThrottledReason, Verdict
-from worker.judge.budget_rulings import nearly_used_up
+from worker.judge.budget_rulings import cap_signals
 from worker.judge.escalation import Pause
-from worker.judge.texts import budget, cap_in_the_way, dollars, paused
+from worker.judge.texts import budget, cap_reached, dollars, paused
 from worker.publishing.texts.check_run import check_content
-from worker.publishing.texts.columns import Page
-from worker.publishing.texts.terminal import report
+from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.terminal import verdict_report
 
-NEAR = Level(Cap.DAY, Decimal("0.823456789"), Decimal("1.00"))
+NEAR = CapLevel(Cap.DAY, Decimal("0.823456789"), Decimal("1.00"))
 
 
 def lines_about_budget(verdict: Verdict) -> list[str]:
@@ -28,33 +28,33 @@ def lines_about_budget(verdict: Verdict) -> list[str]:
 
 
 def test_a_cap_that_is_near_is_a_line_on_the_check_run() -> None:
-    assert lines_about_budget(accepted(signals=dict(nearly_used_up(NEAR)))) == snapshot(
+    assert lines_about_budget(accepted(signals=dict(cap_signals(NEAR)))) == snapshot(
         [
             "**Budget:** The budget of today is almost used up: &#36;0.8235 of &#36;1.00. Beyond it no model is asked, and what needs one is not judged."
         ]
     )
-    of_pull = Level(Cap.PULL, Decimal("0.08"), Decimal("0.10"))
-    assert lines_about_budget(accepted(signals=dict(nearly_used_up(of_pull)))) == snapshot(
+    of_pull = CapLevel(Cap.PULL, Decimal("0.08"), Decimal("0.10"))
+    assert lines_about_budget(accepted(signals=dict(cap_signals(of_pull)))) == snapshot(
         [
             "**Budget:** The budget of this pull request is almost used up: &#36;0.08 of &#36;0.10. Beyond it no model is asked, and what needs one is not judged."
         ]
     )
-    of_share = Level(Cap.SHARE, Decimal("0.40"), Decimal("0.50"))
-    [line] = lines_about_budget(accepted(signals=dict(nearly_used_up(of_share))))
+    of_share = CapLevel(Cap.SHARE, Decimal("0.40"), Decimal("0.50"))
+    [line] = lines_about_budget(accepted(signals=dict(cap_signals(of_share))))
     assert "The budget of this repository's share of today is almost used up: &#36;0.40 of &#36;0.50." in line
 
 
 def test_a_cap_that_is_not_near_is_no_line() -> None:
-    assert nearly_used_up(None) == {}
+    assert cap_signals(None) == {}
     assert lines_about_budget(accepted()) == []
 
 
 def test_a_verdict_that_is_carried_over_says_nothing_of_the_budget_it_was_paid_from() -> None:
-    assert lines_about_budget(accepted(signals=dict(nearly_used_up(NEAR)), carried_from=EvalId("before"))) == []
+    assert lines_about_budget(accepted(signals=dict(cap_signals(NEAR)), carried_from=EvalId("before"))) == []
 
 
 def test_a_cap_that_is_near_is_a_row_on_the_terminal() -> None:
-    text = report(accepted(signals=dict(nearly_used_up(NEAR))), dossier(), Page(width=200))
+    text = verdict_report(accepted(signals=dict(cap_signals(NEAR))), dossier(), TerminalPage(width=200))
     assert [line for line in text.split("\n") if line.startswith("Budget")] == snapshot(
         [
             "Budget     The budget of today is almost used up: $0.8235 of $1.00. Beyond it no model is asked, and what needs one is not judged."
@@ -64,7 +64,7 @@ def test_a_cap_that_is_near_is_a_row_on_the_terminal() -> None:
 
 @pytest.mark.parametrize("cap", Cap)
 def test_every_cap_says_how_full_it_is_and_who_does_what(cap: Cap) -> None:
-    said = budget(Level(cap, Decimal("0.0931"), Decimal("0.10")), Decimal("0.0123456"))
+    said = budget(CapLevel(cap, Decimal("0.0931"), Decimal("0.10")), Decimal("0.0123456"))
     assert (
         said
         == {
@@ -94,7 +94,7 @@ def test_every_cap_says_how_full_it_is_and_who_does_what(cap: Cap) -> None:
             ),
         }[cap]
     )
-    assert cap_in_the_way(cap).startswith("the budget of ")
+    assert cap_reached(cap).startswith("the budget of ")
 
 
 def test_dollars_are_cents_at_least_and_hundredths_of_one_at_most() -> None:
@@ -123,11 +123,11 @@ def test_a_pause_says_who_stopped_judging(pause: Pause) -> None:
     )
 
 
-STORM = Suspension(by="alice", until=datetime(2026, 11, 20, 18, tzinfo=UTC), reason="A storm.")
+STORM = JudgingPause(by="alice", until=datetime(2026, 11, 20, 18, tzinfo=UTC), reason="A storm.")
 
 
 def test_a_pause_that_somebody_explained_says_by_whom_until_when_and_why() -> None:
-    assert [paused(Pause.OPERATOR, STORM), paused(Pause.REPOSITORY, Suspension(by="bob"))] == snapshot(
+    assert [paused(Pause.OPERATOR, STORM), paused(Pause.REPOSITORY, JudgingPause(by="bob"))] == snapshot(
         [
             (
                 "Judging is paused by alice until 2026-11-20 18:00 UTC. Reason: A storm. This change was not judged.",
@@ -139,13 +139,13 @@ def test_a_pause_that_somebody_explained_says_by_whom_until_when_and_why() -> No
             ),
         ]
     )
-    assert paused(Pause.REPOSITORY, Suspension()) == paused(Pause.REPOSITORY)
+    assert paused(Pause.REPOSITORY, JudgingPause()) == paused(Pause.REPOSITORY)
 
 
 def test_a_check_says_until_when_judging_is_paused_and_nothing_of_its_reason_is_markup() -> None:
     hostile = STORM.model_copy(update={"reason": "[click](https://evil.example) @acme/everyone <img src=x>"})
     concern, next_step = paused(Pause.OPERATOR, hostile)
-    told = abstained(AbstainReason.PAUSED, concern=concern, next_step=next_step, signals=signals_of(hostile))
+    told = abstained(AbstainReason.PAUSED, concern=concern, next_step=next_step, signals=pause_to_signals(hostile))
     content = check_content(told, dossier())
     assert content.title == "Not judged: judging is paused until 2026-11-20 18:00 UTC"
     assert content.conclusion == "neutral"
@@ -209,6 +209,6 @@ def test_a_cap_that_is_reached_stands_in_the_title_and_blocks() -> None:
 
 def test_what_a_change_over_many_files_is_built_on_stands_above_its_next_step() -> None:
     sides = {"what_works": "The retry itself.", "what_does_not": "No caller reads the reply."}
-    told = report(rejected(signals=sides), dossier(), Page())
+    told = verdict_report(rejected(signals=sides), dossier(), TerminalPage())
     places = [told.index(one) for one in ("What works\n  The retry", "What does not\n  No caller", "Next step\n")]
     assert places == sorted(places)

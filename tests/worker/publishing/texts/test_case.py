@@ -10,10 +10,10 @@ from worker.domain.dossier.case_help import CheckedCase, DraftClaim
 from worker.domain.dossier.dossier import Criterion
 from worker.domain.verdict.verdict import Category, ClaimStatus, ClaimVerdict, Finding
 from worker.dossier.case import read_case
-from worker.publishing.texts.case import checked, draft, unreadable
-from worker.publishing.texts.columns import Page
+from worker.publishing.texts.case import check_report, draft, parse_error_report
+from worker.publishing.texts.columns import TerminalPage
 
-PAGE = Page()
+PAGE = TerminalPage()
 
 
 def claim(number: int, text: str, places: tuple[str, ...] = (), tests: tuple[str, ...] = ()) -> DraftClaim:
@@ -58,8 +58,8 @@ def test_every_draft_is_a_case_that_can_be_read(title: str, text: str, place: st
 
 
 def test_a_case_that_cant_be_read_is_told_with_its_line() -> None:
-    assert unreadable("case.md", 7, "Case refused: x.", PAGE) == "case.md:7: Case refused: x.\n"
-    assert unreadable("\x1b[31mcase.md", None, "x", PAGE) == snapshot("␛[31mcase.md: x\n")
+    assert parse_error_report("case.md", 7, "Case refused: x.", PAGE) == "case.md:7: Case refused: x.\n"
+    assert parse_error_report("\x1b[31mcase.md", None, "x", PAGE) == snapshot("␛[31mcase.md: x\n")
 
 
 @pytest.mark.parametrize(("is_fact", "word"), [(True, "Rejects"), (False, "Doubted")])
@@ -74,7 +74,7 @@ def test_what_code_says_of_a_case_is_told_claim_by_claim(is_fact: bool, word: st
         unread=("issue",),
         has_criteria=False,
     )
-    assert checked("case.md", found, PAGE).replace(word, "WORD") == snapshot("""\
+    assert check_report("case.md", found, PAGE).replace(word, "WORD") == snapshot("""\
 case.md holds a case.
   there      AC1 -> a.py:3
   not found  AC2 -> b.py
@@ -95,7 +95,7 @@ def test_of_a_case_in_order_there_is_nothing_to_mend() -> None:
         unread=(),
         has_criteria=True,
     )
-    assert checked("case.md", whole, PAGE) == snapshot("""\
+    assert check_report("case.md", whole, PAGE) == snapshot("""\
 case.md holds a case.
   there      AC1 -> a.py:3
 Nothing to mend.

@@ -25,13 +25,13 @@ from worker.domain.check.check_run import (
     REJUDGE,
     Annotation,
     AnnotationLevel,
-    Block,
     CheckContent,
     Conclusion,
-    none_coming,
-    pending,
+    StatusBlock,
+    build_idle_block,
+    build_pending_block,
 )
-from worker.domain.check.wait_status import Awaiting, Reason
+from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.dossier.dossier import (
     AWAITING_APPROVAL,
     DESCRIPTION,
@@ -46,7 +46,7 @@ from worker.domain.dossier.dossier import (
 )
 from worker.domain.ids import EvalId
 from worker.domain.verdict.verdict import (
-    VERDICT,
+    VERDICT_ADAPTER,
     AbstainReason,
     Category,
     ClaimStatus,
@@ -67,17 +67,17 @@ from worker.publishing.texts.check_run import (
     annotations,
     check_content,
     checks_page,
-    closed,
+    closed_content,
     conclusion,
-    doubled,
-    failed,
-    judging,
-    superseded,
-    waiting_for_ci,
-    waiting_for_github,
-    waiting_out,
+    duplicate_content,
+    failed_content,
+    github_outage_content,
+    judging_content,
+    rate_limit_content,
+    superseded_content,
+    waiting_for_ci_content,
 )
-from worker.publishing.texts.json_block import text_of
+from worker.publishing.texts.json_block import check_text
 
 OBSERVED = dossier(policy=Policy(mode="observe"))
 
@@ -90,7 +90,7 @@ def test_a_verdict_asks_for_an_opinion_and_what_is_none_does_not() -> None:
     assert check_content(accepted(), dossier()).buttons == (REJUDGE, HELPFUL, NOT_HELPFUL)
     assert check_content(rejected(), dossier()).buttons == (REJUDGE, CONTEST, HELPFUL)
     assert check_content(abstained(AbstainReason.BUDGET), dossier()).buttons == (REJUDGE,)
-    for content in (judging(), closed(), failed("x"), superseded("a" * 40)):
+    for content in (judging_content(), closed_content(), failed_content("x"), superseded_content("a" * 40)):
         assert content.buttons == ()
 
 
@@ -332,25 +332,25 @@ def test_a_finding_of_the_whole_change_names_no_place() -> None:
 
 
 def test_one_that_was_created_twice_says_which_run_counts() -> None:
-    assert doubled() == snapshot(
+    assert duplicate_content() == snapshot(
         CheckContent(
             title="Created twice",
             summary="Two processes created this check at the same time. The newer run holds the verdict.",
             conclusion=Conclusion.CANCELLED,
-            block=none_coming(Reason.CREATED_TWICE),
+            block=build_idle_block(WaitReason.CREATED_TWICE),
         )
     )
 
 
 def test_the_states_before_and_beside_a_verdict() -> None:
-    assert judging() == snapshot(
+    assert judging_content() == snapshot(
         CheckContent(
             title="Judging",
             summary="Assay reads the change, the issue it answers and the results of the other checks. The verdict appears here.",
-            block=pending(Reason.JUDGING),
+            block=build_pending_block(WaitReason.JUDGING),
         )
     )
-    assert waiting_for_ci(("test", "l`int")) == snapshot(
+    assert waiting_for_ci_content(("test", "l`int")) == snapshot(
         CheckContent(
             title="Waiting for CI: test, l`int",
             summary="""\
@@ -359,31 +359,31 @@ Assay judges when these checks have finished:
 - `test`
 - ``l`int``\
 """,
-            block=pending(Reason.WAITING_FOR_CI),
+            block=build_pending_block(WaitReason.WAITING_FOR_CI),
         )
     )
-    assert waiting_for_ci(("test",), datetime(2026, 11, 20, 20, 35, tzinfo=UTC)).summary == snapshot("""\
+    assert waiting_for_ci_content(("test",), datetime(2026, 11, 20, 20, 35, tzinfo=UTC)).summary == snapshot("""\
 Assay judges when these checks have finished, at the latest at 20:35 UTC:
 
 - `test`\
 """)
-    assert superseded("c" * 40) == snapshot(
+    assert superseded_content("c" * 40) == snapshot(
         CheckContent(
             title="Superseded by cccccccccccc",
             summary="A newer commit was pushed. The verdict is on cccccccccccccccccccccccccccccccccccccccc.",
             conclusion=Conclusion.CANCELLED,
-            block=Block(Awaiting.SUPERSEDED, "newer_commit", superseded_by="c" * 40),
+            block=StatusBlock(WaitState.SUPERSEDED, "newer_commit", superseded_by="c" * 40),
         )
     )
-    assert closed() == snapshot(
+    assert closed_content() == snapshot(
         CheckContent(
             title="Closed before it was judged",
             summary="The pull request was closed. Reopen it to have it judged.",
             conclusion=Conclusion.CANCELLED,
-            block=none_coming(Reason.CLOSED),
+            block=build_idle_block(WaitReason.CLOSED),
         )
     )
-    assert failed("GitHub is unavailable: 502 @acme/team") == snapshot(
+    assert failed_content("GitHub is unavailable: 502 @acme/team") == snapshot(
         CheckContent(
             title="Not judged: Assay failed",
             summary="""\
@@ -392,7 +392,7 @@ This says nothing about the change. What happened: GitHub is unavailable: 502 @&
 **Next step:** press Re-run, or comment `/rejudge`. If it happens again, tell the operator of this Assay.\
 """,
             conclusion=Conclusion.ACTION_REQUIRED,
-            block=none_coming(Reason.ASSAY_FAILED),
+            block=build_idle_block(WaitReason.ASSAY_FAILED),
         )
     )
 
@@ -435,7 +435,7 @@ def test_ci_that_never_ran_is_not_called_slow() -> None:
 
 
 def test_a_rate_limit_is_told_with_the_time_at_which_judging_goes_on() -> None:
-    assert waiting_for_github(datetime(2026, 11, 20, 23, 59, tzinfo=UTC)) == snapshot(
+    assert rate_limit_content(datetime(2026, 11, 20, 23, 59, tzinfo=UTC)) == snapshot(
         CheckContent(
             title="Waiting until 23:59 UTC: GitHub's rate limit is reached",
             summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came at once. Assay judges this commit by itself after 23:59 UTC (2026-11-20). This says nothing about the change.",
@@ -445,13 +445,13 @@ def test_a_rate_limit_is_told_with_the_time_at_which_judging_goes_on() -> None:
             buttons=(),
             is_queued=True,
             is_watched=True,
-            block=Block(Awaiting.PENDING, "rate_limit", "2026-11-20T23:59:00+00:00"),
+            block=StatusBlock(WaitState.PENDING, "rate_limit", "2026-11-20T23:59:00+00:00"),
         )
     )
 
 
 def test_an_outage_of_github_is_told_with_the_time_of_the_next_try_and_a_promise() -> None:
-    told = waiting_out(datetime(2026, 11, 20, 23, 59, tzinfo=UTC))
+    told = github_outage_content(datetime(2026, 11, 20, 23, 59, tzinfo=UTC))
     assert (told.title, told.summary) == snapshot(
         (
             "Waiting for GitHub: tried again after 23:59 UTC",
@@ -637,7 +637,7 @@ def verdict_in(text: str) -> dict[str, Any]:
 def test_the_text_carries_the_verdict_for_programs() -> None:
     verdict = rejected(concern="``` `````` \x7f \u202e </details>")
     content = check_content(verdict, dossier())
-    assert VERDICT.validate_python(verdict_in(content.text), strict=False) == verdict
+    assert VERDICT_ADAPTER.validate_python(verdict_in(content.text), strict=False) == verdict
     assert content.text.isascii()
     assert content.text.endswith("\n\n</details>")
 
@@ -657,7 +657,7 @@ def test_the_largest_verdict_keeps_githubs_limits_and_says_what_is_left_out(lett
     content = check_content(verdict, dossier())
     assert len(content.title.encode()) <= 255
     assert len(content.summary.encode()) <= 65_535
-    assert len(text_of(content).encode()) <= 65_535
+    assert len(check_text(content).encode()) <= 65_535
     assert "*Cut here" in content.summary
     assert "*Cut here" in content.text
     machine = verdict_in(content.text)
@@ -671,8 +671,8 @@ def test_the_details_name_the_delivery_that_asked_so_that_the_log_can_be_searche
     asked = check_content(accepted(), dossier(), delivery_id="72d3162e-cc78-11e3-81ab-4c9367dc0958").text
     assert "- Delivery `72d3162e-cc78-11e3-81ab-4c9367dc0958`" in human(asked).split("\n")
     assert "Delivery" not in human(check_content(accepted(), dossier()).text), "on a laptop nothing was delivered"
-    assert failed("GitHub is unavailable", "72d3162e").text == "Delivery `72d3162e`"
-    assert failed("GitHub is unavailable").text == ""
+    assert failed_content("GitHub is unavailable", "72d3162e").text == "Delivery `72d3162e`"
+    assert failed_content("GitHub is unavailable").text == ""
 
 
 MET_DESCRIPTION = (CriterionVerdict(id=DESCRIPTION, status=CriterionStatus.MET, evidence=(STUB,)),)
@@ -747,6 +747,6 @@ def test_what_was_too_large_to_read_blames_no_line() -> None:
 
 def test_a_superseded_check_links_the_newer_one() -> None:
     page = checks_page("https://github.example", "acme/widgets", "c" * 40)
-    assert superseded("c" * 40, page).summary == snapshot(
+    assert superseded_content("c" * 40, page).summary == snapshot(
         "A newer commit was pushed. The verdict is on [`cccccccccccc`](https://github.example/acme/widgets/commit/cccccccccccccccccccccccccccccccccccccccc/checks)."
     )

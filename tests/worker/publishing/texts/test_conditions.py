@@ -6,18 +6,18 @@ from inline_snapshot import snapshot
 
 from tests.worker.publishing.texts.samples import HOSTILE, accepted, dossier, rejected
 from worker.domain.verdict.verdict import ClosingCondition, ConditionState
-from worker.publishing.texts.columns import Page
+from worker.publishing.texts.columns import TerminalPage
 from worker.publishing.texts.sections import conditions
-from worker.publishing.texts.terminal import report
+from worker.publishing.texts.terminal import verdict_report
 
 TICKED = ClosingCondition(id="c1", text="Retry it on 503.", state=ConditionState.RESOLVED)
 OPEN = ClosingCondition(id="c2", text="AC1 is met: uploads are retried")
-PAGE = Page(width=80)
+PAGE = TerminalPage(width=80)
 
 
 def on_terminal(verdict: Any) -> str:
     """The paragraph about conditions."""
-    text = report(verdict, dossier(), PAGE)
+    text = verdict_report(verdict, dossier(), PAGE)
     return next((part for part in text.split("\n\n") if part.startswith("What close")), "")
 
 

@@ -3,15 +3,15 @@
 from inline_snapshot import snapshot
 
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
-from worker.dossier.config_file import configured, read_config
-from worker.publishing.texts.columns import Page
-from worker.publishing.texts.config import effective, mistakes
+from worker.dossier.config_file import read_config, resolve_config
+from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.config import effective_report, mistake_report
 
-PAGE = Page(width=90)
+PAGE = TerminalPage(width=90)
 
 
-def told(text: str, page: Page = PAGE) -> str:
-    return mistakes(read_config(text).problems, text, "assay.yml", page)
+def told(text: str, page: TerminalPage = PAGE) -> str:
+    return mistake_report(read_config(text).problems, text, "assay.yml", page)
 
 
 def test_a_caret_stands_under_each_mistake() -> None:
@@ -50,7 +50,7 @@ def test_what_stands_in_a_file_moves_no_cursor() -> None:
     said = told("mode: 'a\tb'  # \x7f".replace("\x7f", "x"))
     assert "\t" not in said
     assert "\x1b" not in said
-    assert "\x1b[1m" in told("mode: x", Page(has_colour=True))
+    assert "\x1b[1m" in told("mode: x", TerminalPage(has_colour=True))
 
 
 def test_every_key_is_told_with_who_sets_it() -> None:
@@ -59,7 +59,7 @@ def test_every_key_is_told_with_who_sets_it() -> None:
         ConfigText(origin=ConfigOrigin.REPOSITORY, text="mode: observe\nnever_send: ['.env*']"),
         ConfigText(origin=ConfigOrigin.ORGANISATION, text="ci_wait: 5m\nmode: block"),
     ]
-    assert effective(configured(texts), names, PAGE) == snapshot(
+    assert effective_report(resolve_config(texts), names, PAGE) == snapshot(
         """\
 own.yml is valid.
 org.yml is valid.
@@ -86,4 +86,4 @@ ci_ignore      `[]` (default)
 
 
 def test_without_a_file_the_defaults_are_told() -> None:
-    assert effective(configured([]), {}, PAGE).startswith("There is no file: every default holds.\n\nmode ")
+    assert effective_report(resolve_config([]), {}, PAGE).startswith("There is no file: every default holds.\n\nmode ")

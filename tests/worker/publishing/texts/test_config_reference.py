@@ -27,7 +27,7 @@ def test_every_key_is_documented_with_its_default_and_an_example_that_is_valid()
     example = page.split("```yaml\n")[1].split("```")[0]
     reading = read_config(example)
     assert reading.problems == ()
-    assert set(reading.given) == set(ConfigKeys.model_fields)
+    assert set(reading.values) == set(ConfigKeys.model_fields)
 
 
 def test_an_editor_knows_every_key_its_meaning_and_what_it_takes() -> None:

@@ -10,11 +10,11 @@ from worker.domain.request.judge_request import AuthorKind
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.publishing.texts.check_run import annotations as marked
 from worker.publishing.texts.check_run import check_content, conclusion
-from worker.publishing.texts.columns import Page
-from worker.publishing.texts.config_phrases import notes, proposals, value_words
-from worker.publishing.texts.configuration import annotations, by_what, changes
-from worker.publishing.texts.phrases import passing_words
-from worker.publishing.texts.terminal import report
+from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.config_phrases import config_notes, proposals, value_phrase
+from worker.publishing.texts.configuration import annotations, proposed_changes, used_configuration
+from worker.publishing.texts.phrases import passing_phrase
+from worker.publishing.texts.terminal import verdict_report
 
 PLACE = ".github/assay.yml"
 
@@ -70,12 +70,12 @@ def test_the_configuration_decides_what_a_verdict_concludes_and_the_text_says_so
 ) -> None:
     judged = with_policy(**policy)
     assert conclusion(verdict, judged) is concludes
-    said = passing_words(verdict, judged)
+    said = passing_phrase(verdict, judged)
     assert says in said
     assert bool(says) is bool(said)
     if says:
         assert check_content(verdict, judged).summary.startswith(f"*{said}*")
-        assert said.split(":")[0] in report(verdict, judged, Page(width=200))
+        assert said.split(":")[0] in verdict_report(verdict, judged, TerminalPage(width=200))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_without_a_model_only_a_required_check_blocks_a_change_that_nobody_judge
     unproven = abstained(AbstainReason.UNPROVEN).model_copy(update={"signals": {"escalation_skipped": "no_model"}})
     judged = with_policy(**policy).model_copy(update={"is_required": is_required})
     assert conclusion(unproven, judged) is concludes
-    said = passing_words(unproven, judged)
+    said = passing_phrase(unproven, judged)
     assert says in said
     assert bool(says) is bool(said)
 
@@ -104,7 +104,7 @@ def test_without_a_model_only_a_required_check_blocks_a_change_that_nobody_judge
 def test_a_check_that_only_observes_a_kind_of_author_says_so(author: AuthorKind) -> None:
     observing = with_policy(mode="observe").model_copy(update={"observed_as": author})
     assert conclusion(rejected(), observing) is Conclusion.NEUTRAL
-    assert "only observed here, so the check neither passes nor blocks." in passing_words(rejected(), observing)
+    assert "only observed here, so the check neither passes nor blocks." in passing_phrase(rejected(), observing)
 
 
 def test_a_category_that_is_observed_never_marks_a_failure() -> None:
@@ -119,13 +119,13 @@ def test_a_category_that_is_observed_never_marks_a_failure() -> None:
 
 def test_without_a_file_and_without_an_edit_nothing_is_told() -> None:
     judged = dossier(diff=edited("a.py"))
-    assert (by_what(rejected(), judged), changes(judged), annotations(judged)) == ([], [], ())
-    assert (notes(rejected(), judged), proposals(judged)) == ([], [])
+    assert (used_configuration(rejected(), judged), proposed_changes(judged), annotations(judged)) == ([], [], ())
+    assert (config_notes(rejected(), judged), proposals(judged)) == ([], [])
 
 
 def test_who_set_what_is_told() -> None:
     judged = dossier(config=texts("mode: block\n", default="ci_wait: 5m\nauthors: {people: judge}\n"))
-    assert by_what(rejected(), judged) == snapshot(
+    assert used_configuration(rejected(), judged) == snapshot(
         [
             "### Configuration",
             """\
@@ -165,23 +165,23 @@ def test_who_set_what_is_told() -> None:
 def test_a_file_that_cannot_be_used_is_told_with_what_counts_instead(
     own: str | None, last_good: str | None, said: str
 ) -> None:
-    assert notes(rejected(), dossier(config=texts(own, last_good)))[-1] == said
+    assert config_notes(rejected(), dossier(config=texts(own, last_good)))[-1] == said
 
 
 def test_a_file_under_the_wrong_name_is_told_on_the_check_and_in_the_terminal() -> None:
     judged = dossier(config=(ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),))
-    assert notes(rejected(), judged) == snapshot(
+    assert config_notes(rejected(), judged) == snapshot(
         [
             "`.github/assay.yaml` at the base commit is not read, and nothing is accepted without a model and no file is sent to a model as long as it stands: rename it to `.github/assay.yml`"
         ]
     )
     assert "assay.yaml" in check_content(rejected(), judged).text
-    assert "assay.yaml" in report(rejected(), judged, Page(width=200))
+    assert "assay.yaml" in verdict_report(rejected(), judged, TerminalPage(width=200))
 
 
 def test_the_owners_file_is_told_apart() -> None:
     """That file may be private, and a check be read by anybody: its words stay where they are."""
-    (_, said) = notes(rejected(), dossier(config=texts("mode: block", default="mode: secret")))
+    (_, said) = config_notes(rejected(), dossier(config=texts("mode: block", default="mode: secret")))
     assert said == snapshot(
         "`.github/assay.yml` of the owner's `.github` repository has a mistake: line 1. What can't be read of it gives way to the defaults, and nothing is accepted without a model as long as it stands. `assay config check` shows what is wrong"
     )
@@ -198,7 +198,7 @@ def test_the_owners_file_is_told_apart() -> None:
 
 def test_a_model_that_the_operator_does_not_allow_is_told() -> None:
     other = rejected(signals={"model_not_allowed": "gpt"})
-    assert notes(other, dossier(config=texts("model: gpt")))[-1] == snapshot(
+    assert config_notes(other, dossier(config=texts("model: gpt")))[-1] == snapshot(
         "`model: gpt` is not among the models that the operator allows (ASSAY_MODELS), and was not asked"
     )
 
@@ -208,7 +208,7 @@ def test_a_model_that_the_operator_does_not_allow_is_told() -> None:
 
 def test_what_a_pull_request_would_change_is_told_on_the_check_and_in_the_terminal() -> None:
     judged = editing("mode: observe\nnever_send: ['a*']\nquiet_window: 2m\n", "signals: {stub_body: suspicion}\n")
-    assert changes(judged) == snapshot(
+    assert proposed_changes(judged) == snapshot(
         [
             "### This pull request changes how it would be judged",
             "It was judged by the files of its base. What would change once it is merged:",
@@ -220,8 +220,10 @@ def test_what_a_pull_request_would_change_is_told_on_the_check_and_in_the_termin
 """,
         ]
     )
-    assert changes(judged)[0] in check_content(rejected(), judged).summary
-    assert "Changes    `mode`: `block` → `observe` (weaker" in report(rejected(), judged, Page(width=200))
+    assert proposed_changes(judged)[0] in check_content(rejected(), judged).summary
+    assert "Changes    `mode`: `block` → `observe` (weaker" in verdict_report(
+        rejected(), judged, TerminalPage(width=200)
+    )
 
 
 def test_a_rules_file_is_named() -> None:
@@ -262,7 +264,7 @@ def test_what_stands_in_a_file_formats_and_links_nothing() -> None:
     quoted = HOSTILE.replace("\x1b", "").replace("\u202e", "").replace('"', "").replace("\\", "").replace("`", "")
     judged = editing(f'model: "{quoted[:90]}"\n', f'never_send: ["{quoted[:90]}"]\n')
     assert proposals(judged)
-    told = "\n".join(changes(judged))
+    told = "\n".join(proposed_changes(judged))
     assert f"`{quoted[:90]}`" in told, "as code, and nothing else"
 
 
@@ -271,4 +273,4 @@ def test_what_stands_in_a_file_formats_and_links_nothing() -> None:
     [(None, "not set"), ("a", "`a`"), (2.5, "`2.5`"), (120.0, "`120`"), ({"a": 1}, '`{"a": 1}`'), (True, "`true`")],
 )
 def test_a_value_is_shown_as_somebody_would_write_it(value: object, said: str) -> None:
-    assert value_words(value) == said
+    assert value_phrase(value) == said

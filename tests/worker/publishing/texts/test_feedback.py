@@ -9,14 +9,14 @@ from inline_snapshot import snapshot
 
 from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, rejected
-from worker.domain.check.author_comment import mark
+from worker.domain.check.author_comment import comment_marker
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, CiFailure, ClosingCondition, ConditionState, Verdict
-from worker.publishing.texts.feedback import BYTES, feedback
+from worker.publishing.texts.feedback import COMMENT_BYTES, feedback_comment
 
 GITHUB: Final = 65_535
 """What fits into a comment."""
-MARK = mark("4f" * 16)
+MARK = comment_marker("4f" * 16)
 
 
 def on_record(verdict: Verdict, eval_id: str = "a") -> LedgerEntry:
@@ -24,7 +24,7 @@ def on_record(verdict: Verdict, eval_id: str = "a") -> LedgerEntry:
 
 
 def told(*verdicts: Verdict) -> str:
-    return feedback([on_record(one, str(number)) for number, one in enumerate(verdicts)], 5)
+    return feedback_comment([on_record(one, str(number)) for number, one in enumerate(verdicts)], 5)
 
 
 def conditions() -> tuple[ClosingCondition, ...]:
@@ -146,7 +146,7 @@ A person has to decide about `aaaaaaaaaaaa`: Nothing was found against this chan
 
 def test_an_override_leaves_nothing_to_do_and_lists_what_it_overrode() -> None:
     entries = [on_record(rejected(author_agent="copilot"))]
-    assert feedback(entries, 5, is_overridden=True) == snapshot("""\
+    assert feedback_comment(entries, 5, is_overridden=True) == snapshot("""\
 A maintainer overrode the verdict on `aaaaaaaaaaaa`. Nothing is left to do here.
 
 <details><summary>Earlier verdicts (1)</summary>
@@ -171,8 +171,8 @@ def test_the_comment_fits_with_its_mark_and_no_part_of_it_pushes_another_out(sig
     conditions = [{"id": f"c{one}", "text": long, "state": ConditionState.OPEN} for one in range(50)]
     closing = tuple(ClosingCondition.model_validate(one) for one in conditions)
     said = told(*[rejected(concern=long)] * 100, rejected(concern=long, next_step=long, closing_conditions=closing))
-    assert len(said.encode()) <= BYTES
-    assert BYTES + len(f"\n\n{MARK}") <= GITHUB
+    assert len(said.encode()) <= COMMENT_BYTES
+    assert COMMENT_BYTES + len(f"\n\n{MARK}") <= GITHUB
     for part in (
         "**Next step:**",
         "What closes this:",
@@ -198,7 +198,7 @@ def test_whatever_is_said_the_comment_fits(words: list[str], closing: list[str])
         *[rejected(concern=earlier)] * 30,
         rejected(concern=concern, next_step=step, closing_conditions=tuple(open_ones)),
     )
-    assert len(said.encode()) <= BYTES
+    assert len(said.encode()) <= COMMENT_BYTES
 
 
 def test_what_was_carried_over_is_not_told_as_an_earlier_verdict() -> None:

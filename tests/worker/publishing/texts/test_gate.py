@@ -4,22 +4,22 @@ from collections.abc import Iterable
 
 from inline_snapshot import snapshot
 
-from worker.domain.check.branch_protection import Gate, Installed, Requirement
-from worker.domain.config.app_permissions import CORE, OptIn, asked
+from worker.domain.check.branch_protection import AppInstallation, RepositoryProtection, Requirement
+from worker.domain.config.app_permissions import CORE_PERMISSIONS, OptIn, requested_permissions
 from worker.domain.config.config import Authors, Handling
 from worker.domain.value import replace
-from worker.publishing.texts.columns import Page
-from worker.publishing.texts.doctor import Examined, Health, doctor_report, is_well
+from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.doctor import DoctorFinding, Health, doctor_report, is_healthy
 from worker.publishing.texts.gate import gate_lines, installation_lines, permission_lines
 
 OURS = 4711
 JUDGED = Authors(people=Handling.JUDGE, bots=Handling.JUDGE)
-ALL = asked(OptIn)
+ALL = requested_permissions(OptIn)
 URL = "https://github.com/organizations/acme/settings/installations/100"
 
 
-def told(lines: Iterable[Examined]) -> str:
-    return doctor_report(list(lines), Page(110)).rpartition("\n\n")[0] + "\n"
+def told(lines: Iterable[DoctorFinding]) -> str:
+    return doctor_report(list(lines), TerminalPage(110)).rpartition("\n\n")[0] + "\n"
 
 
 def test_teams_that_own_files_are_named_with_whose_review_counts_for_them() -> None:
@@ -37,18 +37,20 @@ def test_teams_that_own_files_are_named_with_whose_review_counts_for_them() -> N
 """)
 
 
-def installed(permissions: dict[str, str], account: str = "acme", *, is_suspended: bool = False) -> Installed:
-    return Installed(100, account, permissions, URL, is_suspended)
+def installed(permissions: dict[str, str], account: str = "acme", *, is_suspended: bool = False) -> AppInstallation:
+    return AppInstallation(100, account, permissions, URL, is_suspended)
 
 
-def gate(*sources: int | None, permissions: dict[str, str] = ALL, has_queue: bool | None = False) -> Gate:
+def gate(
+    *sources: int | None, permissions: dict[str, str] = ALL, has_queue: bool | None = False
+) -> RepositoryProtection:
     required = tuple(Requirement("branch protection" if one == 7 else "a ruleset", one) for one in sources)
-    return Gate("acme/widgets", installed(permissions), "main", required, has_queue)
+    return RepositoryProtection("acme/widgets", installed(permissions), "main", required, has_queue)
 
 
 def test_an_app_with_everything_and_one_with_nothing_but_the_core() -> None:
     assert told(permission_lines(ALL)) == snapshot("ok       App permissions         all there\n")
-    assert told(permission_lines(asked([]))) == snapshot("""\
+    assert told(permission_lines(requested_permissions([]))) == snapshot("""\
 ok       App permissions         all there
 ok       Comments                off: the App does not ask for pull_requests: write, so the agent gets no
                                  comment, commands get no answer in words, and no review is requested;
@@ -68,7 +70,7 @@ ok       App permissions         all there
 ok       Reactions               off: by choice (ASSAY_REACTIONS is 0), so commands get no reaction: what
                                  follows shows on the check, and a refusal only in an answer
 """)
-    assert told(permission_lines(asked([]), {OptIn.REACTIONS})) == snapshot("""\
+    assert told(permission_lines(requested_permissions([]), {OptIn.REACTIONS})) == snapshot("""\
 ok       App permissions         all there
 ok       Comments                off: the App does not ask for pull_requests: write, so the agent gets no
                                  comment, commands get no answer in words, and no review is requested;
@@ -128,7 +130,7 @@ wrong    Installation globex     has not approved merge_queues: read (installati
 
 
 def test_an_installation_that_lacks_more_says_what_does_not_work() -> None:
-    lacks = asked([]) | {"checks": "read"}
+    lacks = requested_permissions([]) | {"checks": "read"}
     assert told(installation_lines(ALL, [installed(lacks, is_suspended=True)], "https://x")) == snapshot("""\
 wrong    Installation acme       is suspended (installation 100), so nothing is judged there. Its owner ends
                                  that at https://github.com/organizations/acme/settings/installations/100
@@ -147,7 +149,7 @@ wrong    Installation acme       has not approved checks: write, merge_queues: r
 
 
 def test_every_reason_reads_as_the_end_of_a_sentence() -> None:
-    for permission in CORE:
+    for permission in CORE_PERMISSIONS:
         assert permission.reason.split()[0] in {"read", "see", "write"}
     nameless = {name: level for name, level in ALL.items() if name != "metadata"}
     assert told(installation_lines(ALL, [installed(nameless)], "https://x")) == snapshot("""\
@@ -159,9 +161,9 @@ wrong    Installation acme       has not approved metadata: read (installation 1
 
 
 def test_what_nobody_asks_for_is_not_missed() -> None:
-    assert told(installation_lines(asked([]), [installed(asked([]))], "https://x")) == snapshot(
-        "ok       Installations           1 installation, with all that the App asks for\n"
-    )
+    assert told(
+        installation_lines(requested_permissions([]), [installed(requested_permissions([]))], "https://x")
+    ) == snapshot("ok       Installations           1 installation, with all that the App asks for\n")
 
 
 def test_a_check_that_is_required_from_us_alone() -> None:
@@ -208,7 +210,9 @@ ok       Installed               on acme/widgets (installation 100)
 ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
 ok       Merge queue             on for main, and Assay answers for its groups
 """)
-    assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=True), OURS, "assay-acme", JUDGED)) == snapshot("""\
+    assert told(
+        gate_lines(gate(OURS, permissions=requested_permissions([]), has_queue=True), OURS, "assay-acme", JUDGED)
+    ) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
 wrong    Merge queue             on for main, but acme (installation 100) has not granted merge_queues: read,
@@ -217,7 +221,9 @@ wrong    Merge queue             on for main, but acme (installation 100) has no
                                  Repository permissions; the owner approves it at
                                  https://github.com/organizations/acme/settings/installations/100
 """)
-    assert told(gate_lines(gate(OURS, permissions=asked([]), has_queue=None), OURS, "assay-acme", JUDGED)) == snapshot("""\
+    assert told(
+        gate_lines(gate(OURS, permissions=requested_permissions([]), has_queue=None), OURS, "assay-acme", JUDGED)
+    ) == snapshot("""\
 ok       Installed               on acme/widgets (installation 100)
 ok       Required check          Assay is required on main by a ruleset, from assay-acme alone
 ok       Merge queue             no ruleset asks for one on main; whether branch protection does can't be seen
@@ -226,7 +232,7 @@ ok       Merge queue             no ruleset asks for one on main; whether branch
 
 
 def test_a_repository_where_the_app_is_not() -> None:
-    assert told(gate_lines(Gate("acme/widgets"), OURS, "assay-acme", JUDGED)) == snapshot("""\
+    assert told(gate_lines(RepositoryProtection("acme/widgets"), OURS, "assay-acme", JUDGED)) == snapshot("""\
 missing  Installed               the App is not installed on acme/widgets, or there is no such repository.
                                  Install it there.
 """)
@@ -235,8 +241,8 @@ missing  Installed               the App is not installed on acme/widgets, or th
 def test_a_required_check_that_holds_no_person_or_no_bot_is_a_warning() -> None:
     for handling, words in ((Handling.OBSERVE, "are only observed"), (Handling.SKIP, "are skipped")):
         lines = list(gate_lines(gate(OURS), OURS, "assay", Authors(people=handling, bots=handling)))
-        assert not is_well(lines, strict=True)
-        warnings = [(one.name, one.words.partition(",")[0]) for one in lines if one.health is Health.WARNING]
+        assert not is_healthy(lines, strict=True)
+        warnings = [(one.name, one.message.partition(",")[0]) for one in lines if one.health is Health.WARNING]
         assert warnings == [
             ("People", f"the pull requests of people {words}"),
             ("Bots", f"the pull requests of bots {words}"),

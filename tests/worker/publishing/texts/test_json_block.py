@@ -13,25 +13,25 @@ from tests.worker.publishing.texts.rendered import GITHUB
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import BODY_BYTES, CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd
-from worker.domain.check.overrides import Override, Reviewed, Said
-from worker.domain.check.shared_head import IN_PROGRESS, Sibling
-from worker.domain.check.wait_status import Awaiting, Reason
+from worker.domain.check.overrides import HumanDecisions, Override, ReviewDecision
+from worker.domain.check.shared_head import IN_PROGRESS, OtherPull
+from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason, Category
-from worker.judge.merge_group import Passes, Published, Stops, Why
-from worker.publishing.texts import check_run, merge_group, overrides, siblings, states
-from worker.publishing.texts.json_block import BLOCK_BYTES, json_block, schema, text_of
+from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
+from worker.publishing.texts import check_run, merge_group, overrides, shared_head, states
+from worker.publishing.texts.json_block import BLOCK_BYTES, check_schema, check_text, json_block
 
 DOCS: Final = Path(__file__).parents[4] / "docs"
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 AT_NOON: Final = "2026-11-20T12:00:00+00:00"
 NEWER: Final = "c" * 40
-PLACE: Final = merge_group.Place("https://github.com", "acme/widgets", 12)
-GREEN: Final = Published(CheckRunId(5), "success", "Accepted: solves what the issue asks for")
-OVERRIDDEN: Final = Said(override=Override(login="alice", reason="A hotfix.", at=NOON))
-APPROVED: Final = Said(review=Reviewed(login="bob", at=NOON, is_approved=True))
+PLACE: Final = merge_group.GroupLocation("https://github.com", "acme/widgets", 12)
+GREEN: Final = PublishedCheckRun(CheckRunId(5), "success", "Accepted: solves what the issue asks for")
+OVERRIDDEN: Final = HumanDecisions(override=Override(login="alice", reason="A hotfix.", at=NOON))
+APPROVED: Final = HumanDecisions(review=ReviewDecision(login="bob", at=NOON, is_approved=True))
 NEEDS_ONE: Final = abstained(AbstainReason.NEEDS_HUMAN)
 ACCEPTED: Final = check_run.check_content(accepted(), dossier())
 
@@ -52,100 +52,100 @@ SAID: Final[dict[Callable[..., CheckContent], list[tuple[CheckContent, Told]]]] 
             {"state": "pending", "decision": "abstain", "reason": "judge_unavailable", "until": AT_NOON},
         ),
     ],
-    check_run.judging: [(check_run.judging(), {"state": "pending", "reason": "judging"})],
-    check_run.waiting_for_ci: [
-        (check_run.waiting_for_ci(["test"], NOON), {"state": "pending", "reason": "waiting_for_ci", "until": AT_NOON}),
+    check_run.judging_content: [(check_run.judging_content(), {"state": "pending", "reason": "judging"})],
+    check_run.waiting_for_ci_content: [
+        (check_run.waiting_for_ci_content(["test"], NOON), {"state": "pending", "reason": "waiting_for_ci", "until": AT_NOON}),
     ],
-    check_run.waiting_for_github: [
-        (check_run.waiting_for_github(NOON), {"state": "pending", "reason": "rate_limit", "until": AT_NOON}),
+    check_run.rate_limit_content: [
+        (check_run.rate_limit_content(NOON), {"state": "pending", "reason": "rate_limit", "until": AT_NOON}),
     ],
-    check_run.waiting_out: [(check_run.waiting_out(NOON), {"state": "pending", "reason": "github_outage", "until": AT_NOON})],
-    check_run.superseded: [
-        (check_run.superseded(NEWER), {"state": "superseded", "reason": "newer_commit", "superseded_by": NEWER}),
+    check_run.github_outage_content: [(check_run.github_outage_content(NOON), {"state": "pending", "reason": "github_outage", "until": AT_NOON})],
+    check_run.superseded_content: [
+        (check_run.superseded_content(NEWER), {"state": "superseded", "reason": "newer_commit", "superseded_by": NEWER}),
     ],
-    check_run.doubled: [(check_run.doubled(), {"state": "none", "reason": "created_twice"})],
-    check_run.closed: [(check_run.closed(), {"state": "none", "reason": "closed"})],
-    check_run.failed: [
-        (check_run.failed("502", "d"), {"state": "none", "reason": "assay_failed", "conclusion": "action_required"}),
+    check_run.duplicate_content: [(check_run.duplicate_content(), {"state": "none", "reason": "created_twice"})],
+    check_run.closed_content: [(check_run.closed_content(), {"state": "none", "reason": "closed"})],
+    check_run.failed_content: [
+        (check_run.failed_content("502", "d"), {"state": "none", "reason": "assay_failed", "conclusion": "action_required"}),
     ],
-    states.waiting: [
-        (states.waiting(NOON, 45), {"state": "pending", "reason": "quiet_window", "until": AT_NOON}),
+    states.quiet_window_content: [
+        (states.quiet_window_content(NOON, 45), {"state": "pending", "reason": "quiet_window", "until": AT_NOON}),
     ],
-    states.draft: [(states.draft(), {"state": "none", "reason": "draft"})],
-    states.skipped: [
-        (states.skipped(one), {"state": "none", "reason": "skipped", "conclusion": "skipped"}) for one in AuthorKind
+    states.draft_content: [(states.draft_content(), {"state": "none", "reason": "draft"})],
+    states.skipped_content: [
+        (states.skipped_content(one), {"state": "none", "reason": "skipped", "conclusion": "skipped"}) for one in AuthorKind
     ],
-    states.old: [
-        (states.old(), {"state": "none", "reason": "opened_before_assay", "conclusion": "neutral"}),
-        (states.old(is_blocking=True), {"reason": "opened_before_assay", "conclusion": "action_required"}),
+    states.existing_pull_content: [
+        (states.existing_pull_content(), {"state": "none", "reason": "opened_before_assay", "conclusion": "neutral"}),
+        (states.existing_pull_content(is_blocking=True), {"reason": "opened_before_assay", "conclusion": "action_required"}),
     ],
-    states.begun: [(states.begun(one), {"state": "pending", "reason": "judging"}) for one in Trigger],
-    states.said_why: [
-        (states.said_why(of(rejected()), Trigger.RULES), {"state": "done", "decision": "reject"}),
+    states.started_content: [(states.started_content(one), {"state": "pending", "reason": "judging"}) for one in Trigger],
+    states.with_trigger_reason: [
+        (states.with_trigger_reason(of(rejected()), Trigger.RULES), {"state": "done", "decision": "reject"}),
     ],
-    overrides.unjudged: [(overrides.unjudged(), {"state": "none", "reason": "not_judged"})],
-    overrides.with_people: [
+    overrides.unjudged_content: [(overrides.unjudged_content(), {"state": "none", "reason": "not_judged"})],
+    overrides.with_decisions: [
         (
-            overrides.with_people(of(rejected()), OVERRIDDEN, rejected()),
+            overrides.with_decisions(of(rejected()), OVERRIDDEN, rejected()),
             {"state": "done", "decision": "reject", "overridden_by": "alice", "conclusion": "neutral"},
         ),
         (
-            overrides.with_people(of(NEEDS_ONE, again_at=NOON), OVERRIDDEN, NEEDS_ONE),
+            overrides.with_decisions(of(NEEDS_ONE, again_at=NOON), OVERRIDDEN, NEEDS_ONE),
             {"state": "done", "decision": "abstain", "overridden_by": "alice", "until": None},
         ),
         (
-            overrides.with_people(overrides.unjudged(), OVERRIDDEN, None),
+            overrides.with_decisions(overrides.unjudged_content(), OVERRIDDEN, None),
             {"state": "none", "reason": "overridden", "overridden_by": "alice", "conclusion": "neutral"},
         ),
         (
-            overrides.with_people(of(NEEDS_ONE), APPROVED, NEEDS_ONE),
+            overrides.with_decisions(of(NEEDS_ONE), APPROVED, NEEDS_ONE),
             {"state": "done", "reason": "needs_human", "reviewed_by": "bob", "conclusion": "neutral"},
         ),
     ],
-    siblings.together: [
+    shared_head.combine_content: [
         (
-            siblings.together(ACCEPTED, [Sibling(13, IN_PROGRESS)], is_here=True),
+            shared_head.combine_content(ACCEPTED, [OtherPull(13, IN_PROGRESS)], is_head=True),
             {"state": "done", "decision": "accept", "held_by": 13, "conclusion": None},
         ),
         (
-            siblings.together(states.draft(), [Sibling(13, "failure")], is_here=True),
+            shared_head.combine_content(states.draft_content(), [OtherPull(13, "failure")], is_head=True),
             {"state": "none", "reason": "draft", "held_by": 13, "conclusion": "failure"},
         ),
     ],
-    merge_group.looking: [(merge_group.looking(PLACE), {"state": "pending", "reason": "judging"})],
-    merge_group.waiting: [
-        (merge_group.waiting(PLACE, NOON), {"state": "pending", "reason": "waiting_for_pull_request", "until": AT_NOON}),
+    merge_group.looking_content: [(merge_group.looking_content(PLACE), {"state": "pending", "reason": "judging"})],
+    merge_group.waiting_content: [
+        (merge_group.waiting_content(PLACE, NOON), {"state": "pending", "reason": "waiting_for_pull_request", "until": AT_NOON}),
     ],
-    merge_group.judging: [(merge_group.judging(PLACE), {"state": "pending", "reason": "judging"})],
-    merge_group.carried: [
+    merge_group.group_judging_content: [(merge_group.group_judging_content(PLACE), {"state": "pending", "reason": "judging"})],
+    merge_group.carried_over_content: [
         (
-            merge_group.carried(PLACE, accepted(), GREEN),
+            merge_group.carried_over_content(PLACE, accepted(), GREEN),
             {"state": "done", "decision": "accept", "eval_id": accepted().eval_id, "conclusion": "success"},
         ),
     ],
-    merge_group.passed: [
+    merge_group.passed_content: [
         (
-            merge_group.passed(PLACE, Passes(Conclusion.NEUTRAL, GREEN)),
+            merge_group.passed_content(PLACE, GroupPasses(Conclusion.NEUTRAL, GREEN)),
             {"state": "none", "reason": "as_pull_request", "conclusion": "neutral"},
         ),
     ],
-    merge_group.stopped: [
+    merge_group.stopped_content: [
         *(
-            (merge_group.stopped(PLACE, Stops(one)), {"state": "none", "decision": None, "reason": one.value})
-            for one in Why
-            if one is not Why.REJECTED
+            (merge_group.stopped_content(PLACE, GroupStops(one)), {"state": "none", "decision": None, "reason": one.value})
+            for one in GroupStopReason
+            if one is not GroupStopReason.REJECTED
         ),
         (
-            merge_group.stopped(PLACE, Stops(Why.REJECTED, GREEN, rejected())),
+            merge_group.stopped_content(PLACE, GroupStops(GroupStopReason.REJECTED, GREEN, rejected())),
             {"state": "done", "decision": "reject", "reason": "half_finished", "eval_id": rejected().eval_id},
         ),
-        (merge_group.stopped(PLACE, Stops(Why.REJECTED, GREEN)), {"state": "done", "decision": "reject", "reason": None}),
+        (merge_group.stopped_content(PLACE, GroupStops(GroupStopReason.REJECTED, GREEN)), {"state": "done", "decision": "reject", "reason": None}),
     ],
-    merge_group.judged: [
-        (merge_group.judged(PLACE, of(rejected()), EvalId("e")), {"state": "done", "decision": "reject"}),
+    merge_group.group_verdict_content: [
+        (merge_group.group_verdict_content(PLACE, of(rejected()), EvalId("e")), {"state": "done", "decision": "reject"}),
     ],
-    merge_group.ended: [(merge_group.ended(one), {"state": "none", "reason": "group_gone"}) for one in GroupEnd],
-    merge_group.failed: [(merge_group.failed(PLACE, "502"), {"state": "none", "reason": "assay_failed"})],
+    merge_group.ended_content: [(merge_group.ended_content(one), {"state": "none", "reason": "group_gone"}) for one in GroupEnd],
+    merge_group.group_failed_content: [(merge_group.group_failed_content(PLACE, "502"), {"state": "none", "reason": "assay_failed"})],
 }  # fmt: skip
 """Everything that a check can say, by who words it, and what of it a program reads there."""
 
@@ -154,7 +154,7 @@ ALL: Final = [(content, told) for each in SAID.values() for content, told in eac
 
 def block_in(content: CheckContent) -> dict[str, Any]:
     """The last thing in the text, as GitHub would show it."""
-    text = text_of(content)
+    text = check_text(content)
     assert text.endswith("\n\n</details>")
     assert text.count("<details><summary>This check as JSON</summary>") == 1
     *verdict, block = [token for token in GITHUB.parse(text) if token.info == "json"]
@@ -165,7 +165,7 @@ def block_in(content: CheckContent) -> dict[str, Any]:
 def test_all_who_word_a_check_are_asked_here() -> None:
     found = {
         one
-        for room in (check_run, overrides, merge_group, siblings, states)
+        for room in (check_run, overrides, merge_group, shared_head, states)
         for name, one in inspect.getmembers(room, inspect.isfunction)
         if one.__module__ == room.__name__
         and not name.startswith("_")
@@ -186,15 +186,15 @@ def test_whatever_a_check_says_a_program_reads_there() -> None:
 
 def test_every_reason_is_one_of_a_closed_set_and_every_one_is_given() -> None:
     given = {block_in(content)["reason"] for content, _ in ALL}
-    assert given <= {None, *Reason, *AbstainReason, *Category}
-    assert given >= {*Reason, *AbstainReason}
-    assert {block_in(content)["state"] for content, _ in ALL} == set(Awaiting)
+    assert given <= {None, *WaitReason, *AbstainReason, *Category}
+    assert given >= {*WaitReason, *AbstainReason}
+    assert {block_in(content)["state"] for content, _ in ALL} == set(WaitState)
 
 
 def test_the_published_schema_is_what_the_code_says_and_every_block_fits_it() -> None:
-    again = 'python -c "from worker.publishing.texts.json_block import schema; print(schema(), end=str())" > docs/check.schema.json'
-    assert (DOCS / "check.schema.json").read_text("utf-8") == schema(), again
-    published = json.loads(schema())
+    again = 'python -c "from worker.publishing.texts.json_block import check_schema; print(check_schema(), end=str())" > docs/check.schema.json'
+    assert (DOCS / "check.schema.json").read_text("utf-8") == check_schema(), again
+    published = json.loads(check_schema())
     for content, _ in ALL:
         block = block_in(content)
         assert block.keys() == set(published["required"]) == published["properties"].keys()
@@ -205,7 +205,7 @@ def test_the_published_schema_is_what_the_code_says_and_every_block_fits_it() ->
 
 def test_every_reason_that_is_no_verdicts_is_explained() -> None:
     page = (DOCS / "verdict.md").read_text("utf-8")
-    assert [one for one in Reason if f"`{one}`" not in page] == []
+    assert [one for one in WaitReason if f"`{one}`" not in page] == []
 
 
 def test_only_what_is_decided_has_a_decision() -> None:
@@ -217,15 +217,15 @@ def test_only_what_is_decided_has_a_decision() -> None:
 
 def test_what_is_said_of_a_verdict_later_does_not_rewrite_it() -> None:
     plain = of(rejected())
-    shown = siblings.together(
-        overrides.with_people(plain, OVERRIDDEN, rejected()), [Sibling(13, "failure")], is_here=True
+    shown = shared_head.combine_content(
+        overrides.with_decisions(plain, OVERRIDDEN, rejected()), [OtherPull(13, "failure")], is_head=True
     )
     assert shown.text == plain.text
     assert block_in(plain)["eval_id"] == block_in(shown)["eval_id"] == rejected().eval_id
 
 
 def test_what_nobody_judged_is_told_apart_from_what_was_rejected() -> None:
-    assert text_of(check_run.failed("GitHub is unavailable", "72d3162e")) == snapshot("""\
+    assert check_text(check_run.failed_content("GitHub is unavailable", "72d3162e")) == snapshot("""\
 Delivery `72d3162e`
 
 <details><summary>This check as JSON</summary>
@@ -252,7 +252,7 @@ Delivery `72d3162e`
 
 
 def test_a_check_that_waits_says_why_and_until_when() -> None:
-    assert text_of(check_run.waiting_for_ci(["test"], NOON)) == snapshot("""\
+    assert check_text(check_run.waiting_for_ci_content(["test"], NOON)) == snapshot("""\
 <details><summary>This check as JSON</summary>
 
 ```json
@@ -277,32 +277,34 @@ def test_a_check_that_waits_says_why_and_until_when() -> None:
 
 
 def test_what_others_wrote_does_not_leave_its_string() -> None:
-    said = Said(override=Override(login=HOSTILE, reason=HOSTILE, at=NOON))
-    content = overrides.with_people(check_run.waiting_for_ci([HOSTILE, "```", "</details>"], NOON), said, None)
-    assert text_of(content).isascii()
+    said = HumanDecisions(override=Override(login=HOSTILE, reason=HOSTILE, at=NOON))
+    content = overrides.with_decisions(
+        check_run.waiting_for_ci_content([HOSTILE, "```", "</details>"], NOON), said, None
+    )
+    assert check_text(content).isascii()
     assert block_in(content)["why"] == content.title
 
 
 def test_the_largest_block_has_room_below_the_largest_verdict() -> None:
     odd, long = "\U0001f600" * 200, "a" * 70_000
-    said = Said(override=Override(login=odd, reason=odd, at=NOON))
+    said = HumanDecisions(override=Override(login=odd, reason=odd, at=NOON))
     for verdict in (rejected(concern=long, next_step=long), rejected(signals={"a": long}), rejected()):
-        shown = siblings.together(
-            overrides.with_people(of(verdict), said, verdict), [Sibling(99_999, "failure")], is_here=True
+        shown = shared_head.combine_content(
+            overrides.with_decisions(of(verdict), said, verdict), [OtherPull(99_999, "failure")], is_head=True
         )
         for content in (shown, replace(shown, title=odd[:63])):
-            assert len(text_of(content).encode()) - len(content.text.encode()) <= BLOCK_BYTES
-            assert len(text_of(content).encode()) <= BODY_BYTES
+            assert len(check_text(content).encode()) - len(content.text.encode()) <= BLOCK_BYTES
+            assert len(check_text(content).encode()) <= BODY_BYTES
             assert block_in(content)["decision"] == "reject"
 
 
 def test_what_an_earlier_version_wrote_says_what_it_said() -> None:
-    assert text_of(CheckContent("Accepted", "It is good.", "{json}", Conclusion.SUCCESS)) == "{json}"
+    assert check_text(CheckContent("Accepted", "It is good.", "{json}", Conclusion.SUCCESS)) == "{json}"
     earlier = CheckContent("Not judged", "", conclusion=Conclusion.ACTION_REQUIRED)
     for said in (OVERRIDDEN, APPROVED):
-        assert text_of(overrides.with_people(earlier, said, NEEDS_ONE)) == ""
-    assert text_of(siblings.together(ACCEPTED, [], is_here=True)) == text_of(ACCEPTED)
-    assert text_of(siblings.together(earlier, [Sibling(13, "failure")], is_here=False)) == ""
+        assert check_text(overrides.with_decisions(earlier, said, NEEDS_ONE)) == ""
+    assert check_text(shared_head.combine_content(ACCEPTED, [], is_head=True)) == check_text(ACCEPTED)
+    assert check_text(shared_head.combine_content(earlier, [OtherPull(13, "failure")], is_head=False)) == ""
 
 
 def test_no_block_of_a_verdict_is_larger_than_its_room() -> None:
@@ -312,7 +314,7 @@ def test_no_block_of_a_verdict_is_larger_than_its_room() -> None:
 
 
 def test_a_character_that_not_every_reader_keeps_comes_through_as_it_is() -> None:
-    content = replace(check_run.judging(), title="a\x7fb")
-    said = text_of(content)
+    content = replace(check_run.judging_content(), title="a\x7fb")
+    said = check_text(content)
     assert "\x7f" not in said
     assert "a\\u007fb" in said

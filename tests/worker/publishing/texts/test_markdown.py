@@ -6,7 +6,17 @@ from markdown_it.token import Token
 
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
 from tests.worker.publishing.texts.samples import HOSTILE
-from worker.publishing.texts.markdown import address, blocks, bullets, code, fenced, joined, link, prose, table
+from worker.publishing.texts.markdown import (
+    address,
+    bullets,
+    code,
+    code_block,
+    join_blocks,
+    link,
+    prose,
+    split_blocks,
+    table,
+)
 from worker.publishing.texts.visible import exact_line, one_line, visible
 
 TRICKY = st.text(st.sampled_from("ab1 `*_[]()<>!|\\~#@&;:/.$-+=\t\n\x1b\u202eé漢"), max_size=40)
@@ -63,13 +73,13 @@ def test_any_words_and_code_stay_in_their_cell(words: str, path: str) -> None:
 
 @given(TRICKY)
 def test_any_lines_stay_in_their_fence(text: str) -> None:
-    (block,) = tokens(fenced(text, "text"))
+    (block,) = tokens(code_block(text, "text"))
     assert block.type == "fence"
     assert block.content == visible(text).replace("\r", "") + "\n"
 
 
 def test_a_fence_is_longer_than_the_longest_run_of_backticks_inside() -> None:
-    assert fenced("```\n````") == "`````\n```\n````\n`````"
+    assert code_block("```\n````") == "`````\n```\n````\n`````"
 
 
 def test_addresses_are_quoted_and_keep_their_slashes() -> None:
@@ -85,10 +95,10 @@ def test_a_long_list_says_how_much_it_left_out() -> None:
 PARTS = st.one_of(
     TRICKY.map(prose),
     TRICKY.map(code),
-    st.lists(TRICKY, max_size=3).map(lambda lines: fenced("\n\n".join(lines), "text")),
+    st.lists(TRICKY, max_size=3).map(lambda lines: code_block("\n\n".join(lines), "text")),
     st.lists(TRICKY.map(prose), min_size=1, max_size=4).map(bullets),
     st.lists(st.tuples(TRICKY.map(code), TRICKY.map(prose)), max_size=3).map(lambda rows: table(("a", "b"), rows)),
-    st.tuples(TRICKY.map(code), TRICKY.map(lambda words: fenced(f"{words}\n\n<details>", "json"))).map(
+    st.tuples(TRICKY.map(code), TRICKY.map(lambda words: code_block(f"{words}\n\n<details>", "json"))).map(
         lambda pair: f"<details><summary>Folded</summary>\n\n{pair[0]}\n\n{pair[1]}\n\n</details>"
     ),
 )
@@ -96,12 +106,12 @@ PARTS = st.one_of(
 
 @given(st.lists(PARTS.filter(bool), max_size=8))
 def test_the_blocks_of_a_page_are_found_again(parts: list[str]) -> None:
-    assert list(blocks("\n\n".join(parts))) == (parts or [""])
+    assert list(split_blocks("\n\n".join(parts))) == (parts or [""])
 
 
 @given(st.lists(PARTS.filter(bool), max_size=8), st.integers(min_value=60, max_value=400))
 def test_a_page_that_is_cut_shows_what_is_left_as_before(parts: list[str], limit: int) -> None:
-    cut = joined(blocks("\n\n".join(parts)), limit)
+    cut = join_blocks(split_blocks("\n\n".join(parts)), limit)
     assert len(cut.encode()) <= limit
     kept = cut.split("*Cut here")[0].rstrip("\n")
     assert "\n\n".join(parts).startswith(kept)
@@ -110,13 +120,13 @@ def test_a_page_that_is_cut_shows_what_is_left_as_before(parts: list[str], limit
 
 
 def test_a_fence_that_nobody_closed_is_one_block_to_the_end() -> None:
-    assert blocks("a\n\n```text\nb\n\nc\n```` d\n\ne") == ("a", "```text\nb\n\nc\n```` d\n\ne")
-    assert blocks("````\na\n\n```\n\nb\n````\n\nc") == ("````\na\n\n```\n\nb\n````", "c")
+    assert split_blocks("a\n\n```text\nb\n\nc\n```` d\n\ne") == ("a", "```text\nb\n\nc\n```` d\n\ne")
+    assert split_blocks("````\na\n\n```\n\nb\n````\n\nc") == ("````\na\n\n```\n\nb\n````", "c")
 
 
 @given(st.lists(st.text(max_size=50), max_size=8), st.integers(min_value=60, max_value=200))
 def test_joined_blocks_keep_the_limit_and_are_never_cut_inside(parts: list[str], limit: int) -> None:
-    text = joined(parts, limit)
+    text = join_blocks(parts, limit)
     assert len(text.encode()) <= limit
     if text != "\n\n".join(parts):
         assert text.endswith("*Cut here: the rest does not fit into a check run.*")

@@ -12,25 +12,25 @@ from worker.domain.check.merge_group import GroupEnd
 from worker.domain.ids import CheckRunId, EvalId
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
-from worker.judge.merge_group import Passes, Published, Stops, Why
+from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts.check_run import BODY_BYTES, check_content
-from worker.publishing.texts.markdown import fenced
+from worker.publishing.texts.markdown import code_block
 from worker.publishing.texts.merge_group import (
-    STOPS,
-    Place,
-    carried,
-    ended,
-    failed,
-    judged,
-    judging,
-    looking,
-    passed,
-    stopped,
-    waiting,
+    STOP_TEXTS,
+    GroupLocation,
+    carried_over_content,
+    ended_content,
+    group_failed_content,
+    group_judging_content,
+    group_verdict_content,
+    looking_content,
+    passed_content,
+    stopped_content,
+    waiting_content,
 )
 
-PLACE = Place("https://github.com", "acme/widgets", 12)
-OURS = Published(CheckRunId(5), "success", "Accepted: solves what the issue asks for")
+PLACE = GroupLocation("https://github.com", "acme/widgets", 12)
+OURS = PublishedCheckRun(CheckRunId(5), "success", "Accepted: solves what the issue asks for")
 
 
 def told(content: CheckContent) -> str:
@@ -38,19 +38,19 @@ def told(content: CheckContent) -> str:
 
 
 def test_it_says_at_once_what_it_waits_for() -> None:
-    assert told(looking(PLACE)) == snapshot("""\
+    assert told(looking_content(PLACE)) == snapshot("""\
 None
 Looking up the verdict on #12
 
 The merge queue tries [#12](https://github.com/acme/widgets/pull/12) on this commit. If it changes what was judged, and that was accepted, this check passes in a moment; no model is asked.\
 """)
-    assert told(waiting(PLACE, datetime(2026, 11, 20, 20, 15, tzinfo=UTC))) == snapshot("""\
+    assert told(waiting_content(PLACE, datetime(2026, 11, 20, 20, 15, tzinfo=UTC))) == snapshot("""\
 None
 Waiting for the verdict on #12
 
 [#12](https://github.com/acme/widgets/pull/12) has no verdict yet. This check follows it, and is closed at 20:15 UTC if there is none by then.\
 """)
-    assert told(judging(PLACE)) == snapshot("""\
+    assert told(group_judging_content(PLACE)) == snapshot("""\
 None
 Judging: this commit differs from #12
 
@@ -59,7 +59,7 @@ Judging: this commit differs from #12
 
 
 def test_the_same_change_is_carried_over_and_links_its_verdict() -> None:
-    assert told(carried(PLACE, accepted(), OURS)) == snapshot("""\
+    assert told(carried_over_content(PLACE, accepted(), OURS)) == snapshot("""\
 success
 Accepted with #12: the same change
 
@@ -72,8 +72,8 @@ Cost: $0, no model was asked. Carried over from `0199aaaa-0000-7000-8000-0000000
 
 
 def test_who_passes_without_an_accept_is_told_the_same() -> None:
-    overridden = Published(CheckRunId(5), "neutral", "Overridden by @alice: we ship today")
-    assert told(passed(PLACE, Passes(Conclusion.NEUTRAL, overridden))) == snapshot("""\
+    overridden = PublishedCheckRun(CheckRunId(5), "neutral", "Overridden by @alice: we ship today")
+    assert told(passed_content(PLACE, GroupPasses(Conclusion.NEUTRAL, overridden))) == snapshot("""\
 neutral
 As #12: Overridden by @alice: we ship today
 
@@ -81,12 +81,14 @@ The check of [#12](https://github.com/acme/widgets/pull/12) neither accepts it n
 
 It says: Overridden by @&#8203;alice: we ship today. More is in [the check of #12](https://github.com/acme/widgets/runs/5).\
 """)
-    skipped = Published(CheckRunId(5), "skipped", "A person's pull request")
-    assert passed(PLACE, Passes(Conclusion.SKIPPED, skipped)).conclusion is Conclusion.SKIPPED
+    skipped = PublishedCheckRun(CheckRunId(5), "skipped", "A person's pull request")
+    assert passed_content(PLACE, GroupPasses(Conclusion.SKIPPED, skipped)).conclusion is Conclusion.SKIPPED
 
 
 def test_a_rejected_pull_request_is_named_with_its_reason() -> None:
-    content = stopped(PLACE, Stops(Why.REJECTED, Published(CheckRunId(5), "failure", "Rejected"), rejected()))
+    content = stopped_content(
+        PLACE, GroupStops(GroupStopReason.REJECTED, PublishedCheckRun(CheckRunId(5), "failure", "Rejected"), rejected())
+    )
     assert told(content) == snapshot("""\
 failure
 #12 is rejected: half finished
@@ -100,7 +102,10 @@ failure
 def test_a_pull_request_without_a_verdict_says_why() -> None:
     verdict = abstained(AbstainReason.BUDGET)
     title = "Not judged: the budget is used up"
-    content = stopped(PLACE, Stops(Why.NOT_JUDGED, Published(CheckRunId(5), "action_required", title), verdict))
+    content = stopped_content(
+        PLACE,
+        GroupStops(GroupStopReason.NOT_JUDGED, PublishedCheckRun(CheckRunId(5), "action_required", title), verdict),
+    )
     assert told(content) == snapshot("""\
 action_required
 Not judged, as #12 is not
@@ -113,7 +118,9 @@ Not judged, as #12 is not
 
 def test_an_accepted_pull_request_that_another_one_of_its_head_holds_says_so() -> None:
     title = "Accepted here, but #13 of the same commit is rejected"
-    content = stopped(PLACE, Stops(Why.HELD, Published(CheckRunId(5), "failure", title), accepted()))
+    content = stopped_content(
+        PLACE, GroupStops(GroupStopReason.HELD, PublishedCheckRun(CheckRunId(5), "failure", title), accepted())
+    )
     assert told(content) == snapshot("""\
 action_required
 #12 is accepted, and its check does not pass
@@ -128,7 +135,7 @@ action_required
     ("why", "published", "words"),
     [
         (
-            Why.STRANGE_REF,
+            GroupStopReason.STRANGE_REF,
             None,
             snapshot("""\
 action_required
@@ -140,7 +147,7 @@ The branch of this merge group is not worded as GitHub words it: which pull requ
 """),
         ),
         (
-            Why.CLOSED,
+            GroupStopReason.CLOSED,
             None,
             snapshot("""\
 action_required
@@ -152,7 +159,7 @@ Not judged: #12 is closed
 """),
         ),
         (
-            Why.UNRECORDED,
+            GroupStopReason.UNRECORDED,
             OURS,
             snapshot("""\
 action_required
@@ -164,7 +171,7 @@ The check of [#12](https://github.com/acme/widgets/pull/12) is green, but no acc
 """),
         ),
         (
-            Why.TOO_LATE,
+            GroupStopReason.TOO_LATE,
             None,
             snapshot("""\
 action_required
@@ -176,7 +183,7 @@ Not judged: #12 has no verdict yet
 """),
         ),
         (
-            Why.NOT_SHOWN,
+            GroupStopReason.NOT_SHOWN,
             OURS,
             snapshot("""\
 action_required
@@ -189,20 +196,22 @@ GitHub shows no diff of it, since it is too large or takes too long: whether it 
         ),
     ],
 )
-def test_every_other_reason_says_what_to_do(why: Why, published: Published | None, words: str) -> None:
-    content = stopped(PLACE, Stops(why, published))
+def test_every_other_reason_says_what_to_do(
+    why: GroupStopReason, published: PublishedCheckRun | None, words: str
+) -> None:
+    content = stopped_content(PLACE, GroupStops(why, published))
     assert told(content) == words
     assert content.conclusion is Conclusion.ACTION_REQUIRED
 
 
 def test_every_reason_has_words() -> None:
-    assert set(STOPS) == set(Why)
+    assert set(STOP_TEXTS) == set(GroupStopReason)
 
 
 def test_a_verdict_on_the_group_that_is_too_long_is_cut_between_blocks() -> None:
-    shown_code = fenced("x = 1\n\n" * 10_000)
+    shown_code = code_block("x = 1\n\n" * 10_000)
     content = replace(check_content(rejected(), dossier()), summary=f"Above.\n\n{shown_code}\n\nBelow.")
-    said = judged(PLACE, content, EvalId("0199aaaa-0000-7000-8000-000000000001")).summary
+    said = group_verdict_content(PLACE, content, EvalId("0199aaaa-0000-7000-8000-000000000001")).summary
     assert len(said.encode()) <= BODY_BYTES
     assert "Above." in said
     assert "```" not in said
@@ -211,7 +220,7 @@ def test_a_verdict_on_the_group_that_is_too_long_is_cut_between_blocks() -> None
 
 def test_a_verdict_on_the_group_says_what_it_is_about() -> None:
     content = check_content(rejected(), dossier())
-    told_so = judged(PLACE, content, EvalId("0199aaaa-0000-7000-8000-000000000001"))
+    told_so = group_verdict_content(PLACE, content, EvalId("0199aaaa-0000-7000-8000-000000000001"))
     assert (told_so.title, told_so.conclusion) == (f"Merge group of #12: {content.title}", Conclusion.FAILURE)
     assert told_so.summary.removesuffix(content.summary) == snapshot("""\
 *This is about [#12](https://github.com/acme/widgets/pull/12) as the merge queue put it upon the base branch. It changes other lines there than what was accepted as `0199aaaa-0000-7000-8000-000000000001`.*
@@ -253,11 +262,11 @@ This merge group is gone. The pull request was taken out of the queue.\
     ],
 )
 def test_a_group_that_is_gone_says_why(end: GroupEnd, words: str) -> None:
-    assert told(ended(end)) == words
+    assert told(ended_content(end)) == words
 
 
 def test_a_failure_of_ours_says_nothing_about_the_change() -> None:
-    assert told(failed(PLACE, "GitHub is unavailable: 502")) == snapshot("""\
+    assert told(group_failed_content(PLACE, "GitHub is unavailable: 502")) == snapshot("""\
 action_required
 Not judged: Assay failed
 
@@ -268,13 +277,13 @@ This says nothing about [#12](https://github.com/acme/widgets/pull/12). What hap
 
 
 def test_the_words_of_others_stay_words() -> None:
-    ours = Published(CheckRunId(5), "neutral", HOSTILE)
+    ours = PublishedCheckRun(CheckRunId(5), "neutral", HOSTILE)
     for content in (
-        passed(PLACE, Passes(Conclusion.NEUTRAL, ours)),
-        carried(PLACE, accepted(concern=HOSTILE), ours),
-        stopped(PLACE, Stops(Why.REJECTED, ours, rejected(concern=HOSTILE))),
-        stopped(PLACE, Stops(Why.NOT_JUDGED, ours)),
-        failed(PLACE, HOSTILE),
+        passed_content(PLACE, GroupPasses(Conclusion.NEUTRAL, ours)),
+        carried_over_content(PLACE, accepted(concern=HOSTILE), ours),
+        stopped_content(PLACE, GroupStops(GroupStopReason.REJECTED, ours, rejected(concern=HOSTILE))),
+        stopped_content(PLACE, GroupStops(GroupStopReason.NOT_JUDGED, ours)),
+        group_failed_content(PLACE, HOSTILE),
     ):
         assert "\n" not in content.title
         assert "\x1b" not in content.title + content.summary

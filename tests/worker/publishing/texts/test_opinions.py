@@ -5,8 +5,8 @@ from inline_snapshot import snapshot
 from tests.worker.publishing.texts.samples import accepted, dossier
 from worker.domain.verdict.verdict import Verdict
 from worker.publishing.texts.check_run import check_content
-from worker.publishing.texts.columns import Page
-from worker.publishing.texts.terminal import report
+from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.terminal import verdict_report
 
 TOLD = "first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
 
@@ -17,7 +17,11 @@ def on_check(verdict: Verdict) -> list[str]:
 
 
 def on_terminal(verdict: Verdict) -> list[str]:
-    return [line for line in report(verdict, dossier(), Page(200)).split("\n") if line.startswith("Opinions")]
+    return [
+        line
+        for line in verdict_report(verdict, dossier(), TerminalPage(200)).split("\n")
+        if line.startswith("Opinions")
+    ]
 
 
 def test_opinions_that_differ_are_shown() -> None:

@@ -9,12 +9,21 @@ from inline_snapshot import snapshot
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, Shown
 from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import CheckContent, Conclusion
-from worker.domain.check.overrides import NOTHING, PRESSED, Contest, Dismissed, Override, Reviewed, Said, said_json
+from worker.domain.check.overrides import (
+    BUTTON_REASON,
+    NO_DECISIONS,
+    Contest,
+    HumanDecisions,
+    Override,
+    ReviewDecision,
+    ReviewDismissal,
+    dump_decisions,
+)
 from worker.domain.ids import EvalId
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason, Verdict
 from worker.publishing.texts.check_run import BODY_BYTES, check_content
-from worker.publishing.texts.overrides import Called, told, unjudged, with_people
+from worker.publishing.texts.overrides import RequestedReviews, decision_lines, unjudged_content, with_decisions
 from worker.publishing.texts.phrases import TITLE_BYTES
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -26,22 +35,24 @@ def override(**changes: Any) -> Override:
     return Override.model_validate({**standard, **changes})
 
 
-def shown(said: Said, verdict: Verdict | None, called: Called | None = None) -> tuple[CheckContent, str]:
+def shown(
+    said: HumanDecisions, verdict: Verdict | None, called: RequestedReviews | None = None
+) -> tuple[CheckContent, str]:
     """The check, and what stands above the verdict's own text."""
-    plain = unjudged() if verdict is None else check_content(verdict, dossier())
-    content = with_people(plain, said, verdict, called)
+    plain = unjudged_content() if verdict is None else check_content(verdict, dossier())
+    content = with_decisions(plain, said, verdict, called)
     assert content.text == plain.text
     assert content.summary.endswith(plain.summary)
     return content, content.summary.removesuffix(plain.summary)
 
 
 def test_what_nobody_spoke_about_stays_as_it_is() -> None:
-    content, note = shown(NOTHING, rejected())
+    content, note = shown(NO_DECISIONS, rejected())
     assert (content, note) == (check_content(rejected(), dossier()), "")
 
 
 def test_an_override_says_who_and_why_and_how_long() -> None:
-    content, note = shown(Said(override=override()), rejected())
+    content, note = shown(HumanDecisions(override=override()), rejected())
     assert (content.title, content.conclusion) == ("Overridden by @alice: A hotfix.", Conclusion.NEUTRAL)
     assert note == snapshot("""\
 **Overridden by `alice`** at 2026-11-20 12:00 UTC: A hotfix.
@@ -53,16 +64,16 @@ This holds for this commit alone: the next push ends it, and it counts again whe
 
 
 def test_an_override_of_a_commit_without_a_verdict_says_that_there_is_none() -> None:
-    content, note = shown(Said(override=override(eval_id=None)), None)
+    content, note = shown(HumanDecisions(override=override(eval_id=None)), None)
     assert content.conclusion is Conclusion.NEUTRAL
     assert note.endswith("where the branch comes back to it. There was no verdict then.\n\n")
     assert content.summary.endswith("No verdict was made on this commit.")
 
 
 def test_a_long_reason_fits_and_a_full_page_gives_way_as_a_whole() -> None:
-    said = Said(override=override(reason="é" * 1000))
+    said = HumanDecisions(override=override(reason="é" * 1000))
     full = CheckContent(title="Rejected", summary="x" * BODY_BYTES, text="text", conclusion=Conclusion.FAILURE)
-    content = with_people(full, said, rejected())
+    content = with_decisions(full, said, rejected())
     assert len(content.title.encode()) <= TITLE_BYTES
     assert len(content.summary.encode()) <= BODY_BYTES
     assert content.text == "text"
@@ -70,7 +81,7 @@ def test_a_long_reason_fits_and_a_full_page_gives_way_as_a_whole() -> None:
 
 def test_of_a_page_that_is_too_long_the_first_blocks_are_still_read() -> None:
     full = CheckContent(title="Rejected", summary=f"Above.\n\n{'x' * BODY_BYTES}", text="")
-    content = with_people(full, Said(override=override()), rejected())
+    content = with_decisions(full, HumanDecisions(override=override()), rejected())
     assert "Above.\n\n*Cut here" in content.summary
 
 
@@ -80,8 +91,8 @@ def test_the_longest_verdict_is_read_below_the_longest_words_of_people() -> None
     content = check_content(verdict, dossier())
     assert "*Cut here" in content.summary
     contest = Contest(login="bob", reason="@" * 1000, at=NOON, eval_id=None)
-    said = Said(override=override(reason="é" * 1000), contest=contest)
-    below = with_people(content, said, verdict, Called(("a" * 39,) * 5, has_owners=True))
+    said = HumanDecisions(override=override(reason="é" * 1000), contest=contest)
+    below = with_decisions(content, said, verdict, RequestedReviews(("a" * 39,) * 5, has_owners=True))
     assert below.summary.endswith(content.summary)
     assert len(below.summary.encode()) <= BODY_BYTES
 
@@ -97,7 +108,7 @@ def test_the_longest_verdict_is_read_below_the_longest_words_of_people() -> None
 def test_a_code_owners_review_decides_what_needs_a_person(
     title: str, conclusion: Conclusion, *, is_approved: bool
 ) -> None:
-    said = Said(review=Reviewed(login="alice", at=NOON, is_approved=is_approved))
+    said = HumanDecisions(review=ReviewDecision(login="alice", at=NOON, is_approved=is_approved))
     content, note = shown(said, NEEDS_ONE)
     assert (content.title, content.conclusion) == (title, conclusion)
     assert (
@@ -118,7 +129,7 @@ def test_a_code_owners_review_decides_what_needs_a_person(
 
 
 def test_a_decision_that_was_taken_back_leaves_the_verdict_and_says_by_whom() -> None:
-    said = Said(dismissed=Dismissed(login="alice", at=NOON, of="bob"))
+    said = HumanDecisions(dismissed=ReviewDismissal(login="alice", at=NOON, of="bob"))
     content, note = shown(said, NEEDS_ONE)
     plain = check_content(NEEDS_ONE, dossier())
     assert (content.title, content.conclusion) == (plain.title, plain.conclusion)
@@ -130,17 +141,17 @@ def test_a_decision_that_was_taken_back_leaves_the_verdict_and_says_by_whom() ->
 
 
 def test_an_override_comes_before_a_review() -> None:
-    said = Said(override=override(), review=Reviewed(login="bob", at=NOON, is_approved=False))
+    said = HumanDecisions(override=override(), review=ReviewDecision(login="bob", at=NOON, is_approved=False))
     assert shown(said, NEEDS_ONE)[0].conclusion is Conclusion.NEUTRAL
 
 
 def test_a_contest_is_told_and_a_press_says_how_to_give_a_reason() -> None:
     contest = Contest(login="bob", reason="It is met in upload.py", at=NOON)
-    content, note = shown(Said(contest=contest), rejected())
+    content, note = shown(HumanDecisions(contest=contest), rejected())
     assert content.conclusion is Conclusion.FAILURE
     assert note == snapshot("**Contested by `bob`** at 2026-11-20 12:00 UTC: It is met in upload.py\n\n")
-    pressed = contest.model_copy(update={"reason": PRESSED})
-    assert shown(Said(contest=pressed), rejected())[1] == snapshot(
+    pressed = contest.model_copy(update={"reason": BUTTON_REASON})
+    assert shown(HumanDecisions(contest=pressed), rejected())[1] == snapshot(
         "**Contested by `bob`** at 2026-11-20 12:00 UTC: pressed Contest. To give a reason, comment `/contest REASON`.\n\n"
     )
 
@@ -149,37 +160,37 @@ def test_a_contest_is_told_and_a_press_says_how_to_give_a_reason() -> None:
     ("called", "note"),
     [
         (
-            Called(("bob", "acme/platform")),
+            RequestedReviews(("bob", "acme/platform")),
             snapshot(
                 "**A person has to decide.** Asked for a review: `bob`, `acme/platform`. An approving review of a code owner lets this commit pass, and so does `/override REASON` (roles maintain and admin).\n\n"
             ),
         ),
         (
-            Called(has_owners=False),
+            RequestedReviews(has_owners=False),
             snapshot(
                 "**A person has to decide**, and this repository names no code owners. `/override REASON` (roles maintain and admin) lets this commit pass.\n\n"
             ),
         ),
         (
-            Called(),
+            RequestedReviews(),
             snapshot(
                 "**A person has to decide**, and no code owner could be asked. `/override REASON` (roles maintain and admin) lets this commit pass.\n\n"
             ),
         ),
         (
-            Called(refused=True),
+            RequestedReviews(is_refused=True),
             snapshot(
                 "**A person has to decide.** Assay could not ask for a review: GitHub refuses it (it needs *Pull requests: write*). An approving review of a code owner lets this commit pass, and so does `/override REASON` (roles maintain and admin).\n\n"
             ),
         ),
         (
-            Called(is_declined=True, has_owners=False),
+            RequestedReviews(is_declined=True, has_owners=False),
             snapshot(
                 "**A person has to decide**, and this repository names no code owners. `/override REASON` (roles maintain and admin) lets this commit pass.\n\n"
             ),
         ),
         (
-            Called(is_declined=True),
+            RequestedReviews(is_declined=True),
             snapshot(
                 "**A person has to decide.** No review was requested: the operator declined that (`ASSAY_COMMENTS`). An approving review of a code owner lets this commit pass, and so does `/override REASON` (roles maintain and admin).\n\n"
             ),
@@ -187,19 +198,19 @@ def test_a_contest_is_told_and_a_press_says_how_to_give_a_reason() -> None:
     ],
     ids=["asked", "no owners", "nobody could be", "refused", "declined without owners", "declined"],
 )
-def test_the_way_back_is_told(called: Called, note: str) -> None:
-    assert shown(NOTHING, NEEDS_ONE, called)[1] == note
+def test_the_way_back_is_told(called: RequestedReviews, note: str) -> None:
+    assert shown(NO_DECISIONS, NEEDS_ONE, called)[1] == note
 
 
 def test_words_of_others_do_nothing_on_a_check() -> None:
     words = {"login": HOSTILE, "reason": HOSTILE}
-    said = Said(
+    said = HumanDecisions(
         override=override(**words),
         contest=Contest.model_validate({**words, "at": NOON}),
     )
-    content = with_people(replace(unjudged(), summary="x"), said, None, Called((HOSTILE,)))
-    taken_back = Said(dismissed=Dismissed(login=HOSTILE, at=NOON, of=HOSTILE))
-    for one in (content, with_people(replace(unjudged(), summary="x"), taken_back, NEEDS_ONE)):
+    content = with_decisions(replace(unjudged_content(), summary="x"), said, None, RequestedReviews((HOSTILE,)))
+    taken_back = HumanDecisions(dismissed=ReviewDismissal(login=HOSTILE, at=NOON, of=HOSTILE))
+    for one in (content, with_decisions(replace(unjudged_content(), summary="x"), taken_back, NEEDS_ONE)):
         page = Shown(GITHUB.render(one.summary))
         assert set(page.tags) <= {"p", "strong", "code", "em"}
         assert not ACTIVE.search(page.plain.replace("(http", ""))
@@ -208,9 +219,9 @@ def test_words_of_others_do_nothing_on_a_check() -> None:
 
 
 def test_the_same_stands_in_a_terminal_in_plain_words() -> None:
-    review = Reviewed(login="bob", at=NOON, is_approved=True)
+    review = ReviewDecision(login="bob", at=NOON, is_approved=True)
     contest = Contest(login="carol", reason="It is met.\x1b[2J", at=NOON)
-    assert [*told(Said(override=override(), review=review, contest=contest))] == snapshot(
+    assert [*decision_lines(HumanDecisions(override=override(), review=review, contest=contest))] == snapshot(
         [
             "Overridden by @alice at 2026-11-20 12:00 UTC: A hotfix.",
             "Decided by @bob at 2026-11-20 12:00 UTC: approved",
@@ -218,17 +229,19 @@ def test_the_same_stands_in_a_terminal_in_plain_words() -> None:
         ]
     )
     refused = review.model_copy(update={"is_approved": False})
-    assert [*told(Said(review=refused))] == ["Decided by @bob at 2026-11-20 12:00 UTC: changes requested"]
-    taken_back = Dismissed(login="alice", at=NOON, of="bob")
-    assert [*told(Said(dismissed=taken_back))] == snapshot(
+    assert [*decision_lines(HumanDecisions(review=refused))] == [
+        "Decided by @bob at 2026-11-20 12:00 UTC: changes requested"
+    ]
+    taken_back = ReviewDismissal(login="alice", at=NOON, of="bob")
+    assert [*decision_lines(HumanDecisions(dismissed=taken_back))] == snapshot(
         ["Decision of @bob taken back by @alice at 2026-11-20 12:00 UTC"]
     )
-    assert [*told(NOTHING)] == []
+    assert [*decision_lines(NO_DECISIONS)] == []
 
 
 def test_json_tells_what_was_said_and_nothing_else() -> None:
-    assert said_json(NOTHING) == {}
-    assert said_json(Said(override=override(), forced_at=NOON)) == {
+    assert dump_decisions(NO_DECISIONS) == {}
+    assert dump_decisions(HumanDecisions(override=override(), forced_at=NOON)) == {
         "override": {
             "login": "alice",
             "reason": "A hotfix.",
@@ -240,6 +253,6 @@ def test_json_tells_what_was_said_and_nothing_else() -> None:
 
 
 def test_an_override_of_their_own_is_titled_as_such() -> None:
-    content, above = shown(Said(override=override(is_own=True)), rejected())
+    content, above = shown(HumanDecisions(override=override(is_own=True)), rejected())
     assert content.title == "Overridden by @alice, the author: A hotfix."
     assert above.startswith("**Overridden by `alice`, the author** at 2026-11-20 12:00 UTC: A hotfix.")

@@ -10,11 +10,13 @@ from tests.worker.publishing.texts.samples import HEAD, HOSTILE, abstained, acce
 from worker.domain.check.code_scanning import MOST_RESULTS
 from worker.domain.dossier.dossier import Dossier, HeadFile
 from worker.domain.verdict.verdict import AbstainReason, Category, EvidencePointer, Finding, Side, Verdict
-from worker.publishing.texts.sarif import TEXT_BYTES, Rule, sarif, uploaded
+from worker.publishing.texts.sarif import TEXT_BYTES, SarifRule, sarif_for_upload, sarif_text
 
 RULES = (
-    Rule("stub_body", Category.HALF_FINISHED, is_fact=True, sees="A stub.\n\n    False alarms: 2 of 5658 clean.\n"),
-    Rule("no_assertions", Category.WEAK_TEST, is_fact=False, sees="A test that asserts nothing."),
+    SarifRule(
+        "stub_body", Category.HALF_FINISHED, is_fact=True, description="A stub.\n\n    False alarms: 2 of 5658 clean.\n"
+    ),
+    SarifRule("no_assertions", Category.WEAK_TEST, is_fact=False, description="A test that asserts nothing."),
 )
 UPLOAD = "\n".join(f"line {number}" for number in range(1, 17)) + "\n    raise NotImplementedError\n"
 DIFF = """\
@@ -32,7 +34,7 @@ KNOWN = dossier(diff=DIFF, files=(HeadFile(path="upload.py", text=UPLOAD),))
 
 
 def run_of(verdict: Verdict, **changes: Any) -> dict[str, Any]:
-    text = sarif(verdict, KNOWN.model_copy(update=changes), RULES, "0.1.0")
+    text = sarif_text(verdict, KNOWN.model_copy(update=changes), RULES, "0.1.0")
     assert text.isascii()
     assert text.endswith("}\n")
     log = json.loads(text)
@@ -119,7 +121,7 @@ def test_a_fact_is_an_error_and_a_suspicion_a_warning_each_at_its_line() -> None
 
 
 def upload_of(verdict: Verdict, known: Dossier | None = KNOWN) -> dict[str, Any]:
-    log = json.loads(uploaded(verdict, known, RULES, "0.1.0"))
+    log = json.loads(sarif_for_upload(verdict, known, RULES, "0.1.0"))
     check(log)
     return log["runs"][0]
 

@@ -7,8 +7,15 @@ from inline_snapshot import snapshot
 
 from worker.domain.check.check_run import CheckContent
 from worker.domain.request.judge_request import AuthorKind, Trigger
-from worker.publishing.texts.check_run import judging
-from worker.publishing.texts.states import begun, draft, old, said_why, skipped, waiting
+from worker.publishing.texts.check_run import judging_content
+from worker.publishing.texts.states import (
+    draft_content,
+    existing_pull_content,
+    quiet_window_content,
+    skipped_content,
+    started_content,
+    with_trigger_reason,
+)
 
 
 def said(content: CheckContent) -> str:
@@ -17,7 +24,7 @@ def said(content: CheckContent) -> str:
 
 
 def test_the_quiet_window_says_when_it_ends_and_what_ends_it_now() -> None:
-    shown = waiting(datetime(2026, 11, 21, 9, 5, 7, tzinfo=UTC), 45.0)
+    shown = quiet_window_content(datetime(2026, 11, 21, 9, 5, 7, tzinfo=UTC), 45.0)
     assert shown.is_watched
     assert said(shown) == snapshot("""\
 queued
@@ -28,17 +35,17 @@ Judging starts at 09:05:07 UTC, 45 s after the last push or edit. Green CI, a re
 
 def test_the_quiet_window_of_who_has_a_verdict_says_why_that_counts_no_more() -> None:
     at = datetime(2026, 11, 21, 9, 5, 7, tzinfo=UTC)
-    assert said(waiting(at, 45.0, why=Trigger.TEXT)) == snapshot("""\
+    assert said(quiet_window_content(at, 45.0, why=Trigger.TEXT)) == snapshot("""\
 queued
 Judging starts at 09:05:07 UTC
 The earlier verdict was made by the title and description as they stood before. Judging starts at 09:05:07 UTC, 45 s after the last push or edit. Green CI, a review request, an `assay` block in the description or `/rejudge` starts it at once.\
 """)
-    assert waiting(at, 45.0, why=Trigger.REOPENED) == waiting(at, 45.0)
+    assert quiet_window_content(at, 45.0, why=Trigger.REOPENED) == quiet_window_content(at, 45.0)
 
 
 def test_a_draft_says_what_has_it_judged() -> None:
-    assert not draft().is_watched
-    assert said(draft()) == snapshot("""\
+    assert not draft_content().is_watched
+    assert said(draft_content()) == snapshot("""\
 queued
 Draft: judged when it is ready
 A draft is judged when it is marked ready for review, when a review is requested, when its description gets an `assay` block, or when an account with write access comments `/rejudge`.\
@@ -81,18 +88,18 @@ An account with write access has it judged all the same: comment `/rejudge`. Who
     ],
 )
 def test_whoever_is_left_alone_is_told_why_and_the_way_in(author: AuthorKind, text: str) -> None:
-    assert said(skipped(author)) == text
+    assert said(skipped_content(author)) == text
 
 
 def test_what_was_open_before_says_how_to_have_it_judged() -> None:
-    assert said(old()) == snapshot("""\
+    assert said(existing_pull_content()) == snapshot("""\
 neutral
 Opened before Assay was installed
 This pull request was not judged.
 
 **Next step:** push a commit, or comment `/rejudge`.\
 """)
-    assert said(old(is_blocking=True)) == snapshot("""\
+    assert said(existing_pull_content(is_blocking=True)) == snapshot("""\
 action_required
 Opened before Assay was installed
 The base branch requires this check, so a change that was not judged does not pass. `abstains: {unproven: neutral}` in `.github/assay.yml` lets it pass.
@@ -155,17 +162,17 @@ The earlier verdict waited for them, or said that they failed. The new one appea
     ],
 )
 def test_a_verdict_that_counts_no_more_is_replaced_by_the_reason(trigger: Trigger, text: str) -> None:
-    assert said(begun(trigger)) == text
+    assert said(started_content(trigger)) == text
 
 
 def test_else_it_only_says_that_it_judges() -> None:
-    assert begun(Trigger.PUSHED) == judging()
+    assert started_content(Trigger.PUSHED) == judging_content()
 
 
 def test_a_verdict_says_that_it_was_made_again_and_why() -> None:
     verdict = CheckContent("Accepted", "Solves what the issue asks for.")
-    assert said_why(verdict, Trigger.PUSHED) == verdict
-    assert said_why(verdict, Trigger.CRITERIA).summary == snapshot("""\
+    assert with_trigger_reason(verdict, Trigger.PUSHED) == verdict
+    assert with_trigger_reason(verdict, Trigger.CRITERIA).summary == snapshot("""\
 *Judged again, since the issue was edited.*
 
 Solves what the issue asks for.\

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.publishing.texts.visible import UNSEEN, exact_line, fit, fit_end, one_line, visible
+from worker.publishing.texts.visible import INVISIBLE, exact_line, fit, fit_end, one_line, visible
 
 ANY_TEXT = st.text(st.characters(codec=None))
 
@@ -25,7 +25,7 @@ def test_plain_text_is_shown_as_it_is_beside_a_letter_that_is_none() -> None:
 @given(ANY_TEXT)
 def test_no_text_keeps_a_control_character_and_all_of_it_can_be_encoded(text: str) -> None:
     shown = visible(text)
-    assert not UNSEEN.search(shown)
+    assert not INVISIBLE.search(shown)
     shown.encode()
 
 

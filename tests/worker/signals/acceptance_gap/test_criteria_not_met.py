@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import dossier_of
 from worker.signals.acceptance_gap import SIGNALS, criteria_not_met
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 
 AFTER = {
     "net/upload.py": "def send(payload):\n    return retry(payload, max_tries=3)\n",
@@ -13,12 +13,12 @@ AFTER = {
 }
 
 
-def change(text: str, claim: str | None = None, criterion: str = "AC1: it") -> Change:
+def change(text: str, claim: str | None = None, criterion: str = "AC1: it") -> CodeChange:
     case = {"summary": "s", "ac_coverage": [{"criterion": criterion, "addressed_by": claim}]} if claim else None
-    return Change(dossier_of({}, AFTER, criteria=[{"id": "AC1", "text": text}], case=case))
+    return CodeChange(dossier_of({}, AFTER, criteria=[{"id": "AC1", "text": text}], case=case))
 
 
-def fired(one: Change) -> list[tuple[str, str]]:
+def fired(one: CodeChange) -> list[tuple[str, str]]:
     return [(finding.signal, finding.note) for signal in SIGNALS for finding in signal.findings(one)]
 
 
@@ -77,6 +77,6 @@ def test_a_word_beside_the_changed_lines_does_not_carry_a_claim() -> None:
         criteria=[{"id": "AC1", "text": "Compress thumbnails"}],
         case={"summary": "s", "ac_coverage": [claim]},
     )
-    assert [one.signal for one in criteria_not_met.claim_shows_nothing.findings(Change(dossier))] == [
+    assert [one.signal for one in criteria_not_met.claim_shows_nothing.findings(CodeChange(dossier))] == [
         "claim_shows_nothing"
     ]

@@ -6,18 +6,18 @@ import pytest
 
 from tests.worker.signals.made import diff_of, dossier_of, plain_dossier
 from worker.domain.verdict.verdict import CriterionStatus
+from worker.signals.acceptance_gap.change_units import build_index
 from worker.signals.acceptance_gap.shortfall import (
-    gaps,
-    in_doubt,
-    note_of,
-    seen_of,
-    settles,
-    shortfall,
-    untold_tests,
+    describe_gap,
+    find_doubtful_gaps,
+    find_gaps,
+    find_unnamed_tests,
+    is_settled_by,
+    judge_criteria,
+    mean_gap,
 )
-from worker.signals.acceptance_gap.shown import shown_by
-from worker.signals.analysis.change import Change
-from worker.signals.heuristic_opinion import sought_in
+from worker.signals.analysis.change import CodeChange
+from worker.signals.heuristic_opinion import find_lookups
 
 CODE = "def send(payload):\n    return retry(payload, max_tries=3)\n"
 TEST = "def test_send_gives_up_after_the_last_try():\n    assert send(broken) is None\n"
@@ -27,13 +27,13 @@ MET: list[str] = []
 
 def change(
     text: str, after: dict[str, str] | None = None, before: dict[str, str] | None = None, **more: object
-) -> Change:
+) -> CodeChange:
     criteria = [{"id": "AC1", "text": text, **more}]
-    return Change(dossier_of(before or {}, AFTER if after is None else after, criteria=criteria))
+    return CodeChange(dossier_of(before or {}, AFTER if after is None else after, criteria=criteria))
 
 
 def marks(text: str, after: dict[str, str] | None = None, before: dict[str, str] | None = None) -> list[str]:
-    return [note_of(gap) for gap in in_doubt(change(text, after, before))]
+    return [describe_gap(gap) for gap in find_doubtful_gaps(change(text, after, before))]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_word_that_stands_in_more_lines_than_are_looked_at_is_shown_all_the_sa
 )
 def test_what_it_does_not_show_is_in_doubt_and_not_called_missing(text: str, note: str) -> None:
     assert marks(text) == [note]
-    (seen,) = seen_of(change(text))
+    (seen,) = judge_criteria(change(text))
     assert (seen.status, seen.note) == (CriterionStatus.UNVERIFIABLE, note)
 
 
@@ -102,8 +102,8 @@ def upload(data, client):
 def test_the_lines_that_speak_most_of_a_criterion_stand_beside_it_in_doubt_or_not(
     text: str, expected: list[str]
 ) -> None:
-    (seen,) = seen_of(change(text, {"upload.py": UPLOAD}))
-    assert [one.place for one in seen.evidence] == expected
+    (seen,) = judge_criteria(change(text, {"upload.py": UPLOAD}))
+    assert [one.location for one in seen.evidence] == expected
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_the_lines_that_speak_most_of_a_criterion_stand_beside_it_in_doubt_or_no
 def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text: str) -> None:
     proved = "it asks for a test, and this change holds none"
     code = {"net/upload.py": CODE, "README.md": "Retries.\n", "pyproject.toml": "line-length = 120\n"}
-    assert [(one.status, one.note) for one in seen_of(change(text, code))] == [(CriterionStatus.MISSING, proved)]
-    assert [one.status for one in seen_of(change(text))] == [CriterionStatus.UNVERIFIABLE]
+    assert [(one.status, one.note) for one in judge_criteria(change(text, code))] == [(CriterionStatus.MISSING, proved)]
+    assert [one.status for one in judge_criteria(change(text))] == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,9 @@ def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text:
     ],
 )
 def test_a_criterion_that_an_old_test_may_meet_is_not_called_missing(text: str) -> None:
-    assert [one.status for one in seen_of(change(text, {"net/upload.py": CODE}))] == [CriterionStatus.UNVERIFIABLE]
+    assert [one.status for one in judge_criteria(change(text, {"net/upload.py": CODE}))] == [
+        CriterionStatus.UNVERIFIABLE
+    ]
 
 
 @pytest.mark.parametrize(
@@ -170,25 +172,27 @@ def test_a_criterion_that_an_old_test_may_meet_is_not_called_missing(text: str) 
 )
 def test_what_may_hold_a_test_of_any_framework_is_no_change_without_one(path: str, text: str) -> None:
     after = {"net/upload.py": CODE, path: text}
-    assert [one.status for one in seen_of(change("Add a test for the retry", after))] == [CriterionStatus.UNVERIFIABLE]
+    assert [one.status for one in judge_criteria(change("Add a test for the retry", after))] == [
+        CriterionStatus.UNVERIFIABLE
+    ]
 
 
 def test_where_not_all_of_a_change_is_known_no_test_is_called_missing() -> None:
     unread = [{"path": "tests/test_upload.py", "reason": "too_large"}]
     criteria = [{"id": "AC1", "text": "Add a unit test"}]
     dossier = dossier_of({}, {"net/upload.py": CODE}, criteria=criteria, files_unread=unread)
-    assert [one.status for one in seen_of(Change(dossier))] == [CriterionStatus.UNVERIFIABLE]
+    assert [one.status for one in judge_criteria(CodeChange(dossier))] == [CriterionStatus.UNVERIFIABLE]
 
 
 def test_a_named_file_is_missing_only_where_it_is_known_not_to_be_there() -> None:
     criteria = [{"id": "AC1", "text": "Describe it in `docs/upload.md`"}]
     files = [{"path": "docs/upload.md", "exists": False}]
-    known = Change(dossier_of({}, {"net/upload.py": CODE}, texts=False, criteria=criteria, files=files))
-    assert [(one.status, one.note) for one in seen_of(known)] == [
+    known = CodeChange(dossier_of({}, {"net/upload.py": CODE}, texts=False, criteria=criteria, files=files))
+    assert [(one.status, one.note) for one in judge_criteria(known)] == [
         (CriterionStatus.MISSING, "there is no docs/upload.md")
     ]
-    unknown = Change(dossier_of({}, {"net/upload.py": CODE}, criteria=criteria))
-    assert [one.status for one in seen_of(unknown)] == [CriterionStatus.UNVERIFIABLE]
+    unknown = CodeChange(dossier_of({}, {"net/upload.py": CODE}, criteria=criteria))
+    assert [one.status for one in judge_criteria(unknown)] == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -212,13 +216,13 @@ def test_a_file_that_the_change_takes_away_is_not_called_missing(text: str, *, i
     renamed = "diff --git a/old.py b/new.py\nsimilarity index 100%\nrename from old.py\nrename to new.py\n"
     deleted = diff_of({"old.py": CODE}, {"new.py": CODE})
     dossier = plain_dossier(renamed if is_renamed else deleted, criteria=criteria, files=files)
-    assert [one.status for one in seen_of(Change(dossier))] == [CriterionStatus.UNVERIFIABLE]
+    assert [one.status for one in judge_criteria(CodeChange(dossier))] == [CriterionStatus.UNVERIFIABLE]
 
 
 def test_of_a_criterion_that_the_change_speaks_of_the_lines_are_named() -> None:
-    (seen,) = seen_of(change("Retry a payload with `max_tries`, until the last try"))
-    assert [one.place for one in seen.evidence] == ["net/upload.py:2", "tests/test_upload.py:1"]
-    (only_context,) = seen_of(
+    (seen,) = judge_criteria(change("Retry a payload with `max_tries`, until the last try"))
+    assert [one.location for one in seen.evidence] == ["net/upload.py:2", "tests/test_upload.py:1"]
+    (only_context,) = judge_criteria(
         change("`early` holds a filler", {"a.py": "early = filler\nx = 1\n"}, {"a.py": "early = filler\n"})
     )
     assert only_context.evidence == ()
@@ -241,7 +245,7 @@ def test_a_rust_test_may_be_known_by_the_heading_of_its_hunk() -> None:
     head, sep, rest = diff.partition(" @@\n")
     dossier = dossier_of({}, {}, criteria=[{"id": "AC1", "text": "Covered by a test: retries payload"}])
     moved = dossier.model_copy(update={"diff": f"{head}{sep[:-1]} mod tests {{\n{rest}"})
-    assert in_doubt(Change(moved)) == ()
+    assert find_doubtful_gaps(CodeChange(moved)) == ()
 
 
 def test_a_name_in_another_file_than_the_one_that_is_asked_for_is_half_of_it() -> None:
@@ -271,18 +275,18 @@ def test_the_function_around_a_change_speaks_of_it() -> None:
         " @@\n", " @@ func parseHeader(x int) {\n", 1
     )
     dossier = dossier_of({}, {}, criteria=[{"id": "AC1", "text": "`parseHeader` is changed"}])
-    assert in_doubt(Change(dossier.model_copy(update={"diff": diff}))) == ()
+    assert find_doubtful_gaps(CodeChange(dossier.model_copy(update={"diff": diff}))) == ()
 
 
 def test_prose_that_was_taken_as_one_criterion_falls_short_of_nothing() -> None:
     inferred = change("Compress thumbnails lazily", inferred=True)
-    assert gaps(inferred) == ()
-    assert shortfall(inferred) == 0
+    assert find_gaps(inferred) == ()
+    assert mean_gap(inferred) == 0
 
 
 def test_the_number_is_the_mean_of_the_gaps() -> None:
     criteria = [{"id": "AC1", "text": "Retry a payload"}, {"id": "AC2", "text": "Compress thumbnails lazily"}]
-    assert shortfall(Change(dossier_of({}, AFTER, criteria=criteria))) == pytest.approx(0.5, abs=0.01)
+    assert mean_gap(CodeChange(dossier_of({}, AFTER, criteria=criteria))) == pytest.approx(0.5, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +320,7 @@ def test_documentation_in_code_is_documentation_where_it_speaks_of_it() -> None:
 
 
 def test_of_all_lines_only_what_is_wished_for_is_kept() -> None:
-    shown = shown_by(change("Retry a `payload`"))
+    shown = build_index(change("Retry a `payload`"))
     assert (shown.size, shown.has_tests) == (6, True)
     assert [set(unit.words) for unit in shown.units_with("retry")] == [{"retry", "payload"}]
     assert [unit.path for unit in shown.units_named("payload")] == ["net/upload.py"] * 2
@@ -325,7 +329,7 @@ def test_of_all_lines_only_what_is_wished_for_is_kept() -> None:
 
 
 def test_a_line_that_stands_twice_is_two_units() -> None:
-    shown = shown_by(change("Retry a payload", {"a.py": "retry(one)\nretry(one)\n"}))
+    shown = build_index(change("Retry a payload", {"a.py": "retry(one)\nretry(one)\n"}))
     assert [unit.words for unit in shown.units_with("retry")] == [("retry",)] * 2
 
 
@@ -335,17 +339,17 @@ def test_a_line_that_stands_twice_is_two_units() -> None:
 def test_a_document_settles_that_no_document_changed_and_any_line_what_is_no_criterion(
     name: str, path: str, *, holds: bool
 ) -> None:
-    assert settles(change("The retry is documented in the docs"), name, path, 1, "The retry.") is holds
+    assert is_settled_by(change("The retry is documented in the docs"), name, path, 1, "The retry.") is holds
 
 
 @pytest.mark.parametrize(("line", "holds"), [("print(invoice, colour)", True), ("send(payload)", False)])
 def test_a_line_about_a_criterion_settles_that_no_line_speaks_of_all_of_it(line: str, *, holds: bool) -> None:
-    assert settles(change("Invoices are printed in colour"), "AC1", "a.py", 1, line) is holds
+    assert is_settled_by(change("Invoices are printed in colour"), "AC1", "a.py", 1, line) is holds
 
 
 def sought(text: str, files: list[dict[str, Any]] | None = None, case: dict[str, Any] | None = None) -> tuple[str, ...]:
     criteria = [{"id": "AC1", "text": text}]
-    return sought_in(
+    return find_lookups(
         dossier_of({}, {"net/upload.py": CODE}, texts=False, criteria=criteria, files=files, case=case)
     ).paths
 
@@ -408,7 +412,7 @@ def test_a_test_that_holds_most_of_its_words_settles_a_criterion_that_asks_for_o
 ) -> None:
     tests = f"{TEST}\n\ndef test_once_more():\n    payload = broken\n    assert send(payload) == retry(payload)\n"
     after = {"net/upload.py": CODE, "tests/test_upload.py": tests, "tests/cases.txt": "send broken payload retries\n"}
-    assert settles(change(text, after), "AC1", path, line, "") is holds
+    assert is_settled_by(change(text, after), "AC1", path, line, "") is holds
 
 
 @pytest.mark.parametrize(
@@ -424,4 +428,4 @@ def test_a_test_that_holds_most_of_its_words_settles_a_criterion_that_asks_for_o
     ],
 )
 def test_a_test_that_is_asked_for_is_in_doubt_where_no_test_is_called_so(text: str, found: list[str]) -> None:
-    assert [gap.wish.criterion.id for gap in untold_tests(change(text))] == found
+    assert [gap.terms.criterion.id for gap in find_unnamed_tests(change(text))] == found

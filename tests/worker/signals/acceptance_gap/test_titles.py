@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.signals.acceptance_gap.titles import Strings
+from worker.signals.acceptance_gap.titles import FileStrings
 
 TEXT = """
 describe('keys', () => {
@@ -36,7 +36,7 @@ const letters = ['a', 'ab']
     ],
 )
 def test_a_title_is_there_whole_shortened_joined_or_made(title: str) -> None:
-    assert Strings.of(TEXT).hold(title)
+    assert FileStrings.from_text(TEXT).contains_title(title)
 
 
 @pytest.mark.parametrize(
@@ -54,16 +54,16 @@ def test_a_title_is_there_whole_shortened_joined_or_made(title: str) -> None:
     ],
 )
 def test_a_title_with_other_words_is_not(title: str) -> None:
-    assert not Strings.of(TEXT).hold(title)
+    assert not FileStrings.from_text(TEXT).contains_title(title)
 
 
 def test_a_longer_title_begins_with_one_that_is_there() -> None:
-    assert Strings.of(TEXT).behind("rejects empty keys twice") == "twice"
-    assert not Strings.of(TEXT).behind("rejects empty keystones")
-    assert not Strings.of(TEXT).behind("keys are rejected")
+    assert FileStrings.from_text(TEXT).text_behind("rejects empty keys twice") == "twice"
+    assert not FileStrings.from_text(TEXT).text_behind("rejects empty keystones")
+    assert not FileStrings.from_text(TEXT).text_behind("keys are rejected")
 
 
 @given(st.text("ab '\"`$%{}\\\\s(),", max_size=200), st.text("ab '$%s(", max_size=60))
 @settings(max_examples=settings().max_examples * 20 // 10, deadline=None)
 def test_no_text_and_no_title_break_it(text: str, title: str) -> None:
-    assert Strings.of(text).hold(title) in {True, False}
+    assert FileStrings.from_text(text).contains_title(title) in {True, False}

@@ -3,13 +3,13 @@
 import pytest
 
 from worker.signals.analysis import tests as code
-from worker.signals.analysis.asserting import AFTERWARDS, asserting_names, marks_prove
-from worker.signals.analysis.assertions import Oracle, oracles_of
+from worker.signals.analysis.asserting_functions import AFTER_EACH_TEST, find_asserting_names, has_expecting_mark
+from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.change import Source
+from worker.signals.analysis.conditions import Proof
 from worker.signals.analysis.file_roles import Language
-from worker.signals.analysis.functions import functions_of
+from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.syntax import parse
-from worker.signals.analysis.truths import Proof
 
 NOTHING, SUCCESS, PRESENCE, VALUE = Proof.NOTHING, Proof.SUCCESS, Proof.PRESENCE, Proof.VALUE
 AROUND = {
@@ -19,9 +19,9 @@ AROUND = {
 }
 
 
-def oracles(language: Language, text: str) -> list[Oracle]:
+def oracles(language: Language, text: str) -> list[Assertion]:
     whole = AROUND.get(language, "{}").format(text)
-    return list(oracles_of(parse(whole, language), language))
+    return list(find_assertions(parse(whole, language), language))
 
 
 P, J, T, G, R, V = (
@@ -129,7 +129,7 @@ CHECKS = [
 @pytest.mark.parametrize(("language", "text", "proof", "why"), CHECKS, ids=[f"{one[0]}: {one[1]}" for one in CHECKS])
 def test_a_check_proves_what_it_asks(language: Language, text: str, proof: Proof, why: str) -> None:
     found = [one for one in oracles(language, text) if not one.is_guess]
-    assert [(one.proof, one.why) for one in found] == [(proof, why)]
+    assert [(one.proof, one.weakness) for one in found] == [(proof, why)]
 
 
 NO_CHECKS = [
@@ -194,8 +194,8 @@ def tearDown(self):
 
 
 def test_what_calls_a_helper_that_asserts_asserts_as_well() -> None:
-    source = Source(HELPERS, 1, whole=True, language=P)
-    assert asserting_names(functions_of(source)) == {"outer", "middle", "inner", AFTERWARDS}
+    source = Source(HELPERS, 1, is_whole=True, language=P)
+    assert find_asserting_names(find_functions(source)) == {"outer", "middle", "inner", AFTER_EACH_TEST}
 
 
 @pytest.mark.parametrize(
@@ -209,8 +209,8 @@ def test_what_calls_a_helper_that_asserts_asserts_as_well() -> None:
     ],
 )
 def test_a_mark_may_say_what_is_expected(language: Language, text: str, *, proves: bool) -> None:
-    (test,) = code.tests_of(Source(text, 1, whole=True, language=language))
-    assert marks_prove(test) is proves
+    (test,) = code.find_tests(Source(text, 1, is_whole=True, language=language))
+    assert has_expecting_mark(test) is proves
 
 
 ROWS = [
@@ -225,7 +225,7 @@ def test_with_rows_at_least_the_checks_that_begin_in_them_are_told(
     language: Language, text: str, rows: set[int], expected: list[str]
 ) -> None:
     whole = AROUND.get(language, "{}").format(text)
-    found = oracles_of(parse(whole, language), language, frozenset(rows))
+    found = find_assertions(parse(whole, language), language, frozenset(rows))
     assert [one.text for one in found if one.node.start_point.row in rows] == expected
 
 

@@ -3,8 +3,8 @@
 from tests.worker.signals.made import change_of, changed_file, file_diff, plain_dossier
 from worker.domain.pattern import pattern
 from worker.signals.analysis import tests
-from worker.signals.analysis.change import Change, Depth
-from worker.signals.analysis.functions import functions_of
+from worker.signals.analysis.change import CodeChange, ParseDepth
+from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.syntax import text_of
 
 FAR = "".join(f"x{n} = {n}\n" for n in range(20))
@@ -12,34 +12,34 @@ FAR = "".join(f"x{n} = {n}\n" for n in range(20))
 
 def test_both_texts_are_known_from_the_one_at_head_and_the_diff() -> None:
     file = changed_file("a.py", FAR, FAR + "y = 1\n")
-    assert (file.head, file.base) == (FAR + "y = 1\n", FAR)
+    assert (file.head_text, file.base_text) == (FAR + "y = 1\n", FAR)
 
 
 def test_without_the_text_a_changed_file_is_known_by_its_hunks_only() -> None:
     file = changed_file("a.py", FAR, FAR + "y = 1\n", texts=False)
     (source,) = file.sources
-    assert (file.head, file.base, source.whole, source.first) == (None, None, False, 18)
+    assert (file.head_text, file.base_text, source.is_whole, source.first_line) == (None, None, False, 18)
 
 
 def test_a_new_file_is_whole_in_its_own_diff() -> None:
     file = changed_file("a.py", None, "y = 1\n", texts=False)
-    assert (file.head, file.base) == ("y = 1\n", "")
+    assert (file.head_text, file.base_text) == ("y = 1\n", "")
 
 
 def test_a_deleted_file_has_no_head() -> None:
-    (file,) = Change(plain_dossier(file_diff("a.py", "x\n", None))).files
-    assert (file.head, file.base, file.sources) == (None, None, ())
+    (file,) = CodeChange(plain_dossier(file_diff("a.py", "x\n", None))).files
+    assert (file.head_text, file.base_text, file.sources) == (None, None, ())
 
 
 def test_a_submodule_is_never_parsed() -> None:
     diff = "diff --git a/m.py b/m.py\nindex 1..2 160000\n--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n"
-    (file,) = Change(plain_dossier(diff)).files
+    (file,) = CodeChange(plain_dossier(diff)).files
     assert file.sources == ()
 
 
 def test_a_huge_file_is_parsed_by_its_hunks() -> None:
     huge = "x = 1\n" * 200_000
-    assert [source.whole for source in changed_file("a.py", huge, huge + "y = 1\n").sources] == [False]
+    assert [source.is_whole for source in changed_file("a.py", huge, huge + "y = 1\n").sources] == [False]
 
 
 def test_what_is_huge_or_too_deep_is_not_parsed_at_all() -> None:
@@ -60,8 +60,8 @@ def test_a_line_outside_of_what_is_known_is_not_quoted() -> None:
 
 def test_only_what_stands_right_above_a_function_belongs_to_it() -> None:
     (source,) = changed_file("a.go", None, "package a\n\n// far\n\n// near\nfunc F() {\n}\n").sources
-    (function,) = functions_of(source)
-    assert [text_of(note) for note in function.above] == ["// near"]
+    (function,) = find_functions(source)
+    assert [text_of(note) for note in function.nodes_above] == ["// near"]
 
 
 def commented(size: int, *, mark: str = "#") -> str:
@@ -71,44 +71,44 @@ def commented(size: int, *, mark: str = "#") -> str:
 def test_whole_files_beyond_what_one_judging_parses_are_looked_at_through_their_hunks() -> None:
     before = {path: commented(900_000) for path in ("a.py", "b.py")}
     change = change_of(before, {path: f"{text}y = 1\n" for path, text in before.items()})
-    assert [[source.whole for source in file.sources] for file in change.files] == [[True], [False]]
-    assert [[source.whole for source in tests.base_sources(file)] for file in change.files] == [[True], [False]]
-    assert change.unparsed == 0
+    assert [[source.is_whole for source in file.sources] for file in change.files] == [[True], [False]]
+    assert [[source.is_whole for source in tests.base_sources(file)] for file in change.files] == [[True], [False]]
+    assert change.unparsed_count == 0
 
 
 def test_hunks_beyond_what_one_judging_parses_are_not_parsed_and_counted() -> None:
     sizes = {"a.py": 150_000, "b.py": 300_000, "c.txt": 300_000, "examples/0.py": 60_000}
     change = change_of({}, {path: commented(size) for path, size in sizes.items()})
     assert [bool(file.sources) for file in change.files] == [True, False, False, False]
-    assert [tests.base_sources(file) for file in change.files if file.depth is Depth.NOTHING] == [(), ()]
-    assert change.unparsed == 2
+    assert [tests.base_sources(file) for file in change.files if file.depth is ParseDepth.NOTHING] == [(), ()]
+    assert change.unparsed_count == 2
 
 
 def test_hunks_of_code_within_what_one_judging_parses_are_all_parsed() -> None:
     sizes = {"a.py": 180_000, "b.py": 300_000, "c.txt": 300_000}
     change = change_of({}, {path: commented(size) for path, size in sizes.items()})
     assert [bool(file.sources) for file in change.files] == [True, True, False]
-    assert change.unparsed == 0
+    assert change.unparsed_count == 0
 
 
 def test_a_file_may_show_what_some_line_of_its_hunks_has_the_words_for() -> None:
     (file,) = change_of({"a.py": "x = 1\n"}, {"a.py": "x = 1\n# Straße\n"}).files
     street, crossing = pattern("strasse", needs=("strasse",)), pattern("kreuzung", needs=("kreuzung",))
-    assert file.may_show(crossing, street)
-    assert not file.may_show(crossing)
-    assert not file.may_show()
+    assert file.can_match(crossing, street)
+    assert not file.can_match(crossing)
+    assert not file.can_match()
 
 
 def test_what_one_family_of_signals_asks_for_is_made_once_and_goes_with_it() -> None:
-    change, made = Change(plain_dossier(file_diff("a.py", None, "x\n"))), list[Change]()
+    change, made = CodeChange(plain_dossier(file_diff("a.py", None, "x\n"))), list[CodeChange]()
 
-    def look(one: Change) -> int:
+    def look(one: CodeChange) -> int:
         made.append(one)
         return len(made)
 
-    assert [change.meanwhile(look), change.meanwhile(look)] == [1, 1]
-    change.forget()
-    assert change.meanwhile(look) == 2
+    assert [change.cached_for_family(look), change.cached_for_family(look)] == [1, 1]
+    change.clear_family()
+    assert change.cached_for_family(look) == 2
 
 
 def test_classes_are_extended_in_whole_texts_and_in_added_lines() -> None:

@@ -4,10 +4,10 @@ import pytest
 
 from tests.worker.signals.made import changed_file
 from worker.signals.analysis.ci_config import (
-    View,
-    block_at,
+    HeadLines,
     command_of,
-    edits_of,
+    find_block,
+    find_edit_blocks,
     is_ci,
     is_configuration,
     runs_checks,
@@ -122,21 +122,21 @@ def test_a_command_is_read_without_what_is_around_it(line: str, command: str) ->
     assert command_of(line) == command
 
 
-STEPS = View(1, ("steps:", "  - name: a", "    run: b", "", "    with:", "      c: d", "  - run: e", "other: f"))
+STEPS = HeadLines(1, ("steps:", "  - name: a", "    run: b", "", "    with:", "      c: d", "  - run: e", "other: f"))
 
 
 @pytest.mark.parametrize(("line", "first", "last"), [(3, 2, 6), (2, 2, 6), (7, 7, 7), (6, 5, 6), (1, 1, 8), (8, 1, 8)])
 def test_a_block_is_what_the_line_is_a_key_of(line: int, first: int, last: int) -> None:
-    found = block_at(STEPS, line)
+    found = find_block(STEPS, line)
     assert (found.start, found.stop - 1) == (first, last)
 
 
 def test_a_block_is_looked_at_a_limited_distance_far() -> None:
-    view = View(1, tuple(f"k{n}: v" for n in range(1_000)))
-    assert len(block_at(view, 500)) <= 402
+    view = HeadLines(1, tuple(f"k{n}: v" for n in range(1_000)))
+    assert len(find_block(view, 500)) <= 402
 
 
 def test_lines_that_changed_together_are_one_edit() -> None:
     file = changed_file("a.txt", "a\nb\nc\nd\ne\n", "a\nB\nc\nD\ne\nf\n")
-    shown = [([one.text for one in edit.removed], [one.text for one in edit.added]) for edit in edits_of(file)]
+    shown = [([one.text for one in edit.removed], [one.text for one in edit.added]) for edit in find_edit_blocks(file)]
     assert shown == [(["b"], ["B"]), (["d"], ["D"]), ([], ["f"])]

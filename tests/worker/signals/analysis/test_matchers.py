@@ -2,8 +2,8 @@
 
 import pytest
 
+from worker.signals.analysis.conditions import Proof
 from worker.signals.analysis.matchers import proof_of_matcher
-from worker.signals.analysis.truths import Proof
 
 LOOSE = [
     ("satisfiesAnyOf", ["x", "one -> f(one)", "one -> { }"], Proof.NOTHING),

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import Texts, dossier_of
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.tests_pass_but_wrong import SIGNALS as WRONG
 from worker.signals.weak_test import SIGNALS as WEAK
 
@@ -27,7 +27,7 @@ SUSPECTED = {
 
 def kinds(after: Texts, *, title: str = "Change", reverts: str | None = None) -> set[bool]:
     """Whether there are facts and suspicions."""
-    change = Change(dossier_of(BEFORE, after, title=title, reverts=reverts))
+    change = CodeChange(dossier_of(BEFORE, after, title=title, reverts=reverts))
     return {finding.fact for signal in (*WRONG, *WEAK) for finding in signal.findings(change)}
 
 
@@ -51,5 +51,5 @@ def test_calls_that_check_are_taken_back_alike() -> None:
     }
     after = {"tests/test_a.py": before["tests/test_a.py"].replace("    check_shape(shape)\n", "")}
     found = [dossier_of(before, after, title=title, reverts=SHA) for title in ("Change", 'Revert "Sizes"')]
-    named = [[one.signal for signal in WEAK for one in signal.findings(Change(dossier))] for dossier in found]
+    named = [[one.signal for signal in WEAK for one in signal.findings(CodeChange(dossier))] for dossier in found]
     assert named == [["assertion_removed"], []]

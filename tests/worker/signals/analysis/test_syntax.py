@@ -10,23 +10,23 @@ import tree_sitter
 import tree_sitter_python
 
 from worker.signals.analysis.file_roles import Language
+from worker.signals.analysis.parse_limits import DEEPEST, LONGEST_ROW, MOST_WORDS, is_too_deep
 from worker.signals.analysis.syntax import (
-    MOST_KEPT,
-    SOUGHT,
-    Finder,
-    Nodes,
-    Sought,
+    MOST_CACHED,
+    NODE_GROUPS,
+    NodeFinder,
+    NodeGroup,
+    NodeIndex,
     ancestors,
     comments_in,
     find,
-    is_refused,
+    is_unreadable,
     outermost,
     parse,
-    sought,
+    register_types,
     text_of,
     with_ancestors,
 )
-from worker.signals.analysis.unreadable import DEEPEST, LONGEST_ROW, MOST_WORDS, is_too_deep
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -67,7 +67,7 @@ def test_to_walk_and_to_ask_a_query_finds_the_same_nodes_in_the_same_order(
     text: str, span: tuple[int, int] | None
 ) -> None:
     types = ("call", "identifier", "function_definition")
-    walking, asking = (Finder(Language.PYTHON, types, walked) for walked in (inf, 0))
+    walking, asking = (NodeFinder(Language.PYTHON, types, walked) for walked in (inf, 0))
     root = parse(text, Language.PYTHON)
     for node in (root, *walking.find(root, None)):
         assert walking.find(node, span) == asking.find(node, span)
@@ -80,19 +80,19 @@ KINDS = ("call",), ("expression_statement",), ("call", "assert_statement"), ("ca
     "text", [PARTS, PARTS.replace("(m(", "(((m((("), PARTS.replace("return [", "return @["), CALLS]
 )
 @pytest.mark.parametrize("kinds", [*KINDS, ("call", "list_comprehension"), ("identifier",)])
-@pytest.mark.parametrize("first", [frozenset[Sought](), frozenset({Sought.TESTS}), frozenset(Sought)])
+@pytest.mark.parametrize("first", [frozenset[NodeGroup](), frozenset({NodeGroup.TESTS}), frozenset(NodeGroup)])
 def test_the_nodes_of_a_tree_are_those_that_are_found_one_type_after_the_other(
-    text: str, kinds: tuple[str, ...], first: frozenset[Sought]
+    text: str, kinds: tuple[str, ...], first: frozenset[NodeGroup]
 ) -> None:
     root = parse(text, Language.PYTHON)
-    nodes = Nodes(root, Language.PYTHON, first)
+    nodes = NodeIndex(root, Language.PYTHON, first)
     assert nodes.find(kinds) == find(root, Language.PYTHON, kinds)
     for part in find(root, Language.PYTHON, ("function_definition", "block", "expression_statement", "call")):
         assert nodes.find(kinds, part) == find(part, Language.PYTHON, kinds)
 
 
 def test_among_the_nodes_of_a_tree_are_found_those_that_begin_in_the_rows() -> None:
-    nodes = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    nodes = NodeIndex(parse(CALLS, Language.PYTHON), Language.PYTHON)
     found = nodes.find(("call",), rows=frozenset({1, 2}))
     assert [text_of(one) for one in found] == ["b(1)", "c(2)"]
     (whole,) = (one for one in nodes.find(("expression_statement",)) if text_of(one) == "d(3)")
@@ -102,40 +102,40 @@ def test_among_the_nodes_of_a_tree_are_found_those_that_begin_in_the_rows() -> N
 @pytest.mark.parametrize("language", Language)
 def test_every_grammar_knows_all_types_that_are_sought(language: Language) -> None:
     root = parse("a", language)
-    for types in ((one,) for one in SOUGHT[language]):
-        assert Finder(language, types, 0).find(root, None) == Nodes(root, language).find(types)
+    for types in ((one,) for one in NODE_GROUPS[language]):
+        assert NodeFinder(language, types, 0).find(root, None) == NodeIndex(root, language).find(types)
 
 
 def test_of_a_large_tree_nothing_is_kept() -> None:
-    root = parse("a(b(1))\n" * MOST_KEPT, Language.PYTHON)
-    nodes = Nodes(root, Language.PYTHON)
-    assert len(nodes.find(("call",))) == 2 * MOST_KEPT
+    root = parse("a(b(1))\n" * MOST_CACHED, Language.PYTHON)
+    nodes = NodeIndex(root, Language.PYTHON)
+    assert len(nodes.find(("call",))) == 2 * MOST_CACHED
     assert nodes.find(("call",))[0] is not nodes.find(("call",))[0]
-    assert nodes.once(text_of, root) == text_of(root)
-    small = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    assert nodes.cached(text_of, root) == text_of(root)
+    small = NodeIndex(parse(CALLS, Language.PYTHON), Language.PYTHON)
     assert small.find(("call",))[0] is small.find(("call",))[0]
 
 
 def test_what_was_made_of_a_node_is_made_once() -> None:
-    nodes = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    nodes = NodeIndex(parse(CALLS, Language.PYTHON), Language.PYTHON)
     made: list[str] = []
 
     def named(node: "Node", mark: str) -> None:
         made.append(text_of(node.child_by_field_name("function")) + mark)
 
     for call in (*nodes.find(("call",)), *nodes.find(("call",))):
-        assert nodes.once(named, call, "!") is None
+        assert nodes.cached(named, call, "!") is None
     assert made == ["a!", "b!", "c!", "d!"]
 
 
 def test_a_type_that_is_sought_only_later_is_found_all_the_same() -> None:
-    nodes = Nodes(parse(CALLS, Language.PYTHON), Language.PYTHON)
+    nodes = NodeIndex(parse(CALLS, Language.PYTHON), Language.PYTHON)
     assert nodes.find(("call",))
-    sought({Language.PYTHON: ("integer",)}, Sought.TESTS)
+    register_types({Language.PYTHON: ("integer",)}, NodeGroup.TESTS)
     try:
         assert [text_of(one) for one in nodes.find(("integer",))] == ["1", "2", "3"]
     finally:
-        del SOUGHT[Language.PYTHON]["integer"]
+        del NODE_GROUPS[Language.PYTHON]["integer"]
 
 
 @pytest.mark.parametrize(
@@ -156,13 +156,13 @@ def test_what_no_grammar_gets_through_is_no_program(language: Language) -> None:
 
 
 def test_a_parser_that_was_stopped_parses_the_next_text() -> None:
-    assert is_refused(parse(("| - " * 1_000 + "\n") * 10, Language.GO))
+    assert is_unreadable(parse(("| - " * 1_000 + "\n") * 10, Language.GO))
     assert not parse("package a\n", Language.GO).has_error
 
 
 def test_a_line_of_more_words_than_anybody_reads_is_no_program() -> None:
     long = " ".join(["x"] * (MOST_WORDS + 1))
-    assert is_refused(parse(long, Language.PYTHON))
+    assert is_unreadable(parse(long, Language.PYTHON))
     data = f"x = '{'a1b2' * 10_000}'\n"
     assert text_of(parse(data, Language.PYTHON)) == data
 
@@ -170,7 +170,7 @@ def test_a_line_of_more_words_than_anybody_reads_is_no_program() -> None:
 def test_a_text_that_the_parser_asks_for_again_and_again_is_no_program() -> None:
     """Each bracket too many makes the grammar go back to the beginning of the line: without a bound it takes seconds."""
     broken = "class A {\n    fun f(x: Int) = g(x" + ")x" * 2_400 + "\n}\n"
-    assert is_refused(parse(broken, Language.KOTLIN))
+    assert is_unreadable(parse(broken, Language.KOTLIN))
     whole = "class A {\n    fun f(x: Int) = g(x)\n}\n"
     assert text_of(parse(whole, Language.KOTLIN)) == whole
 
@@ -198,8 +198,8 @@ CHAINS: dict[Language, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("language", Language)
 def test_what_nobody_could_walk_through_is_no_program(language: Language) -> None:
-    assert not is_refused(parse(CHAINS[language](20), language))
-    assert is_refused(parse(CHAINS[language](3_000), language))
+    assert not is_unreadable(parse(CHAINS[language](20), language))
+    assert is_unreadable(parse(CHAINS[language](3_000), language))
 
 
 def raw_tree(text: str) -> "Node":
@@ -220,10 +220,10 @@ def depth_of(node: "Node") -> int:
 def test_signs_in_a_row_that_no_grammar_makes_anything_of_are_no_program() -> None:
     row = "*\n" * LONGEST_ROW
     for text in (f"{row}*\n", f"a = 1\n{row * 2}b = 2\n", f"def f():\n    g()\n{row}{row}"):
-        assert is_refused(parse(text, Language.PYTHON))
+        assert is_unreadable(parse(text, Language.PYTHON))
     for text in (f"{row}", f"{row}a = 1\n{row}", "f(\n" + "a,\n" * 2 * LONGEST_ROW):
         assert parse(text, Language.PYTHON).has_error
-        assert not is_refused(parse(text, Language.PYTHON)), "it is not one row"
+        assert not is_unreadable(parse(text, Language.PYTHON)), "it is not one row"
     assert not parse(f"x = [{',' * 2 * LONGEST_ROW}];", Language.JAVASCRIPT).has_error
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
-from worker.signals.analysis.change import Change
-from worker.signals.analysis.ties import Ties, ties_of
+from worker.signals.analysis.change import CodeChange
+from worker.signals.analysis.ties import Ties, find_ties
 
 FILES = {
     "net/src/retry.py": "def backoff(delay):\n    return delay * jitter_factor\n",
@@ -16,7 +16,7 @@ TITLE = "Add jitter to the backoff of retry"
 
 def ties(files: dict[str, str] = FILES, *, texts: bool = True, issue: str | None = None) -> dict[str, Ties]:
     change = change_of({}, files, title=TITLE, texts=texts, issue=issue)
-    return {file.path: ties for file, ties in zip(change.files, ties_of(change), strict=True)}
+    return {file.path: ties for file, ties in zip(change.files, find_ties(change), strict=True)}
 
 
 @pytest.mark.parametrize("texts", [True, False])
@@ -69,7 +69,7 @@ def test_what_a_file_is_written_in_and_for_is_no_tie_but_counts() -> None:
 
 def test_a_file_of_which_comments_changed_is_told() -> None:
     change = change_of({"a.py": "x = 1\n", "b.py": "y = 1\n"}, {"a.py": "# why\nx = 1\n", "b.py": "y = 2\n"})
-    assert [one.only_comments for one in ties_of(change)] == [1, 0]
+    assert [one.only_comments for one in find_ties(change)] == [1, 0]
 
 
 def test_more_said_is_more_asked() -> None:
@@ -82,20 +82,20 @@ def test_more_said_is_more_asked() -> None:
 def test_the_order_of_the_files_changes_no_tie() -> None:
     dossier = dossier_of({}, FILES, title="Add jitter")
     pieces = [f"diff --git{piece}" for piece in dossier.diff.split("diff --git")[1:]]
-    turned = Change(dossier.model_copy(update={"diff": "".join(reversed(pieces))}))
-    assert ties_of(turned) == tuple(reversed(ties_of(Change(dossier))))
+    turned = CodeChange(dossier.model_copy(update={"diff": "".join(reversed(pieces))}))
+    assert find_ties(turned) == tuple(reversed(find_ties(CodeChange(dossier))))
 
 
 def test_a_binary_or_an_empty_change_has_no_ties() -> None:
     diff = "diff --git a/a.png b/a.png\nindex 1111111..2222222 100644\nBinary files a/a.png and b/a.png differ\n"
     dossier = dossier_of({}, {"b.py": "x = 1\n"}, title="-")
-    change = Change(dossier.model_copy(update={"diff": diff}))
-    assert [(one.near_words, one.near_edits, one.title_here, one.asked_words) for one in ties_of(change)] == [
+    change = CodeChange(dossier.model_copy(update={"diff": diff}))
+    assert [(one.near_words, one.near_edits, one.title_here, one.asked_words) for one in find_ties(change)] == [
         (0, 0, 0, 0)
     ]
-    assert ties_of(Change(dossier.model_copy(update={"diff": ""}))) == ()
+    assert find_ties(CodeChange(dossier.model_copy(update={"diff": ""}))) == ()
 
 
 def test_one_long_line_is_no_work() -> None:
     change = change_of({}, {"a.py": "a" * 1_000_000 + "\n", "b.py": "f(" * 200_000 + "\n"})
-    assert len(ties_of(change)) == 2
+    assert len(find_ties(change)) == 2

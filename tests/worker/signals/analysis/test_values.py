@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.signals.analysis.values import is_constant, is_discard, is_empty_result, is_fresh
+from worker.signals.analysis.values import is_constant, is_discard, is_empty_result, is_new_object
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ def test_what_is_computed_is_no_constant(words: str) -> None:
 
 
 def test_a_new_object_is_fresh_and_a_filled_one_is_not() -> None:
-    assert is_fresh("return new Rows();")
-    assert not is_fresh("return new Rows(path);")
+    assert is_new_object("return new Rows();")
+    assert not is_new_object("return new Rows(path);")
 
 
 @pytest.mark.parametrize("words", ["del path, limit", "_ = path", "let _ = (path, limit);", "void path;"])

@@ -4,13 +4,13 @@ import pytest
 
 from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Finding
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.conflict_marker import conflict_marker
 
 TRIO = "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> branch\n"
 
 
-def told(change: Change) -> list[Finding]:
+def told(change: CodeChange) -> list[Finding]:
     return list(conflict_marker.findings(change))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.debug_leftovers import debug_output, debugger_left
 
 
@@ -100,7 +100,7 @@ def test_a_debugger_that_the_documentation_tells_of_or_that_is_the_product_is_no
     assert list(debugger_left.findings(change_of({}, code, title="Call breakpoint on failure"))) == []
     dossier = dossier_of({}, code)
     pull = dossier.pull_request.model_copy(update={"repository": "acme/pudb"})
-    assert list(debugger_left.findings(Change(dossier.model_copy(update={"pull_request": pull})))) == []
+    assert list(debugger_left.findings(CodeChange(dossier.model_copy(update={"pull_request": pull})))) == []
 
 
 LEFT = {

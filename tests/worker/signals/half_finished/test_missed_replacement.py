@@ -2,7 +2,7 @@
 
 from tests.worker.signals.made import change_of, diff_of, plain_dossier
 from worker.domain.dossier.dossier import Dossier
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.missed_replacement import site_left_out
 
 BEFORE = {
@@ -65,14 +65,16 @@ def test_replacements_in_one_hunk_are_told_apart() -> None:
 
 def test_removed_lines_behind_added_ones_begin_a_new_run() -> None:
     diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n-x = old_name\n+x = new_name\n-y = old_name\n+y = new_name\n z = old_name\n"
-    change = Change(plain_dossier(diff, files=[{"path": "a.py", "text": "x = new_name\ny = new_name\nz = old_name\n"}]))
+    change = CodeChange(
+        plain_dossier(diff, files=[{"path": "a.py", "text": "x = new_name\ny = new_name\nz = old_name\n"}])
+    )
     assert [one.line for one in site_left_out.findings(change)] == [3]
 
 
 def asked(body: str, after: dict[str, str]) -> list[tuple[str | None, int | None]]:
     dossier = plain_dossier(diff_of(BEFORE, after), files=[{"path": p, "text": t} for p, t in after.items()])
     raw = {**dossier.model_dump(mode="json", exclude_unset=True), "issues": [{"number": 1, "title": "T", "body": body}]}
-    return [(one.path, one.line) for one in site_left_out.findings(Change(Dossier.model_validate(raw)))]
+    return [(one.path, one.line) for one in site_left_out.findings(CodeChange(Dossier.model_validate(raw)))]
 
 
 def test_a_file_that_the_issue_lists_beside_others_and_that_alone_is_not_changed_is_suspected() -> None:
@@ -105,5 +107,5 @@ def test_a_line_without_its_newline_is_replaced_like_any_other() -> None:
         f"diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-x = old_name\n{mark}+x = new_name\n{mark}"
         for name in ("a.py", "b.py")
     )
-    change = Change(plain_dossier(diff, files=[{"path": "c.py", "text": "z = old_name\n"}]))
+    change = CodeChange(plain_dossier(diff, files=[{"path": "c.py", "text": "z = old_name\n"}]))
     assert [(one.path, one.line) for one in site_left_out.findings(change)] == [("c.py", 1)]

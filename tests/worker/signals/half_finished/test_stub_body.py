@@ -4,13 +4,13 @@ import pytest
 
 from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Category, Finding
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.stub_body import stub_body, stub_suspected
 
 STUB, SUSPECT = stub_body.name, stub_suspected.name
 
 
-def told(change: Change) -> list[Finding]:
+def told(change: CodeChange) -> list[Finding]:
     return [*stub_body.findings(change), *stub_suspected.findings(change)]
 
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of, plain_dossier
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.uncalled_function import (
     function_uncalled,
     function_uncalled_suspected,
     parameter_unused,
 )
-from worker.signals.heuristic_opinion import sought_in
+from worker.signals.heuristic_opinion import find_lookups
 
 
 def uncalled(
@@ -20,7 +20,7 @@ def uncalled(
     """What is found once the name was looked up in the head tree. *paths*: files that hold it; None: it was not looked up."""
     lookups = [{"name": name, "paths": paths} for name in ("load", "_load")] if paths is not None else []
     dossier = dossier_of({} if before is None else {path: before}, {path: code}, texts=texts, lookups=lookups)
-    change = Change(dossier)
+    change = CodeChange(dossier)
     facts = list(function_uncalled.findings(change))
     return "fact" * len(facts) + "suspected" * len(list(function_uncalled_suspected.findings(change)))
 
@@ -71,10 +71,10 @@ def test_what_other_files_can_call_is_a_fact_only_once_it_was_looked_up_there(
     assert uncalled(path, code, paths=None) == "suspected"
     assert uncalled(path, code) == "fact"
     assert uncalled(path, code, paths=[caller]) == ""
-    (definition,) = sought_in(dossier_of({}, {path: code})).definitions
+    (definition,) = find_lookups(dossier_of({}, {path: code})).definitions
     assert definition.is_private
-    assert definition.may_be_called_in(caller)
-    assert not definition.may_be_called_in("logo.png")
+    assert definition.can_be_called_in(caller)
+    assert not definition.can_be_called_in("logo.png")
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_what_other_files_can_call_is_a_fact_only_once_it_was_looked_up_there(
     ["x.html", "x.html.j2", "a/x.json", "x.txt", "docs/x.rst", "run.sh", "Makefile", "x.xml", "x.mako", "README.md", "bin/x"],
 )  # fmt: skip
 def test_any_file_but_a_binary_one_may_name_a_private_function(path: str) -> None:
-    (definition,) = sought_in(dossier_of({}, {"a.py": FACTS["py"][1]})).definitions
-    assert definition.may_be_called_in(path)
+    (definition,) = find_lookups(dossier_of({}, {"a.py": FACTS["py"][1]})).definitions
+    assert definition.can_be_called_in(path)
     assert uncalled(*FACTS["py"], paths=[path]) == ""
 
 
@@ -113,9 +113,9 @@ def commands(
     """What is found, and what is looked up. *names*: those that files at *paths* hold."""
     lookups = [{"name": "_cmd_b", "paths": ()}, *({"name": name, "paths": paths} for name in names)]
     dossier = dossier_of(before, after, lookups=lookups)
-    facts = "fact" * len(list(function_uncalled.findings(Change(dossier))))
-    suspicions = "suspected" * len(list(function_uncalled_suspected.findings(Change(dossier))))
-    return facts + suspicions, [definition.name for definition in sought_in(dossier).definitions]
+    facts = "fact" * len(list(function_uncalled.findings(CodeChange(dossier))))
+    suspicions = "suspected" * len(list(function_uncalled_suspected.findings(CodeChange(dossier))))
+    return facts + suspicions, [definition.name for definition in find_lookups(dossier).definitions]
 
 
 def test_beside_a_function_that_begins_alike_and_that_nothing_names_a_new_one_is_suspected() -> None:
@@ -156,7 +156,7 @@ def test_the_beginning_of_a_private_name_is_looked_up_too() -> None:
 def test_what_its_own_file_alone_can_call_needs_no_lookup(kind: str) -> None:
     path, code = FACTS[kind]
     assert uncalled(path, code, paths=None) == "fact"
-    assert sought_in(dossier_of({}, {path: code})).definitions == ()
+    assert find_lookups(dossier_of({}, {path: code})).definitions == ()
 
 
 def test_a_module_of_a_script_keeps_its_functions() -> None:
@@ -165,13 +165,13 @@ def test_a_module_of_a_script_keeps_its_functions() -> None:
 
 
 def test_private_functions_of_go_are_called_in_their_own_folder_alone() -> None:
-    (definition,) = sought_in(dossier_of({}, {"a/a.go": FACTS["go"][1]})).definitions
-    assert [definition.may_be_called_in(path) for path in ("a/b.go", "b.go", "a/b/c.go")] == [True, False, False]
+    (definition,) = find_lookups(dossier_of({}, {"a/a.go": FACTS["go"][1]})).definitions
+    assert [definition.can_be_called_in(path) for path in ("a/b.go", "b.go", "a/b/c.go")] == [True, False, False]
 
 
 def test_a_public_function_is_looked_up_too_and_stays_a_suspicion() -> None:
     path, code = SUSPECTED["py"]
-    (definition,) = sought_in(dossier_of({}, {path: code})).definitions
+    (definition,) = find_lookups(dossier_of({}, {path: code})).definitions
     assert not definition.is_private
     assert (uncalled(path, code), uncalled(path, code, paths=["b.py"])) == ("suspected", "")
 
@@ -181,7 +181,7 @@ def test_a_file_of_the_change_is_no_caller_elsewhere() -> None:
 
 
 def test_nothing_is_looked_up_for_a_diff_that_can_t_be_read() -> None:
-    assert sought_in(plain_dossier("no diff")).definitions == ()
+    assert find_lookups(plain_dossier("no diff")).definitions == ()
 
 
 SUSPECTED = {

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.unfinished_todo import is_marked, unfinished_function, unfinished_todo
 
 
@@ -138,7 +138,7 @@ def test_work_that_is_planned_for_a_release_or_by_another_issue_is_no_fact(note:
 def test_work_that_this_change_is_for_is_left_whatever_it_links(note: str) -> None:
     dossier = dossier_of({}, {"a.py": LEFT.format(note)})
     pull = dossier.pull_request.model_copy(update={"body": "Closes #77"})
-    change = Change(dossier.model_copy(update={"pull_request": pull}))
+    change = CodeChange(dossier.model_copy(update={"pull_request": pull}))
     assert [one.line for one in unfinished_function.findings(change)] == [3]
 
 

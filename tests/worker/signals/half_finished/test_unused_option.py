@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import change_of, diff_of, plain_dossier
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.unused_option import option_unread
 
 ARGPARSE = """import argparse
@@ -136,7 +136,7 @@ def test_a_renamed_option_and_a_part_of_a_file_are_nothing() -> None:
 def test_texts_of_other_files_count_and_prose_does_not() -> None:
     for path, text, notes in (("README.md", "dry_run\n", 1), ("b.py", "o.dry_run\n", 0)):
         files = [{"path": "a.py", "text": ARGPARSE}, {"path": path, "text": text}]
-        change = Change(plain_dossier(diff_of({"a.py": ""}, {"a.py": ARGPARSE}), files=files))
+        change = CodeChange(plain_dossier(diff_of({"a.py": ""}, {"a.py": ARGPARSE}), files=files))
         assert len(list(option_unread.findings(change))) == notes
         half = change_of({path: "x\n" * 20 + text}, {path: "y\n" + "x\n" * 19 + text, "a.py": ARGPARSE}, texts=False)
         assert len(list(option_unread.findings(half))) == 1

@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import RUBRIC
 from tests.worker.signals.safe_change.attempts import attempts, dossiers
-from worker.signals.heuristic_opinion import consider
+from worker.signals.heuristic_opinion import form_opinion
 
 OWN = "attempts.jsonl"
 BLIND = "blind_attempts.jsonl"
@@ -20,7 +20,7 @@ EACH = [
 
 @pytest.mark.parametrize(("name", "at", "texts"), EACH)
 def test_no_attempt_is_accepted_alone(name: str, at: int, texts: bool) -> None:  # noqa: FBT001 - pytest's
-    assert consider(dossiers(name, texts=texts)[at], RUBRIC).safe is None
+    assert form_opinion(dossiers(name, texts=texts)[at], RUBRIC).safe is None
 
 
 def test_there_are_attempts_enough() -> None:

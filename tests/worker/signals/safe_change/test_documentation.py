@@ -4,8 +4,8 @@ import pytest
 
 from tests.worker.signals.made import change_of, dossier_of, plain_dossier
 from worker.domain.dossier.dossier import Guidance, Policy
-from worker.signals.analysis.change import Change
-from worker.signals.safe_change import is_documentation_only, obstacle_to_accepting
+from worker.signals.analysis.change import CodeChange
+from worker.signals.safe_change import find_obstacle, is_documentation_only
 
 MD = """# Widgets
 
@@ -51,9 +51,9 @@ def obstacle(path: str, before: str | None, after: str, *, texts: bool = True, g
     change = change_of({} if before is None else {path: before}, {path: after}, texts=texts)
     if guidance:
         rules = (Guidance(path="AGENTS.md", text=guidance),)
-        change = Change(dossier_of({path: before or ""}, {path: after}).model_copy(update={"guidance": rules}))
+        change = CodeChange(dossier_of({path: before or ""}, {path: after}).model_copy(update={"guidance": rules}))
     assert is_documentation_only(change)
-    found = obstacle_to_accepting(change)
+    found = find_obstacle(change)
     return None if found is None else str(found)
 
 
@@ -194,16 +194,16 @@ def test_a_text_without_a_title_may_be_a_list() -> None:
 
 def test_what_was_asked_for_needs_a_reader() -> None:
     before, after = {"docs/a.md": MD}, {"docs/a.md": MD.replace("smal", "small")}
-    asked = obstacle_to_accepting(change_of(before, after, issue="Typo in the docs"))
+    asked = find_obstacle(change_of(before, after, issue="Typo in the docs"))
     assert str(asked) == "whether the words are those that were asked for, code can't tell"
     off = dossier_of(before, after).model_copy(update={"policy": Policy(accept_alone=False)})
-    refused = obstacle_to_accepting(Change(off))
+    refused = find_obstacle(CodeChange(off))
     assert str(refused) == "this repository accepts nothing without a model (`accept_alone`)"
 
 
 def test_a_document_that_may_be_executed_is_no_regular_one() -> None:
     diff = dossier_of({"docs/a.md": MD}, {"docs/a.md": MD.replace("smal", "small")}).diff.replace("100644", "100755")
-    found = obstacle_to_accepting(Change(plain_dossier(diff)))
+    found = find_obstacle(CodeChange(plain_dossier(diff)))
     assert str(found) == "docs/a.md: it is no regular text file without the right to be executed"
 
 

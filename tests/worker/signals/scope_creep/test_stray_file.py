@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.scope_creep.stray_file import foreign_code_edited, scratch_file, stray_file
 
 CODE = {"src/upload.py": "retry()\n"}
@@ -100,7 +100,7 @@ def test_a_file_of_a_kind_that_the_issue_or_a_criterion_asks_for_is_only_suspect
         dossier_of({}, CODE | file, title=asked),
         dossier_of({}, CODE | file, criteria=criteria),
     )
-    for change in map(Change, dossiers):
+    for change in map(CodeChange, dossiers):
         assert list(scratch_file.findings(change)) == []
         assert [finding.path for finding in stray_file.findings(change)] == [path]
 
@@ -213,7 +213,7 @@ def test_a_binary_is_one_at_the_root_only(path: str, places: list[tuple[str, int
         f"Binary files /dev/null and b/{path} differ\n"
     )
     dossier = change_of({}, CODE).dossier
-    change = Change(dossier.model_copy(update={"diff": diff + dossier.diff}))
+    change = CodeChange(dossier.model_copy(update={"diff": diff + dossier.diff}))
     assert [(one.path, one.line) for one in stray_file.findings(change)] == places
 
 

@@ -2,8 +2,8 @@
 
 from tests.worker.signals.made import change_of
 from worker.domain.verdict.verdict import Side
-from worker.signals.analysis.change import Change
-from worker.signals.scope_creep.unrelated_file import distances, unrelated_file, unrelatedness
+from worker.signals.analysis.change import CodeChange
+from worker.signals.scope_creep.unrelated_file import find_distances, measure_unrelatedness, unrelated_file
 
 TITLE = "Add jitter to the backoff of upload retries"
 OWN = {
@@ -14,7 +14,7 @@ OWN = {
 FOREIGN = "".join(f"crimson_{letter} = palette.stroke(opacity_{letter})\n" for letter in "abcdefghijkl")
 
 
-def found(change: Change) -> list[tuple[str | None, int | None, Side]]:
+def found(change: CodeChange) -> list[tuple[str | None, int | None, Side]]:
     return [(one.path, one.line, one.side) for one in unrelated_file.findings(change)]
 
 
@@ -74,8 +74,8 @@ def test_nothing_is_said_of_files_whose_ties_were_never_measured() -> None:
 
 def test_one_file_is_the_whole_change() -> None:
     change = change_of({}, {"paint/brush.py": FOREIGN}, title=TITLE)
-    assert distances(change) == ()
-    assert unrelatedness(change) == 0
+    assert find_distances(change) == ()
+    assert measure_unrelatedness(change) == 0
     assert found(change) == []
 
 
@@ -86,12 +86,12 @@ def test_of_two_files_one_must_stand_farther_apart_to_be_named() -> None:
     assert found(far) == [("paint/brush.py", 1, Side.HEAD)]
     assert found(change_of({}, OWN | near, title=TITLE)) == [("paint/brush.py", 1, Side.HEAD)]
     assert found(change_of({}, own | near, title=TITLE)) == []
-    assert unrelatedness(far) > unrelatedness(change_of({}, own | near, title=TITLE))
+    assert measure_unrelatedness(far) > measure_unrelatedness(change_of({}, own | near, title=TITLE))
 
 
 def test_a_change_of_very_many_files_is_a_sweep() -> None:
     many = {f"net/part{number}.py": f"delay_{number} = jitter({number})\n" for number in range(30)}
-    assert distances(change_of({}, many | {"paint/brush.py": FOREIGN}, title=TITLE)) == ()
+    assert find_distances(change_of({}, many | {"paint/brush.py": FOREIGN}, title=TITLE)) == ()
 
 
 def test_one_file_of_code_among_texts_stands_alone() -> None:
@@ -101,8 +101,8 @@ def test_one_file_of_code_among_texts_stands_alone() -> None:
 
 def test_the_number_tells_a_foreign_file_from_one_of_the_change() -> None:
     with_foreign = change_of({}, OWN | {"paint/brush.py": FOREIGN}, title=TITLE)
-    assert 0 < unrelatedness(change_of({}, OWN, title=TITLE)) < 0.1
-    assert 0.2 < unrelatedness(with_foreign) < 1
+    assert 0 < measure_unrelatedness(change_of({}, OWN, title=TITLE)) < 0.1
+    assert 0.2 < measure_unrelatedness(with_foreign) < 1
 
 
 def test_of_many_foreign_files_the_two_farthest_are_named() -> None:
@@ -116,4 +116,4 @@ def test_of_many_foreign_files_the_two_farthest_are_named() -> None:
 def test_a_file_whose_mode_alone_changed_is_not_named() -> None:
     dossier = change_of({}, OWN, title=TITLE).dossier
     moded = dossier.diff + "diff --git a/z.py b/z.py\nold mode 100644\nnew mode 100755\n"
-    assert found(Change(dossier.model_copy(update={"diff": moded}))) == []
+    assert found(CodeChange(dossier.model_copy(update={"diff": moded}))) == []

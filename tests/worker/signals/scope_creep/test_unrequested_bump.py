@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worker.signals.made import change_of
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.scope_creep.unrequested_bump import lock_file_alone, unasked_bump
 
 CODE = {"src/upload.py": "import requests\nrequests.get(url)\n"}
@@ -68,7 +68,7 @@ def test_a_change_without_code_is_about_its_dependencies() -> None:
     assert list(unasked_bump.findings(change)) == []
 
 
-def locked(change: Change) -> list[str | None]:
+def locked(change: CodeChange) -> list[str | None]:
     return [one.path for one in lock_file_alone.findings(change)]
 
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.worker.signals.made import diff_of, dossier_of, plain_dossier
 from tests.worker.signals.spec_violation.ruled import found, signals
-from worker.signals.analysis.change import Change
-from worker.signals.spec_violation.citations import wrong_citations
+from worker.signals.analysis.change import CodeChange
+from worker.signals.spec_violation.citations import find_wrong_citations
 
 FILE, LINE, NAME, DOUBT = "cited_file_missing", "cited_line_missing", "cited_name_missing", "citation_doubtful"
 PYTHON = "class TestA(Base):\n    def test_b(self):\n        assert a\n\n\ndef test_c():\n    assert c\n"
@@ -22,12 +22,12 @@ AFTER = {
 }
 
 
-def cites(*places: str, absent: Sequence[str] = (), evidence: str | None = None, uncertain: str = "?") -> Change:
+def cites(*places: str, absent: Sequence[str] = (), evidence: str | None = None, uncertain: str = "?") -> CodeChange:
     claims = [{"criterion": "AC1", "addressed_by": place, "evidence": evidence} for place in places]
     there = [{"path": path, "text": text} for path, text in AFTER.items()]
     missing = [{"path": path, "exists": False} for path in absent]
     case = {"summary": "s", "ac_coverage": claims, "uncertainties": [uncertain]}
-    return Change(dossier_of({}, AFTER, texts=False, files=[*there, *missing], case=case))
+    return CodeChange(dossier_of({}, AFTER, texts=False, files=[*there, *missing], case=case))
 
 
 @pytest.mark.parametrize(("place", "expected"), [("data/b.golden", FILE), ("data/b.other", DOUBT), ("b.golden", DOUBT)])
@@ -37,7 +37,7 @@ def test_a_missing_file_is_one_if_it_is_called_as_files_of_the_repository_are(pl
         files=[{"path": place, "exists": False}],
         case={"summary": "s", "ac_coverage": [{"criterion": "A", "addressed_by": "data/a.golden", "evidence": place}]},
     )
-    assert [name for name, *_ in found(Change(change))] == [expected]
+    assert [name for name, *_ in found(CodeChange(change))] == [expected]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ LONGER = "describe('keys', () => {\n  it('parseKeys rejects', () => {})\n})\n"
 def test_a_title_that_begins_with_a_name_is_looked_up_as_a_whole(place: str, expected: set[str]) -> None:
     texts = {place.partition(":")[0]: LONGER}
     case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
-    assert signals(Change(dossier_of({}, texts, case=case))) == expected
+    assert signals(CodeChange(dossier_of({}, texts, case=case))) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_of_a_file_that_is_not_known_whole_a_title_that_is_not_shown_is_doubtful
     before = {path: "".join(f"step({number})\n" for number in range(20))}
     after = {path: before[path].replace("step(9)\n", "it('rejects odd keys', () => {})\n")}
     case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
-    assert signals(Change(dossier_of(before, after, texts=False, case=case))) == expected
+    assert signals(CodeChange(dossier_of(before, after, texts=False, case=case))) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_a_file_that_is_known_not_to_be_there_is_a_fact(place: str) -> None:
     path = place.split(":", maxsplit=1)[0].split(" ", maxsplit=1)[0]
     change = cites(place, absent=[path])
     assert signals(change) == {FILE}
-    (wrong,) = wrong_citations(change)
-    assert wrong.words == f'the case cites {path} for "AC1", and there is no such file at the head commit'
+    (wrong,) = find_wrong_citations(change)
+    assert wrong.text == f'the case cites {path} for "AC1", and there is no such file at the head commit'
 
 
 @pytest.mark.parametrize("place", ["Node.js", "Parser.parse", "v1.2", "src/somewhere", "pkg/b.go", "repo/setup.py"])
@@ -135,7 +135,7 @@ def test_a_file_that_this_change_moved_or_removed_is_not_called_missing_for_sure
         "ac_coverage": [{"criterion": "AC1", "addressed_by": "src/a.py"}, {"criterion": "AC1", "addressed_by": "x.py"}],
     }
     files = [{"path": "src/a.py", "exists": False}, {"path": "x.py", "exists": False}]
-    assert signals(Change(plain_dossier(diff, case=case, files=files))) == {DOUBT}
+    assert signals(CodeChange(plain_dossier(diff, case=case, files=files))) == {DOUBT}
 
 
 def test_a_line_behind_the_end_is_a_fact_and_an_end_behind_it_a_suspicion() -> None:
@@ -182,7 +182,7 @@ TITLED = "it('rejects empty keys', () => {})\nt.Run(\"rejects broken keys\", f)\
 )
 def test_a_part_of_a_name_or_more_than_a_title_is_told_from_what_is_there(place: str, expected: str | None) -> None:
     case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
-    assert signals(Change(dossier_of({}, {"src/b.test.ts": TITLED}, case=case))) == ({expected} - {None})
+    assert signals(CodeChange(dossier_of({}, {"src/b.test.ts": TITLED}, case=case))) == ({expected} - {None})
 
 
 def test_evidence_is_held_against_the_tree_too() -> None:
@@ -200,7 +200,7 @@ def test_evidence_is_held_against_the_tree_too() -> None:
 )
 def test_a_made_or_inherited_name_is_a_suspicion(path: str, text: str, name: str) -> None:
     case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": f"{path}{name}"}]}
-    assert signals(Change(dossier_of({}, {path: text}, case=case))) == {DOUBT}
+    assert signals(CodeChange(dossier_of({}, {path: text}, case=case))) == {DOUBT}
 
 
 def test_a_title_behind_a_call_and_one_beside_imported_names_are_held_to_their_last_word() -> None:
@@ -210,25 +210,25 @@ def test_a_title_behind_a_call_and_one_beside_imported_names_are_held_to_their_l
 
 
 def test_a_change_without_a_case_cites_nothing() -> None:
-    assert wrong_citations(Change(dossier_of({}, AFTER))) == ()
+    assert find_wrong_citations(CodeChange(dossier_of({}, AFTER))) == ()
 
 
 @given(st.text("abc/.:#> `[(1-9\n«é_T", max_size=60).filter(str.strip))
 @settings(max_examples=settings().max_examples * 20 // 10, deadline=None)
 def test_no_words_break_the_check(place: str) -> None:
-    wrong_citations(cites(place, absent=["a.py"]))
+    find_wrong_citations(cites(place, absent=["a.py"]))
 
 
 TITLES = "describe('keys', () => {\n  it('rejects empty keys', () => {})\n  it('reads', () => {})\n})\n"
 
 
-def told(change: Change) -> list[str]:
+def told(change: CodeChange) -> list[str]:
     return [signal for signal, _, _ in found(change)]
 
 
 def cited_title(place: str, path: str = "src/a.test.ts", text: str = TITLES) -> list[str]:
     case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
-    return told(Change(dossier_of({}, {path: text}, case=case)))
+    return told(CodeChange(dossier_of({}, {path: text}, case=case)))
 
 
 @pytest.mark.parametrize("behind", ["twice", "when empty", "without a prefix"])
@@ -392,10 +392,10 @@ def test_a_name_that_a_part_of_a_file_does_not_show_is_doubtful() -> None:
         ("a.py", []),
     ):
         case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
-        assert told(Change(plain_dossier(diff, case=case))) == expected
+        assert told(CodeChange(plain_dossier(diff, case=case))) == expected
 
 
 def test_a_file_of_which_nothing_is_shown_is_silence() -> None:
     diff = "diff --git a/a.sh b/a.sh\nold mode 100644\nnew mode 100755\n"
     case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": "a.sh:two"}]}
-    assert told(Change(plain_dossier(diff, case=case))) == []
+    assert told(CodeChange(plain_dossier(diff, case=case))) == []

@@ -4,25 +4,27 @@ import pytest
 
 from tests.worker.signals.made import diff_of, plain_dossier
 from tests.worker.signals.spec_violation.ruled import found
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.spec_violation.claims import claimed_change_missing
 
 MISSING = "claimed_change_missing"
 TEXT = "import os\n\n\ndef load(path):\n    return read(path)\n" + "x = 1\n" * 20 + "last = load(a, b)\n"
 
 
-def told(change: Change) -> list[str]:
+def told(change: CodeChange) -> list[str]:
     return [signal for signal, _, _ in found(change)]
 
 
-def change(*places: str, evidence: str | None = None, body: str = "", summary: str = "s", absent: str = "") -> Change:
+def change(
+    *places: str, evidence: str | None = None, body: str = "", summary: str = "s", absent: str = ""
+) -> CodeChange:
     claims = [{"criterion": "AC1", "addressed_by": place, "evidence": evidence} for place in places]
     diff = diff_of({"src/a.py": "old\n", "src/gone.py": "old\n"}, {"src/a.py": TEXT})
     files = [{"path": "src/a.py", "text": TEXT}, *([{"path": absent, "exists": False}] if absent else [])]
     case = {"summary": summary, "ac_coverage": claims}
     dossier = plain_dossier(diff, files=files, case=case)
     pull = dossier.pull_request.model_copy(update={"body": body})
-    return Change(dossier.model_copy(update={"pull_request": pull}))
+    return CodeChange(dossier.model_copy(update={"pull_request": pull}))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_tests_that_are_said_to_be_added_may_stand_where_code_does_not_know_them
     diff = diff_of({}, {"src/a.rs": "#[test]\nfn loads() {}\n"})
     dossier = plain_dossier(diff)
     pull = dossier.pull_request.model_copy(update={"body": "- Adds tests"})
-    assert list(claimed_change_missing.findings(Change(dossier.model_copy(update={"pull_request": pull})))) == []
+    assert list(claimed_change_missing.findings(CodeChange(dossier.model_copy(update={"pull_request": pull})))) == []
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 
 from tests.worker.signals.made import dossier_of
 from tests.worker.signals.spec_violation.ruled import found, ruled, signals
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.spec_violation import SIGNALS
-from worker.signals.spec_violation.breaches import breaches
+from worker.signals.spec_violation.violations import find_violations
 
 FACT, DOUBT = "forbidden_code_added", "rule_perhaps_broken"
 
@@ -148,8 +148,8 @@ def test_a_doubtful_place_or_rule_is_a_suspicion(rule: str, path: str, line: str
 def test_the_finding_quotes_the_rule_with_its_line() -> None:
     change = ruled("Never use `print()`; use the logger.", {"src/a.py": "a\n"}, {"src/a.py": "a\nprint(1)\n"})
     assert found(change) == [(FACT, "src/a.py", 2)]
-    (breach,) = breaches(change)
-    assert breach.place.note == 'AGENTS.md:3 says "Never use `print()`", and this line adds `print()`'
+    (breach,) = find_violations(change)
+    assert breach.match.note == 'AGENTS.md:3 says "Never use `print()`", and this line adds `print()`'
 
 
 def test_moved_and_edited_lines_add_nothing() -> None:
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_parsed_is_left_alone() -> None:
 
 def test_a_rule_of_a_folder_holds_in_that_folder() -> None:
     after = {"lib/src/a.py": "print(1)\n", "src/a.py": "print(1)\n"}
-    change = Change(dossier_of({}, after, guidance=[{"path": "lib/AGENTS.md", "text": "- Never use `print()`."}]))
+    change = CodeChange(dossier_of({}, after, guidance=[{"path": "lib/AGENTS.md", "text": "- Never use `print()`."}]))
     assert found(change) == [(FACT, "lib/src/a.py", 1)]
 
 

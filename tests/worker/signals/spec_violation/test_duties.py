@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import dossier_of
 from tests.worker.signals.spec_violation.ruled import found, ruled, signals
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 
 DOUBT = "rule_perhaps_broken"
 LOG = "Every change of behaviour needs an entry in `CHANGELOG.md`."
@@ -95,7 +95,7 @@ def test_a_piece_of_a_file_shows_a_function_at_its_left_edge(added: str, expecte
     lines = "".join(f"a{number} = 1\n" for number in range(10))
     guidance = [{"path": "AGENTS.md", "text": "- All public functions must have docstrings.\n"}]
     before, after = {"src/a.py": lines + lines}, {"src/a.py": lines + added + lines}
-    assert signals(Change(dossier_of(before, after, texts=False, guidance=guidance))) == {expected}
+    assert signals(CodeChange(dossier_of(before, after, texts=False, guidance=guidance))) == {expected}
 
 
 @pytest.mark.parametrize(("there", "expected"), [("e", DOUBT), ("_e", "docstring_missing")])
@@ -239,7 +239,7 @@ def test_a_piece_that_ends_with_the_function_shows_how_it_begins() -> None:
     lines = "".join(f"a{number} = 1\n" for number in range(10))
     guidance = [{"path": "AGENTS.md", "text": "- All public functions must have docstrings.\n"}]
     after = {"src/a.py": f"{lines}\n\ndef f():\n    g()\n"}
-    assert signals(Change(dossier_of({"src/a.py": lines}, after, texts=False, guidance=guidance))) == {
+    assert signals(CodeChange(dossier_of({"src/a.py": lines}, after, texts=False, guidance=guidance))) == {
         "docstring_missing"
     }
 

@@ -5,9 +5,9 @@ import pytest
 from tests.worker.signals.made import plain_dossier
 from tests.worker.signals.spec_violation.ruled import found, ruled, signals
 from worker.domain.verdict.verdict import Side
-from worker.signals.analysis.change import Change
-from worker.signals.spec_violation.breaches import breaches
-from worker.signals.spec_violation.scopes import matches
+from worker.signals.analysis.change import CodeChange
+from worker.signals.spec_violation.scopes import is_path_match
+from worker.signals.spec_violation.violations import find_violations
 
 FACT, DOUBT = "forbidden_path_touched", "rule_perhaps_broken"
 CODE = {"src/a.py": "a\n"}
@@ -35,7 +35,7 @@ def edits(rule: str, path: str, before: str = "old\n", after: str = "new\n", **o
     ],
 )
 def test_paths_are_matched_as_rules_write_them(written: str, path: str, is_meant: bool) -> None:  # noqa: FBT001 - a table
-    assert matches(written, path) is is_meant
+    assert is_path_match(written, path) is is_meant
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_only_what_is_forbidden_to_happen_counts() -> None:
 
 def test_a_removed_line_is_shown_on_its_side() -> None:
     change = ruled("Leave `docs/` alone.", {"docs/a.md": "a\nb\n"}, {"docs/a.md": "a\n"})
-    (breach,) = breaches(change)
+    (breach,) = find_violations(change)
     assert (breach.line, breach.side) == (2, Side.BASE)
 
 
 def test_a_renamed_file_without_other_changes_is_shown_by_its_path() -> None:
     diff = "diff --git a/docs/a.md b/x/a.md\nsimilarity index 100%\nrename from docs/a.md\nrename to x/a.md\n"
     guidance = [{"path": "AGENTS.md", "text": "- Leave `docs/` alone."}]
-    assert found(Change(plain_dossier(diff, guidance=guidance))) == [(DOUBT, "x/a.md", None)]
+    assert found(CodeChange(plain_dossier(diff, guidance=guidance))) == [(DOUBT, "x/a.md", None)]
 
 
 LOCK = 'name = "a"\nversion = "1"\nchecksum = "abc"\nsource = "registry"\n'

@@ -17,7 +17,7 @@ from tests.worker.signals.spec_violation.phrasings import (
     Texts,
 )
 from worker.domain.verdict.verdict import Finding
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.spec_violation import SIGNALS
 
 GROUPS = (*CODE, *PATHS, *DUTIES)
@@ -29,7 +29,7 @@ def phrasings(group: Group) -> tuple[str, ...]:
 
 def findings(rules: str, before: Texts, after: Texts) -> list[Finding]:
     guidance = [{"path": "AGENTS.md", "text": rules}]
-    change = Change(dossier_of(before, after, title="Add counting", guidance=guidance))
+    change = CodeChange(dossier_of(before, after, title="Add counting", guidance=guidance))
     return [one for signal in SIGNALS for one in signal.findings(change)]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import Texts, change_of, dossier_of
 from worker.domain.verdict.verdict import Side
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.tests_pass_but_wrong import ci_weakened
 
 ALL = (
@@ -290,7 +290,7 @@ def test_a_file_that_was_made_to_keep_us_busy_is_looked_at_in_part() -> None:
     job = "  a{0}:\n    steps:\n      - run: npm test\n{1}"
     before = "jobs:\n" + "".join(job.format(number, "") for number in range(150))
     after = "jobs:\n" + "".join(job.format(number, "    continue-on-error: true\n") for number in range(150))
-    places = [*ci_weakened.check_cannot_fail.see(change_of({PATH: before}, {PATH: after}))]
+    places = [*ci_weakened.check_cannot_fail.detect(change_of({PATH: before}, {PATH: after}))]
     assert len(places) == 100
 
 
@@ -444,14 +444,14 @@ def test_a_test_command_that_chooses_some_tests_is_suspected(before: str, after:
 
 
 def test_ci_that_the_title_switches_off_is_suspected() -> None:
-    change = Change(
+    change = CodeChange(
         dossier_of({PATH: FLOW}, {PATH: FLOW.replace("npm test", "true")}, title="ci: disable the workflow for now")
     )
     assert [one.signal for signal in ALL for one in signal.findings(change)] == ["check_may_not_fail", "check_removed"]
     asked = dossier_of(
         {PATH: FLOW}, {PATH: FLOW.replace("npm test", "true")}, title="ci: disable it", issue="Add a flag"
     )
-    assert [one.signal for one in ci_weakened.check_cannot_fail.findings(Change(asked))] == ["check_cannot_fail"]
+    assert [one.signal for one in ci_weakened.check_cannot_fail.findings(CodeChange(asked))] == ["check_cannot_fail"]
 
 
 HOOK = "def pytest_collection_modifyitems(config, items):\n"

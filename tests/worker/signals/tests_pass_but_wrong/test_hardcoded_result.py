@@ -5,7 +5,7 @@ import pytest
 from tests.worker.signals.made import change_of
 from worker.signals.signal import Signal
 from worker.signals.tests_pass_but_wrong.hardcoded_result import (
-    Held,
+    ExpectedLiterals,
     branch_on_test_input,
     constant_result,
     expected_value_returned,
@@ -279,7 +279,12 @@ def test_a_call_of_any_other_function_is_no_constant() -> None:
 
 
 def test_what_any_file_of_tests_holds_is_known() -> None:
-    held = Held(("encode('a')\n", "encode('b') == 'b'\n"))
-    assert (held.is_empty, held.holds("'a'"), held.holds("'b'"), held.holds("'c'")) == (False, True, True, False)
-    assert held.holds("[ 'b' ]") is False
-    assert (held.holds_both("'a'", "'b'"), held.holds_both("'b'", "'b'")) == (False, True)
+    held = ExpectedLiterals(("encode('a')\n", "encode('b') == 'b'\n"))
+    assert (held.is_empty, held.contains("'a'"), held.contains("'b'"), held.contains("'c'")) == (
+        False,
+        True,
+        True,
+        False,
+    )
+    assert held.contains("[ 'b' ]") is False
+    assert (held.contains_both("'a'", "'b'"), held.contains_both("'b'", "'b'")) == (False, True)

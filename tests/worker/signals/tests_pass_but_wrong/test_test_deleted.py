@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import Texts, change_of, dossier_of, plain_dossier
 from worker.domain.verdict.verdict import Side
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.tests_pass_but_wrong import test_deleted
 
 ALL = (test_deleted.test_deleted_alone, test_deleted.test_deleted, test_deleted.test_hidden)
@@ -298,14 +298,14 @@ def test_a_comment_that_ends_where_an_old_one_ends_hides_what_is_between() -> No
     assert fired({"a.test.ts": before}, {"a.test.ts": after}) == [("test_hidden", 15)]
 
 
-def renamed(old: str, new: str, text: str = GONE) -> Change:
+def renamed(old: str, new: str, text: str = GONE) -> CodeChange:
     lines = "".join(f" {line}\n" for line in text.split("\n")[:-1])
     count = text.count("\n")
     diff = (
         f"diff --git a/{old} b/{new}\nsimilarity index 90%\nrename from {old}\nrename to {new}\n"
         f"index 1111111..2222222 100644\n--- a/{old}\n+++ b/{new}\n@@ -1,{count} +1,{count + 1} @@\n{lines}+\n"
     )
-    return Change(plain_dossier(diff, files=[{"path": new, "text": f"{text}\n"}]))
+    return CodeChange(plain_dossier(diff, files=[{"path": new, "text": f"{text}\n"}]))
 
 
 def test_a_file_of_tests_that_leaves_collection_is_a_fact() -> None:
@@ -452,12 +452,12 @@ def test_a_title_that_says_so_leaves_a_suspicion(title: str) -> None:
         title=title,
     )
     for dossier in (deleted, hidden):
-        assert [one.signal for signal in ALL for one in signal.findings(Change(dossier))] == ["test_deleted"]
+        assert [one.signal for signal in ALL for one in signal.findings(CodeChange(dossier))] == ["test_deleted"]
 
 
 def test_a_title_beside_an_issue_that_asks_for_something_else_says_nothing() -> None:
     before, after = {"tests/test_a.py": KEPT + GONE}, {"tests/test_a.py": KEPT}
     asked = dossier_of(before, after, title="Remove a flaky test", issue="Add a flag")
-    assert [one.signal for one in test_deleted.test_deleted_alone.findings(Change(asked))] == ["test_deleted_alone"]
+    assert [one.signal for one in test_deleted.test_deleted_alone.findings(CodeChange(asked))] == ["test_deleted_alone"]
     wanted = dossier_of(before, after, title="Fix it", issue="Remove the flaky test")
-    assert not list(test_deleted.test_deleted_alone.findings(Change(wanted)))
+    assert not list(test_deleted.test_deleted_alone.findings(CodeChange(wanted)))

@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import change_of, dossier_of
 from worker.signals import tests_pass_but_wrong, weak_test
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.tests_pass_but_wrong import test_disabled
 
 PY = "def test_a():\n    x = up()\n    assert x == 1\n"
@@ -374,7 +374,7 @@ def test_a_skip_that_an_issue_asks_for_is_only_suspected(asked: str, *, is_fact:
     title, _, body = asked.partition("\n\n")
     issue = {"number": 7, "title": title, "body": body}
     skipped = "@pytest.mark.skip(reason='old')\n" + PY
-    change = Change(dossier_of({"tests/test_a.py": PY}, {"tests/test_a.py": skipped}, issues=[issue]))
+    change = CodeChange(dossier_of({"tests/test_a.py": PY}, {"tests/test_a.py": skipped}, issues=[issue]))
     assert bool(list(test_disabled.test_disabled.findings(change))) is is_fact
     assert bool(list(test_disabled.test_disabled_explained.findings(change))) is not is_fact
 
@@ -391,15 +391,15 @@ def test_a_skip_that_the_title_announces_is_suspected() -> None:
     dossier = dossier_of(
         {"tests/test_a.py": PY}, {"tests/test_a.py": f"@pytest.mark.skip\n{PY}"}, title="Skip test_a for now"
     )
-    assert not list(test_disabled.test_disabled.findings(Change(dossier)))
-    assert [one.line for one in test_disabled.test_disabled_explained.findings(Change(dossier))] == [1]
+    assert not list(test_disabled.test_disabled.findings(CodeChange(dossier)))
+    assert [one.line for one in test_disabled.test_disabled_explained.findings(CodeChange(dossier))] == [1]
 
 
 @pytest.mark.parametrize(("title", "is_fact"), [("Disable the fastpath for reads", False), ("Disable the path", True)])
 def test_a_skip_of_what_the_title_switches_off_is_suspected(title: str, *, is_fact: bool) -> None:
     before = PY.replace("test_a", "test_fastpath_of_path")
     dossier = dossier_of({"tests/test_a.py": before}, {"tests/test_a.py": f"@pytest.mark.skip\n{before}"}, title=title)
-    assert bool(list(test_disabled.test_disabled.findings(Change(dossier)))) is is_fact
+    assert bool(list(test_disabled.test_disabled.findings(CodeChange(dossier)))) is is_fact
 
 
 def test_a_set_up_method_of_a_class_that_spring_starts_is_no_test() -> None:

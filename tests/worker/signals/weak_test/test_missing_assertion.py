@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import dossier_of
 from tests.worker.signals.weak_test.seen import names, seen, seen_new
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.weak_test import SIGNALS
 
 GO = "package a\n\nfunc TestA(t *testing.T) {{\n{}}}\n"
@@ -371,7 +371,7 @@ def test_an_empty_test_that_takes_a_fixture_of_the_repository_is_suspected(given
     [("Add a CLI with test stub", False), ("Add skeletons for tests", False), ("Test the stub", True), ("Add", True)],
 )
 def test_an_empty_test_that_the_title_calls_a_stub_is_suspected(title: str, *, is_told: bool) -> None:
-    change = Change(dossier_of({}, {"test_a.py": EMPTY["test_a.py"]}, title=title))
+    change = CodeChange(dossier_of({}, {"test_a.py": EMPTY["test_a.py"]}, title=title))
     found = [one.name for one in SIGNALS if list(one.findings(change))]
     assert ("test_empty" in found) is is_told
     assert ("test_without_assertion" in found) is not is_told

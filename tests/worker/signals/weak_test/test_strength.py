@@ -2,14 +2,14 @@
 
 import pytest
 
-from worker.signals.analysis.assertions import Oracle, oracles_of
+from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import Language
-from worker.signals.weak_test.strength import is_opposite, is_weaker, words_of
+from worker.signals.weak_test.strength import assertion_words, is_opposite, is_weaker
 
 
-def oracle(text: str) -> Oracle:
-    (found,) = oracles_of(Source(text, 1, whole=True, language=Language.PYTHON).root, Language.PYTHON)
+def oracle(text: str) -> Assertion:
+    (found,) = find_assertions(Source(text, 1, is_whole=True, language=Language.PYTHON).root, Language.PYTHON)
     return found
 
 
@@ -33,4 +33,4 @@ def test_what_was_absent_and_is_there_now_is_the_opposite() -> None:
 
 
 def test_a_check_names_what_it_asks_about_and_not_its_own_words() -> None:
-    assert words_of(oracle("assert len(rows) == total and 'name' in rows[0].names")) == {"rows", "total"}
+    assert assertion_words(oracle("assert len(rows) == total and 'name' in rows[0].names")) == {"rows", "total"}

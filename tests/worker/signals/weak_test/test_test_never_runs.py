@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.signals.made import Texts, dossier_of
 from tests.worker.signals.weak_test.seen import names, seen, seen_new
-from worker.signals.analysis.change import Change
+from worker.signals.analysis.change import CodeChange
 from worker.signals.weak_test import test_never_runs
 
 CHECK = "    assert run() == 1\n"
@@ -93,7 +93,7 @@ def test_a_new_test_that_is_said_to_fail_is_a_fact_beside_others_too() -> None:
 
 @pytest.mark.parametrize(("before", "after", "title"), LATER.values(), ids=LATER.keys())
 def test_a_new_test_that_is_left_for_later_is_only_suspected(before: Texts, after: Texts, title: str) -> None:
-    change = Change(dossier_of(before, after, title=title))
+    change = CodeChange(dossier_of(before, after, title=title))
     assert not list(test_never_runs.new_test_skipped.findings(change))
     assert list(test_never_runs.new_test_may_fail.findings(change))
 
@@ -171,7 +171,9 @@ SHADOWED: dict[str, tuple[str, str, str, str]] = {
 @pytest.mark.parametrize("case", SHADOWED)
 def test_the_step_for_tests_of_one_name_names_every_definition(case: str) -> None:
     before, after, at, step = SHADOWED[case]
-    (found,) = test_never_runs.test_shadowed.findings(Change(dossier_of({"test_a.py": before}, {"test_a.py": after})))
+    (found,) = test_never_runs.test_shadowed.findings(
+        CodeChange(dossier_of({"test_a.py": before}, {"test_a.py": after}))
+    )
     assert found.fact
     assert at in found.note
     assert found.step == step

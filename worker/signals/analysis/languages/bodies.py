@@ -11,31 +11,31 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def body_of(node: "Node", language: Language) -> "Node | None":
+def find_body(node: "Node", language: Language) -> "Node | None":
     """Its block, or the one expression that it is; a method of Ruby without any statement is its own body."""
     match language:
         case Language.RUBY:
             return node.child_by_field_name("body") or node
         case Language.KOTLIN:
-            return _only(next((one for one in node.named_children if one.type == "function_body"), None))
+            return _only_child(next((one for one in node.named_children if one.type == "function_body"), None))
         case _:
             if node.type == "property_declaration":
-                return _thrown(node)
+                return _find_thrown(node)
             body = node.child_by_field_name("body")
-            return _only(body) if body is not None and body.type == "arrow_expression_clause" else body
+            return _only_child(body) if body is not None and body.type == "arrow_expression_clause" else body
 
 
-def _thrown(node: "Node") -> "Node | None":
+def _find_thrown(node: "Node") -> "Node | None":
     """A property of C# is a function only where it does nothing but throw: any other answer is its value."""
-    value = _only(node.child_by_field_name("value"))
+    value = _only_child(node.child_by_field_name("value"))
     return value if value is not None and value.type == "throw_expression" else None
 
 
-def _only(node: "Node | None") -> "Node | None":
+def _only_child(node: "Node | None") -> "Node | None":
     return None if node is None else next(iter(node.named_children), None)
 
 
-def block_of(call: "Node") -> "Node | None":
+def find_block(call: "Node") -> "Node | None":
     """What a call of Ruby or Kotlin is given to run: `do ... end`, `{ ... }`."""
     block = call.child_by_field_name("block")
     if block is not None:

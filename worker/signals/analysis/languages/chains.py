@@ -6,10 +6,10 @@ Does not resolve names. Invariant: as in `call_chains`, every call is part of ex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from worker.signals.analysis.call_chains import LONGEST, Link, Spine
+from worker.signals.analysis.call_chains import LONGEST_ROOT, CallChain, ChainLink
 from worker.signals.analysis.file_roles import Language
-from worker.signals.analysis.languages.bodies import block_of
-from worker.signals.analysis.syntax import Nodes, find, is_comment, outermost, text_of
+from worker.signals.analysis.languages.bodies import find_block
+from worker.signals.analysis.syntax import NodeIndex, find, is_comment, outermost, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -36,23 +36,23 @@ _LINKING: Final = frozenset(
 )
 _NAMES: Final = ("method", "name")
 _INNER: Final = ("receiver", "expression", "condition", "object", "scope")
-_CARRIED: Final = frozenset({"argument", "value_argument"})
+_WRAPPED_ARGUMENTS: Final = frozenset({"argument", "value_argument"})
 _ARGUMENTS: Final = frozenset({"argument_list", "arguments", "value_arguments"})
 
 
-def chains(
-    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: Nodes | None = None
-) -> Iterator[Spine]:
+def find_chains(
+    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
+) -> Iterator[CallChain]:
     """Every chain below *root*, in the order of the text; with *rows*, of those that begin in one of them."""
     known: set[tuple[int, int]] = set()
     types = _CALLS[language]
     for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
         is_asked = rows is None or call.start_point.row in rows
         if is_asked and (call.start_byte, call.end_byte) not in known and _is_call(call):
-            top = _top(call)
-            links, called = _walked(top)
+            top = _find_end(call)
+            links, called = _walk_links(top)
             known.update((node.start_byte, node.end_byte) for node in called)
-            yield Spine(top, links)
+            yield CallChain(top, links)
 
 
 def _is_call(node: "Node") -> bool:
@@ -64,63 +64,63 @@ def _is_call(node: "Node") -> bool:
     return is_run and left is not None and left.type == "binary_expression"
 
 
-def _top(call: "Node") -> "Node":
+def _find_end(call: "Node") -> "Node":
     return outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
 
 
-def _walked(call: "Node") -> "tuple[tuple[Link, ...], list[Node]]":
+def _walk_links(call: "Node") -> "tuple[tuple[ChainLink, ...], list[Node]]":
     """The links, the root first, and every node on the way."""
-    links: list[Link] = []
+    links: list[ChainLink] = []
     nodes: list[Node] = []
     given: list[Node] | None = None
     node: Node | None = call
     while node is not None:
         nodes.append(node)
-        link, given, node = _step(node, given)
+        link, given, node = _next_step(node, given)
         if link is not None:
             links.append(link)
     return tuple(reversed(links)), nodes
 
 
-_Step = tuple[Link | None, "list[Node] | None", "Node | None"]
+_Step = tuple[ChainLink | None, "list[Node] | None", "Node | None"]
 
 
-def _step(node: "Node", given: "list[Node] | None") -> _Step:
+def _next_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
     """The link that this node is, what was given to the next one, and where the chain goes on."""
     match node.type:
         case "function_call_expression" | "invocation_expression":
             return None, arguments(node), node.child_by_field_name("function")
         case "call_expression":
-            return None, [*arguments(node), *(given or [])], _first(node)
+            return None, [*arguments(node), *(call_arguments or [])], _first_child(node)
         case "infix_expression" | "binary_expression" if node.named_child_count > 1:
-            return _of_operator(node)
+            return _operator_step(node)
         case "navigation_expression":
-            return Link(text_of(node.named_children[-1]), given), None, _first(node)
+            return ChainLink(text_of(node.named_children[-1]), call_arguments), None, _first_child(node)
         case "unary_expression" | "postfix_unary_expression" | "parenthesized_expression" | "await_expression":
-            return None, given, _first(node)
+            return None, call_arguments, _first_child(node)
         case _:
-            return _of_fields(node, given)
+            return _field_step(node, call_arguments)
 
 
-def _of_operator(node: "Node") -> _Step:
+def _operator_step(node: "Node") -> _Step:
     """`x shouldBe 1`; of `assertFailsWith<Foo> { }` the name that stands before the brackets."""
     first, *others = node.named_children
     if node.type == "infix_expression":
-        return Link(text_of(others[0]), others[1:]), None, first
-    return Link(text_of(first).partition("<")[0].strip()[:LONGEST], others), None, None
+        return ChainLink(text_of(others[0]), others[1:]), None, first
+    return ChainLink(text_of(first).partition("<")[0].strip()[:LONGEST_ROOT], others), None, None
 
 
-def _of_fields(node: "Node", given: "list[Node] | None") -> _Step:
+def _field_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
     inner = next((found for name in _INNER if (found := node.child_by_field_name(name)) is not None), None)
     named = next((found for name in _NAMES if (found := node.child_by_field_name(name)) is not None), None)
     if node.type == "generic_name":
-        return Link(text_of(_first(node)), given), None, None
+        return ChainLink(text_of(_first_child(node)), call_arguments), None, None
     if node.type == "conditional_access_expression":
-        named = _first(node.named_children[-1])
+        named = _first_child(node.named_children[-1])
     if named is None or (inner is None and not is_call_of_name(node)):
-        return Link(text_of(node).rpartition("\\")[2][:LONGEST], given), None, None
-    name = text_of(_first(named) if named.type == "generic_name" else named)
-    return Link(name[:LONGEST], arguments(node) if is_call_of_name(node) else given), None, inner
+        return ChainLink(text_of(node).rpartition("\\")[2][:LONGEST_ROOT], call_arguments), None, None
+    name = text_of(_first_child(named) if named.type == "generic_name" else named)
+    return ChainLink(name[:LONGEST_ROOT], arguments(node) if is_call_of_name(node) else call_arguments), None, inner
 
 
 def is_call_of_name(node: "Node") -> bool:
@@ -131,14 +131,14 @@ def is_call_of_name(node: "Node") -> bool:
 def arguments(call: "Node") -> "list[Node]":
     """What is handed over, the block behind the call included."""
     listed = next((one for one in call.named_children if one.type in _ARGUMENTS), None)
-    given = [] if listed is None else [_carried(one) for one in listed.named_children if not is_comment(one)]
-    block = block_of(call)
+    given = [] if listed is None else [_unwrap(one) for one in listed.named_children if not is_comment(one)]
+    block = find_block(call)
     return given if block is None else [*given, block]
 
 
-def _carried(node: "Node") -> "Node":
-    return node.named_children[-1] if node.type in _CARRIED and node.named_child_count else node
+def _unwrap(node: "Node") -> "Node":
+    return node.named_children[-1] if node.type in _WRAPPED_ARGUMENTS and node.named_child_count else node
 
 
-def _first(node: "Node") -> "Node | None":
+def _first_child(node: "Node") -> "Node | None":
     return next(iter(node.named_children), None)

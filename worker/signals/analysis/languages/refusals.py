@@ -10,7 +10,7 @@ from worker.domain.pattern import pattern
 from worker.signals.analysis.file_roles import Language
 
 
-class Refusal(NamedTuple):
+class StubRefusal(NamedTuple):
     """What is thrown: whether its own name says that nothing is written, and its first text."""
 
     is_named: bool
@@ -27,11 +27,11 @@ _NAMED: Final = pattern(r"NotImplemented|Unimplemented|NotYetImplemented")
 _TEXT: Final = pattern(r"[\"'](.*)[\"']")
 
 
-def refusal_in(words: str, language: Language) -> Refusal | None:
+def find_refusal(statement: str, language: Language) -> StubRefusal | None:
     """The refusal that a statement is; None if it is something else."""
-    found = _THROWS[language].match(words)
+    found = _THROWS[language].match(statement)
     if found is None:
         return None
-    text = _TEXT.search(words)
-    is_named = words.startswith("TODO") or _NAMED.search(found["name"] or "") is not None
-    return Refusal(is_named, text[1] if text is not None else None)
+    text = _TEXT.search(statement)
+    is_named = statement.startswith("TODO") or _NAMED.search(found["name"] or "") is not None
+    return StubRefusal(is_named, text[1] if text is not None else None)

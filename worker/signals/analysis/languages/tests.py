@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from worker.domain.pattern import pattern
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import Language
-from worker.signals.analysis.functions import Function, functions_of
-from worker.signals.analysis.languages.bodies import block_of
+from worker.signals.analysis.functions import Function, find_functions
+from worker.signals.analysis.languages.bodies import find_block
 from worker.signals.analysis.languages.chains import arguments
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 from worker.signals.analysis.tests import Test
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _LONGEST: Final = 200
 
 
-def tests_in(source: Source) -> Iterator[Test]:
+def find_language_tests(source: Source) -> Iterator[Test]:
     """Every test of a source in one of these languages."""
     is_test = _DEFINED[source.language]
-    for function in functions_of(source):
+    for function in find_functions(source):
         if is_test(function):
-            marks = "\n".join([function.attributes, *(text_of(one) for one in function.above if is_comment(one))])
-            yield Test(function.name, tuple(_outer(function.node)), function, function.node, marks)
-    yield from _called(source)
+            marks = "\n".join([function.attributes, *(text_of(one) for one in function.nodes_above if is_comment(one))])
+            yield Test(function.name, tuple(_outer_names(function.node)), function, function.node, marks)
+    yield from _find_call_tests(source)
 
 
 _RUBY_NAME: Final = pattern(r"test_\w")
@@ -55,15 +55,15 @@ def _is_private(node: "Node") -> bool:
 
 _PHP_MARK: Final = pattern(r"#\[[^\]]{0,200}?\bTest\b")
 _PHP_TAG: Final = pattern(r"^[^\w\n]*@test\b", 8)
-_HELPS: Final = pattern(r"\b(?:private|protected|static)\b|DataProvider")
+_HELPER_MARK: Final = pattern(r"\b(?:private|protected|static)\b|DataProvider")
 
 
 def _is_php(function: Function) -> bool:
-    if _HELPS.search(function.attributes):
+    if _HELPER_MARK.search(function.attributes):
         return False
     if function.name.startswith("test") or _PHP_MARK.search(function.attributes):
         return True
-    return any(_PHP_TAG.search(text_of(one)) for one in function.above if is_comment(one))
+    return any(_PHP_TAG.search(text_of(one)) for one in function.nodes_above if is_comment(one))
 
 
 _KOTLIN_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property|\w+Test)\b")
@@ -103,10 +103,10 @@ _RUNNERS: Final = {
         }
     ),
 }
-_OUTER: Final = frozenset({"class", "module", "class_declaration", "object_declaration", "struct_declaration"})
+_OUTER_TYPES: Final = frozenset({"class", "module", "class_declaration", "object_declaration", "struct_declaration"})
 
 
-def _called(source: Source) -> Iterator[Test]:
+def _find_call_tests(source: Source) -> Iterator[Test]:
     """Tests that are calls with a block: `it "works" do`, `test('works', function () {`, `"works" { }`."""
     runners = _RUNNERS.get(source.language)
     types = {Language.PHP: "function_call_expression", Language.KOTLIN: "call_expression"}.get(source.language, "call")
@@ -114,26 +114,28 @@ def _called(source: Source) -> Iterator[Test]:
         return
     end = 0
     for call in source.nodes.find((types,)):
-        block = _block(call)
-        name = _runner(call)
+        block = _find_block(call)
+        name = _runner_name(call)
         if block is None or call.start_byte < end:
             continue
         if name not in runners and "string" not in name:
-            end = call.end_byte if name in _MATERIAL else end
+            end = call.end_byte if name in _SETUP_CALLS else end
             continue
         end = call.end_byte
         body = block.child_by_field_name("body") or block
-        given = [one for one in _given(call) if one != block]
+        given = [one for one in _arguments(call) if one != block]
         title = _title(given[0] if given else call)
-        yield Test(title, tuple(_outer(call)), Function(block, body, source), call, _marks(call, name, given))
+        yield Test(
+            title, tuple(_outer_names(call)), Function(block, body, source), call, _marks_text(call, name, given)
+        )
 
 
-_MATERIAL: Final = frozenset({"let", "let!", "subject", "before", "after", "around"})
+_SETUP_CALLS: Final = frozenset({"let", "let!", "subject", "before", "after", "around"})
 """Tests in these, and in other tests, are what a test tool is tried on."""
 _SPEC: Final = pattern(r"\b(?:Fun|String|Should|Describe|Behavior|Word|Free|Feature|Expect)Spec\b")
 
 
-def _runner(call: "Node") -> str:
+def _runner_name(call: "Node") -> str:
     """What is called, on nothing; of Kotest's plain titles, that it is a text."""
     if call.child_by_field_name("receiver") is not None:
         return ""
@@ -144,13 +146,13 @@ def _runner(call: "Node") -> str:
     return called.type if "string" in called.type and called.parent == call else text_of(called)[:_LONGEST]
 
 
-def _block(call: "Node") -> "Node | None":
+def _find_block(call: "Node") -> "Node | None":
     if call.type != "function_call_expression":
-        return block_of(call)
+        return find_block(call)
     return next((one for one in arguments(call) if one.type in {"anonymous_function", "arrow_function"}), None)
 
 
-def _given(call: "Node") -> "list[Node]":
+def _arguments(call: "Node") -> "list[Node]":
     """What it is given, its title first."""
     if call.type != "call_expression":
         return arguments(call)
@@ -158,18 +160,18 @@ def _given(call: "Node") -> "list[Node]":
     return arguments(inner) if inner.type == "call_expression" else [inner]
 
 
-def _marks(call: "Node", name: str, given: "list[Node]") -> str:
+def _marks_text(call: "Node", name: str, arguments: "list[Node]") -> str:
     """How it is called: `xit`, its tags, and what follows it in Pest (`->skip()`)."""
-    tags = (text_of(one)[:_LONGEST] for one in given[1:])
-    following = takewhile(lambda one: _continues(one, call), ancestors(call))
-    return " ".join((name, *tags, *map(_link, following)))
+    tags = (text_of(one)[:_LONGEST] for one in arguments[1:])
+    following = takewhile(lambda one: _is_continued(one, call), ancestors(call))
+    return " ".join((name, *tags, *map(_link_text, following)))
 
 
-def _link(call: "Node") -> str:
+def _link_text(call: "Node") -> str:
     return f"->{text_of(call.child_by_field_name('name'))}{text_of(call.child_by_field_name('arguments'))}"
 
 
-def _continues(around: "Node", call: "Node") -> bool:
+def _is_continued(around: "Node", call: "Node") -> bool:
     return around.type == "member_call_expression" and around.start_byte == call.start_byte
 
 
@@ -177,12 +179,12 @@ def _title(node: "Node") -> str:
     return " ".join(text_of(node).split()).strip("'\"`")[:_LONGEST]
 
 
-def _outer(node: "Node") -> Iterable[str]:
+def _outer_names(node: "Node") -> Iterable[str]:
     """Names of the classes and titles of the groups around it, outermost first."""
     names: list[str] = []
     for around in ancestors(node):
-        if around.type in _OUTER:
+        if around.type in _OUTER_TYPES:
             names.append(text_of(around.child_by_field_name("name")))
-        elif around.type in {"call", "call_expression", "function_call_expression"} and _block(around) is not None:
-            names.append(_title(next(iter(_given(around)), around)))
+        elif around.type in {"call", "call_expression", "function_call_expression"} and _find_block(around) is not None:
+            names.append(_title(next(iter(_arguments(around)), around)))
     return reversed(names)

@@ -5,14 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.signals.analysis import tests as code
-from worker.signals.analysis.asserting import asserting_names
-from worker.signals.analysis.assertions import Oracle, oracles_of
-from worker.signals.analysis.call_chains import spines
+from worker.signals.analysis.asserting_functions import find_asserting_names
+from worker.signals.analysis.assertions import Assertion, find_assertions
+from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.change import Source
-from worker.signals.analysis.file_roles import FURTHER, Language, Role, role_of
-from worker.signals.analysis.functions import Where, functions_of
+from worker.signals.analysis.conditions import Proof
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, FileRole, Language, role_of
+from worker.signals.analysis.functions import FunctionScope, find_functions
 from worker.signals.analysis.syntax import begins_in_text, parse
-from worker.signals.analysis.truths import Proof
 
 NOTHING, SUCCESS, PRESENCE, VALUE = Proof.NOTHING, Proof.SUCCESS, Proof.PRESENCE, Proof.VALUE
 R, C, P, K = Language.RUBY, Language.CSHARP, Language.PHP, Language.KOTLIN
@@ -139,7 +139,7 @@ TEXTS = {R: RUBY, C: CSHARP, P: PHP, K: KOTLIN}
 
 
 def source(language: Language, text: str) -> Source:
-    return Source(text, 1, whole=True, language=language)
+    return Source(text, 1, is_whole=True, language=language)
 
 
 @pytest.mark.parametrize(
@@ -152,21 +152,23 @@ def source(language: Language, text: str) -> Source:
     ],
 )  # fmt: skip
 def test_functions_with_a_body_are_found(language: Language, named: list[tuple[str, int, str]]) -> None:
-    found = functions_of(source(language, TEXTS[language]))
-    assert [(one.name, len(one.statements), str(one.where)) for one in found] == named
+    found = find_functions(source(language, TEXTS[language]))
+    assert [(one.name, len(one.statements), str(one.scope)) for one in found] == named
 
 
 def test_what_stands_before_a_function_belongs_to_it() -> None:
-    ruby, csharp, php, kotlin = ({one.name: one for one in functions_of(source(at, TEXTS[at]))} for at in (R, C, P, K))
-    assert (ruby["count"].above != (), ruby["total"].attributes) == (True, "private")
+    ruby, csharp, php, kotlin = (
+        {one.name: one for one in find_functions(source(at, TEXTS[at]))} for at in (R, C, P, K)
+    )
+    assert (ruby["count"].nodes_above != (), ruby["total"].attributes) == (True, "private")
     assert csharp["Count"].attributes == "[Obsolete] public"
     assert php["adds"].attributes == "#[Test] public"
     assert kotlin["count"].attributes == "override"
 
 
 def test_a_method_in_a_branch_or_a_block_is_one_of_several() -> None:
-    found = functions_of(source(R, "if old\n  def f; 1 end\nend\nClass.new do\n  def g; 2 end\nend\ndef h; 3 end\n"))
-    assert [one.where for one in found] == [Where.BRANCH, Where.BRANCH, Where.MODULE]
+    found = find_functions(source(R, "if old\n  def f; 1 end\nend\nClass.new do\n  def g; 2 end\nend\ndef h; 3 end\n"))
+    assert [one.scope for one in found] == [FunctionScope.BRANCH, FunctionScope.BRANCH, FunctionScope.MODULE]
 
 
 @pytest.mark.parametrize(
@@ -179,11 +181,11 @@ def test_a_method_in_a_branch_or_a_block_is_one_of_several() -> None:
     ],
 )  # fmt: skip
 def test_tests_are_found_by_the_customs_of_their_frameworks(language: Language, keys: list[tuple[str, ...]]) -> None:
-    assert [test.key for test in code.tests_of(source(language, TEXTS[language]))] == keys
+    assert [test.key for test in code.find_tests(source(language, TEXTS[language]))] == keys
 
 
 def test_the_marks_of_a_test_say_how_it_is_run() -> None:
-    marks = {test.name: test.marks for at in (R, C, P, K) for test in code.tests_of(source(at, TEXTS[at]))}
+    marks = {test.name: test.marks for at in (R, C, P, K) for test in code.find_tests(source(at, TEXTS[at]))}
     assert marks["waits"] == "xtest"
     assert marks["adds"] == "test"
     assert marks["later"] == "test ->skip('slow')"
@@ -192,7 +194,7 @@ def test_the_marks_of_a_test_say_how_it_is_run() -> None:
 
 
 def test_kotlin_without_a_spec_has_no_tests_that_are_calls() -> None:
-    assert code.tests_of(source(K, 'fun f() { test("a") { } }\n')) == ()
+    assert code.find_tests(source(K, 'fun f() { test("a") { } }\n')) == ()
 
 
 CHAINS = [
@@ -208,13 +210,13 @@ CHAINS = [
 
 @pytest.mark.parametrize(("language", "text", "names"), CHAINS)
 def test_a_chain_of_calls_is_read_link_by_link(language: Language, text: str, names: list[str]) -> None:
-    found = [" ".join(one.names) for one in spines(parse(text, language), language)]
+    found = [" ".join(one.names) for one in find_call_chains(parse(text, language), language)]
     assert found == names
 
 
 def test_of_some_rows_only_the_chains_that_begin_there_are_read() -> None:
     root = parse("a.b\nc.d\n", R)
-    assert [one.names for one in spines(root, R, frozenset({1}))] == [("c", "d")]
+    assert [one.names for one in find_call_chains(root, R, frozenset({1}))] == [("c", "d")]
 
 
 CHECKS = [
@@ -296,15 +298,15 @@ NO_CHECKS = [
 AROUND = {C: "class A {{ void F() {{ {} }} }}", P: "<?php\n{}", K: "fun f() {{ {} }}"}
 
 
-def oracles(language: Language, text: str) -> list[Oracle]:
+def oracles(language: Language, text: str) -> list[Assertion]:
     whole = AROUND.get(language, "{}").format(text)
-    return [one for one in oracles_of(parse(whole, language), language) if not one.is_guess]
+    return [one for one in find_assertions(parse(whole, language), language) if not one.is_guess]
 
 
 @pytest.mark.parametrize(("language", "text", "proof", "why"), CHECKS)
 def test_a_check_proves_what_it_can_find_out(language: Language, text: str, proof: Proof, why: str) -> None:
     (found,) = oracles(language, text)
-    assert (found.proof, found.why) == (proof, why)
+    assert (found.proof, found.weakness) == (proof, why)
 
 
 @pytest.mark.parametrize(("language", "text"), NO_CHECKS)
@@ -322,7 +324,7 @@ HELPERS = {
 
 @pytest.mark.parametrize("language", HELPERS)
 def test_who_calls_a_helper_that_checks_checks(language: Language) -> None:
-    assert asserting_names(functions_of(source(language, HELPERS[language]))) == {"holds", "runs"}
+    assert find_asserting_names(find_functions(source(language, HELPERS[language]))) == {"holds", "runs"}
 
 
 @pytest.mark.parametrize(
@@ -345,7 +347,7 @@ def test_what_stands_in_a_text_is_no_code(language: Language, text: str, row: in
 
 @settings(max_examples=settings().max_examples // 4, deadline=None)
 @given(
-    st.sampled_from(sorted(FURTHER)),
+    st.sampled_from(sorted(MORE_LANGUAGES)),
     st.integers(0, 1_300),
     st.integers(0, 60),
     st.sampled_from(["", "{", "end\n", '"', "<<<A\n", "`"]),
@@ -354,45 +356,45 @@ def test_broken_syntax_is_read_as_far_as_it_goes(language: Language, at: int, cu
     text = TEXTS[language][:at] + put + TEXTS[language][at + cut :]
     broken = source(language, text)
     lines = text.count("\n") + 1
-    for function in functions_of(broken):
-        assert 1 <= function.first <= function.last <= lines
-    for test in code.tests_of(broken):
-        assert 1 <= test.first <= test.last <= lines
-        assert all(one.text for one in oracles_of(test.body, language))
+    for function in find_functions(broken):
+        assert 1 <= function.first_line <= function.last_line <= lines
+    for test in code.find_tests(broken):
+        assert 1 <= test.first_line <= test.last_line <= lines
+        assert all(one.text for one in find_assertions(test.body, language))
 
 
 @pytest.mark.parametrize("code", ["it 'works' do\n  f.(x)\nend\n", "Ief .(x)\n", "a.().b\n"])
 def test_a_call_without_a_name_checks_nothing(code: str) -> None:
-    assert list(oracles_of(source(R, code).root, R)) == []
+    assert list(find_assertions(source(R, code).root, R)) == []
 
 
 ROLES = [
-    ("spec/models/cart_spec.rb", Role.TEST),
-    ("test/cart_test.rb", Role.TEST),
-    ("lib/spec_helper.rb", Role.TEST),
-    ("features/step_definitions/cart.rb", Role.TEST),
-    ("lib/cart.rb", Role.PRODUCTION),
-    ("sorbet/cart.rb", Role.FOREIGN),
-    ("src/Shop.Tests/Cart.cs", Role.TEST),
-    ("src/Shop.UnitTests/Cart.cs", Role.TEST),
-    ("src/Shop/CartTests.cs", Role.TEST),
-    ("src/Shop/CartFacts.cs", Role.TEST),
-    ("src/Shop/Cart.cs", Role.PRODUCTION),
-    ("src/Shop/Contest/Cart.cs", Role.PRODUCTION),
-    ("src/Shop/obj/Cart.cs", Role.FOREIGN),
-    ("src/Shop/Form.Designer.cs", Role.FOREIGN),
-    ("src/Symfony/Tests/Cart.php", Role.TEST),
-    ("tests/Pest.php", Role.TEST),
-    ("src/CartTest.php", Role.TEST),
-    ("src/Cart.php", Role.PRODUCTION),
-    ("src/test/kotlin/Cart.kt", Role.TEST),
-    ("shop/src/jvmTest/kotlin/Cart.kt", Role.TEST),
-    ("src/main/kotlin/CartTest.kt", Role.TEST),
-    ("src/main/kotlin/Cart.kt", Role.PRODUCTION),
-    ("src/main/kotlin/latest/Cart.kt", Role.PRODUCTION),
+    ("spec/models/cart_spec.rb", FileRole.TEST),
+    ("test/cart_test.rb", FileRole.TEST),
+    ("lib/spec_helper.rb", FileRole.TEST),
+    ("features/step_definitions/cart.rb", FileRole.TEST),
+    ("lib/cart.rb", FileRole.PRODUCTION),
+    ("sorbet/cart.rb", FileRole.FOREIGN),
+    ("src/Shop.Tests/Cart.cs", FileRole.TEST),
+    ("src/Shop.UnitTests/Cart.cs", FileRole.TEST),
+    ("src/Shop/CartTests.cs", FileRole.TEST),
+    ("src/Shop/CartFacts.cs", FileRole.TEST),
+    ("src/Shop/Cart.cs", FileRole.PRODUCTION),
+    ("src/Shop/Contest/Cart.cs", FileRole.PRODUCTION),
+    ("src/Shop/obj/Cart.cs", FileRole.FOREIGN),
+    ("src/Shop/Form.Designer.cs", FileRole.FOREIGN),
+    ("src/Symfony/Tests/Cart.php", FileRole.TEST),
+    ("tests/Pest.php", FileRole.TEST),
+    ("src/CartTest.php", FileRole.TEST),
+    ("src/Cart.php", FileRole.PRODUCTION),
+    ("src/test/kotlin/Cart.kt", FileRole.TEST),
+    ("shop/src/jvmTest/kotlin/Cart.kt", FileRole.TEST),
+    ("src/main/kotlin/CartTest.kt", FileRole.TEST),
+    ("src/main/kotlin/Cart.kt", FileRole.PRODUCTION),
+    ("src/main/kotlin/latest/Cart.kt", FileRole.PRODUCTION),
 ]
 
 
 @pytest.mark.parametrize(("path", "role"), ROLES)
-def test_a_path_says_what_its_file_is_for(path: str, role: Role) -> None:
+def test_a_path_says_what_its_file_is_for(path: str, role: FileRole) -> None:
     assert role_of(path) is role

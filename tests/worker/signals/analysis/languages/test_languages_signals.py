@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worker.signals.made import RUBRIC, change_of, dossier_of
-from worker.signals.analysis.file_roles import FURTHER, language_of
-from worker.signals.heuristic_opinion import consider
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, language_of
+from worker.signals.heuristic_opinion import form_opinion
 from worker.signals.registry import SIGNALS
 
 BASE = {
@@ -21,7 +21,7 @@ def told(path: str, before: str | None, after: str, *, texts: bool = True) -> li
     old = {path: before} if before is not None else {}
     change = change_of(old, {path: after}, texts=texts)
     findings = [finding for signal in SIGNALS for finding in signal.findings(change)]
-    assert not any(finding.fact for finding in findings if language_of(finding.path or "") in FURTHER)
+    assert not any(finding.fact for finding in findings if language_of(finding.path or "") in MORE_LANGUAGES)
     return [finding.signal for finding in findings]
 
 
@@ -258,7 +258,7 @@ def test_imports_that_nothing_uses_are_told(ending: str, imports: str, count: in
 
 def test_nothing_in_these_languages_rejects_and_no_change_of_them_is_safe() -> None:
     stub = put("kt", "    fun total(a: Int): Int = TODO()")
-    opinion = consider(dossier_of({CODE["kt"]: BASE["kt"]}, {CODE["kt"]: stub}), RUBRIC)
+    opinion = form_opinion(dossier_of({CODE["kt"]: BASE["kt"]}, {CODE["kt"]: stub}), RUBRIC)
     assert (opinion.findings[0].signal, opinion.findings[0].fact, opinion.safe) == ("stub_body", False, None)
     words = dossier_of({"a.rb": "# Odl.\n"}, {"a.rb": "# Old.\n"}, title="Fix a typo in a comment")
-    assert consider(words, RUBRIC).safe is None
+    assert form_opinion(words, RUBRIC).safe is None

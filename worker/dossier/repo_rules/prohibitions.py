@@ -1,0 +1,281 @@
+"""Sentences that forbid: code that must not be added, paths that must not be touched.
+
+Does not split a statement into sentences. Invariant: only imperatives count ("never", "do not", "no ..."), and soft
+words ("avoid", "prefer", "should not") make no rule.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from worker.domain.pattern import pattern
+from worker.domain.value import Value
+from worker.dossier.repo_rules.rule import PathTouch, RepoRule, RuleKind, RuleOrigin
+from worker.dossier.repo_rules.scope import DOUBT_WORDS, SPAN_LIST, ScopeReading, read_qualifiers, select_spans
+
+_NEVER: Final = (
+    r"(?:please |and |also |important |you |we |agents? |contributors? |pull requests? |prs? |commits? |bots? |copilot |claude )*(?:(?:must|shall|may) (?:not|never)|do not|don't|dont|never"
+    r"|cannot|can't)(?: ever| directly| manually| hand-| make any manual)* ?"
+)
+_CODE_VERB: Final = (
+    r"(?:make use of|use|using|call|add|write to|write|introduce|import from|import|invoke|print with|print using|print through|log with|log through|log via"
+    r"|leave|commit|include|catch|contain|have|hold|keep|pull in|bring in"
+    r"|insert|create|put|rely on|depend on|reach for|return|cast to|merge|ship|check in|apply|annotate with|throw|raise|log|print)"
+)
+_PATH_VERB: Final = (
+    r"(?:hand[- ]?edit|edit|modify|change|touch|alter|update|write to|write in|write into|rewrite|delete|remove|rename|move|commit"
+    r"|add(?: new)?(?: files?| code| anything)?(?: to| in| under)?|create(?: new)? files? (?:in|under)|put files? (?:in|under|into)"
+    r"|check in|patch|make (?:any |manual |direct )*(?:changes?|edits?) (?:to|in|under)|create|reformat|tamper with)"
+)
+_JOIN: Final = r"(?:,? (?:or|and|nor) |, ?|/)"
+_CODE: Final = pattern(rf"{_NEVER}{_CODE_VERB}(?:{_JOIN}{_CODE_VERB}){{0,4}} (.*)", re.IGNORECASE | re.DOTALL)
+_PATH: Final = pattern(
+    rf"{_NEVER}({_PATH_VERB}(?:{_JOIN}{_PATH_VERB}){{0,4}}) (?:(?:the|any|a|all|of|files?|code|anything|content|contents|something"
+    r"|in|inside|under|within|below|to|generated|vendored|file|folder|directory|everything|sources?) )*?"
+    rf"\(?({SPAN_LIST})\)?(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NO: Final = pattern(r"(?:there must be |and )?no (.*)", re.IGNORECASE | re.DOTALL)
+_BANNED: Final = pattern(
+    rf"(?:the |all |any |new |bare |calls to |uses? of |usages? of |using )*({SPAN_LIST})((?: \w+){{0,2}}) (?:is|are) "
+    r"(?:strictly |explicitly |absolutely )?(?:forbidden|banned|not allowed|never allowed|prohibited|disallowed|off[- ]limits|not permitted|rejected|not accepted"
+    r"|never to be (?:used|called|imported|added|committed))(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MUST_NOT: Final = pattern(
+    rf"(?:the |all |any |new |bare |calls to |uses? of )*({SPAN_LIST})((?: \w+)?) (?:must|shall|may|can) (?:not|never) (?:ever )?be "
+    r"(?:used|called|imported|added|introduced|committed|left|written|caught|printed)(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PATH_MUST_NOT: Final = pattern(
+    rf"(?:(?:the|all|any|generated|vendored|files?|code|everything|anything|in|under|inside|below|within|contents?|of|folder|file) )*\(?"
+    rf"({SPAN_LIST})\)?(?: (?:folder|directory|files?))? (?:must|may|shall|should|can) ?(?:not|never) (?:ever |be )*"
+    r"(?:(?:manually|hand-)\s?)?(?:edited|changed|modified|touched|altered|updated|removed|deleted|renamed|edit)(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PATH_IS: Final = pattern(
+    rf"(?:(?:the|all|any|folder|directory|files?|code|sources?|everything|anything|in|under|inside|below|within|contents?|of|generated|vendored) )*"
+    rf"({SPAN_LIST})(?: (?:folder|directory|files?))? (?:(?:is|are|was|were|belongs?|holds?|contains?|comes?) )+([^.;,:()]{{1,100}}?)"
+    r"((?:$|[,;:(]| and (?:must|may|can) ).*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PATH_HOLDS: Final = pattern(
+    rf"(?:[a-z-]{{2,20}} ){{1,4}}(?:lives?|is|are|sits?|stands?|found) (?:in|under) (?:the )?({SPAN_LIST})()((?:$|[,;:(]).*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PATHS_PRONOUN: Final = pattern(
+    rf"{_NEVER}{_PATH_VERB}(?:{_JOIN}{_PATH_VERB}){{0,3}} (?:them|it|these|those|this|that|its contents?|these files|this file"
+    r"|this folder|anything there|anything in there|by hand|manually)\b(.*)|(?:please )?leave (?:it|them) (?:alone|as (?:it|they) (?:is|are))(.*)|.{0,80}\binstead of (?:editing|changing) (?:them|it)\b(.*)"
+    rf"|{_NEVER}{_PATH_VERB}$()"
+    r"|(?:always )?(?:edit|change) (?:the |its )?[^.;]{3,60} instead(.*)"
+    r"|(?:and )?(?:must|may|can) ?(?:not|never) be (?:manually |ever )?(?:edited|changed|modified|touched|altered)(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_LEAVE: Final = pattern(
+    rf"(?:please )?(?:leave|keep) (?:the |everything (?:in|under) |files (?:in|under) )?({SPAN_LIST})(?: (?:folder|directory|files?))? "
+    r"(?:alone|untouched|as (?:it|they) (?:is|are)|unchanged|as is)(.*)"
+    rf"|treat (?:the |everything in |files in )?({SPAN_LIST})(?: (?:folder|directory|files?))? as (?:read[- ]only|frozen|generated|vendored|off[- ]limits|immutable)(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PATHS_OWNED: Final = pattern(
+    rf"(?:changes? to |edits? (?:to|of) )?({SPAN_LIST}) (?:is|are|must be|may be|may only be|must go|go(?:es)?|belongs?)(?: only)?(?: changed| edited| updated)?"
+    r"(?: only)? (?:in|into) (?:its|their|a|an) (?:own|separate|dedicated) (?:pull request|pr)s?(?: only)?(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PATH_BANNED: Final = pattern(
+    rf"(?:manual |hand )?(?:edits?|changes?|modifications?|writes?|editing|changing|modifying) (?:to |in |under |of |inside |files (?:in|under) )?(?:the )?({SPAN_LIST})"
+    r"(?: (?:folder|directory|files?))? (?:by hand )?(?:is|are) (?:strictly )?(?:not allowed|not accepted|forbidden|prohibited|disallowed|off[- ]limits|rejected)(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_BY_HAND: Final = pattern(
+    r"\bby hand\b|\bmanual(?:ly)?\b|\bgenerated\b|\bhand-|\bvendored\b|\bdirectly\b|\block ?files?\b|\bbuild (?:output|artifacts?)\b|\bbuilt\b",
+    re.IGNORECASE,
+)
+
+_BEFORE: Final = pattern(
+    r"(?:(?:the|any|a|an|new|more|raw|direct|plain|bare|inline|calls?|to|uses?|usages?|of|log|logging|print|debug|debugging|statements?"
+    r"|stray|leftover|blanket|functions?|comments?|ever|global|unchecked|empty|all|directives?|suppressions?|in|code|java|wildcard"
+    r"|type|casts?|imports?|from|skipped|disabled|third-party|external|library|package|module|use|using|calling|markers?) )*\(?",
+    re.IGNORECASE,
+)
+_NOUN: Final = pattern(
+    r"(?:s\b|type )?\s?(casts?|types?|blocks?|comments?|directives?|statements?|attributes?|annotations?|calls?|macros?|imports?"
+    r"|functions?|keywords?|decorators?|methods?|declarations?|exports?|markers?|notes?|suppressions?|package|module|library|builtin"
+    r"|assertions?|operators?|pragmas?|variables?|usages?|invocations?|expressions?|handlers?|clauses?)?\b(?: comments?\b)?",
+    re.IGNORECASE,
+)
+_INNER: Final = pattern(rf"\s?\(({SPAN_LIST})\)", re.IGNORECASE)
+_COMMAND: Final = pattern(
+    r"(?:git|npm|pnpm|yarn|go|cargo|make|gh|bd|pip|uv|docker|kubectl|pytest|mvn|gradle|npx|bun|deno|brew) \S|-{1,2}\w|\$|<<"
+)
+_PATHS: Final = pattern(
+    r"[\w.@*{}-]*(?:/[\w.@*{}\[\]-]*)+|(?:[\w*-][\w.*-]*)?\.(?:lock|json|toml|ya?ml|md|rst|txt|xml|sum|mod|cfg|ini|sql|proto|svg|png|csv"
+    r"|snap|lockb|gradle|kts|html|css|min\.js|pb\.go|generated\.\w+|g\.\w+|py|ts|js|go|rs|java)"
+    r"|Makefile|Dockerfile|CODEOWNERS|LICENSE|go\.sum|go\.mod|\.gitignore|\.env|yarn\.lock"
+)
+
+
+def is_path(span: str) -> bool:
+    """Whether a code span names files rather than code."""
+    return _PATHS.fullmatch(span) is not None and span.strip("/*.") != "" and not span.startswith(("//", "/*", "@/"))
+
+
+class RuleSentence(Value):
+    """One sentence of a statement, and what its surroundings say. `other_sentences` are the statement's other sentences."""
+
+    prose: str
+    spans: tuple[str, ...]
+    origin: RuleOrigin
+    surroundings: ScopeReading
+    other_sentences: tuple[str, ...] = ()
+
+
+def find_prohibitions(sentence: RuleSentence) -> Iterator[RepoRule]:
+    """The rules that the sentence makes by forbidding something."""
+    yield from _find_path_bans(sentence) or _find_code_bans(sentence)
+
+
+def _find_path_bans(sentence: RuleSentence) -> list[RepoRule]:
+    if found := _PATHS_OWNED.match(sentence.prose):
+        return _of_paths(sentence, RuleKind.OWN_PULL_REQUEST, found[1], found[2])
+    if found := _PATH.match(sentence.prose):
+        if together := _TOGETHER.match(found[3]):
+            return _of_paths(sentence, RuleKind.OWN_PULL_REQUEST, found[2], found[3][together.end() :])
+        return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, found[2], found[3], _find_touches(found[1]))
+    for words in (_LEAVE, _PATH_MUST_NOT, _PATH_BANNED):
+        if found := words.match(sentence.prose):
+            objects, after = (one for one in found.groups() if one is not None)
+            return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, objects, after)
+    return _find_generated_bans(sentence)
+
+
+def _find_generated_bans(sentence: RuleSentence) -> list[RepoRule]:
+    """`x/` is generated: do not edit it."""
+    found = _PATH_IS.match(sentence.prose) or _PATH_HOLDS.match(sentence.prose)
+    if found is None or DOUBT_WORDS.search(_READ_ONLY.sub("", found[2])):
+        return []
+    behind = found[3].lstrip(" ,")
+    them = next(filter(None, map(_PATHS_PRONOUN.match, (behind, *sentence.other_sentences))), None)
+    after = "" if them is None else next((words for words in them.groups() if words), "")
+    if them is not None:
+        kept = "" if them.string is behind else found[3]
+        return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, found[1], f"{kept} {after}")
+    if _CLOSED.match(found[2]):
+        return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, found[1], found[3])
+    return []
+
+
+_READ_ONLY: Final = pattern(r"\bread[- ]only\b", re.IGNORECASE)
+_CLOSED: Final = pattern(r"read|off|frozen", re.IGNORECASE)
+_TOGETHER: Final = pattern(
+    r" (?:together|along|at the same time) (?:with|as) (?:other |any )?(?:code|changes|features?|fixes|source files)(?: changes)?|"
+    r" in the same (?:pull request|pr|commit) as (?:other |any )?(?:code|changes)(?: changes)?",
+    re.IGNORECASE,
+)
+
+
+def _find_touches(verbs: str) -> frozenset[PathTouch]:
+    found: set[PathTouch] = set()
+    for verb in re.split(r",? (?:or|and|nor) |, ?|/", verbs.casefold()):
+        if verb.startswith(("delete", "remove", "rename", "move")):
+            found.add(PathTouch.REMOVE)
+        elif verb.startswith(("add", "commit", "create", "put", "check")):
+            found.add(PathTouch.ADD)
+        else:
+            found |= set(PathTouch)
+    return frozenset(found)
+
+
+def _of_paths(
+    sentence: RuleSentence,
+    kind: RuleKind,
+    objects: str,
+    after: str,
+    touches: frozenset[PathTouch] = frozenset(PathTouch),
+) -> list[RepoRule]:
+    targets = select_spans(objects, sentence.spans)
+    if not all(map(is_path, targets)):
+        return []
+    whole = " ".join((sentence.prose, *sentence.other_sentences))
+    understood = read_qualifiers(_PATH_NOUN.sub("", after), sentence.spans, sentence.surroundings.scope)
+    return [
+        RepoRule(
+            kind,
+            sentence.origin,
+            targets,
+            understood.scope,
+            is_sure=sentence.surroundings.is_sure and understood.is_sure,
+            touches=touches,
+            is_by_hand=_BY_HAND.search(whole) is not None,
+        )
+    ]
+
+
+_PATH_NOUN: Final = pattern(r"^ (?:folder|directory|files?|tree|package|module|code|sources?)\b", re.IGNORECASE)
+
+
+def _find_code_bans(sentence: RuleSentence) -> list[RepoRule]:
+    prose = sentence.prose
+    if found := _BANNED.match(prose) or _MUST_NOT.match(prose):
+        return _of_code(sentence, found[1], found[2], found[3])
+    found = _CODE.match(prose) or _NO.match(prose)
+    listed = re.search(SPAN_LIST, found[1]) if found else None
+    if not found or not listed:
+        return []
+    before, objects, after = found[1][: listed.start()], listed[0], found[1][listed.end() :]
+    noun = _NOUN.match(after)
+    kind, after = ((noun[1] or ""), after[noun.end() :]) if noun else ("", after)
+    if inner := _INNER.match(after):
+        objects, after = inner[1], after[inner.end() :]
+    elif before.endswith("("):
+        after = after.lstrip().removeprefix(")")
+    if _OTHER_OBJECT.match(after) or not _BEFORE.fullmatch(before):
+        return []
+    return _of_code(sentence, objects, kind or _noun_of(prose[: found.start(1)]), after)
+
+
+def _noun_of(head: str) -> str:
+    """What the verb says of its object: who calls, calls a function."""
+    verb = _LAST_VERB.search(head)
+    named = {
+        "import": "import",
+        "import from": "import",
+        "call": "call",
+        "invoke": "call",
+        "with": "call",
+        "catch": "catch",
+    }
+    return named.get(verb[1].casefold(), "") if verb else ""
+
+
+_LAST_VERB: Final = pattern(r"\b(import from|import|call|invoke|with|catch) $", re.IGNORECASE)
+
+
+_OTHER_OBJECT: Final = pattern(
+    r"[\s,]*(?!(?:unless|except|for|if|when|whenever|while|where|in|inside|at|to|around|without|by|with|on|under|outside|that|which|or|and|from"
+    r"|as|within|anywhere|directly|ever|because|since|but|only|other|apart|not|use|it|they|this|these|call|return|prefer|log|raise"
+    r"|throw|instead|anymore|yourself|manually|please|any|into|over|before|after|until|behind|here|left|lying|remain\w*)\b)[a-z]+",
+    re.IGNORECASE,
+)
+"""A word behind the code that makes another thing of it: a `TODO` list, a `print` queue."""
+
+
+_HAS_LETTER: Final = pattern(r"[A-Za-z_]")
+
+
+def _of_code(sentence: RuleSentence, objects: str, noun: str, after: str) -> list[RepoRule]:
+    targets = tuple("except:" if one == "except" else one for one in select_spans(objects, sentence.spans))
+    is_import = noun.startswith(("import", "package", "module", "library"))
+    if any(_COMMAND.match(one) or not _HAS_LETTER.search(one) or (is_path(one) and not is_import) for one in targets):
+        return []
+    understood = read_qualifiers(after, sentence.spans, sentence.surroundings.scope)
+    return [
+        RepoRule(
+            RuleKind.FORBIDDEN_CODE,
+            sentence.origin,
+            targets,
+            understood.scope,
+            is_sure=sentence.surroundings.is_sure and understood.is_sure,
+            noun=noun.strip().casefold().rstrip("s"),
+        )
+    ]

@@ -1,0 +1,374 @@
+"""Duties that a rule asks for: a changelog entry, docstrings, tests, names of test files.
+
+Does not decide what follows. Invariant: a missing changelog entry is sure only where the change alters what production code
+does and calls itself nothing else; a missing docstring only on a function that is new and public.
+"""
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple, assert_never
+
+from worker.domain.pattern import pattern
+from worker.dossier.diff.parser import ChangeKind, DiffLine
+from worker.dossier.repo_rules.rule import DutyScope, RepoRule
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
+from worker.signals.analysis.functions import Function, FunctionScope, find_functions
+from worker.signals.analysis.syntax import begins_in_text, find, text_of
+from worker.signals.spec_violation.scopes import is_in_inline_tests, is_path_covered, is_path_match
+from worker.signals.spec_violation.violation import RuleViolation
+
+_CHANGELOG_FILES: Final = pattern(
+    r"(?:^|/)(?:\.?change[-_]?logs?|changes|\.?changesets?|history|news|newsfragments|release[-_]?notes?|releases|whats[-_]?new)(?:[-_.][\w.-]*|\.d)?(?:/|$)",
+    re.IGNORECASE,
+)
+_OTHER_TITLES: Final = pattern(
+    r"^\W*(?:refactor|chore|docs?|tests?|ci|style|build|perf|deps|release|revert|typo|bump|clean|cleanup|rename|reformat|lint|move|simplify"
+    r"|internal|prepare|merge|tighten|factor|tidy|modernize|format|types?|typing|extract|deduplicate|dedupe|remove unused|restructure|reorgani[sz]e|split|inline)"
+    r"|\b(?:refactor\w*|no functional change|clean-?ups?|clean up|typos?|reformat\w*|rename|lint\w*|warnings?|typing|types|annotations|deps"
+    r"|dependenc\w+|factor out|mypy|pyright|clippy|playground|version)\b",
+    re.IGNORECASE,
+)
+_BEHAVIOUR_WORDS: Final = pattern(
+    r"\b(?:fix\w*|feat|add\w*|support\w*|allow\w*|implement\w*|handle\w*|introduc\w+|enable\w*|disable\w*|disallow\w*|prevent\w*|validat\w+|return\w*"
+    r"|accept\w*|reject\w*|ignor\w+|avoid\w*|respect\w*|preserv\w+|expos\w+|improv\w+|new|option\w*|flag|deprecat\w+|default\w*|only|don't|do not"
+    r"|correct\w*|show\w*|report\w*|rais\w+|throw\w*|stop\w*|make|include\w*|retry\w*|limit\w*|escape\w*|better|breaking|properly|ensure\w*)\b",
+    re.IGNORECASE,
+)
+_NOISE: Final = pattern(
+    r"\s*(?:$|#(?!\[|!\[)|//|/\*|\*|\"\"\"|'''|import\b|from\b|use\b|pub use\b|package\b|\w+,?$|[(){}\[\];,]+$|@\w+$|else\b|try:?$)"
+)
+_TOOLING: Final = pattern(
+    r"(?:^|/)(?:scripts?|tools?|hack|ci|\.github|xtask|bench(?:es|marks?)?|setup\.py|noxfile\.py|conftest\.py|build\.rs|tasks\.py|[\w.-]*\.config\.[\w]+)(?:/|$)"
+)
+_DOCSTRING_ONLY: Final = pattern(r"doc ?string", re.IGNORECASE)
+_PRIVATE: Final = pattern(r"(?:^|/)_(?!_init__)\w")
+_OF_PUBLIC: Final = pattern(r"\b(?:public|exported|api)\b", re.IGNORECASE)
+_OF_SOME: Final = pattern(
+    r"\b(?:functions?|methods?|class(?:es)?)\s+(?:(?:that|which)(?! (?:you|we|(?:is|are) (?:new|added|public)))|whose|called|used"
+    r"|imported|exposed|meant|others|users)\b",
+    re.IGNORECASE,
+)
+"""The rule speaks of some functions only, and which ones nobody can tell from here."""
+_EXEMPT: Final = pattern(r"\b(?:overload|override|Override|setter|deleter|fixture|inheritdoc)\b")
+
+
+_LISTED_NAME: Final = pattern(r"\s*[\"']\w+[\"'],?$")
+"""What a package takes out of its modules is listed so."""
+
+
+def find_changelog_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """A changelog that the change does not touch, although it must."""
+    paths = [file.path for file in change.files]
+    if any(
+        _CHANGELOG_FILES.search(path) or any(is_path_match(target, path, rule.scope.root) for target in rule.targets)
+        for path in paths
+    ):
+        return
+    folders = tuple(filter(None, {_find_package_folder(target) for target in rule.targets}))
+    moved = change.removed_texts & change.added_texts
+    changed = [
+        file
+        for file in change.production_files()
+        if is_path_covered(rule.scope, file.path) and _has_changed_behaviour(file, moved)
+    ]
+    if not changed:
+        return
+    near = [file for file in changed if not folders or any(file.path.startswith(f"{folder}/") for folder in folders)]
+    title = change.dossier.pull_request.title
+    says_so = not _OTHER_TITLES.search(title) and bool(change.dossier.issues or _BEHAVIOUR_WORDS.search(title))
+    is_behaviour = rule.duty_scope is DutyScope.EVERY_CHANGE or says_so
+    name = f"`{rule.targets[0]}`" if rule.targets else "a changelog"
+    what = f"this change alters {(near or changed)[0].path} and adds no entry to {name}"
+    yield RuleViolation(rule, what, rule.is_sure and is_behaviour and bool(near))
+
+
+def _find_package_folder(target: str) -> str:
+    """The folder of the code that a changelog tells of: folders for logs and documents hold none."""
+    folders = target.rstrip("/").split("/")[:-1]
+    while folders and _LOG_FOLDER.fullmatch(folders[-1]):
+        folders.pop()
+    return "/".join(folders)
+
+
+_LOG_FOLDER: Final = pattern(
+    r"(?:docs?|documentation|changes|changelogs?|changelog\.d|changesets?|news|newsfragments|history|releases?|release[-_]?notes|notes|\.\w+)",
+    re.IGNORECASE,
+)
+
+
+def _has_changed_behaviour(file: AnalyzedFile, moved: frozenset[str]) -> bool:
+    """Whether code was added or removed, not only moved, commented, imported or laid out anew."""
+    if _TOOLING.search(file.path):
+        return False
+    is_other = any(_is_code(file, line, moved) for line in (*file.diff.added_lines, *file.diff.removed_lines))
+    return is_other and not _is_reformatted(file)
+
+
+def _is_reformatted(file: AnalyzedFile) -> bool:
+    """Whether the removed and the added lines say the same but for white space and the commas that a formatter adds."""
+    removed, added = (_LAYOUT.sub("", "".join(texts)) for texts in (file.diff.removed_texts, file.diff.added_texts))
+    return removed == added
+
+
+_LAYOUT: Final = pattern(r"[\s,]+")
+
+
+def _is_code(file: AnalyzedFile, line: DiffLine, moved: frozenset[str]) -> bool:
+    if _NOISE.match(line.text[:500]) or line.text.strip() in moved:
+        return False
+    if _LISTED_NAME.match(line.text[:500]) and file.path.endswith("__init__.py"):
+        return False
+    if line.head_line is None:
+        return True
+    return not (_is_text(file, line.text, line.head_line) or is_in_inline_tests(file, line.head_line))
+
+
+def _is_text(file: AnalyzedFile, text: str, line: int) -> bool:
+    """Whether the line is words in a string; an entry of a table is none, but for one in a longer string."""
+    source = next((one for one in file.sources if one.has_line(line)), None)
+    if source is None or not _ENTRY.match(text[:500]):
+        return file.is_quoted(line)
+    return begins_in_text(source.root, line - source.first_line)
+
+
+_ENTRY: Final = pattern(r"\s+(?:\"[^\"]*\"|'[^']*')\s*[,:]")
+
+
+def find_docstring_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """New public functions without the documentation that the rule asks for."""
+    for file in change.production_files():
+        if not is_path_covered(rule.scope, file.path) or file.language not in _languages(rule):
+            continue
+        named = _DEFINED if file.language is Language.PYTHON else _NAMED
+        stood_there = frozenset(name for line in file.diff.removed_lines for name in named.findall(line.text[:1_000]))
+        for source in file.sources:
+            for function in find_functions(source):
+                if function.first_line not in file.added_lines or function.name in stood_there:
+                    continue
+                if _is_public(function) and not _is_documented(function):
+                    is_clear = source.is_whole or _is_at_top(function)
+                    sure = (
+                        rule.is_sure
+                        and is_clear
+                        and _is_covered(rule, function, file, change)
+                        and _is_surely_public(function)
+                    )
+                    sure = sure and not source.cached(_find_undocumented_lines) - file.added_lines
+                    yield RuleViolation(
+                        rule, f"`{function.name}` is new and has none", sure, file.path, function.first_line
+                    )
+
+
+def _find_undocumented_lines(source: Source) -> frozenset[int]:
+    """The lines of public functions without documentation: where one stood before, the file does not keep the rule."""
+    return frozenset(one.first_line for one in find_functions(source) if _is_public(one) and not _is_documented(one))
+
+
+def _is_covered(rule: RepoRule, function: Function, file: AnalyzedFile, change: CodeChange) -> bool:
+    """Whether the rule speaks of all functions, or this one is among those that it speaks of."""
+    is_private = _PRIVATE.search(file.path) is not None and _OF_PUBLIC.search(rule.origin.text) is not None
+    is_open = not is_private or _is_exported(_class_of(function) or function.name, file, change)
+    return is_open and not _OF_SOME.search(rule.origin.text)
+
+
+def _is_exported(name: str, file: AnalyzedFile, change: CodeChange) -> bool:
+    """Whether a private module says that this is public, or the package around it takes it out of there."""
+    if name in file.cached(_find_exported_names):
+        return True
+    package = change.texts.get(f"{file.path.rpartition('/')[0]}/__init__.py", "")
+    return re.search(rf"\b{re.escape(name)}\b", package) is not None
+
+
+def _find_exported_names(file: AnalyzedFile) -> frozenset[str]:
+    return frozenset(name for one in _LISTED.findall(file.head_text or "") for name in _QUOTED.findall(one))
+
+
+_QUOTED: Final = pattern(r"[\"'](\w+)[\"']")
+_LISTED: Final = pattern(r"^__all__(?: ?: ?[\w\[\], ]+)? ?\+?= ?[\[(]([^\])]{0,5000})", re.MULTILINE)
+
+
+def _is_at_top(function: Function) -> bool:
+    """Whether a piece of a Python file shows how a function at its left edge begins, outside of any long string."""
+    source = function.source
+    return (
+        source.language is Language.PYTHON
+        and function.node.start_point.column == 0
+        and bool(function.statements)
+        and "'''" not in source.text
+        and _is_outside_strings("\n".join(source.lines[: function.node.start_point.row]), source.text)
+    )
+
+
+def _is_outside_strings(before: str, text: str) -> bool:
+    """Whether no long string can be open behind *before*: none is there, or the next one begins right below a definition."""
+    first = text.find('"""')
+    opening = _OPENING.search(text)
+    return first < 0 or (len(before) < first and opening is not None and opening.end() - 3 == first)
+
+
+_OPENING: Final = pattern(r"^[ \t]*(?:async def|def|class)\b[^\n]{0,300}:[ \t]*\n[ \t]+[rR]?\"\"\"", re.MULTILINE)
+
+
+_DEFINED: Final = pattern(r"\bdef\s+(\w+)\s*\(")
+_NAMED: Final = pattern(r"\b(\w++)\s*+\(")
+
+
+def _languages(rule: RepoRule) -> frozenset[Language]:
+    text = rule.origin.text.casefold()
+    if _DOCSTRING_ONLY.search(text):
+        return frozenset({Language.PYTHON})
+    if "jsdoc" in text or "tsdoc" in text:
+        return SCRIPT_LANGUAGES
+    if "javadoc" in text:
+        return frozenset({Language.JAVA})
+    return frozenset({Language.GO}) if "godoc" in text else frozenset({Language.RUST, Language.GO, Language.JAVA})
+
+
+def _is_surely_public(function: Function) -> bool:
+    """Whether it is public beyond doubt: no method of a hidden type, no override, no second signature."""
+    source = function.source
+    match source.language:
+        case Language.PYTHON:
+            return function.container is None or _is_not_override(function)
+        case Language.GO:
+            receiver = function.node.child_by_field_name("receiver")
+            return receiver is None
+        case Language.RUST:
+            return function.scope is FunctionScope.MODULE
+        case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
+            return True
+        case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:
+            return source.text.count(f"function {function.name}") <= 1
+        case _:
+            assert_never(source.language)
+
+
+def _is_not_override(function: Function) -> bool:
+    """Whether no class above its own has a method of that name: all of them stand in this file, or are nobody's."""
+    classes = function.source.cached(_find_classes)
+    seen: set[str] = set()
+    left = [_class_of(function)]
+    while left:
+        name = left.pop()
+        if name in seen or name in _BASES:
+            continue
+        if name not in classes or (seen and function.name in classes[name].names):
+            return False
+        seen.add(name)
+        left += classes[name].bases
+    return True
+
+
+class _ClassSummary(NamedTuple):
+    bases: tuple[str, ...]
+    names: frozenset[str]
+
+
+def _find_classes(source: Source) -> "dict[str, _ClassSummary]":
+    """The classes of a Python file, by name; a class that is written twice has the bases and names of both."""
+    found: dict[str, _ClassSummary] = {}
+    for node in find(source.root, source.language, ("class_definition",)):
+        name, given = text_of(node.child_by_field_name("name")), node.child_by_field_name("superclasses")
+        bases = tuple(text_of(one).partition("[")[0] for one in (given.named_children if given is not None else ()))
+        other = found.get(name, _ClassSummary((), frozenset()))
+        found[name] = _ClassSummary(other.bases + bases, other.names | frozenset(_BOUND.findall(text_of(node))))
+    return found
+
+
+_BOUND: Final = pattern(r"^[^\S\n]+(?:async )?(?:def )?(\w+)\s*(?:\(|:|=)", re.MULTILINE)
+_BASES: Final = frozenset({"object", "ABC", "abc.ABC", "metaclass=ABCMeta", "metaclass=abc.ABCMeta", "Generic"})
+
+
+def _is_public(function: Function) -> bool:
+    if function.scope in {FunctionScope.FUNCTION, FunctionScope.BRANCH, FunctionScope.UNKNOWN} or _EXEMPT.search(
+        function.attributes
+    ):
+        return False
+    first = function.source.lines[function.node.start_point.row]
+    match function.source.language:
+        case Language.PYTHON:
+            return not function.name.startswith("_") and not _class_of(function).startswith("_")
+        case Language.GO:
+            return function.name[:1].isupper()
+        case Language.RUST:
+            return first.lstrip().startswith(("pub fn", "pub async fn", "pub const fn", "pub unsafe fn"))
+        case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
+            is_method = function.node.type == "method_declaration"
+            return is_method and "public" in function.attributes.split() and "@" not in function.attributes
+        case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:
+            return first.startswith("export ") and not function.name.startswith("_")
+        case _:
+            assert_never(function.source.language)
+
+
+def _class_of(function: Function) -> str:
+    named = function.container.child_by_field_name("name") if function.container is not None else None
+    return (named.text or b"").decode("utf-8", "replace") if named is not None else ""
+
+
+def _is_documented(function: Function) -> bool:
+    if function.source.language is Language.PYTHON:
+        return bool(function.docstring)
+    return bool(function.nodes_above)
+
+
+def find_test_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """Code that does something else than before, without a test file in the change."""
+    if any(file.role is FileRole.TEST for file in change.files) or _OTHER_TITLES.search(
+        change.dossier.pull_request.title
+    ):
+        return
+    moved = change.removed_texts & change.added_texts
+    changed = next(
+        (
+            one
+            for one in change.production_files()
+            if is_path_covered(rule.scope, one.path) and _has_changed_behaviour(one, moved)
+        ),
+        None,
+    )
+    if changed is not None and not _has_inline_tests(change):
+        yield RuleViolation(rule, f"this change alters {changed.path} and no test", is_sure=False, path=changed.path)
+
+
+def _has_inline_tests(change: CodeChange) -> bool:
+    rust = (file for file in change.files if file.language is Language.RUST)
+    return any(is_in_inline_tests(file, line) for file in rust for line in file.added_lines)
+
+
+def find_licence_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """New files of code that do not begin with a licence."""
+    for file in change.files:
+        is_new = (
+            file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is not FileRole.FOREIGN
+        )
+        if (
+            is_new
+            and file.head_text
+            and is_path_covered(rule.scope, file.path)
+            and not _LICENSED.search(file.head_text[:2_000])
+        ):
+            yield RuleViolation(rule, f"{file.path} is new and has none", is_sure=False, path=file.path, line=1)
+
+
+_LICENSED: Final = pattern(r"SPDX|copyright|licen[sc]e", re.IGNORECASE)
+
+
+def find_name_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """New test files whose names are not as the rule says."""
+    globs = [glob if "*" in glob else f"*{glob}" for glob in rule.targets]
+    for file in change.files:
+        name = file.path.rpartition("/")[2]
+        is_new = file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is FileRole.TEST
+        if (
+            is_new
+            and is_path_covered(rule.scope, file.path)
+            and _LIKE_A_TEST.search(name)
+            and not any(fnmatchcase(name, one) for one in globs)
+        ):
+            yield RuleViolation(rule, f"{name} is named otherwise", is_sure=False, path=file.path)
+
+
+_LIKE_A_TEST: Final = pattern(r"tests?\b|spec\b|^test_", re.IGNORECASE)

@@ -1,0 +1,137 @@
+"""Assertions of kept tests that more results meet than before: a range for a value, a wider margin, any error for one.
+
+Does not know which results the code can have. Invariant: old and new stand in the same block of changed lines of one test,
+and nothing in that block asks for as much as before.
+"""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final
+
+from worker.domain.pattern import pattern
+from worker.domain.verdict.verdict import Category
+from worker.signals.analysis.assertions import Assertion
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.conditions import Proof
+from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.weak_test.assertion_loosened import find_blocks, find_lost_checks, find_replaced_checks
+from worker.signals.weak_test.strength import assertion_words, is_opposite
+
+if TYPE_CHECKING:
+    from worker.dossier.diff.parser import DiffLine
+
+
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
+    """An assertion of a kept test now lets more results pass: a range or a part for a value, a wider margin, any error.
+
+    False alarms: 74 of 22175 clean changes with tests (0.3 %, at most 0.42 %).
+    """
+    told: dict[str, set[int]] = {}
+    for loss in find_lost_checks(change):
+        if loss.replacement is not None:
+            told.setdefault(loss.file.path, set()).add(loss.replacement.first_line)
+    for one in find_replaced_checks(change)[:_REWRITTEN]:
+        if one.new_checks[0].first_line not in told.get(one.file.path, ()) and all(
+            _is_wider(one.old_check.assertion, new.assertion) for new in one.new_checks
+        ):
+            new = one.new_checks[0]
+            yield SignalMatch("more results pass here than before", one.file.path, new.first_line, new.last_line)
+    for file in change.files:
+        if file.language is not None and role_of(file.path) is FileRole.TEST:
+            for line in _find_any_error_lines(file):
+                yield SignalMatch("here one error was expected, and now any would do", file.path, line.head_line)
+
+
+_REWRITTEN: Final = 10
+"""Assertions of one change that are held against those in their place: beyond that tests were rewritten."""
+
+
+def _is_wider(old: Assertion, new: Assertion) -> bool:
+    if _is_margin_wider(old.text, new.text):
+        return True
+    if _operators(old.text) == _operators(new.text):
+        return False  # `x >3` asks for no more than `x > 3`
+    if new.proof < old.proof:
+        is_about_it = new.proof is Proof.SUCCESS or not assertion_words(new).isdisjoint(assertion_words(old))
+        return is_about_it and not is_opposite(new, old)
+    is_about_it = assertion_words(new) <= assertion_words(old) | _names(old.text)
+    return is_about_it and _is_partial(new.text) and not _is_partial(old.text)
+
+
+def _operators(text: str) -> str:
+    return "".join(text.split())
+
+
+_NAME: Final = pattern(r"[A-Za-z_]\w*")
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(_NAME.findall(text))
+
+
+_PART: Final = pattern(
+    r"\b(?:assert_?)?(?:to)?(?:contains?|include|match|startsWith|starts_with|endsWith|ends_with|contain)\w*!?\(|\bassertIn\(|\b(?:is|be|toBe|assert)?(?:Greater|Less)\w*\("
+    r"| in | >=? | <=? | != | !== |assert_ne!|[nN]ot_?[eE]qual|\.not\.to(?:Be|Equal)\w*\(|objectContaining|arrayContaining|stringContaining|stringMatching"
+    r"|\bat(?:_l|L)east\w*\(|\.(?:to\.)?be\.(?:above|below|at)\b|toHaveBeenCalled\(\)|toBeCalled\(\)|assert_called\(|assert_any_call\(|\bany\w*\(\)|\bANY\b|matches!"
+    r"|[iI]s_?[iI]nstance|InstanceOf\(|toHaveProperty\([^,()]{1,80}\)|hasSizeGreaterThan|assertRegex|called\b(?!\w)"
+)
+
+
+def _is_partial(text: str) -> bool:
+    """Whether one of many values will do, as far as its words tell."""
+    return _PART.search(text) is not None
+
+
+_NUMBER: Final = pattern(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e-?\d+)?")
+_MARGIN: Final = pattern(
+    r"(?:delta|rel|abs|tol|atol|rtol|epsilon|eps|precision)\s*=\s*$|(?:within|offset|withPercentage|Percentage\w*|abs\w*|InDelta|InEpsilon|[cC]loseTo|AlmostEqual\w*|assertEquals"
+    r"|approx\w*!?|relative_eq!?)\(.{0,200}$|\babs\b.{0,80}<=?\s*$",
+    2,
+)
+_DIGITS: Final = pattern(r"(?:places|digits|decimals?)\s*=\s*$|toBeCloseTo\(.{1,80}$", 2)
+
+
+def _is_margin_wider(old: str, new: str) -> bool:
+    """The same but for one number, which says how far off is near enough."""
+    if _NUMBER.sub("0", old) != _NUMBER.sub("0", new):
+        return False
+    pairs = zip_longest(_NUMBER.finditer(old), _NUMBER.finditer(new))
+    changed = [(one, other) for one, other in pairs if one[0] != other[0]]
+    if len(changed) != 1 or old.count(",") + old.count("<") == 0:
+        return False
+    one, other = changed[0]
+    before, is_last = old[: one.start()], not _NUMBER.search(old, one.end())
+    more = _number_value(other[0]) > _number_value(one[0])
+    if _DIGITS.search(before):
+        return is_last and "," in before and not more
+    return is_last and _MARGIN.search(before) is not None and more and ("," in before or "<" in before or "=" in before)
+
+
+def _number_value(number: str) -> float:
+    return float(number.replace("_", ""))
+
+
+_LONGEST: Final = 300
+_ONE_ERROR: Final = pattern(
+    r"toThrow\w*\(\s*[^)\s]|\braises\((?!(?:Base)?Exception\b)\w|\bmatch=|assertRaises(?:Regex)?\((?!(?:Base)?Exception\b)\w|assertThrows\((?!(?:Exception|Throwable)\b)\w"
+    r"|\b(?:EqualError|ErrorIs|ErrorContains|ErrorAs)\(|\b(?:throws|rejects)\([^\n]{1,200}, |hasMessage\w*\(|isInstanceOf\((?!Exception|Throwable|Object)\w|should_panic\(expected|unwrap_err\(\)"
+)
+_ANY_ERROR: Final = pattern(
+    r"toThrow\w*\(\)|\braises\((?:(?:Base)?Exception|\w+)\)|assertRaises\((?:Base)?Exception\b|assertThrows\((?:Exception|Throwable)\.class|\.Error\(t, \w+\)|\.Error\(err\)"
+    r"|\.is_err\(\)|isInstanceOf\((?:Exception|Throwable)\.class\)|\b(?:throws|rejects)\((?:\(\) =>|async|\w+\()[^\n,]{1,200}\)\s*;?$|#\[should_panic\]"
+)
+
+
+def _find_any_error_lines(file: AnalyzedFile) -> "Iterator[DiffLine]":
+    """Added lines that any error satisfies, where the removed ones of the block named one."""
+    if not any(_ONE_ERROR.search(text[:_LONGEST]) for text in file.diff.removed_texts):
+        return
+    removed = {line.base_line: line for line in file.diff.removed_lines}
+    added = {line.head_line: line for line in file.diff.added_lines}
+    for block in find_blocks(file):
+        gone = [removed[number].text[:_LONGEST] for number in block.removed_lines]
+        came = [added[number] for number in sorted(block.added_lines)]
+        if any(map(_ONE_ERROR.search, gone)) and not any(_ONE_ERROR.search(line.text[:_LONGEST]) for line in came):
+            yield from (line for line in came if _ANY_ERROR.search(line.text[:_LONGEST]))
