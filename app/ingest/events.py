@@ -33,24 +33,25 @@ class DeliveryRule:
 
 
 def ignore_delivery(why: str, reason: str) -> DeliveryRule:
-    """Known, and nothing follows."""
+    """A known event that is ignored."""
 
     def to_event(_: Delivery) -> Ignored:
         return Ignored(reason)
 
-    return DeliveryRule(to_event, f"nothing: {why}", is_handled=False)
+    return DeliveryRule(to_event, why, is_handled=False)
 
 
-JUDGED_IMMEDIATELY: Final = "judged at once"
-PERMISSIONS_NOT_CACHED: Final = "who may command is asked of GitHub each time"
+JUDGED_IMMEDIATELY: Final = "judged immediately"
+PERMISSIONS_NOT_CACHED: Final = "roles are read for each command"
 
 DELIVERY_RULES: Final[Mapping[tuple[str, str], DeliveryRule]] = MappingProxyType(
     {
         ("pull_request", "opened"): DeliveryRule(
-            pull_request.on_opened, "a check at once; judged after the quiet window, with an `assay` block at once"
+            pull_request.on_opened,
+            "opens the check run; judged after the quiet window, with an `assay` block immediately",
         ),
         ("pull_request", "synchronize"): DeliveryRule(
-            pull_request.on_synchronized, "the same for the new head; the old one's check is cancelled"
+            pull_request.on_synchronized, "the same for the new head; cancels the check run of the old head"
         ),
         ("pull_request", "reopened"): DeliveryRule(pull_request.on_reopened, "judged after the quiet window"),
         ("pull_request", "ready_for_review"): DeliveryRule(
@@ -58,124 +59,107 @@ DELIVERY_RULES: Final[Mapping[tuple[str, str], DeliveryRule]] = MappingProxyType
         ),
         ("pull_request", "converted_to_draft"): DeliveryRule(
             partial(pull_request.on_head_event, PullDrafted),
-            "what was not judged yet waits until it is ready or is asked for; a judging that began goes on",
+            "a waiting judging waits until ready or requested; a running judging continues",
         ),
         ("pull_request", "edited"): DeliveryRule(
             pull_request.on_edited,
-            "a new or changed `assay` block: judged at once; another base, other issues to close or no `assay` block any more: "
-            "judged again; another title or text where no issue that it closes says what is asked for, but by a bot that did not "
-            "open it: judged again after the quiet window; all else: nothing",
+            "new or changed `assay` block: judged immediately; other base, other closing issues, block removed: rejudged; other title "
+            "or text where no closing issue states the criteria, unless by a bot that is not the author: rejudged after the quiet "
+            "window; else ignored",
         ),
         ("pull_request", "review_requested"): DeliveryRule(
             partial(pull_request.on_head_event, ReviewRequested),
-            "ends the quiet window, and a draft's waiting; else nothing",
+            "ends the quiet window and the wait of a draft",
         ),
         ("pull_request", "closed"): DeliveryRule(
-            pull_request.on_closed, "unfinished checks are concluded; noted as an outcome"
+            pull_request.on_closed, "concludes unfinished check runs; records an outcome"
         ),
-        ("pull_request", "labeled"): ignore_delivery("a label decides nothing here", "label"),
-        ("pull_request", "unlabeled"): ignore_delivery("a label decides nothing here", "label"),
-        ("pull_request", "enqueued"): ignore_delivery("the merge queue asks by `merge_group`", "merge_queue"),
-        ("pull_request", "dequeued"): ignore_delivery("the merge queue says so by `merge_group`", "merge_queue"),
+        ("pull_request", "labeled"): ignore_delivery("labels decide nothing", "label"),
+        ("pull_request", "unlabeled"): ignore_delivery("labels decide nothing", "label"),
+        ("pull_request", "enqueued"): ignore_delivery("`merge_group` follows", "merge_queue"),
+        ("pull_request", "dequeued"): ignore_delivery("`merge_group` follows", "merge_queue"),
         ("issues", "edited"): DeliveryRule(
             repository.on_issue_edited,
-            "title or text: open pull requests (of any repository of the installation) that close it and were judged, or are being "
-            "judged, are judged again",
+            "title or text: rejudges the judged open pull requests of the installation that close it",
         ),
-        ("issues", "deleted"): DeliveryRule(repository.on_issue_removed, "the same"),
-        ("issues", "transferred"): DeliveryRule(repository.on_issue_removed, "the same"),
-        ("issues", "closed"): ignore_delivery("it still says what was asked for", "issue_state"),
-        ("issues", "reopened"): ignore_delivery("it still says what was asked for", "issue_state"),
+        ("issues", "deleted"): DeliveryRule(repository.on_issue_removed, "as `issues.edited`"),
+        ("issues", "transferred"): DeliveryRule(repository.on_issue_removed, "as `issues.edited`"),
+        ("issues", "closed"): ignore_delivery("the criteria stay", "issue_state"),
+        ("issues", "reopened"): ignore_delivery("the criteria stay", "issue_state"),
         ("issue_comment", "created"): DeliveryRule(
-            comments.on_comment_created, "a command is answered; else noted that a person spoke"
+            comments.on_comment_created, "executes a command; else records activity of a person"
         ),
-        ("issue_comment", "edited"): DeliveryRule(
-            comments.on_comment_edited, "a command that the edit put there is answered"
-        ),
+        ("issue_comment", "edited"): DeliveryRule(comments.on_comment_edited, "executes a command that the edit added"),
         ("pull_request_review_comment", "created"): DeliveryRule(
-            comments.on_line_comment_created, "a command is answered"
+            comments.on_line_comment_created, "executes a command"
         ),
         ("pull_request_review_comment", "edited"): DeliveryRule(
-            comments.on_line_comment_edited, "a command that the edit put there is answered"
+            comments.on_line_comment_edited, "executes a command that the edit added"
         ),
         ("pull_request_review", "submitted"): DeliveryRule(
             comments.on_review_submitted,
-            "a command in it is answered; an approval or a request for changes decides, if a person has to; else noted that a "
-            "person spoke",
+            "executes a command; a code owner's approval or request for changes decides a verdict that needs a person",
         ),
         ("pull_request_review", "edited"): DeliveryRule(
-            comments.on_review_edited, "a command that the edit put there is answered"
+            comments.on_review_edited, "executes a command that the edit added"
         ),
         ("pull_request_review", "dismissed"): DeliveryRule(
             comments.on_review_dismissed,
-            "what it decided is taken back: the check says again what the recorded verdict says",
+            "the check run shows the recorded verdict again",
         ),
-        ("check_run", "created"): DeliveryRule(checks.on_check_run_created, "as `completed`, if it is done already"),
+        ("check_run", "created"): DeliveryRule(checks.on_check_run_created, "as `completed`, if completed"),
         ("check_run", "completed"): DeliveryRule(
             checks.on_check_run_completed,
-            "of another App: a judging that waits for CI looks again; that it failed is noted; ours: nothing",
+            "of other Apps: wakes a judging that waits for CI; records a failure",
         ),
-        ("check_run", "rerequested"): DeliveryRule(
-            checks.on_check_run_rerequested, f"ours: {JUDGED_IMMEDIATELY}; another App's: nothing"
-        ),
-        ("check_run", "requested_action"): DeliveryRule(checks.on_requested_action, "the buttons on our check"),
+        ("check_run", "rerequested"): DeliveryRule(checks.on_check_run_rerequested, f"ours: {JUDGED_IMMEDIATELY}"),
+        ("check_run", "requested_action"): DeliveryRule(checks.on_requested_action, "our buttons"),
         ("check_suite", "completed"): DeliveryRule(
             checks.on_check_suite_completed,
-            "a judging that waits for CI looks again; one that passed ends the quiet window; ours: nothing",
+            "of other Apps: wakes a judging that waits for CI; success ends the quiet window",
         ),
         ("check_suite", "rerequested"): DeliveryRule(
             checks.on_check_suite_rerequested,
-            f"ours: every pull request with that head is {JUDGED_IMMEDIATELY}; another App's: nothing",
+            f"ours: every pull request with that head is {JUDGED_IMMEDIATELY}",
         ),
         ("status", ""): DeliveryRule(
-            checks.on_status, "a judging that waits for CI looks again; that it failed is noted; pending: nothing"
+            checks.on_status, "not pending: wakes a judging that waits for CI; records a failure"
         ),
-        ("workflow_run", "completed"): DeliveryRule(
-            checks.on_workflow_completed, "a judging that waits for CI looks again"
-        ),
+        ("workflow_run", "completed"): DeliveryRule(checks.on_workflow_completed, "wakes a judging that waits for CI"),
         ("push", ""): DeliveryRule(
             repository.on_push,
-            "`.github/assay.yml`, `AGENTS.md`, `CLAUDE.md` or another rules file changed: open pull requests into that branch that "
-            "were judged, or are being judged, are judged again; a force-push: the same, since what is stacked on it changes something "
-            "else; reverts on the default branch are noted",
+            "changes `.github/assay.yml` or a rules file, or is a force-push: rejudges the judged open pull requests into that branch; "
+            "on the default branch: records reverts",
         ),
         ("merge_group", "checks_requested"): DeliveryRule(
-            repository.on_merge_group_requested, "the group's own check is answered"
+            repository.on_merge_group_requested, "answers the check run of the group"
         ),
-        ("merge_group", "destroyed"): DeliveryRule(
-            repository.on_merge_group_destroyed, "what was not answered yet is dropped"
-        ),
+        ("merge_group", "destroyed"): DeliveryRule(repository.on_merge_group_destroyed, "discards an unanswered group"),
         ("installation", "created"): DeliveryRule(
-            repository.on_app_installed, "open pull requests get a neutral check; what was to be forgotten stays"
+            repository.on_app_installed, "open pull requests get a neutral check run; stops a scheduled deletion"
         ),
         ("installation", "deleted"): DeliveryRule(
-            repository.on_app_uninstalled, "all about it is forgotten after `ASSAY_FORGET_AFTER`"
+            repository.on_app_uninstalled, "deletes all stored data after `ASSAY_FORGET_AFTER`"
         ),
         ("installation", "new_permissions_accepted"): DeliveryRule(
             repository.on_permissions_accepted,
-            "the token that has the old ones is dropped; nothing else is remembered of what was refused",
+            "discards the installation token",
         ),
-        ("installation", "suspend"): ignore_delivery("GitHub refuses us until it is unsuspended", "suspended"),
-        ("installation", "unsuspend"): ignore_delivery("the sweep finds what was missed", "unsuspended"),
+        ("installation", "suspend"): ignore_delivery("GitHub refuses requests until unsuspended", "suspended"),
+        ("installation", "unsuspend"): ignore_delivery("the next sweep finds missed events", "unsuspended"),
         ("installation_repositories", "added"): DeliveryRule(
-            repository.on_app_installed, "open pull requests of the new repositories get a neutral check"
+            repository.on_app_installed, "open pull requests of the new repositories get a neutral check run"
         ),
         ("installation_repositories", "removed"): DeliveryRule(
-            repository.on_app_installed, "what is open there when it comes back gets a neutral check then"
+            repository.on_app_installed, "forgets since when the App sees them"
         ),
-        ("repository", "deleted"): ignore_delivery(
-            "what was judged goes with its retention, or by `assay forget`", "repository"
-        ),
+        ("repository", "deleted"): ignore_delivery("retention or `assay forget` deletes stored data", "repository"),
         ("repository", "transferred"): ignore_delivery(
-            "an App's installation is its owner's, so the old owner's hears `installation_repositories.removed` and the new "
-            "owner's `added`, if it has one. A concluded check stays as it is, an unfinished one becomes neutral, and what is "
-            "judged from then on is judged without what the old installation remembers (earlier verdicts, rounds, overrides): "
-            "that goes by `assay forget OLD-OWNER/NAME`",
+            "the installations get `installation_repositories.removed` and `.added`; the new one starts without verdicts, rounds and "
+            "overrides, and an unfinished check run becomes neutral; `assay forget OLD-OWNER/NAME` deletes them",
             "repository",
         ),
-        ("repository", "renamed"): ignore_delivery(
-            "repositories are known by number; later events, or the sweep, bring the name", "repository"
-        ),
+        ("repository", "renamed"): ignore_delivery("repositories are known by number", "repository"),
         ("member", "added"): ignore_delivery(PERMISSIONS_NOT_CACHED, "permissions"),
         ("member", "edited"): ignore_delivery(PERMISSIONS_NOT_CACHED, "permissions"),
         ("member", "removed"): ignore_delivery(PERMISSIONS_NOT_CACHED, "permissions"),

@@ -1,79 +1,78 @@
 """The page docs/triggers.md, made of the table in `app.ingest.events`.
 
-Pure. Invariant: every row of the table is on the page, with the permission and the subscription that it takes.
+Pure. Invariant: every row of the table is on the page, one that is acted on with its permission.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from app.ingest.events import DELIVERY_RULES, DeliveryRule
 from worker.domain.config.app_permissions import EVENT_PERMISSIONS, IMPLICIT_EVENTS
 
 HEAD: Final = """\
-# What Assay reacts to
+# Triggers
 
-Made of the table in `app/ingest/events.py`. What is not here is ignored, by name, in the answer to the delivery.
-Which permission an event takes is what GitHub wants of an App that subscribes to it; `always` comes without either.
+Made of the table in `app/ingest/events.py`. The answer to a delivery of any other event names it as ignored.
+The permission is what GitHub wants of an App that subscribes to the event.
 
-| event | what it does | permission | subscription |
-|---|---|---|---|
+| event | effect | permission |
+|---|---|---|
 """
 
 TAIL: Final = """
 ## When judging starts
 
-- After a quiet window: `ASSAY_QUIET_WINDOW` seconds (10) after the last push, or as long as the
-  `.github/assay.yml` of the base branch says. Until then the check is `queued` and says when judging starts.
-  A check suite of another App that passes on the head ends it: what is judged then is what CI found green.
-  The same where its own title and description say what is asked for, since it closes no issue that Assay can read, and they are edited: the
-  verdict on them counts no more from then on. What changes neither costs nothing, nor does who takes it back.
-- At once: an `assay` block in the description when the pull request is opened or pushed to, or one that was put there or changed since;
-  a review that is requested, while Assay still waits; ready for review; a command; Re-run.
-- After `ASSAY_GATHER` seconds (2), so that news that come together cause one look: other checks that ended, an issue that
-  was edited, other issues to close, other rules of the base branch.
-- Another base branch: at once, or after the new base's quiet window where judging still waits.
-  So is what was judged for a base branch that is force-pushed: no other delivery says that it changes something else from then on.
-- Once an edit of the block, the title, the description or its links was judged at a head, the verdict stands until the next push,
-  whatever else of them is edited ([verdict.md](verdict.md)).
-- A draft waits (`queued`, without an end) for one of the second kind. That its `assay` block goes is none.
+| start | after |
+|---|---|
+| immediately | `assay` block at opening or push, or edited; ready for review; command; Re-run; review request while judging waits; CI of another App succeeds in the quiet window |
+| quiet window | any other push, opening or reopening: `ASSAY_QUIET_WINDOW` (10 s) after the last push, at most `ASSAY_QUIET_MAX` (300 s); `quiet_window` in `.github/assay.yml` of the base branch. An edited title or text that is the criterion restarts it |
+| soon (`ASSAY_GATHER`, 2 s) | other checks completed; linked issue edited; other issues linked; rules of the base branch changed |
+| new base branch | immediately, or after the quiet window of the new base where judging still waits; a force-push to the base counts |
+| draft | no start: the check run is `queued` until ready for review, a command, a review request or an edited `assay` block |
+
+- The check run is `queued` meanwhile and names the start.
+- The author's text of a head is judged at most once after an edit ([verdict.md](verdict.md#convergence)).
+- Other checks wake a pull request that waits for CI, or whose verdict is `ci_failed` or `ci_pending` without an override: at most
+  60 times a head.
+- A push that changes rules rejudges at most the 100 open pull requests that were judged last into that branch. An unchanged fingerprint
+  carries the verdict over at $0. Skipped pull requests, and changes of the owner's default file, wait for the next event or `/rejudge`.
 
 ## Who is judged
 
-Coding agents are judged. They are told by their account, their branch, the commits or the description. An author who shows none
-of these counts as a person. Pull requests of people and of other bots are observed: they are judged, and the check is neutral and says
-why. `ASSAY_PEOPLE`, `ASSAY_BOTS` and `authors` in `.github/assay.yml` change
-that. Where a rule requires the check, `authors: {people: judge, bots: judge}` is the safe choice: an agent that leaves out its trailer or
-has an account of its own then has to pass, too; `assay doctor --repo OWNER/REPO` warns without it. A command or Re-run by an account with write access judges anything. What was open when Assay was installed gets a `neutral` check (`action_required` where the base branch requires the check and such authors are judged), and is judged from its next push
-on, or on command.
+| author | recognised by | default |
+|---|---|---|
+| coding agent | account, branch name, commit trailer, line in the description | judged |
+| person | anything else | observed: judged, the check run is neutral |
+| other bot | account | observed |
 
-## What follows from a change of the rules
-
-What is kept of `.github/assay.yml` is kept for each base branch: none counts for pull requests into another.
-A push that touches it drops the quiet window that was kept for its branch. Rules files such as `AGENTS.md` are read from the
-base branch for every judging, as it stands then.
-
-A push that touches either has the open pull requests into that branch judged again that have a verdict or are being
-judged, at most the 100 that were judged last: the verdict on each of them counts no more from then on. Where the new rules say nothing else about what it changes
-(a rules file of another folder, another wait), its verdict is carried over and costs nothing; else it is a judging like any
-other, within the budgets. Who waits for a verdict is judged by the new rules anyway. What was skipped, and any pull request
-whose owner's default in the `.github` repository changed, is handled by the new rules at its next event; `/rejudge` does so at
-once.
-
-## Other checks
-
-They wake a pull request only while it waits for them, or after a verdict that said that CI failed or did not finish and was not overridden; after
-sixty such looks at one head it takes a push or a command. Which pull requests a commit is the head of is known
-from their own events, since check events of forks name none.
+- `authors` in `.github/assay.yml`, else `ASSAY_PEOPLE` and `ASSAY_BOTS`, change the default.
+- Where a rule requires the check, set `authors: {people: judge, bots: judge}`: an agent without a trailer counts as a person.
+  `assay doctor --repo OWNER/REPO` warns without it.
+- A command or Re-run by an account with write access judges any pull request.
+- A pull request that was open at installation gets a neutral check run (`action_required` where the base branch requires the check
+  and judges such authors). Its next push or a command judges it.
 """
 
 
 def render_page() -> str:
-    return HEAD + "".join(_line(name, row) for name, row in DELIVERY_RULES.items()) + TAIL
+    acted = [_line(name, row) for name, row in DELIVERY_RULES.items() if row.is_handled]
+    return HEAD + "".join(acted) + "".join(_ignored()) + TAIL
 
 
 def _line(name: tuple[str, str], row: DeliveryRule) -> str:
+    event, _ = name
+    permission = "always" if event in IMPLICIT_EVENTS else f"`{EVENT_PERMISSIONS[event]}`"
+    return f"| {_event_name(name)} | {row.description} | {permission} |\n"
+
+
+def _ignored() -> Iterator[str]:
+    """The ignored events, by reason."""
+    yield "\nIgnored, by reason:\n\n"
+    rows = [(name, row.description) for name, row in DELIVERY_RULES.items() if not row.is_handled]
+    for reason in dict.fromkeys(description for _, description in rows):
+        yield f"- {reason}: {', '.join(_event_name(name) for name, description in rows if description == reason)}\n"
+
+
+def _event_name(name: tuple[str, str]) -> str:
     event, action = name
-    words = f"`{event}.{action}`" if action else f"`{event}`"
-    if event in IMPLICIT_EVENTS:
-        return f"| {words} | {row.description} | always | always |\n"
-    permission = f"`{EVENT_PERMISSIONS[event]}`" if event in EVENT_PERMISSIONS else "-"
-    return f"| {words} | {row.description} | {permission} | {f'`{event}`' if row.is_handled else '-'} |\n"
+    return f"`{event}.{action}`" if action else f"`{event}`"

@@ -63,14 +63,14 @@ COMMAND_RIGHTS: Final[Mapping[CommandName, CommandRight]] = MappingProxyType(
             is_for_author=False,
             needs_reason=False,
             syntax="/rejudge force",
-            effect="Judges the newest commit anew, even if its content was decided before. Costs like a first judging.",
+            effect="Judges the newest commit again, even if its content was decided before. Costs like a first judging.",
         ),
         CommandName.CONTEST: CommandRight(
             least_role=Role.WRITE,
             is_for_author=False,
             needs_reason=True,
             syntax="/contest REASON",
-            effect="Judges the newest commit anew, with your reason before the judge, and a second opinion where one is set up.",
+            effect="Judges the newest commit again, with your reason before the judge, and a second opinion where one is set up.",
         ),
         CommandName.OVERRIDE: CommandRight(
             least_role=Role.MAINTAIN,
@@ -120,7 +120,7 @@ COMMAND_RIGHTS: Final[Mapping[CommandName, CommandRight]] = MappingProxyType(
             is_for_author=True,
             needs_reason=False,
             syntax="",
-            effect="Such a review that is dismissed decides nothing any more: the verdict stands as it was.",
+            effect="Such a review that is dismissed no longer decides: the check run shows the verdict.",
         ),
     }
 )

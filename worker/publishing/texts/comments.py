@@ -58,7 +58,7 @@ def help_comment() -> str:
 
 
 def commands_table() -> str:
-    """The table of `worker.domain.config.command_permissions`, for docs/commands.md."""
+    """The table of `worker.domain.config.command_permissions`, for docs/using.md."""
     return table(HEADER, _rows())
 
 

@@ -1,6 +1,6 @@
 """docs/permissions.md, made of the table that the manifest is made of.
 
-Does not know which permissions there are. Invariant: whoever reads the page knows each permission, its reason, and what is lost
+Does not know which permissions there are. Invariant: the page names each permission, its reason, and what is lost
 without it; nothing is asked for that does not stand here.
 """
 
@@ -10,13 +10,13 @@ from worker.domain.config.app_permissions import CORE_PERMISSIONS, OPTIONAL_PERM
 
 NEVER: Final = (
     ("Contents: write", "Assay pushes nothing and merges nothing"),
-    ("Issues: write", "comments and reactions at pull requests need *Pull requests*, and issues are only read"),
+    ("Issues: write", "comments and reactions need *Pull requests*; issues are only read"),
     (
         "Administration",
-        "what a branch requires can be read with *Contents* and *Metadata*; nothing is changed there",
+        "*Contents* and *Metadata* show what a branch requires",
     ),
-    ("Members", "who may command is asked per command, of the repository"),
-    ("Workflows, Secrets, Variables, Environments, Webhooks", "nothing there is needed to judge"),
+    ("Members", "the repository answers who may command"),
+    ("Workflows, Secrets, Variables, Environments, Webhooks", "judging needs none of them"),
 )
 
 
@@ -33,8 +33,7 @@ def permissions_page() -> str:
             "",
             "<!-- made from worker/domain/config/app_permissions.py; a test holds both together -->",
             "",
-            "The App asks for the least that judging needs. `/setup` puts exactly this into the manifest, and `assay doctor` says",
-            "what the App or an installation lacks, and what does not work because of it.",
+            "`/setup` puts these permissions into the manifest. `assay doctor` names what the App or an installation lacks.",
             "",
             "## Needed to judge",
             "",
@@ -44,20 +43,15 @@ def permissions_page() -> str:
             "",
             "## Your choice",
             "",
-            "Each can be left out at `/setup`, or taken out in the App's settings, and be added later: GitHub then asks the owner of",
-            "each installation to approve it, and until they do, nothing of it works there. An installation from before merge",
-            "queues were supported has to approve *Merge queues* that way. `code_scanning` is not ticked at `/setup`; the others are.",
+            "`/setup` offers each; all but `code_scanning` are ticked. A permission that is added later works in an installation once",
+            "its owner approves it at GitHub.",
             "",
             "| choice | permission | level | why | without it |",
             "|---|---|---|---|---|",
             *extras,
             "",
-            "`comments` and `reactions` take the same permission. Where only one of them was chosen, a setting keeps the other off: `0`",
-            "in `ASSAY_COMMENTS` or `ASSAY_REACTIONS` ([configuration.md](configuration.md)), which `/setup` shows beside the secrets.",
-            "Either may be set at any time; `assay doctor` says what is off by choice, and what for want of a permission.",
-            "",
-            "GitHub has no finer permission for comments, reactions, labels and review requests at pull requests than this one. It",
-            "would also allow to approve a pull request, and to edit its title; Assay does neither.",
+            "`comments` and `reactions` share one permission: `ASSAY_COMMENTS=0` or `ASSAY_REACTIONS=0` switches one of them off. The",
+            "permission also allows to approve a pull request and to edit its title; Assay does neither.",
             "",
             "## Never asked for",
             "",
@@ -65,8 +59,7 @@ def permissions_page() -> str:
             "",
             "## Events",
             "",
-            "The App subscribes to what the door reads ([triggers.md](triggers.md)), as far as it has the permission that GitHub wants",
-            "for it: *Merge group* needs *Merge queues*, and a manifest with an event and not its permission is refused.",
+            "The App subscribes to the events of [triggers.md](triggers.md) for which it has the permission.",
             "",
         ]
     )  # fmt: skip

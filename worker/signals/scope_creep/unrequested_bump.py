@@ -47,7 +47,7 @@ class _Bump(NamedTuple):
 
 @signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
 def unasked_bump(change: CodeChange) -> Iterator[SignalMatch]:
-    """A dependency's version was raised or lowered beside changed code that does not use it, and nobody asked for it.
+    """A dependency's version was raised or lowered beside changed code that does not use it, and no text asks for it.
 
     False alarms: 153 of 30214 clean changes with anything (0.5 %, at most 0.59 %).
     """
@@ -65,7 +65,7 @@ def unasked_bump(change: CodeChange) -> Iterator[SignalMatch]:
 
 @signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
 def lock_file_alone(change: CodeChange) -> Iterator[SignalMatch]:
-    """A lock file changed beside code, no manifest did, and nobody asked for it.
+    """A lock file changed beside code, no manifest did, and no text asks for it.
 
     False alarms: 81 of 30214 clean changes with anything (0.3 %, at most 0.33 %).
     """

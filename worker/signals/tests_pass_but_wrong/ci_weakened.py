@@ -72,7 +72,7 @@ _NARROWS: Final = pattern(
     "Undo the edit at {place} that keeps this check from failing, and fix what the check reports.",
 )
 def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
-    """A command or step that ran tests or checks before can't fail CI any more.
+    """A command or step that ran tests or checks before can no longer fail CI.
 
     It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing stands in its place. Or it
     chooses no test, or ends before the tests; or `conftest.py` empties what was collected.

@@ -180,7 +180,7 @@ def _find_mark_line(test: Test) -> int | None:
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
 def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
-    """A new test that is marked as failing, or skipped beside tests that run or for a reason: it may fail, and nobody is told.
+    """A new test that is marked as failing, or skipped beside tests that run or for a reason: it may fail unseen.
 
     False alarms: 76 of 22175 clean changes with tests (0.3 %, at most 0.43 %).
     """

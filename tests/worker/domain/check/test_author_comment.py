@@ -168,6 +168,6 @@ def test_red_ci_is_told_once_a_head_and_that_it_is_mended_only_where_that_was_as
 
 
 def test_the_table_of_agents_is_the_one_that_is_documented() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "agents.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "using.md").read_text(encoding="utf-8")
     for one in AGENT_MENTIONS:
         assert f"| {one.agent} | `{one.mention}` | {one.requirement} | {one.source} |" in page

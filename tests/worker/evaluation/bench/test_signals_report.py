@@ -48,4 +48,4 @@ def test_a_signal_that_nobody_measured_says_nothing() -> None:
 
     one = Signal("silent", Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS, silent)  # pyright: ignore[reportArgumentType] - never called
     assert read_measured(one) is None
-    assert "| `silent` | suspicion | 0.5 | tests | Something \\| else. |  |" in signals_page((one,), {"silent": 0.5})
+    assert "- `silent` (0.5): Something | else." in signals_page((one,), {"silent": 0.5})

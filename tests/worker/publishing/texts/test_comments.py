@@ -23,7 +23,7 @@ from worker.publishing.texts.comments import (
 )
 
 NOON, EVENING = datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
-DOCS = Path(__file__).parents[4] / "docs" / "commands.md"
+DOCS = Path(__file__).parents[4] / "docs" / "using.md"
 
 
 def ask(command: CommandName = CommandName.OVERRIDE, **changes: Any) -> CommandRequest:
