@@ -25,9 +25,9 @@ def check_key(access: ModelAccess) -> str | None:
         timeout=httpx2.Timeout(TIMEOUT_S, connect=CONNECT_S),
     ) as client:
         try:
-            known = {model.id for model in client.models.list(limit=MOST_MODELS).data}
+            model_ids = {model.id for model in client.models.list(limit=MOST_MODELS).data}
         except anthropic.APIStatusError as error:
             return f"status {error.status_code}: {REMEDIES.get(error.status_code, 'try again later')}"
         except (anthropic.APIError, httpx2.HTTPError):
             return f"{access.base_url or BASE_URL} can't be reached; check the network and ANTHROPIC_BASE_URL"
-    return None if access.name in known else f'there is no model "{access.name}"; check ASSAY_MODEL'
+    return None if access.name in model_ids else f'there is no model "{access.name}"; check ASSAY_MODEL'

@@ -233,10 +233,10 @@ def _reason(error: Exception, wait: float | None, rest: float) -> str:
     """For people, and without anything that the server echoes: only statuses, types and ids."""
     if isinstance(error, anthropic.APIStatusError):
         remedy = REMEDIES.get(error.status_code)
-        said = f"status {error.status_code}" + (f" ({error.type})" if error.type else "")
+        status = f"status {error.status_code}" + (f" ({error.type})" if error.type else "")
         asked = f"; it asks to wait {wait:.0f} s" if wait is not None and wait >= rest else ""
         request = f", request {error.request_id}" if error.request_id else ""
-        return f"{said}{f', {remedy}' if remedy else ''}{asked}{request}"
+        return f"{status}{f', {remedy}' if remedy else ''}{asked}{request}"
     if isinstance(error, anthropic.APITimeoutError):
         return "it did not answer in time"
     if isinstance(error, ValidationError):

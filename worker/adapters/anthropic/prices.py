@@ -115,5 +115,5 @@ def pricing_version_of(model: str) -> str | None:
 
 def unpriced_text(name: str) -> str:
     """Why a model without a price is not asked, and what to do; for people."""
-    known = ", ".join(priced_models())
-    return f'the price of "{name}" is not known, so no money can be set aside; set ASSAY_MODEL to one of {known}'
+    models = ", ".join(priced_models())
+    return f'the price of "{name}" is not known, so no money can be set aside; set ASSAY_MODEL to one of {models}'

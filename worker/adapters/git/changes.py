@@ -137,15 +137,15 @@ def _sizes(repository: GitRepository, names: Sequence[str]) -> dict[str, int]:
 def read_objects(repository: GitRepository, names: Sequence[str]) -> dict[str, bytes]:
     """The contents of objects that are there, by name."""
     answer = repository.read("cat-file", "--batch", stdin=_object_request(names))
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     position = 0
     while position < len(answer):
         end = answer.index(b"\n", position)
         name, _, size = answer[position:end].decode().split(" ")
         start = end + 1
         position = start + int(size) + 1
-        found[name] = answer[start : position - 1]
-    return found
+        contents[name] = answer[start : position - 1]
+    return contents
 
 
 def _object_request(names: Iterable[str]) -> bytes:
@@ -165,13 +165,13 @@ def entries_at(repository: GitRepository, commit: Sha, paths: Sequence[str]) -> 
     if not paths:
         return {}
     answer = repository.read("ls-tree", "-z", "--full-tree", commit, "--", *paths)
-    found: dict[str, GitTreeEntry] = {}
+    entries: dict[str, GitTreeEntry] = {}
     for line in answer.split(b"\0"):
         if line:
             described, _, path = line.partition(b"\t")
             mode, _, name = described.decode().split(" ")
-            found[path.decode(errors="replace")] = GitTreeEntry(mode, name)
-    return found
+            entries[path.decode(errors="replace")] = GitTreeEntry(mode, name)
+    return entries
 
 
 def paths_at(repository: GitRepository, commit: Sha) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ class CheckoutSource:
             issues=_issues(self._inputs.issue, pull),
             diff=diff,
             files=(*texts.files, *self._cited(pull, changes)),
-            files_unread=tuple({one.path: one for one in (*over_limit, *texts.unread)}.values()),
+            files_unread=tuple({file.path: file for file in (*over_limit, *texts.unread)}.values()),
             reverts=find_reverted_commit(repository, merge_base, head),
             guidance=guidance_at(repository, base, [change.path for change in changes]),
             config=config_at(repository, base),
@@ -248,15 +248,15 @@ def _find_base(repository: GitRepository, base: str | None) -> str:
     if base is not None:
         _commit(repository, base, "--base")
         return base
-    known = (
+    candidates = (
         name for name in DEFAULT_BASES if repository.read_line("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     )
-    found = next(known, None)
-    if found is None:
+    path = next(candidates, None)
+    if path is None:
         raise InputError(
             "No origin/HEAD, main or master to compare with. Name the branch to merge into: --base BRANCH."
         )
-    return repository.read_line("rev-parse", "--abbrev-ref", found) or found
+    return repository.read_line("rev-parse", "--abbrev-ref", path) or path
 
 
 def _commit(repository: GitRepository, name: str, option: str) -> Sha:

@@ -28,7 +28,7 @@ def read_cited_files(repository: GitRepository, head: Sha, case: Case, changed: 
 
 
 def _names_one_of(path: str, paths: frozenset[str]) -> bool:
-    return path in paths or any(known.endswith(f"/{path}") for known in paths)
+    return path in paths or any(other.endswith(f"/{path}") for other in paths)
 
 
 def _files(standing: dict[str, GitTreeEntry]) -> list[tuple[str, str]]:

@@ -44,8 +44,8 @@ def read_commit(sha: Sha, content: bytes) -> Commit:
 def _encoding(name: bytes) -> str:
     """The Python name of a text encoding; UTF-8 where Python knows none of that name."""
     try:
-        found = codecs.lookup(name.decode("ascii"))
-        "".encode(found.name)
+        codec = codecs.lookup(name.decode("ascii"))
+        "".encode(codec.name)
     except (LookupError, ValueError):
         return "utf-8"
-    return found.name
+    return codec.name

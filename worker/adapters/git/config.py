@@ -21,5 +21,5 @@ def config_at(repository: GitRepository, base: Sha) -> tuple[ConfigText, ...]:
     entry = entries.get(CONFIG_PATH)
     if entry is None:
         return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),) if entries else ()
-    found = texts_of(repository, [(CONFIG_PATH, entry.name)]).files
-    return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=found[0].text if found else None),)
+    texts = texts_of(repository, [(CONFIG_PATH, entry.name)]).files
+    return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=texts[0].text if texts else None),)

@@ -199,8 +199,8 @@ def find_program() -> GitProgram:
         raise InputError("git was not found on PATH: a checkout can't be read. Install git, or use --dossier FILE.")
     program = GitProgram(path)
     answer = program.run(("version",), Path(os.sep), environment()).decode(errors="replace").strip()
-    found = re.search(r"(\d+)\.(\d+)", answer)
-    if found is None or (int(found[1]), int(found[2])) < OLDEST_VERSION:
+    match = re.search(r"(\d+)\.(\d+)", answer)
+    if match is None or (int(match[1]), int(match[2])) < OLDEST_VERSION:
         raise InputError(f'{path} says "{answer}": expected git 2.31 or newer. Install a newer git.')
     return program
 

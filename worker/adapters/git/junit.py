@@ -152,9 +152,9 @@ def _count(attributes: Mapping[str, str], name: str) -> int:
 
 
 def _test_name(attributes: Mapping[str, str]) -> str:
-    place = attributes.get("file") or attributes.get("classname", "")
+    location = attributes.get("file") or attributes.get("classname", "")
     name = attributes.get("name", "") or "(no name)"
-    return f"{place}::{name}" if place else name
+    return f"{location}::{name}" if location else name
 
 
 def _summary(report: _JUnitReport) -> str:

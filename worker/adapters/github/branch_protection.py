@@ -107,10 +107,12 @@ def read_branch_protection(settings: Settings, clock: Clock, repository: Reposit
 def _read_branch_protection(
     settings: Settings, clock: Clock, repository: RepositoryName, api: GitHubApi
 ) -> RepositoryProtection:
-    found = find_installation(api, repository)
-    if found is None:
+    installation = find_installation(api, repository)
+    if installation is None:
         return RepositoryProtection(repository)
-    with repository_api(settings, clock, api, (found, repository), ("metadata", "contents", "merge_queues")) as there:
+    with repository_api(
+        settings, clock, api, (installation, repository), ("metadata", "contents", "merge_queues")
+    ) as there:
         branch = there.get(f"/repos/{repository}", DefaultBranchResponse).default_branch
         rules = _rules(there, repository, branch)
         required = (*_protection_requirements(there, repository, branch), *_ruleset_requirements(rules))
@@ -118,7 +120,7 @@ def _read_branch_protection(
         *owning, config = _texts(there, repository, branch)
         return RepositoryProtection(
             repository,
-            of_installation(found),
+            of_installation(installation),
             branch,
             required,
             is_queued,
@@ -129,14 +131,14 @@ def _read_branch_protection(
 
 def _protection_requirements(api: GitHubApi, repository: RepositoryName, branch: str) -> Iterator[Requirement]:
     """Branch protection, of which GitHub shows this much to whoever may read the contents."""
-    found = api.get(
+    branch_checks = api.get(
         f"/repos/{repository}/branches/{quote(branch, safe='')}", ProtectedBranchResponse
     ).protection.required_status_checks
-    if found is None:
+    if branch_checks is None:
         return
-    checks = found.checks or tuple(RequiredCheckResponse(context=one) for one in found.contexts)
+    checks = branch_checks.checks or tuple(RequiredCheckResponse(context=context) for context in branch_checks.contexts)
     yield from (
-        Requirement("branch protection", _pinned_app(one.app_id)) for one in checks if one.context == CHECK_NAME
+        Requirement("branch protection", _pinned_app(check.app_id)) for check in checks if check.context == CHECK_NAME
     )
 
 
@@ -152,36 +154,38 @@ def _rules(api: GitHubApi, repository: RepositoryName, branch: str) -> tuple[Rul
 
 def _ruleset_requirements(rules: tuple[RulesetRuleResponse, ...]) -> Iterator[Requirement]:
     for rule in rules:
-        for one in rule.parameters.required_status_checks if rule.type == "required_status_checks" else ():
-            if one.context == CHECK_NAME:
-                yield Requirement("a ruleset", _pinned_app(one.integration_id))
+        for check in rule.parameters.required_status_checks if rule.type == "required_status_checks" else ():
+            if check.context == CHECK_NAME:
+                yield Requirement("a ruleset", _pinned_app(check.integration_id))
 
 
 def _has_queue(api: GitHubApi, repository: RepositoryName, branch: str) -> bool | None:
     """A queue that branch protection asks for, which no ruleset tells. None: we may not see it."""
     owner, _, name = repository.partition("/")
     try:
-        found = api.query(QUEUE_QUERY, {"owner": owner, "name": name, "branch": branch}, MergeQueueAnswer)
+        answer = api.query(QUEUE_QUERY, {"owner": owner, "name": name, "branch": branch}, MergeQueueAnswer)
     except AssayError:
         return None
-    return found.repository.mergeQueue is not None
+    return answer.repository.mergeQueue is not None
 
 
 def _texts(api: GitHubApi, repository: RepositoryName, branch: str) -> list[str | None]:
     """What stands in each of the files that are read; None: it is not there, or we may not see it."""
     owner, _, name = repository.partition("/")
-    places = {f"place_{at}": f"{branch}:{place}" for at, place in enumerate(READ_FILES)}
+    places = {f"place_{at}": f"{branch}:{path}" for at, path in enumerate(READ_FILES)}
     try:
-        found = api.query(OWNERS_QUERY, {"owner": owner, "name": name, **places}, OwnersResponse).repository
+        repository_files = api.query(OWNERS_QUERY, {"owner": owner, "name": name, **places}, OwnersResponse).repository
     except AssayError:
         return [None for _ in READ_FILES]
-    blobs = [found.get(place) for place in places]
+    blobs = [repository_files.get(alias) for alias in places]
     return [None if blob is None else blob.text for blob in blobs]
 
 
 def _teams(owning: str) -> tuple[str, ...]:
     """Teams that CODEOWNERS names."""
-    return tuple(dict.fromkeys(one.name for rule in parse_rules(owning) for one in rule.owners if one.team is not None))
+    return tuple(
+        dict.fromkeys(owner.name for rule in parse_rules(owning) for owner in rule.owners if owner.team is not None)
+    )
 
 
 def _pinned_app(app_id: int | None) -> int | None:

@@ -67,10 +67,10 @@ class GitHubCheckRuns:
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
         """Create the check run of this head, or take the one that is there: it says *content* then, unless that gives way."""
-        if (found := self._newest(request, head_sha)) is None:
+        if (run := self._newest(request, head_sha)) is None:
             return self.create_first(request, head_sha, content)
-        check = CheckRunId(found.id)
-        if not (content.gives_way and found.conclusion in CONCLUSIONS):
+        check = CheckRunId(run.id)
+        if not (content.gives_way and run.conclusion in CONCLUSIONS):
             self.update(request, check, content)
         return check
 
@@ -82,9 +82,9 @@ class GitHubCheckRuns:
             raise
         except Unavailable:
             # The answer is lost, the check run perhaps not.
-            if (found := self.find(request, head_sha)) is None:
+            if (run := self.find(request, head_sha)) is None:
                 raise
-            created = found
+            created = run
         if len(content.annotations) > ANNOTATIONS_PER_REQUEST:
             self.update(request, created, content)
         return created
@@ -95,8 +95,8 @@ class GitHubCheckRuns:
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
         """Our newest check run of this head and this pull request."""
-        found = self._newest(request, head_sha)
-        return CheckRunId(found.id) if found else None
+        run = self._newest(request, head_sha)
+        return CheckRunId(run.id) if run else None
 
     def _newest(self, request: JudgeRequest, head_sha: Sha) -> CheckRunResponse | None:
         path = f"/repos/{request.repository}/commits/{head_sha}/check-runs"
@@ -157,16 +157,16 @@ class GitHubCheckRuns:
         if not wanted:
             return ()
         shown = {_key_of(note) for note in self._annotations(self._api(request), path)}
-        return [one for one in wanted if _key(one) not in shown]
+        return [annotation for annotation in wanted if _key(annotation) not in shown]
 
     def _annotations(self, api: GitHubApi, path: str) -> list[AnnotationResponse]:
-        found: list[AnnotationResponse] = []
+        annotations: list[AnnotationResponse] = []
         for page in range(1, MOST_PAGES + 1):
             notes = api.get(f"{path}/annotations", AnnotationsPage, per_page=PER_PAGE, page=page).root
-            found += notes
+            annotations += notes
             if len(notes) < PER_PAGE:
                 break
-        return found
+        return annotations
 
     def _api(self, request: JudgeRequest) -> GitHubApi:
         return self._access.api(request.pull.installation_id)
@@ -177,7 +177,8 @@ def check_run_state(content: CheckContent) -> dict[str, object]:
     if content.conclusion is None:
         return {"status": "queued" if content.is_queued else "in_progress"}
     buttons = [
-        {"label": one.label, "identifier": one.identifier, "description": one.description} for one in content.buttons
+        {"label": button.label, "identifier": button.identifier, "description": button.description}
+        for button in content.buttons
     ]
     return {"status": "completed", "conclusion": content.conclusion.value, **({"actions": buttons} if buttons else {})}
 
@@ -186,7 +187,7 @@ def check_run_output(content: CheckContent, annotations: Sequence[Annotation]) -
     """The output block. `text` is always sent, so that an earlier one does not stay."""
     block: dict[str, object] = {"title": content.title, "summary": content.summary, "text": check_text(content)}
     if annotations:
-        block["annotations"] = [_annotation(one) for one in annotations]
+        block["annotations"] = [_annotation(annotation) for annotation in annotations]
     return block
 
 
@@ -212,5 +213,5 @@ def _key(annotation: Annotation) -> tuple[str, int, str, str, str]:
 
 
 def _key_of(note: AnnotationResponse) -> tuple[str, int, str, str, str]:
-    words = ((note.title or "").strip(), (note.message or "").strip())
-    return (note.path, note.start_line, note.annotation_level or "", *words)
+    parts = ((note.title or "").strip(), (note.message or "").strip())
+    return (note.path, note.start_line, note.annotation_level or "", *parts)

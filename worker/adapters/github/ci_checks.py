@@ -77,7 +77,7 @@ def read_ci_context(pull: GraphPull) -> CiContext:
         suite for tip in (pull.tip.visible_nodes if pull.tip else ()) for suite in _suites(tip.commit.check_suites)
     )
     message = next(
-        (one.commit.message for one in pull.commits.visible_nodes if one.commit.oid == pull.head_ref_oid), ""
+        (node.commit.message for node in pull.commits.visible_nodes if node.commit.oid == pull.head_ref_oid), ""
     )
     has_ci = bool(set(required) - {CHECK_NAME}) or _base_reports(pull)
     return CiContext(
@@ -89,8 +89,10 @@ def required_checks(base: RuledRefResponse) -> Iterator[str]:
     """What branch protection requires, and what rulesets do: neither tells of the other."""
     rule = base.ref_update_rule
     yield from (name for name in (rule.required_status_check_contexts or () if rule else ()) if name)
-    for one in base.rules.visible_nodes if base.rules else ():
-        yield from (check.name for check in (one.parameters.required_status_checks if one.parameters else ()))
+    for branch_rule in base.rules.visible_nodes if base.rules else ():
+        yield from (
+            check.name for check in (branch_rule.parameters.required_status_checks if branch_rule.parameters else ())
+        )
 
 
 def _suites(suites: NodeConnection[TipSuiteResponse] | None) -> tuple[TipSuiteResponse, ...]:
@@ -114,8 +116,8 @@ def _held_workflows(suites: Iterable[TipSuiteResponse]) -> tuple[str, ...]:
 
 
 def _skip_words(message: str) -> str | None:
-    found = SKIP_CI_PATTERN.search(message)
-    return found[0].strip() if found else None
+    match = SKIP_CI_PATTERN.search(message)
+    return match[0].strip() if match else None
 
 
 class CiCheckReport(Value):
@@ -138,13 +140,13 @@ def reports_of(contexts: Iterable[GraphContext], ourselves: OwnChecks, around: C
         if not ourselves.is_own(context):
             groups.setdefault(_identity(context), []).append(context)
     reports = [
-        replace(found, check=found.check.model_copy(update={"required": True}))
-        if found.check.name in around.required
-        else found
+        replace(report, check=report.check.model_copy(update={"required": True}))
+        if report.check.name in around.required
+        else report
         for runs in groups.values()
-        if (found := _reported(runs)).check.name not in around.ignored
+        if (report := _reported(runs)).check.name not in around.ignored
     ]
-    names = {one.check.name for one in reports} | {CHECK_NAME} | around.ignored
+    names = {report.check.name for report in reports} | {CHECK_NAME} | around.ignored
     awaited = [name for name in dict.fromkeys(around.required) if name not in names]
     reports += [
         CiCheckReport(CiCheck(name=name, status=NOT_REPORTED, conclusion=None, required=True)) for name in awaited
@@ -152,21 +154,21 @@ def reports_of(contexts: Iterable[GraphContext], ourselves: OwnChecks, around: C
     reports += [
         CiCheckReport(CiCheck(name=name, status=AWAITING_APPROVAL, conclusion=None)) for name in around.held_workflows
     ]
-    return sorted(reports, key=lambda one: one.check.required is not True)
+    return sorted(reports, key=lambda report: report.check.required is not True)
 
 
 def ci_from(reports: Sequence[CiCheckReport], around: CiContext) -> Ci:
-    checks = tuple(one.check for one in reports)
+    checks = tuple(report.check for report in reports)
     silenced = None if _did_ci_run(reports, around) else around.skip_words
     return Ci(checks=checks, silenced=silenced) if checks else Ci(state=CiState.MISSING, silenced=silenced)
 
 
 def _did_ci_run(reports: Sequence[CiCheckReport], around: CiContext) -> bool:
     """Whether CI ran, whatever words stand there: a workflow did, or all that is required. Others' Apps report anyway."""
-    done = [one for one in reports if one.check.conclusion is not None]
+    done = [report for report in reports if report.check.conclusion is not None]
     required = set(around.required) - {CHECK_NAME} - around.ignored
-    is_all_there = bool(required) and required <= {one.check.name for one in done}
-    return is_all_there or any(one.is_workflow for one in done)
+    is_all_there = bool(required) and required <= {report.check.name for report in done}
+    return is_all_there or any(report.is_workflow for report in done)
 
 
 def _identity(context: GraphContext) -> tuple[str, ...]:
@@ -178,7 +180,7 @@ def _identity(context: GraphContext) -> tuple[str, ...]:
 
 
 def _reported(runs: Sequence[GraphContext]) -> CiCheckReport:
-    newest = max(enumerate(runs), key=lambda one: (one[1].started_at or NOT_STARTED, one[0]))[1]
+    newest = max(enumerate(runs), key=lambda indexed: (indexed[1].started_at or NOT_STARTED, indexed[0]))[1]
     if newest.kind == "StatusContext":
         return CiCheckReport(_of_status(newest))
     return CiCheckReport(_of_run(newest, len(runs)), newest.details_url or "", _is_workflow(newest))
@@ -222,8 +224,8 @@ def _report(run: GraphContext) -> str:
 
 
 def _note(note: CheckAnnotationResponse) -> str:
-    place = f"{note.path}:{note.location.start.line}" if note.location else note.path
-    return f"{place}: {': '.join(words for words in (note.title, note.message) if words)}"
+    location = f"{note.path}:{note.location.start.line}" if note.location else note.path
+    return f"{location}: {': '.join(text for text in (note.title, note.message) if text)}"
 
 
 def _cut(text: str) -> str:

@@ -172,14 +172,14 @@ class GitHubApi:
         """Send one call and read its answer. One that is polled, and the same as before, GitHub neither sends nor counts."""
         if not call.is_polled:
             return parse_response(self._answer(call).content, reply, call.path)
-        place = (reply, call.path, *sorted(call.params.items()))
-        etag, known = self._polled.get(place, (None, None))
+        key = (reply, call.path, *sorted(call.params.items()))
+        etag, cached = self._polled.get(key, (None, None))
         response = self._answer(replace(call, etag=etag))
-        if response.status_code == NOT_MODIFIED and isinstance(known, reply):
-            return known
-        found = parse_response(response.content, reply, call.path)
-        self._remember(place, response.headers.get("etag"), found)
-        return found
+        if response.status_code == NOT_MODIFIED and isinstance(cached, reply):
+            return cached
+        value = parse_response(response.content, reply, call.path)
+        self._remember(key, response.headers.get("etag"), value)
+        return value
 
     def _remember(self, cache_key: tuple[object, ...], etag: str | None, response: BaseModel) -> None:
         """Parsed, which takes a twentieth of the text; what was remembered first is forgotten where there are many."""
@@ -458,11 +458,11 @@ def parse_or_outage(parse: Callable[[], AnswerT], path: str) -> AnswerT:
         return parse()
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the whole answer"
-        raise Outage(GITHUB, f"answered {path} with what is not its answer ({place}: {first['msg']})") from error
+        field = ".".join(str(part) for part in first["loc"]) or "the whole answer"
+        raise Outage(GITHUB, f"answered {path} with what is not its answer ({field}: {first['msg']})") from error
 
 
 def graphql_url(base_url: str) -> str:
     """Where GraphQL is: beside the REST API on github.com, at /api/graphql on Enterprise Server."""
-    base, found = re.subn(r"/api/v3/?$", "/api/graphql", base_url)
-    return base if found else f"{base_url.rstrip('/')}/graphql"
+    base, count = re.subn(r"/api/v3/?$", "/api/graphql", base_url)
+    return base if count else f"{base_url.rstrip('/')}/graphql"

@@ -53,9 +53,9 @@ class GitHubCommandApi:
 
     def find_pull(self, ask: CommandRequest) -> CurrentPull:
         path = f"/repos/{ask.repository}/pulls/{ask.pull.number}"
-        found = self._access.api(ask.pull.installation_id).get(path, RestPull)
-        author = found.user.login if found.user else GHOST_LOGIN
-        return CurrentPull(author=author, head_sha=found.head.sha, is_open=found.state == "open")
+        pull = self._access.api(ask.pull.installation_id).get(path, RestPull)
+        author = pull.user.login if pull.user else GHOST_LOGIN
+        return CurrentPull(author=author, head_sha=pull.head.sha, is_open=pull.state == "open")
 
     def react(self, ask: CommandRequest, sign: str) -> None:
         """Leave a reaction at the comment, or at the review. GitHub keeps one of each kind, so that it may be left again."""

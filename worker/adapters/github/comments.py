@@ -109,10 +109,10 @@ class GitHubComments:
         for page in range(1, MOST_PAGES + 1):
             params: dict[str, str | int] = {"since": f"{since:%Y-%m-%dT%H:%M:%SZ}", "per_page": PER_PAGE, "page": page}
             call = ApiCall("GET", path, params, is_repeatable=True)
-            found = self._access.api(pull.installation_id).fetch(call, CommentsPage).root
-            for one in found:
-                if (one.body or "").rstrip().endswith(marker):
-                    return one.to_posted
-            if len(found) < PER_PAGE:
+            comments = self._access.api(pull.installation_id).fetch(call, CommentsPage).root
+            for comment in comments:
+                if (comment.body or "").rstrip().endswith(marker):
+                    return comment.to_posted
+            if len(comments) < PER_PAGE:
                 break
         return None

@@ -19,8 +19,8 @@ def config_texts(
     own: BlobResponse | None, default: BlobResponse | None, misnamed: BlobResponse | None = None
 ) -> tuple[ConfigText, ...]:
     """The files that are there, the repository's own first. *misnamed*: what stands under the wrong name."""
-    found = ((ConfigOrigin.REPOSITORY, own), (ConfigOrigin.ORGANISATION, default))
-    texts = [ConfigText(origin=origin, text=text_of(blob)) for origin, blob in found if blob and is_file(blob)]
+    sources = ((ConfigOrigin.REPOSITORY, own), (ConfigOrigin.ORGANISATION, default))
+    texts = [ConfigText(origin=origin, text=text_of(blob)) for origin, blob in sources if blob and is_file(blob)]
     if misnamed and is_file(misnamed) and not (own and is_file(own)):
         texts.insert(0, ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True))
     return tuple(texts)

@@ -46,14 +46,14 @@ class GitHubDeliveries:
 
     def list_since(self, since: datetime, cursor: str | None) -> tuple[list[DeliveryAttempt], str | None]:
         """The attempts since then, as far as MOST_PAGES go, and where to go on. A cursor that GitHub forgot: from the newest."""
-        found: list[DeliveryAttempt] = []
+        attempts: list[DeliveryAttempt] = []
         for _ in range(MOST_PAGES):
             page, following = self._page(cursor)
-            found += [_to_sent(one) for one in page if one.delivered_at >= since]
+            attempts += [_to_sent(delivery) for delivery in page if delivery.delivered_at >= since]
             if following is None or not page or page[-1].delivered_at < since:
-                return found, None
+                return attempts, None
             cursor = following
-        return found, cursor
+        return attempts, cursor
 
     def _page(self, cursor: str | None) -> tuple[tuple[AppDeliveryResponse, ...], str | None]:
         params: dict[str, str | int] = {"per_page": PER_PAGE} | ({"cursor": cursor} if cursor else {})

@@ -191,13 +191,13 @@ def translate_graphql_errors(
     errors: tuple[GraphError, ...], now: datetime, reset: datetime | None
 ) -> AssayError | None:
     """The first error that spoils the answer; None when all of them only leave out what we can do without."""
-    return next((found for error in errors if (found := _translate_graphql_error(error, now, reset))), None)
+    return next((translated for error in errors if (translated := _translate_graphql_error(error, now, reset))), None)
 
 
 def _translate_graphql_error(  # noqa: PLR0911 - a table
     error: GraphError, now: datetime, reset: datetime | None
 ) -> AssayError | None:
-    words = [part for part in error.path or () if isinstance(part, str)]
+    fields = [part for part in error.path or () if isinstance(part, str)]
     if error.type in {"RATE_LIMITED", "RATE_LIMIT"}:
         return RateLimited(GITHUB, reset or now + PAUSE)
     if SECONDARY in error.message:
@@ -208,14 +208,14 @@ def _translate_graphql_error(  # noqa: PLR0911 - a table
         return None
     match error.type:
         case "NOT_FOUND":
-            return SubjectGone("deleted" if len(words) > 1 else "repository deleted, or the App was uninstalled")
+            return SubjectGone("deleted" if len(fields) > 1 else "repository deleted, or the App was uninstalled")
         case "FORBIDDEN" | "INSUFFICIENT_SCOPES":
             needed = next(
-                (FIELD_PERMISSIONS[word] for word in reversed(words) if word in FIELD_PERMISSIONS), "metadata: read"
+                (FIELD_PERMISSIONS[word] for word in reversed(fields) if word in FIELD_PERMISSIONS), "metadata: read"
             )
-            return Forbidden(f'GitHub refuses {".".join(words)}: "{error.message}". It needs the permission {needed}.')
+            return Forbidden(f'GitHub refuses {".".join(fields)}: "{error.message}". It needs the permission {needed}.')
         case _:
-            return _translate_unknown(error, ".".join(words))
+            return _translate_unknown(error, ".".join(fields))
 
 
 def _translate_unknown(error: GraphError, path: str) -> AssayError:
@@ -246,7 +246,7 @@ def is_optional(error: GraphError) -> bool:
     path = error.path or ()
     if path[:1] == (DEFAULTS_ALIAS,):
         return error.type in HIDDEN_TYPES
-    in_a_list = any(word == "nodes" and isinstance(place, int) for word, place in pairwise(path))
+    in_a_list = any(word == "nodes" and isinstance(index, int) for word, index in pairwise(path))
     named_issue = bool(path) and str(path[-1]).startswith("issue_")
     return in_a_list or named_issue or not OPTIONAL_FIELDS.isdisjoint(path)
 

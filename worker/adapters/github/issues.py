@@ -26,18 +26,18 @@ def login_of(actor: ActorResponse | None) -> str:
 
 def visible_issues(pull: GraphPull) -> tuple[GraphIssue, ...]:
     """Without those that stand in a private repository where this one is public: anybody reads the check that quotes them."""
-    found = pull.closing_issues_references.visible_nodes if pull.closing_issues_references else ()
+    issues = pull.closing_issues_references.visible_nodes if pull.closing_issues_references else ()
     if pull.base_repository is not None and pull.base_repository.is_private:
-        return found
-    return tuple(issue for issue in found if not issue.repository.is_private)
+        return issues
+    return tuple(issue for issue in issues if not issue.repository.is_private)
 
 
 def linked_issues(pull: GraphPull, named: Sequence[GraphIssue], links: Sequence[IssueLink]) -> tuple[Issue, ...]:
     """All that it closes: those that GitHub lists, then those that only its text names."""
-    words = {(link.repository.casefold(), link.number): link.text for link in links}
+    texts = {(link.repository.casefold(), link.number): link.text for link in links}
     return tuple(
-        _issue(pull, one, words.get((one.repository.name_with_owner.casefold(), one.number), LINKED_IN_SIDEBAR))
-        for one in (*visible_issues(pull), *named)
+        _issue(pull, issue, texts.get((issue.repository.name_with_owner.casefold(), issue.number), LINKED_IN_SIDEBAR))
+        for issue in (*visible_issues(pull), *named)
     )
 
 
@@ -45,7 +45,7 @@ def _issue(pull: GraphPull, issue: GraphIssue, linked_by: str) -> Issue:
     author = login_of(pull.author)
     body = select_judged_text(issue.body, _text_history(issue, author), pull.created_at)
     title = select_judged_text(issue.title, _title_history(issue, author), pull.created_at)
-    found = Issue(
+    unedited = Issue(
         repository=issue.repository.name_with_owner,
         number=issue.number,
         title=title.text,
@@ -58,7 +58,7 @@ def _issue(pull: GraphPull, issue: GraphIssue, linked_by: str) -> Issue:
         linked_by=linked_by,
     )
     late = {"late_edits": body.late_edits, "late_renames": title.late_edits}
-    return found.model_copy(update={name: edits for name, edits in late.items() if edits})
+    return unedited.model_copy(update={name: edits for name, edits in late.items() if edits})
 
 
 def _version(at: datetime, editor: ActorResponse | None, author: str, text: str | None) -> TextVersion:
@@ -71,7 +71,7 @@ def _text_history(issue: GraphIssue, author: str) -> TextHistory:
     """What GitHub tells of its texts; where it tells none of them, who edited it last and when."""
     shown = issue.user_content_edits
     edits = _visible_prefix(shown.nodes or () if shown else ())
-    versions = tuple(_version(one.edited_at, one.editor, author, one.diff) for one in edits)
+    versions = tuple(_version(edit.edited_at, edit.editor, author, edit.diff) for edit in edits)
     if not versions and issue.last_edited_at is not None:
         return TextHistory((_version(issue.last_edited_at, issue.editor, author, None),))
     is_all = shown is not None and not shown.page_info.has_next_page and len(edits) == len(shown.nodes or ())
@@ -83,7 +83,7 @@ def _title_history(issue: GraphIssue, author: str) -> TextHistory:
     shown = issue.timeline_items or NodeConnection[RenameResponse]()
     nodes = (shown.nodes or ())[::-1]
     renames = _visible_prefix(nodes)
-    versions = tuple(_version(one.created_at, one.actor, author, one.current_title) for one in renames)
+    versions = tuple(_version(rename.created_at, rename.actor, author, rename.current_title) for rename in renames)
     if not renames or shown.page_info.has_previous_page or len(renames) < len(nodes):
         return TextHistory(versions)
     first = renames[-1]
@@ -93,4 +93,4 @@ def _title_history(issue: GraphIssue, author: str) -> TextHistory:
 
 def _visible_prefix(nodes: Sequence[T | None]) -> tuple[T, ...]:
     """The newest of them, up to the first that may not be seen."""
-    return tuple(one for one in takewhile(lambda node: node is not None, nodes) if one is not None)
+    return tuple(item for item in takewhile(lambda node: node is not None, nodes) if item is not None)

@@ -125,17 +125,17 @@ class GitHubListing:
         document = f"{AUTHOR_QUERY}{OWNERS_DEFAULT_FIELD if may_have_default(request.repository) else ''}}}{ACTOR_FRAGMENT}{BLOB_FRAGMENT}{REQUIRED_FRAGMENT}"
         variables = {"owner": owner, "name": name, "number": request.pull.number, "place": CONFIG_PATH}
         api = self._access.api(request.pull.installation_id)
-        found = api.query(document, variables, AuthorQueryResponse)
-        pull = found.repository.pull_request
+        answer = api.query(document, variables, AuthorQueryResponse)
+        pull = answer.repository.pull_request
         if pull.state != "OPEN":
             raise SubjectGone(pull.state.lower())
         tip = pull.base_ref.target if pull.base_ref else None
         own = tip.file.object if tip and tip.file else None
-        said = resolve_config(config_texts(own, found.defaults.object if found.defaults else None))
-        policy = said.config.policy
+        config = resolve_config(config_texts(own, answer.defaults.object if answer.defaults else None))
+        policy = config.config.policy
         return PullSnapshot(
             to_authored_pull_request(pull, request),
-            None if said.refused_files else said.config.authors,
+            None if config.refused_files else config.config.authors,
             is_required=pull.base_ref is not None and CHECK_NAME in required_checks(pull.base_ref),
             is_passed_unjudged=policy.mode == "observe" or policy.abstains.get(AbstainReason.UNPROVEN) == "neutral",
         )

@@ -63,10 +63,12 @@ def last_lines(log: str) -> str:
 def add_logs(reports: Sequence[CiCheckReport], logs: JobLogs) -> list[CiCheckReport]:
     """Give the first failing checks that are jobs the ends of their own logs: others may have the same name."""
     jobs = [
-        (at, JOB_URL.search(one.page)) for at, one in enumerate(reports) if one.check.conclusion in FAILED_CONCLUSIONS
+        (at, JOB_URL.search(report.page))
+        for at, report in enumerate(reports)
+        if report.check.conclusion in FAILED_CONCLUSIONS
     ]
-    found = [*reports]
+    with_logs = [*reports]
     for at, job in [(at, job) for at, job in jobs if job][:MOST_LOGS]:
         check = reports[at].check.model_copy(update={"log_tail": logs.tail(job[1])})
-        found[at] = replace(reports[at], check=check)
-    return found
+        with_logs[at] = replace(reports[at], check=check)
+    return with_logs

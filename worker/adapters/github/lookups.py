@@ -27,5 +27,5 @@ def look_up_at(api: GitHubApi, request: JudgeRequest, dossier: Dossier, sought: 
     return (
         LookupResult()
         if tree.truncated
-        else LookupResult(absent_paths=find_absent([one.path for one in tree.tree], sought.paths))
+        else LookupResult(absent_paths=find_absent([entry.path for entry in tree.tree], sought.paths))
     )

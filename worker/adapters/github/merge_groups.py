@@ -51,13 +51,13 @@ class GitHubMergeGroups:
         self._told.clear()
         graph = PullQueries(self._api(group), group.repository, number)
         try:
-            found = graph.head() if self._looking.app_id is None else graph.member(self._looking.app_id, CHECK_NAME)
+            head = graph.head() if self._looking.app_id is None else graph.member(self._looking.app_id, CHECK_NAME)
         except SubjectGone:
             return None
-        if isinstance(found, GroupMemberResponse) and (runs := found.own_runs()) is not None:
+        if isinstance(head, GroupMemberResponse) and (runs := head.own_runs()) is not None:
             with contextlib.suppress(ValueError):
-                self._told[number, found.head_ref_oid] = newest_published(runs, number)
-        return MergeGroupHead(found.head_ref_oid, found.state == "CLOSED")
+                self._told[number, head.head_ref_oid] = newest_published(runs, number)
+        return MergeGroupHead(head.head_ref_oid, head.state == "CLOSED")
 
     def published(self, group: MergeGroup, number: int, head_sha: Sha) -> PublishedCheckRun | None:
         """Our newest check run on the head of this pull request: as it was told with the head, if that was just asked for."""
@@ -125,10 +125,10 @@ class GroupPulls(Value):
         return self.groups.dossier(request, self.group)
 
     def head_sha(self, request: JudgeRequest) -> Sha:
-        found = self.groups.head(self.group, request.pull.number)
-        if found is None:
+        answer = self.groups.head(self.group, request.pull.number)
+        if answer is None:
             raise SubjectGone("deleted")
-        return found.sha
+        return answer.sha
 
 
 class GroupPullReading(PullReader):

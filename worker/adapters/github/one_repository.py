@@ -67,12 +67,12 @@ def repository_api(
     may: Collection[str],
 ) -> Generator[GitHubApi]:
     """What may be read there, of *may*, by a token made for that."""
-    found, repository = named
-    permissions = {name: "read" for name in may if name in found.permissions}
+    given_name, repository = named
+    permissions = {name: "read" for name in may if name in given_name.permissions}
     body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
-    made = api.fetch(ApiCall("POST", f"/app/installations/{found.id}/access_tokens", body=body), TokenResponse)
+    made = api.fetch(ApiCall("POST", f"/app/installations/{given_name.id}/access_tokens", body=body), TokenResponse)
     with token_access(replace(settings, github_token=made.token), clock) as access:
-        yield access.api(InstallationId(found.id))
+        yield access.api(InstallationId(given_name.id))
 
 
 def find_numbers(settings: Settings, clock: Clock, repository: RepositoryName) -> RepositoryNumbers | None:
@@ -83,9 +83,9 @@ def find_numbers(settings: Settings, clock: Clock, repository: RepositoryName) -
 def _find_numbers(
     settings: Settings, clock: Clock, repository: RepositoryName, api: GitHubApi
 ) -> RepositoryNumbers | None:
-    found = find_installation(api, repository)
-    if found is None:
+    installation = find_installation(api, repository)
+    if installation is None:
         return None
-    with repository_api(settings, clock, api, (found, repository), ("metadata",)) as there:
-        one = there.get(f"/repos/{repository}", RepositoryIdResponse)
-    return RepositoryNumbers(InstallationId(found.id), RepositoryId(one.id))
+    with repository_api(settings, clock, api, (installation, repository), ("metadata",)) as there:
+        answer = there.get(f"/repos/{repository}", RepositoryIdResponse)
+    return RepositoryNumbers(InstallationId(installation.id), RepositoryId(answer.id))

@@ -118,8 +118,12 @@ class PublicPullReader:
         if len(commits) == PER_PAGE:
             self.notes.append(f"Only the first {PER_PAGE} commits were read. {TOKEN_HINT}")
         return tuple(
-            Commit(sha=one.sha, message=one.commit.message, author=one.author.login if one.author else one.git_author)
-            for one in commits
+            Commit(
+                sha=commit.sha,
+                message=commit.commit.message,
+                author=commit.author.login if commit.author else commit.git_author,
+            )
+            for commit in commits
         )
 
     def _issues(self, links: Sequence[IssueLink]) -> tuple[Issue, ...]:
@@ -131,18 +135,18 @@ class PublicPullReader:
 
     def _issue(self, link: IssueLink) -> Issue | None:
         try:
-            found = self.api.get(self._path(f"issues/{link.number}", link.repository), RestIssue)
+            issue = self.api.get(self._path(f"issues/{link.number}", link.repository), RestIssue)
         except SubjectGone:
             self.notes.append(f"The linked issue {link.repository}#{link.number} is private or not there. {TOKEN_HINT}")
             return None
         return Issue(
             repository=link.repository,
-            number=found.number,
-            title=found.title,
-            body=found.body or "",
-            url=found.html_url,
-            author=found.user.login if found.user else "ghost",
-            author_association=found.author_association,
+            number=issue.number,
+            title=issue.title,
+            body=issue.body or "",
+            url=issue.html_url,
+            author=issue.user.login if issue.user else "ghost",
+            author_association=issue.author_association,
             linked_by=link.text,
         )
 
@@ -159,19 +163,19 @@ class PublicPullReader:
         # The API answers for a symbolic link with the file that it points to.
         links = {file.path for file in parsed.files if file.is_symlink}
         files = texts_to_read(parsed, MOST_FILES)
-        found = [self._file(sha, path) for path in files.paths if path not in links]
-        unread = [*files.unread, *(one for one in found if isinstance(one, UnreadFile))]
+        texts = [self._file(sha, path) for path in files.paths if path not in links]
+        unread = [*files.unread, *(file for file in texts if isinstance(file, UnreadFile))]
         unread += [UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT) for path in files.paths if path in links]
         if left := [file.path for file in unread if file.reason is UnreadReason.OVER_LIMIT]:
             self.notes.append(f"The texts of {len(left)} files were not read. {TOKEN_HINT}")
-        return [one for one in found if isinstance(one, HeadFile)], unread
+        return [file for file in texts if isinstance(file, HeadFile)], unread
 
     def _file(self, sha: str, path: str) -> HeadFile | UnreadFile:
         try:
-            found = self.api.get(self._path(f"contents/{quote(path)}"), RestFile, ref=sha)
+            file = self.api.get(self._path(f"contents/{quote(path)}"), RestFile, ref=sha)
         except SubjectGone:
             return UnreadFile(path=path, reason=UnreadReason.OVER_LIMIT)
-        raw = file_content(found)
+        raw = file_content(file)
         if raw is None:
             return UnreadFile(path=path, reason=UnreadReason.TOO_LARGE)
         if b"\0" in raw[:SNIFFED_BYTES]:
@@ -179,20 +183,20 @@ class PublicPullReader:
         return HeadFile(path=path, text=raw.decode("utf-8", "replace"))
 
     def _guidance(self, sha: str) -> tuple[Guidance, ...]:
-        found = ((path, self._file(sha, path)) for path in FOLDER_NAMES)
+        files = ((path, self._file(sha, path)) for path in FOLDER_NAMES)
         return unique_files(
-            Guidance(path=path, text=file.text) for path, file in found if isinstance(file, HeadFile) and file.text
+            Guidance(path=path, text=file.text) for path, file in files if isinstance(file, HeadFile) and file.text
         )
 
     def _config(self, sha: str) -> tuple[ConfigText, ...]:
         """The repository's own; whether its owner has a default is not looked for."""
-        found = self._file(sha, CONFIG_PATH)
-        if isinstance(found, HeadFile):
-            return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=found.text),)
-        is_misnamed = found.reason is UnreadReason.OVER_LIMIT and isinstance(
+        file = self._file(sha, CONFIG_PATH)
+        if isinstance(file, HeadFile):
+            return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=file.text),)
+        is_misnamed = file.reason is UnreadReason.OVER_LIMIT and isinstance(
             self._file(sha, MISNAMED_CONFIG_PATH), HeadFile
         )
-        is_there = found.reason is not UnreadReason.OVER_LIMIT or is_misnamed
+        is_there = file.reason is not UnreadReason.OVER_LIMIT or is_misnamed
         return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=is_misnamed),) if is_there else ()
 
     def _pull_request(self, pull: RestPull, commits: tuple[Commit, ...]) -> PullRequest:

@@ -37,17 +37,17 @@ class GitHubPublishedRuns:
         self, installation: InstallationId, asked: Sequence[JudgeRequest]
     ) -> list[PublishedCheckRun | None]:
         """Our newest run for each pull request on this head; None: there is none, or GitHub shows another head."""
-        api, found = self._access.api(installation), list[PublishedCheckRun | None]()
+        api, runs = self._access.api(installation), list[PublishedCheckRun | None]()
         for start in range(0, len(asked), PULLS_PER_QUERY):
-            found += self._some(api, asked[start : start + PULLS_PER_QUERY])
-        return found
+            runs += self._some(api, asked[start : start + PULLS_PER_QUERY])
+        return runs
 
     def _some(self, api: GitHubApi, asked: Sequence[JudgeRequest]) -> list[PublishedCheckRun | None]:
         parameters, fields = ["$app: Int!", "$check: String!"], list[str]()
         variables: dict[str, object] = {"app": self._app_id, "check": CHECK_NAME}
-        for at, one in enumerate(asked):
-            owner, _, name = one.repository.partition("/")
-            variables |= {f"owner_{at}": owner, f"name_{at}": name, f"number_{at}": one.pull.number}
+        for at, number in enumerate(asked):
+            owner, _, name = number.repository.partition("/")
+            variables |= {f"owner_{at}": owner, f"name_{at}": name, f"number_{at}": number.pull.number}
             parameters += [f"$owner_{at}: String!", f"$name_{at}: String!", f"$number_{at}: Int!"]
             fields.append(
                 f"pull_{at}: repository(owner: $owner_{at}, name: $name_{at}) "
@@ -56,8 +56,8 @@ class GitHubPublishedRuns:
         document = f"query AssayShown({', '.join(parameters)}) {{ {' '.join(fields)} }}{MEMBER_FRAGMENT}"
         answer = api.query(document, variables, RepositoriesQueryResponse, RequestPriority.SWEEP).model_extra or {}
         return [
-            _published_of(one, OwnRunsResponse.model_validate(answer.get(f"pull_{at}") or {}))
-            for at, one in enumerate(asked)
+            _published_of(number, OwnRunsResponse.model_validate(answer.get(f"pull_{at}") or {}))
+            for at, number in enumerate(asked)
         ]
 
 

@@ -93,14 +93,16 @@ class GroupMemberResponse(PullState):
 
     def own_runs(self) -> tuple[OwnRunResponse, ...] | None:
         """The runs of our check on the head; None where not all of them are known."""
-        commit = next((one.commit for one in self.commits.visible_nodes if one.commit.oid == self.head_ref_oid), None)
+        commit = next(
+            (node.commit for node in self.commits.visible_nodes if node.commit.oid == self.head_ref_oid), None
+        )
         suites = commit.check_suites if commit else None
         if suites is None or not suites.is_whole:
             return None
-        found = [suite.check_runs for suite in suites.visible_nodes]
-        if not all(one is not None and one.is_whole for one in found):
+        runs = [suite.check_runs for suite in suites.visible_nodes]
+        if not all(page is not None and page.is_whole for page in runs):
             return None
-        return tuple(run for one in found if one for run in one.visible_nodes)
+        return tuple(run for page in runs if page for run in page.visible_nodes)
 
 
 class ReviewedCommitResponse(GraphResponse):
@@ -156,16 +158,16 @@ class PullQueries:
         ).repository.pull_request
 
     def reviews(self) -> tuple[LatestReviewResponse, ...]:
-        found = self._api.query(
+        answer = self._api.query(
             queries.REVIEWS_QUERY, self._variables, PullQueryResponse[ReviewsResponse]
         ).repository.pull_request
-        return found.latest_opinionated_reviews.visible_nodes if found.latest_opinionated_reviews else ()
+        return answer.latest_opinionated_reviews.visible_nodes if answer.latest_opinionated_reviews else ()
 
     def contexts_after(self, cursor: str) -> MoreContextsResponse:
-        found = self._api.query(
+        answer = self._api.query(
             queries.CONTEXTS_QUERY, {**self._variables, "after": cursor}, PullQueryResponse[MoreContextsResponse]
         )
-        return found.repository.pull_request
+        return answer.repository.pull_request
 
     def fetch_items(self, asked: PullQueryItems) -> PullQueryAnswers:
         query = queries.items_query(asked.expressions, asked.issues, asked.folders, owners_default=asked.owners_default)
@@ -182,15 +184,15 @@ class PullQueryResult:
 
 
 def _parse_answers(answer: TextsQueryResponse, asked: PullQueryItems) -> PullQueryAnswers:
-    found = answer.repository
-    blobs = [found.get(queries.file_alias(index)) for index in range(len(asked.expressions))]
-    issues = [found.get(queries.issue_alias(index)) for index in range(len(asked.issues))]
-    folders = [found.get(queries.folder_alias(index)) for index in range(len(asked.folders))]
+    repository = answer.repository
+    blobs = [repository.get(queries.file_alias(index)) for index in range(len(asked.expressions))]
+    issues = [repository.get(queries.issue_alias(index)) for index in range(len(asked.issues))]
+    folders = [repository.get(queries.folder_alias(index)) for index in range(len(asked.folders))]
     return PullQueryAnswers(
-        head=PullState.model_validate(found.get("pullRequest")),
+        head=PullState.model_validate(repository.get("pullRequest")),
         blobs=tuple(None if blob is None else BlobResponse.model_validate(blob) for blob in blobs),
         issues=tuple(None if issue is None else GraphIssue.model_validate(issue) for issue in issues),
-        folders=tuple(None if one is None else FolderResponse.model_validate(one) for one in folders),
+        folders=tuple(None if folder is None else FolderResponse.model_validate(folder) for folder in folders),
         owners_default=answer.defaults.object if answer.defaults else None,
     )
 

@@ -121,10 +121,10 @@ class GitHubPullSource:
 
         And whether nothing was read since that could be another head's.
         """
-        told = self._told
-        if told is None or (told.pull, told.head_sha) != (request.pull, head_sha):
+        previous = self._told
+        if previous is None or (previous.pull, previous.head_sha) != (request.pull, head_sha):
             return False
-        return time.monotonic() - told.at <= RECENT_S
+        return time.monotonic() - previous.at <= RECENT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,10 +234,10 @@ class PullReader:
 
     def _contexts(self, pull: GraphPull) -> list[GraphContext] | None:
         """All pages of what others say of its head; None when that moved."""
-        found, rollup = list[GraphContext](), pull.status_check_rollup
+        contexts, rollup = list[GraphContext](), pull.status_check_rollup
         while rollup is not None:
             page = rollup.contexts.page_info
-            found += rollup.contexts.visible_nodes
+            contexts += rollup.contexts.visible_nodes
             if not page.has_next_page or not page.end_cursor:
                 break
             self._note_head_request()
@@ -246,12 +246,12 @@ class PullReader:
             if more.head_ref_oid != pull.head_ref_oid:
                 return None
             rollup = more.status_check_rollup
-        return found
+        return contexts
 
     def _ci(self, pull: GraphPull, contexts: Sequence[GraphContext], config: Sequence[ConfigText]) -> Ci:
-        known = apply_check_settings(read_ci_context(pull), config)
-        reports = reports_of(contexts, OwnChecks(self._looking.app_id), known)
-        return ci_from(add_logs(reports, JobLogs(self._api, self._request.repository)), known)
+        ci = apply_check_settings(read_ci_context(pull), config)
+        reports = reports_of(contexts, OwnChecks(self._looking.app_id), ci)
+        return ci_from(add_logs(reports, JobLogs(self._api, self._request.repository)), ci)
 
     def _diff(self, pull: GraphPull) -> PatchedDiff:
         try:
@@ -325,17 +325,17 @@ class PullReader:
             return True
         files = [f"{self._texts_at(pull)}:{path}" for path in lacking]
         self._note_head_request()
-        found = self._graph.fetch_items(replace(beside, expressions=[*beside.expressions, *files]))
-        require_open(found.head, self._looking)
-        if found.head.head_ref_oid != pull.head_ref_oid:
+        items = self._graph.fetch_items(replace(beside, expressions=[*beside.expressions, *files]))
+        require_open(items.head, self._looking)
+        if items.head.head_ref_oid != pull.head_ref_oid:
             return False
-        blobs = found.blobs[len(beside.expressions) :]
+        blobs = items.blobs[len(beside.expressions) :]
         if blobs and not any((*blobs, *rest.texts.values())):
             raise Unavailable("the head commit", "GitHub can't read it yet")
         read = {**rest.texts, **dict(zip(lacking, blobs, strict=True))}
         rest.head_texts.put(paths, [read[path] for path in paths])
         if beside.expressions:
-            rest.add_answers(found)
+            rest.add_answers(items)
         return True
 
     def _texts_at(self, pull: GraphPull) -> Sha:
@@ -356,9 +356,9 @@ def apply_check_settings(context: CiContext, config: Sequence[ConfigText]) -> Ci
         return context
     from worker.dossier.config_file import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
 
-    said = resolve_config(config).config
-    required = tuple(name for name in (*context.required, *said.ci_expect) if name not in said.ci_ignore)
-    return CiContext(required, frozenset(said.ci_ignore), context.held_workflows, context.skip_words)
+    resolved = resolve_config(config).config
+    required = tuple(name for name in (*context.required, *resolved.ci_expect) if name not in resolved.ci_ignore)
+    return CiContext(required, frozenset(resolved.ci_ignore), context.held_workflows, context.skip_words)
 
 
 def _is_at(pull: GraphPull, guess: PrefetchGuess) -> bool:
@@ -382,9 +382,9 @@ class RemainingTexts:
             (path, blob.text) for path, blob in zip(self.rules_paths, answers.blobs, strict=False) if blob is not None
         ]
         inside = [
-            one
+            path
             for name, folder in zip(RULE_FOLDERS, answers.folders, strict=True)
-            for one in rules_files_in(name, folder)
+            for path in rules_files_in(name, folder)
         ]
         at_the_root = sum(path in ROOT_NAMES for path, _ in texts)
         texts[at_the_root:at_the_root] = inside

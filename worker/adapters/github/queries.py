@@ -238,7 +238,7 @@ def alias_items(
 ) -> AliasedFields:
     kinds = ((FILE_KIND, expressions), (FOLDER_KIND, folders), (ISSUE_KIND, issues))
     asked = [(kind, kind.alias(index), value) for kind, values in kinds for index, value in enumerate(values)]
-    fragments = {one for kind, values in kinds if values for one in kind.fragments}
+    fragments = {fragment for kind, values in kinds if values for fragment in kind.fragments}
     return AliasedFields(
         tuple(f"${alias}: {kind.type}" for kind, alias, _ in asked),
         " ".join(f"{alias}: {kind.field.format(alias)}" for kind, alias, _ in asked),
@@ -255,17 +255,17 @@ def items_query(
 
     *owners_default*: also for the configuration that holds for all repositories of this owner.
     """
-    one = alias_items(expressions, issues, folders, owners_default=owners_default)
+    alias = alias_items(expressions, issues, folders, owners_default=owners_default)
     document = f"""
-query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *one.parameters])}) {{
+query AssayTexts({", ".join(["$owner: String!, $name: String!, $number: Int!", *alias.parameters])}) {{
   repository(owner: $owner, name: $name) {{
     pullRequest(number: $number) {{ state headRefOid }}
-    {one.fields}
+    {alias.fields}
   }}
-  {one.default}
+  {alias.default}
 }}
-{"".join(sorted(one.fragments))}"""
-    return GraphQuery(document, one.variables)
+{"".join(sorted(alias.fragments))}"""
+    return GraphQuery(document, alias.variables)
 
 
 def pull_query(beside: AliasedFields) -> GraphQuery:

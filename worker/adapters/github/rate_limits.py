@@ -57,23 +57,23 @@ class RequestBudget:
 
     def note_throttled(self, need: RequestPriority, until: datetime) -> None:
         """GitHub refuses this by its secondary limit until then: who goes on asking is banned in the end."""
-        known, least = self._left.get(SECONDARY), RESERVED_REQUESTS[need]
-        if known is not None and known.reset_at > self._clock.now():
-            until, least = max(until, known.reset_at), min(least, known.remaining)
+        limit, least = self._left.get(SECONDARY), RESERVED_REQUESTS[need]
+        if limit is not None and limit.reset_at > self._clock.now():
+            until, least = max(until, limit.reset_at), min(least, limit.remaining)
         self._left[SECONDARY] = left = RateLimit(least, until)
         self._book.put(self._installation, SECONDARY, left)
 
     def note_headers(self, headers: Mapping[str, str]) -> None:
         """Note what an answer says. An answer without such words, as of a server without limits, says nothing."""
-        found = read_left(headers)
-        if found is None:
+        fresh = read_left(headers)
+        if fresh is None:
             return
-        resource, left = found
-        known = self._left.get(resource)
+        resource, left = fresh
+        limit = self._left.get(resource)
         self._left[resource] = left
-        was_noted = known is not None and known.remaining < NOTE_EACH_BELOW and known.reset_at == left.reset_at
+        was_noted = limit is not None and limit.remaining < NOTE_EACH_BELOW and limit.reset_at == left.reset_at
         if left.remaining < NOTE_EACH_BELOW and not (
-            was_noted and known and known.remaining - left.remaining < notable_change(left)
+            was_noted and limit and limit.remaining - left.remaining < notable_change(left)
         ):
             self._book.put(self._installation, resource, left)
 
@@ -86,8 +86,8 @@ def notable_change(left: RateLimit) -> int:
 def read_left(headers: Mapping[str, str]) -> tuple[str, RateLimit] | None:
     """Of which budget an answer tells, and how much of it is left."""
     lower = {name.lower(): value for name, value in headers.items()}
-    said = [lower.get(f"x-ratelimit-{name}", "") for name in ("remaining", "reset")]
-    if not all(one.isascii() and one.isdecimal() and len(one) < 12 for one in said):  # noqa: PLR2004 - a time in seconds has ten
+    values = [lower.get(f"x-ratelimit-{name}", "") for name in ("remaining", "reset")]
+    if not all(value.isascii() and value.isdecimal() and len(value) < 12 for value in values):  # noqa: PLR2004 - a time in seconds has ten
         return None
-    remaining, reset = (int(one) for one in said)
+    remaining, reset = (int(value) for value in values)
     return lower.get("x-ratelimit-resource", "core"), RateLimit(remaining, datetime.fromtimestamp(reset, UTC))

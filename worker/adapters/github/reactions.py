@@ -46,9 +46,9 @@ class GitHubReactions:
     def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
         path = f"/repos/{repository}/issues/comments/{comment_id}/reactions"
         call = ApiCall("GET", path, {"per_page": MOST}, is_repeatable=True, need=RequestPriority.SWEEP)
-        found = self._access.api(pull.installation_id).fetch(call, ReactionsPage).root
+        reactions = self._access.api(pull.installation_id).fetch(call, ReactionsPage).root
         return tuple(
-            Reaction(one.id, one.user.id, one.user.type != "User", one.content, one.created_at)
-            for one in found
-            if one.user is not None
+            Reaction(reaction.id, reaction.user.id, reaction.user.type != "User", reaction.content, reaction.created_at)
+            for reaction in reactions
+            if reaction.user is not None
         )

@@ -56,13 +56,13 @@ class GitHubRepositories:
         call = ApiCall(
             "GET", "/installation/repositories", params, is_repeatable=True, need=RequestPriority.SWEEP, is_polled=True
         )
-        found = self._access.api(installation).fetch(call, RepositoriesPage)
+        page = self._access.api(installation).fetch(call, RepositoriesPage)
         used = tuple(
-            Repository(RepositoryId(one.id), one.full_name, is_busy=one.open_issues_count > 0)
-            for one in found.repositories
-            if not one.archived and not one.disabled
+            Repository(RepositoryId(repository.id), repository.full_name, is_busy=repository.open_issues_count > 0)
+            for repository in page.repositories
+            if not repository.archived and not repository.disabled
         )
-        return used, found.total_count > number * REPOSITORIES_PER_PAGE
+        return used, page.total_count > number * REPOSITORIES_PER_PAGE
 
     def list_open(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
         """Their open pull requests."""
@@ -71,13 +71,13 @@ class GitHubRepositories:
             yield from self._some(api, repositories[start : start + REPOSITORIES_PER_QUERY])
 
     def _some(self, api: GitHubApi, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
-        found = self._ask(api, [(one, None) for one in repositories])
-        for one, first in zip(repositories, found, strict=True):
+        answers = self._ask(api, [(repository, None) for repository in repositories])
+        for repository, first in zip(repositories, answers, strict=True):
             pulls, connection = [to_open_pull(pull) for pull in first.visible_nodes], first
             while connection.page_info.has_next_page and (cursor := connection.page_info.end_cursor):
-                [connection] = self._ask(api, [(one, cursor)], 100)
+                [connection] = self._ask(api, [(repository, cursor)], 100)
                 pulls += [to_open_pull(pull) for pull in connection.visible_nodes]
-            yield OpenRepository(one, tuple(pulls))
+            yield OpenRepository(repository, tuple(pulls))
 
     def _ask(
         self, api: GitHubApi, wanted: Sequence[RepositoryCursor], first: int = FIRST_PULLS
@@ -85,8 +85,8 @@ class GitHubRepositories:
         """The connections in the order of the repositories; one that is gone meanwhile has none."""
         parameters, fields = ["$first: Int!"], list[str]()
         variables: dict[str, object] = {"first": first}
-        for at, (one, cursor) in enumerate(wanted):
-            owner, _, name = one.name.partition("/")
+        for at, (repository, cursor) in enumerate(wanted):
+            owner, _, name = repository.name.partition("/")
             variables |= {f"owner_{at}": owner, f"name_{at}": name, f"after_{at}": cursor}
             parameters += [f"$owner_{at}: String!", f"$name_{at}: String!", f"$after_{at}: String"]
             fields.append(
@@ -99,7 +99,7 @@ class GitHubRepositories:
         answer = api.query(document, variables, RepositoriesQueryResponse, RequestPriority.SWEEP).model_extra or {}
         empty = ListedPullsResponse.model_validate({"pullRequests": {}})
         named = [answer.get(f"repository_{at}") for at in range(len(wanted))]
-        return [(ListedPullsResponse.model_validate(one) if one else empty).pull_requests for one in named]
+        return [(ListedPullsResponse.model_validate(listed) if listed else empty).pull_requests for listed in named]
 
 
 class RepositoriesQueryResponse(RestResponse):

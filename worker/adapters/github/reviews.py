@@ -39,20 +39,20 @@ class GitHubReviewers:
     def read_codeowners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
         """The first of the files that GitHub reads, all asked for at once."""
         graph = PullQueries(self._access.api(pull.installation_id), repository, pull.number)
-        found = graph.fetch_items(PullQueryItems([f"{base_sha}:{place}" for place in CODEOWNERS_PATHS]))
-        return next((blob.text for blob in found.blobs if blob is not None and blob.text is not None), None)
+        items = graph.fetch_items(PullQueryItems([f"{base_sha}:{path}" for path in CODEOWNERS_PATHS]))
+        return next((blob.text for blob in items.blobs if blob is not None and blob.text is not None), None)
 
     def list_reviews(self, request: JudgeRequest) -> tuple[SubmittedReview, ...]:
         """What a bot says, an account that is gone, or somebody about no commit, is left out."""
         graph = PullQueries(self._api(request), request.repository, request.pull.number)
-        found = [given for one in graph.reviews() if (given := _to_given_review(one))]
-        return tuple(sorted(found, key=lambda one: one.at))
+        reviews = [given_review for review in graph.reviews() if (given_review := _to_given_review(review))]
+        return tuple(sorted(reviews, key=lambda review: review.at))
 
     def request_reviews(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
         """Ask all at once; where GitHub refuses that, since one of them can't be asked, one by one."""
         if self._request_reviews(request, owners):
             return tuple(owners)
-        return tuple(one for one in owners if len(owners) > 1 and self._request_reviews(request, [one]))
+        return tuple(owner for owner in owners if len(owners) > 1 and self._request_reviews(request, [owner]))
 
     def add_label(self, request: JudgeRequest, name: str) -> None:
         """Raises Forbidden also where GitHub takes no such label."""
@@ -65,8 +65,8 @@ class GitHubReviewers:
     def _request_reviews(self, request: JudgeRequest, owners: Sequence[Owner]) -> bool:
         path = f"/repos/{request.repository}/pulls/{request.pull.number}/requested_reviewers"
         body = {
-            "reviewers": [one.login for one in owners if one.team is None],
-            "team_reviewers": [one.team for one in owners if one.team is not None],
+            "reviewers": [owner.login for owner in owners if owner.team is None],
+            "team_reviewers": [owner.team for owner in owners if owner.team is not None],
         }
         try:
             self._api(request).fetch(ApiCall("POST", path, body=body, is_repeatable=True), Made)

@@ -49,18 +49,22 @@ def read_role(api: GitHubApi, repository: RepositoryName, login: str) -> Role:
     A role of an organization's own counts as the one that it is made from.
     """
     try:
-        found = api.get(f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission", CollaboratorPermission)
+        permission = api.get(
+            f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission", CollaboratorPermission
+        )
     except SubjectGone:
         return Role.NONE
-    may_maintain = found.permission != Role.ADMIN and found.user is not None and found.user.permissions.maintain
-    known = (found.role_name, Role.MAINTAIN if may_maintain else "", found.permission)
-    return next((Role(name) for name in known if name in set(Role)), Role.NONE)
+    may_maintain = (
+        permission.permission != Role.ADMIN and permission.user is not None and permission.user.permissions.maintain
+    )
+    role_names = (permission.role_name, Role.MAINTAIN if may_maintain else "", permission.permission)
+    return next((Role(name) for name in role_names if name in set(Role)), Role.NONE)
 
 
 def list_maintainers(api: GitHubApi, repository: RepositoryName) -> set[str] | None:
     """The accounts of people who may maintain or administer a repository; None: more have access than one page shows."""
-    found = api.get(f"/repos/{repository}/collaborators", CollaboratorsPage, per_page=PER_PAGE).root
-    if len(found) == PER_PAGE:
+    accounts = api.get(f"/repos/{repository}/collaborators", CollaboratorsPage, per_page=PER_PAGE).root
+    if len(accounts) == PER_PAGE:
         return None
-    abilities = [(one.login, one.permissions) for one in found if one.type == USER_TYPE]
+    abilities = [(account.login, account.permissions) for account in accounts if account.type == USER_TYPE]
     return {login.casefold() for login, may in abilities if may is not None and (may.maintain or may.admin)}

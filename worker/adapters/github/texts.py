@@ -71,12 +71,12 @@ class HeadTexts:
 
     def put(self, paths: Sequence[str], blobs: Sequence[BlobResponse | None]) -> None:
         for path, blob in zip(paths, blobs, strict=True):
-            found = to_head_file(path, blob)
-            if isinstance(found, HeadFile):
-                self.characters += len(found.text or "")
-                self.files.append(found)
+            file = to_head_file(path, blob)
+            if isinstance(file, HeadFile):
+                self.characters += len(file.text or "")
+                self.files.append(file)
             else:
-                self.unread.append(found)
+                self.unread.append(file)
 
     def mark_unread(self, paths: Sequence[str]) -> None:
         """These are not read any more."""

@@ -34,11 +34,11 @@ class AddedRepositoryQueue:
 
     def repositories(self, installation: InstallationId) -> frozenset[RepositoryId]:
         """Those of an installation that wait."""
-        told = (
-            read_json_or_none(RepositoryAdded, text(one))
-            for one in items(self._wire.call("HVALS", ADDED_REPOSITORIES.texts.name))
+        entries = (
+            read_json_or_none(RepositoryAdded, text(entry_text))
+            for entry_text in items(self._wire.call("HVALS", ADDED_REPOSITORIES.texts.name))
         )
-        return frozenset(one.repository_id for one in told if one and one.installation_id == installation)
+        return frozenset(entry.repository_id for entry in entries if entry and entry.installation_id == installation)
 
     def continue_later(self, greeting: RepositoryAdded, delay: timedelta) -> None:
         """As many of it as may be at once were looked at: the others after a while."""
@@ -48,10 +48,10 @@ class AddedRepositoryQueue:
 
     def next(self) -> QueuedAddedRepository | None:
         """The one that waits for longest, with the moment since when the App really sees it."""
-        found = self._waiting.next()
-        if found is None:
+        entry = self._waiting.next()
+        if entry is None:
             return None
-        greeting, attempt = found
+        greeting, attempt = entry
         since = self._arrivals.seen_since(greeting.installation_id, greeting.repository_id) or greeting.since
         return QueuedAddedRepository(greeting.model_copy(update={"since": since}), attempt)
 

@@ -151,9 +151,9 @@ class AsyncRedisClient:
             except RedisRefused as refused:
                 if refused.line.startswith(NOT_PRIMARY):
                     self.close()
-                if (found := translate_refusal(refused)) is refused:
+                if (translated := translate_refusal(refused)) is refused:
                     raise
-                raise found from refused
+                raise translated from refused
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def close(self) -> None:

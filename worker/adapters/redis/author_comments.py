@@ -19,8 +19,8 @@ class RedisNotes:
         self._wire = wire
 
     def find_record(self, pull: PullRef) -> CommentRecord | None:
-        found = self._wire.call("GET", keys.note(pull).name)
-        return read_json(CommentRecord, text(found)) if found else None
+        stored = self._wire.call("GET", keys.note(pull).name)
+        return read_json(CommentRecord, text(stored)) if stored else None
 
     def put(self, pull: PullRef, record: CommentRecord) -> None:
         key = keys.note(pull)

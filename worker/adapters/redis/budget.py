@@ -48,10 +48,10 @@ class RedisBudget:
         fields = (f"replies:{model}", f"dense:{model}")
         week = _days(pull, self._clock.now(), WEEK)
         days = [items(self._wire.call("HMGET", day.name, *fields)) for day in week]
-        known = [(int(text(replies)), int(text(most))) for replies, most in days if replies and most]
-        if not known:
+        densities = [(int(text(replies)), int(text(most))) for replies, most in days if replies and most]
+        if not densities:
             return Density()
-        return Density(sum(replies for replies, _ in known), Decimal(max(most for _, most in known)) / PER)
+        return Density(sum(replies for replies, _ in densities), Decimal(max(most for _, most in densities)) / PER)
 
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
         """Set money aside for one request. Raises BudgetReached; LeaseLost where the pull request was forgotten meanwhile."""
@@ -100,13 +100,13 @@ class RedisBudget:
             -(-bill.tokens * PER // bill.size) if is_counted else "",
             to_nano(NEAR_SHARE * caps.find_limit(Cap.SHARE)),
         )
-        told = [whole(one) for one in items(reply)]
+        values = [whole(value) for value in items(reply)]
         levels = [
             CapLevel(cap, from_nano(used), caps.find_limit(cap))
-            for cap, used in zip(WARNED_CAPS, told[::2], strict=True)
+            for cap, used in zip(WARNED_CAPS, values[::2], strict=True)
             if used >= 0
         ]
-        for level, is_first in zip(levels, told[1::2], strict=False):
+        for level, is_first in zip(levels, values[1::2], strict=False):
             if is_first:
                 _warn(level, pull)
         near = [level for level in levels if level.is_near]

@@ -68,14 +68,14 @@ class RedisCheckRegistry:
         """The known check run, or None: create it, and say `record_opened`. The same registry may claim again."""
         limit = time.monotonic() + 3 * self._making_ms / 1000
         while time.monotonic() < limit:
-            known = self._claimed(pull, head_sha)
-            if known == FIRST_MARK + self._token:
+            claim = self._claimed(pull, head_sha)
+            if claim == FIRST_MARK + self._token:
                 self._firsts.add((pull, head_sha))
                 return None
             self._firsts.discard((pull, head_sha))
-            if not known.startswith(CREATING_MARK):
-                return CheckRunId(int(known))
-            if known == self._token:
+            if not claim.startswith(CREATING_MARK):
+                return CheckRunId(int(claim))
+            if claim == self._token:
                 return None
             time.sleep(self._timing.tick)
         raise Unavailable("GitHub", f"another process has not created the check run of {head_sha[:7]}")
@@ -104,18 +104,18 @@ class RedisCheckRegistry:
 
     def record_still_waiting(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
         script = Script.CHECK_RESTS if content.is_queued else Script.CHECK_OPENED
-        told = self._noted(ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check), is_watched=content.is_watched)
-        return bool(run_script(self._wire, script, _on(pull, head_sha), *told, "still"))
+        note = self._noted(ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check), is_watched=content.is_watched)
+        return bool(run_script(self._wire, script, _on(pull, head_sha), *note, "still"))
 
     def find_outdated(self, pull: PullRef, head_sha: Sha) -> OutdatedCheckRun | None:
         check = self.find_check_run(pull, head_sha)
         if check is None:
             return None
         shown = keys.shared_head_states(pull.installation_id, pull.repository_id, head_sha)
-        told = self._noted(ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check), is_watched=True)
+        note = self._noted(ExpiredCheckRun(pull=pull, head_sha=head_sha, check=check), is_watched=True)
         on = [*_on(pull, head_sha), keys.pull(pull), shown]
-        found = [text(one) for one in items(run_script(self._wire, Script.CHECK_AGAIN, on, *told, pull.number))]
-        return OutdatedCheckRun(check, Trigger(found[0]) if found[0] else None) if found else None
+        reply = [text(part) for part in items(run_script(self._wire, Script.CHECK_AGAIN, on, *note, pull.number))]
+        return OutdatedCheckRun(check, Trigger(reply[0]) if reply[0] else None) if reply else None
 
     def record_outdated(self, pull: PullRef) -> None:
         """It says so now."""
@@ -135,9 +135,9 @@ class RedisCheckRegistry:
 
     def list_overwritten_heads(self, pull: PullRef) -> tuple[Sha, ...]:
         """Heads that somebody reopened who came to no end, and where somebody else wrote since or meanwhile."""
-        found = [text(one) for one in items(self._wire.call("SMEMBERS", keys.idle_heads(pull).name))]
-        doubtful = [one.removeprefix(REOPENING) for one in found if one.startswith(REOPENING)]
-        return tuple(head for head in doubtful if head not in found)
+        members = [text(member) for member in items(self._wire.call("SMEMBERS", keys.idle_heads(pull).name))]
+        doubtful = [member.removeprefix(REOPENING) for member in members if member.startswith(REOPENING)]
+        return tuple(head for head in doubtful if head not in members)
 
     def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
         note = self._noted_of(pull, head_sha)
@@ -183,15 +183,15 @@ class RedisCheckRegistry:
 
     def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
         """Its check run, if it is there already."""
-        found = text(self._wire.call("GET", keys.check(pull, head_sha).name))
-        return CheckRunId(int(found)) if found and not found.startswith(CREATING_MARK) else None
+        stored = text(self._wire.call("GET", keys.check(pull, head_sha).name))
+        return CheckRunId(int(stored)) if stored and not stored.startswith(CREATING_MARK) else None
 
     def release(self, pull: PullRef, head_sha: Sha) -> None:
         run_script(self._wire, Script.CHECK_RELEASE, [keys.check(pull, head_sha)], self._token)
 
     def record_concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
-        known = () if check is None else (check, lifetime_s(keys.check(pull, head_sha)))
-        return bool(run_script(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *known))
+        arguments = () if check is None else (check, lifetime_s(keys.check(pull, head_sha)))
+        return bool(run_script(self._wire, Script.CHECK_CONCLUDED, _on(pull, head_sha), head_sha, *arguments))
 
     def mark_expiring(self, pull: PullRef, head_sha: Sha) -> None:
         key = keys.idle_heads(pull)

@@ -146,22 +146,22 @@ class RedisConnection:
 
 def handshake_commands(to: RedisAddress) -> list[tuple[Argument, ...]]:
     """What is said first on a connection."""
-    said: list[tuple[Argument, ...]] = []
+    commands: list[tuple[Argument, ...]] = []
     if to.password is not None:
-        said.append(("AUTH", *([to.user] if to.user else []), to.password))
+        commands.append(("AUTH", *([to.user] if to.user else []), to.password))
     if to.database:
-        said.append(("SELECT", to.database))
-    return said
+        commands.append(("SELECT", to.database))
+    return commands
 
 
 def encode_command(command: tuple[Argument, ...]) -> bytes:
     """Write a command as the protocol wants it."""
     if bytes not in map(type, command):
-        written = "".join([f"${len(one)}\r\n{one}\r\n" for one in map(str, command)])
+        written = "".join([f"${len(part)}\r\n{part}\r\n" for part in map(str, command)])
         if written.isascii():  # then its characters are its bytes
             return f"*{len(command)}\r\n{written}".encode("ascii")
-    raw = [one if isinstance(one, bytes) else str(one).encode() for one in command]
-    return b"*%d\r\n%b" % (len(raw), b"".join([b"$%d\r\n%b\r\n" % (len(one), one) for one in raw]))
+    raw = [argument if isinstance(argument, bytes) else str(argument).encode() for argument in command]
+    return b"*%d\r\n%b" % (len(raw), b"".join([b"$%d\r\n%b\r\n" % (len(argument), argument) for argument in raw]))
 
 
 def timeout_error(there: RedisAddress, timeout_s: float) -> Unavailable:
@@ -207,9 +207,9 @@ class RedisClient:
                     raise connection_error(self._address, error) from error
                 time.sleep(PAUSE_S * attempt)
             except RedisRefused as refused:
-                if (found := translate_refusal(refused)) is refused:
+                if (translated := translate_refusal(refused)) is refused:
                     raise
-                raise found from refused
+                raise translated from refused
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def close(self) -> None:

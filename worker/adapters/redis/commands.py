@@ -41,8 +41,8 @@ class RedisCommandQueue:
         return queue_command(self._wire, self._sealed(command))
 
     def next(self) -> QueuedCommand | None:
-        found = self._waiting.next()
-        return QueuedCommand(self._opened(found[0]), found[1]) if found else None
+        entry = self._waiting.next()
+        return QueuedCommand(self._opened(entry[0]), entry[1]) if entry else None
 
     def _sealed(self, command: CommandRequest) -> CommandRequest:
         if not command.reason:

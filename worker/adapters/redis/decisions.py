@@ -50,17 +50,17 @@ class RedisDecisions:
 
     def find_decisions(self, pull: PullRef, head_sha: Sha) -> HumanDecisions:
         """What was said about this head. An override is of what the head changes: in another base that may be anything."""
-        place = keys.decisions(pull).name
-        found = self._wire.call("HMGET", place, REBASED_FIELD, *(f"{field}:{head_sha}" for field in FIELDS))
-        rebased, override, contest, review, contested, forced, dismissed = items(found)
-        passed, since = self._opened(override, place, Override), float(text(rebased) or 0) / 1000
+        name = keys.decisions(pull).name
+        stored = self._wire.call("HMGET", name, REBASED_FIELD, *(f"{field}:{head_sha}" for field in FIELDS))
+        rebased, override, contest, review, contested, forced, dismissed = items(stored)
+        passed, since = self._opened(override, name, Override), float(text(rebased) or 0) / 1000
         return HumanDecisions(
             override=passed if passed and passed.at.timestamp() >= since else None,
-            contest=self._opened(contest, place, Contest),
-            review=self._opened(review, place, ReviewDecision),
+            contest=self._opened(contest, name, Contest),
+            review=self._opened(review, name, ReviewDecision),
             contested_at=_time(contested),
             forced_at=_time(forced),
-            dismissed=None if review else self._opened(dismissed, place, ReviewDismissal),
+            dismissed=None if review else self._opened(dismissed, name, ReviewDismissal),
         )
 
     def override(self, pull: PullRef, head_sha: Sha, word: Override) -> bool:
@@ -84,8 +84,8 @@ class RedisDecisions:
 
     def find_dismissal(self, pull: PullRef, review: ReviewRef) -> ReviewDismissal | None:
         """By whom this review was dismissed; None: it was not, as far as we heard."""
-        place = keys.decisions(pull).name
-        return self._opened(self._wire.call("HGET", place, f"gone:{review.id}"), place, ReviewDismissal)
+        name = keys.decisions(pull).name
+        return self._opened(self._wire.call("HGET", name, f"gone:{review.id}"), name, ReviewDismissal)
 
     def dismiss(self, pull: PullRef, review: ReviewRef, word: ReviewDismissal) -> None:
         """This review is dismissed: we may hear of that before we looked into the review."""
@@ -104,9 +104,9 @@ class RedisDecisions:
 
     def find_requested_reviewers(self, pull: PullRef) -> tuple[str, ...] | None:
         """Who was asked to review this pull request; None: nobody was asked yet."""
-        place = keys.decisions(pull).name
-        sealed = self._wire.call("HGET", place, REVIEWERS_FIELD)
-        return tuple(self._codec.open(blob(sealed), place).decode().split()) if sealed else None
+        name = keys.decisions(pull).name
+        sealed = self._wire.call("HGET", name, REVIEWERS_FIELD)
+        return tuple(self._codec.open(blob(sealed), name).decode().split()) if sealed else None
 
     def record_requested_reviewers(self, pull: PullRef, names: tuple[str, ...]) -> None:
         """These were asked, and nobody is asked again."""
@@ -149,8 +149,8 @@ class RedisDecisions:
         return bool(run_script(self._wire, Script.ANSWER_ONCE, [key], _digest(what), delivery, *most))
 
     def _write(self, pull: PullRef, field: str, value: str | bytes, *more: str, is_first: bool = False) -> bool:
-        on, said = [keys.pull(pull), keys.ledger(pull), keys.decisions(pull)], (field, value, *more)
-        return run_script(self._wire, Script.DECIDE, on, MOST_WORDS, int(is_first), *said) == 1
+        on, fields = [keys.pull(pull), keys.ledger(pull), keys.decisions(pull)], (field, value, *more)
+        return run_script(self._wire, Script.DECIDE, on, MOST_WORDS, int(is_first), *fields) == 1
 
     def _sealed(self, pull: PullRef, word: HumanDecision) -> bytes:
         return self._codec.seal(word.model_dump_json().encode(), keys.decisions(pull).name)

@@ -30,15 +30,15 @@ class DelayedQueue(Generic[M]):
 
     def next(self) -> tuple[M, int] | None:
         """The one that is to be looked at for longest, for a while, and how often it was, from 1 on."""
-        found = self.next_with_text()
-        return found and found[:2]
+        entry = self.next_with_text()
+        return entry and entry[:2]
 
     def next_with_text(self) -> tuple[M, int, str] | None:
         """The same, and the text as it was written, perhaps by another version."""
         reply = items(run_script(self.wire, Script.ASK_NEXT, self.queue_keys.keys, milliseconds(self.timing.open_hold)))
         written = text(reply[0]) if reply else ""
-        found = read_json_or_none(self.kind, written) if written else None
-        return (found, whole(reply[1]), written) if found else None
+        value = read_json_or_none(self.kind, written) if written else None
+        return (value, whole(reply[1]), written) if value else None
 
     def postpone(self, name: str, delay: timedelta) -> None:
         """Look at it again after a while."""

@@ -22,10 +22,12 @@ class RedisDemotions:
     def list_demotions(self, installation: InstallationId) -> tuple[Demotion, ...]:
         """All that stand, by name."""
         flat = items(self._wire.call("HGETALL", keys.demotions(installation).name))
-        return tuple(sorted((read_json(Demotion, blob(one)) for one in flat[1::2]), key=lambda one: one.signal))
+        return tuple(
+            sorted((read_json(Demotion, blob(stored)) for stored in flat[1::2]), key=lambda demotion: demotion.signal)
+        )
 
     def signals(self, installation: InstallationId) -> frozenset[str]:
-        return frozenset(text(one) for one in items(self._wire.call("HKEYS", keys.demotions(installation).name)))
+        return frozenset(text(name) for name in items(self._wire.call("HKEYS", keys.demotions(installation).name)))
 
     def demote(self, installation: InstallationId, demotion: Demotion) -> bool:
         """False: it is a suspicion already."""
@@ -39,6 +41,6 @@ class RedisDemotions:
 
     def promotion_times(self, installation: InstallationId) -> dict[str, datetime]:
         """When a person promoted which signal the last time."""
-        flat = [text(one) for one in items(self._wire.call("HGETALL", keys.promotions(installation).name))]
+        flat = [text(part) for part in items(self._wire.call("HGETALL", keys.promotions(installation).name))]
         pairs = zip(flat[::2], flat[1::2], strict=True)
         return {signal: datetime.fromtimestamp(int(at) / 1000, UTC) for signal, at in pairs}

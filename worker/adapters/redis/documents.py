@@ -57,9 +57,9 @@ class RedisConfigs:
 
     def _opened(self, places: Mapping[ConfigOrigin, keys.Key], flat: Reply) -> Mapping[ConfigOrigin, str]:
         pairs = items(flat)
-        found = {ConfigOrigin(text(name)): blob(kept) for name, kept in zip(pairs[::2], pairs[1::2], strict=True)}
+        configs = {ConfigOrigin(text(name)): blob(kept) for name, kept in zip(pairs[::2], pairs[1::2], strict=True)}
         opened: dict[ConfigOrigin, str] = {}
-        for origin, kept in found.items():
+        for origin, kept in configs.items():
             try:
                 opened[origin] = self._codec.open(kept, places[origin].name).decode()
             except Unreadable as error:  # as where none was kept: the defaults hold, and the check says so

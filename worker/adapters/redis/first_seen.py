@@ -31,21 +31,23 @@ class RedisFirstSeen:
             return {}
         on = [
             key
-            for one in repositories
-            for key in (keys.first_seen(installation, one.id), keys.repository_numbers(one.name))
+            for repository in repositories
+            for key in (keys.first_seen(installation, repository.id), keys.repository_numbers(repository.name))
         ]
-        members = [f"{installation}:{one.id}" for one in repositories]
-        found = items(run_script(self._wire, Script.ARRIVE, on, stamp(now), stamp(installed_at), *members))
-        return {one.id: parse_stamp(text(since)) for one, since in zip(repositories, found, strict=True)}
+        members = [f"{installation}:{repository.id}" for repository in repositories]
+        stamps = items(run_script(self._wire, Script.ARRIVE, on, stamp(now), stamp(installed_at), *members))
+        return {repository.id: parse_stamp(text(since)) for repository, since in zip(repositories, stamps, strict=True)}
 
     def remove(self, installation: InstallationId, repositories: Collection[RepositoryId]) -> None:
         """The App does not see them any more."""
         if repositories:
-            run_script(self._wire, Script.DEPART, [keys.first_seen(installation, one) for one in repositories])
+            run_script(
+                self._wire, Script.DEPART, [keys.first_seen(installation, repository) for repository in repositories]
+            )
 
     def seen_since(self, installation: InstallationId, repository: RepositoryId) -> datetime | None:
-        found = self._wire.call("HGET", keys.first_seen(installation, repository).name, SINCE)
-        return parse_stamp(text(found)) if found else None
+        stored = self._wire.call("HGET", keys.first_seen(installation, repository).name, SINCE)
+        return parse_stamp(text(stored)) if stored else None
 
 
 def parse_stamp(stamped: str) -> datetime:

@@ -187,7 +187,7 @@ class IntakeOutcome(StrEnum):
     """About a head that the branch has left since: nothing is begun for it."""
 
 
-OUTCOMES: Final[Mapping[str, IntakeOutcome]] = MappingProxyType({one.value: one for one in IntakeOutcome})
+OUTCOMES: Final[Mapping[str, IntakeOutcome]] = MappingProxyType({outcome.value: outcome for outcome in IntakeOutcome})
 
 
 class IntakeReceipt(NamedTuple):
@@ -231,12 +231,12 @@ def judging_call(request: JudgeRequestFields, timing: Timing, by: NamedHead | No
     before, left = ("", "") if by is None else (by.previous_sha or NOT_GIVEN, by.previous_base or "")
     gap_ms = milliseconds(timing.outside_gap)
     # one line: each argument by itself takes several times as long to send as a word of it
-    words = (
+    parts = (
         f"{installation} {repository} {pull.number} {head_sha or ''} {mode} {quiet_ms} {quiet_max_ms} {DELIVERY_S} {PULL_S} "
         f"{came} {show} {stale} {request.base or ''} {left} {before} {gap_ms} {gap_ms * (OUTSIDE_BURST - 1)} {FLAGS.get(trigger, '')}"
     )
     return ScriptCall(
-        Script.WANT, (len(on), *on, request_json(request), words)
+        Script.WANT, (len(on), *on, request_json(request), parts)
     )  # as `make_call`, which looks for keys among them
 
 
@@ -315,10 +315,10 @@ def find_requests_by_base(
 
 def is_judged_by(wire: RedisClient, pull: PullRef, mark: str) -> bool:
     """Whether a pull request was judged by the issue with this mark. Raises Unavailable."""
-    found = wire.call(
+    reply = wire.call(
         "ZSCORE", keys.issue_pulls(pull.installation_id, mark).name, f"{pull.repository_id}:{pull.number}"
     )
-    return bool(found)
+    return bool(reply)
 
 
 def rules_at(repository: RepositoryId, base: BaseHash) -> str:
@@ -330,8 +330,8 @@ def _find_requests(
     wire: RedisClient, index: keys.Key, prefix: str, but: str = "", changed: keys.Key | None = None
 ) -> tuple[JudgeRequest, ...]:
     on, what = ([index], ()) if changed is None else ([index, changed], (lifetime_s(changed),))
-    found = items(run_script(wire, Script.KNOWN, on, prefix, MOST_OUTSIDE_WAITING, but, *what))
-    return tuple(read_json(JudgeRequest, text(one)) for one in found)
+    requests = items(run_script(wire, Script.KNOWN, on, prefix, MOST_OUTSIDE_WAITING, but, *what))
+    return tuple(read_json(JudgeRequest, text(request)) for request in requests)
 
 
 def close_pull_request(wire: RedisClient, pull: PullRef, left: timedelta) -> None:
@@ -376,10 +376,14 @@ def add_repositories(wire: RedisClient, greetings: Sequence[RepositoryAdded]) ->
         on = [
             ADDED_REPOSITORIES.order,
             ADDED_REPOSITORIES.texts,
-            *(keys.first_seen(one.installation_id, one.repository_id) for one in some),
+            *(keys.first_seen(repository.installation_id, repository.repository_id) for repository in some),
         ]
-        told = [part for one in some for part in (one.id, one.model_dump_json(), stamp(one.since))]
-        run_script(wire, Script.GREET, on, *told)
+        arguments = [
+            part
+            for repository in some
+            for part in (repository.id, repository.model_dump_json(), stamp(repository.since))
+        ]
+        run_script(wire, Script.GREET, on, *arguments)
 
 
 def set_window(
@@ -440,7 +444,7 @@ def _about(happening: PullRequestEvent) -> list[keys.Key]:
     if happening.what is PullRequestEventKind.CI_FAILED and happening.head_sha:
         return [keys.commit(happening.installation_id, happening.repository_id, happening.head_sha)]
     about = [happening.pull, *(happening.pull_with_number(number) for number in happening.reverts)]
-    return [keys.watch(one) for one in about if one is not None]
+    return [keys.watch(pull) for pull in about if pull is not None]
 
 
 def stamp(at: datetime) -> str:

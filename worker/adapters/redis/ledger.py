@@ -56,8 +56,8 @@ class RedisLedger:
         )
         children = (
             part
-            for child, said in child_entries
-            for part in (child.eval_id, self._sealed(child, key), *_event_arguments(said))
+            for child, events in child_entries
+            for part in (child.eval_id, self._sealed(child, key), *_event_arguments(events))
         )
         answer = run_script(self._wire, Script.APPEND, on, *what, *children)
         if text(answer) == "lost":

@@ -75,30 +75,32 @@ class RedisMergeGroups:
     def put(self, group: MergeGroup) -> IntakeOutcome:
         """Take down what GitHub told of a group; the same delivery again changes nothing."""
         key = keys.received_group(group.delivery_id)
-        known = keys.group(group.installation_id, group.repository_id, group.head_sha)
-        said = QueuedGroup(group=group).model_dump_json()
-        on = [key, GROUPS.order, GROUPS.texts, known]
+        group_key = keys.group(group.installation_id, group.repository_id, group.head_sha)
+        text = QueuedGroup(group=group).model_dump_json()
+        on = [key, GROUPS.order, GROUPS.texts, group_key]
         kept = group.model_dump_json()
-        taken = run_script(self._wire, Script.GROUP_PUT, on, group.id, said, lifetime_s(key), kept, lifetime_s(known))
+        taken = run_script(
+            self._wire, Script.GROUP_PUT, on, group.id, text, lifetime_s(key), kept, lifetime_s(group_key)
+        )
         return IntakeOutcome.QUEUED if taken else IntakeOutcome.DUPLICATE
 
     def reopen(
         self, commit: tuple[InstallationId, RepositoryId, Sha], delivery_id: DeliveryId, at: datetime
     ) -> IntakeOutcome:
         """Somebody asks for the check of the group at this commit once more. UNKNOWN: it is of none that still is one."""
-        known = self._stored_group(commit)
-        if known is None or known.ended is not None:
+        queued = self._stored_group(commit)
+        if queued is None or queued.ended is not None:
             return IntakeOutcome.UNKNOWN
-        return self.put(known.model_copy(update={"delivery_id": delivery_id, "at": at}))
+        return self.put(queued.model_copy(update={"delivery_id": delivery_id, "at": at}))
 
     def requeue_orphaned(
         self, commit: tuple[InstallationId, RepositoryId, Sha], check: CheckRunId, at: datetime
     ) -> bool:
         """Nobody would conclude this check run: have its group looked at. False: it is forgotten, or that was asked for before."""
-        known = self._stored_group(commit)
-        if known is None:
+        queued = self._stored_group(commit)
+        if queued is None:
             return False
-        late = known.model_copy(update={"delivery_id": DeliveryId(f"late-check-{check}"), "at": at})
+        late = queued.model_copy(update={"delivery_id": DeliveryId(f"late-check-{check}"), "at": at})
         return self.put(late) is IntakeOutcome.QUEUED
 
     def find_group(self, commit: tuple[InstallationId, RepositoryId, Sha]) -> MergeGroup | None:
@@ -115,8 +117,8 @@ class RedisMergeGroups:
         """The group that was not looked at for longest, for a while."""
         hold = milliseconds(self._timing.open_hold)
         reply = items(run_script(self._wire, Script.GROUP_NEXT, GROUPS.keys, hold, MOST_SPARE_WORKERS))
-        found = read_json_or_none(QueuedGroup, text(reply[0])) if reply else None
-        return PendingGroup(found, whole(reply[1])) if found else None
+        queued = read_json_or_none(QueuedGroup, text(reply[0])) if reply else None
+        return PendingGroup(queued, whole(reply[1])) if queued else None
 
     def postpone(self, queued: QueuedGroup, delay: timedelta) -> None:
         """Look at it again after a while, as if for the first time: who says so has not died over it."""

@@ -128,27 +128,27 @@ class RedisMeasures:
 
     def read_gauges(self) -> CurrentGauges:
         on = [keys.LOOKAHEAD, keys.DEADLINES, keys.LEADER, keys.PAUSE_ALL, *QUEUES.values()]
-        found = [whole(one) for one in items(run_script(self._wire, Script.GAUGES, on))]
-        due, late, age_ms, given, held, checks, leads, paused, *waiting = found
+        numbers = [whole(number) for number in items(run_script(self._wire, Script.GAUGES, on))]
+        due, late, age_ms, dispatched, held, checks, leads, paused, *waiting = numbers
         errands = dict(zip(("open_check", "whole", *QUEUES), waiting, strict=True))
-        return CurrentGauges(due, late, age_ms / 1000, given, held, checks, bool(leads), bool(paused), errands)
+        return CurrentGauges(due, late, age_ms / 1000, dispatched, held, checks, bool(leads), bool(paused), errands)
 
     def read_totals(self, now: datetime) -> MetricTotals:
-        flat = [text(one) for one in items(self._wire.call("HGETALL", keys.MEASURES.name))]
-        numbers = {name: int(said) for name, said in zip(flat[::2], flat[1::2], strict=True)}
+        flat = [text(part) for part in items(self._wire.call("HGETALL", keys.MEASURES.name))]
+        numbers = {name: int(number) for name, number in zip(flat[::2], flat[1::2], strict=True)}
         lately = self._lately()
-        verdicts = {_parts(name): said for name, said in numbers.items() if name.startswith("verdict:")}
+        verdicts = {_parts(name): count for name, count in numbers.items() if name.startswith("verdict:")}
         return MetricTotals(
-            verdicts={(decision, reason): said for (decision, reason), said in sorted(verdicts.items())},
-            counts={one: numbers.get(f"count:{one}", 0) for one in EventCount},
+            verdicts={(decision, reason): count for (decision, reason), count in sorted(verdicts.items())},
+            counts={count: numbers.get(f"count:{count}", 0) for count in EventCount},
             spans={span: _histogram(numbers, span) for span in DurationMetric},
-            spent_usd={one: self._spent(one, now.date()) for one in lately},
-            left={(one, budget): left for one in lately for budget, left in self._left(one)},
+            spent_usd={installation: self._spent(installation, now.date()) for installation in lately},
+            left={(installation, budget): left for installation in lately for budget, left in self._left(installation)},
         )
 
     def _lately(self) -> list[InstallationId]:
         named = items(self._wire.call("ZREVRANGE", keys.MEASURED_INSTALLATIONS.name, 0, MOST_INSTALLATIONS - 1))
-        return sorted(InstallationId(whole(one)) for one in named)
+        return sorted(InstallationId(whole(name)) for name in named)
 
     def _spent(self, installation: InstallationId, day: date) -> Decimal:
         return (
@@ -160,9 +160,11 @@ class RedisMeasures:
 
     def _left(self, installation: InstallationId) -> list[tuple[str, int]]:
         """What `worker.adapters.redis.rate_limits` notes down, by the words that GitHub has for its budgets."""
-        flat = [text(one) for one in items(self._wire.call("HGETALL", keys.rate(installation).name))]
+        flat = [text(part) for part in items(self._wire.call("HGETALL", keys.rate(installation).name))]
         pairs = zip(flat[::2], flat[1::2], strict=True)
-        return [(budget, int(said.split()[0])) for budget, said in pairs if budget.isascii() and budget.isidentifier()]
+        return [
+            (budget, int(value.split()[0])) for budget, value in pairs if budget.isascii() and budget.isidentifier()
+        ]
 
 
 def _observed(span: DurationMetric, seconds: float) -> dict[str, int]:

@@ -60,7 +60,7 @@ class RedisOutcomes:
         False: somebody did so while they were read, and did not find it.
         """
         installation, repository = pull.installation_id, pull.repository_id
-        into, marks = keys.judged_bases(installation, repository, base), [hash_issue(*one) for one in issues]
+        into, marks = keys.judged_bases(installation, repository, base), [hash_issue(*issue) for issue in issues]
         on = [keys.pull(pull), into, keys.last_change(installation, rules_at(repository, base))]
         for mark in marks:
             on += [keys.issue_pulls(installation, mark), keys.last_change(installation, mark)]
@@ -78,7 +78,7 @@ class RedisOutcomes:
             delivery_id=DeliveryId(f"judged-{_hash(entry.eval_id)}"),
             at=entry.created_at,
             head_sha=entry.head_sha,
-            issues=tuple(hash_issue(*one) for one in issues),
+            issues=tuple(hash_issue(*issue) for issue in issues),
         )
         heard, commit = keys.received_event(happening.delivery_id), self._commit(pull, entry.head_sha)
         on = [keys.watch(pull), keys.LOOKAHEAD, heard, PULL_REQUEST_EVENTS.order, PULL_REQUEST_EVENTS.texts]
@@ -90,19 +90,23 @@ class RedisOutcomes:
 
     def publish(self, pull: PullRef, name: str, outcome: Outcome | None, *, is_event: bool) -> None:
         """Tell of an outcome, once under this *name*. None: only that a person did something, an *event* like others."""
-        told, listed, watch = keys.published_event(pull.installation_id, name), keys.outcomes(pull), keys.watch(pull)
-        on = [told, keys.events(pull.installation_id), listed, watch, keys.LOOKAHEAD]
+        published, listed, watch = (
+            keys.published_event(pull.installation_id, name),
+            keys.outcomes(pull),
+            keys.watch(pull),
+        )
+        on = [published, keys.events(pull.installation_id), listed, watch, keys.LOOKAHEAD]
         event = b"" if outcome is None else outcome_event(pull, outcome).dump()
         what = ("" if outcome is None else outcome.model_dump_json(), lifetime_s(listed), lifetime_s(watch))
         is_end = outcome is not None and outcome.kind in FINAL_OUTCOMES
         window_ms = milliseconds(self._timing.lookahead)
         counted = (int(is_event), self._most, window_ms, int(is_end))
-        run_script(self._wire, Script.OUTCOME, on, lifetime_s(told), self._told_ms, event, *what, *counted)
+        run_script(self._wire, Script.OUTCOME, on, lifetime_s(published), self._told_ms, event, *what, *counted)
 
     def outcomes_of(self, pull: PullRef) -> tuple[Outcome, ...]:
         """What came of a pull request so far, in order."""
         listed = items(self._wire.call("LRANGE", keys.outcomes(pull).name, 0, -1))
-        return tuple(read_json(Outcome, text(one)) for one in listed)
+        return tuple(read_json(Outcome, text(outcome)) for outcome in listed)
 
     # What a commit, a merge and an issue are known by
 
@@ -126,19 +130,19 @@ class RedisOutcomes:
         sealed = self._wire.call("GET", key)
         if not sealed:
             return None
-        return {path: frozenset(one) for path, one in json.loads(self._codec.open(blob(sealed), key)).items()}
+        return {path: frozenset(hashes) for path, hashes in json.loads(self._codec.open(blob(sealed), key)).items()}
 
     def earlier_merges(self, pull: PullRef) -> tuple[PullRef, ...]:
         """Other pull requests of this repository that were merged lately, the newest first."""
         name = keys.merges(pull.installation_id, pull.repository_id).name
-        newest = [int(text(one)) for one in items(self._wire.call("ZRANGE", name, 0, MOST_MERGES, "REV"))]
+        newest = [int(text(number)) for number in items(self._wire.call("ZRANGE", name, 0, MOST_MERGES, "REV"))]
         return tuple(_beside(pull, number) for number in newest if number != pull.number)
 
     def competing_pulls(self, pull: PullRef, issue: str) -> tuple[PullRef, ...]:
         """Others of its repository that close this issue and were judged before this one was for the first time."""
         key = keys.issue_pulls(pull.installation_id, issue)
-        found = items(run_script(self._wire, Script.RIVALS, [key], pull.repository_id, pull.number, lifetime_s(key)))
-        return tuple(_beside(pull, int(text(one))) for one in found)
+        rivals = items(run_script(self._wire, Script.RIVALS, [key], pull.repository_id, pull.number, lifetime_s(key)))
+        return tuple(_beside(pull, int(text(rival))) for rival in rivals)
 
     def newest_head(self, pull: PullRef) -> Sha | None:
         """The head that the newest event named."""
@@ -149,10 +153,10 @@ class RedisOutcomes:
     def next_due(self) -> DuePullRequest | None:
         """The next pull request whose verdict on the whole is to be made, for a while."""
         hold_ms = milliseconds(self._timing.open_hold)
-        found = items(run_script(self._wire, Script.LOOKAHEAD_NEXT, [keys.LOOKAHEAD], hold_ms))
-        if not found:
+        reply = items(run_script(self._wire, Script.LOOKAHEAD_NEXT, [keys.LOOKAHEAD], hold_ms))
+        if not reply:
             return None
-        return DuePullRequest(read_json(PullRef, text(found[0])), int(text(found[1])), whole(found[2]) == 1)
+        return DuePullRequest(read_json(PullRef, text(reply[0])), int(text(reply[1])), whole(reply[2]) == 1)
 
     def claim(self, pull: PullRef, eval_id: EvalId, outcomes: int) -> EvalId | None:
         """The id for the verdict on so many outcomes: this one, or that of who died over it. None: it is on record."""

@@ -38,8 +38,8 @@ class RedisPausedHeads:
         """Have this judged when the pause is over; a newer request of the same pull request takes its place."""
         key = _shelf(request.pull)
         on = [key, keys.PAUSED_REPOSITORIES]
-        name, said = keys.pull(request.pull).name, request.model_dump_json()
-        run_script(self._wire, Script.SHELVE, on, name, _place(request.pull), said, self._look_ms, lifetime_s(key))
+        name, text = keys.pull(request.pull).name, request.model_dump_json()
+        run_script(self._wire, Script.SHELVE, on, name, _place(request.pull), text, self._look_ms, lifetime_s(key))
 
     def remove(self, pull: PullRef) -> None:
         """It waits no more."""
@@ -49,14 +49,14 @@ class RedisPausedHeads:
 
     def next(self) -> tuple[PausedRepository, ...]:
         """Where to look now. Each comes again after a while, as long as anything waits there."""
-        found = items(run_script(self._wire, Script.SHELVES_NEXT, [keys.PAUSED_REPOSITORIES], self._look_ms))
-        return tuple(read_json(PausedRepository, text(one)) for one in found)
+        repositories = items(run_script(self._wire, Script.SHELVES_NEXT, [keys.PAUSED_REPOSITORIES], self._look_ms))
+        return tuple(read_json(PausedRepository, text(repository)) for repository in repositories)
 
     def list_requests(self, paused: PausedRepository) -> tuple[JudgeRequest, ...]:
         """What waits there, or a part of it."""
         key = keys.paused_heads(paused.installation_id, paused.repository_id)
-        _, found = items(self._wire.call("HSCAN", key.name, 0, "COUNT", AT_A_TIME))
-        return tuple(read_json(JudgeRequest, text(one)) for one in items(found)[1::2])
+        _, fields = items(self._wire.call("HSCAN", key.name, 0, "COUNT", AT_A_TIME))
+        return tuple(read_json(JudgeRequest, text(stored)) for stored in items(fields)[1::2])
 
     def remove_repository(self, paused: PausedRepository) -> None:
         """Look there no more, if nothing waits there."""

@@ -34,7 +34,7 @@ class RedisPauses:
     def find_pause(self, installation: InstallationId, repository: RepositoryId) -> ActivePause | None:
         """The pause that this repository is under, if it is under one."""
         both = self._wire.call("MGET", keys.PAUSE_ALL.name, keys.pause(installation, repository).name)
-        everywhere, here = (_read(one) for one in items(both))
+        everywhere, here = (_read(reply) for reply in items(both))
         if everywhere is not None:
             return ActivePause(everywhere, is_everywhere=True)
         return None if here is None else ActivePause(here, is_everywhere=False)
@@ -64,20 +64,20 @@ class RedisPauses:
         """All pauses, the one of everything first. Looks through all keys: for people who ask."""
         everywhere = _read(self._wire.call("GET", keys.PAUSE_ALL.name))
         first = () if everywhere is None else (ActivePause(everywhere, is_everywhere=True),)
-        found = [_read(self._wire.call("GET", name)) for name in sorted(self._names())]
-        return *first, *(ActivePause(one, is_everywhere=False) for one in found if one is not None)
+        pauses = [_read(self._wire.call("GET", name)) for name in sorted(self._names())]
+        return *first, *(ActivePause(pause, is_everywhere=False) for pause in pauses if pause is not None)
 
     def find_by_name(self, repository: RepositoryName) -> set[tuple[InstallationId, RepositoryId]]:
         """The numbers of those that were paused under this name: perhaps nothing else is known of them. Looks through all keys."""
-        found = {name: _read(self._wire.call("GET", name)) for name in self._names()}
-        named = [name.split(":") for name, one in found.items() if one and _is_of(one, repository)]
-        return {(InstallationId(int(one)), RepositoryId(int(other))) for _, one, _, other in named}
+        pauses = {name: _read(self._wire.call("GET", name)) for name in self._names()}
+        named = [name.split(":") for name, pause in pauses.items() if pause and _is_of(pause, repository)]
+        return {(InstallationId(int(installation)), RepositoryId(int(other))) for _, installation, _, other in named}
 
     def _names(self) -> set[str]:
         names, cursor = set[str](), "0"
         while True:
-            after, found = items(self._wire.call("SCAN", cursor, "MATCH", keys.any_pause(), "COUNT", 1_000))
-            names |= {text(one) for one in items(found)}
+            after, batch = items(self._wire.call("SCAN", cursor, "MATCH", keys.any_pause(), "COUNT", 1_000))
+            names |= {text(name) for name in items(batch)}
             cursor = text(after)
             if cursor == "0":
                 return names
@@ -94,5 +94,5 @@ def _is_of(suspension: JudgingPause, repository: RepositoryName) -> bool:
 def _read(reply: Reply) -> JudgingPause | None:
     if reply is None:
         return None
-    words = text(reply)
-    return read_json(JudgingPause, words) if words.startswith("{") else UNKNOWN_SUSPENSION
+    stored = text(reply)
+    return read_json(JudgingPause, stored) if stored.startswith("{") else UNKNOWN_SUSPENSION

@@ -43,5 +43,5 @@ _KEYS: Final = tuple(key for _, key in _ASKED)
 
 def find_pending_work(wire: RedisClient, call: str) -> frozenset[PendingWork]:
     """What is due. *call* names the next judging to hand out: one that was given already is due, too."""
-    numbers = [whole(one) for one in items(run_script(wire, Script.DUE, _KEYS, call))]
+    numbers = [whole(number) for number in items(run_script(wire, Script.DUE, _KEYS, call))]
     return frozenset(todo for number in numbers if (todo := _ASKED[number - 1][0]))

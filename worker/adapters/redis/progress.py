@@ -29,28 +29,28 @@ class RedisProgress:
         self._wire = wire
 
     def last_completed_at(self) -> datetime | None:
-        found = self._wire.call("GET", keys.RECONCILED_AT.name)
-        return datetime.fromtimestamp(int(text(found)), UTC) if found else None
+        stored = self._wire.call("GET", keys.RECONCILED_AT.name)
+        return datetime.fromtimestamp(int(text(stored)), UTC) if stored else None
 
     def complete(self, at: datetime) -> None:
         self._put(keys.RECONCILED_AT, int(at.timestamp()))
         self._wire.call("DEL", keys.RECONCILE_PLACE.name)
 
     def load_position(self) -> DeliveryCursor | None:
-        found = self._wire.call("GET", keys.RECONCILE_PLACE.name)
-        return read_json(DeliveryCursor, text(found)) if found else None
+        stored = self._wire.call("GET", keys.RECONCILE_PLACE.name)
+        return read_json(DeliveryCursor, text(stored)) if stored else None
 
     def save_position(self, position: DeliveryCursor) -> None:
         self._put(keys.RECONCILE_PLACE, position.model_dump_json())
 
     def pending(self) -> Sequence[DeliveryAttempt]:
-        found = items(self._wire.call("HVALS", keys.MISSED_DELIVERIES.name))
-        return [one for said in found if (one := read_json_or_none(DeliveryAttempt, text(said)))]
+        texts = items(self._wire.call("HVALS", keys.MISSED_DELIVERIES.name))
+        return [attempt for stored in texts if (attempt := read_json_or_none(DeliveryAttempt, text(stored)))]
 
     def add_pending(self, attempts: Iterable[DeliveryAttempt]) -> None:
-        told = [part for one in attempts for part in (one.guid, one.model_dump_json())]
-        if told:
-            self._wire.call("HSET", keys.MISSED_DELIVERIES.name, *told)
+        fields = [part for attempt in attempts for part in (attempt.guid, attempt.model_dump_json())]
+        if fields:
+            self._wire.call("HSET", keys.MISSED_DELIVERIES.name, *fields)
 
     def remove_pending(self, guid: str) -> None:
         self._wire.call("HDEL", keys.MISSED_DELIVERIES.name, guid)
@@ -61,23 +61,23 @@ class RedisProgress:
         self.remove_pending(guid)
 
     def is_settled(self, guid: str, attempt: int) -> bool:
-        known = {text(one) for one in items(self._wire.call("SMEMBERS", keys.redelivery_attempts(guid).name))}
-        return ARRIVED_MARK in known or any(int(one) >= attempt for one in known)
+        members = {text(member) for member in items(self._wire.call("SMEMBERS", keys.redelivery_attempts(guid).name))}
+        return ARRIVED_MARK in members or any(int(member) >= attempt for member in members)
 
     def may_redeliver(self, guid: str, attempt: int) -> bool:
         key = keys.redelivery_attempts(guid)
         return bool(run_script(self._wire, Script.ASK_AGAIN, [key], attempt, MOST_TIMES, lifetime_s(key)))
 
     def round(self) -> int:
-        found = self._wire.call("GET", keys.RECONCILE_ROUND.name)
-        return int(text(found)) if found else 1
+        stored = self._wire.call("GET", keys.RECONCILE_ROUND.name)
+        return int(text(stored)) if stored else 1
 
     def goes_on(self, page: int) -> None:
         self._put(keys.RECONCILE_ROUND, page)
 
     def next_page(self, installation: InstallationId) -> int:
-        found = self._wire.call("GET", keys.reconciled_page(installation).name)
-        return int(text(found)) if found else 1
+        stored = self._wire.call("GET", keys.reconciled_page(installation).name)
+        return int(text(stored)) if stored else 1
 
     def set_next_page(self, installation: InstallationId, page: int) -> None:
         self._put(keys.reconciled_page(installation), page)

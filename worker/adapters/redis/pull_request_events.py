@@ -34,8 +34,8 @@ class RedisPullRequestEventQueue:
         return queue_event(self._wire, happening)
 
     def next(self) -> QueuedPullRequestEvent | None:
-        found = self._waiting.next()
-        return QueuedPullRequestEvent(*found) if found else None
+        event = self._waiting.next()
+        return QueuedPullRequestEvent(*event) if event else None
 
     def postpone(self, happening: PullRequestEvent, delay: timedelta) -> None:
         self._waiting.postpone(happening.delivery_id, delay)

@@ -168,8 +168,8 @@ class RedisPullRequests:
     def next_due(self, call: str, limits: DispatchLimits) -> DispatchedJob | None:
         """Whom to judge next. The same *call* again gets the same answer."""
         hold = milliseconds(self._timing.hold)
-        told = (call, hold, limits.per_installation, limits.total, limits.outside)
-        reply = items(self._run(Script.NEXT, [], "due", *told))
+        arguments = (call, hold, limits.per_installation, limits.total, limits.outside)
+        reply = items(self._run(Script.NEXT, [], "due", *arguments))
         return DispatchedJob(whole(reply[1]), _request(reply[2]), bool(text(reply[3]))) if reply else None
 
     def next_to_open(self, outside: int = 1) -> PendingCheckRun | None:
@@ -244,11 +244,11 @@ class RedisPullRequests:
 
     def renew_lease(self, lease: PullRequestLease) -> Trigger | None:
         """Prolong a lease. What was told since it began that has a verdict count no more. Raises LeaseLost."""
-        told = (lease.token, milliseconds(self._timing.lease))
-        found = [text(one) for one in items(self._run(Script.KEEP, [keys.pull(lease.pull)], *told))]
-        if not found:
+        arguments = (lease.token, milliseconds(self._timing.lease))
+        parts = [text(part) for part in items(self._run(Script.KEEP, [keys.pull(lease.pull)], *arguments))]
+        if not parts:
             raise LeaseLost
-        return Trigger(found[0]) if found[0] else None
+        return Trigger(parts[0]) if parts[0] else None
 
     def finish(
         self,
@@ -267,15 +267,15 @@ class RedisPullRequests:
         request = later.model_dump_json() if later else ""
         gaps = (milliseconds(self._timing.retry_gap), RELEASED_AT_A_TIME, milliseconds(self._timing.release_gap))
         head, limit_ms = of.head_sha if of else "", _wait_ms(limit)
-        told = (lease.token, how, _wait_ms(turn), lifetime_s(key), request, head, *gaps, limit_ms)
+        arguments = (lease.token, how, _wait_ms(turn), lifetime_s(key), request, head, *gaps, limit_ms)
         if of is None:
-            return FinishResult(text(self._run(Script.FINISH, [key, retries], *told)))
+            return FinishResult(text(self._run(Script.FINISH, [key, retries], *arguments)))
         pull = lease.pull
         heads = keys.heads(pull.installation_id, pull.repository_id, of.head_sha)
         on = [key, retries, heads, SHARED_HEADS.order, SHARED_HEADS.texts]
         on += [keys.judged_bases(pull.installation_id, pull.repository_id, of.base)] if of.base else []
         told_head = (pull.number, lifetime_s(heads), shared_head_prefix(pull), commit_prefix(pull))
-        return FinishResult(text(self._run(Script.FINISH, on, *told, *told_head)))
+        return FinishResult(text(self._run(Script.FINISH, on, *arguments, *told_head)))
 
     def count_waiting(self, installation: InstallationId) -> int:
         """How many of an installation's pull requests wait, or are judged right now."""
@@ -352,8 +352,8 @@ class RedisPullRequests:
 
     def find_initial_head(self, pull: PullRef) -> Sha | None:
         """The head at which that was said last."""
-        found = self._wire.call("HGET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number)
-        return text(found) if found else None
+        stored = self._wire.call("HGET", keys.first_seen(pull.installation_id, pull.repository_id).name, pull.number)
+        return text(stored) if stored else None
 
     def _run(self, script: Script, on: list[keys.Key] | list[str], *arguments: Argument) -> Reply:
         return run_script(self._wire, script, on, *arguments)

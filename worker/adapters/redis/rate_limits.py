@@ -21,8 +21,8 @@ class RedisRates:
         self._wire = wire
 
     def find_limits(self, installation: InstallationId) -> Mapping[str, RateLimit]:
-        flat = [text(one) for one in items(self._wire.call("HGETALL", keys.rate(installation).name))]
-        return {resource: _left(said) for resource, said in zip(flat[::2], flat[1::2], strict=True)}
+        flat = [text(part) for part in items(self._wire.call("HGETALL", keys.rate(installation).name))]
+        return {resource: _left(value) for resource, value in zip(flat[::2], flat[1::2], strict=True)}
 
     def put(self, installation: InstallationId, resource: str, limit: RateLimit) -> None:
         key = keys.rate(installation)

@@ -49,15 +49,15 @@ class RepositoryHoldings(Value):
     forgotten_at: datetime | None
 
     def count(self, what: str) -> int:
-        return sum(len(one.names[what]) for one in self.owned)
+        return sum(len(owned.names[what]) for owned in self.owned)
 
     @property
     def events(self) -> int:
-        return sum(len(one.events) for one in self.owned)
+        return sum(len(owned.events) for owned in self.owned)
 
     @property
     def is_empty(self) -> bool:
-        kept = any(names for one in self.owned for names in (*one.names.values(), one.events, one.evals))
+        kept = any(names for owned in self.owned for names in (*owned.names.values(), owned.events, owned.evals))
         return not kept and not self.commands
 
 
@@ -71,36 +71,38 @@ class RedisRecords:
     def find_entry(self, eval_id: EvalId) -> LedgerEntry | None:
         """The entry of this name, in whatever ledger."""
         for batch in self._scanned(keys.any_pull_key("ledger")):
-            if found := items(run_script(self._wire, Script.FIND_ENTRY, batch, eval_id)):
-                return read_json(LedgerEntry, self._codec.open(blob(found[1]), text(found[0])))
+            if reply := items(run_script(self._wire, Script.FIND_ENTRY, batch, eval_id)):
+                return read_json(LedgerEntry, self._codec.open(blob(reply[1]), text(reply[0])))
         return None
 
     def find_holdings(self, repository: str) -> RepositoryHoldings:
         """All that is stored about a repository, under whatever numbers it was judged."""
         numbers = sorted(self._numbers(repository))
-        owned = tuple(self._owned(*one) for one in numbers)
-        said = self._wire.call("GET", keys.tombstone(repository).name)
+        owned = tuple(self._owned(*pair) for pair in numbers)
+        forgotten_at = self._wire.call("GET", keys.tombstone(repository).name)
         return RepositoryHoldings(
             repository,
             owned,
             commands=tuple(
-                one for one in self._asks() if (one.pull.installation_id, one.pull.repository_id) in numbers
+                command
+                for command in self._asks()
+                if (command.pull.installation_id, command.pull.repository_id) in numbers
             ),
-            verdicts=sum(whole(self._wire.call("HLEN", name)) for one in owned for name in one.names["ledger"]),
-            forgotten_at=datetime.fromisoformat(text(said)) if said else None,
+            verdicts=sum(whole(self._wire.call("HLEN", name)) for part in owned for name in part.names["ledger"]),
+            forgotten_at=datetime.fromisoformat(text(forgotten_at)) if forgotten_at else None,
         )
 
     def forget(self, holdings: RepositoryHoldings, at: datetime) -> None:
         """Delete it, and leave the tombstone. A judge that is at it loses its lease."""
         on = (keys.DEADLINES, keys.DEADLINE_NOTES, keys.tombstone(holdings.repository))
-        for one in holdings.owned:
-            self._delete(on, [name for names in one.names.values() for name in names], one.installation, at)
-            self._delete_stream_entries(one)
-            self._unlink(one)
+        for owned in holdings.owned:
+            self._delete(on, [name for names in owned.names.values() for name in names], owned.installation, at)
+            self._delete_stream_entries(owned)
+            self._unlink(owned)
         for ask in holdings.commands:
             run_script(self._wire, Script.ASK_DONE, COMMANDS.keys, ask.delivery_id)
-        for one in holdings.owned:
-            self._delete_events(f'"repository_id":{one.repository},')
+        for owned in holdings.owned:
+            self._delete_events(f'"repository_id":{owned.repository},')
         last = keys.repository_numbers(holdings.repository)
         run_script(self._wire, Script.FORGET, [*on, last], "", _stamp(at))
 
@@ -112,7 +114,7 @@ class RedisRecords:
             owned = self._owned(installation, repository)
             self._delete_stream_entries(owned)
             gone += self._delete(on, [name for names in owned.names.values() for name in names], installation, at)
-        for ask in [one for one in self._asks() if one.pull.installation_id == installation]:
+        for ask in [command for command in self._asks() if command.pull.installation_id == installation]:
             run_script(self._wire, Script.ASK_DONE, COMMANDS.keys, ask.delivery_id)
         self._delete_events(f'"installation_id":{installation},')
         for batch in self._scanned(keys.any_installation_key(installation)):
@@ -131,11 +133,11 @@ class RedisRecords:
     def _repositories(self, installation: InstallationId) -> tuple[RepositoryId, ...]:
         """Those that anything of a pull request is kept of."""
         kinds = {what.encode() for what in (*keys.PULL_KEY_KINDS, "kept")}
-        found: set[int] = set()
+        numbers: set[int] = set()
         for batch in self._scanned(keys.any_installation_key(installation)):
             parts = [name.encode().split(b":") for name in batch]
-            found |= {int(one[3]) for one in parts if len(one) > 3 and one[2] in kinds}  # noqa: PLR2004 - assay:I:what:R
-        return tuple(RepositoryId(one) for one in sorted(found))
+            numbers |= {int(part[3]) for part in parts if len(part) > 3 and part[2] in kinds}  # noqa: PLR2004 - assay:I:what:R
+        return tuple(RepositoryId(number) for number in sorted(numbers))
 
     def _delete(self, on: Sequence[keys.Key], names: Sequence[str], installation: InstallationId, at: datetime) -> int:
         pages = (names[start : start + BATCH] for start in range(0, len(names), BATCH))
@@ -156,8 +158,8 @@ class RedisRecords:
         mine = f"{owned.repository}:"
         for batch in self._scanned(keys.any_issue_pulls(owned.installation)):
             for name in batch:
-                members = [text(one) for one in items(self._wire.call("ZRANGE", name, 0, -1))]
-                if closing := [one for one in members if one.startswith(mine)]:
+                members = [text(member) for member in items(self._wire.call("ZRANGE", name, 0, -1))]
+                if closing := [member for member in members if member.startswith(mine)]:
                     self._wire.call("ZREM", name, *closing)
 
     def _delete_stream_entries(self, owned: RepositoryKeys) -> None:
@@ -184,11 +186,13 @@ class RedisRecords:
     def _requests(self) -> Iterator[JudgeRequest]:
         for batch in self._scanned(keys.any_pull_key("pull")):
             for name in batch:
-                if said := self._wire.call("HGET", name, "req"):
-                    yield read_json(JudgeRequest, text(said))
+                if request := self._wire.call("HGET", name, "req"):
+                    yield read_json(JudgeRequest, text(request))
 
     def _asks(self) -> Iterator[CommandRequest]:
-        return (read_json(CommandRequest, text(said)) for said in items(self._wire.call("HVALS", COMMANDS.texts.name)))
+        return (
+            read_json(CommandRequest, text(stored)) for stored in items(self._wire.call("HVALS", COMMANDS.texts.name))
+        )
 
     def _owned(self, installation: InstallationId, repository: RepositoryId) -> RepositoryKeys:
         names: dict[str, list[str]] = {what: [] for what in keys.PULL_KEY_KINDS}
@@ -196,23 +200,23 @@ class RedisRecords:
         for batch in self._scanned(keys.any_installation_key(installation)):
             for what, beginning in beginnings.items():
                 names[what] += [name for name in batch if name.startswith(beginning)]
-        unique = {what: sorted(set(found)) for what, found in names.items()}
+        unique = {what: sorted(set(keys_found)) for what, keys_found in names.items()}
         kept = keys.archived_evals(installation, repository).name
         ids = self._eval_ids(kept, unique["ledger"])
         blobs = {
-            "dossier": self._there(keys.dossier(one).name for one in ids),
-            "audit": self._there(keys.audit(one).name for one in ids),
+            "dossier": self._there(keys.dossier(id_).name for id_ in ids),
+            "audit": self._there(keys.audit(id_).name for id_ in ids),
             "kept": self._there(iter([kept])),
             "paused": self._there(iter([keys.pause(installation, repository).name])),
             "shelf": self._there(iter([keys.paused_heads(installation, repository).name])),
         }
-        told, evals = self._told(installation, repository), self._begun(installation, repository)
-        return RepositoryKeys(installation, repository, {**unique, **blobs}, told, evals)
+        published, evals = self._told(installation, repository), self._begun(installation, repository)
+        return RepositoryKeys(installation, repository, {**unique, **blobs}, published, evals)
 
     def _told(self, installation: InstallationId, repository: RepositoryId) -> tuple[str, ...]:
         """The entries of the stream that name the repository; what can't be read names nobody."""
         names = re.compile(rb'"repository_id"\s*:\s*%d\s*[,}]' % repository)
-        return tuple(one.id for one in self._stream().read(installation) if names.search(one.raw))
+        return tuple(entry.id for entry in self._stream().read(installation) if names.search(entry.raw))
 
     def _stream(self) -> Stream:
         return Stream(self._wire, timedelta(0), timedelta(0))
@@ -225,8 +229,8 @@ class RedisRecords:
 
     def _eval_ids(self, kept: str, ledgers: Sequence[str]) -> list[EvalId]:
         listed = items(self._wire.call("ZRANGE", kept, 0, -1))
-        entered = [one for name in ledgers for one in items(self._wire.call("HKEYS", name))]
-        return sorted({EvalId(text(one)) for one in (*listed, *entered)})
+        entered = [field for name in ledgers for field in items(self._wire.call("HKEYS", name))]
+        return sorted({EvalId(text(eval_id)) for eval_id in (*listed, *entered)})
 
     def _there(self, names: Iterator[str]) -> list[str]:
         return [name for name in names if whole(self._wire.call("EXISTS", name))]
@@ -235,8 +239,8 @@ class RedisRecords:
         """The names of all keys of a pattern, in batches, each name at least once."""
         cursor = "0"
         while True:
-            after, found = items(self._wire.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH))
-            if names := [text(one) for one in items(found)]:
+            after, batch = items(self._wire.call("SCAN", cursor, "MATCH", pattern, "COUNT", BATCH))
+            if names := [text(name) for name in items(batch)]:
                 yield names
             cursor = text(after)
             if cursor == "0":

@@ -20,18 +20,18 @@ class RubricVersions:
 
     def admit(self, rubric: VersionedRubric, name: str = "") -> None:
         """Remember the rubric of *name* (a file's). Raises RubricRefused where its version stands for another content."""
-        if said := self.refusal(rubric, name):
-            raise RubricRefused(said)
+        if refusal := self.refusal(rubric, name):
+            raise RubricRefused(refusal)
 
     def refusal(self, rubric: VersionedRubric, name: str = "") -> str | None:
         """Why this rubric can't be used, in a sentence; None: it may, and its version is remembered."""
-        known = run_script(self._wire, Script.RUBRIC_KNOWN, [keys.RUBRICS], _version(rubric), rubric_digest(rubric))
-        return _refusal(rubric, text(known), name)
+        digest = run_script(self._wire, Script.RUBRIC_KNOWN, [keys.RUBRICS], _version(rubric), rubric_digest(rubric))
+        return _refusal(rubric, text(digest), name)
 
     def check(self, rubric: VersionedRubric, name: str = "") -> str | None:
         """The same, and nothing is remembered."""
-        known = self._wire.call("HGET", keys.RUBRICS.name, _version(rubric))
-        return _refusal(rubric, text(known), name) if known else None
+        digest = self._wire.call("HGET", keys.RUBRICS.name, _version(rubric))
+        return _refusal(rubric, text(digest), name) if digest else None
 
 
 def _version(rubric: VersionedRubric) -> str:

@@ -26,14 +26,14 @@ class RedisRunBudget:
     @property
     def spent_usd(self) -> Decimal:
         """What is spent or reserved."""
-        said = self._wire.call("HGET", self._key.name, "used")
-        return from_nano(int(text(said))) if said else Decimal(0)
+        stored = self._wire.call("HGET", self._key.name, "used")
+        return from_nano(int(text(stored))) if stored else Decimal(0)
 
     @property
     def is_full(self) -> bool:
         """Whether a question was refused at this very limit."""
-        said = self._wire.call("HGET", self._key.name, "full")
-        return bool(said) and text(said) == str(to_nano(self._limit))
+        stored = self._wire.call("HGET", self._key.name, "full")
+        return bool(stored) and text(stored) == str(to_nano(self._limit))
 
     def close(self) -> None:
         """The run is over: whoever gives the same name later begins another one."""

@@ -21,8 +21,8 @@ class RedisScanNotes:
         self._wire = wire
 
     def last_scan(self, pull: PullRef) -> UploadedSarif | None:
-        found = self._wire.call("GET", _key(pull).name)
-        return read_json(UploadedSarif, text(found)) if found else None
+        stored = self._wire.call("GET", _key(pull).name)
+        return read_json(UploadedSarif, text(stored)) if stored else None
 
     def note(self, pull: PullRef, scanned: UploadedSarif, refusal: UploadRefusal | None) -> None:
         """The repository's word first: whoever dies in between tries once more."""
@@ -44,8 +44,8 @@ class RedisScanNotes:
 
     def _refusal(self, installation: InstallationId, repository: RepositoryId) -> UploadRefusal | None:
         """A word that only a later version knows is none that this one can tell."""
-        found = self._wire.call("GET", keys.scan_note(installation, repository, None).name)
-        word = text(found) if found else ""
+        stored = self._wire.call("GET", keys.scan_note(installation, repository, None).name)
+        word = text(stored) if stored else ""
         return UploadRefusal(word) if word in set(UploadRefusal) else None
 
 

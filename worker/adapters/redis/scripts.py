@@ -132,8 +132,8 @@ them anew every time."""
 @cache
 def source(script: Script) -> bytes:
     """The whole text of a script, with its words before it."""
-    words = ("pull.lua",) if script in FREQUENT_SCRIPTS else ("pull.lua", "judging.lua")
-    return b"".join((FOLDER / name).read_bytes() for name in (*words, f"{script}.lua"))
+    preludes = ("pull.lua",) if script in FREQUENT_SCRIPTS else ("pull.lua", "judging.lua")
+    return b"".join((FOLDER / name).read_bytes() for name in (*preludes, f"{script}.lua"))
 
 
 @cache

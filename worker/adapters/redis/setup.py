@@ -39,7 +39,7 @@ class RedisSetup:
     def is_token(self, claimed: str) -> bool:
         """Compare in constant time, and with every token, whichever fits."""
         mine = _hash(claimed).encode()
-        return sum(compare_digest(mine, one) for one in self._tokens()) > 0
+        return sum(compare_digest(mine, candidate) for candidate in self._tokens()) > 0
 
     def begin_setup(self, good_for: timedelta = STATE_LIFETIME, declined: Iterable[str] = ()) -> str | None:
         """Make a state for one way to GitHub and back. None: setup was closed meanwhile.
@@ -65,7 +65,7 @@ class RedisSetup:
         run_script(self._wire, Script.SETUP_CLOSE, [keys.SETUP])
 
     def _tokens(self) -> list[bytes]:
-        names = [blob(one) for one in items(self._wire.call("HKEYS", keys.SETUP.name))]
+        names = [blob(name) for name in items(self._wire.call("HKEYS", keys.SETUP.name))]
         return [name.removeprefix(TOKEN_PREFIX) for name in names if name.startswith(TOKEN_PREFIX)]
 
 

@@ -48,7 +48,7 @@ class RedisSharedHeads:
         sealed = self._codec.seal(dump_content(content), _seal_of(on[1], pull.number))
         pulls = keys.prefix("pull", pull.installation_id, pull.repository_id)
         times = (lifetime_s(on[1]), BACKSTOP_MS)
-        told = (
+        arguments = (
             pull.number,
             head_sha,
             check_state(content),
@@ -58,9 +58,9 @@ class RedisSharedHeads:
             shared_head_prefix(pull),
             commit_prefix(pull),
         )
-        version, is_here, *others = items(run_script(self._wire, Script.SIBLING_SAYS, on, *told))
-        found = zip(others[::2], others[1::2], strict=True)
-        siblings = tuple(OtherPull(int(text(number)), text(state)) for number, state in found)
+        version, is_here, *others = items(run_script(self._wire, Script.SIBLING_SAYS, on, *arguments))
+        pairs = zip(others[::2], others[1::2], strict=True)
+        siblings = tuple(OtherPull(int(text(number)), text(state)) for number, state in pairs)
         return SharedHeadView(whole(version), bool(whole(is_here)), siblings)
 
     def record_written(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
@@ -68,8 +68,8 @@ class RedisSharedHeads:
 
     def _told(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent, *settled: int) -> None:
         on = [_key(pull, head_sha), SHARED_HEADS.order, SHARED_HEADS.texts]
-        place = f'{commit_prefix(pull)}{head_sha}"}}'
-        run_script(self._wire, Script.SIBLING_TOLD, on, pull.number, version, hash_content(content), place, *settled)
+        name = f'{commit_prefix(pull)}{head_sha}"}}'
+        run_script(self._wire, Script.SIBLING_TOLD, on, pull.number, version, hash_content(content), name, *settled)
 
     def rejoin(self, pull: PullRef, head_sha: Sha) -> None:
         on = [keys.pull(pull), _key(pull, head_sha), SHARED_HEADS.order, SHARED_HEADS.texts]
@@ -92,16 +92,16 @@ class RedisSharedHeads:
         """A commit to look at, and how often somebody did."""
         return self._waiting.next()
 
-    def postpone(self, place: CommitRef, delay: timedelta) -> None:
-        self._waiting.postpone(_of(place).name, delay)
+    def postpone(self, commit: CommitRef, delay: timedelta) -> None:
+        self._waiting.postpone(_of(commit).name, delay)
 
     def find_state(self, commit: CommitRef) -> SharedHeadState:
         pulls = keys.prefix("pull", commit.installation_id, commit.repository_id)
-        version, *told = items(run_script(self._wire, Script.SIBLINGS, [_of(commit)], commit.head_sha, pulls))
-        found = zip(told[::4], told[1::4], told[2::4], told[3::4], strict=True)
+        version, *fields = items(run_script(self._wire, Script.SIBLINGS, [_of(commit)], commit.head_sha, pulls))
+        rows = zip(fields[::4], fields[1::4], fields[2::4], fields[3::4], strict=True)
         members = (
-            SharedHeadMember(int(text(one)), text(state), bool(whole(here)), text(shown))
-            for one, state, here, shown in found
+            SharedHeadMember(int(text(number)), text(state), bool(whole(here)), text(shown))
+            for number, state, here, shown in rows
         )
         return SharedHeadState(whole(version), tuple(sorted(members, key=lambda member: member.number)))
 
@@ -140,19 +140,21 @@ def _seal_of(key: keys.Key, number: int) -> str:
 
 
 def _content(text: bytes) -> CheckContent:
-    told: dict[str, Any] = json.loads(text)
-    known: dict[str, Any] = {name: told[name] for name in CheckContent.__match_args__ if name in told}
-    if known["conclusion"] is not None:
-        known["conclusion"] = Conclusion(known["conclusion"])
-    known["block"] = _block(known.get("block"))
-    known["buttons"] = tuple(Button(one["label"], one["identifier"], one["description"]) for one in known["buttons"])
-    return CheckContent(**known)
+    fields: dict[str, Any] = json.loads(text)
+    values: dict[str, Any] = {name: fields[name] for name in CheckContent.__match_args__ if name in fields}
+    if values["conclusion"] is not None:
+        values["conclusion"] = Conclusion(values["conclusion"])
+    values["block"] = _block(values.get("block"))
+    values["buttons"] = tuple(
+        Button(button["label"], button["identifier"], button["description"]) for button in values["buttons"]
+    )
+    return CheckContent(**values)
 
 
 def _block(fields: dict[str, Any] | None) -> StatusBlock | None:
     """None: an earlier version wrote it, and its text says all. What a later one adds is left out."""
     if fields is None:
         return None
-    known: dict[str, Any] = {name: fields[name] for name in StatusBlock.__match_args__ if name in fields}
-    known["state"] = WaitState(known["state"])
-    return StatusBlock(**known)
+    values: dict[str, Any] = {name: fields[name] for name in StatusBlock.__match_args__ if name in fields}
+    values["state"] = WaitState(values["state"])
+    return StatusBlock(**values)

@@ -357,9 +357,9 @@ def _open_store(settings: Settings, url: str) -> Generator[Store]:
 
 
 def _check_version(wire: RedisClient) -> None:
-    found = VERSION.search(text(wire.call("INFO", "server")))
-    if found is None or int(found[1]) < OLDEST_VERSION:
-        version = f"{found[1]}.{found[2]}" if found else "unknown"
+    match = VERSION.search(text(wire.call("INFO", "server")))
+    if match is None or int(match[1]) < OLDEST_VERSION:
+        version = f"{match[1]}.{match[2]}" if match else "unknown"
         raise SettingError(
             "REDIS_URL", f"leads to Redis {version}", f"Expected: Redis {OLDEST_VERSION} or newer, or Valkey."
         )

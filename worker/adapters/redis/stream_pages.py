@@ -42,9 +42,9 @@ def read_entries(
 ) -> Iterator[StreamEntry]:
     """Behind the one named *after* (all of them where it is empty), up to *until_ms*; all kinds where none is named."""
     page, wanted = partial(_page, wire, installation, until_ms), {kind.encode() for kind in kinds}
-    while (found := page(after)).names:
-        yield from found.entries(wanted)
-        after = found.names[-1].decode()
+    while (current := page(after)).names:
+        yield from current.entries(wanted)
+        after = current.names[-1].decode()
 
 
 def read_entries_ahead(
@@ -58,9 +58,9 @@ def read_entries_ahead(
     page, wanted = partial(_page, wire, installation, until_ms), {kind.encode() for kind in kinds}
     with ThreadPoolExecutor(1) as beside:
         coming: Future[StreamPage] = beside.submit(page, after)
-        while (found := coming.result()).names:
-            coming = beside.submit(page, found.names[-1].decode())
-            yield from found.entries(wanted)
+        while (current := coming.result()).names:
+            coming = beside.submit(page, current.names[-1].decode())
+            yield from current.entries(wanted)
 
 
 def _page(wire: RedisClient, installation: InstallationId, until_ms: int | None, after: str) -> StreamPage:
@@ -75,5 +75,7 @@ def _read(raw: bytes) -> StreamPage:
     shape = [parts[0], len(parts), *(set(parts[at::PARTS]) for at in (1, 4, 6, 10))]
     if shape == [b"*%d" % count, PARTS * count + 1, {b"*2"}, {b"*4"}, {b"k"}, {b"j"}]:
         return StreamPage(parts[3::PARTS], parts[8::PARTS], parts[12::PARTS])
-    found = [parse_entry(one) for one in items(parse_reply(raw))]
-    return StreamPage([one.id.encode() for one in found], [one.kind for one in found], [one.raw for one in found])
+    parsed = [parse_entry(entry) for entry in items(parse_reply(raw))]
+    return StreamPage(
+        [entry.id.encode() for entry in parsed], [entry.kind for entry in parsed], [entry.raw for entry in parsed]
+    )

@@ -39,8 +39,8 @@ class RedisTaskQueue(Generic[F]):
         self._run(Script.FOLLOW_UP_PUT, follow_up, follow_up.model_dump_json())
 
     def next(self) -> QueuedFollowUp[F] | None:
-        found = self._waiting.next_with_text()
-        return QueuedFollowUp(*found) if found else None
+        task = self._waiting.next_with_text()
+        return QueuedFollowUp(*task) if task else None
 
     def is_waiting(self, pull: PullRef) -> bool:
         """Whether there is one of this pull request that was not done yet: somebody may be at it."""

@@ -51,13 +51,13 @@ class RedisTokens:
 
     def grants(self) -> tuple[ApiTokenGrant, ...]:
         """All that were made and not revoked, oldest first; what somebody else wrote among them opens nothing, and is none."""
-        found = [_read(blob(one)) for one in items(self._wire.call("HVALS", keys.TOKENS.name))]
-        return tuple(sorted(filter(None, found), key=lambda one: (one.created_at, one.name)))
+        tokens = [_read(blob(token)) for token in items(self._wire.call("HVALS", keys.TOKENS.name))]
+        return tuple(sorted(filter(None, tokens), key=lambda token: (token.created_at, token.name)))
 
     def scope(self, token: str) -> frozenset[InstallationId] | None:
         """The installations whose figures this token opens; None: it is no token of ours."""
-        found = self._wire.call("HGET", keys.TOKENS.name, _hash(token))
-        grant = _read(blob(found)) if found else None
+        stored = self._wire.call("HGET", keys.TOKENS.name, _hash(token))
+        grant = _read(blob(stored)) if stored else None
         return grant.installations if grant else None
 
 
@@ -69,11 +69,11 @@ def _hash(token: str) -> str:
 def _read(raw: bytes) -> ApiTokenGrant | None:
     """What a token opens; None: it was not written by us."""
     try:
-        said = json.loads(raw)
-        name, numbers, at = said["name"], said["installations"], datetime.fromisoformat(said["created_at"])
+        fields = json.loads(raw)
+        name, numbers, at = fields["name"], fields["installations"], datetime.fromisoformat(fields["created_at"])
     except (ValueError, TypeError, KeyError):
         return None
     if not isinstance(name, str) or not isinstance(numbers, list) or at.tzinfo is None:
         return None
-    whole = [InstallationId(one) for one in cast("list[object]", numbers) if type(one) is int]
+    whole = [InstallationId(number) for number in cast("list[object]", numbers) if type(number) is int]
     return ApiTokenGrant(name, frozenset(whole), at) if len(whole) == len(cast("list[object]", numbers)) else None

@@ -28,5 +28,5 @@ class RedisUninstallations:
 
     def list_due(self) -> tuple[InstallationId, ...]:
         """Those to forget now. Each stays on the list until it is forgotten."""
-        found = items(run_script(self._wire, Script.LEFT, [keys.UNINSTALLATIONS]))
-        return tuple(InstallationId(whole(one)) for one in found)
+        reply = items(run_script(self._wire, Script.LEFT, [keys.UNINSTALLATIONS]))
+        return tuple(InstallationId(whole(installation)) for installation in reply)

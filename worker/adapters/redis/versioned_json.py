@@ -25,6 +25,6 @@ def read_json_or_none(kind: type[M], text: str | bytes) -> M | None:
     except ValidationError as error:
         import logging  # noqa: PLC0415 - a laptop's judging logs nothing, and pays 2 ms for it
 
-        where = ", ".join(".".join(map(str, one["loc"])) for one in error.errors(include_input=False))
+        where = ", ".join(".".join(map(str, detail["loc"])) for detail in error.errors(include_input=False))
         logging.getLogger(__name__).warning("left for a later version: %s in %s", kind.__name__, where)
         return None

@@ -78,10 +78,10 @@ def _overrider(store: Store, ref: PullRef, sha: Sha) -> str | None:
 def _newest(store: Store, ref: PullRef, sha: Sha) -> Verdict | None:
     """The newest verdict on this very commit; what was judged beside others says nothing here."""
     of_it = [
-        one.verdict
-        for one in store.ledger.entries(ref)
-        if one.head_sha == sha
-        and one.verdict.parent_eval_id is None
-        and one.verdict.subject.kind is SubjectKind.SUBMISSION
+        entry.verdict
+        for entry in store.ledger.entries(ref)
+        if entry.head_sha == sha
+        and entry.verdict.parent_eval_id is None
+        and entry.verdict.subject.kind is SubjectKind.SUBMISSION
     ]
     return of_it[-1] if of_it else None
