@@ -36,9 +36,9 @@ from tests.world.people import Files  # noqa: E402 - as above
 from tests.world.pulls import Pull  # noqa: E402 - as above
 from tests.world.replies import accept, reject  # noqa: E402 - as above
 from tests.world.tester import World  # noqa: E402 - as above
+from worker.adapters.github.check_runs import GitHubPublishedRuns  # noqa: E402 - as above
 from worker.adapters.github.client import app_access  # noqa: E402 - as above
-from worker.adapters.github.published_check_runs import GitHubPublishedRuns  # noqa: E402 - as above
-from worker.adapters.github.repositories import GitHubRepositories  # noqa: E402 - as above
+from worker.adapters.github.installations import GitHubRepositories  # noqa: E402 - as above
 from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
 from worker.domain.request.judge_request import JudgeRequest, PullRef  # noqa: E402 - as above

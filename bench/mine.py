@@ -34,11 +34,14 @@ from bench.mining.clean import (  # noqa: E402 - found from any working director
 )
 from bench.mining.history import Commit, history  # noqa: E402 - as above
 from bench.mining.listed import as_criteria, listed_items  # noqa: E402 - as above
-from worker.adapters.git.changes import changes_between, diff_between, texts_of  # noqa: E402 - as above
-from worker.adapters.git.checkout import repository_name  # noqa: E402 - as above
+from worker.adapters.git.changes import (  # noqa: E402 - as above
+    changes_between,
+    diff_between,
+    look_up_at,
+    texts_of,
+)
+from worker.adapters.git.checkout import guidance_at, repository_name  # noqa: E402 - as above
 from worker.adapters.git.git import GitFailedError, GitRepository, open_repository  # noqa: E402 - as above
-from worker.adapters.git.guidance import guidance_at  # noqa: E402 - as above
-from worker.adapters.git.lookups import look_up_at  # noqa: E402 - as above
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.domain.ids import Sha  # noqa: E402 - as above
 from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above

@@ -24,9 +24,9 @@ sys.path.insert(0, str(ROOT))
 
 from bench.github_requests import PROJECT, Ends, Heads, Memory, Progress, settings_of  # noqa: E402 - found from any working directory
 from tests.world.github_bench import GitHub  # noqa: E402 - as above
+from worker.adapters.github.check_runs import GitHubPublishedRuns  # noqa: E402 - as above
 from worker.adapters.github.client import app_access  # noqa: E402 - as above
-from worker.adapters.github.published_check_runs import GitHubPublishedRuns  # noqa: E402 - as above
-from worker.adapters.github.repositories import GitHubRepositories  # noqa: E402 - as above
+from worker.adapters.github.installations import GitHubRepositories  # noqa: E402 - as above
 from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.ids import InstallationId  # noqa: E402 - as above
 from worker.scheduling.reconcile import OpenPullSweep  # noqa: E402 - as above

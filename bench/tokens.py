@@ -27,9 +27,13 @@ sys.path.insert(0, str(ROOT))
 
 from bench.redaction import fencing  # noqa: E402 - found from any working directory
 from bench.rows import read  # noqa: E402 - as above
-from worker.adapters.anthropic.prices import BilledTokens, cost_of, worst_case  # noqa: E402 - as above
-from worker.adapters.anthropic.prompt_size import prompt_bytes  # noqa: E402 - as above
-from worker.adapters.anthropic.thinking import max_output_tokens  # noqa: E402 - as above
+from worker.adapters.anthropic.model import max_output_tokens  # noqa: E402 - as above
+from worker.adapters.anthropic.prices import (  # noqa: E402 - as above
+    BilledTokens,
+    cost_of,
+    prompt_bytes,
+    worst_case,
+)
 from worker.domain.dossier.dossier import Dossier  # noqa: E402 - as above
 from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
 from worker.dossier.diff.parser import DiffError, diff_of  # noqa: E402 - as above

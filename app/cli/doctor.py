@@ -204,7 +204,7 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
         words = "ANTHROPIC_API_KEY is not set: no model is asked, and what needs one is left unproven"
         yield DoctorFinding("Model", Health.OK, words)
         return
-    from worker.adapters.anthropic.diagnostics import check_key
+    from worker.adapters.anthropic.model import check_key
     from worker.adapters.anthropic.prices import typical_cost, unpriced_text
 
     name = settings.model.name
@@ -236,7 +236,7 @@ def _weekly_cost(settings: Settings, repository: str) -> DoctorFinding:
     if settings.model is None or settings.tier == "heuristic":
         return DoctorFinding(name, Health.OK, "$0.00: no model is asked")
     from worker.adapters.anthropic.prices import typical_cost, unpriced_text
-    from worker.adapters.github.weekly_pull_requests import count_opened_this_week
+    from worker.adapters.github.doctor import count_opened_this_week
 
     each = typical_cost(settings.model.name)
     if each is None:
@@ -259,7 +259,7 @@ def _required_check(settings: Settings, repository: str) -> Iterator[DoctorFindi
         words = f"{repository} can't be looked at: that needs the App's settings."
         yield DoctorFinding("Required check", Health.MISSING, words)
         return
-    from worker.adapters.github.branch_protection import read_branch_protection
+    from worker.adapters.github.doctor import read_branch_protection
 
     try:
         gate = read_branch_protection(settings, SystemClock(), repository)

@@ -127,13 +127,13 @@ def open_github_pull(target: str, settings: Settings, clock: Clock) -> Generator
     """A pull request as GITHUB_TOKEN may read it, or as anybody may."""
     repository, number = parse_pull_request(target, settings.github_api_url)
     if settings.github_token is None:
-        from worker.adapters.github.token_source import open_public_pull
+        from worker.adapters.github.public_api import open_public_pull
 
         public = open_public_pull(settings, clock, repository, number)
         source = RecordedSource(public.dossier)
         yield JudgeInputs(source, source.request(clock.now()), (ANONYMOUS_NOTE, *public.notes))
         return
-    from worker.adapters.github.token_source import open_token_source
+    from worker.adapters.github.public_api import open_token_source
 
     with open_token_source(settings, clock) as source:
         yield JudgeInputs(source, _request(repository, number, clock), look_up=source.look_up)

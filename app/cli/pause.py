@@ -40,7 +40,7 @@ def pause(arguments: argparse.Namespace) -> CommandResult:
 
 def _find_at_github(settings: Settings, repository: str) -> list[tuple[InstallationId, RepositoryId]] | str:
     """The numbers of one of which nothing was heard yet; or why it can't be paused."""
-    from worker.adapters.github.one_repository import find_numbers
+    from worker.adapters.github.doctor import find_numbers
 
     try:
         found = find_numbers(settings, SystemClock(), repository)

@@ -21,8 +21,8 @@ from tests.worker.judge.making import dossier
 from tests.world.changes import ISSUE, PROJECT, RETRY, RETRY_AT
 from tests.world.replies import accept
 from tests.world.tester import World
+from worker.adapters.github.ci_checks import JOB_URL, JobLogs
 from worker.adapters.github.client import app_access, token_access
-from worker.adapters.github.logs import JOB_URL, JobLogs
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Ci, CiCheck, CiState
 from worker.settings import AppCredentials, Settings, Timing
@@ -49,12 +49,8 @@ WHO_MAY_CALL: Final = {
     "app/web/webhooks.py": "waits, and calls nobody",
     "worker/adapters/github/client.py": "ASSAY_GITHUB_API_URL",
     "worker/adapters/github/errors.py": "reads errors",
-    "worker/adapters/github/tokens.py": "keeps tokens",
     "worker/adapters/anthropic/model.py": "ANTHROPIC_BASE_URL",
-    "worker/adapters/anthropic/deadline.py": "ANTHROPIC_BASE_URL",
-    "worker/adapters/anthropic/diagnostics.py": "ANTHROPIC_BASE_URL",
     "worker/adapters/anthropic/budgeted_model.py": "ANTHROPIC_BASE_URL",
-    "worker/adapters/anthropic/thinking.py": "names a type",
     "worker/adapters/git/git.py": "git, without protocols",
     "worker/dossier/parser_sandbox.py": "our own interpreter",
     "worker/scheduling/queue.py": "REDIS_URL",

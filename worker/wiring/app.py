@@ -33,7 +33,7 @@ from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
 
 if TYPE_CHECKING:
     from worker.adapters.github.client import AppAccess
-    from worker.adapters.github.listing import GitHubListing
+    from worker.adapters.github.installations import GitHubListing
     from worker.adapters.github.pull_requests import GitHubPullSource
     from worker.adapters.redis.merge_groups import LeasedGroup, PendingGroup
     from worker.adapters.redis.outcomes import DuePullRequest
@@ -282,10 +282,8 @@ def open_app(settings: Settings, store: Store) -> Generator[AppContext]:
     from worker.adapters.github.check_runs import GitHubChecks
     from worker.adapters.github.client import app_access
     from worker.adapters.github.code_scanning import GitHubScans
-    from worker.adapters.github.command_api import GitHubCommandApi
-    from worker.adapters.github.comments import GitHubComments
-    from worker.adapters.github.listing import GitHubListing
-    from worker.adapters.github.reactions import GitHubReactions
+    from worker.adapters.github.comments import GitHubCommandApi, GitHubComments, GitHubReactions
+    from worker.adapters.github.installations import GitHubListing
     from worker.adapters.github.reviews import GitHubReviewers
     from worker.wiring.merge_group import MergeGroupContext
 

@@ -8,12 +8,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from worker.adapters.github.check_runs import GitHubPublishedRuns
 from worker.adapters.github.client import GitHubApi, key_api
-from worker.adapters.github.deliveries import GitHubDeliveries
-from worker.adapters.github.installations import list_installation_pages
-from worker.adapters.github.listing import GitHubListing
-from worker.adapters.github.published_check_runs import GitHubPublishedRuns
-from worker.adapters.github.repositories import GitHubRepositories
+from worker.adapters.github.installations import (
+    GitHubDeliveries,
+    GitHubListing,
+    GitHubRepositories,
+    list_installation_pages,
+)
 from worker.adapters.redis.intake import IntakeOutcome
 from worker.adapters.redis.metrics import EventCount
 from worker.adapters.redis.progress import RedisProgress

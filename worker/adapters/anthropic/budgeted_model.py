@@ -15,8 +15,7 @@ from typing import Final, Protocol
 import anthropic
 import httpx2
 
-from worker.adapters.anthropic.prices import unpriced_text, worst_case
-from worker.adapters.anthropic.prompt_size import prompt_bytes
+from worker.adapters.anthropic.prices import prompt_bytes, unpriced_text, worst_case
 from worker.domain.ports import ModelBudget, ModelReply, Prompt
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace

@@ -5,24 +5,30 @@ way to it does is a Reply or Unavailable, after at most `attempts` requests and 
 carries a secret.
 """
 
+import socket
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Annotated, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Final, Protocol, cast
 
 import anthropic
 import httpx2
 from anthropic.types import MessageParam
 from pydantic import BaseModel, Field, ValidationError
 
-from worker.adapters.anthropic.deadline import RequestDeadline
-from worker.adapters.anthropic.prices import BilledTokens, cost_of, pricing_version_of
-from worker.adapters.anthropic.thinking import max_output_tokens, thinking_off
+from worker.adapters.anthropic.prices import BilledTokens, cost_of, name_without_date, pricing_version_of
 from worker.domain.ports import ModelReply, Prompt, StopReason
 from worker.domain.verdict.verdict import Tokens
 from worker.errors import Unavailable
 from worker.settings import ModelAccess
+
+if TYPE_CHECKING:
+    from anthropic.types import ThinkingConfigParam
+
 
 BASE_URL: Final = "https://api.anthropic.com"
 SERVICE_NAME: Final = "The model"
@@ -242,3 +248,94 @@ def _reason(error: Exception, wait: float | None, rest: float) -> str:
     if isinstance(error, ValidationError):
         return "it answered with something that is no reply; check ANTHROPIC_BASE_URL"
     return "the connection failed"
+
+
+OPENED_EVENTS: Final = ("connect_tcp.complete", "start_tls.complete")
+"""What the client tells of a connection that it made; each comes with its stream."""
+
+
+class _Stream(Protocol):
+    def get_extra_info(self, info: str) -> socket.socket | None: ...
+
+
+class RequestDeadline:
+    """Over the connections of one client, which asks one question at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: socket.socket | None = None
+        self._is_over = False
+
+    def watch(self, request: httpx2.Request) -> None:
+        """A hook of the client, for each request: have it tell which connections it makes."""
+        request.extensions = {**request.extensions, "trace": self._trace_event}
+
+    @contextmanager
+    def within(self, seconds: float) -> Generator[None]:
+        """Shut down what is still under way after so many seconds."""
+        self._is_over = False
+        timer = threading.Timer(seconds, self._end)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _trace_event(self, event: str, info: Mapping[str, object]) -> None:
+        if not event.endswith(OPENED_EVENTS):
+            return
+        stream = cast("_Stream", info["return_value"])
+        with self._lock:
+            self._open = stream.get_extra_info("socket")
+            if self._is_over:
+                self._close_connections()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._is_over = True
+            self._close_connections()
+
+    def _close_connections(self) -> None:
+        if self._open is not None:
+            with suppress(OSError):  # it is closed already
+                self._open.shutdown(socket.SHUT_RDWR)
+
+
+WITHOUT_THINKING: Final[Mapping[str, "ThinkingConfigParam"]] = MappingProxyType(
+    {"claude-haiku-5-5": {"type": "disabled"}, "claude-sonnet-5-5": {"type": "between_tools"}}
+)
+"""How each model is asked not to think; between tools is never, where there are none. Of a model that is not here nothing is said."""
+
+
+def thinking_off(access: ModelAccess) -> "ThinkingConfigParam | None":
+    """What keeps this model from thinking; None where it thinks, or may."""
+    return None if access.has_thinking else WITHOUT_THINKING.get(name_without_date(access.name))
+
+
+def max_output_tokens(access: ModelAccess, prompt: Prompt) -> int:
+    """How many tokens a reply to this question has at most."""
+    if prompt.reply_tokens is None or thinking_off(access) is None:
+        return access.max_output_tokens
+    return min(prompt.reply_tokens, access.max_output_tokens)
+
+
+TIMEOUT_S: Final = 20.0
+MOST_MODELS: Final = 1000
+
+
+def check_key(access: ModelAccess) -> str | None:
+    """Why the key or the model's name can't be used, as a clause; None when they can."""
+    with anthropic.Anthropic(
+        api_key=access.api_key.get_secret_value(),
+        base_url=access.base_url or BASE_URL,
+        max_retries=0,
+        timeout=httpx2.Timeout(TIMEOUT_S, connect=CONNECT_S),
+    ) as client:
+        try:
+            model_ids = {model.id for model in client.models.list(limit=MOST_MODELS).data}
+        except anthropic.APIStatusError as error:
+            return f"status {error.status_code}: {REMEDIES.get(error.status_code, 'try again later')}"
+        except (anthropic.APIError, httpx2.HTTPError):
+            return f"{access.base_url or BASE_URL} can't be reached; check the network and ANTHROPIC_BASE_URL"
+    return None if access.name in model_ids else f'there is no model "{access.name}"; check ASSAY_MODEL'

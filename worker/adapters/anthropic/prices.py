@@ -4,11 +4,14 @@ Does not fetch prices. Invariant: money is Decimal, and a price that is not know
 Edit a row only together with PRICING_VERSION: verdicts carry it.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import Final
+
+from worker.domain.ports import Prompt
 
 PRICING_VERSION: Final = "2026-11"
 
@@ -117,3 +120,13 @@ def unpriced_text(name: str) -> str:
     """Why a model without a price is not asked, and what to do; for people."""
     models = ", ".join(priced_models())
     return f'the price of "{name}" is not known, so no money can be set aside; set ASSAY_MODEL to one of {models}'
+
+
+FRAMING_BYTES: Final = 1_000
+"""What the server adds to a prompt, in bytes: roles, and its words about the schema."""
+
+
+def prompt_bytes(prompt: Prompt) -> int:
+    """Bytes that the model reads. A token is a byte at least, so this bounds the tokens, too."""
+    texts = (prompt.system, *prompt.turns, json.dumps(prompt.schema, ensure_ascii=False))
+    return FRAMING_BYTES + sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)

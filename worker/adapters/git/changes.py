@@ -4,14 +4,19 @@ Does not judge, parse diffs or touch the work tree. Invariant: a changed file is
 unread with its reason; a link's text is its target, and no link is followed.
 """
 
+import codecs
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from worker.adapters.git.git import GitRepository
-from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
+from worker.adapters.git.git import NO_REASON, GitFailedError, GitRepository
+from worker.domain.dossier.dossier import Commit, Dossier, HeadFile, UnreadFile, UnreadReason
+from worker.domain.dossier.lookups import Definition, LookupRequest, LookupResult, NameLookup, build_lookup, find_absent
 from worker.domain.ids import Sha
+from worker.errors import Unavailable
 
 DIFF_BYTES: Final = 20_000_000
 FILE_BYTES: Final = 512_000
@@ -178,3 +183,119 @@ def paths_at(repository: GitRepository, commit: Sha) -> tuple[str, ...]:
     """All files of a commit."""
     answer = repository.read("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
     return tuple(path.decode(errors="replace") for path in answer.split(b"\0") if path)
+
+
+MOST_COMMITS: Final = 250
+"""As many as GitHub lists for a pull request."""
+
+
+def commits_between(repository: GitRepository, base: Sha, head: Sha) -> tuple[Commit, ...]:
+    """What *head* has and *base* lacks, oldest first, at most the newest MOST_COMMITS."""
+    answer = repository.read("rev-list", "--topo-order", f"--max-count={MOST_COMMITS}", head, f"^{base}", "--")
+    shas = answer.decode().split()[::-1]
+    if not shas:
+        return ()
+    contents = read_objects(repository, shas)
+    return tuple(read_commit(sha, contents[sha]) for sha in shas)
+
+
+def read_commit(sha: Sha, content: bytes) -> Commit:
+    head, _, message = content.partition(b"\n\n")
+    fields: dict[bytes, bytes] = {}
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        fields.setdefault(key, value)
+    encoding = _encoding(fields.get(b"encoding", b"utf-8"))
+    name = fields.get(b"author", b"").partition(b" <")[0]
+    return Commit(
+        sha=sha,
+        message=message.decode(encoding, errors="replace").rstrip("\n"),
+        author=name.decode(encoding, errors="replace"),
+    )
+
+
+def _encoding(name: bytes) -> str:
+    """The Python name of a text encoding; UTF-8 where Python knows none of that name."""
+    try:
+        codec = codecs.lookup(name.decode("ascii"))
+        "".encode(codec.name)
+    except (LookupError, ValueError):
+        return "utf-8"
+    return codec.name
+
+
+MOST_BYTES: Final = 2_000_000
+SEARCH_OPTIONS: Final = (
+    *("grep", "-z", "-I", "--word-regexp", "--fixed-strings", "--only-matching"),
+    *("--full-name", "--no-color", "--no-textconv"),
+)
+
+
+def look_up_at(repository: GitRepository, dossier: Dossier, sought: LookupRequest) -> LookupResult:
+    names = find_names_at(repository, dossier, sought.definitions) if sought.definitions else ()
+    tree = paths_at(repository, dossier.pull_request.head_sha) if sought.paths else ()
+    return LookupResult(names, find_absent(tree, sought.paths))
+
+
+def find_names_at(
+    repository: GitRepository, dossier: Dossier, definitions: Sequence[Definition]
+) -> tuple[NameLookup, ...]:
+    """Search the dossier's head commit for all names in one run of git."""
+    if repository.read_line("config", "--name-only", "--get-regexp", r"^remote\..*\.promisor$"):
+        return ()  # git skips the files that a partial clone lacks
+    head = dossier.pull_request.head_sha
+    names = [word for definition in definitions for word in ("-e", definition.name)]
+    try:
+        output = repository.read_until(MOST_BYTES, *SEARCH_OPTIONS, *names, head, "--")
+    except GitFailedError as error:
+        if error.complaint != NO_REASON:
+            raise
+        output = b""  # git ends with 1 where nothing matches
+    except Unavailable:
+        return ()  # the tree is too large to be searched in time
+    if len(output) > MOST_BYTES:
+        return ()
+    paths = defaultdict[str, list[str]](list)
+    for line in output.splitlines():
+        path, _, name = line.decode(errors="replace").removeprefix(f"{head}:").partition("\0")
+        paths[name].append(path)
+    return tuple(build_lookup(definition, paths[definition.name], dossier.known_paths) for definition in definitions)
+
+
+MOST_REVERTED_COMMITS: Final = 500
+MOST_REVERT_BYTES: Final = 20_000_000
+RAW_OPTIONS: Final = ("--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv")
+
+
+def find_reverted_commit(repository: GitRepository, merge_base: Sha, head: Sha) -> Sha | None:
+    """The newest of the last MOST_REVERTED_COMMITS commits up to *merge_base* whose exact inverse *head* is."""
+    undone = frozenset(_files(repository.read("diff-tree", "-r", *RAW_OPTIONS, head, merge_base, "--").split(b"\0")))
+    try:
+        history = repository.read_until(
+            MOST_REVERT_BYTES,
+            *(
+                "log",
+                "--first-parent",
+                "-m",
+                f"--max-count={MOST_REVERTED_COMMITS}",
+                "--format=commit %H",
+                *RAW_OPTIONS,
+            ),
+            *("--no-color", "--no-show-signature", merge_base, "--"),
+        )
+    except Unavailable:
+        return None  # the commits are too large to be compared in time
+    _, *parts = _COMMIT.split(history if len(history) <= MOST_REVERT_BYTES else b"")
+    commits = zip(parts[::2], parts[1::2], strict=True)
+    same = (sha.decode() for sha, files in commits if undone and frozenset(_files(files.split(b"\0"))) == undone)
+    return next(same, None)
+
+
+_COMMIT: Final = re.compile(rb"(?:^|\0)commit ([0-9a-f]{40})(?=\0|$)")
+
+
+def _files(fields: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Each changed file with its modes and blobs before and after."""
+    described = (field for field in fields if field.strip(b"\n"))
+    for entry in described:
+        yield entry.lstrip(b"\n"), next(described, b"")

@@ -7,26 +7,56 @@ inputs give the same dossier.
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from worker.adapters.git.changes import GitFileChange, changes_between, diff_between, texts_of
-from worker.adapters.git.cited_files import read_cited_files
-from worker.adapters.git.commits import commits_between
-from worker.adapters.git.config import config_at
+from worker.adapters.git.changes import (
+    FOLDER,
+    SUBMODULE,
+    GitFileChange,
+    GitTreeEntry,
+    changes_between,
+    commits_between,
+    diff_between,
+    entries_at,
+    find_reverted_commit,
+    look_up_at,
+    paths_at,
+    texts_of,
+)
 from worker.adapters.git.git import GitFailedError, GitRepository, open_repository
-from worker.adapters.git.guidance import guidance_at
-from worker.adapters.git.lookups import look_up_at
-from worker.adapters.git.reverts import find_reverted_commit
+from worker.domain.config.config_path import CONFIG_PATH, CONFIG_PATHS
 from worker.domain.dossier.case import Case
-from worker.domain.dossier.dossier import Ci, CiCheck, Commit, Dossier, HeadFile, Issue, PullRequest
-from worker.domain.dossier.lookups import LookupRequest, LookupResult
+from worker.domain.dossier.dossier import (
+    Ci,
+    CiCheck,
+    Commit,
+    ConfigOrigin,
+    ConfigText,
+    Dossier,
+    Guidance,
+    HeadFile,
+    Issue,
+    PullRequest,
+)
+from worker.domain.dossier.lookups import LookupRequest, LookupResult, find_absent
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.dossier.case import CaseError, read_case, read_case_file
+from worker.dossier.claim_pointer import cited_paths
 from worker.dossier.issue_links import find_closing_links
+from worker.dossier.repo_rules.files import (
+    FOLDER_NAMES,
+    MOST_IN_A_FOLDER,
+    ROOT_NAMES,
+    RULE_FOLDERS,
+    folders_above,
+    is_rules_name,
+    unique_files,
+)
 from worker.errors import InputError, SubjectGone, Unavailable
 
 DEFAULT_BASES: Final = ("refs/remotes/origin/HEAD", "main", "master", "origin/main", "origin/master")
@@ -295,3 +325,58 @@ def repository_name(repository: GitRepository) -> str:
 
 def _number(name: str, bits: int) -> int:
     return int.from_bytes(hashlib.sha256(name.encode(errors="surrogateescape")).digest()) >> (256 - bits)
+
+
+MOST_CITED: Final = 50
+
+
+def read_cited_files(repository: GitRepository, head: Sha, case: Case, changed: frozenset[str]) -> tuple[HeadFile, ...]:
+    """What the case cites besides *changed*, at *head*."""
+    paths = [path for path in dict.fromkeys(cited_paths(case)) if not _names_one_of(path, changed)][:MOST_CITED]
+    standing = entries_at(repository, head, paths)
+    missing = [path for path in paths if path not in standing]
+    everything = paths_at(repository, head) if missing else ()
+    absent = (HeadFile(path=path, exists=False) for path in find_absent(everything, missing))
+    return (*texts_of(repository, _files(standing)).files, *absent)
+
+
+def _names_one_of(path: str, paths: frozenset[str]) -> bool:
+    return path in paths or any(other.endswith(f"/{path}") for other in paths)
+
+
+def _files(standing: dict[str, GitTreeEntry]) -> list[tuple[str, str]]:
+    return [(path, entry.name) for path, entry in standing.items() if entry.mode not in {FOLDER, SUBMODULE}]
+
+
+def config_at(repository: GitRepository, base: Sha) -> tuple[ConfigText, ...]:
+    """The file, if it is there; without its text where it is none."""
+    entries = {
+        path: entry
+        for path, entry in entries_at(repository, base, CONFIG_PATHS).items()
+        if entry.mode.startswith("100")
+    }
+    entry = entries.get(CONFIG_PATH)
+    if entry is None:
+        return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True),) if entries else ()
+    texts = texts_of(repository, [(CONFIG_PATH, entry.name)]).files
+    return (ConfigText(origin=ConfigOrigin.REPOSITORY, text=texts[0].text if texts else None),)
+
+
+MOST_FOLDERS: Final = 200
+
+
+def guidance_at(repository: GitRepository, base: Sha, changed: Iterable[str]) -> tuple[Guidance, ...]:
+    """The rules files that apply to *changed*, the root's first."""
+    below = [f"{folder}{name}" for folder in folders_above(changed, MOST_FOLDERS) for name in FOLDER_NAMES]
+    standing = entries_at(repository, base, [*ROOT_NAMES, *(f"{folder}/" for folder in RULE_FOLDERS), *below])
+    paths = [*ROOT_NAMES, *(path for folder in RULE_FOLDERS for path in _in_folder(folder, standing)), *below]
+    files = [
+        (path, standing[path].name) for path in paths if path in standing and standing[path].mode.startswith("100")
+    ]
+    texts = {file.path: file.text for file in texts_of(repository, files).files}
+    return unique_files(Guidance(path=path, text=texts.get(path) or "") for path, _ in files)
+
+
+def _in_folder(folder: str, standing: dict[str, GitTreeEntry]) -> list[str]:
+    inside = sorted(path for path in standing if path.rpartition("/")[0] == folder and is_rules_name(folder, path))
+    return inside[:MOST_IN_A_FOLDER]

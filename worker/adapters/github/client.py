@@ -10,13 +10,14 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from threading import Lock
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 from githubkit import GitHub, Response
 from githubkit.auth import AppAuthStrategy, AppInstallationAuthStrategy, TokenAuthStrategy, UnauthAuthStrategy
-from githubkit.cache import MemCacheStrategy
-from githubkit.exception import GitHubException, RequestError, RequestFailed
+from githubkit.cache import BaseCache, BaseCacheStrategy, MemCacheStrategy
+from githubkit.exception import CacheUnsupportedError, GitHubException, RequestError, RequestFailed
 from httpx import HTTPError, Request
 from httpx import Response as RawResponse
 from pydantic import BaseModel, SecretStr, ValidationError
@@ -32,7 +33,7 @@ from worker.adapters.github.errors import (
 )
 from worker.adapters.github.rate_limits import RequestBudget, RequestPriority
 from worker.adapters.github.responses import GraphAnswer
-from worker.adapters.github.tokens import SharedTokens, SharedTokensStrategy
+from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock, Fence, RateLimits, Vault
 from worker.errors import AssayError, Forbidden, Outage
@@ -85,6 +86,52 @@ def check_fence(request: Request) -> None:
     """Httpx's hook, right before it sends anything."""
     if (fence := FENCE.get()) is not None and not request.url.path.endswith("/access_tokens"):
         fence()
+
+
+class SharedTokens(BaseCache):
+    """githubkit's cache of credentials, kept in a Vault: one installation's token, under a name that the door knows, too."""
+
+    def __init__(self, vault: Vault, installation: InstallationId) -> None:
+        self._vault = vault
+        self._name = keys.token(installation)
+        self._refused: set[str] = set()
+
+    def get(self, key: str) -> str | None:
+        sealed = None if _is_jwt(key) else self._vault.get(self._name)
+        token = None if sealed is None else sealed.decode()
+        return None if token in self._refused else token
+
+    def set(self, key: str, value: str, ex: timedelta) -> None:
+        """Keep a new token. A clock that runs an hour ahead leaves no time to keep it."""
+        if not _is_jwt(key) and ex > timedelta():
+            self._vault.put(self._name, value.encode(), ex)
+
+    def refuse(self, token: str) -> None:
+        """GitHub does not take this token any more. Another worker may have put a newer one since."""
+        self._refused.add(token)
+
+
+def _is_jwt(key: str) -> bool:
+    return key.endswith(":jwt")
+
+
+class SharedTokensStrategy(BaseCacheStrategy):
+    """Hands SharedTokens to githubkit. There is no HTTP cache, and nothing asynchronous."""
+
+    def __init__(self, tokens: SharedTokens) -> None:
+        self._tokens = tokens
+
+    def get_cache_storage(self) -> SharedTokens:
+        return self._tokens
+
+    async def get_async_cache_storage(self) -> NoReturn:
+        raise CacheUnsupportedError
+
+    def get_hishel_storage(self) -> NoReturn:
+        raise CacheUnsupportedError
+
+    async def get_async_hishel_storage(self) -> NoReturn:
+        raise CacheUnsupportedError
 
 
 class GitHubConnection:

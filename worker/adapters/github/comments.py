@@ -3,20 +3,27 @@
 Does not word them. Invariant: a comment that is not known to be ours is never changed.
 """
 
+import logging
+from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 
 from pydantic import RootModel
 
+from worker.adapters.github import queries
 from worker.adapters.github.client import ApiCall, GitHubAccess
 from worker.adapters.github.errors import GitHubBadRequest
 from worker.adapters.github.queries import UPDATE_COMMENT_MUTATION
 from worker.adapters.github.rate_limits import RequestPriority
-from worker.adapters.github.responses import GraphResponse, PullState, RestResponse
+from worker.adapters.github.responses import CreatedReactionResponse, GraphResponse, PullState, RestPull, RestResponse
+from worker.adapters.github.reviews import list_maintainers, read_role
+from worker.domain.config.app_permissions import OptIn
+from worker.domain.config.command_permissions import Role
 from worker.domain.ids import RepositoryName
-from worker.domain.ports import PostedComment, PullHead
-from worker.domain.request.judge_request import PullRef
-from worker.errors import Forbidden
+from worker.domain.ports import CurrentPull, PostedComment, PullHead
+from worker.domain.request.judge_request import CommandRequest, PullRef
+from worker.domain.verdict.reactions import Reaction
+from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 
 PER_PAGE: Final = 100
 MOST_PAGES: Final = 3
@@ -116,3 +123,112 @@ class GitHubComments:
             if len(comments) < PER_PAGE:
                 break
         return None
+
+
+LOG: Final = logging.getLogger(__name__)
+GHOST_LOGIN: Final = "ghost"
+
+
+REACTION_CONTENTS: Final = {"eyes": "EYES", "-1": "THUMBS_DOWN", "confused": "CONFUSED"}
+"""GraphQL's words for the reactions that we leave."""
+
+
+class ReactionCreated(RestResponse):
+    """It is there. What else is answered says nothing new."""
+
+
+class GitHubCommandApi:
+    """The Desk of the live App."""
+
+    def __init__(self, access: GitHubAccess, declined: Collection[OptIn] = ()) -> None:
+        self._access = access
+        self._declined = declined
+
+    def role(self, ask: CommandRequest) -> Role:
+        """The role of the comment's author."""
+        return read_role(self._access.api(ask.pull.installation_id), ask.repository, ask.login)
+
+    def is_only_maintainer(self, ask: CommandRequest) -> bool:
+        """Where GitHub does not show who collaborates, there may be another one."""
+        try:
+            names = list_maintainers(self._access.api(ask.pull.installation_id), ask.repository)
+        except (Forbidden, SubjectGone):
+            return False
+        return names is not None and names == {ask.login.casefold()}
+
+    def find_pull(self, ask: CommandRequest) -> CurrentPull:
+        path = f"/repos/{ask.repository}/pulls/{ask.pull.number}"
+        pull = self._access.api(ask.pull.installation_id).get(path, RestPull)
+        author = pull.user.login if pull.user else GHOST_LOGIN
+        return CurrentPull(author=author, head_sha=pull.head.sha, is_open=pull.state == "open")
+
+    def react(self, ask: CommandRequest, sign: str) -> None:
+        """Leave a reaction at the comment, or at the review. GitHub keeps one of each kind, so that it may be left again."""
+        if OptIn.REACTIONS in self._declined:
+            return
+        api = self._access.api(ask.pull.installation_id)
+        try:
+            if ask.comment_id is not None:
+                kind = "pulls" if ask.in_review else "issues"
+                path = f"/repos/{ask.repository}/{kind}/comments/{ask.comment_id}/reactions"
+                api.fetch(ApiCall("POST", path, body={"content": sign}, is_repeatable=True), CreatedReactionResponse)
+            elif ask.review is not None and ask.review.node_id:
+                api.query(
+                    queries.REACT_MUTATION,
+                    {"subject": ask.review.node_id, "content": REACTION_CONTENTS[sign]},
+                    ReactionCreated,
+                )
+        except (Forbidden, GitHubBadRequest) as refused:
+            LOG.info("no reaction was left: %s", refused, extra={"repository": ask.repository})
+
+    def post_comment(self, ask: CommandRequest, text: str) -> bool:
+        """Write a comment in the conversation. Raises RateLimited: it was surely not written, as it may have been in any other outage."""
+        if OptIn.COMMENTS in self._declined:
+            return False
+        try:
+            write_comment(self._access, ask.pull, ask.repository, text)
+        except RateLimited:
+            raise
+        except (Forbidden, Unavailable) as refused:
+            LOG.info("no comment was written: %s", refused, extra={"repository": ask.repository})
+            return False
+        return True
+
+
+MOST: Final = 100
+"""The first ones. Nobody reads further into the reactions at one comment."""
+
+
+class ReactorResponse(RestResponse):
+    id: int
+    type: str = ""
+
+
+class ReactionResponse(RestResponse):
+    """One reaction. Whoever has deleted their account is nobody."""
+
+    id: int
+    content: str
+    created_at: datetime
+    user: ReactorResponse | None = None
+
+
+class ReactionsPage(RootModel[tuple[ReactionResponse, ...]]):
+    """The reactions at a comment, oldest first."""
+
+
+class GitHubReactions:
+    """The Reactions port. Asks only while much is left to ask: a judging needs it more."""
+
+    def __init__(self, access: GitHubAccess) -> None:
+        self._access = access
+
+    def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]:
+        path = f"/repos/{repository}/issues/comments/{comment_id}/reactions"
+        call = ApiCall("GET", path, {"per_page": MOST}, is_repeatable=True, need=RequestPriority.SWEEP)
+        reactions = self._access.api(pull.installation_id).fetch(call, ReactionsPage).root
+        return tuple(
+            Reaction(reaction.id, reaction.user.id, reaction.user.type != "User", reaction.content, reaction.created_at)
+            for reaction in reactions
+            if reaction.user is not None
+        )

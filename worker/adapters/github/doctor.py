@@ -4,24 +4,33 @@ Does not print and changes nothing. Invariant: never raises for what it is asked
 a value.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Final, TypeVar
+from urllib.parse import quote
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from pydantic import SecretStr
+from pydantic import RootModel, SecretStr
 
-from worker.adapters.github.client import ApiCall, key_api
+from worker.adapters.github.client import ApiCall, GitHubApi, key_api, token_access
 from worker.adapters.github.installations import AccountSummary, InstallationView, list_installations
-from worker.adapters.github.responses import AppView
-from worker.domain.check.branch_protection import AppInstallation
+from worker.adapters.github.responses import AppView, BlobResponse, RestResponse
+from worker.domain.check.branch_protection import AppInstallation, RepositoryProtection, Requirement
+from worker.domain.check.check_run import CHECK_NAME
+from worker.domain.codeowners import CODEOWNERS_PATHS, parse_rules
 from worker.domain.config.app_permissions import select_events
+from worker.domain.config.config_path import CONFIG_PATH
+from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
+from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.ports import Clock
-from worker.errors import AssayError, Unavailable
+from worker.domain.value import Value, replace
+from worker.dossier.config_file import resolve_config
+from worker.errors import AssayError, Forbidden, SubjectGone, Unavailable
 from worker.settings import AppCredentials, Settings
 
 SAME_APP_HINT: Final = "ASSAY_APP_ID and the key have to be of one App"
@@ -114,3 +123,273 @@ def clock_skew(date: str | None, now: datetime) -> timedelta | None:
         return None if date is None else now - parsedate_to_datetime(date).astimezone(UTC)
     except ValueError:
         return None
+
+
+QUEUE_QUERY: Final = """
+query AssayQueue($owner: String!, $name: String!, $branch: String!) {
+  repository(owner: $owner, name: $name) { mergeQueue(branch: $branch) { id } }
+}
+"""
+
+READ_FILES: Final = (*CODEOWNERS_PATHS, CONFIG_PATH)
+"""The files that say who owns what, and whose pull requests are judged."""
+
+OWNERS_QUERY: Final = f"""
+query AssayOwners($owner: String!, $name: String!, {", ".join(f"$place_{at}: String!" for at in range(len(READ_FILES)))}) {{
+  repository(owner: $owner, name: $name) {{
+    {" ".join(f"place_{at}: object(expression: $place_{at}) {{ ... on Blob {{ text }} }}" for at in range(len(READ_FILES)))}
+  }}
+}}
+"""
+
+
+class RequiredCheckResponse(RestResponse):
+    """`app_id` of branch protection, `integration_id` of a ruleset; none: any source will do."""
+
+    context: str
+    app_id: int | None = None
+    integration_id: int | None = None
+
+
+class RequiredChecksResponse(RestResponse):
+    checks: tuple[RequiredCheckResponse, ...] = ()
+    contexts: tuple[str, ...] = ()
+
+
+class ProtectionResponse(RestResponse):
+    required_status_checks: RequiredChecksResponse | None = None
+
+
+class ProtectedBranchResponse(RestResponse):
+    protection: ProtectionResponse = ProtectionResponse()
+
+
+class RuleParametersResponse(RestResponse):
+    required_status_checks: tuple[RequiredCheckResponse, ...] = ()
+
+
+class RulesetRuleResponse(RestResponse):
+    type: str
+    parameters: RuleParametersResponse = RuleParametersResponse()
+
+
+class RulesetRulesPage(RootModel[tuple[RulesetRuleResponse, ...]]):
+    pass
+
+
+class DefaultBranchResponse(RestResponse):
+    default_branch: str
+
+
+class MergeQueueResponse(RestResponse):
+    id: str
+
+
+class QueuedRepositoryNode(RestResponse):
+    mergeQueue: MergeQueueResponse | None = None  # noqa: N815 - GraphQL's name
+
+
+class MergeQueueAnswer(RestResponse):
+    repository: QueuedRepositoryNode
+
+
+class OwnersResponse(RestResponse):
+    """One field for each file that is read."""
+
+    repository: dict[str, BlobResponse | None]
+
+
+def read_branch_protection(settings: Settings, clock: Clock, repository: RepositoryName) -> RepositoryProtection:
+    """Ask GitHub as the App. Raises AssayError for what it can't do without."""
+    return ask_as_app(settings, clock, lambda api: _read_branch_protection(settings, clock, repository, api))
+
+
+def _read_branch_protection(
+    settings: Settings, clock: Clock, repository: RepositoryName, api: GitHubApi
+) -> RepositoryProtection:
+    installation = find_installation(api, repository)
+    if installation is None:
+        return RepositoryProtection(repository)
+    with repository_api(
+        settings, clock, api, (installation, repository), ("metadata", "contents", "merge_queues")
+    ) as there:
+        branch = there.get(f"/repos/{repository}", DefaultBranchResponse).default_branch
+        rules = _rules(there, repository, branch)
+        required = (*_protection_requirements(there, repository, branch), *_ruleset_requirements(rules))
+        is_queued = any(rule.type == "merge_queue" for rule in rules) or _has_queue(there, repository, branch)
+        *owning, config = _texts(there, repository, branch)
+        return RepositoryProtection(
+            repository,
+            of_installation(installation),
+            branch,
+            required,
+            is_queued,
+            _teams(next((text for text in owning if text is not None), "")),
+            resolve_config([ConfigText(origin=ConfigOrigin.REPOSITORY, text=config or "")]).config.authors,
+        )
+
+
+def _protection_requirements(api: GitHubApi, repository: RepositoryName, branch: str) -> Iterator[Requirement]:
+    """Branch protection, of which GitHub shows this much to whoever may read the contents."""
+    branch_checks = api.get(
+        f"/repos/{repository}/branches/{quote(branch, safe='')}", ProtectedBranchResponse
+    ).protection.required_status_checks
+    if branch_checks is None:
+        return
+    checks = branch_checks.checks or tuple(RequiredCheckResponse(context=context) for context in branch_checks.contexts)
+    yield from (
+        Requirement("branch protection", _pinned_app(check.app_id)) for check in checks if check.context == CHECK_NAME
+    )
+
+
+def _rules(api: GitHubApi, repository: RepositoryName, branch: str) -> tuple[RulesetRuleResponse, ...]:
+    """The rules in force, of the repository's rulesets and its organization's. An old Enterprise Server has none."""
+    try:
+        return api.get(
+            f"/repos/{repository}/rules/branches/{quote(branch, safe='')}", RulesetRulesPage, per_page=100
+        ).root
+    except SubjectGone:
+        return ()
+
+
+def _ruleset_requirements(rules: tuple[RulesetRuleResponse, ...]) -> Iterator[Requirement]:
+    for rule in rules:
+        for check in rule.parameters.required_status_checks if rule.type == "required_status_checks" else ():
+            if check.context == CHECK_NAME:
+                yield Requirement("a ruleset", _pinned_app(check.integration_id))
+
+
+def _has_queue(api: GitHubApi, repository: RepositoryName, branch: str) -> bool | None:
+    """A queue that branch protection asks for, which no ruleset tells. None: we may not see it."""
+    owner, _, name = repository.partition("/")
+    try:
+        answer = api.query(QUEUE_QUERY, {"owner": owner, "name": name, "branch": branch}, MergeQueueAnswer)
+    except AssayError:
+        return None
+    return answer.repository.mergeQueue is not None
+
+
+def _texts(api: GitHubApi, repository: RepositoryName, branch: str) -> list[str | None]:
+    """What stands in each of the files that are read; None: it is not there, or we may not see it."""
+    owner, _, name = repository.partition("/")
+    places = {f"place_{at}": f"{branch}:{path}" for at, path in enumerate(READ_FILES)}
+    try:
+        repository_files = api.query(OWNERS_QUERY, {"owner": owner, "name": name, **places}, OwnersResponse).repository
+    except AssayError:
+        return [None for _ in READ_FILES]
+    blobs = [repository_files.get(alias) for alias in places]
+    return [None if blob is None else blob.text for blob in blobs]
+
+
+def _teams(owning: str) -> tuple[str, ...]:
+    """Teams that CODEOWNERS names."""
+    return tuple(
+        dict.fromkeys(owner.name for rule in parse_rules(owning) for owner in rule.owners if owner.team is not None)
+    )
+
+
+def _pinned_app(app_id: int | None) -> int | None:
+    """Branch protection says -1 as well as nothing where any source will do."""
+    return app_id if app_id is not None and app_id > 0 else None
+
+
+AnswerT = TypeVar("AnswerT")
+
+
+class TokenResponse(RestResponse):
+    token: SecretStr
+
+
+class RepositoryIdResponse(RestResponse):
+    id: int
+
+
+class RepositoryNumbers(Value):
+    """What GitHub calls a repository, whatever its name."""
+
+    installation: InstallationId
+    repository: RepositoryId
+
+
+def ask_as_app(settings: Settings, clock: Clock, ask: Callable[[GitHubApi], AnswerT]) -> AnswerT:
+    """Raises AssayError."""
+    app = settings.require_app()
+    refusal: AssayError | None = None
+    for key in app.private_keys:
+        try:
+            with key_api(settings, app, key, clock) as api:
+                return ask(api)
+        except Forbidden as error:
+            refusal = error
+    raise refusal or Forbidden("there is no key")
+
+
+def find_installation(api: GitHubApi, repository: RepositoryName) -> InstallationView | None:
+    """None: the App is not installed there, or there is no such repository."""
+    try:
+        return api.get(f"/repos/{repository}/installation", InstallationView)
+    except SubjectGone:
+        return None
+
+
+@contextmanager
+def repository_api(
+    settings: Settings,
+    clock: Clock,
+    api: GitHubApi,
+    named: tuple[InstallationView, RepositoryName],
+    may: Collection[str],
+) -> Generator[GitHubApi]:
+    """What may be read there, of *may*, by a token made for that."""
+    given_name, repository = named
+    permissions = {name: "read" for name in may if name in given_name.permissions}
+    body = {"repositories": [repository.partition("/")[2]], "permissions": permissions}
+    made = api.fetch(ApiCall("POST", f"/app/installations/{given_name.id}/access_tokens", body=body), TokenResponse)
+    with token_access(replace(settings, github_token=made.token), clock) as access:
+        yield access.api(InstallationId(given_name.id))
+
+
+def find_numbers(settings: Settings, clock: Clock, repository: RepositoryName) -> RepositoryNumbers | None:
+    """None: the App does not see it. Raises AssayError for what keeps GitHub from saying so."""
+    return ask_as_app(settings, clock, lambda api: _find_numbers(settings, clock, repository, api))
+
+
+def _find_numbers(
+    settings: Settings, clock: Clock, repository: RepositoryName, api: GitHubApi
+) -> RepositoryNumbers | None:
+    installation = find_installation(api, repository)
+    if installation is None:
+        return None
+    with repository_api(settings, clock, api, (installation, repository), ("metadata",)) as there:
+        answer = there.get(f"/repos/{repository}", RepositoryIdResponse)
+    return RepositoryNumbers(InstallationId(installation.id), RepositoryId(answer.id))
+
+
+WEEK: Final = timedelta(days=7)
+PER_PAGE: Final = 100
+MOST_PAGES: Final = 3
+
+
+class OpenedPullResponse(RestResponse):
+    created_at: datetime
+
+
+class OpenedPullsPage(RootModel[tuple[OpenedPullResponse, ...]]):
+    pass
+
+
+def count_opened_this_week(settings: Settings, clock: Clock, repository: RepositoryName) -> int:
+    """Count with GITHUB_TOKEN, or as anybody may. Raises as a PullSource does."""
+    since = clock.now() - WEEK
+    with token_access(settings, clock) as access:
+        pages = _newest_first(access.api(InstallationId(0)), repository)
+        return sum(sum(pull.created_at >= since for pull in page) for page in pages)
+
+
+def _newest_first(api: GitHubApi, repository: RepositoryName) -> Iterator[tuple[OpenedPullResponse, ...]]:
+    order: dict[str, str | int] = {"state": "all", "sort": "created", "direction": "desc", "per_page": PER_PAGE}
+    for number in range(1, MOST_PAGES + 1):
+        page = api.get(f"/repos/{repository}/pulls", OpenedPullsPage, **order, page=number).root
+        yield page
+        if len(page) < PER_PAGE:
+            return

@@ -1,16 +1,44 @@
-"""The App's installations, page by page.
+"""The App's installations, their repositories and open pull requests, and the deliveries of its webhook."""
 
-Does not say what they granted. Invariant: at most MOST_PAGES requests.
-"""
-
-from collections.abc import Iterator
+import logging
+import re
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
+from urllib.parse import unquote
 
 from pydantic import Field, RootModel
 
-from worker.adapters.github.client import GitHubApi
-from worker.adapters.github.responses import RestResponse
+from worker.adapters.github.ci_checks import required_checks
+from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
+from worker.adapters.github.errors import GitHubBadRequest
+from worker.adapters.github.pull_request_texts import config_texts, may_have_default
+from worker.adapters.github.pull_requests import login_of, to_commits
+from worker.adapters.github.queries import ACTOR_FRAGMENT, BLOB_FRAGMENT, OWNERS_DEFAULT_FIELD, REQUIRED_FRAGMENT
+from worker.adapters.github.rate_limits import RequestPriority
+from worker.adapters.github.responses import (
+    ActorResponse,
+    BlobResponse,
+    GraphResponse,
+    NodeConnection,
+    PullCommit,
+    PullState,
+    RepositoryPullResponse,
+    RestResponse,
+    RuledRefResponse,
+)
+from worker.domain.check.check_run import CHECK_NAME
+from worker.domain.config.config_path import CONFIG_PATH
+from worker.domain.dossier.dossier import PullRequest
+from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, hash_base
+from worker.domain.request.judge_request import JudgeRequest
+from worker.domain.request.missed_deliveries import DeliveryAttempt
+from worker.domain.request.open_pulls import OpenPull, OpenRepository, PullSnapshot, Repository
+from worker.domain.verdict.verdict import AbstainReason
+from worker.dossier.eligibility import classify_account
+from worker.errors import Forbidden, SubjectGone
+
+LOG: Final = logging.getLogger(__name__)
 
 MOST_PAGES: Final = 10
 """A thousand installations are looked at in one go; a sweep goes on with the others."""
@@ -53,3 +81,311 @@ def list_installation_pages(api: GitHubApi, first: int) -> Iterator[tuple[tuple[
         yield page, 1 if is_last else number + 1
         if is_last:
             return
+
+
+REPOSITORIES_PER_PAGE: Final = 100
+REPOSITORIES_PER_QUERY: Final = 20
+FIRST_PULLS: Final = 50
+PULLS_FRAGMENT: Final = """
+fragment pulls on PullRequestConnection {
+  nodes { number createdAt isDraft baseRefName headRefName headRefOid author { ...who } }
+  pageInfo { hasNextPage endCursor }
+}
+"""
+
+
+class RepositoryResponse(RestResponse):
+    id: int
+    full_name: str
+    archived: bool = False
+    disabled: bool = False
+    open_issues_count: int = 1
+    """GitHub counts open pull requests among these: none means that there is none of either."""
+
+
+class RepositoriesPage(RestResponse):
+    total_count: int = 0
+    repositories: tuple[RepositoryResponse, ...] = ()
+
+
+RepositoryCursor = tuple[Repository, str | None]
+"""Of which repository, and after which of its pull requests."""
+
+
+MOST_LISTING_PAGES: Final = 30
+"""3,000 open pull requests of one repository."""
+
+AUTHOR_QUERY: Final = """
+query AssayAuthor($owner: String!, $name: String!, $number: Int!, $place: String!) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      state isDraft body headRefName headRefOid
+      author { ...who }
+      commits(last: 100) { nodes { commit { oid message author { name user { login } } } } }
+      baseRef { ...required target { ... on Commit { file(path: $place) { object { ...blob } } } } }
+    }
+  }
+"""
+
+OPEN_PULLS_QUERY: Final = (
+    """
+query AssayOpen($owner: String!, $name: String!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequests(first: 100, after: $after, states: [OPEN], orderBy: { field: CREATED_AT, direction: DESC }) {
+      nodes { number createdAt isDraft baseRefName headRefName headRefOid author { ...who } }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}
+"""
+    + ACTOR_FRAGMENT
+)
+
+
+class ConfigEntryResponse(GraphResponse):
+    object: BlobResponse | None = None
+
+
+class ConfigTipResponse(GraphResponse):
+    file: ConfigEntryResponse | None = None
+
+
+class ConfigBaseResponse(RuledRefResponse):
+    target: ConfigTipResponse | None = None
+
+
+class AuthoredPullResponse(PullState):
+    is_draft: bool
+    body: str
+    head_ref_name: str
+    author: ActorResponse | None = None
+    commits: NodeConnection[PullCommit]
+    base_ref: ConfigBaseResponse | None = None
+
+
+class OwnersDefaultResponse(GraphResponse):
+    object: BlobResponse | None = None
+
+
+class AuthorQueryResponse(GraphResponse):
+    repository: RepositoryPullResponse[AuthoredPullResponse]
+    defaults: OwnersDefaultResponse | None = None
+
+
+class ListedPullResponse(GraphResponse):
+    number: int
+    created_at: datetime
+    is_draft: bool
+    base_ref_name: str
+    head_ref_name: str
+    head_ref_oid: str
+    author: ActorResponse | None = None
+
+
+class ListedPullsResponse(GraphResponse):
+    pull_requests: NodeConnection[ListedPullResponse]
+
+
+class OpenPullsQueryResponse(GraphResponse):
+    repository: ListedPullsResponse
+
+
+class GitHubRepositories:
+    """The look of the live App. Raises as PullSource does."""
+
+    def __init__(self, access: GitHubAccess) -> None:
+        self._access = access
+
+    def list_page(self, installation: InstallationId, number: int) -> tuple[tuple[Repository, ...], bool]:
+        """One page of its repositories that are in use, and whether there are more pages."""
+        params: dict[str, str | int] = {"per_page": REPOSITORIES_PER_PAGE, "page": number}
+        call = ApiCall(
+            "GET", "/installation/repositories", params, is_repeatable=True, need=RequestPriority.SWEEP, is_polled=True
+        )
+        page = self._access.api(installation).fetch(call, RepositoriesPage)
+        used = tuple(
+            Repository(RepositoryId(repository.id), repository.full_name, is_busy=repository.open_issues_count > 0)
+            for repository in page.repositories
+            if not repository.archived and not repository.disabled
+        )
+        return used, page.total_count > number * REPOSITORIES_PER_PAGE
+
+    def list_open(self, installation: InstallationId, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
+        """Their open pull requests."""
+        api = self._access.api(installation)
+        for start in range(0, len(repositories), REPOSITORIES_PER_QUERY):
+            yield from self._some(api, repositories[start : start + REPOSITORIES_PER_QUERY])
+
+    def _some(self, api: GitHubApi, repositories: Sequence[Repository]) -> Iterator[OpenRepository]:
+        answers = self._ask(api, [(repository, None) for repository in repositories])
+        for repository, first in zip(repositories, answers, strict=True):
+            pulls, connection = [to_open_pull(pull) for pull in first.visible_nodes], first
+            while connection.page_info.has_next_page and (cursor := connection.page_info.end_cursor):
+                [connection] = self._ask(api, [(repository, cursor)], 100)
+                pulls += [to_open_pull(pull) for pull in connection.visible_nodes]
+            yield OpenRepository(repository, tuple(pulls))
+
+    def _ask(
+        self, api: GitHubApi, wanted: Sequence[RepositoryCursor], first: int = FIRST_PULLS
+    ) -> list[NodeConnection[ListedPullResponse]]:
+        """The connections in the order of the repositories; one that is gone meanwhile has none."""
+        parameters, fields = ["$first: Int!"], list[str]()
+        variables: dict[str, object] = {"first": first}
+        for at, (repository, cursor) in enumerate(wanted):
+            owner, _, name = repository.name.partition("/")
+            variables |= {f"owner_{at}": owner, f"name_{at}": name, f"after_{at}": cursor}
+            parameters += [f"$owner_{at}: String!", f"$name_{at}: String!", f"$after_{at}: String"]
+            fields.append(
+                f"repository_{at}: repository(owner: $owner_{at}, name: $name_{at}) {{ pullRequests(first: $first, "
+                f"after: $after_{at}, states: [OPEN]) {{ ...pulls }} }}"
+            )
+        document = (
+            f"query AssayRepositories({', '.join(parameters)}) {{ {' '.join(fields)} }}{PULLS_FRAGMENT}{ACTOR_FRAGMENT}"
+        )
+        answer = api.query(document, variables, RepositoriesQueryResponse, RequestPriority.SWEEP).model_extra or {}
+        empty = ListedPullsResponse.model_validate({"pullRequests": {}})
+        named = [answer.get(f"repository_{at}") for at in range(len(wanted))]
+        return [(ListedPullsResponse.model_validate(listed) if listed else empty).pull_requests for listed in named]
+
+
+class RepositoriesQueryResponse(RestResponse):
+    """One field for each alias."""
+
+    model_config = {"extra": "allow"}  # noqa: RUF012 - pydantic's own way
+
+
+MOST_DELIVERY_PAGES: Final = 40
+"""With a look every five minutes, 480 of the 5,000 requests that an App has in an hour: 13 deliveries a second."""
+NEXT_CURSOR: Final = re.compile(r'<[^>]*[?&]cursor=([^&>]+)[^>]*>; *rel="next"')
+
+
+class AppDeliveryResponse(RestResponse):
+    id: int
+    guid: str
+    delivered_at: datetime
+    status_code: int = 0
+    redelivery: bool = False
+
+
+class DeliveriesPage(RootModel[tuple[AppDeliveryResponse, ...]]):
+    """One page of deliveries, the newest first."""
+
+
+class GitHubDeliveries:
+    """The Deliveries port. Raises as PullSource does."""
+
+    def __init__(self, api: GitHubApi) -> None:
+        self._api = api
+
+    def list_since(self, since: datetime, cursor: str | None) -> tuple[list[DeliveryAttempt], str | None]:
+        """The attempts since then, as far as MOST_DELIVERY_PAGES go, and where to go on. A cursor that GitHub forgot: from the newest."""
+        attempts: list[DeliveryAttempt] = []
+        for _ in range(MOST_DELIVERY_PAGES):
+            page, following = self._page(cursor)
+            attempts += [_to_sent(delivery) for delivery in page if delivery.delivered_at >= since]
+            if following is None or not page or page[-1].delivered_at < since:
+                return attempts, None
+            cursor = following
+        return attempts, cursor
+
+    def _page(self, cursor: str | None) -> tuple[tuple[AppDeliveryResponse, ...], str | None]:
+        params: dict[str, str | int] = {"per_page": PER_PAGE} | ({"cursor": cursor} if cursor else {})
+        call = ApiCall("GET", "/app/hook/deliveries", params, is_repeatable=True)
+        try:
+            page, headers = self._api.fetch_with_headers(call, DeliveriesPage)
+        except (GitHubBadRequest, SubjectGone):
+            if cursor is None:
+                raise
+            return self._page(None)
+        following = NEXT_CURSOR.search(headers.get("link", ""))
+        return page.root, unquote(following[1]) if following else None
+
+    def redeliver(self, sent: DeliveryAttempt) -> bool:
+        """Have it delivered once more; False: GitHub does not do that any more."""
+        try:
+            self._api.headers(ApiCall("POST", f"/app/hook/deliveries/{sent.id}/attempts"))
+        except (Forbidden, SubjectGone, GitHubBadRequest) as refused:  # too old, or not listed any more
+            LOG.warning("a delivery is not made again: %s", refused, extra={"delivery_id": sent.guid})
+            return False
+        return True
+
+
+def _to_sent(delivery: AppDeliveryResponse) -> DeliveryAttempt:
+    return DeliveryAttempt(
+        id=delivery.id,
+        guid=delivery.guid,
+        at=delivery.delivered_at,
+        status_code=delivery.status_code,
+        is_again=delivery.redelivery,
+    )
+
+
+class GitHubListing:
+    """The looks of the live App."""
+
+    def __init__(self, access: GitHubAccess) -> None:
+        self._access = access
+
+    def find_author(self, request: JudgeRequest) -> PullSnapshot:
+        """Who wrote it. Raises Gone where it is closed, and as PullSource does."""
+        from worker.dossier.config_file import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
+
+        owner, _, name = request.repository.partition("/")
+        document = f"{AUTHOR_QUERY}{OWNERS_DEFAULT_FIELD if may_have_default(request.repository) else ''}}}{ACTOR_FRAGMENT}{BLOB_FRAGMENT}{REQUIRED_FRAGMENT}"
+        variables = {"owner": owner, "name": name, "number": request.pull.number, "place": CONFIG_PATH}
+        api = self._access.api(request.pull.installation_id)
+        answer = api.query(document, variables, AuthorQueryResponse)
+        pull = answer.repository.pull_request
+        if pull.state != "OPEN":
+            raise SubjectGone(pull.state.lower())
+        tip = pull.base_ref.target if pull.base_ref else None
+        own = tip.file.object if tip and tip.file else None
+        config = resolve_config(config_texts(own, answer.defaults.object if answer.defaults else None))
+        policy = config.config.policy
+        return PullSnapshot(
+            to_authored_pull_request(pull, request),
+            None if config.refused_files else config.config.authors,
+            is_required=pull.base_ref is not None and CHECK_NAME in required_checks(pull.base_ref),
+            is_passed_unjudged=policy.mode == "observe" or policy.abstains.get(AbstainReason.UNPROVEN) == "neutral",
+        )
+
+    def open_pulls(self, installation: InstallationId, repository: RepositoryName) -> Iterator[OpenPull]:
+        """The open pull requests of a repository, the newest first. Raises as PullSource does."""
+        owner, _, name = repository.partition("/")
+        api = self._access.api(installation)
+        cursor: str | None = None
+        for _ in range(MOST_LISTING_PAGES):
+            variables: dict[str, object] = {"owner": owner, "name": name, "after": cursor}
+            page = api.query(OPEN_PULLS_QUERY, variables, OpenPullsQueryResponse).repository.pull_requests
+            yield from map(to_open_pull, page.visible_nodes)
+            cursor = page.page_info.end_cursor
+            if not page.page_info.has_next_page or cursor is None:
+                return
+
+
+def to_authored_pull_request(pull: AuthoredPullResponse, request: JudgeRequest) -> PullRequest:
+    """As much of it as tells who wrote it."""
+    return PullRequest(
+        repository=request.repository,
+        number=request.pull.number,
+        title="",
+        body=pull.body,
+        author=login_of(pull.author),
+        base_sha=pull.head_ref_oid,
+        head_ref=pull.head_ref_name,
+        head_sha=pull.head_ref_oid,
+        draft=pull.is_draft,
+        commits=tuple(to_commits(pull.commits)),
+    )
+
+
+def to_open_pull(pull: ListedPullResponse) -> OpenPull:
+    author, kind = login_of(pull.author), pull.author.kind if pull.author else ""
+    return OpenPull(
+        number=pull.number,
+        head_sha=pull.head_ref_oid,
+        opened_at=pull.created_at,
+        draft=pull.is_draft,
+        author=classify_account(author, kind, pull.head_ref_name),
+        base=hash_base(pull.base_ref_name),
+    )

@@ -10,8 +10,8 @@ from typing import Final
 
 from worker.adapters.github.client import DIFF, GitHubAccess, GitHubApi
 from worker.adapters.github.errors import DiffTooLarge
-from worker.adapters.github.patches import PatchedDiff
 from worker.adapters.github.pull_request_query import GroupMemberResponse, OwnRunResponse, PullQueries
+from worker.adapters.github.pull_request_texts import PatchedDiff
 from worker.adapters.github.pull_requests import MOST_READINGS, PullReader, ReadOptions
 from worker.adapters.github.responses import CheckRunsPage, GraphContext, GraphPull
 from worker.domain.check.check_run import CHECK_NAME, external_id

@@ -6,14 +6,17 @@ files, and whatever was left out is in `files_unread` or said in the notes.
 
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote
 
 from worker.adapters.github.ci_checks import CiContext, OwnChecks, ci_of
-from worker.adapters.github.client import DIFF, GitHubApi
+from worker.adapters.github.client import DIFF, GitHubApi, token_access
 from worker.adapters.github.errors import DiffTooLarge
+from worker.adapters.github.pull_request_texts import texts_to_read
+from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import (
     AppResponse,
     CheckRunResponse,
@@ -27,7 +30,6 @@ from worker.adapters.github.responses import (
     RestStatus,
     SuiteResponse,
 )
-from worker.adapters.github.texts import texts_to_read
 from worker.domain.config.config_path import CONFIG_PATH, CONFIG_PATHS, MISNAMED_CONFIG_PATH
 from worker.domain.dossier.dossier import (
     Ci,
@@ -42,11 +44,14 @@ from worker.domain.dossier.dossier import (
     UnreadFile,
     UnreadReason,
 )
-from worker.domain.ids import RepositoryName
+from worker.domain.ids import InstallationId, RepositoryName
+from worker.domain.ports import Clock
+from worker.domain.value import replace
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.issue_links import IssueLink, find_closing_links
 from worker.dossier.repo_rules.files import FOLDER_NAMES, unique_files
 from worker.errors import InputError, SubjectGone
+from worker.settings import Settings
 
 MOST_TEXTS: Final = 20
 MOST_FILES: Final = MOST_TEXTS - len(FOLDER_NAMES) - len(CONFIG_PATHS)
@@ -244,3 +249,17 @@ def context_of_status(status: RestStatus) -> GraphContext:
     return GraphContext(
         kind="StatusContext", context=status.context, state=status.state.upper(), description=status.description
     )
+
+
+@contextmanager
+def open_token_source(settings: Settings, clock: Clock) -> Generator[GitHubPullSource]:
+    """Read with GITHUB_TOKEN; everything that the live App would see, if the token may."""
+    with token_access(settings, clock) as access:
+        yield GitHubPullSource(access, make_read_options(None, settings.github_api_url, open_only=False))
+
+
+def open_public_pull(settings: Settings, clock: Clock, repository: RepositoryName, number: int) -> PublicPull:
+    """Read a public pull request without a token, and say what was left out."""
+    host = make_read_options(None, settings.github_api_url).host
+    with token_access(replace(settings, github_token=None), clock) as access:
+        return PublicPullReader(access.api(InstallationId(0)), repository, number, host).read()

@@ -12,18 +12,25 @@ from math import inf
 from typing import Final
 from urllib.parse import urlsplit
 
-from worker.adapters.github.ci_checks import CiContext, OwnChecks, ci_from, read_ci_context, reports_of
+from worker.adapters.github.ci_checks import (
+    CiContext,
+    JobLogs,
+    OwnChecks,
+    add_logs,
+    ci_from,
+    read_ci_context,
+    reports_of,
+)
 from worker.adapters.github.client import DIFF, ApiCall, GitHubAccess, GitHubApi
-from worker.adapters.github.configs import config_texts
 from worker.adapters.github.errors import DiffTooLarge
-from worker.adapters.github.issues import linked_issues, login_of, visible_issues
-from worker.adapters.github.logs import JobLogs, add_logs
-from worker.adapters.github.lookups import look_up_at
-from worker.adapters.github.patches import PatchedDiff, join_patches
-from worker.adapters.github.prefetch import (
+from worker.adapters.github.pull_request_query import (
     DossierMemory,
     PrefetchedTexts,
     PrefetchGuess,
+    PullQueries,
+    PullQueryAnswers,
+    PullQueryItems,
+    PullQueryResult,
     branch_ref,
     guess_base,
     guess_from_diff,
@@ -32,7 +39,21 @@ from worker.adapters.github.prefetch import (
     rules_files_for,
     rules_items,
 )
-from worker.adapters.github.pull_request_query import PullQueries, PullQueryAnswers, PullQueryItems, PullQueryResult
+from worker.adapters.github.pull_request_texts import (
+    BATCH_SIZE,
+    MOST_CHARACTERS,
+    SMALL_BATCH,
+    HeadTexts,
+    PatchedDiff,
+    batches,
+    config_texts,
+    join_patches,
+    linked_issues,
+    login_of,
+    look_up_at,
+    texts_to_read,
+    visible_issues,
+)
 from worker.adapters.github.responses import (
     BlobResponse,
     ChangedFilesPage,
@@ -44,8 +65,7 @@ from worker.adapters.github.responses import (
     PullCommit,
     PullState,
 )
-from worker.adapters.github.roles import read_role
-from worker.adapters.github.texts import BATCH_SIZE, MOST_CHARACTERS, SMALL_BATCH, HeadTexts, batches, texts_to_read
+from worker.adapters.github.reviews import read_role
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.command_permissions import Role, roles_from
 from worker.domain.config.config_path import CONFIG_PATHS

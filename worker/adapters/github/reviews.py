@@ -7,6 +7,7 @@ the same; asking twice asks nobody anew who did not answer yet.
 import re
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import quote
 
 from pydantic import RootModel
 
@@ -14,12 +15,13 @@ from worker.adapters.github.client import ApiCall, GitHubAccess, GitHubApi
 from worker.adapters.github.errors import GitHubBadRequest
 from worker.adapters.github.pull_request_query import LatestReviewResponse, PullQueries, PullQueryItems
 from worker.adapters.github.responses import CreatedRunResponse as Made
-from worker.adapters.github.responses import LabelResponse
+from worker.adapters.github.responses import LabelResponse, PermissionResponse, RestResponse
 from worker.domain.codeowners import CODEOWNERS_PATHS, Owner
+from worker.domain.config.command_permissions import Role
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.ports import SubmittedReview
 from worker.domain.request.judge_request import JudgeRequest, PullRef, ReviewRef
-from worker.errors import Forbidden
+from worker.errors import Forbidden, SubjectGone
 
 
 class LabelsPage(RootModel[tuple[LabelResponse, ...]]):
@@ -92,3 +94,58 @@ def _to_given_review(latest: LatestReviewResponse) -> SubmittedReview | None:
         return None
     review = ReviewRef(id=int(number[0]), login=author.login)
     return SubmittedReview(review, latest.commit.oid, REVIEW_STATES[latest.state], latest.submitted_at)
+
+
+PER_PAGE: Final = 100
+
+
+class AbilitiesResponse(RestResponse):
+    maintain: bool = False
+    admin: bool = False
+
+
+class CollaboratorResponse(RestResponse):
+    login: str
+    type: str = ""
+    permissions: AbilitiesResponse | None = None
+
+
+class CollaboratorsPage(RootModel[tuple[CollaboratorResponse, ...]]):
+    """A page of those who have access to a repository."""
+
+
+class PermittedUser(RestResponse):
+    permissions: AbilitiesResponse = AbilitiesResponse()
+
+
+class CollaboratorPermission(PermissionResponse):
+    """`permission` knows no `maintain`, and `role_name` may be a word of the organization's own."""
+
+    user: PermittedUser | None = None
+
+
+def read_role(api: GitHubApi, repository: RepositoryName, login: str) -> Role:
+    """The role of an account. One that is gone has none.
+
+    A role of an organization's own counts as the one that it is made from.
+    """
+    try:
+        permission = api.get(
+            f"/repos/{repository}/collaborators/{quote(login, safe='')}/permission", CollaboratorPermission
+        )
+    except SubjectGone:
+        return Role.NONE
+    may_maintain = (
+        permission.permission != Role.ADMIN and permission.user is not None and permission.user.permissions.maintain
+    )
+    role_names = (permission.role_name, Role.MAINTAIN if may_maintain else "", permission.permission)
+    return next((Role(name) for name in role_names if name in set(Role)), Role.NONE)
+
+
+def list_maintainers(api: GitHubApi, repository: RepositoryName) -> set[str] | None:
+    """The accounts of people who may maintain or administer a repository; None: more have access than one page shows."""
+    accounts = api.get(f"/repos/{repository}/collaborators", CollaboratorsPage, per_page=PER_PAGE).root
+    if len(accounts) == PER_PAGE:
+        return None
+    abilities = [(account.login, account.permissions) for account in accounts if account.type == USER_TYPE]
+    return {login.casefold() for login, may in abilities if may is not None and (may.maintain or may.admin)}

@@ -8,9 +8,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Final
 
-from worker.adapters.anthropic.prices import TYPICAL_OUTPUT, worst_case
-from worker.adapters.anthropic.prompt_size import prompt_bytes
-from worker.adapters.anthropic.thinking import max_output_tokens
+from worker.adapters.anthropic.model import max_output_tokens
+from worker.adapters.anthropic.prices import TYPICAL_OUTPUT, prompt_bytes, worst_case
 from worker.clock import SystemClock
 from worker.domain.ports import ModelReply, Prompt
 from worker.domain.value import Value, replace

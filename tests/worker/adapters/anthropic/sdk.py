@@ -30,6 +30,6 @@ def metered(model: "RequestingModel", purse: "ModelBudget", account: "PullRef") 
 
 
 def examine_key(access: "ModelAccess") -> str | None:
-    from worker.adapters.anthropic.diagnostics import check_key  # noqa: PLC0415 - see above
+    from worker.adapters.anthropic.model import check_key  # noqa: PLC0415 - see above
 
     return check_key(access)

@@ -12,8 +12,7 @@ from pytest_httpserver import HTTPServer
 
 from tests.worker.adapters.anthropic.sdk import anthropic_model, metered
 from tests.world.anthropic import Anthropic
-from worker.adapters.anthropic.prices import priced_models, unpriced_text, worst_case
-from worker.adapters.anthropic.prompt_size import FRAMING_BYTES
+from worker.adapters.anthropic.prices import FRAMING_BYTES, priced_models, unpriced_text, worst_case
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.ports import Prompt
 from worker.domain.request.judge_request import PullRef

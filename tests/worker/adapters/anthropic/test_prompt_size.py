@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from worker.adapters.anthropic.prompt_size import FRAMING_BYTES, prompt_bytes
+from worker.adapters.anthropic.prices import FRAMING_BYTES, prompt_bytes
 from worker.domain.ports import Prompt
 
 TESTS = Path(__file__).resolve().parents[3]

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.worker.adapters.git.laptop import Laptop, shown, texts, unread
-from worker.adapters.git.changes import FILE_BYTES, changes_between, diff_between, texts_of
-from worker.adapters.git.commits import read_commit
+from worker.adapters.git.changes import FILE_BYTES, changes_between, diff_between, read_commit, texts_of
 from worker.adapters.git.git import open_repository
 from worker.domain.ids import Sha
 from worker.dossier.diff.parser import ChangeKind, LineKind

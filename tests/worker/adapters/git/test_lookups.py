@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.worker.adapters.git.laptop import NOW, Laptop
+from worker.adapters.git.changes import find_names_at
 from worker.adapters.git.git import GitProgram, GitRepository, open_repository
-from worker.adapters.git.lookups import find_names_at
 from worker.domain.dossier.lookups import Definition, LookupRequest, LookupResult
 from worker.errors import InputError
 
@@ -51,7 +51,7 @@ def test_a_name_with_more_matches_than_are_read_is_not_looked_up(
     laptop: Laptop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     laptop.commits({"a.py": "x = 1\n", "b.py": "_load()\n" * 9})
-    monkeypatch.setattr("worker.adapters.git.lookups.MOST_BYTES", 20)
+    monkeypatch.setattr("worker.adapters.git.changes.MOST_BYTES", 20)
     assert looked_up(laptop, "_load") == {}
 
 

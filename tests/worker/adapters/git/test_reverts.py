@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.worker.adapters.git.laptop import Laptop
+from worker.adapters.git.changes import find_reverted_commit
 from worker.adapters.git.git import GitProgram, GitRepository, open_repository
-from worker.adapters.git.reverts import find_reverted_commit
 
 OLD = {"a.py": "x = 1\n", "b.py": "y = 1\n", "gone.py": "z = 1\n"}
 NEW = {"a.py": "x = 2\n", "b.py": "y = 2\n", "gone.py": None, "new commit .py": "n = 1\n"}
@@ -55,7 +55,7 @@ def test_what_undoes_more_or_less_is_no_inverse(laptop: Laptop, files: dict[str,
 def test_more_history_than_is_read_shows_no_revert(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
     bad_commit(laptop)
     laptop.commits(UNDONE)
-    monkeypatch.setattr("worker.adapters.git.reverts.MOST_BYTES", 20)
+    monkeypatch.setattr("worker.adapters.git.changes.MOST_BYTES", 20)
     assert laptop.dossier().reverts is None
 
 

@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from tests.worker.adapters.github.conftest import Place
 from tests.worker.adapters.github.test_doctor import GRANTED
-from worker.adapters.github.branch_protection import read_branch_protection
+from worker.adapters.github.doctor import read_branch_protection
 from worker.clock import SystemClock
 from worker.domain.check.branch_protection import RepositoryProtection, Requirement
 from worker.domain.value import replace

@@ -6,7 +6,7 @@ import pytest
 
 from tests.worker.adapters.github.conftest import INSTALLATION, Opened, Place
 from worker.adapters.github.client import AppAccess
-from worker.adapters.github.command_api import GitHubCommandApi
+from worker.adapters.github.comments import GitHubCommandApi
 from worker.domain.config.app_permissions import OptIn
 from worker.domain.config.command_permissions import Role
 from worker.domain.ids import DeliveryId, RepositoryId

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.worker.adapters.github.conftest import Place
-from worker.adapters.github import deliveries, installations
+from worker.adapters.github import installations
 from worker.adapters.github.client import GitHubApi, key_api
-from worker.adapters.github.deliveries import GitHubDeliveries
+from worker.adapters.github.installations import GitHubDeliveries
 from worker.clock import SystemClock
 from worker.domain.request.missed_deliveries import DeliveryAttempt
 from worker.errors import SubjectGone
@@ -33,8 +33,8 @@ def sent(place: Place, api: GitHubApi, monkeypatch: pytest.MonkeyPatch) -> list[
     place.github.settle()
     whole, _ = GitHubDeliveries(api).list_since(AGES_AGO, None)
     place.github.verb("hooks", url=None, events=[])
-    monkeypatch.setattr(deliveries, "PER_PAGE", 2)
-    monkeypatch.setattr(deliveries, "MOST_PAGES", 2)
+    monkeypatch.setattr(installations, "PER_PAGE", 2)
+    monkeypatch.setattr(installations, "MOST_DELIVERY_PAGES", 2)
     return whole
 
 

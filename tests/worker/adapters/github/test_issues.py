@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.worker.adapters.github.conftest import Opened, Place
-from worker.adapters.github.issues import linked_issues
+from worker.adapters.github.pull_request_texts import linked_issues
 from worker.adapters.github.pull_requests import GitHubPullSource
 from worker.adapters.github.responses import GraphIssue, GraphPull
 from worker.domain.dossier.dossier import Issue

@@ -2,10 +2,9 @@
 
 import pytest
 
-from worker.adapters.github.ci_checks import CiCheckReport
+from worker.adapters.github.ci_checks import MOST_LOGS, TAIL_CHARACTERS, CiCheckReport, JobLogs, add_logs, last_lines
 from worker.adapters.github.client import GitHubApi
 from worker.adapters.github.errors import GitHubBadRequest
-from worker.adapters.github.logs import MOST_LOGS, TAIL_CHARACTERS, JobLogs, add_logs, last_lines
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiCheck
 from worker.errors import AssayError, Forbidden, RateLimited, SubjectGone, Unavailable

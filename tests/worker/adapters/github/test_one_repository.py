@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from tests.worker.adapters.github.conftest import INSTALLATION, Place
 from worker.adapters.github.client import GitHubApi
-from worker.adapters.github.one_repository import (
+from worker.adapters.github.doctor import (
     RepositoryNumbers,
     ask_as_app,
     find_installation,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.adapters.github.patches import join_patches
+from worker.adapters.github.pull_request_texts import join_patches
 from worker.adapters.github.responses import ChangedFileResponse
 from worker.domain.dossier.dossier import UnreadReason
 from worker.dossier.diff.parser import ChangeKind, parse_diff

@@ -10,8 +10,13 @@ import pytest
 from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github import pull_requests as reading
 from worker.adapters.github.client import AppAccess, GitHubApi
-from worker.adapters.github.prefetch import PrefetchGuess, guess_base_ref, guess_from_diff, prefetched
-from worker.adapters.github.pull_request_query import PullQueryAnswers
+from worker.adapters.github.pull_request_query import (
+    PrefetchGuess,
+    PullQueryAnswers,
+    guess_base_ref,
+    guess_from_diff,
+    prefetched,
+)
 from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
 from worker.adapters.github.responses import BlobResponse, PullState
 from worker.domain.dossier.dossier import Dossier, PullRequest

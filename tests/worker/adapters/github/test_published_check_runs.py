@@ -6,9 +6,8 @@ import pytest
 
 from tests.worker.adapters.github.conftest import INSTALLATION, Drawer, Place
 from tests.worker.adapters.github.test_rate_limits import Page
-from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks
+from worker.adapters.github.check_runs import GitHubCheckRuns, GitHubChecks, GitHubPublishedRuns
 from worker.adapters.github.client import AppAccess, app_access
-from worker.adapters.github.published_check_runs import GitHubPublishedRuns
 from worker.adapters.github.rate_limits import RESERVED_REQUESTS, RequestPriority
 from worker.clock import SystemClock
 from worker.domain.check.check_run import CheckContent, Conclusion

@@ -4,7 +4,7 @@ import pytest
 
 from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github.client import AppAccess
-from worker.adapters.github.reactions import GitHubReactions
+from worker.adapters.github.comments import GitHubReactions
 from worker.domain.verdict.reactions import Reaction
 from worker.errors import SubjectGone
 

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from tests.worker.adapters.github.conftest import INSTALLATION, Place
 from worker.adapters.github.client import MOST_REMEMBERED, AppAccess
-from worker.adapters.github.repositories import GitHubRepositories
+from worker.adapters.github.installations import GitHubRepositories
 
 LIST = "GET /installation/repositories"
 

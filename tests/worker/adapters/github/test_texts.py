@@ -2,8 +2,8 @@
 
 import pytest
 
+from worker.adapters.github.pull_request_texts import MOST_CHARACTERS, HeadTexts, batches, texts_to_read, to_head_file
 from worker.adapters.github.responses import BlobResponse
-from worker.adapters.github.texts import MOST_CHARACTERS, HeadTexts, batches, texts_to_read, to_head_file
 from worker.domain.dossier.dossier import HeadFile, UnreadFile, UnreadReason
 from worker.dossier.diff.parser import parse_diff
 

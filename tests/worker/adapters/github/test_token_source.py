@@ -8,9 +8,8 @@ import pytest
 from pydantic import SecretStr
 
 from tests.worker.adapters.github.conftest import Opened, Place
-from worker.adapters.github.public_api import PublicPull
+from worker.adapters.github.public_api import PublicPull, open_public_pull, open_token_source
 from worker.adapters.github.pull_requests import GitHubPullSource
-from worker.adapters.github.token_source import open_public_pull, open_token_source
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import CiState, UnreadReason
 from worker.domain.value import replace

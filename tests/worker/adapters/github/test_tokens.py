@@ -7,7 +7,7 @@ import pytest
 from githubkit.exception import CacheUnsupportedError
 
 from tests.worker.adapters.github.conftest import Drawer
-from worker.adapters.github.tokens import SharedTokens, SharedTokensStrategy
+from worker.adapters.github.client import SharedTokens, SharedTokensStrategy
 from worker.adapters.redis import keys
 from worker.domain.ids import InstallationId
 

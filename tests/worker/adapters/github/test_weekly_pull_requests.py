@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
 from tests.worker.adapters.github.conftest import Place
-from worker.adapters.github.weekly_pull_requests import count_opened_this_week
+from worker.adapters.github.doctor import count_opened_this_week
 from worker.clock import SystemClock
 from worker.domain.value import replace
 from worker.errors import SubjectGone

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.worker.judge.making import DIFF, dossier, entry, fact, new_file, opinion, pull_request
 from tests.worker.judge.verdicts import accepted, rejected, unjudged
-from worker.adapters.anthropic.prompt_size import prompt_bytes
+from worker.adapters.anthropic.prices import prompt_bytes
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.dossier.dossier import (
     DESCRIPTION,
