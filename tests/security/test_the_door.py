@@ -30,7 +30,7 @@ from bench.slow_bodies import GROWS_MIB, measure
 from tests.app.web.served import NEXT_SECRET, PATH, SECRET, SHA, ServedDoor, comment, payload, signature
 from tests.worker.adapters.redis.played import becomes
 from worker.adapters.redis import keys
-from worker.adapters.redis.queue_keys import COMMANDS
+from worker.adapters.redis.keys import COMMANDS
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 

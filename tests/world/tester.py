@@ -21,7 +21,7 @@ from tests.world.pulls import Repository
 from tests.world.redis import Redis
 from tests.world.sender import Sender
 from worker.adapters.redis import keys
-from worker.adapters.redis.queue_keys import COMMANDS, COMMENT_JOBS, GROUPS, PULL_REQUEST_EVENTS, SCANS, SHARED_HEADS
+from worker.adapters.redis.keys import COMMANDS, COMMENT_JOBS, GROUPS, PULL_REQUEST_EVENTS, SCANS, SHARED_HEADS
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 

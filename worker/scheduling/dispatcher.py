@@ -14,17 +14,22 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Final, assert_never
 
-from worker.adapters.redis.added_repositories import QueuedAddedRepository
 from worker.adapters.redis.check_runs import ExpiredCheckRun, RedisCheckRegistry
 from worker.adapters.redis.commands import QueuedCommand
+from worker.adapters.redis.delayed_queue import (
+    F,
+    PendingWork,
+    QueuedAddedRepository,
+    QueuedFollowUp,
+    QueuedPullRequestEvent,
+    RedisTaskQueue,
+    find_pending_work,
+)
 from worker.adapters.redis.merge_groups import PendingGroup
 from worker.adapters.redis.metrics import EventCount
 from worker.adapters.redis.outcomes import DuePullRequest
-from worker.adapters.redis.pending_work import PendingWork, find_pending_work
-from worker.adapters.redis.pull_request_events import QueuedPullRequestEvent
 from worker.adapters.redis.pull_requests import RELEASED_AT_A_TIME, DispatchLimits, PendingCheckRun
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.task_queue import F, QueuedFollowUp, RedisTaskQueue
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.code_scanning import SarifUpload
 from worker.domain.check.merge_group import MergeGroup

@@ -16,7 +16,7 @@ from worker.errors import Unreadable
 
 
 class ArchivedDossiers(Protocol):
-    """`worker.adapters.redis.archive`."""
+    """`worker.adapters.redis.ledger`."""
 
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 

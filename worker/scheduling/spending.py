@@ -6,7 +6,7 @@ no model is asked before an account with write access asks, or the repository al
 
 from collections.abc import Callable
 
-from worker.adapters.redis.decisions import RedisDecisions
+from worker.adapters.redis.documents import RedisDecisions
 from worker.domain.config.config import AskModelFor
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest

@@ -62,11 +62,11 @@ PRELOADED_MODULES: Final = (
     "worker.publishing.code_scanning",
     "worker.scheduling.spending",
     "worker.adapters.redis.check_runs",
-    "worker.adapters.redis.decisions",
+    "worker.adapters.redis.documents",
     "worker.adapters.redis.outcomes",
-    "worker.adapters.redis.demotions",
+    "worker.adapters.redis.documents",
     "worker.adapters.redis.budget",
-    "worker.adapters.redis.rubrics",
+    "worker.adapters.redis.documents",
     "worker.adapters.redis.shared_heads",
 )
 """What a judging on a laptop may do without."""

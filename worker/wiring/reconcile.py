@@ -18,7 +18,7 @@ from worker.adapters.github.installations import (
 )
 from worker.adapters.redis.intake import IntakeOutcome
 from worker.adapters.redis.metrics import EventCount
-from worker.adapters.redis.progress import RedisProgress
+from worker.adapters.redis.records import RedisProgress
 from worker.adapters.redis.store import Store
 from worker.domain.config.config import Authors
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha

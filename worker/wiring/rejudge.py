@@ -31,7 +31,7 @@ def _run_budget(store: Store, terms: RejudgeTerms) -> Callable[[ModelBudget], Mo
         return None
 
     def bound(live: ModelBudget) -> ModelBudget:
-        from worker.adapters.redis.run_budget import RunCappedBudget  # noqa: PLC0415 - only for a model
+        from worker.adapters.redis.budget import RunCappedBudget  # noqa: PLC0415 - only for a model
 
         return RunCappedBudget(store.run_budget(terms.book, terms.limit_usd), live, is_capped=terms.is_capped)
 

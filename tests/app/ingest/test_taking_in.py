@@ -33,8 +33,8 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.async_client import AsyncRedisClient
 from worker.adapters.redis.client import whole
 from worker.adapters.redis.intake import IntakeOutcome, set_window
+from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.pull_requests import DispatchLimits, Finish, JudgedHead
-from worker.adapters.redis.queue_keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, hash_base

@@ -25,7 +25,7 @@ from app.web.webhooks import (
 )
 from tests.app.web.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
 from worker.adapters.redis import keys
-from worker.adapters.redis.queue_keys import COMMANDS, PULL_REQUEST_EVENTS
+from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.request.pull_request_events import PullRequestEvent

@@ -14,7 +14,7 @@ from tests.worker.publishing.texts.samples import accepted, rejected
 from tests.worker.scheduling.test_following import adding
 from worker.adapters.github.merge_groups import MergeGroupHead
 from worker.adapters.redis import keys
-from worker.adapters.redis.queue_keys import GROUPS
+from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.store import Store
 from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.check.merge_group import GroupEnd, MergeGroup

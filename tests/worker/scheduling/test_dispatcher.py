@@ -23,9 +23,9 @@ from tests.worker.scheduling.scripted_court import NO_PULL, ScriptedCourt, World
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
+from worker.adapters.redis.keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.metrics import DurationMetric, EventCount
 from worker.adapters.redis.pull_requests import DispatchLimits, Finish
-from worker.adapters.redis.queue_keys import COMMANDS, GROUPS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.ids import CheckRunId

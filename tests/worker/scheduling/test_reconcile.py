@@ -8,8 +8,7 @@ import pytest
 from tests.worker.adapters.redis.played import HEAD, NEWER, judged_once, pull, wish
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items
-from worker.adapters.redis.progress import MOST_TIMES, RedisProgress
-from worker.adapters.redis.repositories import find_repositories
+from worker.adapters.redis.records import MOST_TIMES, RedisProgress, find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger

@@ -9,7 +9,7 @@ from tests.worker.adapters.redis.played import NEWER, becomes, comes_again, pull
 from tests.worker.publishing.texts.samples import abstained, dossier, rejected
 from tests.worker.scheduling.test_dispatcher import dispatching
 from worker.adapters.redis import keys
-from worker.adapters.redis.paused_heads import PausedRepository
+from worker.adapters.redis.pauses import PausedRepository
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi

@@ -12,8 +12,8 @@ from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, completed
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import items, text
+from worker.adapters.redis.records import RedisUninstallations
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.uninstallations import RedisUninstallations
 from worker.clock import SystemClock
 from worker.domain.ids import EvalId, InstallationId
 from worker.domain.value import replace

@@ -13,7 +13,7 @@ from typing import Final
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import Argument, RedisClient, items, text, whole
 from worker.adapters.redis.intake import lifetime_s, milliseconds, remembered_keys
-from worker.adapters.redis.queue_keys import GROUPS
+from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.check.check_run import CheckContent

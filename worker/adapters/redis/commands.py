@@ -12,7 +12,7 @@ from worker.adapters.redis.client import RedisClient
 from worker.adapters.redis.delayed_queue import DelayedQueue
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.intake import IntakeOutcome, queue_command
-from worker.adapters.redis.queue_keys import COMMANDS
+from worker.adapters.redis.keys import COMMANDS
 from worker.domain.request.judge_request import CommandRequest
 from worker.domain.value import Value
 from worker.errors import Unreadable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, Reply, items, text
-from worker.adapters.redis.queue_keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS, SHARED_HEADS
+from worker.adapters.redis.keys import ADDED_REPOSITORIES, COMMANDS, PULL_REQUEST_EVENTS, SHARED_HEADS
 from worker.adapters.redis.scripts import Script, ScriptCall, make_call, run_script, send_call
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
@@ -448,7 +448,7 @@ def _about(happening: PullRequestEvent) -> list[keys.Key]:
 
 
 def stamp(at: datetime) -> str:
-    """A moment as `worker.adapters.redis.first_seen` reads it, in whole seconds as GitHub tells when something was opened."""
+    """A moment as `worker.adapters.redis.records` reads it, in whole seconds as GitHub tells when something was opened."""
     return str(int(at.timestamp()))
 
 

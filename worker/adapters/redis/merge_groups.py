@@ -11,8 +11,8 @@ from typing import Final
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, items, text, whole
 from worker.adapters.redis.intake import IntakeOutcome, lifetime_s, milliseconds
+from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.pull_requests import MOST_SPARE_WORKERS
-from worker.adapters.redis.queue_keys import GROUPS
 from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.check.merge_group import MergeGroup

@@ -16,7 +16,7 @@ from typing import Final
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, items, text, whole
 from worker.adapters.redis.intake import lifetime_s, milliseconds
-from worker.adapters.redis.queue_keys import (
+from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
     COMMENT_JOBS,

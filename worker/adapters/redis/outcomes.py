@@ -15,7 +15,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, blob, items, text, whole
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.intake import lifetime_s, milliseconds, rules_at
-from worker.adapters.redis.queue_keys import PULL_REQUEST_EVENTS
+from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
 from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, DeliveryId, EvalId, InstallationId, RepositoryId, Sha

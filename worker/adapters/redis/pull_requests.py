@@ -25,7 +25,7 @@ from worker.adapters.redis.intake import (
     request_judging,
     shared_head_prefix,
 )
-from worker.adapters.redis.queue_keys import SHARED_HEADS
+from worker.adapters.redis.keys import SHARED_HEADS
 from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.versioned_json import read_json
 from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, InstallationId, RepositoryId, Sha

@@ -5,21 +5,23 @@ what is deleted, and what is left of it then is its tombstone: when it was forgo
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.client import RedisClient, blob, items, text, whole
+from worker.adapters.redis.client import Argument, RedisClient, blob, items, text, whole
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.event_stream import RedisEvents as Stream
+from worker.adapters.redis.intake import lifetime_s, stamp
+from worker.adapters.redis.keys import COMMANDS, PULL_REQUEST_EVENTS
 from worker.adapters.redis.pauses import RedisPauses
-from worker.adapters.redis.queue_keys import COMMANDS, PULL_REQUEST_EVENTS
-from worker.adapters.redis.repositories import find_repositories
 from worker.adapters.redis.scripts import Script, run_script
-from worker.adapters.redis.versioned_json import read_json
+from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest
+from worker.domain.request.missed_deliveries import DeliveryAttempt, DeliveryCursor
+from worker.domain.request.open_pulls import Repository
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 
@@ -249,3 +251,142 @@ class RedisRecords:
 
 def _stamp(at: datetime) -> str:
     return at.isoformat(timespec="seconds")
+
+
+SINCE: Final = "since"
+
+
+class RedisFirstSeen:
+    """What is noted in Redis. All methods raise Unavailable, and all may be called twice."""
+
+    def __init__(self, wire: RedisClient) -> None:
+        self._wire = wire
+
+    def record_seen(
+        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime, now: datetime
+    ) -> Mapping[RepositoryId, datetime]:
+        """Since when each of them is seen: from now on, if nobody noted it."""
+        if not repositories:
+            return {}
+        on = [
+            key
+            for repository in repositories
+            for key in (keys.first_seen(installation, repository.id), keys.repository_numbers(repository.name))
+        ]
+        members = [f"{installation}:{repository.id}" for repository in repositories]
+        stamps = items(run_script(self._wire, Script.ARRIVE, on, stamp(now), stamp(installed_at), *members))
+        return {repository.id: parse_stamp(text(since)) for repository, since in zip(repositories, stamps, strict=True)}
+
+    def remove(self, installation: InstallationId, repositories: Collection[RepositoryId]) -> None:
+        """The App does not see them any more."""
+        if repositories:
+            run_script(
+                self._wire, Script.DEPART, [keys.first_seen(installation, repository) for repository in repositories]
+            )
+
+    def seen_since(self, installation: InstallationId, repository: RepositoryId) -> datetime | None:
+        stored = self._wire.call("HGET", keys.first_seen(installation, repository).name, SINCE)
+        return parse_stamp(text(stored)) if stored else None
+
+
+def parse_stamp(stamped: str) -> datetime:
+    return datetime.fromtimestamp(int(stamped), UTC)
+
+
+class RedisUninstallations:
+    """The list in Redis. All methods raise Unavailable, and all may be called twice."""
+
+    def __init__(self, wire: RedisClient, grace: timedelta) -> None:
+        self._wire = wire
+        self._grace_ms = int(grace.total_seconds() * 1000)
+
+    def record_uninstalled(self, installation: InstallationId) -> None:
+        """It was uninstalled: forgotten after the grace, counted from the first time that this was said."""
+        run_script(self._wire, Script.LEAVES, [keys.UNINSTALLATIONS], installation, self._grace_ms)
+
+    def record_installed(self, installation: InstallationId) -> None:
+        self._wire.call("ZREM", keys.UNINSTALLATIONS.name, installation)
+
+    def list_due(self) -> tuple[InstallationId, ...]:
+        """Those to forget now. Each stays on the list until it is forgotten."""
+        reply = items(run_script(self._wire, Script.LEFT, [keys.UNINSTALLATIONS]))
+        return tuple(InstallationId(whole(installation)) for installation in reply)
+
+
+MOST_TIMES = 3
+"""A delivery that failed as often fails for a reason that another try does not mend."""
+
+ARRIVED_MARK: Final = "arrived"
+"""Stands among the attempts after which a delivery was asked for: another try of it came through."""
+
+
+class RedisProgress:
+    """The ports Progress and Pages."""
+
+    def __init__(self, wire: RedisClient) -> None:
+        self._wire = wire
+
+    def last_completed_at(self) -> datetime | None:
+        stored = self._wire.call("GET", keys.RECONCILED_AT.name)
+        return datetime.fromtimestamp(int(text(stored)), UTC) if stored else None
+
+    def complete(self, at: datetime) -> None:
+        self._put(keys.RECONCILED_AT, int(at.timestamp()))
+        self._wire.call("DEL", keys.RECONCILE_PLACE.name)
+
+    def load_position(self) -> DeliveryCursor | None:
+        stored = self._wire.call("GET", keys.RECONCILE_PLACE.name)
+        return read_json(DeliveryCursor, text(stored)) if stored else None
+
+    def save_position(self, position: DeliveryCursor) -> None:
+        self._put(keys.RECONCILE_PLACE, position.model_dump_json())
+
+    def pending(self) -> Sequence[DeliveryAttempt]:
+        texts = items(self._wire.call("HVALS", keys.MISSED_DELIVERIES.name))
+        return [attempt for stored in texts if (attempt := read_json_or_none(DeliveryAttempt, text(stored)))]
+
+    def add_pending(self, attempts: Iterable[DeliveryAttempt]) -> None:
+        fields = [part for attempt in attempts for part in (attempt.guid, attempt.model_dump_json())]
+        if fields:
+            self._wire.call("HSET", keys.MISSED_DELIVERIES.name, *fields)
+
+    def remove_pending(self, guid: str) -> None:
+        self._wire.call("HDEL", keys.MISSED_DELIVERIES.name, guid)
+
+    def mark_arrived(self, guid: str) -> None:
+        key = keys.redelivery_attempts(guid)
+        run_script(self._wire, Script.ASK_AGAIN, [key], ARRIVED_MARK, MOST_TIMES + 1, lifetime_s(key))
+        self.remove_pending(guid)
+
+    def is_settled(self, guid: str, attempt: int) -> bool:
+        members = {text(member) for member in items(self._wire.call("SMEMBERS", keys.redelivery_attempts(guid).name))}
+        return ARRIVED_MARK in members or any(int(member) >= attempt for member in members)
+
+    def may_redeliver(self, guid: str, attempt: int) -> bool:
+        key = keys.redelivery_attempts(guid)
+        return bool(run_script(self._wire, Script.ASK_AGAIN, [key], attempt, MOST_TIMES, lifetime_s(key)))
+
+    def round(self) -> int:
+        stored = self._wire.call("GET", keys.RECONCILE_ROUND.name)
+        return int(text(stored)) if stored else 1
+
+    def goes_on(self, page: int) -> None:
+        self._put(keys.RECONCILE_ROUND, page)
+
+    def next_page(self, installation: InstallationId) -> int:
+        stored = self._wire.call("GET", keys.reconciled_page(installation).name)
+        return int(text(stored)) if stored else 1
+
+    def set_next_page(self, installation: InstallationId, page: int) -> None:
+        self._put(keys.reconciled_page(installation), page)
+
+    def _put(self, key: keys.Key, value: Argument) -> None:
+        run_script(self._wire, Script.PROGRESS, [key], value, lifetime_s(key))
+
+
+def find_repositories(wire: RedisClient, name: str) -> list[tuple[InstallationId, RepositoryId]]:
+    """Installation and repository numbers of a name; several where another installation or repository had it before."""
+    pairs = (text(entry).split(":") for entry in items(wire.call("SMEMBERS", keys.repository_numbers(name).name)))
+    return sorted(
+        (InstallationId(int(installation)), RepositoryId(int(repository))) for installation, repository in pairs
+    )

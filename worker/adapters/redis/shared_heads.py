@@ -13,7 +13,7 @@ from worker.adapters.redis.client import RedisClient, blob, items, text, whole
 from worker.adapters.redis.delayed_queue import DelayedQueue
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.intake import commit_prefix, lifetime_s, shared_head_prefix
-from worker.adapters.redis.queue_keys import SHARED_HEADS
+from worker.adapters.redis.keys import SHARED_HEADS
 from worker.adapters.redis.scripts import Script, run_script
 from worker.domain.check.check_run import Button, CheckContent, Conclusion, StatusBlock
 from worker.domain.check.shared_head import (

@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Final
 from pydantic import SecretStr
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.archive import RedisArchive, RedisVault
 from worker.adapters.redis.client import RedisClient, RedisRefused, items, text, whole
 from worker.adapters.redis.commands import RedisCommandQueue
 from worker.adapters.redis.embedded_server import OLDEST_VERSION, FolderRole, open_embedded_server
 from worker.adapters.redis.encryption import Codec, key_of, ring_of
 from worker.adapters.redis.event_stream import RedisEvents
-from worker.adapters.redis.ledger import RedisLedger
+from worker.adapters.redis.keys import COMMENT_JOBS, SCANS
+from worker.adapters.redis.ledger import RedisArchive, RedisLedger, RedisVault
 from worker.adapters.redis.pauses import RedisPauses
 from worker.adapters.redis.pull_requests import RedisPullRequests
-from worker.adapters.redis.queue_keys import COMMENT_JOBS, SCANS
 from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 from worker.errors import SettingError, Unavailable
@@ -32,29 +31,26 @@ from worker.settings import Settings, Timing, malformed_setting
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from worker.adapters.redis.added_repositories import AddedRepositoryQueue
-    from worker.adapters.redis.author_comments import RedisNotes
-    from worker.adapters.redis.budget import RedisBudget
+    from worker.adapters.redis.budget import RedisBudget, RedisRunBudget
     from worker.adapters.redis.check_runs import RedisCheckRegistry
-    from worker.adapters.redis.decisions import RedisDecisions
-    from worker.adapters.redis.demotions import RedisDemotions
-    from worker.adapters.redis.documents import RedisConfigs
-    from worker.adapters.redis.first_seen import RedisFirstSeen
+    from worker.adapters.redis.delayed_queue import AddedRepositoryQueue, RedisPullRequestEventQueue, RedisTaskQueue
+    from worker.adapters.redis.documents import (
+        RedisConfigs,
+        RedisDecisions,
+        RedisDemotions,
+        RedisNotes,
+        RedisScanNotes,
+        RubricVersions,
+    )
     from worker.adapters.redis.merge_groups import RedisMergeGroups
     from worker.adapters.redis.metrics import RedisMeasures
     from worker.adapters.redis.outcomes import RedisOutcomes
-    from worker.adapters.redis.paused_heads import RedisPausedHeads
-    from worker.adapters.redis.pull_request_events import RedisPullRequestEventQueue
+    from worker.adapters.redis.pauses import RedisPausedHeads
     from worker.adapters.redis.rate_limits import RedisRates
-    from worker.adapters.redis.records import RedisRecords
-    from worker.adapters.redis.rubrics import RubricVersions
-    from worker.adapters.redis.run_budget import RedisRunBudget
-    from worker.adapters.redis.scans import RedisScanNotes
+    from worker.adapters.redis.records import RedisFirstSeen, RedisRecords, RedisUninstallations
     from worker.adapters.redis.setup import RedisSetup
     from worker.adapters.redis.shared_heads import RedisSharedHeads
-    from worker.adapters.redis.task_queue import RedisTaskQueue
     from worker.adapters.redis.tokens import RedisTokens
-    from worker.adapters.redis.uninstallations import RedisUninstallations
     from worker.domain.check.author_comment import CommentJob
     from worker.domain.check.code_scanning import SarifUpload
     from worker.domain.ports import Clock
@@ -104,7 +100,7 @@ class Store(Value):
     @property
     def pull_request_events(self) -> "RedisPullRequestEventQueue":
         """What happened and nobody looked into yet."""
-        from worker.adapters.redis.pull_request_events import RedisPullRequestEventQueue  # noqa: PLC0415 - the dispatcher's
+        from worker.adapters.redis.delayed_queue import RedisPullRequestEventQueue  # noqa: PLC0415 - the dispatcher's
 
         return RedisPullRequestEventQueue(self.client, self.timing)
 
@@ -125,7 +121,7 @@ class Store(Value):
     @property
     def comment_jobs(self) -> "RedisTaskQueue[CommentJob]":
         """Verdicts whose author may have to be told."""
-        from worker.adapters.redis.task_queue import RedisTaskQueue  # noqa: PLC0415 - as above
+        from worker.adapters.redis.delayed_queue import RedisTaskQueue  # noqa: PLC0415 - as above
         from worker.domain.check.author_comment import CommentJob  # noqa: PLC0415 - a laptop tells nobody
 
         return RedisTaskQueue(self.client, self.timing, CommentJob, COMMENT_JOBS)
@@ -140,14 +136,14 @@ class Store(Value):
     @property
     def author_comments(self) -> "RedisNotes":
         """What is known of the comments that tell them."""
-        from worker.adapters.redis.author_comments import RedisNotes  # noqa: PLC0415 - as above
+        from worker.adapters.redis.documents import RedisNotes  # noqa: PLC0415 - as above
 
         return RedisNotes(self.client)
 
     @property
     def scans(self) -> "RedisTaskQueue[SarifUpload]":
         """Verdicts whose SARIF is due."""
-        from worker.adapters.redis.task_queue import RedisTaskQueue  # noqa: PLC0415 - as above
+        from worker.adapters.redis.delayed_queue import RedisTaskQueue  # noqa: PLC0415 - as above
         from worker.domain.check.code_scanning import SarifUpload  # noqa: PLC0415 - a laptop uploads nothing
 
         return RedisTaskQueue(self.client, self.timing, SarifUpload, SCANS)
@@ -155,14 +151,14 @@ class Store(Value):
     @property
     def scan_notes(self) -> "RedisScanNotes":
         """What is known of those that were sent."""
-        from worker.adapters.redis.scans import RedisScanNotes  # noqa: PLC0415 - as above
+        from worker.adapters.redis.documents import RedisScanNotes  # noqa: PLC0415 - as above
 
         return RedisScanNotes(self.client)
 
     @property
     def decisions(self) -> "RedisDecisions":
         """What people said about heads."""
-        from worker.adapters.redis.decisions import RedisDecisions  # noqa: PLC0415 - nobody speaks about a laptop's branches
+        from worker.adapters.redis.documents import RedisDecisions  # noqa: PLC0415 - nobody speaks about a laptop's branches
 
         return RedisDecisions(self.client, self.codec)
 
@@ -180,7 +176,7 @@ class Store(Value):
     @property
     def paused_heads(self) -> "RedisPausedHeads":
         """What waits for the end of a pause."""
-        from worker.adapters.redis.paused_heads import RedisPausedHeads  # noqa: PLC0415 - a laptop's branches wait for nobody
+        from worker.adapters.redis.pauses import RedisPausedHeads  # noqa: PLC0415 - a laptop's branches wait for nobody
 
         return RedisPausedHeads(self.client, self.timing)
 
@@ -194,14 +190,14 @@ class Store(Value):
     @property
     def added_repositories(self) -> "AddedRepositoryQueue":
         """Repositories that the App may see since a moment."""
-        from worker.adapters.redis.added_repositories import AddedRepositoryQueue  # noqa: PLC0415 - a laptop is installed nowhere
+        from worker.adapters.redis.delayed_queue import AddedRepositoryQueue  # noqa: PLC0415 - a laptop is installed nowhere
 
         return AddedRepositoryQueue(self.client, self.timing)
 
     @property
     def first_seen(self) -> "RedisFirstSeen":
         """Since when the App sees each repository."""
-        from worker.adapters.redis.first_seen import RedisFirstSeen  # noqa: PLC0415 - a laptop is installed nowhere
+        from worker.adapters.redis.records import RedisFirstSeen  # noqa: PLC0415 - a laptop is installed nowhere
 
         return RedisFirstSeen(self.client)
 
@@ -226,7 +222,7 @@ class Store(Value):
 
     def uninstallations(self) -> "RedisUninstallations":
         """Installations that the App was taken out of."""
-        from worker.adapters.redis.uninstallations import RedisUninstallations  # noqa: PLC0415 - no judge needs it
+        from worker.adapters.redis.records import RedisUninstallations  # noqa: PLC0415 - no judge needs it
 
         return RedisUninstallations(self.client, timedelta(seconds=self.timing.forget_after))
 
@@ -245,20 +241,20 @@ class Store(Value):
     @property
     def rubrics(self) -> "RubricVersions":
         """What content each rubric's version stands for."""
-        from worker.adapters.redis.rubrics import RubricVersions  # noqa: PLC0415 - a laptop judges by what it has
+        from worker.adapters.redis.documents import RubricVersions  # noqa: PLC0415 - a laptop judges by what it has
 
         return RubricVersions(self.client)
 
     @property
     def demotions(self) -> "RedisDemotions":
         """The signals that may not reject alone in an installation."""
-        from worker.adapters.redis.demotions import RedisDemotions  # noqa: PLC0415 - a laptop has none
+        from worker.adapters.redis.documents import RedisDemotions  # noqa: PLC0415 - a laptop has none
 
         return RedisDemotions(self.client)
 
     def run_budget(self, name: str, limit: "Decimal") -> "RedisRunBudget":
         """The money of one run, up to *limit*."""
-        from worker.adapters.redis.run_budget import RedisRunBudget  # noqa: PLC0415 - only for a model, and what is judged beside
+        from worker.adapters.redis.budget import RedisRunBudget  # noqa: PLC0415 - only for a model, and what is judged beside
 
         return RedisRunBudget(self.client, name, limit)
 

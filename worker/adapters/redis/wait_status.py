@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import Reply, items, text
-from worker.adapters.redis.repositories import find_repositories
+from worker.adapters.redis.records import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.check.wait_status import DueJudging, PullWithHead, find_wait_reason
 from worker.domain.ids import InstallationId, Sha

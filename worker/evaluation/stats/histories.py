@@ -6,7 +6,7 @@ are read, no key is looked for among others.
 
 from collections.abc import Collection
 
-from worker.adapters.redis.repositories import find_repositories
+from worker.adapters.redis.records import find_repositories
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef

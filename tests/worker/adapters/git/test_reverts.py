@@ -55,7 +55,7 @@ def test_what_undoes_more_or_less_is_no_inverse(laptop: Laptop, files: dict[str,
 def test_more_history_than_is_read_shows_no_revert(laptop: Laptop, monkeypatch: pytest.MonkeyPatch) -> None:
     bad_commit(laptop)
     laptop.commits(UNDONE)
-    monkeypatch.setattr("worker.adapters.git.changes.MOST_BYTES", 20)
+    monkeypatch.setattr("worker.adapters.git.changes.MOST_REVERT_BYTES", 20)
     assert laptop.dossier().reverts is None
 
 

@@ -10,9 +10,9 @@ from tests.worker.adapters.redis.played import lease_runs_out, pull, settings, w
 from tests.worker.adapters.redis.test_merge_groups import group, runs_out
 from tests.world.redis import Redis
 from worker.adapters.redis import keys
+from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.merge_groups import PendingGroup, QueuedGroup
 from worker.adapters.redis.pull_requests import MOST_SPARE_WORKERS, DispatchLimits, LeasedJob
-from worker.adapters.redis.queue_keys import GROUPS
 from worker.adapters.redis.store import Store, open_store
 
 QUEUE = "rq:queue:judge"

@@ -8,9 +8,9 @@ from tests.worker.adapters.redis.played import AT, HEAD, NEWER, command, pull, w
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import whole
 from worker.adapters.redis.commands import RedisCommandQueue
-from worker.adapters.redis.decisions import MOST_ANSWERS
+from worker.adapters.redis.documents import MOST_ANSWERS
 from worker.adapters.redis.encryption import Codec
-from worker.adapters.redis.queue_keys import COMMANDS
+from worker.adapters.redis.keys import COMMANDS
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import NO_DECISIONS, Contest, Override, ReviewDecision

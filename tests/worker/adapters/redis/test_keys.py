@@ -5,7 +5,7 @@ from datetime import timedelta
 from inspect import signature
 from typing import Any, cast
 
-from worker.adapters.redis import keys, queue_keys
+from worker.adapters.redis import keys
 from worker.adapters.redis.keys import Key
 from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
@@ -31,9 +31,7 @@ ARGUMENTS = {
 
 def every_key() -> list[Key]:
     fixed = [value for value in vars(keys).values() if isinstance(value, Key)]
-    fixed += [
-        key for value in vars(queue_keys).values() if isinstance(value, queue_keys.QueueKeys) for key in value.keys
-    ]
+    fixed += [key for value in vars(keys).values() if isinstance(value, keys.QueueKeys) for key in value.keys]
     makers = [
         cast("Callable[..., Key]", value)
         for name, value in vars(keys).items()

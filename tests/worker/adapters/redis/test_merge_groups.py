@@ -8,9 +8,9 @@ import pytest
 from tests.worker.adapters.redis.played import AT, becomes_due, pull, wish
 from worker.adapters.redis import keys
 from worker.adapters.redis.intake import IntakeOutcome
+from worker.adapters.redis.keys import GROUPS
 from worker.adapters.redis.merge_groups import PendingGroup, QueuedGroup
 from worker.adapters.redis.pull_requests import DispatchLimits, Finish
-from worker.adapters.redis.queue_keys import GROUPS
 from worker.adapters.redis.store import Store
 from worker.domain.check.merge_group import GroupEnd, MergeGroup
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId

@@ -3,7 +3,7 @@
 from tests.worker.adapters.redis.played import HEAD, NEWER, comes_again, pull, wish
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import text, whole
-from worker.adapters.redis.paused_heads import PausedRepository
+from worker.adapters.redis.pauses import PausedRepository
 from worker.adapters.redis.store import Store
 from worker.domain.request.judge_request import JudgeRequest
 

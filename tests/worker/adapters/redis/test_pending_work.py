@@ -9,9 +9,8 @@ from tests.worker.adapters.redis.test_merge_groups import group
 from tests.worker.adapters.redis.test_task_queue import letter, scan
 from tests.worker.adapters.redis.watching import revert
 from worker.adapters.redis import keys
-from worker.adapters.redis.pending_work import PendingWork, find_pending_work
-from worker.adapters.redis.pull_requests import DispatchLimits
-from worker.adapters.redis.queue_keys import (
+from worker.adapters.redis.delayed_queue import PendingWork, find_pending_work
+from worker.adapters.redis.keys import (
     ADDED_REPOSITORIES,
     COMMANDS,
     COMMENT_JOBS,
@@ -20,6 +19,7 @@ from worker.adapters.redis.queue_keys import (
     SCANS,
     SHARED_HEADS,
 )
+from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 
 LIMITS = DispatchLimits.of_workers(2)

@@ -11,10 +11,10 @@ from tests.worker.adapters.redis.watching import happening
 from tests.worker.publishing.texts.samples import dossier
 from worker.adapters.redis import keys, records
 from worker.adapters.redis.client import items, text
+from worker.adapters.redis.keys import PULL_REQUEST_EVENTS
 from worker.adapters.redis.pull_requests import DispatchLimits, Finish
-from worker.adapters.redis.queue_keys import PULL_REQUEST_EVENTS
+from worker.adapters.redis.records import RedisUninstallations
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.uninstallations import RedisUninstallations
 from worker.domain.ids import CheckRunId, EvalId, InstallationId
 from worker.domain.request.pause import JudgingPause
 from worker.domain.request.pull_request_events import PullRequestEventKind

@@ -7,7 +7,7 @@ import pytest
 
 from tests.worker.adapters.redis.played import on_record, pull
 from worker.adapters.redis import keys
-from worker.adapters.redis.run_budget import RunCappedBudget
+from worker.adapters.redis.budget import RunCappedBudget
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.verdict.budget import Bill, Caps

@@ -9,9 +9,9 @@ import pytest
 
 from tests.worker.adapters.redis.played import HEAD, NEWER, pull
 from worker.adapters.redis import keys
-from worker.adapters.redis.queue_keys import COMMENT_JOBS, SCANS, QueueKeys
+from worker.adapters.redis.delayed_queue import RedisTaskQueue
+from worker.adapters.redis.keys import COMMENT_JOBS, SCANS, QueueKeys
 from worker.adapters.redis.store import Store
-from worker.adapters.redis.task_queue import RedisTaskQueue
 from worker.domain.check.author_comment import CommentJob
 from worker.domain.check.code_scanning import SarifUpload
 from worker.domain.ids import DeliveryId, EvalId, Sha

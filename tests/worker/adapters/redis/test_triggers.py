@@ -10,8 +10,8 @@ from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, jud
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.client import items, text, whole
 from worker.adapters.redis.intake import IntakeOutcome
+from worker.adapters.redis.keys import ADDED_REPOSITORIES
 from worker.adapters.redis.pull_requests import DispatchLimits, Finish, FinishResult, JudgedHead, LeasedJob
-from worker.adapters.redis.queue_keys import ADDED_REPOSITORIES
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
 from worker.domain.request.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
