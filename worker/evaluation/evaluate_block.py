@@ -47,19 +47,19 @@ def evaluate_response(base: float, requested: EvaluateBlock, summary: str | None
     response = requested.final_response if requested.final_response is not None else summary
     text = response or ""
     score, signals = base, EvaluationSignals()
-    for part, said in _parts(requested, text):
+    for part, part_signals in _parts(requested, text):
         score = (score + part) / 2
-        signals.update(said)
-    for factor, said in _penalties(response):
+        signals.update(part_signals)
+    for factor, part_signals in _penalties(response):
         score *= factor
-        signals.update(said)
+        signals.update(part_signals)
     return Evaluation(score=score, signals={**signals, "evaluate_base_score": base, "evaluate_score": score})
 
 
 def _parts(asked: EvaluateBlock, text: str) -> Iterator[tuple[float, EvaluationSignals]]:
     if asked.expect_substring_in_final_response is not None:
-        found = asked.expect_substring_in_final_response in text
-        yield float(found), {"expected_substring_found": found}
+        is_present = asked.expect_substring_in_final_response in text
+        yield float(is_present), {"expected_substring_found": is_present}
     if asked.grounding_tokens or asked.forbidden_grounding:
         yield _grounding(asked, text)
     credit = asked.partial_credit
@@ -71,9 +71,9 @@ def _parts(asked: EvaluateBlock, text: str) -> Iterator[tuple[float, EvaluationS
 
 def _grounding(asked: EvaluateBlock, text: str) -> tuple[float, EvaluationSignals]:
     """The share of the tokens that occur, less the share of the forbidden ones that do."""
-    present = [one for one in asked.grounding_tokens if one in text]
-    missing = [one for one in asked.grounding_tokens if one not in text]
-    forbidden = [one for one in asked.forbidden_grounding if one in text]
+    present = [token for token in asked.grounding_tokens if token in text]
+    missing = [token for token in asked.grounding_tokens if token not in text]
+    forbidden = [token for token in asked.forbidden_grounding if token in text]
     score = max(0.0, _share(present, asked.grounding_tokens, 1.0) - _share(forbidden, asked.forbidden_grounding, 0.0))
     return score, {
         "workload_grounding_score": score,
@@ -113,26 +113,30 @@ def _map_ratio(ratio: float, by: CreditMap) -> float:
 
 def count_passed(text: str) -> tuple[int, int] | None:
     """How many tests passed, of how many, as the last such count in the text says; None where none does."""
-    shares = [(one.start(), int(one[1]), int(one[2])) for pattern in _PASSED_PATTERNS for one in pattern.finditer(text)]
+    shares = [
+        (match.start(), int(match[1]), int(match[2]))
+        for pattern in _PASSED_PATTERNS
+        for match in pattern.finditer(text)
+    ]
     tallies = [(at, tally["pass"], sum(tally.values())) for at, tally in _tallies(text) if "pass" in tally]
-    found = (one for one in (*shares, *tallies) if one[1] <= one[2] and one[2])
-    last = max(found, default=None)
+    counts = (count for count in (*shares, *tallies) if count[1] <= count[2] and count[2])
+    last = max(counts, default=None)
     return None if last is None else last[1:]
 
 
 def _tallies(text: str) -> Iterator[tuple[int, dict[str, int]]]:
     """Rows of counts that are no shares, and where each begins; a word that was counted already begins the next."""
     for pattern in _PASSED_PATTERNS:
-        text = pattern.sub(lambda one: " " * len(one[0]), text)
+        text = pattern.sub(lambda match: " " * len(match[0]), text)
     start, tally = 0, dict[str, int]()
-    for one in _COUNT_PATTERN.finditer(text):
-        word = one[3].casefold().replace("succeed", "pass")
-        if one[1] or word in tally:
+    for match in _COUNT_PATTERN.finditer(text):
+        word = match[3].casefold().replace("succeed", "pass")
+        if match[1] or word in tally:
             yield start, tally
             tally = {}
-        if not one[1]:
-            start = start if tally else one.start()
-            tally[word] = int(one[2].replace(",", ""))
+        if not match[1]:
+            start = start if tally else match.start()
+            tally[word] = int(match[2].replace(",", ""))
     yield start, tally
 
 

@@ -75,13 +75,13 @@ def _worker_processes(
     try:
         yield hands
     except BaseException:
-        for one in hands:
-            one.process.terminate()
+        for hand in hands:
+            hand.process.terminate()
         raise
     finally:
-        for one in hands:
-            one.connection.close()
-            one.process.join()
+        for hand in hands:
+            hand.connection.close()
+            hand.process.join()
 
 
 @contextmanager
@@ -109,14 +109,14 @@ def _answers(
     hands: list[_WorkerProcess], opening: WorkerOpener[Any, Any], tasks: Iterator[T]
 ) -> Iterator[tuple[T, Any]]:
     busy: dict[Connection, T] = {}
-    free = [one.connection for one in hands]
+    free = [hand.connection for hand in hands]
     while True:
         for way, task in zip(free, tasks, strict=False):
             _send_task(way, task)
             busy[way] = task
         if not busy:
             return
-        free = [one for one in wait(list(busy)) if isinstance(one, Connection)]
+        free = [way for way in wait(list(busy)) if isinstance(way, Connection)]
         for at, way in enumerate(free):
             task = busy.pop(way)
             answer = _receive_answer(way)
@@ -130,9 +130,9 @@ def _answers(
 
 def _retry_task(opening: WorkerOpener[T, A], task: T) -> A:
     """The answer to a task that a process was lost with, of another that is careful. Raises InputError if that is lost, too."""
-    with _worker_processes(opening, 1, tries_first=True) as (one,):
-        _send_task(one.connection, task)
-        answer = _receive_answer(one.connection)
+    with _worker_processes(opening, 1, tries_first=True) as (hand,):
+        _send_task(hand.connection, task)
+        answer = _receive_answer(hand.connection)
     if answer is _NO_ANSWER:
         raise InputError(
             f"The process that judged {task} was ended from outside, perhaps for its memory. What was judged is kept: "

@@ -113,7 +113,7 @@ class ShadowArchive:
         self._archive = archive
 
     def store(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
-        if any(one.fault is not None for one in audit.exchanges):
+        if any(exchange.fault is not None for exchange in audit.exchanges):
             self._archive.store(pull, entry, dossier, audit)
 
 
@@ -129,8 +129,8 @@ class Rejudger:
     def execute(self, order: RejudgeOrder) -> OrderResult:
         """Judge it anew, unless it was or can't be. Raises worker.errors."""
         entries = self._store.ledger.entries(order.pull)
-        parent = next((one for one in entries if one.eval_id == order.eval_id), None)
-        if any(is_answer(one.verdict, order.eval_id, self._terms.law) for one in entries):
+        parent = next((entry for entry in entries if entry.eval_id == order.eval_id), None)
+        if any(is_answer(entry.verdict, order.eval_id, self._terms.law) for entry in entries):
             return OrderResult.THERE
         if self._find_refusal():
             self.record_failure(order, FailureMode.RUBRIC_INVALID, parent)
@@ -161,8 +161,8 @@ class Rejudger:
     ) -> tuple[Accept | Reject | Abstain, str] | None:
         """The verdict by other weights, and which part of its head it is on; None: what it is made of is gone."""
         weights, law = load_scoring_rubric(order.kind, self._terms.rubric), self._terms.judgings
-        anew = {one.verdict.parent_eval_id: one for one in entries if is_rejudged_by(one.verdict, law)}
-        answers = {eval_id: one for eval_id, one in anew.items() if eval_id is not None}
+        anew = {entry.verdict.parent_eval_id: entry for entry in entries if is_rejudged_by(entry.verdict, law)}
+        answers = {eval_id: entry for eval_id, entry in anew.items() if eval_id is not None}
         weighing = Rescoring(parent, entries, answers, self._terms.law, SystemClock().now())
         if isinstance(weights, CiCheckRubric):
             submission = weighing.submission()
@@ -273,13 +273,13 @@ def complete_terms(settings: Settings, terms: RejudgeTerms, open_judge: OpenJudg
     """The terms with what they come to under these settings: the law and the rubric's names. Raises InputError."""
     with open_judge(settings, None, terms, None) as bench:
         rubric, prompt = bench.rubric, bench.prompt
-        found = {
+        completed = {
             "law": judge_digest(rubric, prompt.version, bench.judges),
             "digest": rubric_digest(rubric),
             "rubric_id": rubric.id,
             "rubric_version": rubric.version,
         }
-    return terms.model_copy(update=found)
+    return terms.model_copy(update=completed)
 
 
 def rescore_terms(kind: SubjectKind, weights: Path | None, submission_terms: RejudgeTerms) -> RejudgeTerms:

@@ -74,8 +74,8 @@ class RejudgeRun(Value):
                 queue.submit(waiting[order.eval_id], errand.model_dump_json())
             heard = time.monotonic()
             while waiting and not self._is_full():
-                for said in surveyor.read_new():
-                    if waiting.pop(said.parent, None) if said.parent is not None else None:
+                for verdict in surveyor.read_new():
+                    if waiting.pop(verdict.parent, None) if verdict.parent is not None else None:
                         heard = time.monotonic()
                         progress()
                 if time.monotonic() - heard > IDLE_S:
@@ -117,7 +117,7 @@ def forecast_run(run: RejudgeRun) -> Forecast | None:
 
 
 def _measure_order(run: RejudgeRun, order: RejudgeOrder, weighing: PromptMeter) -> bool:
-    parent = next((one for one in run.store.ledger.entries(order.pull) if one.eval_id == order.eval_id), None)
+    parent = next((entry for entry in run.store.ledger.entries(order.pull) if entry.eval_id == order.eval_id), None)
     dossier = run.store.archive.find(order.eval_id)
     if parent is None or dossier is None:
         return False

@@ -50,16 +50,16 @@ class Rescoring(Value):
     def submission(self) -> LedgerEntry | None:
         """The verdict that a check's verdict was made beside."""
         parent = self.entry.verdict.parent_eval_id
-        return next((one for one in self.entries if one.eval_id == parent), None)
+        return next((entry for entry in self.entries if entry.eval_id == parent), None)
 
     def rescore_check(self, told_as: str, dossier: Dossier, rubric: CiCheckRubric) -> CheckVerdict | None:
         """The verdict on the check that is *told_as* this subject; None: the dossier has no such check."""
         beside = self.submission()
         if beside is None or dossier.ci is None:
             return None
-        for one in dossier.ci.checks:
+        for check in dossier.ci.checks:
             judged = self.rejudged.get(beside.eval_id, beside).verdict
-            [made] = ci_check_verdicts(judged, [one], rubric)
+            [made] = ci_check_verdicts(judged, [check], rubric)
             if subject_id(made.verdict.subject, made.part) == told_as:
                 return CheckVerdict(made.part, self._as_answer(made.verdict))
         return None
@@ -71,8 +71,8 @@ class Rescoring(Value):
         signals = self.entry.verdict.signals
         listed = frozenset(cast("tuple[EvalId, ...]", signals.get(CHILDREN_SIGNAL, ())))
         counted = cast("int", signals.get(OUTCOMES_SIGNAL, 0))
-        known = {one.eval_id for one in self.entries}
-        if not listed or not listed <= known or len(outcomes) < counted:
+        eval_ids = {entry.eval_id for entry in self.entries}
+        if not listed or not listed <= eval_ids or len(outcomes) < counted:
             return None
         entries = tuple(self._listed_entries(listed))
         eval_id = self.entry.eval_id
@@ -83,23 +83,23 @@ class Rescoring(Value):
 
         What else was said about those heads, people may have spoken of. It lists the last fifty: all before them count.
         """
-        heads = {one.head_sha for one in self.entries if one.eval_id in listed}
+        heads = {entry.head_sha for entry in self.entries if entry.eval_id in listed}
         submissions = cast("int", self.entry.verdict.signals.get(SUBMISSIONS_SIGNAL, 0))
         first = min(listed) if submissions > len(listed) else ""
-        for one in self.entries:
-            if one.eval_id not in listed and (one.head_sha in heads or one.eval_id < first):
-                yield one
-        for one in self.entries:
-            if one.eval_id in listed:
-                yield one
-                if (answer := self.rejudged.get(one.eval_id)) is not None:
+        for entry in self.entries:
+            if entry.eval_id not in listed and (entry.head_sha in heads or entry.eval_id < first):
+                yield entry
+        for entry in self.entries:
+            if entry.eval_id in listed:
+                yield entry
+                if (answer := self.rejudged.get(entry.eval_id)) is not None:
                     yield _replacement(answer)
 
     def _as_answer(self, made: Accept | Reject | Abstain) -> Accept | Reject | Abstain:
-        known = (one.eval_id for one in self.entries)
+        eval_ids = (entry.eval_id for entry in self.entries)
         return made.model_copy(
             update={
-                "eval_id": eval_id_after(self.now, known),
+                "eval_id": eval_id_after(self.now, eval_ids),
                 "parent_eval_id": self.entry.eval_id,
                 "created_at": self.now,
                 "signals": {**made.signals, DIGEST_SIGNAL: self.judge_digest},

@@ -71,7 +71,7 @@ def find_common_verdicts(
     One that is nobody's last word, an opinion of several, counts for nothing; nor does one that was asked in vain.
     """
     last: dict[tuple[str, RubricIdentity], Verdict] = {}
-    for verdict in sorted(verdicts, key=lambda one: one.eval_id):
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.eval_id):
         is_heard = verdict.throttled_reason is None and verdict.abstain_reason not in UNFINISHED_REASONS
         if verdict.judge_model is None or OPINION_SIGNAL in verdict.signals or not is_heard:
             continue
@@ -89,7 +89,11 @@ def count_agreement(
     counts: Counter[tuple[str, str, bool]] = Counter()
     for row in rows:
         for which, side in (("before", row.before), ("now", row.now)):
-            means = ((strengths[one], bore_out(side.decision or "", one)) for one in row.outcomes if one in strengths)
+            means = (
+                (strengths[outcome], bore_out(side.decision or "", outcome))
+                for outcome in row.outcomes
+                if outcome in strengths
+            )
             counts.update((strength, which, is_right) for strength, is_right in means if is_right is not None)
     return tuple(
         OutcomeAgreement(

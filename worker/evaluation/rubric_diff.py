@@ -50,14 +50,18 @@ class RubricDiff:
         self.survey = VerdictSurvey(wanted)
         self.left_out = 0
         listed = wanted.repositories
-        mine = store.events.installations() if listed is None else sorted({InstallationId(one) for one, _ in listed})
+        mine = (
+            store.events.installations()
+            if listed is None
+            else sorted({InstallationId(installation) for installation, _ in listed})
+        )
         for installation in mine:
             self._read(installation, last_entry_before(wanted.window))
 
     def rows(self) -> Iterator[ComparedChange]:
         """Each change that stands, by both."""
-        for one in self.survey.standing:
-            row = self._row(one)
+        for verdict in self.survey.standing:
+            row = self._row(verdict)
             self.left_out += row is None
             if row is not None:
                 yield row
@@ -87,14 +91,16 @@ class RubricDiff:
         if pair is None:
             return None
         subject = parent.verdict.subject
-        before, now = (_rubric_opinion(*one) for one in zip(pair, self._rubrics, strict=True))
+        before, now = (_rubric_opinion(*judged) for judged in zip(pair, self._rubrics, strict=True))
         name = f"{subject.repository}#{subject.number}"
         return ComparedChange(name, verdict.eval_id, before, now, pair[0].judge_model, self._outcomes_of(verdict))
 
     def _recorded_pair(self, parent: LedgerEntry, entries: Sequence[LedgerEntry]) -> VerdictPair | None:
         """What a model said of this head by both."""
-        of_it = (one.verdict for one in entries if one.head_sha == parent.head_sha)
-        return find_common_verdicts((one for one in of_it if one.subject.kind is SubjectKind.SUBMISSION), *self._laws)
+        of_it = (entry.verdict for entry in entries if entry.head_sha == parent.head_sha)
+        return find_common_verdicts(
+            (verdict for verdict in of_it if verdict.subject.kind is SubjectKind.SUBMISSION), *self._laws
+        )
 
     def _code_pair(self, parent: LedgerEntry) -> VerdictPair | None:
         dossier = self._store.archive.find(parent.eval_id)
@@ -121,7 +127,7 @@ def judge_by_code(parent: LedgerEntry, dossier: Dossier, rubric: Rubric) -> Acce
 def _rubric_opinion(verdict: Accept | Reject | Abstain, rubric: Rubric) -> RubricOpinion:
     sure = cast("float", verdict.signals.get("heuristic_confidence", verdict.confidence))
     is_open = verdict.abstain_reason is AbstainReason.UNPROVEN
-    words = " ".join(filter(None, (verdict.decision, verdict.category, verdict.abstain_reason)))
+    summary = " ".join(filter(None, (verdict.decision, verdict.category, verdict.abstain_reason)))
     asks = is_open and sure < rubric.escalation_threshold
-    places = tuple(one.location for one in verdict.evidence)
-    return RubricOpinion(words, verdict.decision, verdict.score, asks, places, verdict.concern)
+    places = tuple(pointer.location for pointer in verdict.evidence)
+    return RubricOpinion(summary, verdict.decision, verdict.score, asks, places, verdict.concern)

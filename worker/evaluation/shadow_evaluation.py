@@ -39,8 +39,8 @@ def make_shadow_order(store: Store, pull: PullRef) -> RejudgeOrder | None:
 
     Where no model may be asked about the author's change the canary asks none either.
     """
-    entries = [one for one in store.ledger.entries(pull) if one.verdict.parent_eval_id is None]
-    last = max(entries, key=lambda one: one.eval_id, default=None)
+    entries = [entry for entry in store.ledger.entries(pull) if entry.verdict.parent_eval_id is None]
+    last = max(entries, key=lambda entry: entry.eval_id, default=None)
     if last is None or last.verdict.carried_from is not None:
         return None
     if last.verdict.signals.get("escalation_skipped") == ModelSkipReason.OUTSIDER:

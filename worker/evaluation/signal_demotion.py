@@ -25,18 +25,20 @@ LOOK_BACK: Final = timedelta(days=90)
 def demote_signals(store: Store, installation: InstallationId, clock: Clock) -> tuple[Demotion, ...]:
     """Demote what is to be demoted now; the new demotions."""
     now = clock.now()
-    found = tuple(_find_demotions(store, installation, now))
-    made = tuple(one for one in found if store.demotions.demote(installation, one))
-    for one in made:
-        LOG.warning("%s", one.notice(installation), extra={"installation": installation, "signal": one.signal})
+    demotions = tuple(_find_demotions(store, installation, now))
+    made = tuple(demotion for demotion in demotions if store.demotions.demote(installation, demotion))
+    for demotion in made:
+        LOG.warning(
+            "%s", demotion.notice(installation), extra={"installation": installation, "signal": demotion.signal}
+        )
     return made
 
 
 def _find_demotions(store: Store, installation: InstallationId, now: datetime) -> Iterator[Demotion]:
-    known = store.demotions.signals(installation)
+    demoted = store.demotions.signals(installation)
     cells = _signal_counters(store, installation, now - LOOK_BACK, now)
     promoted = store.demotions.promotion_times(installation)
-    for signal in sorted(cells.keys() - known):
+    for signal in sorted(cells.keys() - demoted):
         tally = tally_cell(cells[signal])
         if tally.is_over_limit and (at := promoted.get(signal)) is not None:  # seldom: it is counted once more
             tally = tally_cell(

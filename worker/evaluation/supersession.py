@@ -116,18 +116,18 @@ class VerdictSurvey:
     @property
     def standing(self) -> tuple[RecordedVerdict, ...]:
         """The latest verdict of each subject in the window, oldest first."""
-        return tuple(sorted(self._standing.values(), key=lambda one: one.eval_id))
+        return tuple(sorted(self._standing.values(), key=lambda verdict: verdict.eval_id))
 
     @property
     def unanswered(self) -> tuple[RecordedVerdict, ...]:
         """Those that nobody judged anew by this law yet."""
-        return tuple(one for one in self.standing if not self.is_answered(one.eval_id))
+        return tuple(verdict for verdict in self.standing if not self.is_answered(verdict.eval_id))
 
     @property
     def answered_pairs(self) -> tuple[tuple[RecordedVerdict, RecordedVerdict], ...]:
         """Each verdict that stands, with the last answer to it."""
-        found = ((one, self.answers.get(one.eval_id)) for one in self.standing)
-        return tuple((one, answer) for one, answer in found if answer is not None)
+        pairs = ((verdict, self.answers.get(verdict.eval_id)) for verdict in self.standing)
+        return tuple((verdict, answer) for verdict, answer in pairs if answer is not None)
 
     def is_answered(self, eval_id: EvalId) -> bool:
         answer = self.answers.get(eval_id)
@@ -139,17 +139,17 @@ class VerdictSurvey:
             self.unread_count += not kind
             return None
         try:
-            said = parse_verdict(read_event(kind.decode(), raw).body, installation)
+            verdict = parse_verdict(read_event(kind.decode(), raw).body, installation)
         except UNREADABLE_ERRORS:
             self.unread_count += 1
             return None
-        if not self._is_selected(said):
+        if not self._is_selected(verdict):
             return None
-        if said.judge_digest is not None:
-            return self._answer(said)
-        if said.is_primary and said.kind is self._wanted.kind and self._wanted.window.contains(at_ms):
-            key = installation, said.subject
-            self._standing[key] = max(self._standing.get(key, said), said, key=lambda one: one.eval_id)
+        if verdict.judge_digest is not None:
+            return self._answer(verdict)
+        if verdict.is_primary and verdict.kind is self._wanted.kind and self._wanted.window.contains(at_ms):
+            key = installation, verdict.subject
+            self._standing[key] = max(self._standing.get(key, verdict), verdict, key=lambda entry: entry.eval_id)
         return None
 
     def _is_selected(self, verdict: RecordedVerdict) -> bool:

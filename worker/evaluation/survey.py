@@ -29,7 +29,7 @@ class Surveyor:
         self._begin = last_entry_before(wanted.window)
         self._read: dict[InstallationId, str] = {}
         listed = wanted.repositories
-        self._listed = None if listed is None else sorted({InstallationId(one) for one, _ in listed})
+        self._listed = None if listed is None else sorted({InstallationId(installation) for installation, _ in listed})
 
     def read_new(self) -> Iterator[RecordedVerdict]:
         """Read on; the answers that came."""
@@ -38,5 +38,5 @@ class Surveyor:
         for installation in self._listed:
             for entry in self._store.events.read(installation, self._read.get(installation, self._begin)):
                 self._read[installation] = entry.id
-                if said := self.survey.add_entry(installation, entry.at_ms, entry.kind, entry.raw):
-                    yield said
+                if answer := self.survey.add_entry(installation, entry.at_ms, entry.kind, entry.raw):
+                    yield answer

@@ -44,7 +44,7 @@ class RowVerdict(_Lenient):
 
     @property
     def signals(self) -> frozenset[str]:
-        return frozenset(one.signal for one in self.findings)
+        return frozenset(finding.signal for finding in self.findings)
 
 
 class _VerdictLine(_Lenient):
@@ -123,27 +123,27 @@ def read_earlier_run(folder: Path) -> Mapping[str, RowVerdict]:
 
 def _read_verdict(path: Path, number: int, line: object) -> tuple[str, RowVerdict]:
     try:
-        found = _VerdictLine.model_validate(line)
+        parsed = _VerdictLine.model_validate(line)
     except ValidationError as error:
         field = ".".join(map(str, error.errors()[0]["loc"]))
         raise InputError(
             f"{path}:{number}: {field} is not what a verdict has there. Expected a run's --out."
         ) from error
-    return found.id, found.verdict
+    return parsed.id, parsed.verdict
 
 
 def compare_runs(outcomes: Sequence[RowOutcome], earlier: Mapping[str, RowVerdict]) -> Comparison:
     """What changed since."""
-    common = [one for one in outcomes if one.traits.id in earlier]
-    pairs = [_pair(one, earlier[one.traits.id]) for one in common]
+    common = [row for row in outcomes if row.traits.id in earlier]
+    pairs = [_pair(row, earlier[row.traits.id]) for row in common]
     return Comparison(
         rows=len(pairs),
         only_now=len(outcomes) - len(pairs),
         only_before=len(earlier) - len(pairs),
-        before=_run_figures(pairs, [one.before for one in pairs]),
-        now=_run_figures(pairs, [one.now for one in pairs]),
+        before=_run_figures(pairs, [pair.before for pair in pairs]),
+        now=_run_figures(pairs, [pair.now for pair in pairs]),
         differences=tuple(_differences(pairs)),
-        moved=tuple(sorted(_moved(pairs), key=lambda one: -abs(one.now - one.before))),
+        moved=tuple(sorted(_moved(pairs), key=lambda score: -abs(score.now - score.before))),
         signals=_signals(pairs),
     )
 
@@ -164,22 +164,24 @@ def _pair(outcome: RowOutcome, before: RowVerdict) -> _RowPair:
 
 def _run_figures(pairs: Sequence[_RowPair], verdicts: Sequence[RowVerdict]) -> RunFigures:
     both = list(zip(pairs, verdicts, strict=True))
-    known = [(one, words.score) for one, words in both if one.expect.good is not None]
-    clean = [words.decision == "reject" for one, words in both if one.is_clean]
-    defects = [_verdict_rank(one.expect, words) == _BEST_RANK for one, words in both if one.expect.decision == "reject"]
+    rated = [(pair, verdict.score) for pair, verdict in both if pair.expect.good is not None]
+    clean = [verdict.decision == "reject" for pair, verdict in both if pair.is_clean]
+    defects = [
+        _verdict_rank(pair.expect, verdict) == _BEST_RANK for pair, verdict in both if pair.expect.decision == "reject"
+    ]
     return RunFigures(
         Share(sum(clean), len(clean)),
         Share(sum(defects), len(defects)),
         {
-            name: _area([held for held in known if held[0].file == name])
-            for name in sorted({one.file for one, _ in known})
+            name: _area([held for held in rated if held[0].file == name])
+            for name in sorted({pair.file for pair, _ in rated})
         },
     )
 
 
 def _area(rows: Sequence[tuple[_RowPair, float]]) -> RocArea | None:
     return roc_area(
-        [score for one, score in rows if one.expect.good], [score for one, score in rows if not one.expect.good]
+        [score for pair, score in rows if pair.expect.good], [score for pair, score in rows if not pair.expect.good]
     )
 
 
@@ -197,26 +199,26 @@ def _verdict_rank(expect: ExpectedVerdict, verdict: RowVerdict) -> int:
 
 
 def _differences(pairs: Sequence[_RowPair]) -> Iterator[Difference]:
-    for one in pairs:
-        if one.before.summary != one.now.summary:
-            was, is_now = _verdict_rank(one.expect, one.before), _verdict_rank(one.expect, one.now)
+    for pair in pairs:
+        if pair.before.summary != pair.now.summary:
+            was, is_now = _verdict_rank(pair.expect, pair.before), _verdict_rank(pair.expect, pair.now)
             better = None if was == is_now else is_now > was
-            yield Difference(one.id, one.expect.group, one.before.summary, one.now.summary, better, one.concern)
+            yield Difference(pair.id, pair.expect.group, pair.before.summary, pair.now.summary, better, pair.concern)
 
 
 def _moved(pairs: Sequence[_RowPair]) -> Iterator[MovedScore]:
-    for one in pairs:
-        was, is_now = one.before.score, one.now.score
-        if one.before.summary == one.now.summary and was != is_now:
-            better = None if one.expect.good is None else (is_now > was) is one.expect.good
-            yield MovedScore(one.id, one.expect.group, was, is_now, better)
+    for pair in pairs:
+        was, is_now = pair.before.score, pair.now.score
+        if pair.before.summary == pair.now.summary and was != is_now:
+            better = None if pair.expect.good is None else (is_now > was) is pair.expect.good
+            yield MovedScore(pair.id, pair.expect.group, was, is_now, better)
 
 
 def _signals(pairs: Sequence[_RowPair]) -> dict[str, SignalSwing]:
     counts: Counter[tuple[str, bool, bool]] = Counter()
-    for one in pairs:
-        counts.update((name, True, one.is_clean) for name in one.now.signals - one.before.signals)
-        counts.update((name, False, one.is_clean) for name in one.before.signals - one.now.signals)
+    for pair in pairs:
+        counts.update((name, True, pair.is_clean) for name in pair.now.signals - pair.before.signals)
+        counts.update((name, False, pair.is_clean) for name in pair.before.signals - pair.now.signals)
     return {
         name: SignalSwing(*(counts[name, is_new, clean] for clean in (True, False) for is_new in (True, False)))
         for name in sorted({name for name, _, _ in counts})

@@ -50,8 +50,8 @@ class PromptMeter:
         size = prompt_bytes(prompt)
         self.sizes.append(size)
         self.most_costs += [
-            worst_case(self.name, size, max_output_tokens(self._access, one))
-            for one in (prompt, with_retry_length(prompt))
+            worst_case(self.name, size, max_output_tokens(self._access, attempt))
+            for attempt in (prompt, with_retry_length(prompt))
         ]
         raise Unavailable("The model", "it is only weighed what it would be asked")
 
@@ -79,8 +79,8 @@ def extrapolate(weighing: PromptMeter, total: int, sampled: int) -> Forecast:
 
 
 def _sum(costs: Sequence[Decimal | None], share: Decimal) -> Decimal | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known, Decimal(0)) * share if len(known) == len(costs) else None
+    priced = [cost for cost in costs if cost is not None]
+    return sum(priced, Decimal(0)) * share if len(priced) == len(costs) else None
 
 
 def forecast_text(forecast: Forecast, limit_usd: Decimal, spent_usd: Decimal) -> str:

@@ -74,14 +74,14 @@ def repository_key(outcome: RowOutcome) -> str:
 
 
 def combine_keys(first: Key, second: Key) -> Key:
-    return lambda one: f"{first(one)}, {second(one)}"
+    return lambda row: f"{first(row)}, {second(row)}"
 
 
 def count_by(rows: Iterable[RowOutcome], key: Key, count: Callable[[Rows], T]) -> dict[str, T]:
     """Count the rows apart that differ in *key*; those whose key is empty have none and are left out."""
     held: dict[str, list[RowOutcome]] = {}
-    for one in rows:
-        held.setdefault(key(one), []).append(one)
+    for row in rows:
+        held.setdefault(key(row), []).append(row)
     return {name: count(held[name]) for name in sorted(held) if name}
 
 
@@ -104,8 +104,8 @@ def rejected_share(rows: Rows) -> Share:
 def decision_shares(rows: Rows) -> dict[str, dict[str, DecisionShares]]:
     """By what was expected, and by the kind within it."""
     keys: tuple[tuple[str, Key], ...] = (
-        ("expected", lambda one: one.expect.group),
-        ("kind", lambda one: one.expect.kind and f"{one.expect.group}, {one.expect.kind}"),
+        ("expected", lambda row: row.expect.group),
+        ("kind", lambda row: row.expect.kind and f"{row.expect.group}, {row.expect.kind}"),
     )
     return {name: count_by(rows, key, _shares) for name, key in keys}
 
@@ -113,9 +113,9 @@ def decision_shares(rows: Rows) -> dict[str, dict[str, DecisionShares]]:
 def _shares(rows: Rows) -> DecisionShares:
     return DecisionShares(
         len(rows),
-        accepted=share_of(rows, lambda one: isinstance(one.verdict, Accept)),
+        accepted=share_of(rows, lambda row: isinstance(row.verdict, Accept)),
         rejected=rejected_share(rows),
-        abstained=share_of(rows, lambda one: isinstance(one.verdict, Abstain)),
+        abstained=share_of(rows, lambda row: isinstance(row.verdict, Abstain)),
     )
 
 
@@ -134,48 +134,48 @@ def false_reject_shares(clean: Rows) -> dict[str, dict[str, Share]]:
 ALL_DEFECTS: Final = "all defects"
 DIVISIONS: Final[tuple[tuple[str, Key], ...]] = (
     ("category", category_key),
-    ("difficulty", lambda one: one.expect.difficulty and f"{category_key(one)}, {one.expect.difficulty}"),
+    ("difficulty", lambda row: row.expect.difficulty and f"{category_key(row)}, {row.expect.difficulty}"),
     ("texts", combine_keys(category_key, texts_key)),
     ("language", combine_keys(category_key, language_key)),
-    ("variant", lambda one: one.expect.variant and f"{category_key(one)}: {one.expect.variant}"),
+    ("variant", lambda row: row.expect.variant and f"{category_key(row)}: {row.expect.variant}"),
 )
 
 
 def defect_recalls(defects: Rows) -> dict[str, dict[str, DefectRecall]]:
     """Defects of a known category: by it and all together, then divided within it."""
-    plain = [one for one in defects if one.expect.category]
-    found = {name: count_by(plain, key, _recall) for name, key in DIVISIONS}
-    if len(found["category"]) > 1:
-        found["category"] = {**found["category"], ALL_DEFECTS: _recall(plain)}
-    return found
+    plain = [row for row in defects if row.expect.category]
+    recalls = {name: count_by(plain, key, _recall) for name, key in DIVISIONS}
+    if len(recalls["category"]) > 1:
+        recalls["category"] = {**recalls["category"], ALL_DEFECTS: _recall(plain)}
+    return recalls
 
 
 def _recall(rows: Rows) -> DefectRecall:
-    placed = [one for one in rows if one.expect.where]
-    missing = [one for one in rows if one.expect.missing]
+    placed = [row for row in rows if row.expect.where]
+    missing = [row for row in rows if row.expect.missing]
     return DefectRecall(
         len(rows),
         rejected=share_of(rows, is_rejected_rightly),
-        found=share_of(rows, lambda one: one.is_found),
-        named=share_of(placed, lambda one: one.is_named) if placed else None,
-        marked=share_of(missing, lambda one: one.is_marked) if missing else None,
+        found=share_of(rows, lambda row: row.is_found),
+        named=share_of(placed, lambda row: row.is_named) if placed else None,
+        marked=share_of(missing, lambda row: row.is_marked) if missing else None,
     )
 
 
 def category_accuracy(category: Category, strong: Rows, clean: Rows, defects: Rows) -> CategoryAccuracy:
     """Of all rejects with this category where good or bad is certain, the right ones; of all its defects, the same."""
-    known = (one for one in strong if one.expect.decision in {"accept", "reject"})
+    decided = (row for row in strong if row.expect.decision in {"accept", "reject"})
     return CategoryAccuracy(
-        precision=share_of([one for one in known if one.verdict.category == category], is_rejected_rightly),
-        recall=share_of([one for one in defects if one.expect.category == category], is_rejected_rightly),
-        suspected=share_of(clean, lambda one: one.suspects(category)),
+        precision=share_of([row for row in decided if row.verdict.category == category], is_rejected_rightly),
+        recall=share_of([row for row in defects if row.expect.category == category], is_rejected_rightly),
+        suspected=share_of(clean, lambda row: row.suspects(category)),
     )
 
 
 def shares_without_each(rows: Rows, holds: Callable[[RowOutcome], bool]) -> Mapping[str, Share]:
     """The share with each repository left out in turn: whether one of them carries it. Nothing where there is but one."""
     count = Counter(map(repository_key, rows))
-    hits = Counter(repository_key(one) for one in rows if holds(one))
+    hits = Counter(repository_key(row) for row in rows if holds(row))
     if len(count) == 1:
         return {}
     return {name: Share(hits.total() - hits[name], count.total() - count[name]) for name in sorted(count)}
@@ -184,12 +184,12 @@ def shares_without_each(rows: Rows, holds: Callable[[RowOutcome], bool]) -> Mapp
 def signal_alarms(signal: Signal, clean: Rows, defects: Rows) -> SignalAlarms:
     """A firing where there was no opportunity by our own count is counted as one, and never lost."""
 
-    def fired(one: RowOutcome) -> bool:
-        return any(finding.signal == signal.name for finding in one.verdict.findings)
+    def fired(row: RowOutcome) -> bool:
+        return any(finding.signal == signal.name for finding in row.verdict.findings)
 
     return SignalAlarms(
         signal.kind,
         signal.scope,
-        clean=share_of([one for one in clean if signal.scope in one.traits.looks or fired(one)], fired),
-        defects=share_of([one for one in defects if one.expect.category == signal.category], fired),
+        clean=share_of([row for row in clean if signal.scope in row.traits.looks or fired(row)], fired),
+        defects=share_of([row for row in defects if row.expect.category == signal.category], fired),
     )

@@ -55,7 +55,7 @@ class RowOutcome(NamedTuple):
     @property
     def is_marked(self) -> bool:
         """The unmet criteria are called so, or in doubt, and at most OTHERS beside them."""
-        marked = {one.id for one in self.verdict.criteria if one.status in UNMET}
+        marked = {criterion.id for criterion in self.verdict.criteria if criterion.status in UNMET}
         marked.update(str(self.verdict.signals.get(CRITERIA_IN_DOUBT, "")).split(", "))
         missing = set(self.expect.missing)
         return missing <= marked and len(marked - missing - {""}) <= MOST_OTHERS
@@ -65,7 +65,7 @@ class RowOutcome(NamedTuple):
 
 
 def _is_at(finding: Finding, places: Sequence[DefectPlace]) -> bool:
-    return not places or any(_is_near(finding, place) for place in places)
+    return not places or any(_is_near(finding, defect) for defect in places)
 
 
 def _is_near(finding: Finding, defect: DefectPlace) -> bool:
@@ -83,7 +83,8 @@ def read_outcomes(rows: Sequence[RowSummary], folder: Path) -> tuple[RowOutcome,
     traits = read_json_lines(folder / TRAITS_FILE)
     try:
         return tuple(
-            _outcome(row, said, measured) for row, (_, said), (_, measured) in zip(rows, verdicts, traits, strict=True)
+            _outcome(row, verdict, measured)
+            for row, (_, verdict), (_, measured) in zip(rows, verdicts, traits, strict=True)
         )
     except ValueError as error:
         raise InputError(f"{folder} does not fit these files: {error}. Give another --out, or delete it.") from error

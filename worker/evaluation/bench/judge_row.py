@@ -95,11 +95,11 @@ def _traits_of_diff(row: str, file: str, dossier: Dossier, verdict: Accept | Rej
         language=_language(change),
         whole_files=dossier.files is not None,
         bytes=len(dossier.diff.encode(errors="surrogatepass")),
-        lines=sum(len(one.diff.added_lines) + len(one.diff.removed_lines) for one in change.files),
+        lines=sum(len(file.diff.added_lines) + len(file.diff.removed_lines) for file in change.files),
         ms=round(ms, 3),
         looks=tuple(sorted(opportunities_of(change))),
         pointers=len(shown),
-        pointers_wrong=tuple(one.location for one in shown if not _is_true_pointer(one, places)),
+        pointers_wrong=tuple(pointer.location for pointer in shown if not _is_true_pointer(pointer, places)),
     )
 
 
@@ -116,14 +116,14 @@ def _language(change: CodeChange) -> str:
 def _pointers(verdict: Accept | Reject | Abstain) -> Iterator[EvidencePointer]:
     """Every place that the verdict names, its findings' too."""
     yield from verdict.evidence
-    yield from (place for one in verdict.criteria for place in one.evidence)
-    for found in verdict.findings:
-        if found.path is not None:
-            yield EvidencePointer(path=found.path, line=found.line, end_line=found.end_line, side=found.side)
+    yield from (pointer for criterion in verdict.criteria for pointer in criterion.evidence)
+    for finding in verdict.findings:
+        if finding.path is not None:
+            yield EvidencePointer(path=finding.path, line=finding.line, end_line=finding.end_line, side=finding.side)
 
 
 def _is_true_pointer(pointer: EvidencePointer, places: Places) -> bool:
     """Whether the place exists and, where the line is quoted, reads so; of what was redacted, what was sent of it."""
-    found = places.check(pointer)
-    reads = isinstance(found, EvidencePointer) and pointer.quote in {None, found.quote}
+    checked = places.check(pointer)
+    reads = isinstance(checked, EvidencePointer) and pointer.quote in {None, checked.quote}
     return reads or places.relocate(pointer) == pointer

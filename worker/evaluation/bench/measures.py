@@ -58,7 +58,7 @@ def roc_area(good: Sequence[float], bad: Sequence[float]) -> RocArea | None:
     if not good or not bad:
         return None
     order = sorted(bad)
-    wins = sum(bisect_left(order, one) + bisect_right(order, one) for one in good) / 2
+    wins = sum(bisect_left(order, score) + bisect_right(order, score) for score in good) / 2
     value, half = wins / (len(good) * len(bad)), Z * _standard_error(wins, len(good), len(bad))
     return RocArea(value, max(0.0, value - half), min(1.0, value + half), len(good), len(bad))
 
@@ -105,12 +105,12 @@ RateAndWeight = tuple[float, int]
 
 def pairs_won(rows: Iterable[RankedRow]) -> PairsWon | None:
     """Pairs won by score. None where no group holds both sorts."""
-    return _pairs_interval([(sum_of(one), pairs) for one, _, pairs in _groups(rows)], floor=0.0)
+    return _pairs_interval([(sum_of(ours), pairs) for ours, _, pairs in _groups(rows)], floor=0.0)
 
 
 def pairs_lift(rows: Iterable[RankedRow]) -> PairsWon | None:
     """Pairs won by score less pairs won by the baseline, from -1 to 1. None where no group holds both sorts."""
-    return _pairs_interval([(sum_of(one) - sum_of(rival), pairs) for one, rival, pairs in _groups(rows)], floor=-1.0)
+    return _pairs_interval([(sum_of(ours) - sum_of(rival), pairs) for ours, rival, pairs in _groups(rows)], floor=-1.0)
 
 
 def sum_of(area_of_group: RocArea) -> float:
@@ -134,7 +134,7 @@ def _pairs_interval(held: list[RateAndWeight], floor: float) -> PairsWon | None:
     if not held:
         return None
     rate = _rate(held)
-    drawn = sorted(_rate(one) for one in _resample(held))
+    drawn = sorted(_rate(draw) for draw in _resample(held))
     low, high = drawn[TAIL_DRAWS], drawn[-TAIL_DRAWS - 1]
     if low == high or len(held) < FEWEST_PAIRS:
         low, high = (floor + (1 - floor) * end for end in wilson_interval((rate - floor) / (1 - floor), len(held)))
@@ -161,8 +161,8 @@ def roc_curve(good: Sequence[float], bad: Sequence[float]) -> tuple[CurvePoint, 
     """The share of good ones (y) and of bad ones (x) at or above each score, from none to all."""
     ups, downs = sorted(good), sorted(bad)
     scores = sorted({*good, *bad}, reverse=True)
-    found = (CurvePoint(_share(downs, score), _share(ups, score)) for score in scores)
-    return (CurvePoint(0.0, 0.0), *found)
+    points = (CurvePoint(_share(downs, score), _share(ups, score)) for score in scores)
+    return (CurvePoint(0.0, 0.0), *points)
 
 
 def _share(order: list[float], score: float) -> float:
@@ -188,9 +188,9 @@ def calibration_bins(rows: Iterable[tuple[float, bool]], bins: int = 10) -> tupl
         CalibrationBin(
             at / bins,
             (at + 1) / bins,
-            sum(score for score, _ in one) / len(one),
-            Share(sum(g for _, g in one), len(one)),
+            sum(score for score, _ in rows_in_bin) / len(rows_in_bin),
+            Share(sum(g for _, g in rows_in_bin), len(rows_in_bin)),
         )
-        for at, one in enumerate(held)
-        if one
+        for at, rows_in_bin in enumerate(held)
+        if rows_in_bin
     )

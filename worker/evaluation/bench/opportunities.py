@@ -27,7 +27,7 @@ def opportunities_of(change: CodeChange) -> Iterator[SignalScope]:
         yield SignalScope.TESTS
     if any(is_ci(file.path) or is_configuration(file.path) for file in change.files):
         yield SignalScope.CONFIGURATION
-    if any(not one.inferred for one in dossier.criteria or ()):
+    if any(not criterion.inferred for criterion in dossier.criteria or ()):
         yield SignalScope.ISSUE
     if dossier.case is not None:
         yield SignalScope.CASE

@@ -57,14 +57,14 @@ def draw_plots(report: BenchReport, folder: Path) -> dict[str, str]:
     mpl.use("svg")
     with mpl.rc_context(STYLE):
         return {
-            title: _save_plot(folder, title, report, one) for title, one in plots_of(report).items() if one.is_there
+            title: _save_plot(folder, title, report, plot) for title, plot in plots_of(report).items() if plot.is_there
         }
 
 
 def plots_of(report: BenchReport) -> dict[str, ReportPlot]:
     groups = report.decided["expected"]
-    defects = [one for one in report.categories.values() if one.recall.of or one.precision.of]
-    measured = [one for one in report.alarms.values() if one.clean.of]
+    defects = [category for category in report.categories.values() if category.recall.of or category.precision.of]
+    measured = [alarm for alarm in report.alarms.values() if alarm.clean.of]
     return {
         "What was decided": ReportPlot("decisions.svg", len(groups), _decisions, bool(groups)),
         "Precision and recall by category": ReportPlot("categories.svg", 2 * len(defects), _categories, bool(defects)),
@@ -92,10 +92,10 @@ def figure_of(title: str, report: BenchReport, plot: ReportPlot) -> "Figure":
 
 
 def _decisions(report: BenchReport, axes: "Axes") -> None:
-    names = [f"{name} ({one.rows})" for name, one in report.decided["expected"].items()]
+    names = [f"{name} ({group.rows})" for name, group in report.decided["expected"].items()]
     left = [0.0] * len(names)
     for label, colour in (("accepted", GREEN), ("rejected", ORANGE), ("abstained", GREY)):
-        shares = [100 * getattr(one, label).rate for one in report.decided["expected"].values()]
+        shares = [100 * getattr(group, label).rate for group in report.decided["expected"].values()]
         axes.barh(names, shares, left=left, height=0.7, label=label, color=colour)
         left = [a + b for a, b in zip(left, shares, strict=True)]
     _percent(axes, "% of the dossiers", 100)
@@ -104,10 +104,12 @@ def _decisions(report: BenchReport, axes: "Axes") -> None:
 
 
 def _categories(report: BenchReport, axes: "Axes") -> None:
-    held = {name: one for name, one in report.categories.items() if one.recall.of or one.precision.of}
+    held = {
+        name: category for name, category in report.categories.items() if category.recall.of or category.precision.of
+    }
     for shift, label, colour, shares in (
-        (-0.17, "rejects that were right", BLUE, [one.precision for one in held.values()]),
-        (0.17, "defects rejected", ORANGE, [one.recall for one in held.values()]),
+        (-0.17, "rejects that were right", BLUE, [category.precision for category in held.values()]),
+        (0.17, "defects rejected", ORANGE, [category.recall for category in held.values()]),
     ):
         _intervals(axes, [row + shift for row in range(len(held))], shares, colour, label)
     axes.set_yticks(range(len(held)), list(held))
@@ -118,26 +120,30 @@ def _categories(report: BenchReport, axes: "Axes") -> None:
 
 def _intervals(axes: "Axes", rows: Sequence[float], shares: Sequence[Share], colour: str, label: str | None) -> None:
     """A point with its interval in each row whose share is one of something."""
-    held = [(row, one) for row, one in zip(rows, shares, strict=True) if one.of]
+    held = [(row, share) for row, share in zip(rows, shares, strict=True) if share.of]
     at = [row for row, _ in held]
     axes.hlines(
         at,
-        [100 * one.low for _, one in held],
-        [100 * one.high for _, one in held],
+        [100 * share.low for _, share in held],
+        [100 * share.high for _, share in held],
         color=colour,
         linewidth=2,
         alpha=0.5,
     )
-    axes.plot([100 * one.rate for _, one in held], at, "o", color=colour, markersize=4, label=label, clip_on=False)
+    axes.plot([100 * share.rate for _, share in held], at, "o", color=colour, markersize=4, label=label, clip_on=False)
 
 
 def _roc(report: BenchReport, axes: "Axes") -> None:
     colours = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", "#d55e00", INK)
-    for number, (name, one) in enumerate(report.rankings.items()):
+    for number, (name, ranking) in enumerate(report.rankings.items()):
         colour = colours[number % len(colours)]
-        axes.plot(*_steps(one.curve), color=colour, linewidth=1.6, label=f"{name}: {one.ours.value:.2f}")
+        axes.plot(*_steps(ranking.curve), color=colour, linewidth=1.6, label=f"{name}: {ranking.ours.value:.2f}")
         axes.plot(
-            *_steps(one.size_curve), color=colour, linewidth=1, linestyle=":", label=f"its size: {one.size.value:.2f}"
+            *_steps(ranking.size_curve),
+            color=colour,
+            linewidth=1,
+            linestyle=":",
+            label=f"its size: {ranking.size.value:.2f}",
         )
     axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", label="chance, or a constant: 0.50")
     axes.set_xlabel("share of the bad changes at or above the score")
@@ -147,16 +153,16 @@ def _roc(report: BenchReport, axes: "Axes") -> None:
 
 
 def _steps(points: Sequence[CurvePoint]) -> tuple[list[float], list[float]]:
-    return [one.x for one in points], [one.y for one in points]
+    return [point.x for point in points], [point.y for point in points]
 
 
 def _calibration(report: BenchReport, axes: "Axes") -> None:
     axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", label="calibrated")
-    means = [one.mean for one in report.calibration]
+    means = [bin_.mean for bin_ in report.calibration]
     axes.vlines(
         means,
-        [one.good.low for one in report.calibration],
-        [one.good.high for one in report.calibration],
+        [bin_.good.low for bin_ in report.calibration],
+        [bin_.good.high for bin_ in report.calibration],
         color=BLUE,
         linewidth=2,
         alpha=0.5,
@@ -164,16 +170,16 @@ def _calibration(report: BenchReport, axes: "Axes") -> None:
     )
     axes.plot(
         means,
-        [one.good.rate for one in report.calibration],
+        [bin_.good.rate for bin_ in report.calibration],
         "o-",
         color=BLUE,
         linewidth=1,
         label="score",
         clip_on=False,
     )
-    for one in report.calibration:
-        centre = (one.low + one.high) / 2
-        axes.text(centre, 1.01, f"{one.good.of}", ha="center", va="bottom", fontsize=7, color=INK)
+    for bin_ in report.calibration:
+        centre = (bin_.low + bin_.high) / 2
+        axes.text(centre, 1.01, f"{bin_.good.of}", ha="center", va="bottom", fontsize=7, color=INK)
     axes.set_xticks([tenth / 10 for tenth in range(11)])
     axes.set_xlabel("score (numbers at the top: how many dossiers)")
     axes.set_ylabel("share that was good")
@@ -182,12 +188,12 @@ def _calibration(report: BenchReport, axes: "Axes") -> None:
 
 
 def _signals(report: BenchReport, axes: "Axes") -> None:
-    held = {name: one for name, one in report.alarms.items() if one.clean.of}
+    held = {name: alarm for name, alarm in report.alarms.items() if alarm.clean.of}
     rows = range(len(held))
     for kind, colour in (("fact", ORANGE), ("suspicion", BLUE)):
-        mine = [(row, one.clean) for row, one in zip(rows, held.values(), strict=True) if one.kind == kind]
+        mine = [(row, alarm.clean) for row, alarm in zip(rows, held.values(), strict=True) if alarm.kind == kind]
         _intervals(axes, [row for row, _ in mine], [share for _, share in mine], colour, kind)
-    axes.set_yticks(list(rows), [f"{name}  {one.clean.hits} of {one.clean.of}" for name, one in held.items()])
+    axes.set_yticks(list(rows), [f"{name}  {alarm.clean.hits} of {alarm.clean.of}" for name, alarm in held.items()])
     axes.tick_params(axis="y", labelsize=7)
     _percent(axes, "% of the good changes that hold what it looks at, with 95 % intervals", None)
     _rows(axes, len(held))

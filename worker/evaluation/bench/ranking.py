@@ -48,24 +48,24 @@ class PairRanking(NamedTuple):
 def rank_files(outcomes: Sequence[RowOutcome]) -> dict[str, ScoreRanking]:
     """By file, where it has good and bad rows."""
     ranked = ((name, _ranking(rows)) for name, rows in _row_groups(outcomes))
-    return {name: one for name, one in ranked if one is not None}
+    return {name: ranking for name, ranking in ranked if ranking is not None}
 
 
 def _row_groups(outcomes: Sequence[RowOutcome]) -> Iterator[tuple[str, list[RowOutcome]]]:
     """Rows that may be compared: each file's, and its good ones again with those of the label `weak`."""
-    known = [one for one in outcomes if one.expect.good is not None]
-    for name, rows in count_by(known, lambda one: one.traits.file, list).items():
-        yield name, [one for one in rows if one.expect.label != WEAK_LABEL]
-        yield f"{name}, weak", [one for one in rows if (one.expect.label == WEAK_LABEL) is not one.expect.good]
+    rated = [row for row in outcomes if row.expect.good is not None]
+    for name, rows in count_by(rated, lambda row: row.traits.file, list).items():
+        yield name, [row for row in rows if row.expect.label != WEAK_LABEL]
+        yield f"{name}, weak", [row for row in rows if (row.expect.label == WEAK_LABEL) is not row.expect.good]
 
 
 def _ranking(rows: Sequence[RowOutcome]) -> ScoreRanking | None:
-    good, bad = [one for one in rows if one.expect.good], [one for one in rows if not one.expect.good]
+    good, bad = [row for row in rows if row.expect.good], [row for row in rows if not row.expect.good]
     ours = roc_area(_scores(good), _scores(bad))
     size = roc_area(_sizes(good), _sizes(bad))
     if ours is None or size is None:
         return None
-    entries = [RankedRow(_task(one), bool(one.expect.good), one.verdict.score, _smallness(one)) for one in rows]
+    entries = [RankedRow(_task(row), bool(row.expect.good), row.verdict.score, _smallness(row)) for row in rows]
     return ScoreRanking(
         ours,
         size,
@@ -79,11 +79,11 @@ def _ranking(rows: Sequence[RowOutcome]) -> ScoreRanking | None:
 
 
 def _scores(rows: Sequence[RowOutcome]) -> list[float]:
-    return [one.verdict.score for one in rows]
+    return [row.verdict.score for row in rows]
 
 
 def _sizes(rows: Sequence[RowOutcome]) -> list[float]:
-    return [_smallness(one) for one in rows]
+    return [_smallness(row) for row in rows]
 
 
 def _smallness(outcome: RowOutcome) -> float:
@@ -96,19 +96,19 @@ def _task(outcome: RowOutcome) -> str:
 
 
 def _by_baseline(entries: Sequence[RankedRow]) -> list[RankedRow]:
-    return [one._replace(score=one.baseline) for one in entries]
+    return [entry._replace(score=entry.baseline) for entry in entries]
 
 
 def rank_pairs(strong: Sequence[RowOutcome]) -> dict[str, PairRanking]:
     """By the category of the defects whose other row is there."""
-    twins = {one.traits.id: one for one in strong}
-    paired = [one for one in strong if one.expect.category and one.expect.pair in twins]
+    twins = {row.traits.id: row for row in strong}
+    paired = [row for row in strong if row.expect.category and row.expect.pair in twins]
 
     def won(defects: Sequence[RowOutcome]) -> PairRanking:
         entries = [
-            RankedRow(one.traits.id, side is not one, side.verdict.score, _smallness(side))
-            for one in defects
-            for side in (one, twins[one.expect.pair or ""])
+            RankedRow(defect.traits.id, side is not defect, side.verdict.score, _smallness(side))
+            for defect in defects
+            for side in (defect, twins[defect.expect.pair or ""])
         ]
         return PairRanking(pairs_won(entries), pairs_won(_by_baseline(entries)))
 

@@ -31,8 +31,10 @@ class EventPublisher(Protocol):
 def record_run(outcomes: Iterable[RowOutcome], stream: EventPublisher) -> int:
     """Tell of each row's verdict; how many were new."""
     return sum(
-        stream.publish(LOCAL_INSTALLATION, f"bench:{one.verdict.eval_id}", *_events_of(_with_unique_subject(one)))
-        for one in outcomes
+        stream.publish(
+            LOCAL_INSTALLATION, f"bench:{outcome.verdict.eval_id}", *_events_of(_with_unique_subject(outcome))
+        )
+        for outcome in outcomes
     )
 
 
@@ -44,10 +46,10 @@ def _events_of(verdict: Accept | Reject | Abstain) -> tuple[Event, Event]:
 def _with_unique_subject(outcome: RowOutcome) -> Accept | Reject | Abstain:
     """The verdict, on a subject that no other row has: rows may be of one commit, and their ids are somebody's words."""
     named = hashlib.sha256(f"{outcome.traits.file}\n{outcome.traits.id}".encode()).digest()
-    place = {
+    subject_fields = {
         "repository_id": NO_REPOSITORY,
         "number": int.from_bytes(named[:DIGITS]),
         "installation_id": LOCAL_INSTALLATION,
     }
-    subject = outcome.verdict.subject.model_copy(update=place)
+    subject = outcome.verdict.subject.model_copy(update=subject_fields)
     return outcome.verdict.model_copy(update={"subject": subject})

@@ -70,11 +70,11 @@ def report_summary(report: BenchReport, folder: str) -> str:
     """What the terminal shows at the end."""
     lines = (
         f"{_count_rows(report.rows)} judged, {report.ms:.1f} ms each at the median.",
-        *(f"Good changes rejected: {_share_with_interval(one)}." for one in report.false_rejects["all"].values()),
+        *(f"Good changes rejected: {_share_with_interval(share)}." for share in report.false_rejects["all"].values()),
         *([f"{UNMET}: {_share_with_interval(report.unmet)}."] if report.unmet.of else []),
         *(
-            f"{name}: rejected {_share_with_interval(one.rejected)}, found {_share_with_interval(one.found)}."
-            for name, one in report.recalls["category"].items()
+            f"{name}: rejected {_share_with_interval(recall.rejected)}, found {_share_with_interval(recall.found)}."
+            for name, recall in report.recalls["category"].items()
         ),
         f"Report: {folder}",
     )
@@ -117,8 +117,8 @@ def _decided(report: BenchReport) -> Iterator[str]:
         yield from _table(
             ("expected", "dossiers", "accepted", "rejected", "abstained"),
             (
-                (prose(name), str(one.rows), _rate(one.accepted), _rate(one.rejected), _rate(one.abstained))
-                for name, one in groups.items()
+                (prose(name), str(group.rows), _rate(group.accepted), _rate(group.rejected), _rate(group.abstained))
+                for name, group in groups.items()
             ),
         )
 
@@ -133,9 +133,9 @@ def _false_rejects(report: BenchReport) -> Iterator[str]:
     yield from _table(
         ("by", "good changes", "rejected"),
         (
-            (DIVISION_TITLES[by], prose(name), _share_with_interval(one))
+            (DIVISION_TITLES[by], prose(name), _share_with_interval(share))
             for by, shares in report.false_rejects.items()
-            for name, one in shares.items()
+            for name, share in shares.items()
         ),
     )
     yield from _without(report.without["rejected"])
@@ -164,7 +164,7 @@ def _recalls(report: BenchReport) -> Iterator[str]:
             yield ""
         yield from _table(
             ("defect", "dossiers", "rejected", "found", "named", "marked"),
-            ((prose(name), *_recall(one)) for name, one in report.recalls[by].items()),
+            ((prose(name), *_recall(recall)) for name, recall in report.recalls[by].items()),
         )
         if by == "category":
             yield from _without(report.without["found"])
@@ -188,12 +188,12 @@ def _categories(report: BenchReport) -> Iterator[str]:
         (
             (
                 name,
-                _share_with_interval(one.precision),
-                _share_with_interval(one.recall),
-                _share_with_interval(one.suspected),
+                _share_with_interval(category.precision),
+                _share_with_interval(category.recall),
+                _share_with_interval(category.suspected),
                 *_pairs(report, name),
             )
-            for name, one in report.categories.items()
+            for name, category in report.categories.items()
         ),
     )
 
@@ -214,7 +214,7 @@ def _rankings(report: BenchReport) -> Iterator[str]:
     yield ""
     yield from _table(
         ("file", "good", "bad", "score", "size", "within, score", "within, size", "lift"),
-        ((prose(name), *_ranking(one)) for name, one in report.rankings.items()),
+        ((prose(name), *_ranking(ranking)) for name, ranking in report.rankings.items()),
     )
 
 
@@ -240,8 +240,8 @@ def _calibration(report: BenchReport) -> Iterator[str]:
     yield from _table(
         ("score", "mean", "good"),
         (
-            (f"{one.low:.1f} to {one.high:.1f}", f"{one.mean:.2f}", _share_with_interval(one.good))
-            for one in report.calibration
+            (f"{bin_.low:.1f} to {bin_.high:.1f}", f"{bin_.mean:.2f}", _share_with_interval(bin_.good))
+            for bin_ in report.calibration
         ),
     )
 
@@ -254,8 +254,8 @@ def _alarms(report: BenchReport) -> Iterator[str]:
     yield from _table(
         ("signal", "kind", "looks at", "false alarms", "defects of its category"),
         (
-            (f"`{name}`", one.kind, one.looks_at, _share_with_interval(one.clean), _rate(one.defects))
-            for name, one in report.alarms.items()
+            (f"`{name}`", alarm.kind, alarm.looks_at, _share_with_interval(alarm.clean), _rate(alarm.defects))
+            for name, alarm in report.alarms.items()
         ),
     )
 
@@ -267,7 +267,7 @@ def _pointers(report: BenchReport) -> Iterator[str]:
     yield ""
     yield from _table(
         ("dossier", "place that does not"),
-        ((code(row), code(place)) for row, place in report.pointers_wrong),
+        ((code(row), code(pointer)) for row, pointer in report.pointers_wrong),
         MOST_ROWS,
     )
 
@@ -279,7 +279,7 @@ def _wrong(report: BenchReport) -> Iterator[str]:
     yield ""
     yield from _table(
         ("dossier", "expected", "decided", "concern"),
-        ((code(one.id), prose(one.expected), one.decided, prose(one.concern, LONGEST_CELL)) for one in report.wrong),
+        ((code(row.id), prose(row.expected), row.decided, prose(row.concern, LONGEST_CELL)) for row in report.wrong),
         MOST_ROWS,
     )
 
@@ -289,7 +289,7 @@ def _slowest(report: BenchReport) -> Iterator[str]:
     yield ""
     yield from _table(
         ("dossier", "ms", "changed lines", "KB of diff"),
-        ((code(one.id), f"{one.ms:.0f}", str(one.lines), f"{one.bytes / 1000:.1f}") for one in report.slowest),
+        ((code(row.id), f"{row.ms:.0f}", str(row.lines), f"{row.bytes / 1000:.1f}") for row in report.slowest),
     )
 
 
@@ -304,7 +304,7 @@ def _compared(compared: Comparison | None) -> Iterator[str]:
         ("", "before", "now"),
         _sums(compared.before, compared.now),
     )
-    better, worse = (sum(one.is_better is good for one in compared.differences) for good in (True, False))
+    better, worse = (sum(difference.is_better is good for difference in compared.differences) for good in (True, False))
     differ = len(compared.differences)
     yield f"Decided differently: {differ}; {better} better and {worse} worse, by what was expected."
     yield ""
@@ -312,14 +312,14 @@ def _compared(compared: Comparison | None) -> Iterator[str]:
         ("dossier", "expected", "before", "now", "", "concern now"),
         (
             (
-                code(one.id),
-                prose(one.expected),
-                one.before,
-                one.now,
-                BETTER_WORDS[one.is_better],
-                prose(one.concern, LONGEST_CELL),
+                code(difference.id),
+                prose(difference.expected),
+                difference.before,
+                difference.now,
+                BETTER_WORDS[difference.is_better],
+                prose(difference.concern, LONGEST_CELL),
             )
-            for one in compared.differences
+            for difference in compared.differences
         ),
         MOST_ROWS,
     )
@@ -339,20 +339,26 @@ def _sums(before: RunFigures, now: RunFigures) -> Iterator[tuple[str, str, str]]
 
 
 def _moved(compared: Comparison) -> Iterator[str]:
-    better, worse = (sum(one.is_better is good for one in compared.moved) for good in (True, False))
+    better, worse = (sum(score.is_better is good for score in compared.moved) for good in (True, False))
     yield f"Decided alike with another score: {len(compared.moved)}; {better} nearer to what was expected, {worse} farther."
     yield ""
     yield from _table(
         ("dossier", "expected", "score before", "now", ""),
         (
-            (code(one.id), prose(one.expected), f"{one.before:.3f}", f"{one.now:.3f}", BETTER_WORDS[one.is_better])
-            for one in compared.moved
+            (
+                code(score.id),
+                prose(score.expected),
+                f"{score.before:.3f}",
+                f"{score.now:.3f}",
+                BETTER_WORDS[score.is_better],
+            )
+            for score in compared.moved
         ),
         MOST_ROWS,
     )
     yield from _table(
         ("signal", "new on good changes", "gone from them", "new on others", "gone from them"),
-        ((code(name), *map(str, one)) for name, one in compared.signals.items()),
+        ((code(name), *map(str, signal)) for name, signal in compared.signals.items()),
     )
 
 

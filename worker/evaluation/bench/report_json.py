@@ -21,8 +21,8 @@ def report_json(
     report: BenchReport, plan: RunPlan, compared: Comparison | None, beside: TierComparison | None = None
 ) -> str:
     """report.json."""
-    told = {"run": plan.model_dump(mode="json"), **_value_fields(report), "against": compared, "tiers": beside}
-    return f"{json.dumps(_plain(told), indent=1, ensure_ascii=False)}\n"
+    fields = {"run": plan.model_dump(mode="json"), **_value_fields(report), "against": compared, "tiers": beside}
+    return f"{json.dumps(_plain(fields), indent=1, ensure_ascii=False)}\n"
 
 
 def _plain(held: object) -> object:
@@ -32,8 +32,8 @@ def _plain(held: object) -> object:
         return str(held)
     named = _as_mapping(held)
     if named is not None:
-        return {str(name): _plain(one) for name, one in named.items()}
-    return [_plain(one) for one in cast("Iterable[object]", held)]
+        return {str(name): _plain(item) for name, item in named.items()}
+    return [_plain(item) for item in cast("Iterable[object]", held)]
 
 
 def _as_mapping(held: object) -> Mapping[Any, object] | None:

@@ -126,16 +126,16 @@ def read_lines(path: Path) -> Iterator[RawRow]:
 def survey_rows(paths: Sequence[Path]) -> tuple[RowSummary, ...]:
     """Read every row once, before any is judged. Raises InputError for the first that is none, or whose id is not new."""
     places: dict[str, str] = {}
-    found: list[RowSummary] = []
+    rows: list[RowSummary] = []
     for raw in (raw for path in paths for raw in read_lines(path)):
         row = read_row(raw)
         if row.id in places:
             raise _row_error(raw, "id", f"{row.id} stands at {places[row.id]} too, and every row needs its own")
         places[row.id] = raw.place
-        found.append(RowSummary(raw.path.name, row.id, row.expect))
-    if not found:
+        rows.append(RowSummary(raw.path.name, row.id, row.expect))
+    if not rows:
         raise InputError(f"There is no row in {', '.join(map(str, paths))}. The format: docs/bench.md.")
-    return tuple(found)
+    return tuple(rows)
 
 
 def read_row(raw: RawRow) -> BenchRow:
@@ -145,8 +145,8 @@ def read_row(raw: RawRow) -> BenchRow:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = ".".join(map(str, first["loc"])) or "the whole line"
-        said = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
-        raise _row_error(raw, field, said) from error
+        problem = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
+        raise _row_error(raw, field, problem) from error
 
 
 def _row_error(raw: RawRow, field: str, problem: str) -> InputError:

@@ -155,8 +155,8 @@ def judge_to_lines(raw: RawRow, bench: JudgeContext) -> RowLines | HaltedRow:
     verdict, traits = judge_row(row, raw.path.name, bench, SystemClock())
     if bench.model is not None and (reason := _why_not_asked(verdict)):
         return HaltedRow(reason)
-    said = b'{"id": %b, "verdict": %b}\n' % (json.dumps(row.id).encode(), VERDICT_ADAPTER.dump_json(verdict))
-    return said, f"{traits.model_dump_json()}\n".encode()
+    answer = b'{"id": %b, "verdict": %b}\n' % (json.dumps(row.id).encode(), VERDICT_ADAPTER.dump_json(verdict))
+    return answer, f"{traits.model_dump_json()}\n".encode()
 
 
 def _why_not_asked(verdict: Accept | Reject | Abstain) -> str | None:

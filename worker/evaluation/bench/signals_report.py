@@ -45,8 +45,8 @@ def measured_line(share: Share, scope: SignalScope) -> str:
 
 def read_measured(signal: Signal) -> Share | None:
     """What the docstring says of a signal's false alarms; None where it says nothing, or not in this form."""
-    found = MEASURED_LINE.search(" ".join(signal.description.split()))
-    return Share(int(found[1]), int(found[2])) if found else None
+    match = MEASURED_LINE.search(" ".join(signal.description.split()))
+    return Share(int(match[1]), int(match[2])) if match else None
 
 
 def is_blocking_allowed(share: Share) -> bool:
@@ -59,17 +59,17 @@ def signals_page(signals: Sequence[Signal], weights: Mapping[str, float]) -> str
 
 
 def _families(signals: Sequence[Signal], weights: Mapping[str, float]) -> Iterator[str]:
-    for category in dict.fromkeys(one.category for one in signals):
+    for category in dict.fromkeys(signal.category for signal in signals):
         yield f"## {category}\n"
-        yield from (_row(one, weights[one.name]) for one in signals if one.category is category)
+        yield from (_row(signal, weights[signal.name]) for signal in signals if signal.category is category)
         yield ""
 
 
 def _row(signal: Signal, weight: float) -> str:
     share = read_measured(signal)
-    said = "" if share is None else f"{share.hits}/{share.of}"
+    measured = "" if share is None else f"{share.hits}/{share.of}"
     kind = "fact" if signal.kind is SignalKind.FACT else f"{weight:g}"
-    return f"- `{signal.name}` ({', '.join(part for part in (kind, said) if part)}): {_description(signal)}"
+    return f"- `{signal.name}` ({', '.join(part for part in (kind, measured) if part)}): {_description(signal)}"
 
 
 def _description(signal: Signal) -> str:

@@ -91,12 +91,12 @@ def is_clean(outcome: RowOutcome) -> bool:
 
 def compute_report(outcomes: Sequence[RowOutcome]) -> BenchReport:
     """Count a run."""
-    strong = [one for one in outcomes if one.expect.label != WEAK_LABEL]
-    clean = [one for one in strong if is_clean(one)]
-    defects = [one for one in strong if one.expect.decision == "reject"]
+    strong = [row for row in outcomes if row.expect.label != WEAK_LABEL]
+    clean = [row for row in strong if is_clean(row)]
+    defects = [row for row in strong if row.expect.decision == "reject"]
     return BenchReport(
         rows=len(outcomes),
-        criteria=Share(sum(SignalScope.ISSUE in one.traits.looks for one in outcomes), len(outcomes)),
+        criteria=Share(sum(SignalScope.ISSUE in row.traits.looks for row in outcomes), len(outcomes)),
         unmet=_unmet(clean),
         decided=decision_shares(strong),
         false_rejects=false_reject_shares(clean),
@@ -105,17 +105,17 @@ def compute_report(outcomes: Sequence[RowOutcome]) -> BenchReport:
         pairs=rank_pairs(strong),
         without={
             "rejected": shares_without_each(clean, is_rejected),
-            "found": shares_without_each(defects, lambda one: one.is_found),
+            "found": shares_without_each(defects, lambda row: row.is_found),
         },
         rankings=rank_files(outcomes),
         calibration=calibration_bins(
-            (one.verdict.score, one.expect.good) for one in strong if one.expect.good is not None
+            (row.verdict.score, row.expect.good) for row in strong if row.expect.good is not None
         ),
         alarms={signal.name: signal_alarms(signal, clean, defects) for signal in SIGNALS},
         pointers=_pointers(outcomes),
-        pointers_wrong=tuple((one.traits.id, place) for one in outcomes for place in one.traits.pointers_wrong),
-        findings=median([len(one.verdict.findings) for one in outcomes]),
-        ms=median([one.traits.ms for one in outcomes]),
+        pointers_wrong=tuple((row.traits.id, pointer) for row in outcomes for pointer in row.traits.pointers_wrong),
+        findings=median([len(row.verdict.findings) for row in outcomes]),
+        ms=median([row.traits.ms for row in outcomes]),
         slowest=_slowest(outcomes),
         cost_usd=_cost(outcomes),
         evaluated=_evaluated(outcomes),
@@ -124,37 +124,39 @@ def compute_report(outcomes: Sequence[RowOutcome]) -> BenchReport:
 
 
 def _unmet(clean: Sequence[RowOutcome]) -> Share:
-    states = [one.status for row in clean if SignalScope.ISSUE in row.traits.looks for one in row.verdict.criteria]
+    states = [
+        criterion.status for row in clean if SignalScope.ISSUE in row.traits.looks for criterion in row.verdict.criteria
+    ]
     return Share(sum(state in UNMET for state in states), len(states))
 
 
 def _pointers(outcomes: Sequence[RowOutcome]) -> Share:
-    shown = sum(one.traits.pointers for one in outcomes)
-    return Share(shown - sum(len(one.traits.pointers_wrong) for one in outcomes), shown)
+    shown = sum(row.traits.pointers for row in outcomes)
+    return Share(shown - sum(len(row.traits.pointers_wrong) for row in outcomes), shown)
 
 
 def _slowest(outcomes: Sequence[RowOutcome]) -> tuple[SlowRow, ...]:
-    traits = sorted((one.traits for one in outcomes), key=lambda one: -one.ms)
-    return tuple(SlowRow(one.id, one.ms, one.lines, one.bytes) for one in traits[:MOST_SLOW])
+    traits = sorted((row.traits for row in outcomes), key=lambda traits: -traits.ms)
+    return tuple(SlowRow(row.id, row.ms, row.lines, row.bytes) for row in traits[:MOST_SLOW])
 
 
 def _cost(outcomes: Sequence[RowOutcome]) -> Decimal | None:
     """What the models cost; None where the price of one reply is not known."""
-    costs = [one.verdict.judge_cost_usd for one in outcomes]
+    costs = [row.verdict.judge_cost_usd for row in outcomes]
     return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
 def _evaluated(outcomes: Sequence[RowOutcome]) -> tuple[int, float] | None:
-    scores = [one.verdict.signals.get("evaluate_score") for one in outcomes]
+    scores = [row.verdict.signals.get("evaluate_score") for row in outcomes]
     numbers = [float(score) for score in scores if isinstance(score, int | float)]
     return (len(numbers), sum(numbers) / len(numbers)) if numbers else None
 
 
 def _wrong(strong: Sequence[RowOutcome]) -> Iterator[WrongRow]:
-    for one in strong:
-        if _is_wrong(one):
-            said = " ".join(filter(None, (one.verdict.decision, one.verdict.category)))
-            yield WrongRow(one.traits.id, one.expect.group, said, one.verdict.concern)
+    for row in strong:
+        if _is_wrong(row):
+            decided = " ".join(filter(None, (row.verdict.decision, row.verdict.category)))
+            yield WrongRow(row.traits.id, row.expect.group, decided, row.verdict.concern)
 
 
 def _is_wrong(outcome: RowOutcome) -> bool:

@@ -54,41 +54,41 @@ def compare_tiers(
     zero: Sequence[RowOutcome], model: Sequence[RowOutcome], spent_usd: Decimal, limit_usd: Decimal
 ) -> TierComparison:
     """Both runs are of the same rows, in the same order."""
-    pairs = [(one.verdict.decision, other.verdict.decision) for one, other in zip(zero, model, strict=True)]
+    pairs = [(row.verdict.decision, other.verdict.decision) for row, other in zip(zero, model, strict=True)]
     return TierComparison(
         zero=_tier(zero),
         model=_tier(model),
-        agreement=Share(sum(one == other for one, other in pairs), len(pairs)),
-        asked=Share(sum(one.verdict.escalated for one in model), len(model)),
+        agreement=Share(sum(ours == other for ours, other in pairs), len(pairs)),
+        asked=Share(sum(row.verdict.escalated for row in model), len(model)),
         spent_usd=spent_usd,
         limit_usd=limit_usd,
     )
 
 
 def _tier(outcomes: Sequence[RowOutcome]) -> TierFigures:
-    known = [one for one in outcomes if one.expect.good is not None and one.expect.label != WEAK_LABEL]
-    good, bad = [one for one in known if one.expect.good], [one for one in known if not one.expect.good]
-    accepts = [one for one in known if isinstance(one.verdict, Accept)]
-    rejects = [one for one in known if isinstance(one.verdict, Reject)]
+    rated = [row for row in outcomes if row.expect.good is not None and row.expect.label != WEAK_LABEL]
+    good, bad = [row for row in rated if row.expect.good], [row for row in rated if not row.expect.good]
+    accepts = [row for row in rated if isinstance(row.verdict, Accept)]
+    rejects = [row for row in rated if isinstance(row.verdict, Reject)]
     accepts_right, rejects_right = (
-        sum(bool(one.expect.good) for one in accepts),
-        sum(not one.expect.good for one in rejects),
+        sum(bool(row.expect.good) for row in accepts),
+        sum(not row.expect.good for row in rejects),
     )
-    decided = [one for one in known if not isinstance(one.verdict, Abstain)]
+    decided = [row for row in rated if not isinstance(row.verdict, Abstain)]
     return TierFigures(
-        decided=Share(len(decided), len(known)),
+        decided=Share(len(decided), len(rated)),
         right=Share(accepts_right + rejects_right, len(decided)),
         accepts_right=Share(accepts_right, len(accepts)),
         good_accepted=Share(accepts_right, len(good)),
         rejects_right=Share(rejects_right, len(rejects)),
         bad_rejected=Share(rejects_right, len(bad)),
-        calibration_error=calibration_error([(one.verdict.score, bool(one.expect.good)) for one in known]),
+        calibration_error=calibration_error([(row.verdict.score, bool(row.expect.good)) for row in rated]),
         cost_usd=_cost(outcomes),
     )
 
 
 def _cost(outcomes: Sequence[RowOutcome]) -> Decimal | None:
-    costs = [one.verdict.judge_cost_usd for one in outcomes]
+    costs = [row.verdict.judge_cost_usd for row in outcomes]
     return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
@@ -102,4 +102,4 @@ def calibration_error(rows: Sequence[Scored]) -> CalibrationError | None:
 
 
 def _gap(rows: Sequence[Scored]) -> float:
-    return sum(one.good.of * abs(one.mean - one.good.rate) for one in calibration_bins(rows)) / len(rows)
+    return sum(bin_.good.of * abs(bin_.mean - bin_.good.rate) for bin_ in calibration_bins(rows)) / len(rows)

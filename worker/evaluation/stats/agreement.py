@@ -14,7 +14,7 @@ from worker.evaluation.stats.figures import share_of, wilson_interval
 from worker.evaluation.stats.stats_query import StatsQuery
 from worker.evaluation.stats.stream_entries import SHARE_UNITS
 
-STRENGTH_NAMES: Final = tuple(one.value for one in Strength)
+STRENGTH_NAMES: Final = tuple(strength.value for strength in Strength)
 BINS: Final = 10
 
 
@@ -22,9 +22,9 @@ def agreement_answer(question: StatsQuery, counted: Mapping[str, CountersByValue
     return {
         "agreement_window": question.tolerance / SHARE_UNITS,
         "data": [
-            {"between": name.partition(":")[2], "pair": pair, **_pairs(one, question.tolerance)}
+            {"between": name.partition(":")[2], "pair": pair, **_pairs(cell, question.tolerance)}
             for name in tables.AGREEMENTS
-            for pair, one in sorted(counted.get(name, {}).items())
+            for pair, cell in sorted(counted.get(name, {}).items())
         ],
         "people": [
             _strength_row(strength, counted.get(tables.outcome_table(strength), {})) for strength in STRENGTH_NAMES
@@ -46,8 +46,8 @@ def _pairs(counters: Counters, within: int) -> dict[str, Any]:
 
 def _strength_row(strength: str, cells: CountersByValue) -> dict[str, Any]:
     total = Counters()
-    for one in merge_counters([cells]).values():
-        total.add(one)
+    for counter in merge_counters([cells]).values():
+        total.add(counter)
     rows = [{"value": kind, **_agreement_row(cells[kind])} for kind in sorted(cells)]
     return {"strength": strength, **_agreement_row(total), "by_judge_kind": rows, "calibration": list(_bins(total))}
 

@@ -85,18 +85,18 @@ CountersByValue = dict[str, Counters]
 
 def get_or_add(cells: CountersByValue, value: str) -> Counters:
     """The cell of this value, made where there is none."""
-    found = cells.get(value)
-    if found is None:
-        found = cells[value] = Counters()
-    return found
+    cell = cells.get(value)
+    if cell is None:
+        cell = cells[value] = Counters()
+    return cell
 
 
 def merge_counters(many: Iterable[Mapping[str, Counters]], into: CountersByValue | None = None) -> CountersByValue:
     """All of them added up, in cells of their own; or *into* these."""
     total: CountersByValue = {} if into is None else into
     for cells in many:
-        for value, one in cells.items():
-            get_or_add(total, value).add(one)
+        for value, cell in cells.items():
+            get_or_add(total, value).add(cell)
     return total
 
 
@@ -112,7 +112,7 @@ def dump_counters(cells: Mapping[str, Counters]) -> bytes:
     each was seen. Then the pairs of all others, as often as they were seen: the first bytes of all, the second of all ...
     """
     values, each = sorted(cells), array("I")
-    names = sorted({name for one in cells.values() for name, count in one.counts.items() if count})
+    names = sorted({name for cell in cells.values() for name, count in cell.counts.items() if count})
     columns = [[cells[value].get(name) for value in values] for name in names]
     sizes: list[int] = []
     counted: dict[str, tuple[list[int], list[int]]] = {}
@@ -137,15 +137,15 @@ def _differences(packed: list[int]) -> list[int]:
 
 def _planes(each: "array[int]") -> bytes:
     raw = each.tobytes()
-    return b"".join(raw[place :: each.itemsize] for place in range(each.itemsize))
+    return b"".join(raw[byte :: each.itemsize] for byte in range(each.itemsize))
 
 
 def _each(kind: str, planes: bytes) -> list[int]:
     """What `_planes` wrote of an array of this kind."""
     each: array[int] = array({"H": "H", "I": "I"}[kind])
     raw, count = bytearray(len(planes)), len(planes) // each.itemsize
-    for place in range(each.itemsize):
-        raw[place :: each.itemsize] = planes[place * count : (place + 1) * count]
+    for byte in range(each.itemsize):
+        raw[byte :: each.itemsize] = planes[byte * count : (byte + 1) * count]
     each.frombytes(raw)
     return each.tolist()
 

@@ -17,13 +17,15 @@ from worker.evaluation.stats.windows import EPOCH
 
 def list_evaluations(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:
     """Each verdict as docs/verdict.md has it, oldest first."""
-    return [redact_fields(one.verdict.model_dump(mode="json")) for one in entries]
+    return [redact_fields(entry.verdict.model_dump(mode="json")) for entry in entries]
 
 
 def list_outcomes(pulls: Sequence[PullStats]) -> list[dict[str, Any]]:
     """What was done about them, oldest first."""
-    done = sorted((one for pull in pulls for one in pull.outcomes), key=lambda one: one.at_ms)
-    return [{"outcome": one.outcome, "eval_id": one.eval_id or None, "at": _time(one.at_ms)} for one in done]
+    done = sorted((outcome for pull in pulls for outcome in pull.outcomes), key=lambda outcome: outcome.at_ms)
+    return [
+        {"outcome": outcome.outcome, "eval_id": outcome.eval_id or None, "at": _time(outcome.at_ms)} for outcome in done
+    ]
 
 
 def wait_answer(pulls: WaitStatus, repository: str, sha: Sha) -> dict[str, Any]:

@@ -73,13 +73,13 @@ def export_jsonl(entries: Iterable[ExportEntry], installation_id: int, skipped: 
     """Many lines at a time: `at`, `installation_id`, `event`, and the event's own fields as they were written."""
     lines: list[bytes] = []
     middle = {kind: b'","installation_id":%d,"event":"%b",' % (installation_id, kind) for kind in TERMINAL_EVENTS}
-    for one in entries:
-        if one.kind not in TERMINAL_EVENTS:
+    for entry in entries:
+        if entry.kind not in TERMINAL_EVENTS:
             continue
-        if one.at_ms > LATEST_MS or not _is_whole(one.raw):
+        if entry.at_ms > LATEST_MS or not _is_whole(entry.raw):
             skipped.count += 1
             continue
-        day, rest = divmod(one.at_ms, DAY_MS)
+        day, rest = divmod(entry.at_ms, DAY_MS)
         lines.append(
             b'{"at":"%bT%02d:%02d:%02d.%03d+00:00%b%b\n'
             % (
@@ -88,8 +88,8 @@ def export_jsonl(entries: Iterable[ExportEntry], installation_id: int, skipped: 
                 rest // 60_000 % 60,
                 rest // 1000 % 60,
                 rest % 1000,
-                middle[one.kind],
-                one.raw[1:],
+                middle[entry.kind],
+                entry.raw[1:],
             )
         )
         if len(lines) == LINES_PER_CHUNK:
@@ -116,21 +116,25 @@ def _body(raw: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(body, dict) or "eval_id" not in body:
         return None
-    said = cast("dict[str, Any]", body)
-    return said if type(said.get("v")) is int and said["v"] == EVENT_VERSION else None
+    fields = cast("dict[str, Any]", body)
+    return fields if type(fields.get("v")) is int and fields["v"] == EVENT_VERSION else None
 
 
 def export_csv(entries: Iterable[ExportEntry], installation_id: int, skipped: SkippedCount) -> Iterator[bytes]:
     """CSV with a line of names, in the order of COLUMNS; what has more inside (facts, signals) is for JSON lines."""
     rows: list[Sequence[object]] = [COLUMNS]
-    for one in entries:
-        if one.kind not in TERMINAL_EVENTS:
+    for entry in entries:
+        if entry.kind not in TERMINAL_EVENTS:
             continue
-        body = _body(one.raw)
-        if body is None or one.at_ms > LATEST_MS:
+        body = _body(entry.raw)
+        if body is None or entry.at_ms > LATEST_MS:
             skipped.count += 1
             continue
-        body |= {"at": format_time(one.at_ms), "installation_id": installation_id, "event": TERMINAL_EVENTS[one.kind]}
+        body |= {
+            "at": format_time(entry.at_ms),
+            "installation_id": installation_id,
+            "event": TERMINAL_EVENTS[entry.kind],
+        }
         rows.append([_plain(body.get(name)) for name in COLUMNS])
         if len(rows) == LINES_PER_CHUNK:
             yield _lines(rows)
@@ -146,10 +150,10 @@ def export_columns(
     A row that has something of another kind there is left out and counted.
     """
     group: dict[str, list[Any]] = {name: [] for name in TYPED_COLUMNS}
-    for one in entries:
-        if one.kind not in TERMINAL_EVENTS:
+    for entry in entries:
+        if entry.kind not in TERMINAL_EVENTS:
             continue
-        row = _typed_row(one, installation_id)
+        row = _typed_row(entry, installation_id)
         if row is None:
             skipped.count += 1
             continue
@@ -175,7 +179,7 @@ def _typed_row(entry: ExportEntry, installation_id: int) -> dict[str, Any] | Non
 
 def _fits(value: object, kind: type) -> bool:
     if kind is list:
-        return isinstance(value, list) and all(isinstance(one, str) for one in cast("list[object]", value))
+        return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value))
     if kind is float:
         return type(value) is float or (type(value) is int and -EXACT_LIMIT <= value <= EXACT_LIMIT)
     return type(value) is kind and (kind is not int or -LONG_LIMIT <= cast("int", value) < LONG_LIMIT)

@@ -39,8 +39,8 @@ def read_history(
     pulls: list[PullStats] = []
     for installation, repository_id in find_repositories(store.client, repository):
         ref = PullRef(installation_id=installation, repository_id=repository_id, number=number)
-        found = store.ledger.entries(ref) if within is None or installation in within else ()
-        if found:
-            entries += found
-            pulls += [one for one in (rollups.catch_up_pull(ref, at_most),) if one is not None]
+        recorded = store.ledger.entries(ref) if within is None or installation in within else ()
+        if recorded:
+            entries += recorded
+            pulls += [pull for pull in (rollups.catch_up_pull(ref, at_most),) if pull is not None]
     return PullRequestHistory(tuple(sorted(entries, key=lambda entry: (entry.created_at, entry.eval_id))), tuple(pulls))

@@ -120,10 +120,10 @@ class _HourCounters:
 
     def cells(self, table: str) -> CountersByValue:
         key = (table, self._hour)
-        found = self._into.get(key)
-        if found is None:
-            found = self._into[key] = {}
-        return found
+        cell = self._into.get(key)
+        if cell is None:
+            cell = self._into[key] = {}
+        return cell
 
     def count(self, table: str, value: str, name: str = "n", by: int = 1) -> None:
         get_or_add(self.cells(table), value).count(name, by)
@@ -271,14 +271,14 @@ def _count_outcome(entry: OutcomeEntry, row: VerdictRow, pull: PullStats, hour: 
 
 def _count_strength(is_right: bool, strength: str, row: VerdictRow, pull: PullStats, into: Counters) -> None:  # noqa: FBT001 - what is weighed
     """Count a verdict once a strength: the last word stands, as a merge that is reverted was no merge."""
-    mark, said = f"{strength}:{row.eval_id}", int(is_right)
+    mark, borne_out = f"{strength}:{row.eval_id}", int(is_right)
     before = pull.marks.get(mark)
-    if before == said:
+    if before == borne_out:
         return
     if before is None:
         into.count("n")
     else:
         into.add_pair(row.confidence, before, -1)
-    into.count("agreed", said - (before or 0))
-    into.add_pair(row.confidence, said)
-    pull.marks[mark] = said
+    into.count("agreed", borne_out - (before or 0))
+    into.add_pair(row.confidence, borne_out)
+    pull.marks[mark] = borne_out

@@ -23,7 +23,7 @@ def backlog_answer(
     question: StatsQuery, flow: CountersByValue, opened: Sequence[OpenEvaluation], until_ms: int
 ) -> dict[str, Any]:
     """What was begun and has not ended, and how what ended did; *until_ms*: the last entry that was counted."""
-    within = [one for one in opened if question.window.start_ms <= one.at_ms < question.window.end_ms]
+    within = [pull for pull in opened if question.window.start_ms <= pull.at_ms < question.window.end_ms]
     rows = [_flow(subject, flow.get(subject, Counters()), within, until_ms) for subject in question.subjects]
     rows = [row for row in rows if any(row[name] for name in ("started", "completed", "failed", "open"))]
     oldest = max((row["oldest_open_s"] for row in rows if row["open"]), default=None)
@@ -47,8 +47,8 @@ def _flow(subject: str, counters: Counters, opened: Sequence[OpenEvaluation], un
 
 def _counts_with_prefix(counters: Counters, prefix: str) -> dict[str, int]:
     """What was counted under it. A stored cell has the counters of all its table's cells, most of them at zero."""
-    found = ((name.removeprefix(prefix), times) for name, times in counters.counts.items() if name.startswith(prefix))
-    return dict(sorted((pair for pair in found if pair[1]), key=lambda pair: (-pair[1], pair[0])))
+    rounds = ((name.removeprefix(prefix), times) for name, times in counters.counts.items() if name.startswith(prefix))
+    return dict(sorted((pair for pair in rounds if pair[1]), key=lambda pair: (-pair[1], pair[0])))
 
 
 def agents_answer(cells: CountersByValue) -> dict[str, Any]:
@@ -91,10 +91,10 @@ def _rank(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int | No
     """By what was accepted at the first round. None: noise could put it elsewhere."""
     mine: ConfidenceInterval | None = row["first_round"]["interval"]
     others: list[ConfidenceInterval | None] = [other["first_round"]["interval"] for other in rows if other is not row]
-    known = [other for other in others if other is not None]
-    if mine is None or not known or not all(mine.is_apart_from(other) for other in known):
+    intervals = [other for other in others if other is not None]
+    if mine is None or not intervals or not all(mine.is_apart_from(other) for other in intervals):
         return None
-    return 1 + sum(other.low > mine.high for other in known)
+    return 1 + sum(other.low > mine.high for other in intervals)
 
 
 def overrides_answer(counted: Mapping[str, CountersByValue]) -> dict[str, Any]:

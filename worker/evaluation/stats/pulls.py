@@ -73,7 +73,7 @@ class PullStats:
 
     @property
     def last_heard_ms(self) -> int:
-        return max((one.at_ms for one in (*self.rows, *self.outcomes)), default=0)
+        return max((row.at_ms for row in (*self.rows, *self.outcomes)), default=0)
 
     def has_verdict(self, eval_id: str) -> bool:
         return any(row.eval_id == eval_id for row in self.rows)
@@ -82,13 +82,13 @@ class PullStats:
         """Where there are too many, what people saw is forgotten last: outcomes are about those."""
         self.rows = [*self.rows, row]
         if len(self.rows) > MOST_VERDICTS:
-            unseen = (at for at, one in enumerate(self.rows[:-1]) if not one.is_submission)
+            unseen = (at for at, row in enumerate(self.rows[:-1]) if not row.is_submission)
             del self.rows[next(unseen, 0)]
 
     def add_outcome(self, done: OutcomeRow) -> bool:
         """Whether it is new: the same that is told twice counts once, the same that is said again is another word."""
-        said = (done.outcome, done.eval_id, done.heard_ms)
-        if any((one.outcome, one.eval_id, one.heard_ms) == said for one in self.outcomes):
+        identity = (done.outcome, done.eval_id, done.heard_ms)
+        if any((outcome.outcome, outcome.eval_id, outcome.heard_ms) == identity for outcome in self.outcomes):
             return False
         self.outcomes = [*self.outcomes, done][-MOST_VERDICTS:]
         return True
@@ -133,7 +133,7 @@ def row_of(at_ms: int, ended: EndedEntry, opinion: EntryOpinion) -> VerdictRow:
 
 
 def dump_pull(pull: PullStats) -> bytes:
-    done = [list(one) for one in pull.outcomes]
+    done = [list(outcome) for outcome in pull.outcomes]
     written = [[_row_fields(row) for row in pull.rows], done, dict(sorted(pull.marks.items())), pull.first_verdict]
     return json.dumps(written, separators=(",", ":")).encode()
 
@@ -151,8 +151,8 @@ def load_pull(raw: bytes) -> PullStats:
     pull = PullStats()
     try:
         rows, done, marks, born = json.loads(raw)
-        pull.rows = [_row(one) for one in rows]
-        pull.outcomes = [OutcomeRow(*one) for one in done]
+        pull.rows = [_row(row) for row in rows]
+        pull.outcomes = [OutcomeRow(*fields) for fields in done]
         pull.marks = dict(marks)
         pull.first_verdict = FirstVerdict(*born) if born else None
     except (ValueError, TypeError) as error:

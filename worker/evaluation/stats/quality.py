@@ -51,7 +51,7 @@ def quality_answer(
     """*spread*: the scores by confidence, where that is asked for."""
     cells = _grouped(question, tables)
     confident, none = dict(_grouped(question, spread)) if question.min_confidence else {}, Counters()
-    rows = [_row(value, one, _score_figures(question, one, confident.get(value, none))) for value, one in cells]
+    rows = [_row(value, cell, _score_figures(question, cell, confident.get(value, none))) for value, cell in cells]
     return {
         "group_by": question.group_by.value if question.group_by else None,
         "min_confidence": question.min_confidence / SHARE_UNITS,
@@ -66,8 +66,8 @@ def _grouped(question: StatsQuery, tables: Iterable[CountersByValue]) -> Iterato
     cells = several[0] if len(several) == 1 else merge_counters(several)
     if question.group_by is None:
         total = Counters()
-        for one in cells.values():
-            total.add(one)
+        for cell in cells.values():
+            total.add(cell)
         yield None, total
         return
     yield from sorted(cells.items(), key=lambda pair: (-pair[1].get("n"), pair[0]))
@@ -142,18 +142,18 @@ def _banner(row: dict[str, Any]) -> dict[str, Any]:
     """`is_certain`: even the upper end of the interval is below the floor, and it is one of enough verdicts."""
     interval = row["mean_interval"]
     is_certain = row["confident_count"] >= FEWEST_VERDICTS and interval.high < SCORE_FLOOR
-    told = {"value": row["value"], "mean_score": row["mean_score"], "verdict_count": row["confident_count"]}
-    return {**told, "mean_interval": interval, "floor": SCORE_FLOOR, "is_certain": is_certain}
+    banner = {"value": row["value"], "mean_score": row["mean_score"], "verdict_count": row["confident_count"]}
+    return {**banner, "mean_interval": interval, "floor": SCORE_FLOOR, "is_certain": is_certain}
 
 
 def cost_answer(question: StatsQuery, tables: Iterable[CountersByValue]) -> dict[str, Any]:
     """All that Assay spends is spent on judging: what the agents themselves cost, it does not know, and counts as 0."""
-    rows = [_cost_row(question, value, one) for value, one in _grouped(question, tables)]
+    rows = [_cost_row(question, value, cell) for value, cell in _grouped(question, tables)]
     return {
         "group_by": question.group_by.value if question.group_by else None,
         "include_eval": question.include_eval,
-        "total_usd": format_dollars(sum(one["_nano"] for one in rows)),
-        "data": [{name: value for name, value in one.items() if name != "_nano"} for one in rows],
+        "total_usd": format_dollars(sum(row["_nano"] for row in rows)),
+        "data": [{name: value for name, value in row.items() if name != "_nano"} for row in rows],
     }
 
 

@@ -37,12 +37,12 @@ def combine_tables(many: Sequence[CountedTables]) -> CountedTables:
     """Of several installations."""
     if len(many) == 1:
         return many[0]
-    names = {name for one in many for name in one.tables}
+    names = {name for tables in many for name in tables.tables}
     return CountedTables(
-        {name: merge_counters(one.table(name) for one in many) for name in sorted(names)},
-        tuple(opened for one in many for opened in one.open_evaluations),
-        max((one.until for one in many), default=EPOCH),
-        is_behind=any(one.is_behind for one in many),
+        {name: merge_counters(tables.table(name) for tables in many) for name in sorted(names)},
+        tuple(opened for tables in many for opened in tables.open_evaluations),
+        max((tables.until for tables in many), default=EPOCH),
+        is_behind=any(tables.is_behind for tables in many),
     )
 
 

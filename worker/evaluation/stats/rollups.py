@@ -189,8 +189,8 @@ class Rollups:
     def _silent_since(self, installation: InstallationId, at_ms: int) -> Iterator[str]:
         name, cursor = keys.pull_rollups(installation).name, "0"
         while True:
-            after, found = items(self._wire.call("HSCAN", name, cursor, "COUNT", FIELDS))
-            fields = items(found)
+            after, scanned = items(self._wire.call("HSCAN", name, cursor, "COUNT", FIELDS))
+            fields = items(scanned)
             for field, raw in zip(fields[::2], fields[1::2], strict=True):
                 if pulls_of.load_pull(_decompress_pull(blob(raw))).last_heard_ms < at_ms:
                     yield text(field)
@@ -221,10 +221,10 @@ class Rollups:
             over = over.not_after(to_milliseconds(standing.until) // HOUR_MS + 1).to_midnight()
         over = over.not_before(self._first_hour(installation))
         fields = self._fields_of(installation, names, over)
-        found: dict[str, list[bytes]] = {}
+        entries: dict[str, list[bytes]] = {}
         for field, raw in self._fields(keys.rollup(installation).name, fields).items():
-            found.setdefault(field.partition(":")[2], []).append(_unpack(raw))
-        tables = {name: tables_of_cells.load_and_add(each) for name, each in found.items()}
+            entries.setdefault(field.partition(":")[2], []).append(_unpack(raw))
+        tables = {name: tables_of_cells.load_and_add(each) for name, each in entries.items()}
         opened = tuple(self._open_evaluations(installation).values())
         return CountedTables(tables, opened, standing.until, standing.is_behind, standing.counted)
 
@@ -233,20 +233,20 @@ class Rollups:
         if over.end - over.start <= LONG_WINDOW_HOURS:
             return [f"{bucket.name}:{name}" for name in names for bucket in buckets_covering(over)]
         stored = map(text, items(self._wire.call("HKEYS", keys.rollup(installation).name)))
-        known = ((field, *field.split(":", 1)) for field in stored if _ends(field) != NEVER)
-        return [one for one, bucket, name in known if name in names and is_covering_bucket(_bucket(bucket), over)]
+        parsed = ((field, *field.split(":", 1)) for field in stored if _ends(field) != NEVER)
+        return [field for field, bucket, name in parsed if name in names and is_covering_bucket(_bucket(bucket), over)]
 
     def _portion(self, installation: InstallationId, mark: RollupMark, most: int) -> list[StreamEntry]:
         return list(islice(read_entries(self._wire, installation, mark.entry_id), most))
 
     def _count_portion(self, installation: InstallationId, mark: RollupMark, portion: Sequence[StreamEntry]) -> bool:
         """Count a portion, unless somebody else has meanwhile."""
-        said = [_parse_timed(entry) for entry in portion]
+        timed = [_parse_timed(entry) for entry in portion]
         fold = EventAggregator(
-            self._pulls(installation, (one for _, one in said)), self._open_evaluations(installation)
+            self._pulls(installation, (entry for _, entry in timed)), self._open_evaluations(installation)
         )
-        for at_ms, one in said:
-            fold.add(at_ms, one)
+        for at_ms, parsed in timed:
+            fold.add(at_ms, parsed)
         rollups = self._updated_buckets(installation, fold.cells)
         rollups["open"] = json.dumps(fold.open_evaluations, separators=(",", ":")).encode()
         pulls = {name: _compress_pull(pulls_of.dump_pull(pull)) for name, pull in fold.pulls.items()}
@@ -277,35 +277,35 @@ class Rollups:
         return {field: _pack_counters(merge_counters(some, before.get(field))) for field, some in by_field.items()}
 
     def _pulls(self, installation: InstallationId, entries: Iterable[ParsedEntry]) -> dict[str, PullStats]:
-        names = {one.pull for one in entries if isinstance(one, (EndedEntry, OutcomeEntry))}
-        found = self._fields(keys.pull_rollups(installation).name, sorted(names))
-        return {name: pulls_of.load_pull(_decompress_pull(raw)) for name, raw in found.items()}
+        names = {entry.pull for entry in entries if isinstance(entry, (EndedEntry, OutcomeEntry))}
+        stored = self._fields(keys.pull_rollups(installation).name, sorted(names))
+        return {name: pulls_of.load_pull(_decompress_pull(raw)) for name, raw in stored.items()}
 
     def _open_evaluations(self, installation: InstallationId) -> dict[str, OpenEvaluation]:
         raw = self._wire.call("HGET", keys.rollup(installation).name, "open")
         if raw is None:
             return {}
         try:
-            return {eval_id: OpenEvaluation(*one) for eval_id, one in json.loads(blob(raw)).items()}
+            return {eval_id: OpenEvaluation(*fields) for eval_id, fields in json.loads(blob(raw)).items()}
         except (ValueError, TypeError, AttributeError) as error:
             raise CountersError(str(error)) from error
 
     def _fields(self, name: str, fields: Sequence[str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
+        values: dict[str, bytes] = {}
         for start in range(0, len(fields), FIELDS):
             some = fields[start : start + FIELDS]
             stored = items(self._wire.call("HMGET", name, *some))
-            found.update((field, blob(raw)) for field, raw in zip(some, stored, strict=True) if raw is not None)
-        return found
+            values.update((field, blob(raw)) for field, raw in zip(some, stored, strict=True) if raw is not None)
+        return values
 
     def _mark(self, installation: InstallationId) -> RollupMark:
-        said = text(self._wire.call("HGET", keys.rollup(installation).name, "mark"))
-        written_in, _, rest = said.partition(" ")
+        mark = text(self._wire.call("HGET", keys.rollup(installation).name, "mark"))
+        written_in, _, rest = mark.partition(" ")
         _, _, last = rest.partition(" ")
-        if said and (written_in != FORMAT or not last):
+        if mark and (written_in != FORMAT or not last):
             self.drop(installation)
             return RollupMark("", "")
-        return RollupMark(said, last)
+        return RollupMark(mark, last)
 
 
 def open_rollups(store: Store) -> Rollups:

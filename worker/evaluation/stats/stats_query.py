@@ -65,7 +65,7 @@ class StatsQuery(Value):
     @property
     def subjects(self) -> tuple[str, ...]:
         return (
-            tuple(one.value for one in SubjectKind if one not in EXCLUDED_SUBJECTS)
+            tuple(kind.value for kind in SubjectKind if kind not in EXCLUDED_SUBJECTS)
             if self.subject == ALL_SUBJECTS
             else (self.subject,)
         )
@@ -84,14 +84,14 @@ def parse_query(parameters: Mapping[str, str], topic: StatsTopic, now: datetime)
     if since >= until:
         raise ParameterError("from", f"a time before {until.isoformat()}", parameters.get("from", since.isoformat()))
     usual = ALL_SUBJECTS if topic in {StatsTopic.COST, StatsTopic.BACKLOG} else SubjectKind.SUBMISSION.value
-    subjects = (*(one.value for one in SubjectKind), ALL_SUBJECTS)
-    groups = (*(one.value for one in GroupDimension), NO_GROUP)
+    subjects = (*(kind.value for kind in SubjectKind), ALL_SUBJECTS)
+    groups = (*(dimension.value for dimension in GroupDimension), NO_GROUP)
     group = _read_choice(parameters, "group_by", groups, GroupDimension.AUTHOR_AGENT.value)
     return StatsQuery(
         window=make_window(since, until),
         subject=_read_choice(parameters, "subject", subjects, usual),
         view=VerdictView(
-            _read_choice(parameters, "view", tuple(one.value for one in VerdictView), VerdictView.VERDICTS.value)
+            _read_choice(parameters, "view", tuple(view.value for view in VerdictView), VerdictView.VERDICTS.value)
         ),
         group_by=None if group == NO_GROUP else GroupDimension(group),
         min_confidence=_read_parameter(
@@ -112,10 +112,10 @@ def _read_parameter(parameters: Mapping[str, str], name: str, usual: T, read: Ca
 
 
 def _read_choice(parameters: Mapping[str, str], name: str, choices: tuple[str, ...], usual: str) -> str:
-    found = parameters.get(name, usual)
-    if found not in choices:
-        raise ParameterError(name, f"one of {', '.join(choices)}", found)
-    return found
+    value = parameters.get(name, usual)
+    if value not in choices:
+        raise ParameterError(name, f"one of {', '.join(choices)}", value)
+    return value
 
 
 def parse_moment(name: str, text: str, now: datetime) -> datetime:

@@ -28,7 +28,7 @@ SCORE_STEP: Final = 10
 
 MONEY_PATTERN: Final = pattern(r"[0-9]{1,9}(\.[0-9]{1,30})?")
 LONGEST_WORD: Final = 200
-EVENT_KINDS: Final = {one.value.encode(): one for one in EventKind}
+EVENT_KINDS: Final = {kind.value.encode(): kind for kind in EventKind}
 STANDALONE_SUBJECTS: Final = frozenset({SubjectKind.SUBMISSION})
 DECISION_NAMES: Final = frozenset({"accept", "reject", "abstain"})
 
@@ -127,11 +127,11 @@ def parse_entry(kind: bytes, raw: bytes) -> ParsedEntry:
         body: object = from_json(raw, cache_strings="keys")
     except ValueError:
         return SkippedEntry(SkipReason.UNREADABLE)
-    known = EVENT_KINDS.get(kind)
-    if known is None or not isinstance(body, dict) or cast("dict[str, Any]", body).get("v") != EVENT_VERSION:
+    event_kind = EVENT_KINDS.get(kind)
+    if event_kind is None or not isinstance(body, dict) or cast("dict[str, Any]", body).get("v") != EVENT_VERSION:
         return SkippedEntry(SkipReason.UNREADABLE)
     try:
-        return _parse_entry(known, cast("dict[str, Any]", body))
+        return _parse_entry(event_kind, cast("dict[str, Any]", body))
     except (KeyError, TypeError, ValueError, AttributeError):
         return SkippedEntry(SkipReason.BROKEN)
 
@@ -187,7 +187,7 @@ def _parse_opinion(body: dict[str, Any]) -> EntryOpinion:
         _read_share(body["score"]),
         _read_share(body["confidence"]),
         _read_number(body["round"]),
-        tuple([_read_word(one) for one in cast("list[object]", facts)]),
+        tuple([_read_word(fact) for fact in cast("list[object]", facts)]),
         body["parent_eval_id"] is None,
         body["trigger"] != EvalTrigger.BUS,
     )

@@ -97,6 +97,10 @@ def buckets_covering(over: HourWindow) -> Iterator[TimeBucket]:
     """As few as cover it."""
     at = over.start
     while at < over.end:
-        grain, hours = next(one for one in GRAINS.items() if at % one[1] == 0 and at + one[1] <= over.end)
+        grain, hours = next(
+            grain_hours
+            for grain_hours in GRAINS.items()
+            if at % grain_hours[1] == 0 and at + grain_hours[1] <= over.end
+        )
         yield TimeBucket(grain, at // hours)
         at += hours

@@ -34,23 +34,25 @@ def history_text(
 ) -> str:
     """The whole text; verdicts as docs/verdict.md has them, without secrets. *decisions*: what people said about each head."""
     lines = [page.ink(f"{one_line(name)}: {count_phrase(evaluations, 'verdict')}", Ink.BOLD)]
-    newest = {one["subject"]["head_sha"]: one["eval_id"] for one in evaluations}
-    for one in evaluations:
-        head_sha = one["subject"]["head_sha"]
-        words = decision_lines(decisions.get(head_sha, NO_DECISIONS)) if newest[head_sha] == one["eval_id"] else ()
-        lines += ["", *_verdict(one, page), *(line for word in words for line in wrap_lines(word, page, 2))]
+    newest = {evaluation["subject"]["head_sha"]: evaluation["eval_id"] for evaluation in evaluations}
+    for evaluation in evaluations:
+        head_sha = evaluation["subject"]["head_sha"]
+        texts = (
+            decision_lines(decisions.get(head_sha, NO_DECISIONS)) if newest[head_sha] == evaluation["eval_id"] else ()
+        )
+        lines += ["", *_verdict(evaluation, page), *(line for word in texts for line in wrap_lines(word, page, 2))]
     if outcomes:
         lines += ["", page.ink("What was done since", Ink.BOLD)]
         lines += [
-            f"  {_time(one['at'])}  {one['outcome'].replace('_', ' ')}{_opinion_note(one['eval_id'])}"
-            for one in outcomes
+            f"  {_time(outcome['at'])}  {outcome['outcome'].replace('_', ' ')}{_opinion_note(outcome['eval_id'])}"
+            for outcome in outcomes
         ]
     return "\n".join([*lines, ""])
 
 
 def _verdict(evaluation: Mapping[str, Any], page: TerminalPage) -> Iterator[str]:
-    said = evaluation["category"] or evaluation["abstain_reason"]
-    head = f"{_time(evaluation['created_at'])}  {evaluation['decision']}{f' ({_plain(said)})' if said else ''}, round {evaluation['round']}"
+    reason = evaluation["category"] or evaluation["abstain_reason"]
+    head = f"{_time(evaluation['created_at'])}  {evaluation['decision']}{f' ({_plain(reason)})' if reason else ''}, round {evaluation['round']}"
     subject = evaluation["subject"]
     yield f"{page.ink(head, DECISION_INKS[evaluation['decision']])}  commit {subject['head_sha'][:12]}{SUBJECT_SUFFIXES.get(subject['kind'], '')}"
     drawn = f"score {bar(evaluation['score'], BAR, page)} {evaluation['score']:.2f}, confidence {evaluation['confidence']:.2f}"

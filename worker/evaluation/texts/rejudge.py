@@ -92,7 +92,7 @@ def _lines(summary: RejudgeSummary, page: TerminalPage) -> Iterator[str]:
     earlier = f", {summary.earlier} of them before this run" if summary.earlier else ""
     yield f"{summary.answered} of {_count(summary.subjects, 'subject')} judged anew by {summary.law}{earlier}."
     if summary.decisions:
-        yield f"Now: {', '.join(f'{count} {words}' for words, count in summary.decisions.items())}."
+        yield f"Now: {', '.join(f'{count} {decision}' for decision, count in summary.decisions.items())}."
     if summary.mean_before is not None and summary.mean_now is not None:
         yield f"Mean score: {summary.mean_before:.2f} before, {summary.mean_now:.2f} now; {summary.rescored} scored otherwise."
     yield from _shortfalls(summary)

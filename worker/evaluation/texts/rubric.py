@@ -24,7 +24,7 @@ class ShareWithInterval(Value):
     def text(self) -> str:
         if self.interval is None:
             return "nothing to go by"
-        low, high = (f"{100 * one:.0f}" for one in self.interval)
+        low, high = (f"{100 * end:.0f}" for end in self.interval)
         return f"{self.hits} of {self.of} (95 %: {low} to {high} %)"
 
 
@@ -61,11 +61,11 @@ class RubricDifferences(Value):
 
 def rubric_ok_text(rubric: Rubric, name: str, refusal: str | None) -> str:
     """A rubric that can be read."""
-    said = (
+    text = (
         f'{name}: "{rubric.id}" version {rubric.version}, {len(rubric.criteria)} criteria, {len(rubric.signals)} signals, '
         f"a model is asked below {rubric.escalation_threshold:g}.\n"
     )
-    return said if refusal is None else f"{said}{refusal}\n"
+    return text if refusal is None else f"{text}{refusal}\n"
 
 
 def promotion_text(signal: str, installation: int, *, was_demoted: bool) -> str:

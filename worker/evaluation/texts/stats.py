@@ -101,8 +101,8 @@ def _frame(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
         f"{_time(window['from'])} to {_time(window['to'])} UTC{f', by {_plain(grouped)}' if grouped else ''}", Ink.BOLD
     )
     if answer["skipped"]:
-        told = ", ".join(f"{count} {name}" for name, count in answer["skipped"].items())
-        yield from wrap_lines(f"Not counted, since they can't be read or were there before: {told}.", page)
+        skipped = ", ".join(f"{count} {name}" for name, count in answer["skipped"].items())
+        yield from wrap_lines(f"Not counted, since they can't be read or were there before: {skipped}.", page)
     if answer["is_behind"]:
         yield from wrap_lines("More has happened than is counted yet: ask again.", page)
 
@@ -171,12 +171,12 @@ def _days(days: Sequence[tuple[int, float | None]], page: TerminalPage) -> Itera
 
 
 def _banners(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
-    for one in answer["banners"]:
-        who = f"Verdicts ({_value(answer, one)})"
-        sure = "" if one["is_certain"] else "; so few that it may be chance"
-        said = f"{who} score {one['mean_score']:.2f} on average, below {one['floor']}"
+    for banner in answer["banners"]:
+        who = f"Verdicts ({_value(answer, banner)})"
+        sure = "" if banner["is_certain"] else "; so few that it may be chance"
+        text = f"{who} score {banner['mean_score']:.2f} on average, below {banner['floor']}"
         yield from wrap_lines(
-            f"{said} (n = {one['verdict_count']}{_comma(_interval(one['mean_interval']))}{sure}).", page
+            f"{text} (n = {banner['verdict_count']}{_comma(_interval(banner['mean_interval']))}{sure}).", page
         )
 
 
@@ -185,29 +185,29 @@ def _comma(text: str) -> str:
 
 
 def _agreement(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
-    pairs = [one for one in answer["data"] if one["count"]]
-    people = [one for one in answer["people"] if one["count"]]
+    pairs = [pair for pair in answer["data"] if pair["count"]]
+    people = [pair for pair in answer["people"] if pair["count"]]
     if pairs or people:
         yield page.ink(f"Agreement (scores at most {answer['agreement_window']} apart)", Ink.BOLD)
-    for one in pairs:
+    for pair in pairs:
         yield from wrap_lines(
-            f"{PAIR_NAMES[one['between']]}, {one_line(one['pair'])}: {_share(one['share'], one['agreed'], one['count'], one['interval'])}",
+            f"{PAIR_NAMES[pair['between']]}, {one_line(pair['pair'])}: {_share(pair['share'], pair['agreed'], pair['count'], pair['interval'])}",
             page,
             2,
         )
-    for one in people:
+    for pair in people:
         yield from wrap_lines(
-            f"with people who {STRENGTH_NAMES[one['strength']]}: {_share(one['share'], one['agreed'], one['count'], one['interval'])}",
+            f"with people who {STRENGTH_NAMES[pair['strength']]}: {_share(pair['share'], pair['agreed'], pair['count'], pair['interval'])}",
             page,
             2,
         )
-        for row in one["calibration"]:
+        for row in pair["calibration"]:
             yield f"    {_calibrated(row, page)}"
 
 
 def _calibrated(row: Mapping[str, Any], page: TerminalPage) -> str:
-    said = f"confidence {row['confidence_from']:.1f} to {row['confidence_to']:.1f}"
-    return f"{said}  {bar(row['share'], BAR, page)} right {row['share']:.0%} of {row['count']} {_interval(row['interval'])}"
+    text = f"confidence {row['confidence_from']:.1f} to {row['confidence_to']:.1f}"
+    return f"{text}  {bar(row['share'], BAR, page)} right {row['share']:.0%} of {row['count']} {_interval(row['interval'])}"
 
 
 def _share(share: float | None, hits: int, of: int, interval: Sequence[float] | None) -> str:
@@ -261,8 +261,8 @@ def _objections(title: str, rows: Sequence[Mapping[str, Any]], page: TerminalPag
         yield "  No reject."
     for row in rows:
         done = [f"{row[name]} {_plain(word)}" for name, word in ACT_NAMES.items() if row[name]]
-        said = f"{_plain(one_line(str(row['value'] or '(none)')))}: {_count_noun(row['rejects'], 'reject')}, objected to {_part(row['objected'])}"
-        yield from wrap_lines(f"{said}{'; ' + ', '.join(done) if done else ''}", page, 2)
+        text = f"{_plain(one_line(str(row['value'] or '(none)')))}: {_count_noun(row['rejects'], 'reject')}, objected to {_part(row['objected'])}"
+        yield from wrap_lines(f"{text}{'; ' + ', '.join(done) if done else ''}", page, 2)
 
 
 ACT_NAMES: Final = {
@@ -275,8 +275,8 @@ ACT_NAMES: Final = {
 
 def _outcomes(outcomes: Mapping[str, int], page: TerminalPage) -> Iterator[str]:
     if outcomes:
-        told = ", ".join(f"{count} {_plain(name)}" for name, count in outcomes.items())
-        yield from wrap_lines(f"All that was heard in this time: {told}.", page)
+        counts = ", ".join(f"{count} {_plain(name)}" for name, count in outcomes.items())
+        yield from wrap_lines(f"All that was heard in this time: {counts}.", page)
 
 
 def _card(row: Mapping[str, Any], page: TerminalPage) -> Iterator[str]:
