@@ -16,9 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from worker.domain.verdict.verdict import Category  # noqa: E402 - as above
-from worker.evaluation.bench.expectations import RowOutcome, read_outcomes  # noqa: E402 - as above
 from worker.evaluation.bench.measures import Share  # noqa: E402 - found from any working directory
-from worker.evaluation.bench.rows import survey_rows  # noqa: E402 - as above
+from worker.evaluation.bench.rows import RowOutcome, read_outcomes, survey_rows  # noqa: E402 - as above
 
 Hits = Sequence[frozenset[str]]
 """Of each row the signals that hit it."""

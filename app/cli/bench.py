@@ -18,17 +18,14 @@ from app.cli.judge import require_key
 from app.cli.progress import show_count
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
-from worker.evaluation.bench.compare import Comparison, compare_runs, read_earlier_run
-from worker.evaluation.bench.expectations import RowOutcome, read_outcomes
+from worker.evaluation.bench.compare import Comparison, TierComparison, compare_runs, compare_tiers, read_earlier_run
 from worker.evaluation.bench.plots import draw_plots
-from worker.evaluation.bench.report import report_page, report_summary
-from worker.evaluation.bench.report_json import report_json
-from worker.evaluation.bench.rows import RowSummary, read_lines, survey_rows
+from worker.evaluation.bench.report import report_json, report_page, report_summary
+from worker.evaluation.bench.rows import RowOutcome, RowSummary, read_lines, read_outcomes, survey_rows
 from worker.evaluation.bench.run_budget import BUDGET_FILE, RunMoney
 from worker.evaluation.bench.run_folder import RunPlan, make_plan, prepare_folder
 from worker.evaluation.bench.runner import BenchOpener, HaltedError, RowFailedError, run_bench
 from worker.evaluation.bench.statistics import BenchReport, compute_report
-from worker.evaluation.bench.tiers import TierComparison, compare_tiers
 from worker.settings import Settings, load_settings
 from worker.wiring.rejudge import open_rows
 
@@ -73,7 +70,7 @@ def bench(arguments: argparse.Namespace) -> CommandResult:
 def _record(settings: Settings, outcomes: Sequence[RowOutcome]) -> None:
     """Tell of the verdicts where Redis is; of none: find out before anything is judged whether it is there."""
     from worker.adapters.redis.store import open_store
-    from worker.evaluation.bench.recording import record_run
+    from worker.evaluation.bench.runner import record_run
 
     with open_store(settings) as store:
         record_run(outcomes, store.events)

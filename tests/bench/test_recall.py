@@ -5,8 +5,8 @@ from typing import Any
 from bench.recall import Step, finders, steps, suspects
 from tests.worker.evaluation.bench.made import WEAK_TEST, finding, judged
 from tests.worker.judge.verdicts import rejected, unjudged
-from worker.evaluation.bench.expectations import RowOutcome
 from worker.evaluation.bench.measures import Share
+from worker.evaluation.bench.rows import RowOutcome
 
 AT_TEN: dict[str, Any] = {**WEAK_TEST, "where": [{"path": "tests/test_a.py", "line": 10}]}
 

@@ -1,24 +1,23 @@
-"""Two runs side by side, case by case.
+"""A run beside another, row by row: beside an earlier run, and with a model beside the same rows at the $0 tier.
 
-Does not judge which is right beyond what was expected. Invariant: only rows that both runs hold are compared, and how
-many they are is said. An earlier run may be of an older version: only what is compared is read of its verdicts.
+Only rows that both runs have are compared. An earlier run may be of an older version: only what is compared is read of it.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from worker.domain.value import Value
-from worker.domain.verdict.verdict import Unit
+from worker.domain.verdict.verdict import Abstain, Accept, Reject, Unit
 from worker.errors import InputError
-from worker.evaluation.bench.expectations import RowOutcome
-from worker.evaluation.bench.measures import RocArea, Share, roc_area
-from worker.evaluation.bench.rows import ExpectedVerdict
+from worker.evaluation.bench.measures import CalibrationError, RocArea, Share, calibration_error, roc_area
+from worker.evaluation.bench.rows import ExpectedVerdict, RowOutcome
 from worker.evaluation.bench.run_folder import VERDICTS_FILE, read_json_lines
-from worker.evaluation.bench.statistics import is_clean
+from worker.evaluation.bench.statistics import WEAK_LABEL, is_clean, share_of, total_cost
 
 
 class _Lenient(BaseModel):
@@ -30,7 +29,7 @@ class _FindingLine(_Lenient):
 
 
 class RowVerdict(_Lenient):
-    """What one run said about a row, as far as it is compared."""
+    """The part of a verdict that is compared."""
 
     decision: Literal["accept", "reject", "abstain"]
     category: str | None = None
@@ -53,7 +52,7 @@ class _VerdictLine(_Lenient):
 
 
 class Difference(NamedTuple):
-    """A row that is decided differently. *is_better* is None where the expectation does not tell."""
+    """A row that is decided differently. `is_better` is None where what was expected does not tell."""
 
     id: str
     expected: str
@@ -74,7 +73,7 @@ class MovedScore(NamedTuple):
 
 
 class SignalSwing(NamedTuple):
-    """In how many rows a signal fires that did not before, and the other way round."""
+    """In how many rows a signal fires that did not before, and the reverse."""
 
     new_on_good: int
     gone_on_good: int
@@ -83,7 +82,7 @@ class SignalSwing(NamedTuple):
 
 
 class RunFigures(NamedTuple):
-    """The figures of one of the two runs, over the rows that both hold."""
+    """The figures of one of the two runs, over the rows that both have."""
 
     false_rejects: Share
     rejected_rightly: Share
@@ -92,7 +91,7 @@ class RunFigures(NamedTuple):
 
 
 class Comparison(Value):
-    """Two runs."""
+    """Two runs over the rows that both have."""
 
     rows: int
     only_now: int
@@ -116,26 +115,24 @@ class _RowPair(NamedTuple):
 
 
 def read_earlier_run(folder: Path) -> Mapping[str, RowVerdict]:
-    """What a run in that folder said, by id. Raises InputError where there is none."""
+    """The verdicts of the run in that folder, by row id. Raises InputError where there is none."""
     path = folder / VERDICTS_FILE
-    return dict(_read_verdict(path, number, line) for number, line in read_json_lines(path))
-
-
-def _read_verdict(path: Path, number: int, line: object) -> tuple[str, RowVerdict]:
-    try:
-        parsed = _VerdictLine.model_validate(line)
-    except ValidationError as error:
-        field = ".".join(map(str, error.errors()[0]["loc"]))
-        raise InputError(
-            f"{path}:{number}: {field} is not what a verdict has there. Expected a run's --out."
-        ) from error
-    return parsed.id, parsed.verdict
+    verdicts: dict[str, RowVerdict] = {}
+    for number, line in read_json_lines(path):
+        try:
+            parsed = _VerdictLine.model_validate(line)
+        except ValidationError as error:
+            field = ".".join(map(str, error.errors()[0]["loc"]))
+            raise InputError(
+                f"{path}:{number}: {field} is not what a verdict has there. Expected a run's --out."
+            ) from error
+        verdicts[parsed.id] = parsed.verdict
+    return verdicts
 
 
 def compare_runs(outcomes: Sequence[RowOutcome], earlier: Mapping[str, RowVerdict]) -> Comparison:
-    """What changed since."""
-    common = [row for row in outcomes if row.traits.id in earlier]
-    pairs = [_pair(row, earlier[row.traits.id]) for row in common]
+    """What changed since the earlier run."""
+    pairs = [_pair(row, earlier[row.traits.id]) for row in outcomes if row.traits.id in earlier]
     return Comparison(
         rows=len(pairs),
         only_now=len(outcomes) - len(pairs),
@@ -148,8 +145,8 @@ def compare_runs(outcomes: Sequence[RowOutcome], earlier: Mapping[str, RowVerdic
     )
 
 
-def _pair(outcome: RowOutcome, before: RowVerdict) -> _RowPair:
-    verdict = outcome.verdict
+def _pair(row: RowOutcome, before: RowVerdict) -> _RowPair:
+    verdict = row.verdict
     now = RowVerdict(
         decision=verdict.decision,
         category=verdict.category,
@@ -157,39 +154,29 @@ def _pair(outcome: RowOutcome, before: RowVerdict) -> _RowPair:
         score=verdict.score,
         findings=tuple(_FindingLine(signal=finding.signal) for finding in verdict.findings),
     )
-    return _RowPair(
-        outcome.expect, outcome.traits.id, outcome.traits.file, is_clean(outcome), verdict.concern, before, now
-    )
+    return _RowPair(row.expect, row.traits.id, row.traits.file, is_clean(row), verdict.concern, before, now)
 
 
 def _run_figures(pairs: Sequence[_RowPair], verdicts: Sequence[RowVerdict]) -> RunFigures:
     both = list(zip(pairs, verdicts, strict=True))
-    rated = [(pair, verdict.score) for pair, verdict in both if pair.expect.good is not None]
     clean = [verdict.decision == "reject" for pair, verdict in both if pair.is_clean]
-    defects = [
-        _verdict_rank(pair.expect, verdict) == _BEST_RANK for pair, verdict in both if pair.expect.decision == "reject"
-    ]
+    bad = [(pair, verdict) for pair, verdict in both if pair.expect.decision == "reject"]
+    scores: dict[str, dict[bool, list[float]]] = {}
+    for pair, verdict in both:
+        if pair.expect.good is not None:
+            scores.setdefault(pair.file, {True: [], False: []})[pair.expect.good].append(verdict.score)
     return RunFigures(
         Share(sum(clean), len(clean)),
-        Share(sum(defects), len(defects)),
-        {
-            name: _area([held for held in rated if held[0].file == name])
-            for name in sorted({pair.file for pair, _ in rated})
-        },
+        Share(sum(_verdict_rank(pair.expect, verdict) == BEST_RANK for pair, verdict in bad), len(bad)),
+        {file: roc_area(scores[file][True], scores[file][False]) for file in sorted(scores)},
     )
 
 
-def _area(rows: Sequence[tuple[_RowPair, float]]) -> RocArea | None:
-    return roc_area(
-        [score for pair, score in rows if pair.expect.good], [score for pair, score in rows if not pair.expect.good]
-    )
-
-
-_BEST_RANK = 2
+BEST_RANK: Final = 2
 
 
 def _verdict_rank(expect: ExpectedVerdict, verdict: RowVerdict) -> int:
-    """How good an answer is, by what was expected; the same for all answers where nobody knows."""
+    """How good an answer is, by what was expected; the same for all answers where that is unknown."""
     ranks = {"accept": 0, "abstain": 1, "reject": 2 if expect.allows(verdict.category) else 1}
     if expect.decision == "not_accept":
         return min(ranks[verdict.decision], 1)
@@ -223,3 +210,63 @@ def _signals(pairs: Sequence[_RowPair]) -> dict[str, SignalSwing]:
         name: SignalSwing(*(counts[name, is_new, clean] for clean in (True, False) for is_new in (True, False)))
         for name in sorted({name for name, _, _ in counts})
     }
+
+
+class TierFigures(Value):
+    """One tier over the rows that are known to be good or bad."""
+
+    decided: Share
+    right: Share
+    """Of those decided: a good row accepted, a bad one rejected."""
+    accepts_right: Share
+    good_accepted: Share
+    rejects_right: Share
+    bad_rejected: Share
+    calibration_error: CalibrationError | None
+    cost_usd: Decimal | None
+
+
+class TierComparison(Value):
+    """`agreement`: rows that both decide alike. `asked`: rows about which the model was asked."""
+
+    zero: TierFigures
+    model: TierFigures
+    agreement: Share
+    asked: Share
+    spent_usd: Decimal
+    limit_usd: Decimal
+
+
+def compare_tiers(
+    zero: Sequence[RowOutcome], model: Sequence[RowOutcome], spent_usd: Decimal, limit_usd: Decimal
+) -> TierComparison:
+    """Compare two runs of the same rows, in the same order."""
+    alike = [ours.verdict.decision == other.verdict.decision for ours, other in zip(zero, model, strict=True)]
+    return TierComparison(
+        zero=_tier(zero),
+        model=_tier(model),
+        agreement=Share(sum(alike), len(alike)),
+        asked=share_of(model, lambda row: row.verdict.escalated),
+        spent_usd=spent_usd,
+        limit_usd=limit_usd,
+    )
+
+
+def _tier(outcomes: Sequence[RowOutcome]) -> TierFigures:
+    rated = [row for row in outcomes if row.expect.good is not None and row.expect.label != WEAK_LABEL]
+    good, bad = ([row for row in rated if row.expect.good is is_good] for is_good in (True, False))
+    accepts = [row for row in rated if isinstance(row.verdict, Accept)]
+    rejects = [row for row in rated if isinstance(row.verdict, Reject)]
+    decided = [row for row in rated if not isinstance(row.verdict, Abstain)]
+    accepts_right = sum(row.expect.good is True for row in accepts)
+    rejects_right = sum(row.expect.good is False for row in rejects)
+    return TierFigures(
+        decided=Share(len(decided), len(rated)),
+        right=Share(accepts_right + rejects_right, len(decided)),
+        accepts_right=Share(accepts_right, len(accepts)),
+        good_accepted=Share(accepts_right, len(good)),
+        rejects_right=Share(rejects_right, len(rejects)),
+        bad_rejected=Share(rejects_right, len(bad)),
+        calibration_error=calibration_error([(row.verdict.score, row.expect.good is True) for row in rated]),
+        cost_usd=total_cost(outcomes),
+    )

@@ -1,7 +1,4 @@
-"""What a run with a model would cost, before it starts: the questions of some rows are made and weighed, and nobody is asked.
-
-Does not judge. Invariant: no request leaves; what is expected of all rows says from how many of them it was taken.
-"""
+"""Forecast what a run with a model would cost: the prompts of some rows are built and measured, and not sent."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -22,11 +19,11 @@ from worker.settings import ModelAccess
 
 SAMPLE: Final = 100
 TOKENS_PER_BYTE: Final = Decimal("0.3")
-"""Of code and English; what a run pays by is counted by the model's server."""
+"""Of code and English; a run pays by what the model's server counts."""
 
 
 class Forecast(Value):
-    """Of *rows* rows, *sampled* were looked at; the other figures are for all of them. None: no price is known."""
+    """Figures for *rows* rows, of which *sampled* were measured. None: no price is known."""
 
     rows: int
     sampled: int
@@ -36,7 +33,7 @@ class Forecast(Value):
 
 
 class PromptMeter:
-    """The Model port: notes how long each question is, and what it may cost at most, and answers none."""
+    """The Model port: measures each prompt and what it may cost at most, and answers none."""
 
     def __init__(self, access: ModelAccess) -> None:
         self.name = access.name
@@ -46,7 +43,7 @@ class PromptMeter:
         self._access = access
 
     def ask(self, prompt: Prompt) -> ModelReply:
-        """Note it."""
+        """Measure it. Raises Unavailable."""
         size = prompt_bytes(prompt)
         self.sizes.append(size)
         self.most_costs += [
@@ -57,24 +54,24 @@ class PromptMeter:
 
 
 def forecast_cost(rows: Iterable[RawRow], total: int, bench: JudgeContext, access: ModelAccess) -> Forecast:
-    """What the model behind *access* would cost for these rows, which are so many in *total*."""
-    looked_at = list(islice(rows, 0, None, -(-total // SAMPLE)))
-    weighing = PromptMeter(access)
-    for raw in looked_at:
-        judge_row(read_row(raw), raw.path.name, replace(bench, model=weighing), SystemClock())
-    return extrapolate(weighing, total, len(looked_at))
+    """What the model behind *access* would cost for these rows, *total* of them."""
+    sample = list(islice(rows, 0, None, -(-total // SAMPLE)))
+    meter = PromptMeter(access)
+    for raw in sample:
+        judge_row(read_row(raw), raw.path.name, replace(bench, model=meter), SystemClock())
+    return extrapolate(meter, total, len(sample))
 
 
-def extrapolate(weighing: PromptMeter, total: int, sampled: int) -> Forecast:
-    """What the questions that were weighed say of *total*, of which so many (one at least) were *sampled*."""
+def extrapolate(meter: PromptMeter, total: int, sampled: int) -> Forecast:
+    """Extrapolate from the prompts of *sampled* rows, at least one, to *total*."""
     share = Decimal(total) / sampled
-    expected = [worst_case(weighing.name, int(size * TOKENS_PER_BYTE), TYPICAL_OUTPUT) for size in weighing.sizes]
+    expected = [worst_case(meter.name, int(size * TOKENS_PER_BYTE), TYPICAL_OUTPUT) for size in meter.sizes]
     return Forecast(
         rows=total,
         sampled=sampled,
-        asked=round(len(weighing.sizes) * share),
+        asked=round(len(meter.sizes) * share),
         expected_usd=_sum(expected, share),
-        most_usd=_sum(weighing.most_costs, share),
+        most_usd=_sum(meter.most_costs, share),
     )
 
 
@@ -84,13 +81,13 @@ def _sum(costs: Sequence[Decimal | None], share: Decimal) -> Decimal | None:
 
 
 def forecast_text(forecast: Forecast, limit_usd: Decimal, spent_usd: Decimal) -> str:
-    """The forecast for people."""
+    """The forecast as text."""
     if forecast.expected_usd is None or forecast.most_usd is None:
         return "What this will cost is not known: the model has no price in the table, so it is not asked."
-    looked = "" if forecast.sampled == forecast.rows else f" (judged by {forecast.sampled} of them)"
+    of = "" if forecast.sampled == forecast.rows else f" (judged by {forecast.sampled} of them)"
     left = limit_usd - spent_usd
     stops = " It will stop at the limit before it is done." if forecast.expected_usd > left else ""
     return (
-        f"About {forecast.asked} of {forecast.rows} dossiers{looked} need the model: about ${forecast.expected_usd:.2f}, "
+        f"About {forecast.asked} of {forecast.rows} dossiers{of} need the model: about ${forecast.expected_usd:.2f}, "
         f"at the very most ${forecast.most_usd:.2f}. The limit is ${limit_usd}, ${spent_usd:.4f} of it spent.{stops}"
     )

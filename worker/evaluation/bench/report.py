@@ -1,20 +1,19 @@
-"""The words of a report: Markdown out of figures.
+"""A report as Markdown, as plain JSON and as a summary for the terminal.
 
-Does not count or draw. Invariant: pure; no rate is printed without its numbers, no interval without its kind, and no
-table is cut without saying what is left out; what dossiers and files say can't act as Markdown.
+A rate is printed with its counts, an interval with its kind, a cut table with what is left out; what dossiers and files say
+can't act as Markdown.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from decimal import Decimal
+from typing import Any, Final, cast
 
-from worker.evaluation.bench.compare import Comparison, RunFigures
-from worker.evaluation.bench.decisions import DefectRecall
-from worker.evaluation.bench.measures import PairsWon, RocArea, Share
-from worker.evaluation.bench.ranking import ScoreRanking
+from worker.domain.value import Value
+from worker.evaluation.bench.compare import Comparison, TierComparison
+from worker.evaluation.bench.measures import CalibrationError, PairsWon, RocArea, Share
 from worker.evaluation.bench.run_folder import RunPlan
-from worker.evaluation.bench.statistics import BenchReport
-from worker.evaluation.bench.tiers import TierComparison
-from worker.evaluation.bench.tiers_report import tiers_section
+from worker.evaluation.bench.statistics import BenchReport, DefectRecall, ScoreRanking
 from worker.publishing.texts.markdown import code, prose
 
 MOST_ROWS: Final = 50
@@ -22,21 +21,74 @@ MOST_ROWS: Final = 50
 
 LONGEST_CELL: Final = 200
 UNMET: Final = "Listed criteria of good changes that are called missing or partly met"
+BETTER_WORDS: Final = {True: "better", False: "worse", None: ""}
 
-DIVISIONS: Final = {
+RECALL_TITLES: Final = {
     "category": "Defects",
     "difficulty": "By difficulty",
     "language": "By language",
     "texts": "With and without whole files",
     "variant": "By variant",
 }
-DIVISION_TITLES: Final = {
+FALSE_REJECT_TITLES: Final = {
     "all": "all",
     "file": "file",
     "language": "language",
     "texts": "what was there to read",
     "file and language": "file and language",
 }
+TIER_TITLES: Final = {
+    "decided": "decided",
+    "right": "agreement: decided rightly",
+    "accepts_right": "accepts that were right (precision)",
+    "good_accepted": "good ones accepted (recall)",
+    "rejects_right": "rejects that were right (precision)",
+    "bad_rejected": "bad ones rejected (recall)",
+}
+
+
+def report_json(
+    report: BenchReport, plan: RunPlan, compared: Comparison | None, beside: TierComparison | None = None
+) -> str:
+    """report.json: every figure under its name. A share carries its counts, its rate (null if of nothing) and its interval."""
+    figures = cast("Mapping[str, object]", _plain(report))
+    fields = {"run": plan.model_dump(mode="json"), **figures, "against": _plain(compared), "tiers": _plain(beside)}
+    return f"{json.dumps(fields, indent=1, ensure_ascii=False)}\n"
+
+
+def _plain(value: object) -> object:
+    match value:
+        case None | str() | int() | float():
+            return value
+        case Decimal():
+            return str(value)
+        case Share():
+            rate = value.rate if value.of else None
+            fields = {"hits": value.hits, "of": value.of, "rate": rate, "low": value.low, "high": value.high}
+        case Value():
+            fields = {name: getattr(value, name) for name in value.__match_args__}
+        case Mapping():
+            fields = cast("Mapping[Any, object]", value)
+        case _ if hasattr(value, "_asdict"):  # a NamedTuple
+            fields = cast("Any", value)._asdict()
+        case _:
+            return [_plain(item) for item in cast("Iterable[object]", value)]
+    return {str(name): _plain(item) for name, item in fields.items()}
+
+
+def report_summary(report: BenchReport, folder: str) -> str:
+    """What the terminal shows at the end."""
+    lines = (
+        f"{_count_rows(report.rows)} judged, {report.ms:.1f} ms each at the median.",
+        *(f"Good changes rejected: {_share(share)}." for share in report.false_rejects["all"].values()),
+        *([f"{UNMET}: {_share(report.unmet)}."] if report.unmet.of else []),
+        *(
+            f"{name}: rejected {_share(recall.rejected)}, found {_share(recall.found)}."
+            for name, recall in report.recalls["category"].items()
+        ),
+        f"Report: {folder}",
+    )
+    return "\n".join(lines) + "\n"
 
 
 def report_page(
@@ -66,33 +118,14 @@ def report_page(
     return "\n".join(line for part in parts for line in part)
 
 
-def report_summary(report: BenchReport, folder: str) -> str:
-    """What the terminal shows at the end."""
-    lines = (
-        f"{_count_rows(report.rows)} judged, {report.ms:.1f} ms each at the median.",
-        *(f"Good changes rejected: {_share_with_interval(share)}." for share in report.false_rejects["all"].values()),
-        *([f"{UNMET}: {_share_with_interval(report.unmet)}."] if report.unmet.of else []),
-        *(
-            f"{name}: rejected {_share_with_interval(recall.rejected)}, found {_share_with_interval(recall.found)}."
-            for name, recall in report.recalls["category"].items()
-        ),
-        f"Report: {folder}",
-    )
-    return "\n".join(lines) + "\n"
-
-
-def _count_rows(rows: int) -> str:
-    return "1 dossier" if rows == 1 else f"{rows} dossiers"
-
-
 def _head(report: BenchReport, plan: RunPlan) -> Iterator[str]:
     files = ", ".join(code(name) for name, _ in plan.files)
     cost = "unknown" if report.cost_usd is None else f"${report.cost_usd}"
     yield "# Bench report"
     yield ""
     yield f"{_count_rows(report.rows)} from {files}, tier {plan.tier}, Assay {plan.assay}."
-    yield f"With a criterion that somebody listed: {_share_with_interval(report.criteria)}."
-    yield f"{UNMET}: {_share_with_interval(report.unmet)}."
+    yield f"With a criterion that somebody listed: {_share(report.criteria)}."
+    yield f"{UNMET}: {_share(report.unmet)}."
     yield f"Cost of models: {cost}. At the median a dossier took {report.ms:.1f} ms and has {report.findings:g} findings."
     yield "Intervals are 95 %: of shares Wilson's, of areas Hanley and McNeil's, of pairs from drawing their groups again."
     if report.evaluated is not None:
@@ -101,18 +134,95 @@ def _head(report: BenchReport, plan: RunPlan) -> Iterator[str]:
     yield ""
 
 
+def tiers_section(comparison: TierComparison | None) -> Iterator[str]:
+    """A run with a model beside the $0 tier. Empty where there was no model."""
+    if comparison is None:
+        return
+    zero, model = comparison.zero, comparison.model
+    yield from _title("## Beside the $0 tier")
+    yield f"The model was asked about {_share(comparison.asked)} of the dossiers. Spent: ${comparison.spent_usd:f} of ${comparison.limit_usd:f},"
+    yield "with what was judged again and what nobody knows to be billed."
+    yield f"Decided alike by both: {_share(comparison.agreement)}."
+    yield ""
+    yield from _table(
+        ("of dossiers known to be good or bad", "$0 tier", "with the model"),
+        (
+            *(
+                (title, _share(getattr(zero, name)), _share(getattr(model, name)))
+                for name, title in TIER_TITLES.items()
+            ),
+            ("calibration error (ECE)", _error(zero.calibration_error), _error(model.calibration_error)),
+        ),
+    )
+    yield "*Calibration error*: by how much the score differs from the share of good ones, over ten bins; the interval from drawing"
+    yield "the dossiers again."
+    yield ""
+
+
+def _compared(compared: Comparison | None) -> Iterator[str]:
+    if compared is None:
+        return
+    before, now = compared.before, compared.now
+    yield from _title("## Compared with the earlier run")
+    yield f"Both hold {_count_rows(compared.rows)}; {compared.only_now} only this one, {compared.only_before} only the earlier one."
+    yield ""
+    areas = ((name, old, now.areas[name]) for name, old in before.areas.items())
+    yield from _table(
+        ("", "before", "now"),
+        (
+            ("good changes rejected", _share(before.false_rejects), _share(now.false_rejects)),
+            ("defects rejected", _share(before.rejected_rightly), _share(now.rejected_rightly)),
+            *(
+                (f"area under the curve, {prose(name)}", _area(old), _area(new))
+                for name, old, new in areas
+                if old is not None and new is not None
+            ),
+        ),
+    )
+    better, worse = _count_better(row.is_better for row in compared.differences)
+    yield f"Decided differently: {len(compared.differences)}; {better} better and {worse} worse, by what was expected."
+    yield ""
+    yield from _table(
+        ("dossier", "expected", "before", "now", "", "concern now"),
+        (
+            (code(row.id), prose(row.expected), row.before, row.now, BETTER_WORDS[row.is_better], _cell(row.concern))
+            for row in compared.differences
+        ),
+        MOST_ROWS,
+    )
+    better, worse = _count_better(row.is_better for row in compared.moved)
+    yield f"Decided alike with another score: {len(compared.moved)}; {better} nearer to what was expected, {worse} farther."
+    yield ""
+    yield from _table(
+        ("dossier", "expected", "score before", "now", ""),
+        (
+            (code(row.id), prose(row.expected), f"{row.before:.3f}", f"{row.now:.3f}", BETTER_WORDS[row.is_better])
+            for row in compared.moved
+        ),
+        MOST_ROWS,
+    )
+    yield from _table(
+        ("signal", "new on good changes", "gone from them", "new on others", "gone from them"),
+        ((code(name), *map(str, swing)) for name, swing in compared.signals.items()),
+    )
+
+
+def _count_better(rows: Iterable[bool | None]) -> tuple[int, int]:
+    decided = list(rows)
+    return decided.count(True), decided.count(False)
+
+
 def _plots(plots: Mapping[str, str]) -> Iterator[str]:
     for title, name in plots.items():
-        yield f"![{title}]({name})"
-        yield ""
+        yield from _title(f"![{title}]({name})")
     if not plots:
-        yield "There are no plots: they need matplotlib. Install `assay[bench]` and run the same command again."
-        yield ""
+        yield from _title(
+            "There are no plots: they need matplotlib. Install `assay[bench]` and run the same command again."
+        )
 
 
 def _decided(report: BenchReport) -> Iterator[str]:
-    yield "## What was decided"
-    yield ""
+    yield from _title("## What was decided")
     for groups in report.decided.values():
         yield from _table(
             ("expected", "dossiers", "accepted", "rejected", "abstained"),
@@ -124,8 +234,7 @@ def _decided(report: BenchReport) -> Iterator[str]:
 
 
 def _false_rejects(report: BenchReport) -> Iterator[str]:
-    yield "## Good changes that were rejected"
-    yield ""
+    yield from _title("## Good changes that were rejected")
     if not report.false_rejects["all"]:
         yield "No dossier is known to be good: none expects `accept`, and none was merged."
         yield ""
@@ -133,7 +242,7 @@ def _false_rejects(report: BenchReport) -> Iterator[str]:
     yield from _table(
         ("by", "good changes", "rejected"),
         (
-            (DIVISION_TITLES[by], prose(name), _share_with_interval(share))
+            (FALSE_REJECT_TITLES[by], prose(name), _share(share))
             for by, shares in report.false_rejects.items()
             for name, share in shares.items()
         ),
@@ -146,18 +255,27 @@ def _without(shares: Mapping[str, Share]) -> Iterator[str]:
         order = sorted(shares, key=lambda name: shares[name].rate)
         least, most = order[0], order[-1]
         yield (
-            f"With one repository left out the share is {_share_with_interval(shares[least])} (without {prose(least)}) at the least, "
-            f"and {_share_with_interval(shares[most])} (without {prose(most)}) at the most."
+            f"With one repository left out the share is {_share(shares[least])} (without {prose(least)}) at the least, "
+            f"and {_share(shares[most])} (without {prose(most)}) at the most."
         )
         yield ""
+
+
+def _wrong(report: BenchReport) -> Iterator[str]:
+    if report.wrong:
+        yield from _title("## Decided against what was expected")
+        yield from _table(
+            ("dossier", "expected", "decided", "concern"),
+            ((code(row.id), prose(row.expected), row.decided, _cell(row.concern)) for row in report.wrong),
+            MOST_ROWS,
+        )
 
 
 def _recalls(report: BenchReport) -> Iterator[str]:
     if not report.recalls["category"]:
         return
-    for by, title in DIVISIONS.items():
-        yield f"{'##' if by == 'category' else '###'} {title}"
-        yield ""
+    for by, title in RECALL_TITLES.items():
+        yield from _title(f"{'##' if by == 'category' else '###'} {title}")
         if by == "category":
             yield "*Rejected*: with the right category or a fair one. *Found*: rejected so, or a finding of the category within"
             yield "3 lines. *Named*: a finding of the category in the file. *Marked*: the unmet criteria, and at most one other."
@@ -172,29 +290,17 @@ def _recalls(report: BenchReport) -> Iterator[str]:
 
 def _recall(recall: DefectRecall) -> Iterator[str]:
     yield str(recall.rows)
-    yield _share_with_interval(recall.rejected)
-    yield _share_with_interval(recall.found)
-    yield "" if recall.named is None else _share_with_interval(recall.named)
-    yield "" if recall.marked is None else _share_with_interval(recall.marked)
+    for share in (recall.rejected, recall.found, recall.named, recall.marked):
+        yield "" if share is None else _share(share)
 
 
 def _categories(report: BenchReport) -> Iterator[str]:
-    yield "## Categories"
-    yield ""
+    yield from _title("## Categories")
     yield "*Pairs*: a defect against the dossier like it but for the defect, by score and by size alone (smaller is better)."
     yield ""
     yield from _table(
         ("category", "rejects that were right", "defects rejected", "good changes suspected", "pairs won", "by size"),
-        (
-            (
-                name,
-                _share_with_interval(category.precision),
-                _share_with_interval(category.recall),
-                _share_with_interval(category.suspected),
-                *_pairs(report, name),
-            )
-            for name, category in report.categories.items()
-        ),
+        ((name, *map(_share, accuracy), *_pairs(report, name)) for name, accuracy in report.categories.items()),
     )
 
 
@@ -206,8 +312,7 @@ def _pairs(report: BenchReport, name: str) -> tuple[str, str]:
 def _rankings(report: BenchReport) -> Iterator[str]:
     if not report.rankings:
         return
-    yield "## Score"
-    yield ""
+    yield from _title("## Score")
     yield "The area under the ROC curve, good against bad: 0.50 is chance, and what a score that is always the same reaches."
     yield "*Size* is the baseline that says: the smaller, the better. *Within*: pairs won among dossiers of one task or"
     yield "repository. *Lift*: by how much the score wins more of these pairs than the size."
@@ -225,141 +330,50 @@ def _ranking(ranking: ScoreRanking) -> Iterator[str]:
     yield _area(ranking.size)
     yield _won(ranking.within)
     yield _won(ranking.within_size)
-    yield (
-        ""
-        if ranking.lift is None
-        else f"{ranking.lift.rate:+.2f} ({ranking.lift.low:+.2f} to {ranking.lift.high:+.2f})"
-    )
+    lift = ranking.lift
+    yield "" if lift is None else f"{lift.rate:+.2f} ({lift.low:+.2f} to {lift.high:+.2f})"
 
 
 def _calibration(report: BenchReport) -> Iterator[str]:
-    if not report.calibration:
-        return
-    yield "## Calibration"
-    yield ""
-    yield from _table(
-        ("score", "mean", "good"),
-        (
-            (f"{bin_.low:.1f} to {bin_.high:.1f}", f"{bin_.mean:.2f}", _share_with_interval(bin_.good))
-            for bin_ in report.calibration
-        ),
-    )
+    if report.calibration:
+        yield from _title("## Calibration")
+        yield from _table(
+            ("score", "mean", "good"),
+            ((f"{row.low:.1f} to {row.high:.1f}", f"{row.mean:.2f}", _share(row.good)) for row in report.calibration),
+        )
 
 
 def _alarms(report: BenchReport) -> Iterator[str]:
-    yield "## Signals"
-    yield ""
+    yield from _title("## Signals")
     yield "*False alarms*: good changes on which it fired, of those that hold what it looks at."
     yield ""
     yield from _table(
         ("signal", "kind", "looks at", "false alarms", "defects of its category"),
         (
-            (f"`{name}`", alarm.kind, alarm.looks_at, _share_with_interval(alarm.clean), _rate(alarm.defects))
-            for name, alarm in report.alarms.items()
+            (f"`{name}`", alarms.kind, alarms.looks_at, _share(alarms.clean), _rate(alarms.defects))
+            for name, alarms in report.alarms.items()
         ),
     )
 
 
 def _pointers(report: BenchReport) -> Iterator[str]:
-    yield "## Evidence"
+    yield from _title("## Evidence")
+    yield f"Places that exist, with quotes equal to their lines: {_share(report.pointers)}."
     yield ""
-    yield f"Places that exist, with quotes equal to their lines: {_share_with_interval(report.pointers)}."
-    yield ""
-    yield from _table(
-        ("dossier", "place that does not"),
-        ((code(row), code(pointer)) for row, pointer in report.pointers_wrong),
-        MOST_ROWS,
-    )
-
-
-def _wrong(report: BenchReport) -> Iterator[str]:
-    if not report.wrong:
-        return
-    yield "## Decided against what was expected"
-    yield ""
-    yield from _table(
-        ("dossier", "expected", "decided", "concern"),
-        ((code(row.id), prose(row.expected), row.decided, prose(row.concern, LONGEST_CELL)) for row in report.wrong),
-        MOST_ROWS,
-    )
+    wrong = ((code(row), code(pointer)) for row, pointer in report.pointers_wrong)
+    yield from _table(("dossier", "place that does not"), wrong, MOST_ROWS)
 
 
 def _slowest(report: BenchReport) -> Iterator[str]:
-    yield "## Slowest"
-    yield ""
+    yield from _title("## Slowest")
     yield from _table(
         ("dossier", "ms", "changed lines", "KB of diff"),
         ((code(row.id), f"{row.ms:.0f}", str(row.lines), f"{row.bytes / 1000:.1f}") for row in report.slowest),
     )
 
 
-def _compared(compared: Comparison | None) -> Iterator[str]:
-    if compared is None:
-        return
-    yield "## Compared with the earlier run"
-    yield ""
-    yield f"Both hold {_count_rows(compared.rows)}; {compared.only_now} only this one, {compared.only_before} only the earlier one."
-    yield ""
-    yield from _table(
-        ("", "before", "now"),
-        _sums(compared.before, compared.now),
-    )
-    better, worse = (sum(difference.is_better is good for difference in compared.differences) for good in (True, False))
-    differ = len(compared.differences)
-    yield f"Decided differently: {differ}; {better} better and {worse} worse, by what was expected."
-    yield ""
-    yield from _table(
-        ("dossier", "expected", "before", "now", "", "concern now"),
-        (
-            (
-                code(difference.id),
-                prose(difference.expected),
-                difference.before,
-                difference.now,
-                BETTER_WORDS[difference.is_better],
-                prose(difference.concern, LONGEST_CELL),
-            )
-            for difference in compared.differences
-        ),
-        MOST_ROWS,
-    )
-    yield from _moved(compared)
-
-
-BETTER_WORDS: Final = {True: "better", False: "worse", None: ""}
-
-
-def _sums(before: RunFigures, now: RunFigures) -> Iterator[tuple[str, str, str]]:
-    yield "good changes rejected", _share_with_interval(before.false_rejects), _share_with_interval(now.false_rejects)
-    yield "defects rejected", _share_with_interval(before.rejected_rightly), _share_with_interval(now.rejected_rightly)
-    for name, old in before.areas.items():
-        new = now.areas[name]
-        if old is not None and new is not None:
-            yield f"area under the curve, {prose(name)}", _area(old), _area(new)
-
-
-def _moved(compared: Comparison) -> Iterator[str]:
-    better, worse = (sum(score.is_better is good for score in compared.moved) for good in (True, False))
-    yield f"Decided alike with another score: {len(compared.moved)}; {better} nearer to what was expected, {worse} farther."
-    yield ""
-    yield from _table(
-        ("dossier", "expected", "score before", "now", ""),
-        (
-            (
-                code(score.id),
-                prose(score.expected),
-                f"{score.before:.3f}",
-                f"{score.now:.3f}",
-                BETTER_WORDS[score.is_better],
-            )
-            for score in compared.moved
-        ),
-        MOST_ROWS,
-    )
-    yield from _table(
-        ("signal", "new on good changes", "gone from them", "new on others", "gone from them"),
-        ((code(name), *map(str, signal)) for name, signal in compared.signals.items()),
-    )
+def _title(text: str) -> tuple[str, str]:
+    return text, ""
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], most: int | None = None) -> Iterator[str]:
@@ -376,28 +390,32 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], most: int | None 
         yield ""
 
 
-def _percent(rate: float) -> str:
-    return f"{rate * 100:.1f} %"
+def _count_rows(rows: int) -> str:
+    return "1 dossier" if rows == 1 else f"{rows} dossiers"
+
+
+def _cell(concern: str) -> str:
+    return prose(concern, LONGEST_CELL)
 
 
 def _rate(share: Share) -> str:
-    return f"{_percent(share.rate)} ({share.hits})" if share.of else "none there"
+    return f"{share.rate * 100:.1f} % ({share.hits})" if share.of else "none there"
 
 
-def _share_with_interval(share: Share) -> str:
+def _share(share: Share) -> str:
     """`1.2 % (3 of 250; 0.4 to 3.5 %)`."""
     if not share.of:
         return "none there"
-    return f"{_percent(share.rate)} ({share.hits} of {share.of}; {share.low * 100:.1f} to {_percent(share.high)})"
+    return f"{share.rate * 100:.1f} % ({share.hits} of {share.of}; {share.low * 100:.1f} to {share.high * 100:.1f} %)"
+
+
+def _error(error: CalibrationError | None) -> str:
+    return "none there" if error is None else f"{error.value:.3f} ({error.low:.3f} to {error.high:.3f})"
 
 
 def _area(area: RocArea) -> str:
     return f"{area.value:.2f} ({area.low:.2f} to {area.high:.2f})"
 
 
-def _won(pairs_won: PairsWon | None) -> str:
-    return (
-        ""
-        if pairs_won is None
-        else f"{pairs_won.rate:.2f} of {pairs_won.pairs} ({pairs_won.low:.2f} to {pairs_won.high:.2f})"
-    )
+def _won(won: PairsWon | None) -> str:
+    return "" if won is None else f"{won.rate:.2f} of {won.pairs} ({won.low:.2f} to {won.high:.2f})"

@@ -1,27 +1,47 @@
-"""The lines of a bench file: an id, a dossier, and what a good judge would say about it.
+"""Rows of a bench: an id, a dossier and what is expected of it, as a file has them; and what a run made of each.
 
-Does not judge. Invariant: a line that is no row is refused by its file, line and field; what `expect` carries beside
-the fields read here is left alone, so that everybody's corpora fit.
+*found*, *named* and *marked* mean what docs/bench.md says.
 """
 
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.dossier.evaluate_block import EvaluateBlock
-from worker.domain.verdict.verdict import Category, Line, Side, Text
+from worker.domain.model import Frozen
+from worker.domain.verdict.verdict import (
+    VERDICT_ADAPTER,
+    Abstain,
+    Accept,
+    Category,
+    CriterionStatus,
+    Finding,
+    Line,
+    Reject,
+    Side,
+    Text,
+)
 from worker.errors import InputError
+from worker.evaluation.bench.run_folder import TRAITS_FILE, VERDICTS_FILE, read_json_lines
+from worker.signals.heuristic_opinion import CRITERIA_IN_DOUBT
+from worker.signals.signal import SignalScope
 
-GZIP = b"\x1f\x8b"
+GZIP: Final = b"\x1f\x8b"
+NEARBY_LINES: Final = 3
+"""Lines between a defect and a finding that still names it."""
+
+UNMET: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
+MOST_OTHERS: Final = 1
+"""How many other criteria a judge may call unmet beside the one that is."""
 
 
 class DefectPlace(BaseModel):
-    """A place of the defect."""
+    """Where the defect is."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -29,9 +49,17 @@ class DefectPlace(BaseModel):
     line: Line | None = None
     side: Side = Side.HEAD
 
+    def is_near(self, finding: Finding) -> bool:
+        """Whether a finding is in the same file and, if the defect has a line, within NEARBY_LINES of it on either side."""
+        if finding.path != self.path or self.line is None:
+            return finding.path == self.path
+        if finding.line is None:
+            return False
+        return finding.line - NEARBY_LINES <= self.line <= (finding.end_line or finding.line) + NEARBY_LINES
+
 
 class ExpectedVerdict(BaseModel):
-    """What is known about the row. Nothing at all is fine: then it only counts among the shares."""
+    """What is known about the row, other fields ignored. All is optional: a bare row counts only among the shares."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -57,7 +85,7 @@ class ExpectedVerdict(BaseModel):
 
     @property
     def good(self) -> bool | None:
-        """Whether the change was good, by the strongest thing that is known; None where nobody knows."""
+        """Whether the change was good, by the strongest evidence; None if unknown."""
         if self.decision in {"accept", "reject"}:
             return self.decision == "accept"
         if self.resolved is not None:
@@ -80,7 +108,7 @@ class ExpectedVerdict(BaseModel):
 
 
 class BenchRow(BaseModel):
-    """One line."""
+    """One line of a file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -91,7 +119,7 @@ class BenchRow(BaseModel):
 
 
 class RawRow(NamedTuple):
-    """A line that was not looked at yet, and where it stands."""
+    """A line that is not parsed yet, and where it is."""
 
     path: Path
     number: int
@@ -103,15 +131,79 @@ class RawRow(NamedTuple):
 
 
 class RowSummary(NamedTuple):
-    """What is left of a row when its dossier is put aside."""
+    """What is kept of a row without its dossier."""
 
     file: str
     id: str
     expect: ExpectedVerdict
 
 
+class RowTraits(Frozen):
+    """What the report counts a row by. `bytes` and `lines` are the diff's size; `ms` what judging it took.
+
+    `looks`: the opportunities that its change gives the signals. `pointers_wrong`: locations that the verdict names and
+    that do not exist, or read otherwise than quoted.
+    """
+
+    id: str
+    file: str
+    repository: str
+    language: str
+    whole_files: bool
+    bytes: int
+    lines: int
+    ms: float
+    looks: tuple[SignalScope, ...] = ()
+    pointers: int = 0
+    pointers_wrong: tuple[str, ...] = ()
+
+
+class RowOutcome(NamedTuple):
+    """One judged row, beside what was expected of it."""
+
+    expect: ExpectedVerdict
+    traits: RowTraits
+    verdict: Accept | Reject | Abstain
+
+    @property
+    def is_rejected_rightly(self) -> bool:
+        """Rejected as expected, with the expected category or one that a fair judge could name."""
+        is_expected = self.expect.decision == "reject" and self.expect.allows(self.verdict.category)
+        return is_expected and isinstance(self.verdict, Reject)
+
+    @property
+    def is_found(self) -> bool:
+        """Rejected rightly, or found by a finding."""
+        return self.is_rejected_rightly or any(map(self.is_found_by, self.verdict.findings))
+
+    def is_found_by(self, finding: Finding) -> bool:
+        """Whether it is of the category and at the defect; where no place is expected: anywhere."""
+        if finding.category != self.expect.category:
+            return False
+        return not self.expect.where or any(defect.is_near(finding) for defect in self.expect.where)
+
+    @property
+    def is_named(self) -> bool:
+        """A finding of the category names the file of the defect."""
+        paths = {defect.path for defect in self.expect.where}
+        return any(
+            finding.category == self.expect.category and finding.path in paths for finding in self.verdict.findings
+        )
+
+    @property
+    def is_marked(self) -> bool:
+        """The unmet criteria are called so, or in doubt, and at most MOST_OTHERS beside them."""
+        marked = {criterion.id for criterion in self.verdict.criteria if criterion.status in UNMET}
+        marked.update(str(self.verdict.signals.get(CRITERIA_IN_DOUBT, "")).split(", "))
+        missing = set(self.expect.missing)
+        return missing <= marked and len(marked - missing - {""}) <= MOST_OTHERS
+
+    def suspects(self, category: Category) -> bool:
+        return any(finding.category == category for finding in self.verdict.findings)
+
+
 def read_lines(path: Path) -> Iterator[RawRow]:
-    """The lines of a file, packed with gzip or not; empty ones are left out. Raises InputError."""
+    """The lines of a file, packed with gzip or not, without the empty ones. Raises InputError."""
     try:
         with path.open("rb") as opened:
             is_packed = opened.read(2) == GZIP
@@ -124,7 +216,7 @@ def read_lines(path: Path) -> Iterator[RawRow]:
 
 
 def survey_rows(paths: Sequence[Path]) -> tuple[RowSummary, ...]:
-    """Read every row once, before any is judged. Raises InputError for the first that is none, or whose id is not new."""
+    """Read every row, before any is judged. Raises InputError for the first that is malformed or repeats an id."""
     places: dict[str, str] = {}
     rows: list[RowSummary] = []
     for raw in (raw for path in paths for raw in read_lines(path)):
@@ -139,15 +231,34 @@ def survey_rows(paths: Sequence[Path]) -> tuple[RowSummary, ...]:
 
 
 def read_row(raw: RawRow) -> BenchRow:
-    """Parse a line. Raises InputError naming the first field that is wrong."""
+    """Parse a line. Raises InputError naming the file, the line and the first field that is wrong."""
     try:
         return BenchRow.model_validate_json(raw.line)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = ".".join(map(str, first["loc"])) or "the whole line"
-        problem = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
-        raise _row_error(raw, field, problem) from error
+        raise _row_error(raw, field, "unknown field" if first["type"] == "extra_forbidden" else first["msg"]) from error
 
 
 def _row_error(raw: RawRow, field: str, problem: str) -> InputError:
     return InputError(f"{raw.place}: {field}: {problem}. The format: docs/bench.md.")
+
+
+def read_outcomes(rows: Sequence[RowSummary], folder: Path) -> tuple[RowOutcome, ...]:
+    """A finished run and what its rows expected. Raises InputError where the two do not fit together."""
+    verdicts, traits = read_json_lines(folder / VERDICTS_FILE), read_json_lines(folder / TRAITS_FILE)
+    try:
+        return tuple(
+            _outcome(row, cast("dict[str, object]", judged), measured)
+            for row, (_, judged), (_, measured) in zip(rows, verdicts, traits, strict=True)
+        )
+    except ValueError as error:
+        raise InputError(f"{folder} does not fit these files: {error}. Give another --out, or delete it.") from error
+
+
+def _outcome(row: RowSummary, judged: dict[str, object], measured: object) -> RowOutcome:
+    traits = RowTraits.model_validate(measured, strict=False)
+    if not row.id == traits.id == judged["id"]:
+        msg = f"where {row.id} is expected, {traits.id} stands"
+        raise ValueError(msg)
+    return RowOutcome(row.expect, traits, VERDICT_ADAPTER.validate_python(judged["verdict"]))

@@ -1,8 +1,7 @@
-"""The folder of a run: what it depends on, and the two files that grow with it.
+"""The folder of a run: what the run depends on, and the two files that grow with it.
 
-Does not judge. Invariant: what stands in the folder was judged by one rubric, tier and code over one set of files, in
-the order of the files; whatever stopped a run, the first *n* lines of both files are its first *n* rows; no two
-processes write at once.
+All of a folder was judged by one rubric, tier and code over one set of files, in the order of the files. However a run
+stopped, the first *n* lines of both files are its first *n* rows. One process writes at a time.
 """
 
 import fcntl
@@ -27,7 +26,7 @@ RUN_FILE: Final = "run.json"
 
 
 class RunPlan(Frozen):
-    """What a run depends on: kept in its folder, and compared before the run goes on."""
+    """What a run depends on: kept in its folder, and compared before the run is resumed."""
 
     tier: str
     rubric: str
@@ -46,26 +45,24 @@ def make_plan(files: Sequence[Path], bench: JudgeContext, tier: str) -> RunPlan:
         prompt=bench.prompt.version,
         judges=bench.judges,
         assay=version("assay"),
-        code=_code(),
-        files=tuple((path.name, _hash_of(path)) for path in files),
+        code=_hash(_source_code()),
+        files=tuple((path.name, _hash_file(path)) for path in files),
     )
 
 
-def _code() -> str:
+def _source_code() -> bytes:
     """The judge's own source: a changed rule makes another run of it."""
     root = Path(__file__).parent.parent.parent
-    sources = sorted(
-        path for folder in ("dossier", "signals", "judge", "domain") for path in (root / folder).rglob("*.py")
-    )
-    beside = (root / name for name in ("evaluation/bench/judge_row.py",))
-    return _hash(b"".join(path.read_bytes() for path in [*sources, *beside]))
+    folders = ("dossier", "signals", "judge", "domain")
+    sources = sorted(path for folder in folders for path in (root / folder).rglob("*.py"))
+    return b"".join(path.read_bytes() for path in [*sources, root / "evaluation/bench/judge_row.py"])
 
 
 def _hash(raw: bytes) -> str:
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
-def _hash_of(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     try:
         with path.open("rb") as opened:
             return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"
@@ -77,14 +74,19 @@ def _hash_of(path: Path) -> str:
 
 def prepare_folder(folder: Path, plan: RunPlan) -> None:
     """Make the folder ready for this run. Raises InputError where it holds another one, or can't be written."""
-    kept = folder / RUN_FILE
+    plan_file = folder / RUN_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not kept.exists() and not (folder / VERDICTS_FILE).exists():
-            _write_atomically(kept, f"{plan.model_dump_json(indent=1)}\n")
+        if not plan_file.exists() and not (folder / VERDICTS_FILE).exists():
+            new_file = plan_file.with_suffix(".new")
+            new_file.write_text(f"{plan.model_dump_json(indent=1)}\n", encoding="utf-8")
+            new_file.replace(plan_file)
     except OSError as error:
         raise InputError(f"--out {folder} can't be written: {error.strerror}.") from error
-    before = _read(kept)
+    try:
+        before = RunPlan.model_validate_json(plan_file.read_bytes())
+    except (OSError, ValidationError):
+        before = None
     other = [name for name, now in plan if before is None or getattr(before, name) != now]
     if other:
         what = "that nobody can tell" if before is None else f"with another {' and '.join(other)}"
@@ -94,33 +96,20 @@ def prepare_folder(folder: Path, plan: RunPlan) -> None:
         )
 
 
-def _write_atomically(path: Path, text: str) -> None:
-    beside = path.with_suffix(".new")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
-
-
-def _read(kept: Path) -> RunPlan | None:
-    try:
-        return RunPlan.model_validate_json(kept.read_bytes())
-    except (OSError, ValidationError):
-        return None
-
-
 class RunFiles(NamedTuple):
-    """The verdicts and the traits, open to be written on."""
+    """The files of verdicts and traits, open for writing."""
 
     verdicts: BinaryIO
     traits: BinaryIO
 
     def append(self, verdict: bytes, traits: bytes) -> None:
-        """One row. What is written survives this process."""
+        """Write one row. What is written survives this process."""
         for file, line in ((self.verdicts, verdict), (self.traits, traits)):
             file.write(line)
             file.flush()
 
     def truncate_partial(self) -> int:
-        """Cut off what was half written; how many rows both files hold."""
+        """Cut off half-written rows; how many rows both files hold."""
         ends = [list(_line_ends(file)) for file in self]
         rows = min(map(len, ends)) - 1
         for file, at in zip(self, ends, strict=True):
@@ -143,7 +132,7 @@ def _line_ends(file: BinaryIO) -> Iterator[int]:
 @contextmanager
 def open_run_files(folder: Path) -> Generator[RunFiles]:
     """Open the files of a prepared folder. Raises InputError while another process has them open."""
-    with _open_locked(folder / VERDICTS_FILE) as verdicts, _open_locked(folder / TRAITS_FILE) as traits:
+    with _open_file(folder / VERDICTS_FILE) as verdicts, _open_file(folder / TRAITS_FILE) as traits:
         try:
             fcntl.flock(verdicts, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -151,7 +140,7 @@ def open_run_files(folder: Path) -> Generator[RunFiles]:
         yield RunFiles(verdicts, traits)
 
 
-def _open_locked(path: Path) -> BinaryIO:
+def _open_file(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
 
 

@@ -1,10 +1,6 @@
-"""docs/signals.md, and the measured line of each signal's docstring.
+"""docs/signals.md, and the measured line of each signal's docstring. `assay bench` measures, `bench/alarms.py` writes."""
 
-Does not measure (`assay bench` does, `bench/alarms.py` writes it down). Invariant: what a docstring, the page and a test
-say about a signal's false alarms is the same line.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from worker.domain.pattern import pattern
@@ -12,10 +8,10 @@ from worker.evaluation.bench.measures import Share
 from worker.signals.signal import Signal, SignalKind, SignalScope
 
 FEWEST_ROWS: Final = 300
-"""Clean opportunities that a signal must have had before it may block."""
+"""Clean opportunities that a signal needs before it may block."""
 
 MOST_FALSE_ALARMS: Final = 0.005
-"""The upper end of the interval of its false alarms, at most."""
+"""The highest upper end of the interval of its false alarms."""
 
 PAGE_HEAD: Final = """# Signals
 
@@ -44,7 +40,7 @@ def measured_line(share: Share, scope: SignalScope) -> str:
 
 
 def read_measured(signal: Signal) -> Share | None:
-    """What the docstring says of a signal's false alarms; None where it says nothing, or not in this form."""
+    """The false alarms in a signal's docstring; None where it has none, or not in this form."""
     match = MEASURED_LINE.search(" ".join(signal.description.split()))
     return Share(int(match[1]), int(match[2])) if match else None
 
@@ -55,24 +51,15 @@ def is_blocking_allowed(share: Share) -> bool:
 
 def signals_page(signals: Sequence[Signal], weights: Mapping[str, float]) -> str:
     """The whole page."""
-    return "\n".join([PAGE_HEAD, *_families(signals, weights)]) + "\n"
-
-
-def _families(signals: Sequence[Signal], weights: Mapping[str, float]) -> Iterator[str]:
+    lines = [PAGE_HEAD]
     for category in dict.fromkeys(signal.category for signal in signals):
-        yield f"## {category}\n"
-        yield from (_row(signal, weights[signal.name]) for signal in signals if signal.category is category)
-        yield ""
+        rows = [_row(signal, weights[signal.name]) for signal in signals if signal.category is category]
+        lines += [f"## {category}\n", *rows, ""]
+    return "\n".join(lines) + "\n"
 
 
 def _row(signal: Signal, weight: float) -> str:
     share = read_measured(signal)
-    measured = "" if share is None else f"{share.hits}/{share.of}"
-    kind = "fact" if signal.kind is SignalKind.FACT else f"{weight:g}"
-    return f"- `{signal.name}` ({', '.join(part for part in (kind, measured) if part)}): {_description(signal)}"
-
-
-def _description(signal: Signal) -> str:
-    """The first sentence of the docstring, on signal line."""
+    parts = ["fact" if signal.kind is SignalKind.FACT else f"{weight:g}", f"{share.hits}/{share.of}" if share else ""]
     text = " ".join(signal.description.split()).partition("False alarms:")[0].strip()
-    return FIRST_SENTENCE.split(text, maxsplit=1)[0]
+    return f"- `{signal.name}` ({', '.join(filter(None, parts))}): {FIRST_SENTENCE.split(text, maxsplit=1)[0]}"

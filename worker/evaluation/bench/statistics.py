@@ -1,35 +1,103 @@
-"""Counting: from judged rows to every figure of a report.
+"""Count a run: every figure of a report out of judged rows.
 
-Does not word or draw anything. Invariant: rows with the label `weak` count only where scores are compared.
+Rows with the label `weak` count only where scores are compared. Rows of different files are never compared, since what
+made their truth known differs.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from worker.domain.value import Value
-from worker.domain.verdict.verdict import Category
-from worker.evaluation.bench.decisions import (
-    CategoryAccuracy,
-    DecisionShares,
-    DefectRecall,
-    SignalAlarms,
-    category_accuracy,
-    decision_shares,
-    defect_recalls,
-    false_reject_shares,
-    is_rejected,
-    shares_without_each,
-    signal_alarms,
+from worker.domain.verdict.verdict import Abstain, Accept, Category, Reject
+from worker.evaluation.bench.measures import (
+    CalibrationBin,
+    CurvePoint,
+    PairsWon,
+    RankedRow,
+    RocArea,
+    Share,
+    calibration_bins,
+    pairs_lift,
+    pairs_won,
+    roc_area,
+    roc_curve,
 )
-from worker.evaluation.bench.expectations import UNMET, RowOutcome
-from worker.evaluation.bench.measures import CalibrationBin, Share, calibration_bins
-from worker.evaluation.bench.ranking import WEAK_LABEL, PairRanking, ScoreRanking, rank_files, rank_pairs
+from worker.evaluation.bench.rows import UNMET, RowOutcome
 from worker.signals.registry import SIGNALS
-from worker.signals.signal import SignalScope
+from worker.signals.signal import Signal, SignalKind, SignalScope
+
+T = TypeVar("T")
+Rows = Sequence[RowOutcome]
+Key = Callable[[RowOutcome], str]
 
 MOST_SLOW: Final = 10
+WEAK_LABEL: Final = "weak"
+CONSTANT_SCORE: Final = 0.5
+"""The area under the curve of a score that is always the same."""
+
+ALL_DEFECTS: Final = "all defects"
+
+
+class DecisionShares(NamedTuple):
+    """What was decided about a group of rows."""
+
+    rows: int
+    accepted: Share
+    rejected: Share
+    abstained: Share
+
+
+class DefectRecall(NamedTuple):
+    """How many of the rows with one kind of defect were recognised, and how exactly."""
+
+    rows: int
+    rejected: Share
+    found: Share
+    named: Share | None
+    marked: Share | None
+
+
+class CategoryAccuracy(NamedTuple):
+    """One category: the share of its rejects that are right, of its defects rejected, and of good rows suspected."""
+
+    precision: Share
+    recall: Share
+    suspected: Share
+
+
+class SignalAlarms(NamedTuple):
+    """One signal on good changes, and on defects of its category."""
+
+    kind: SignalKind
+    looks_at: SignalScope
+    clean: Share
+    defects: Share
+
+
+class ScoreRanking(NamedTuple):
+    """The score against the size of the change, the baseline that costs nothing (smaller is better), and a constant.
+
+    `within`, `within_size` and `lift` compare within a task or repository; None where none has good and bad rows.
+    """
+
+    ours: RocArea
+    size: RocArea
+    constant: float
+    within: PairsWon | None
+    within_size: PairsWon | None
+    lift: PairsWon | None
+    curve: tuple[CurvePoint, ...]
+    size_curve: tuple[CurvePoint, ...]
+
+
+class PairRanking(NamedTuple):
+    """Defects against the row that is like each but for the defect."""
+
+    ours: PairsWon | None
+    size: PairsWon | None
 
 
 class WrongRow(NamedTuple):
@@ -42,7 +110,7 @@ class WrongRow(NamedTuple):
 
 
 class SlowRow(NamedTuple):
-    """A row, how long judging it took, and how large its diff is."""
+    """A row, the milliseconds that judging it took, and the size of its diff."""
 
     id: str
     ms: float
@@ -55,7 +123,7 @@ class BenchReport(Value):
 
     rows: int
     criteria: Share
-    """Rows with a criterion that somebody listed, which code can hold a change against."""
+    """Rows with a criterion that a person listed, which code can check a change against."""
     unmet: Share
     """Listed criteria of good rows that the verdict calls missing or partly met."""
     decided: Mapping[str, Mapping[str, DecisionShares]]
@@ -82,21 +150,17 @@ class BenchReport(Value):
     wrong: tuple[WrongRow, ...]
 
 
-def is_clean(outcome: RowOutcome) -> bool:
-    """Must not be rejected."""
-    return outcome.expect.decision == "accept" or (
-        outcome.expect.decision is None and outcome.expect.outcome == "merged"
-    )
-
-
-def compute_report(outcomes: Sequence[RowOutcome]) -> BenchReport:
+def compute_report(outcomes: Rows) -> BenchReport:
     """Count a run."""
     strong = [row for row in outcomes if row.expect.label != WEAK_LABEL]
     clean = [row for row in strong if is_clean(row)]
     defects = [row for row in strong if row.expect.decision == "reject"]
+    shown = sum(row.traits.pointers for row in outcomes)
+    pointers_wrong = tuple((row.traits.id, pointer) for row in outcomes for pointer in row.traits.pointers_wrong)
+    slowest = sorted((row.traits for row in outcomes), key=lambda traits: -traits.ms)[:MOST_SLOW]
     return BenchReport(
         rows=len(outcomes),
-        criteria=Share(sum(SignalScope.ISSUE in row.traits.looks for row in outcomes), len(outcomes)),
+        criteria=share_of(outcomes, _has_criteria),
         unmet=_unmet(clean),
         decided=decision_shares(strong),
         false_rejects=false_reject_shares(clean),
@@ -112,59 +176,230 @@ def compute_report(outcomes: Sequence[RowOutcome]) -> BenchReport:
             (row.verdict.score, row.expect.good) for row in strong if row.expect.good is not None
         ),
         alarms={signal.name: signal_alarms(signal, clean, defects) for signal in SIGNALS},
-        pointers=_pointers(outcomes),
-        pointers_wrong=tuple((row.traits.id, pointer) for row in outcomes for pointer in row.traits.pointers_wrong),
+        pointers=Share(shown - len(pointers_wrong), shown),
+        pointers_wrong=pointers_wrong,
         findings=median([len(row.verdict.findings) for row in outcomes]),
         ms=median([row.traits.ms for row in outcomes]),
-        slowest=_slowest(outcomes),
-        cost_usd=_cost(outcomes),
+        slowest=tuple(SlowRow(traits.id, traits.ms, traits.lines, traits.bytes) for traits in slowest),
+        cost_usd=total_cost(outcomes),
         evaluated=_evaluated(outcomes),
         wrong=tuple(_wrong(strong)),
     )
 
 
-def _unmet(clean: Sequence[RowOutcome]) -> Share:
-    states = [
-        criterion.status for row in clean if SignalScope.ISSUE in row.traits.looks for criterion in row.verdict.criteria
+def is_clean(row: RowOutcome) -> bool:
+    """Whether the row must not be rejected."""
+    return row.expect.decision == "accept" or (row.expect.decision is None and row.expect.outcome == "merged")
+
+
+def is_rejected(row: RowOutcome) -> bool:
+    return isinstance(row.verdict, Reject)
+
+
+def _is_rejected_rightly(row: RowOutcome) -> bool:
+    return row.is_rejected_rightly
+
+
+def _has_criteria(row: RowOutcome) -> bool:
+    return SignalScope.ISSUE in row.traits.looks
+
+
+def share_of(rows: Rows, holds: Callable[[RowOutcome], bool]) -> Share:
+    """The share of the rows for which something holds."""
+    return Share(sum(map(holds, rows)), len(rows))
+
+
+def count_by(rows: Iterable[RowOutcome], key: Key, count: Callable[[Rows], T]) -> dict[str, T]:
+    """What is counted of the rows of each *key*; rows with an empty key are left out."""
+    held: dict[str, list[RowOutcome]] = {}
+    for row in rows:
+        held.setdefault(key(row), []).append(row)
+    return {name: count(held[name]) for name in sorted(held) if name}
+
+
+def _category(row: RowOutcome) -> str:
+    return str(row.expect.category)
+
+
+def _texts(row: RowOutcome) -> str:
+    return "whole files" if row.traits.whole_files else "diff alone"
+
+
+def decision_shares(rows: Rows) -> dict[str, dict[str, DecisionShares]]:
+    """By what was expected, and by the kind within it."""
+
+    def shares(group: Rows) -> DecisionShares:
+        return DecisionShares(
+            len(group),
+            accepted=share_of(group, lambda row: isinstance(row.verdict, Accept)),
+            rejected=share_of(group, is_rejected),
+            abstained=share_of(group, lambda row: isinstance(row.verdict, Abstain)),
+        )
+
+    return {
+        "expected": count_by(rows, lambda row: row.expect.group, shares),
+        "kind": count_by(rows, lambda row: row.expect.kind and f"{row.expect.group}, {row.expect.kind}", shares),
+    }
+
+
+def false_reject_shares(clean: Rows) -> dict[str, dict[str, Share]]:
+    """Good rows that were rejected: all, then divided."""
+    keys: dict[str, Key] = {
+        "all": lambda _: "all",
+        "file": lambda row: row.traits.file,
+        "language": lambda row: row.traits.language,
+        "texts": _texts,
+        "file and language": lambda row: f"{row.traits.file}, {row.traits.language}",
+    }
+    return {name: count_by(clean, key, lambda group: share_of(group, is_rejected)) for name, key in keys.items()}
+
+
+def defect_recalls(defects: Rows) -> dict[str, dict[str, DefectRecall]]:
+    """Defects of a known category: by it and all together, then divided within it."""
+    keys: dict[str, Key] = {
+        "category": _category,
+        "difficulty": lambda row: row.expect.difficulty and f"{_category(row)}, {row.expect.difficulty}",
+        "texts": lambda row: f"{_category(row)}, {_texts(row)}",
+        "language": lambda row: f"{_category(row)}, {row.traits.language}",
+        "variant": lambda row: row.expect.variant and f"{_category(row)}: {row.expect.variant}",
+    }
+    of_category = [row for row in defects if row.expect.category]
+    recalls = {name: count_by(of_category, key, _recall) for name, key in keys.items()}
+    if len(recalls["category"]) > 1:
+        recalls["category"][ALL_DEFECTS] = _recall(of_category)
+    return recalls
+
+
+def _recall(rows: Rows) -> DefectRecall:
+    placed = [row for row in rows if row.expect.where]
+    missing = [row for row in rows if row.expect.missing]
+    return DefectRecall(
+        len(rows),
+        rejected=share_of(rows, _is_rejected_rightly),
+        found=share_of(rows, lambda row: row.is_found),
+        named=share_of(placed, lambda row: row.is_named) if placed else None,
+        marked=share_of(missing, lambda row: row.is_marked) if missing else None,
+    )
+
+
+def category_accuracy(category: Category, strong: Rows, clean: Rows, defects: Rows) -> CategoryAccuracy:
+    """Of all rejects with this category where good or bad is certain, the right ones; of all its defects, the same."""
+    certain = [row for row in strong if row.expect.decision in {"accept", "reject"}]
+    return CategoryAccuracy(
+        precision=share_of([row for row in certain if row.verdict.category == category], _is_rejected_rightly),
+        recall=share_of([row for row in defects if row.expect.category == category], _is_rejected_rightly),
+        suspected=share_of(clean, lambda row: row.suspects(category)),
+    )
+
+
+def shares_without_each(rows: Rows, holds: Callable[[RowOutcome], bool]) -> Mapping[str, Share]:
+    """The share with each repository left out in turn: whether one of them carries it. Empty for a single repository."""
+    count = Counter(row.traits.repository for row in rows)
+    hits = Counter(row.traits.repository for row in rows if holds(row))
+    if len(count) == 1:
+        return {}
+    return {name: Share(hits.total() - hits[name], count.total() - count[name]) for name in sorted(count)}
+
+
+def signal_alarms(signal: Signal, clean: Rows, defects: Rows) -> SignalAlarms:
+    """Its alarms; a row on which it fired counts among its opportunities, even if it is none by our own count."""
+
+    def fired(row: RowOutcome) -> bool:
+        return any(finding.signal == signal.name for finding in row.verdict.findings)
+
+    return SignalAlarms(
+        signal.kind,
+        signal.scope,
+        clean=share_of([row for row in clean if signal.scope in row.traits.looks or fired(row)], fired),
+        defects=share_of([row for row in defects if row.expect.category == signal.category], fired),
+    )
+
+
+def rank_files(outcomes: Rows) -> dict[str, ScoreRanking]:
+    """By file with good and bad rows; a file's good rows also against its bad ones of the label `weak`."""
+    rated = [row for row in outcomes if row.expect.good is not None]
+    groups: dict[str, Rows] = {}
+    for name, rows in count_by(rated, lambda row: row.traits.file, list).items():
+        groups[name] = [row for row in rows if row.expect.label != WEAK_LABEL]
+        groups[f"{name}, weak"] = [row for row in rows if (row.expect.label == WEAK_LABEL) is not row.expect.good]
+    rankings = {name: _ranking(rows) for name, rows in groups.items()}
+    return {name: ranking for name, ranking in rankings.items() if ranking is not None}
+
+
+def _ranking(rows: Rows) -> ScoreRanking | None:
+    good, bad = ([row for row in rows if row.expect.good is is_good] for is_good in (True, False))
+    scores = [row.verdict.score for row in good], [row.verdict.score for row in bad]
+    sizes = [_smallness(row) for row in good], [_smallness(row) for row in bad]
+    ours, size = roc_area(*scores), roc_area(*sizes)
+    if ours is None or size is None:
+        return None
+    entries = [
+        RankedRow(
+            row.expect.instance or row.traits.repository, bool(row.expect.good), row.verdict.score, _smallness(row)
+        )
+        for row in rows
     ]
+    return ScoreRanking(
+        ours,
+        size,
+        CONSTANT_SCORE,
+        pairs_won(entries),
+        pairs_won(_by_baseline(entries)),
+        pairs_lift(entries),
+        curve=roc_curve(*scores),
+        size_curve=roc_curve(*sizes),
+    )
+
+
+def _smallness(row: RowOutcome) -> float:
+    return -float(row.traits.lines)
+
+
+def _by_baseline(entries: Sequence[RankedRow]) -> list[RankedRow]:
+    return [entry._replace(score=entry.baseline) for entry in entries]
+
+
+def rank_pairs(strong: Rows) -> dict[str, PairRanking]:
+    """By the category of the defects whose other row was judged, too."""
+    twins = {row.traits.id: row for row in strong}
+    paired = [row for row in strong if row.expect.category and row.expect.pair in twins]
+
+    def rank(defects: Rows) -> PairRanking:
+        entries = [
+            RankedRow(defect.traits.id, side is not defect, side.verdict.score, _smallness(side))
+            for defect in defects
+            for side in (defect, twins[defect.expect.pair or ""])
+        ]
+        return PairRanking(pairs_won(entries), pairs_won(_by_baseline(entries)))
+
+    return count_by(paired, _category, rank)
+
+
+def _unmet(clean: Rows) -> Share:
+    states = [criterion.status for row in clean if _has_criteria(row) for criterion in row.verdict.criteria]
     return Share(sum(state in UNMET for state in states), len(states))
 
 
-def _pointers(outcomes: Sequence[RowOutcome]) -> Share:
-    shown = sum(row.traits.pointers for row in outcomes)
-    return Share(shown - sum(len(row.traits.pointers_wrong) for row in outcomes), shown)
-
-
-def _slowest(outcomes: Sequence[RowOutcome]) -> tuple[SlowRow, ...]:
-    traits = sorted((row.traits for row in outcomes), key=lambda traits: -traits.ms)
-    return tuple(SlowRow(row.id, row.ms, row.lines, row.bytes) for row in traits[:MOST_SLOW])
-
-
-def _cost(outcomes: Sequence[RowOutcome]) -> Decimal | None:
+def total_cost(outcomes: Rows) -> Decimal | None:
     """What the models cost; None where the price of one reply is not known."""
     costs = [row.verdict.judge_cost_usd for row in outcomes]
     return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
 
 
-def _evaluated(outcomes: Sequence[RowOutcome]) -> tuple[int, float] | None:
+def _evaluated(outcomes: Rows) -> tuple[int, float] | None:
     scores = [row.verdict.signals.get("evaluate_score") for row in outcomes]
     numbers = [float(score) for score in scores if isinstance(score, int | float)]
     return (len(numbers), sum(numbers) / len(numbers)) if numbers else None
 
 
-def _wrong(strong: Sequence[RowOutcome]) -> Iterator[WrongRow]:
+def _wrong(strong: Rows) -> Iterator[WrongRow]:
+    """The rows decided wrongly: an abstention never is; a bad row rejected for a wrong reason is."""
     for row in strong:
-        if _is_wrong(row):
+        if is_rejected(row):
+            is_wrong = is_clean(row) or (row.expect.decision == "reject" and not row.is_rejected_rightly)
+        else:
+            is_against = row.expect.decision in {"not_accept", "reject"} or row.expect.resolved is False
+            is_wrong = isinstance(row.verdict, Accept) and is_against
+        if is_wrong:
             decided = " ".join(filter(None, (row.verdict.decision, row.verdict.category)))
             yield WrongRow(row.traits.id, row.expect.group, decided, row.verdict.concern)
-
-
-def _is_wrong(outcome: RowOutcome) -> bool:
-    """To abstain is never wrong; whether a bad row is rejected for the right reason counts."""
-    match outcome.verdict.decision:
-        case "reject":
-            return is_clean(outcome) or (outcome.expect.decision == "reject" and not outcome.is_rejected_rightly)
-        case "accept":
-            return outcome.expect.decision in {"not_accept", "reject"} or outcome.expect.resolved is False
-        case _:
-            return False

@@ -12,9 +12,7 @@ from tests.worker.judge.verdicts import unjudged
 from tests.worker.signals.made import diff_of, dossier_of
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, Reject
-from worker.evaluation.bench.expectations import RowOutcome
-from worker.evaluation.bench.judge_row import RowTraits
-from worker.evaluation.bench.rows import ExpectedVerdict
+from worker.evaluation.bench.rows import ExpectedVerdict, RowOutcome, RowTraits
 from worker.evaluation.bench.run_folder import RunPlan
 from worker.signals.signal import SignalScope
 

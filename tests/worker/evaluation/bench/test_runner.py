@@ -1,4 +1,4 @@
-"""Rows judged by real processes: in order, taken up again, and never left behind."""
+"""Rows judged by real processes: in order, resumed, and never left behind; a finished run on the stream, once."""
 
 import json
 import os
@@ -7,26 +7,41 @@ from collections.abc import Iterator
 from decimal import Decimal
 from multiprocessing import active_children
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from tests.worker.evaluation.bench import made
-from tests.worker.evaluation.bench.made import STUB, row
+from tests.worker.evaluation.bench.made import GOOD, STUB, judged, row
+from tests.worker.evaluation.stats.told import NOON, at, folded, started
 from tests.worker.judge.courtroom import bench
+from tests.worker.judge.making import ScriptedModel
+from tests.worker.judge.verdicts import accepted
+from worker.domain.ids import InstallationId
 from worker.domain.value import replace
-from worker.evaluation.bench.rows import read_lines
+from worker.domain.verdict.events import Event
+from worker.domain.verdict.verdict import SubjectKind
+from worker.errors import Unavailable
+from worker.evaluation.bench.rows import RowOutcome, read_lines
 from worker.evaluation.bench.run_budget import BUDGET_FILE, RunMoney
 from worker.evaluation.bench.run_folder import TRAITS_FILE, VERDICTS_FILE, open_run_files, read_json_lines
 from worker.evaluation.bench.runner import (
     BenchOpener,
+    FailedRow,
     HaltedError,
     HaltedRow,
+    NumberedRow,
     RowFailedError,
     judge_to_lines,
+    record_run,
     run_bench,
     write_answers,
 )
+from worker.evaluation.stats import tables
+from worker.evaluation.stats.queries import CountedTables as Counted
+from worker.evaluation.stats.queries import answer_query
+from worker.evaluation.stats.stats_query import StatsTopic, parse_query
 from worker.settings import ModelAccess, Settings
 from worker.wiring.rejudge import open_rows
 
@@ -119,6 +134,18 @@ def test_a_row_that_the_judge_breaks_on_is_named_with_the_trace(
     assert ids(out) == ["fine"]
 
 
+def test_a_process_answers_with_lines_or_with_the_trace_of_a_bug(opening: BenchOpener, tmp_path: Path) -> None:
+    good, broken = read_lines(made.written(tmp_path / "rows.jsonl", row("fine"), "{}"))
+    with opening() as work:
+        answer = work(NumberedRow(0, good))
+        assert isinstance(answer, tuple)
+        assert json.loads(answer[0])["id"] == "fine"
+        assert str(NumberedRow(0, good)) == f"{tmp_path / 'rows.jsonl'}:1"
+        failed = work(NumberedRow(1, broken))
+    assert isinstance(failed, FailedRow)
+    assert "InputError" in failed.trace
+
+
 def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> None:
     (raw,) = read_lines(made.written(tmp_path / "rows.jsonl", row("ä", STUB)))
     told = judge_to_lines(raw, bench(threshold=0.0))
@@ -128,6 +155,15 @@ def test_what_is_written_of_a_row_is_its_id_and_its_verdict(tmp_path: Path) -> N
     assert (json.loads(verdict)["id"], json.loads(traits)["id"]) == ("ä", "ä")
     assert verdict.endswith(b"\n")
     assert b"\n" not in verdict[:-1] + traits[:-1]
+
+
+def test_a_row_that_needs_a_model_that_is_unavailable_halts_the_run(tmp_path: Path) -> None:
+    fact, unproven = read_lines(made.written(tmp_path / "rows.jsonl", row("fact", STUB), row("open")))
+    down = bench(ScriptedModel([Unavailable("The model", "down")] * 2), threshold=1.0)
+    assert isinstance(judge_to_lines(fact, down), tuple)
+    halted = judge_to_lines(unproven, down)
+    assert isinstance(halted, HaltedRow)
+    assert "down" in halted.reason
 
 
 @pytest.mark.parametrize(
@@ -166,3 +202,67 @@ def test_what_was_judged_when_a_run_is_stopped_is_written_as_far_as_no_row_is_mi
         going.close()
     assert [line for _, line in read_json_lines(out / VERDICTS_FILE)] == [0, 1, 2, 3, 4, 5, 6, 7]
     assert [line for _, line in read_json_lines(out / TRAITS_FILE)] == [0, -1, -2, -3, -4, -5, -6, -7]
+
+
+class Stream:
+    """Tells once under a name."""
+
+    def __init__(self) -> None:
+        self.told: dict[str, tuple[Event, ...]] = {}
+
+    def publish(self, installation: InstallationId, name: str, *events: Event) -> bool:
+        assert installation == 0
+        return self.told.setdefault(name, events) is events
+
+    @property
+    def bodies(self) -> list[dict[str, Any]]:
+        return [dict(event.body) for events in self.told.values() for event in events]
+
+
+def benchmarked(outcome: RowOutcome, eval_id: str) -> RowOutcome:
+    """As a bench leaves it."""
+    subject = outcome.verdict.subject.model_copy(update={"kind": SubjectKind.BENCHMARK})
+    return outcome._replace(verdict=outcome.verdict.model_copy(update={"eval_id": eval_id, "subject": subject}))
+
+
+RECORDED = (
+    benchmarked(judged(accepted(score=0.7), GOOD, "a"), "e1"),
+    benchmarked(judged(accepted(score=0.9), GOOD, "b"), "e2"),
+)
+
+
+def test_each_verdict_is_told_once_from_its_beginning_to_its_end() -> None:
+    stream = Stream()
+    assert (record_run(RECORDED, stream), record_run(RECORDED, stream)) == (2, 0)
+    kinds = [event.kind for events in stream.told.values() for event in events]
+    assert kinds == ["eval.started", "eval.completed"] * 2
+    assert {(one["trigger"], one["subject_kind"]) for one in stream.bodies} == {("benchmark", "benchmark")}
+
+
+def test_a_row_is_one_subject_in_every_run_and_no_other_rows() -> None:
+    stream, again = Stream(), benchmarked(judged(accepted(), GOOD, "a"), "e3")
+    record_run((*RECORDED, again), stream)
+    first, _, other, _, same, _ = (one["subject_id"] for one in stream.bodies)
+    assert first == same != other
+    assert '"a"' not in str(stream.bodies)
+    elsewhere = benchmarked(judged(accepted(), GOOD, "a", file="other.jsonl"), "e4")
+    record_run([elsewhere], stream)
+    assert stream.bodies[-1]["subject_id"] not in {first, other}
+
+
+def test_they_answer_for_themselves_and_average_into_nothing_else() -> None:
+    stream = Stream()
+    record_run((*RECORDED, benchmarked(judged(accepted(score=0.6), GOOD, "a"), "e3")), stream)
+    told = [(at(), event.kind.value.encode(), event.dump()) for events in stream.told.values() for event in events]
+    cells = folded(*told, started("live")).cells
+    found = Counted({name: cells.get((name, hour), {}) for name, hour in cells}, (), NOON, is_behind=False)
+
+    def said(topic: StatsTopic, **given: str) -> dict[str, Any]:
+        return answer_query(topic, parse_query({"group_by": "none", **given}, topic, NOON), found)
+
+    [row] = said(StatsTopic.QUALITY, subject="benchmark")["data"]
+    assert (row["verdict_count"], row["live"]["verdict_count"]) == (3, 0)
+    assert [one["verdict_count"] for one in said(StatsTopic.QUALITY, subject="all")["data"]] == [0]
+    assert [one["verdict_count"] for one in said(StatsTopic.COST)["data"]] == [0]
+    assert [one["verdict_count"] for one in said(StatsTopic.COST, subject="benchmark")["data"]] == [3]
+    assert not set(found.tables) & {*tables.AGREEMENTS, tables.AGENTS, tables.OVER_SIGNAL}
