@@ -27,11 +27,18 @@ from worker.domain.verdict.events import FailureMode
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window, WindowError, parse_moment_ms, parse_window
 from worker.errors import InputError
-from worker.evaluation.rejudge import RejudgeTerms, complete_terms, rescore_terms, with_model
-from worker.evaluation.rerun import RejudgeRun, forecast_run, has_workers, make_order
+from worker.evaluation.rejudge import (
+    RejudgeRun,
+    RejudgeTerms,
+    complete_terms,
+    forecast_run,
+    has_workers,
+    make_order,
+    rescore_terms,
+    with_model,
+)
 from worker.evaluation.rescore import SCORED_KINDS, load_scoring_rubric
-from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection
-from worker.evaluation.survey import Surveyor
+from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection, Surveyor
 from worker.evaluation.texts.rejudge import RejudgeForecast, RejudgeSummary, VerdictChange, forecast_text, summary_text
 from worker.judge.rubric import is_judged_by, load_rubric
 from worker.settings import Settings, load_settings, missing_setting

@@ -25,8 +25,8 @@ from worker.evaluation.stats.queries import answer_query, combine_tables, tables
 from worker.evaluation.stats.rollups import NO_LIMIT, open_rollups
 from worker.evaluation.stats.stats_query import ParameterError, StatsQuery, StatsTopic, parse_query
 from worker.evaluation.stats.windows import DAY_HOURS, EPOCH, HOUR_MS, HourWindow, to_milliseconds
-from worker.evaluation.texts.history import history_text as told
 from worker.evaluation.texts.stats import StatsPage, overrides_text, scorecards_text, would_block_text
+from worker.evaluation.texts.stats import history_text as told
 from worker.evaluation.texts.stats import stats_page as worded
 from worker.settings import load_settings
 

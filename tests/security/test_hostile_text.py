@@ -48,7 +48,7 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.dossier.config_file import read_config, resolve_config
-from worker.evaluation.texts import history
+from worker.evaluation.texts import stats as stats_texts
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import comments as answers
 from worker.publishing.texts import configuration, feedback, merge_group, overrides, pause, wait_status
@@ -302,7 +302,7 @@ def terminals(said: str, page: TerminalPage) -> Iterator[str]:
         evidence=[{"path": said, "line": 3}],
         subject={"kind": "submission", "head_sha": "a" * 40},
     )
-    yield history.history_text(said, [evaluation], [], page, {"a" * 40: spoken})
+    yield stats_texts.history_text(said, [evaluation], [], page, {"a" * 40: spoken})
     told = {"repository": said, "sha": "a" * 40, "number": 3, "state": "none", "why": said, "verdict": None}
     yield wait_status.wait_status_text(told, page)
     verdict = {

@@ -1,42 +1,52 @@
-"""One recorded subject judged anew: its dossier found, judged by the terms of a run, recorded beside its verdict.
+"""Re-evaluate recorded verdicts: judge their dossiers by other terms, and record the answers beside them. Nothing is published.
 
-What code alone makes of other verdicts (`worker.evaluation.rescore`) is made again from those, and recorded likewise.
-
-Does not choose what is judged (`worker.evaluation.survey`) and publishes nothing. Invariant: what was judged by these terms already is
-not judged again; every evaluation that begins here ends once, as an entry of the ledger or told as failed; a run's limit is
-never passed, and what it kept from being asked is not recorded unless something of it is paid for already.
+A verdict is answered once by the same terms. Each order ends with an entry of the ledger or an `eval.failed` event. A run's
+limit is never exceeded; a verdict that the limit kept from the model is recorded only if part of it is paid for. What is done
+is on record however a run stops, and the same run resumes from there.
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
 from worker.adapters.redis import keys
-from worker.adapters.redis.store import Store
+from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ids import EvalId, new_eval_id
+from worker.domain.ids import EvalId, InstallationId, new_eval_id
 from worker.domain.model import Frozen
-from worker.domain.ports import Archive
+from worker.domain.ports import Archive, Clock
 from worker.domain.request.judge_request import PullRef
-from worker.domain.value import replace
+from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import AuditRecord, EvaluatedVerdict
-from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, FailureMode, failed_event, started_event
+from worker.domain.verdict.events import (
+    EvalTrigger,
+    EvaluationStarted,
+    FailureMode,
+    failed_event,
+    started_event,
+    subject_id,
+)
 from worker.domain.verdict.judge_digest import DIGEST_SIGNAL, SHADOW_SIGNAL, judge_digest, rubric_digest, scoring_digest
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcome_rubric import CiCheckRubric
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
-from worker.evaluation.rescore import Rescoring, load_scoring_rubric
-from worker.evaluation.supersession import UNFINISHED_REASONS
+from worker.evaluation.bench.cost import SAMPLE, Forecast, PromptMeter, extrapolate
+from worker.evaluation.process_pool import run_tasks
+from worker.evaluation.rescore import Rescoring, find_entry, load_scoring_rubric
+from worker.evaluation.supersession import UNFINISHED_REASONS, RecordedVerdict, Surveyor
 from worker.judge.context import JudgeContext
+from worker.judge.escalation import ModelSkipReason
 from worker.judge.judge import judge_with_record
 from worker.judge.replay import create_child_header
 from worker.judge.rubric import load_prompt, load_rubric
@@ -52,15 +62,19 @@ UNKNOWN_REPOSITORY: Final = "forgotten/forgotten"
 """A repository of which only numbers are left."""
 
 UNKNOWN_SHA: Final = "0" * 40
-"""Of a pull request that nothing is left of. Nobody is told of it."""
+"""The head of a pull request of which nothing is left."""
+
+POLL_S: Final = 0.2
+IDLE_S: Final = 1.0
+"""After so many seconds without an answer a run drops the jobs that no longer exist or have no worker."""
 
 
 class RejudgeTerms(Frozen):
-    """How a run judges. `law`: the hash of all of it that a verdict depends on; `book`: whose money it spends, "" nobody's.
+    """How a run judges. `law`: the hash of all that a verdict depends on; `book`: the name of the run's budget, "" for none.
 
-    `weighs`: the kind of verdicts that code makes again of others, by the weights of `rubric`; None: the court judges.
-    `judgings`: the law by which those others may have been judged anew, and `over` its rubric's name.
-    Small JSON, so that it travels with each job: files are named, and read where it is judged.
+    `weighs`: the kind of verdicts that code derives from others, by the weights of `rubric`; None: the judge judges.
+    `judgings`: the law by which those others may have been re-evaluated, and `over` its rubric's name.
+    It travels with each job as small JSON, so files are named here, and read where the job runs.
     """
 
     law: str
@@ -79,9 +93,22 @@ class RejudgeTerms(Frozen):
     judgings: str = ""
     over: str = ""
 
+    @property
+    def trigger(self) -> EvalTrigger:
+        return EvalTrigger.BUS if self.is_canary else EvalTrigger.BATCH
+
+    @property
+    def signals(self) -> dict[str, str | bool]:
+        """The signals that mark a verdict by these terms."""
+        return {DIGEST_SIGNAL: self.law, **({SHADOW_SIGNAL: True} if self.is_canary else {})}
+
+    def is_full(self, store: Store) -> bool:
+        """Whether the run's limit is reached."""
+        return bool(self.book) and store.run_budget(self.book, self.limit_usd).is_full
+
 
 class RejudgeOrder(Frozen):
-    """Judge this verdict anew. `subject_id`: what it was told as, should nothing else be left."""
+    """Re-evaluate this verdict. `subject_id`: what its events name, should nothing else be left."""
 
     pull: PullRef
     eval_id: EvalId
@@ -92,8 +119,20 @@ class RejudgeOrder(Frozen):
         return self.eval_id
 
 
+class RejudgeTask(Frozen):
+    """The arguments of a job: an order by these terms, or (*pull* alone) the shadow evaluation of a pull request.
+
+    `looks`: also check whether a signal of its installation is to be demoted.
+    """
+
+    pull: PullRef
+    looks: bool = False
+    order: RejudgeOrder | None = None
+    terms: RejudgeTerms | None = None
+
+
 class OrderResult(StrEnum):
-    """What became of an order. FULL: the run's limit is reached; UNLIKE: this process would judge by another law."""
+    """How an order ended. FULL: the run's limit is reached; UNLIKE: this process would judge by another law."""
 
     JUDGED = "judged"
     THERE = "there"
@@ -104,9 +143,9 @@ class OrderResult(StrEnum):
 
 
 class ShadowArchive:
-    """The Archive port of a canary: what is shown to nobody, and can be made again from its parent's dossier.
+    """The Archive port of a shadow evaluation: keeps only what a model's unusable reply leaves, as an event names it.
 
-    Only where a model's reply could not be used it is kept: the event that tells of it says so.
+    The rest is never shown, and can be judged again from its parent's dossier.
     """
 
     def __init__(self, archive: Archive) -> None:
@@ -118,7 +157,7 @@ class ShadowArchive:
 
 
 class Rejudger:
-    """Where a process judges anew, one order after the other."""
+    """Executes orders by the same terms, one after the other."""
 
     def __init__(self, settings: Settings, store: Store, terms: RejudgeTerms, open_judge: OpenJudge) -> None:
         self._settings = settings
@@ -127,78 +166,79 @@ class Rejudger:
         self._open_judge = open_judge
 
     def execute(self, order: RejudgeOrder) -> OrderResult:
-        """Judge it anew, unless it was or can't be. Raises worker.errors."""
+        """Re-evaluate a verdict, unless it has been or can't be. Raises worker.errors."""
         entries = self._store.ledger.entries(order.pull)
-        parent = next((entry for entry in entries if entry.eval_id == order.eval_id), None)
+        parent = find_entry(entries, order.eval_id)
         if any(is_answer(entry.verdict, order.eval_id, self._terms.law) for entry in entries):
             return OrderResult.THERE
         if self._find_refusal():
             self.record_failure(order, FailureMode.RUBRIC_INVALID, parent)
             return OrderResult.INVALID
-        if self._terms.weighs is not None:
-            return self._rescore(order, parent, entries)
-        dossier = self._store.archive.find(order.eval_id) if parent is not None else None
-        if parent is None or dossier is None:
+        result = None
+        if parent is not None and self._terms.weighs is not None:
+            result = self._rescore(order, parent, entries)
+        elif parent is not None and (dossier := self._store.archive.find(order.eval_id)) is not None:
+            result = self._rejudge(order, parent, dossier)
+        if result is None:
             self.record_failure(order, FailureMode.SUBJECT_NOT_FOUND, parent)
-            return OrderResult.GONE
-        return self._rejudge(order, parent, dossier)
+        return result or OrderResult.GONE
 
-    def _rescore(self, order: RejudgeOrder, parent: LedgerEntry | None, entries: Sequence[LedgerEntry]) -> OrderResult:
-        made = None if parent is None else self._rescored_verdict(order, parent, entries)
-        if parent is None or made is None:
-            self.record_failure(order, FailureMode.SUBJECT_NOT_FOUND, parent)
-            return OrderResult.GONE
-        verdict, part = made
+    def _rescore(self, order: RejudgeOrder, parent: LedgerEntry, entries: Sequence[LedgerEntry]) -> OrderResult | None:
+        """None: what the verdict is derived from is gone."""
+        rubric, law = load_scoring_rubric(order.kind, self._terms.rubric), self._terms.judgings
+        rejudged = {
+            eval_id: entry
+            for entry in entries
+            if is_rejudged_by(entry.verdict, law) and (eval_id := entry.verdict.parent_eval_id) is not None
+        }
+        rescoring = Rescoring(parent, entries, rejudged, self._terms.law, SystemClock().now())
+        if isinstance(rubric, CiCheckRubric):
+            submission = rescoring.submission()
+            dossier = self._store.archive.find(submission.eval_id) if submission is not None else None
+            check = rescoring.rescore_check(order.subject_id, dossier, rubric) if dossier is not None else None
+            verdict, part = (None, "") if check is None else (check.verdict, check.part)
+        else:
+            outcomes = self._store.outcomes.outcomes_of(order.pull)
+            verdict, part = rescoring.rescore_pull_request(outcomes, rubric), ""
+        if verdict is None:
+            return None
         answer = derived_entry(parent, verdict)
         try:
             self._store.ledger.append(order.pull, answer, whole_evaluation_events(answer, EvalTrigger.BATCH, part))
-        except LeaseLost:  # it was forgotten meanwhile
+        except LeaseLost:  # the repository was forgotten meanwhile
             return OrderResult.GONE
         return OrderResult.JUDGED
 
-    def _rescored_verdict(
-        self, order: RejudgeOrder, parent: LedgerEntry, entries: Sequence[LedgerEntry]
-    ) -> tuple[Accept | Reject | Abstain, str] | None:
-        """The verdict by other weights, and which part of its head it is on; None: what it is made of is gone."""
-        weights, law = load_scoring_rubric(order.kind, self._terms.rubric), self._terms.judgings
-        anew = {entry.verdict.parent_eval_id: entry for entry in entries if is_rejudged_by(entry.verdict, law)}
-        answers = {eval_id: entry for eval_id, entry in anew.items() if eval_id is not None}
-        weighing = Rescoring(parent, entries, answers, self._terms.law, SystemClock().now())
-        if isinstance(weights, CiCheckRubric):
-            submission = weighing.submission()
-            dossier = self._store.archive.find(submission.eval_id) if submission is not None else None
-            check = weighing.rescore_check(order.subject_id, dossier, weights) if dossier is not None else None
-            return None if check is None else (check.verdict, check.part)
-        whole = weighing.rescore_pull_request(self._store.outcomes.outcomes_of(order.pull), weights)
-        return None if whole is None else (whole, "")
-
     def _rejudge(self, order: RejudgeOrder, parent: LedgerEntry, dossier: Dossier) -> OrderResult:
-        with self._open_judge(self._settings, self._store, self._terms, order.pull) as bench:
-            if (
-                bench.pause is None
-                and judge_digest(bench.rubric, bench.prompt.version, bench.judges) != self._terms.law
-            ):
-                LOG.error("this process judges otherwise than whoever asked: %s", bench.judges)
+        terms, store = self._terms, self._store
+        with self._open_judge(self._settings, store, terms, order.pull) as context:
+            digest = judge_digest(context.rubric, context.prompt.version, context.judges)
+            if context.pause is None and digest != terms.law:
+                LOG.error("this process judges otherwise than the order asks: %s", context.judges)
                 self.record_failure(order, FailureMode.JUDGE_CALL_FAILED, parent)
                 return OrderResult.UNLIKE
             try:
-                heard = _judge(parent, dossier, bench, self._terms)
-            except LeaseLost:  # it was forgotten meanwhile, and nobody is asked about it any more
+                judged = judge_recorded(parent, dossier, context)
+            except LeaseLost:  # the repository was forgotten meanwhile, so no model is asked about it
                 return OrderResult.GONE
-        is_full = heard.verdict.throttled_reason is not None and not self._terms.is_canary and self._is_full()
-        if is_full and heard.verdict.judge_cost_usd == 0:
+        is_full = judged.verdict.throttled_reason is not None and not terms.is_canary and terms.is_full(store)
+        if is_full and judged.verdict.judge_cost_usd == 0:
             return OrderResult.FULL
+        signals = {**judged.verdict.signals, **terms.signals}
+        judged = replace(judged, verdict=judged.verdict.model_copy(update={"signals": signals}))
+        archive = ShadowArchive(store.archive) if terms.is_canary else store.archive
+        stores, publishing = VerdictStores(store.ledger, archive), event_publishing(self._settings, terms.trigger)
         try:
-            self._record(parent, heard, dossier)
-        except LeaseLost:  # it was forgotten while it was judged
+            record_beside(parent, judged, dossier, stores, publishing)
+        except LeaseLost:  # the repository was forgotten meanwhile
             return OrderResult.GONE
         return OrderResult.FULL if is_full else OrderResult.JUDGED
 
     def _find_refusal(self) -> str | None:
-        """Why the rubric or the prompt can't be judged by (any more): gone, malformed, or another one now."""
-        terms = self._terms
+        """Why the rubric or the prompt can't be used: gone, malformed, or changed since."""
+        terms, rubrics = self._terms, self._store.rubrics
         try:
-            rubric, shipped = _rubric(terms, terms.rubric), _rubric(terms)
+            rubric, shipped = _load_rubric(terms, terms.rubric), _load_rubric(terms)
             load_prompt(terms.prompt)
         except InputError as error:
             LOG.warning("the rubric can't be used: %s", error)
@@ -206,57 +246,47 @@ class Rejudger:
         if rubric_digest(rubric) != terms.digest:
             LOG.warning("the rubric was changed while a judging by it waited", extra={"rubric": rubric.id})
             return "changed"
-        refused = self._store.rubrics.refusal(shipped)
+        refused = rubrics.refusal(shipped)
         if refused is None and terms.rubric is not None:
-            refused = self._store.rubrics.refusal(rubric, str(terms.rubric))
+            refused = rubrics.refusal(rubric, str(terms.rubric))
         if refused:
             LOG.warning("the rubric can't be used: %s", refused)
         return refused
 
-    def _is_full(self) -> bool:
-        return bool(self._terms.book) and self._store.run_budget(self._terms.book, self._terms.limit_usd).is_full
-
-    def _record(self, parent: LedgerEntry, heard: EvaluatedVerdict, dossier: Dossier) -> None:
-        archive: Archive = ShadowArchive(self._store.archive) if self._terms.is_canary else self._store.archive
-        trigger = EvalTrigger.BUS if self._terms.is_canary else EvalTrigger.BATCH
-        record_beside(
-            parent,
-            heard,
-            dossier,
-            VerdictStores(self._store.ledger, archive),
-            event_publishing(self._settings, trigger),
-        )
-
     def record_failure(self, order: RejudgeOrder, mode: FailureMode, parent: LedgerEntry | None = None) -> None:
-        """Tell that an order came to nothing; of a repository that was forgotten meanwhile nothing is told any more."""
+        """Publish that an order failed; of a repository that was forgotten meanwhile nothing is published."""
         if parent is None and not self._store.client.call("EXISTS", keys.ledger(order.pull).name):
             return
         terms = self._terms
         try:
-            subject = parent.verdict.subject if parent else _subject(order)
-        except ValidationError:  # what it was read from was broken
-            LOG.error("an order names no head, and can't be told of", extra={"eval_id": order.eval_id})  # noqa: TRY400 - no bug
+            subject = parent.verdict.subject if parent else _subject_of(order)
+        except ValidationError:  # the event that named it was malformed
+            LOG.error("an order names no head, so its failure is not published", extra={"eval_id": order.eval_id})  # noqa: TRY400 - no bug
             return
-        trigger = EvalTrigger.BUS if terms.is_canary else EvalTrigger.BATCH
         eval_id = new_eval_id(SystemClock().now())
         planned = JudgeKind(terms.tier) if self._settings.model is not None else JudgeKind.HEURISTIC
-        begun = EvaluationStarted(eval_id, subject, terms.rubric_id, terms.rubric_version, planned, trigger)
-        named = {"subject_id": order.subject_id}  # of a check only that is left: its name is nowhere on record
-        about = {"parent_eval_id": order.eval_id, "signals": _signals(terms), "trigger": trigger.value}
-        begins = started_event(begun)
-        begins = replace(begins, body={**begins.body, **named})
-        ends = failed_event(begun, mode)
-        ends = replace(ends, body={**ends.body, **named, **about})
-        self._store.events.publish(order.pull.installation_id, eval_id, begins, ends)
+        begun = EvaluationStarted(eval_id, subject, terms.rubric_id, terms.rubric_version, planned, terms.trigger)
+        named = {"subject_id": order.subject_id}  # a CI check's own: its ledger entry does not have its name
+        about = {"parent_eval_id": order.eval_id, "signals": terms.signals, "trigger": terms.trigger.value}
+        started, failed = started_event(begun), failed_event(begun, mode)
+        started = replace(started, body={**started.body, **named})
+        failed = replace(failed, body={**failed.body, **named, **about})
+        self._store.events.publish(order.pull.installation_id, eval_id, started, failed)
+
+
+def judge_recorded(parent: LedgerEntry, dossier: Dossier, context: JudgeContext) -> EvaluatedVerdict:
+    """Judge a recorded dossier as a child of its verdict."""
+    header = create_child_header(parent.verdict, dossier, context, SystemClock())
+    return judge_with_record(dossier, header, context)
 
 
 def is_answer(verdict: Accept | Reject | Abstain, eval_id: EvalId, law: str) -> bool:
-    """Whether this judged that verdict anew by this law, and need not be asked again."""
+    """Whether this is a final re-evaluation of that verdict by this law."""
     return verdict.parent_eval_id == eval_id and is_rejudged_by(verdict, law)
 
 
 def is_rejudged_by(verdict: Accept | Reject | Abstain, law: str) -> bool:
-    """Whether this is a judging anew by this law that need not be made again."""
+    """Whether this is a final re-evaluation by this law."""
     if verdict.signals.get(DIGEST_SIGNAL) != law:
         return False
     return verdict.throttled_reason is None and verdict.abstain_reason not in UNFINISHED_REASONS
@@ -270,11 +300,11 @@ def with_model(settings: Settings, model: str | None) -> Settings:
 
 
 def complete_terms(settings: Settings, terms: RejudgeTerms, open_judge: OpenJudge) -> RejudgeTerms:
-    """The terms with what they come to under these settings: the law and the rubric's names. Raises InputError."""
-    with open_judge(settings, None, terms, None) as bench:
-        rubric, prompt = bench.rubric, bench.prompt
+    """The terms with the law and the rubric's names, as they are under these settings. Raises InputError."""
+    with open_judge(settings, None, terms, None) as context:
+        rubric = context.rubric
         completed = {
-            "law": judge_digest(rubric, prompt.version, bench.judges),
+            "law": judge_digest(rubric, context.prompt.version, context.judges),
             "digest": rubric_digest(rubric),
             "rubric_id": rubric.id,
             "rubric_version": rubric.version,
@@ -283,7 +313,7 @@ def complete_terms(settings: Settings, terms: RejudgeTerms, open_judge: OpenJudg
 
 
 def rescore_terms(kind: SubjectKind, weights: Path | None, submission_terms: RejudgeTerms) -> RejudgeTerms:
-    """The terms of weighing again what code alone weighs. *submission_terms*: how its submissions would be judged anew."""
+    """The terms of deriving verdicts of this kind again. *submission_terms*: how their submissions are re-evaluated."""
     rubric = load_scoring_rubric(kind, weights)
     return RejudgeTerms(
         law=scoring_digest(rubric, submission_terms.law),
@@ -298,22 +328,12 @@ def rescore_terms(kind: SubjectKind, weights: Path | None, submission_terms: Rej
     )
 
 
-def _rubric(terms: RejudgeTerms, path: Path | None = None) -> VersionedRubric:
+def _load_rubric(terms: RejudgeTerms, path: Path | None = None) -> VersionedRubric:
     return load_rubric(path) if terms.weighs is None else load_scoring_rubric(terms.weighs, path)
 
 
-def _judge(parent: LedgerEntry, dossier: Dossier, bench: JudgeContext, terms: RejudgeTerms) -> EvaluatedVerdict:
-    heard = judge_with_record(dossier, create_child_header(parent.verdict, dossier, bench, SystemClock()), bench)
-    signals = {**heard.verdict.signals, **_signals(terms)}
-    return replace(heard, verdict=heard.verdict.model_copy(update={"signals": signals}))
-
-
-def _signals(terms: RejudgeTerms) -> dict[str, str | bool]:
-    return {DIGEST_SIGNAL: terms.law, **({SHADOW_SIGNAL: True} if terms.is_canary else {})}
-
-
-def _subject(order: RejudgeOrder) -> Subject:
-    """What is known of a subject whose entry is gone: its numbers and its head. Raises pydantic's error for no head."""
+def _subject_of(order: RejudgeOrder) -> Subject:
+    """The subject of an entry that is gone: its numbers and its head. Raises pydantic's error for no head."""
     _, _, head, *_ = [*order.subject_id.split("/"), "", ""]
     is_whole = order.kind is SubjectKind.PULL_REQUEST
     return Subject(
@@ -324,3 +344,132 @@ def _subject(order: RejudgeOrder) -> Subject:
         number=order.pull.number,
         head_sha=UNKNOWN_SHA if is_whole else head,
     )
+
+
+def shadow_terms(settings: Settings, installation: InstallationId, clock: Clock) -> RejudgeTerms | None:
+    """The terms of today's shadow evaluation, before its files are read; None without a candidate.
+
+    Without a budget of its own it asks no model.
+    """
+    shadow = settings.shadow
+    if not shadow.is_set:
+        return None
+    return RejudgeTerms(
+        law="",
+        digest="",
+        rubric_id="canary",
+        rubric_version="canary",
+        tier=settings.tier if shadow.day_usd else "heuristic",
+        rubric=shadow.rubric,
+        prompt=shadow.prompt,
+        book=f"canary:{installation}:{clock.now():%Y-%m-%d}" if shadow.day_usd else "",
+        limit_usd=shadow.day_usd,
+        is_capped=False,
+        is_canary=True,
+    )
+
+
+def make_shadow_order(store: Store, pull: PullRef) -> RejudgeOrder | None:
+    """The pull request's last verdict, unless it was carried over or no model may be asked about its author's changes."""
+    entries = [entry for entry in store.ledger.entries(pull) if entry.verdict.parent_eval_id is None]
+    last = max(entries, key=lambda entry: entry.eval_id, default=None)
+    if last is None or last.verdict.carried_from is not None:
+        return None
+    if last.verdict.signals.get("escalation_skipped") == ModelSkipReason.OUTSIDER:
+        return None
+    subject = last.verdict.subject
+    return RejudgeOrder(pull=pull, eval_id=last.eval_id, subject_id=subject_id(subject), kind=subject.kind)
+
+
+def make_order(verdict: RecordedVerdict) -> RejudgeOrder:
+    """The order to re-evaluate a verdict that is not superseded."""
+    return RejudgeOrder(pull=verdict.pull, eval_id=verdict.eval_id, subject_id=verdict.subject, kind=verdict.kind)
+
+
+class RejudgerOpener(NamedTuple):
+    """Opens a Rejudger in any process."""
+
+    settings: Settings
+    terms: RejudgeTerms
+    open_judge: OpenJudge
+
+    @contextmanager
+    def __call__(self) -> Generator[Callable[[RejudgeOrder], OrderResult]]:
+        with open_store(self.settings) as store:
+            yield Rejudger(self.settings, store, self.terms, self.open_judge).execute
+
+
+class RejudgeRun(Value):
+    """What is re-evaluated, by what terms. `settings` lead every process to the store that is open here."""
+
+    settings: Settings
+    store: Store
+    terms: RejudgeTerms
+    orders: Sequence[RejudgeOrder]
+    open_judge: OpenJudge
+
+    def run_locally(self, jobs: int, progress: Callable[[], object]) -> Counter[OrderResult]:
+        """Execute the orders in so many processes; ends early where the run's limit is reached."""
+        opener = RejudgerOpener(self.settings, self.terms, self.open_judge)
+        counts: Counter[OrderResult] = Counter()
+        for _, result in run_tasks(opener, self.orders, min(jobs, len(self.orders))):
+            counts[result] += 1
+            if result is OrderResult.FULL:
+                break
+            progress()
+        return counts
+
+    def run_by_workers(self, surveyor: Surveyor, progress: Callable[[], object]) -> None:
+        """Have the workers of a server execute the orders. Their answers are read off the stream."""
+        from worker.scheduling.queue import EvaluateQueue  # noqa: PLC0415 - loads RQ, which a run in this process does without
+
+        queue = EvaluateQueue.from_settings(self.settings)
+        waiting = {order.eval_id: f"anew-{order.eval_id}-{self.terms.law}" for order in self.orders}
+        try:
+            for order in self.orders:
+                task = RejudgeTask(pull=order.pull, order=order, terms=self.terms)
+                queue.submit(waiting[order.eval_id], task.model_dump_json())
+            answered_at = time.monotonic()
+            while waiting and not self.terms.is_full(self.store):
+                for answer in surveyor.read_new():
+                    if answer.parent is not None and waiting.pop(answer.parent, None):
+                        answered_at = time.monotonic()
+                        progress()
+                if time.monotonic() - answered_at > IDLE_S:
+                    left = queue.unfinished(waiting.values()) if queue.workers() else ()
+                    queue.withdraw([name for name in waiting.values() if name not in left])
+                    waiting = {eval_id: name for eval_id, name in waiting.items() if name in left}
+                time.sleep(POLL_S)
+        finally:
+            queue.withdraw(waiting.values())
+            queue.close()
+        for _ in surveyor.read_new():
+            pass
+
+
+def has_workers(settings: Settings) -> bool:
+    """Whether a running server has workers for re-evaluations."""
+    from worker.scheduling.queue import EvaluateQueue  # noqa: PLC0415 - loads RQ
+
+    queue = EvaluateQueue.from_settings(settings)
+    try:
+        return queue.workers() > 0
+    finally:
+        queue.close()
+
+
+def forecast_run(run: RejudgeRun) -> Forecast | None:
+    """What its model would cost, by the prompts of some orders. None: no model would be asked, or no dossier is kept."""
+    access = with_model(run.settings, run.terms.model).model
+    if access is None or run.terms.tier == "heuristic" or not run.orders:
+        return None
+    meter, sampled = PromptMeter(access), 0
+    for order in run.orders[:: -(-len(run.orders) // SAMPLE)]:
+        parent = find_entry(run.store.ledger.entries(order.pull), order.eval_id)
+        dossier = run.store.archive.find(order.eval_id)
+        if parent is not None and dossier is not None:
+            sampled += 1
+            with run.open_judge(run.settings, run.store, run.terms, order.pull) as context:
+                second = meter if context.second_model is not None else None
+                judge_recorded(parent, dossier, replace(context, model=meter, second_model=second, choices={}))
+    return extrapolate(meter, len(run.orders), sampled) if sampled else None

@@ -1,130 +1,200 @@
-"""Two rubrics held against what is on record: their verdicts where both judged, else code's opinion by each, at $0.
+"""Compare two rubrics on recorded changes: by verdicts of one model where both have them, else by code alone, at $0.
 
-Asks no model and records nothing. Invariant: each recorded change is counted once; what has no dossier any more is counted
-as left out.
+No model is asked and nothing is recorded. A change without a dossier is counted as left out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from worker.adapters.redis.store import Store
-from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ids import InstallationId
+from worker.domain.ids import EvalId, InstallationId
+from worker.domain.value import Value
 from worker.domain.verdict.events import EventKind, read_event
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.rubric import Rubric
-from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, SubjectKind
-from worker.evaluation.rubric_comparison import ComparedChange, RubricIdentity, RubricOpinion, find_common_verdicts
-from worker.evaluation.supersession import UNREADABLE_ERRORS, RecordedVerdict, RejudgeSelection, VerdictSurvey
-from worker.evaluation.survey import last_entry_before
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, SubjectKind, Verdict
+from worker.evaluation.rejudge import judge_recorded
+from worker.evaluation.rescore import find_entry
+from worker.evaluation.supersession import (
+    OPINION_SIGNAL,
+    UNFINISHED_REASONS,
+    UNREADABLE_ERRORS,
+    RecordedVerdict,
+    RejudgeSelection,
+    Surveyor,
+)
 from worker.judge.context import JudgeContext
-from worker.judge.judge import judge_with_record
-from worker.judge.replay import create_child_header
 from worker.judge.rubric import load_prompt
 
 OUTCOME_EVENT: Final = EventKind.OUTCOME.encode()
-VerdictPair = tuple[Accept | Reject | Abstain, Accept | Reject | Abstain]
 
 
 class RubricPair(NamedTuple):
-    """The two, in the order in which they were named."""
+    """Two rubrics, in the order in which they were named."""
 
     before: Rubric
     now: Rubric
 
 
+class RubricOpinion(NamedTuple):
+    """A verdict by one rubric. `asks`: whether a model would be asked, where there is one."""
+
+    words: str
+    decision: str | None
+    score: float
+    asks: bool
+    places: tuple[str, ...] = ()
+    concern: str = ""
+
+
+class ComparedChange(NamedTuple):
+    """A change by both rubrics. `model` made both verdicts; None: code did, now. `outcomes`: what people did afterwards."""
+
+    name: str
+    eval_id: EvalId
+    before: RubricOpinion
+    now: RubricOpinion
+    model: str | None
+    outcomes: tuple[str, ...]
+
+    @property
+    def is_different(self) -> bool:
+        return self.before.words != self.now.words
+
+    @property
+    def is_asked_otherwise(self) -> bool:
+        return not self.is_different and self.before.asks != self.now.asks
+
+
+class OutcomeAgreement(Value):
+    """Of each rubric's verdicts with an outcome of one strength: how many the outcomes bear out, of how many."""
+
+    strength: str
+    before: tuple[int, int]
+    now: tuple[int, int]
+
+
+class RubricIdentity(NamedTuple):
+    """What a verdict was made by. `prompt` None: any."""
+
+    rubric_id: str
+    rubric_version: str
+    prompt: str | None = None
+
+    def is_maker_of(self, verdict: Verdict) -> bool:
+        is_asked_so = self.prompt is None or self.prompt == verdict.prompt_version
+        return is_asked_so and self[:2] == (verdict.rubric_id, verdict.rubric_version)
+
+
+def find_common_verdicts(
+    verdicts: Iterable[Verdict], before: RubricIdentity, now: RubricIdentity
+) -> tuple[Verdict, Verdict] | None:
+    """The last verdicts by each that one model has on a head, out of all verdicts on it; None without such a pair.
+
+    Left out are opinions of a panel, which are no verdict of its own, and verdicts that the model did not finish.
+    """
+    last: dict[tuple[str, RubricIdentity], Verdict] = {}
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.eval_id):
+        is_finished = verdict.throttled_reason is None and verdict.abstain_reason not in UNFINISHED_REASONS
+        if verdict.judge_model is not None and OPINION_SIGNAL not in verdict.signals and is_finished:
+            last |= {(verdict.judge_model, law): verdict for law in (before, now) if law.is_maker_of(verdict)}
+    for model in sorted({model for model, _ in last}):
+        if (model, before) in last and (model, now) in last:
+            return last[model, before], last[model, now]
+    return None
+
+
+def count_agreement(
+    rows: Iterable[ComparedChange], strengths: Mapping[str, str], bore_out: Callable[[str, str], bool | None]
+) -> tuple[OutcomeAgreement, ...]:
+    """By strength of the outcome. *bore_out*: whether a verdict (its decision) was right, by an outcome."""
+    right: Counter[tuple[str, str]] = Counter()
+    judged: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        for which, side in (("before", row.before), ("now", row.now)):
+            for outcome in row.outcomes:
+                is_right = bore_out(side.decision or "", outcome) if outcome in strengths else None
+                if is_right is not None:
+                    judged[strengths[outcome], which] += 1
+                    right[strengths[outcome], which] += is_right
+    return tuple(
+        OutcomeAgreement(strength, *((right[strength, which], judged[strength, which]) for which in ("before", "now")))
+        for strength in dict.fromkeys(strengths.values())
+    )
+
+
 class RubricDiff:
-    """What the streams tell for a comparison: what stands, what both rubrics said, and what came of the changes."""
+    """What the streams and ledgers have for a comparison."""
 
     def __init__(
         self, store: Store, wanted: RejudgeSelection, rubrics: RubricPair, prompts: tuple[str, str] | None = None
     ) -> None:
-        """*prompts*: the versions of those that A's and B's judges were asked with; then code's word tells nothing."""
+        """*prompts*: the versions that the models of each side were asked with; then code's verdicts do not count."""
         self._store = store
         self._rubrics = rubrics
         self._counts_code = prompts is None
-        before_, now = prompts or (None, None)
-        self._laws = _rubric_identity(rubrics.before, before_), _rubric_identity(rubrics.now, now)
+        self._laws = [
+            RubricIdentity(rubric.id, rubric.version, prompt)
+            for rubric, prompt in zip(rubrics, prompts or (None, None), strict=True)
+        ]
         self._outcomes: dict[tuple[InstallationId, str, str | None], list[str]] = {}
-        self.survey = VerdictSurvey(wanted)
         self.left_out = 0
-        listed = wanted.repositories
-        mine = (
-            store.events.installations()
-            if listed is None
-            else sorted({InstallationId(installation) for installation, _ in listed})
-        )
-        for installation in mine:
-            self._read(installation, last_entry_before(wanted.window))
-
-    def rows(self) -> Iterator[ComparedChange]:
-        """Each change that stands, by both."""
-        for verdict in self.survey.standing:
-            row = self._row(verdict)
-            self.left_out += row is None
-            if row is not None:
-                yield row
-
-    def _read(self, installation: InstallationId, after: str) -> None:
-        for entry in self._store.events.read(installation, after):
+        surveyor = Surveyor(store, wanted)
+        self.survey = surveyor.survey
+        for installation, entry in surveyor.read_entries():
             self.survey.add_entry(installation, entry.at_ms, entry.kind, entry.raw)
-            if entry.kind != OUTCOME_EVENT:  # of all others the survey has counted what can't be read
-                continue
-            try:
-                self._note_outcome(installation, read_event(EventKind.OUTCOME.value, entry.raw).body)
-            except UNREADABLE_ERRORS:
-                self.survey.unread_count += 1
+            if entry.kind == OUTCOME_EVENT:  # what can't be read of other kinds is counted by the survey
+                try:
+                    self._note_outcome(installation, read_event(EventKind.OUTCOME.value, entry.raw).body)
+                except UNREADABLE_ERRORS:
+                    self.survey.unread_count += 1
 
     def _note_outcome(self, installation: InstallationId, body: Mapping[str, Any]) -> None:
         subject, eval_id, outcome = body["subject_id"], body.get("eval_id"), body["outcome"]
         if not (isinstance(subject, str) and isinstance(eval_id, str | None) and isinstance(outcome, str)):
-            raise ValueError("not an outcome of ours")  # noqa: TRY004 - what any broken entry raises
+            raise ValueError("not an outcome of ours")  # noqa: TRY004 - what any malformed entry raises
         self._outcomes.setdefault((installation, subject, eval_id), []).append(outcome)
+
+    def rows(self) -> Iterator[ComparedChange]:
+        """Each change whose verdict is not superseded, by both rubrics."""
+        for verdict in self.survey.standing:
+            row = self._row(verdict)
+            if row is None:
+                self.left_out += 1
+            else:
+                yield row
 
     def _row(self, verdict: RecordedVerdict) -> ComparedChange | None:
         entries = self._store.ledger.entries(verdict.pull)
-        parent = next((entry for entry in entries if entry.eval_id == verdict.eval_id), None)
+        parent = find_entry(entries, verdict.eval_id)
         if parent is None:
             return None
-        pair = self._recorded_pair(parent, entries) or (self._code_pair(parent) if self._counts_code else None)
+        on_head = [entry.verdict for entry in entries if entry.head_sha == parent.head_sha]
+        pair = find_common_verdicts(
+            (verdict for verdict in on_head if verdict.subject.kind is SubjectKind.SUBMISSION), *self._laws
+        )
+        if pair is None and self._counts_code and (dossier := self._store.archive.find(parent.eval_id)) is not None:
+            pair = (
+                _judge_by_code(parent, dossier, self._rubrics.before),
+                _judge_by_code(parent, dossier, self._rubrics.now),
+            )
         if pair is None:
             return None
-        subject = parent.verdict.subject
-        before, now = (_rubric_opinion(*judged) for judged in zip(pair, self._rubrics, strict=True))
-        name = f"{subject.repository}#{subject.number}"
-        return ComparedChange(name, verdict.eval_id, before, now, pair[0].judge_model, self._outcomes_of(verdict))
-
-    def _recorded_pair(self, parent: LedgerEntry, entries: Sequence[LedgerEntry]) -> VerdictPair | None:
-        """What a model said of this head by both."""
-        of_it = (entry.verdict for entry in entries if entry.head_sha == parent.head_sha)
-        return find_common_verdicts(
-            (verdict for verdict in of_it if verdict.subject.kind is SubjectKind.SUBMISSION), *self._laws
-        )
-
-    def _code_pair(self, parent: LedgerEntry) -> VerdictPair | None:
-        dossier = self._store.archive.find(parent.eval_id)
-        if dossier is None:
-            return None
-        return judge_by_code(parent, dossier, self._rubrics.before), judge_by_code(parent, dossier, self._rubrics.now)
-
-    def _outcomes_of(self, verdict: RecordedVerdict) -> tuple[str, ...]:
-        """What is said of this verdict, each once; of a pull request as a whole it is said of its last verdict."""
-        pull = f"{verdict.repository}/{verdict.number}"
-        return tuple(dict.fromkeys(self._outcomes.get((verdict.installation, pull, verdict.eval_id), [])))
+        before, now = (_rubric_opinion(judged, rubric) for judged, rubric in zip(pair, self._rubrics, strict=True))
+        pull = f"{verdict.repository}/{verdict.number}"  # an outcome of a whole pull request names its last verdict
+        outcomes = tuple(dict.fromkeys(self._outcomes.get((verdict.installation, pull, verdict.eval_id), [])))
+        name = f"{parent.verdict.subject.repository}#{parent.verdict.subject.number}"
+        return ComparedChange(name, verdict.eval_id, before, now, pair[0].judge_model, outcomes)
 
 
-def _rubric_identity(rubric: Rubric, prompt: str | None) -> RubricIdentity:
-    return RubricIdentity(rubric.id, rubric.version, prompt)
+def _judge_by_code(parent: LedgerEntry, dossier: Dossier, rubric: Rubric) -> Accept | Reject | Abstain:
+    """A recorded change by this rubric, without a model."""
+    return judge_recorded(parent, dossier, JudgeContext(rubric, load_prompt(), 0.0)).verdict
 
 
-def judge_by_code(parent: LedgerEntry, dossier: Dossier, rubric: Rubric) -> Accept | Reject | Abstain:
-    """What code alone says of a recorded change by this rubric."""
-    bench = JudgeContext(rubric, load_prompt(), 0.0)
-    return judge_with_record(dossier, create_child_header(parent.verdict, dossier, bench, SystemClock()), bench).verdict
-
-
-def _rubric_opinion(verdict: Accept | Reject | Abstain, rubric: Rubric) -> RubricOpinion:
+def _rubric_opinion(verdict: Verdict, rubric: Rubric) -> RubricOpinion:
     sure = cast("float", verdict.signals.get("heuristic_confidence", verdict.confidence))
     is_open = verdict.abstain_reason is AbstainReason.UNPROVEN
     summary = " ".join(filter(None, (verdict.decision, verdict.category, verdict.abstain_reason)))

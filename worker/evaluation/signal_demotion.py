@@ -1,8 +1,4 @@
-"""Looks how often an installation's rejects were taken back, and demotes the signals for which that is too often.
-
-Does not judge and is no part of a judging. Invariant: what is counted is what the stream tells; each demotion is told in the
-log, and stands until a person promotes the signal again.
-"""
+"""Demote signals whose rejects are overridden too often, until a person promotes them. Each demotion is logged."""
 
 import logging
 from collections.abc import Iterator
@@ -23,7 +19,7 @@ LOOK_BACK: Final = timedelta(days=90)
 
 
 def demote_signals(store: Store, installation: InstallationId, clock: Clock) -> tuple[Demotion, ...]:
-    """Demote what is to be demoted now; the new demotions."""
+    """Demote what is over its limit now; the new demotions."""
     now = clock.now()
     demotions = tuple(_find_demotions(store, installation, now))
     made = tuple(demotion for demotion in demotions if store.demotions.demote(installation, demotion))
@@ -36,16 +32,13 @@ def demote_signals(store: Store, installation: InstallationId, clock: Clock) -> 
 
 def _find_demotions(store: Store, installation: InstallationId, now: datetime) -> Iterator[Demotion]:
     demoted = store.demotions.signals(installation)
-    cells = _signal_counters(store, installation, now - LOOK_BACK, now)
+    counters = _signal_counters(store, installation, now - LOOK_BACK, now)
     promoted = store.demotions.promotion_times(installation)
-    for signal in sorted(cells.keys() - demoted):
-        tally = tally_cell(cells[signal])
-        if tally.is_over_limit and (at := promoted.get(signal)) is not None:  # seldom: it is counted once more
-            tally = tally_cell(
-                _signal_counters(store, installation, max(at + timedelta(hours=1), now - LOOK_BACK), now).get(
-                    signal, Counters()
-                )
-            )
+    for signal in sorted(counters.keys() - demoted):
+        tally = _tally(counters[signal])
+        if tally.is_over_limit and (at := promoted.get(signal)) is not None:  # seldom: counted from the promotion on
+            since = max(at + timedelta(hours=1), now - LOOK_BACK)
+            tally = _tally(_signal_counters(store, installation, since, now).get(signal, Counters()))
         if tally.is_over_limit:
             yield Demotion(signal=signal, tally=tally, at=now)
 
@@ -56,7 +49,7 @@ def _signal_counters(store: Store, installation: InstallationId, since: datetime
     return dict(open_rollups(store).find(installation, (OVER_SIGNAL,), make_window(since, now), now).table(OVER_SIGNAL))
 
 
-def tally_cell(cell: Counters) -> RejectCounts:
-    """Its rejects, and those that were overridden, or contested and did not stand: each once."""
-    rejects = cell.get("rejects")
-    return RejectCounts(rejects=rejects, overturned=min(cell.get("overturned"), rejects))
+def _tally(counters: Counters) -> RejectCounts:
+    """Its rejects, and those that were overridden, or contested and not upheld, each once."""
+    rejects = counters.get("rejects")
+    return RejectCounts(rejects=rejects, overturned=min(counters.get("overturned"), rejects))

@@ -1,13 +1,15 @@
-"""Which verdicts stand, and which of them were judged anew, read off the installations' streams.
+"""Which verdicts are not superseded, and which of them were re-evaluated, read off the installations' streams.
 
-Does not read a stream itself. Invariant: of a subject the greatest eval id stands; a judging anew never stands, and what
-has a law's mark answers its parent; what can't be read is counted and left out.
+Of a subject the verdict with the greatest eval id stands; a re-evaluation, which has a law's mark, answers its parent and
+never stands. Malformed entries are counted and left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, cast
 
+from worker.adapters.redis.event_stream import StreamEntry
+from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
@@ -17,34 +19,36 @@ from worker.domain.verdict.verdict import AbstainReason, SubjectKind
 from worker.domain.window import Window
 
 UNREADABLE_ERRORS: Final = (EventError, KeyError, ValueError, ArithmeticError, RecursionError)
-"""What reading an entry raises that is none of ours, or broken."""
+"""What reading a foreign or malformed entry raises."""
 
 UNJUDGED_REASONS: Final = frozenset({AbstainReason.BUDGET, AbstainReason.PAUSED})
-"""Who abstained for one of these may decide when asked again."""
+"""An abstention for one of these may become a decision when judged again."""
 
 UNFINISHED_REASONS: Final = UNJUDGED_REASONS | {AbstainReason.JUDGE_UNAVAILABLE, AbstainReason.REPLY_INVALID}
-"""And who abstained for one of these was asked in vain."""
+"""And for one of these, the model's answer could not be used."""
 
 OPINION_SIGNAL: Final = "opinion_of"
-"""The signal of one opinion of several."""
+"""The signal of a panel's single opinion."""
 
 DERIVED_SUBJECTS: Final = frozenset({SubjectKind.MERGE_GROUP, SubjectKind.CI_CHECK, SubjectKind.PULL_REQUEST})
-"""Of these the verdict that stands has a parent, too: the one on the submission."""
+"""Subjects whose live verdicts have a parent, too: the one on the submission."""
 
 LIVE_TRIGGERS: Final = frozenset({EvalTrigger.BUS.value, EvalTrigger.FEEDBACK_ARRIVED.value})
 
 TERMINAL_EVENTS: Final = frozenset({EventKind.COMPLETED.encode(), EventKind.FAILED.encode()})
-"""What ends an evaluation, as it stands on a stream."""
-
+"""The kinds of entries that end an evaluation."""
 
 HEAD_PATTERN: Final = pattern(r"/[0-9a-f]{40}(/[0-9a-f]{16})?")
-"""What a subject's id has behind its pull request: a commit, and a part of it."""
+"""What a subject's id has after its pull request: a commit, and a part of it."""
+
+LAST_SEQUENCE: Final = 2**64 - 1
+"""The greatest number that Redis gives to an entry of one millisecond."""
 
 
 class RecordedVerdict(NamedTuple):
-    """What one event tells of a verdict. `failure`: why there is none, or not the one that was asked for.
+    """A verdict as its event has it. `failure`: why there is none, or not the one that was asked for.
 
-    `judge_digest`: the mark of a judging anew. `is_carried_over`: nobody judged it, another verdict's content was the same.
+    `judge_digest`: the mark of a re-evaluation. `is_carried_over`: the recorded verdict of the same content.
     """
 
     eval_id: EvalId
@@ -74,12 +78,12 @@ class RecordedVerdict(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """`reject weak_test`; of what was not judged, why."""
+        """`reject weak_test`; of a failure, its mode."""
         return " ".join(filter(None, (self.decision, self.category, self.abstain_reason))) or f"{self.failure}"
 
     @property
     def is_primary(self) -> bool:
-        """Whether it was made of what it is about, and not anew of another verdict or as one opinion of several."""
+        """Whether it is a live verdict, and neither a re-evaluation nor a panel's single opinion."""
         if self.judge_digest is not None or self.is_opinion or not self.decision:
             return False
         if self.parent is None:
@@ -89,14 +93,14 @@ class RecordedVerdict(NamedTuple):
 
     @property
     def is_final(self) -> bool:
-        """Whether nobody has to ask again: it was judged, or there is nothing left to judge."""
+        """Whether it need not be judged again: it was judged, or nothing is left to judge."""
         if self.failure is not None:
             return self.failure == FailureMode.SUBJECT_NOT_FOUND
         return not self.is_throttled and self.abstain_reason not in UNJUDGED_REASONS
 
 
 class RejudgeSelection(NamedTuple):
-    """What is to be judged anew, by which law. `repositories` None: all that are known."""
+    """What is re-evaluated, by which law. `repositories`: (installation, repository) pairs; None: all."""
 
     kind: SubjectKind
     window: Window
@@ -105,7 +109,7 @@ class RejudgeSelection(NamedTuple):
 
 
 class VerdictSurvey:
-    """What the streams say so far. Entries may be given in any order of installations, each stream oldest first."""
+    """What the streams have so far. Entries may be added in any order of installations, each stream oldest first."""
 
     def __init__(self, wanted: RejudgeSelection) -> None:
         self.unread_count = 0
@@ -120,7 +124,7 @@ class VerdictSurvey:
 
     @property
     def unanswered(self) -> tuple[RecordedVerdict, ...]:
-        """Those that nobody judged anew by this law yet."""
+        """Those without a final re-evaluation by this law."""
         return tuple(verdict for verdict in self.standing if not self.is_answered(verdict.eval_id))
 
     @property
@@ -134,7 +138,7 @@ class VerdictSurvey:
         return answer is not None and answer.is_final
 
     def add_entry(self, installation: InstallationId, at_ms: int, kind: bytes, raw: bytes) -> RecordedVerdict | None:
-        """Take an entry in. An answer to a verdict by this law is also returned."""
+        """Add an entry. An answer to a verdict by this law is also returned."""
         if kind not in TERMINAL_EVENTS:
             self.unread_count += not kind
             return None
@@ -143,44 +147,61 @@ class VerdictSurvey:
         except UNREADABLE_ERRORS:
             self.unread_count += 1
             return None
-        if not self._is_selected(verdict):
+        wanted = self._wanted
+        if wanted.repositories is not None and (installation, verdict.repository) not in wanted.repositories:
             return None
         if verdict.judge_digest is not None:
-            return self._answer(verdict)
-        if verdict.is_primary and verdict.kind is self._wanted.kind and self._wanted.window.contains(at_ms):
+            is_by_law = verdict.judge_digest == wanted.judge_digest
+            if verdict.parent is None or not is_by_law or self.is_answered(verdict.parent):
+                return None
+            self.answers[verdict.parent] = verdict
+            return verdict
+        if verdict.is_primary and verdict.kind is wanted.kind and wanted.window.contains(at_ms):
             key = installation, verdict.subject
             self._standing[key] = max(self._standing.get(key, verdict), verdict, key=lambda entry: entry.eval_id)
         return None
 
-    def _is_selected(self, verdict: RecordedVerdict) -> bool:
-        listed = self._wanted.repositories
-        return listed is None or (verdict.installation, verdict.repository) in listed
 
-    def _answer(self, verdict: RecordedVerdict) -> RecordedVerdict | None:
-        if (
-            verdict.parent is None
-            or verdict.judge_digest != self._wanted.judge_digest
-            or self.is_answered(verdict.parent)
-        ):
-            return None
-        self.answers[verdict.parent] = verdict
-        return verdict
+class Surveyor:
+    """Reads the installations' streams into a survey, each entry once: first from the window's begin, then what is new."""
+
+    def __init__(self, store: Store, wanted: RejudgeSelection) -> None:
+        self.survey = VerdictSurvey(wanted)
+        self._store = store
+        self._begin = f"{max(wanted.window.since_ms - 1, 0)}-{LAST_SEQUENCE}"
+        self._read: dict[InstallationId, str] = {}
+        self._installations: Sequence[InstallationId] | None = None
+        if wanted.repositories is not None:
+            self._installations = sorted({InstallationId(installation) for installation, _ in wanted.repositories})
+
+    def read_entries(self) -> Iterator[tuple[InstallationId, StreamEntry]]:
+        """The entries that were not read yet."""
+        if self._installations is None:
+            self._installations = list(self._store.events.installations())  # scans all keys, so once
+        for installation in self._installations:
+            for entry in self._store.events.read(installation, self._read.get(installation, self._begin)):
+                self._read[installation] = entry.id
+                yield installation, entry
+
+    def read_new(self) -> Iterator[RecordedVerdict]:
+        """Add what was not read yet to the survey; yields the answers in it."""
+        for installation, entry in self.read_entries():
+            if answer := self.survey.add_entry(installation, entry.at_ms, entry.kind, entry.raw):
+                yield answer
 
 
 def parse_verdict(body: Mapping[str, Any], installation: InstallationId) -> RecordedVerdict:
-    """What the body of a terminal event says, its types read strictly. Raises KeyError, ValueError or ArithmeticError."""
+    """The verdict in the body of a terminal event, its types read strictly. Raises KeyError, ValueError or ArithmeticError."""
     signals = _signals(body.get("signals"))
-    kind, numbers = (
-        SubjectKind(_text(body["subject_kind"])),
-        (_read_whole(body["repository_id"]), _read_whole(body["number"])),
-    )
+    kind = SubjectKind(_text(body["subject_kind"]))
+    repository, number = _whole(body["repository_id"]), _whole(body["number"])
     return RecordedVerdict(
         eval_id=EvalId(_text(body["eval_id"])),
         parent=None if (parent := _word(body, "parent_eval_id")) is None else EvalId(parent),
         installation=installation,
-        repository=RepositoryId(numbers[0]),
-        number=numbers[1],
-        subject=_subject(body["subject_id"], kind, *numbers),
+        repository=RepositoryId(repository),
+        number=number,
+        subject=_subject(body["subject_id"], kind, repository, number),
         kind=kind,
         decision=_word(body, "decision"),
         category=_word(body, "category"),
@@ -205,7 +226,7 @@ def _text(value: object) -> str:
 
 
 def _subject(value: object, kind: SubjectKind, repository: int, number: int) -> str:
-    """As `events.subject_id` has it; without a head nothing could be judged or told of it."""
+    """As `events.subject_id` has it. A verdict without a head can be neither judged nor published."""
     subject, pull = _text(value), f"{repository}/{number}"
     head = subject.removeprefix(pull)
     is_ours = head == "" if kind is SubjectKind.PULL_REQUEST else HEAD_PATTERN.fullmatch(head) is not None
@@ -219,7 +240,7 @@ def _word(body: Mapping[str, Any], name: str) -> str | None:
     return None if value is None else _text(value)
 
 
-def _read_whole(value: object) -> int:
+def _whole(value: object) -> int:
     if type(value) is not int or value < 0:  # True is no number
         raise ValueError("not a number of ours")
     return value

@@ -20,8 +20,7 @@ from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
 from worker.dossier.assemble import complete_dossier
 from worker.evaluation.rejudge import RejudgeOrder, RejudgeTerms, complete_terms
-from worker.evaluation.supersession import RejudgeSelection
-from worker.evaluation.survey import Surveyor
+from worker.evaluation.supersession import RejudgeSelection, Surveyor
 from worker.judge.judge import create_header, judge_with_record
 from worker.scheduling.record import VerdictRecorder, record
 from worker.settings import Settings

@@ -12,7 +12,8 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.domain.value import replace
-from worker.evaluation.evaluate_jobs import RejudgeTask, perform_task
+from worker.evaluation.evaluate_jobs import perform_task
+from worker.evaluation.rejudge import RejudgeTask
 from worker.judge.rubric import load_rubric
 from worker.scheduling.jobs import JOB_CONTEXT, JobContext
 from worker.settings import Settings, ShadowSettings
@@ -49,7 +50,7 @@ def test_a_bug_is_logged_and_told(scene: JobContext, caplog: pytest.LogCaptureFi
         [RejudgeTask(pull=made.pull, order=made, terms=terms(scene.settings)).model_dump_json()], open_terms
     )
     assert failures(scene.store) == ["judge_call_failed"]
-    assert "judging anew failed" in caplog.text
+    assert "re-evaluation failed" in caplog.text
 
 
 def test_what_cant_even_be_told_is_logged(scene: JobContext, caplog: pytest.LogCaptureFixture) -> None:
@@ -58,7 +59,7 @@ def test_what_cant_even_be_told_is_logged(scene: JobContext, caplog: pytest.LogC
     scene.store.client.call("DEL", keys.dossier(made.eval_id).name)
     scene.store.client.call("SET", keys.events(HERE).name, "no stream")
     assert not perform_task([said.model_dump_json()], open_terms)
-    assert "what nobody waits for failed" in caplog.text
+    assert "evaluation job failed" in caplog.text
 
 
 def test_without_a_canary_only_the_overturned_rejects_are_looked_at(scene: JobContext) -> None:

@@ -1,6 +1,8 @@
-"""A recorded subject judged anew: beside its verdict, once, told from its beginning to its end."""
+"""Re-evaluation of a recorded verdict: beside it, once, on the stream from its beginning to its end; runs; the shadow."""
 
 import json
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,24 +11,37 @@ import pytest
 from pydantic import SecretStr
 from pytest_httpserver import HTTPServer
 
+from tests.worker.adapters.redis.played import wish
 from tests.worker.evaluation.bench.made import DONE, STUB
 from tests.worker.evaluation.recorded import ASKED, judged, order, rubric, surveyor, terms
 from tests.world.anthropic import MODEL, Anthropic, Asked
+from tests.world.replies import cannot_tell
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import blob, items
 from worker.adapters.redis.store import Store
-from worker.domain.dossier.dossier import Dossier
+from worker.clock import SystemClock
 from worker.domain.ids import EvalId, InstallationId
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
-from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.domain.verdict.events import Event, EventKind, FailureMode
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError, RubricRefused
-from worker.evaluation.rejudge import OrderResult, RejudgeOrder, Rejudger
-from worker.evaluation.rerun import make_order
+from worker.evaluation.rejudge import (
+    OrderResult,
+    RejudgeOrder,
+    Rejudger,
+    RejudgeRun,
+    RejudgeTerms,
+    complete_terms,
+    forecast_run,
+    make_order,
+    make_shadow_order,
+    shadow_terms,
+)
 from worker.evaluation.supersession import parse_verdict
-from worker.judge.rubric import load_rubric
-from worker.settings import ModelAccess, Settings
+from worker.judge.context import JudgeContext
+from worker.judge.rubric import load_prompt, load_rubric
+from worker.settings import ModelAccess, Settings, ShadowSettings
 from worker.wiring.rejudge import open_terms
 
 INSTALLATION = InstallationId(100)
@@ -201,12 +216,16 @@ def test_a_process_that_would_judge_otherwise_says_so(here: Settings, store: Sto
 def test_a_verdict_that_was_forgotten_while_it_was_judged_anew_stays_forgotten(here: Settings, store: Store) -> None:
     made = judged(store, here, 1)
 
-    class Forgetful(Rejudger):
-        def _record(self, parent: LedgerEntry, heard: EvaluatedVerdict, dossier: Dossier) -> None:
-            store.client.call("DEL", keys.ledger(order(made).pull).name)
-            super()._record(parent, heard, dossier)
+    @contextmanager
+    def forgetting(
+        settings: Settings, opened: Store | None, by: RejudgeTerms, pull: PullRef | None
+    ) -> Generator[JudgeContext]:
+        with open_terms(settings, opened, by, pull) as context:
+            yield context
+        store.client.call("DEL", keys.ledger(order(made).pull).name)
 
-    assert Forgetful(here, store, terms(here), open_terms).execute(order(made)) is OrderResult.GONE
+    by = terms(here)
+    assert Rejudger(here, store, by, forgetting).execute(order(made)) is OrderResult.GONE
     assert store.ledger.entries(order(made).pull) == ()
 
 
@@ -256,3 +275,134 @@ def test_each_entry_is_read_once_and_what_came_since_is_read_on(here: Settings, 
     assert [one.parent for one in reader.read_new()] == [made.eval_id]
     assert list(reader.read_new()) == []
     assert reader.survey.unread_count == 1
+
+
+NOBODY = ModelAccess(SecretStr("k"), "http://127.0.0.1:1", MODEL, 10, 1, 0, 8000)
+
+
+def test_at_its_limit_nothing_more_is_begun(here: Settings, store: Store) -> None:
+    orders = [order(judged(store, here, number, ASKED)) for number in (1, 2, 3)]
+    asking = replace(here, tier="hybrid", model=NOBODY)
+    by = terms(asking, book="run:x", limit_usd=Decimal("0.000001"))
+    assert RejudgeRun(asking, store, by, orders, open_terms).run_locally(1, pytest.fail) == {OrderResult.FULL: 1}
+
+
+def test_nothing_is_forecast_where_nothing_would_be_asked_or_is_kept(here: Settings, store: Store) -> None:
+    made = order(judged(store, here, 1, ASKED))
+    assert forecast_run(RejudgeRun(here, store, terms(here), [made], open_terms)) is None
+    asking = replace(here, tier="hybrid", model=NOBODY)
+    assert forecast_run(RejudgeRun(asking, store, terms(asking), [], open_terms)) is None
+    gone = made.model_copy(update={"pull": made.pull.model_copy(update={"number": 9})})
+    assert forecast_run(RejudgeRun(asking, store, terms(asking), [gone], open_terms)) is None
+    known = forecast_run(RejudgeRun(asking, store, terms(asking), [made], open_terms))
+    assert known is not None
+    assert (known.rows, known.sampled, known.asked) == (1, 1, 1)
+
+
+@pytest.mark.slow
+def test_an_error_in_another_process_reaches_this_one(here: Settings, store: Store) -> None:
+    made = order(judged(store, here, 1))
+    nowhere = replace(here, redis_url=SecretStr("redis://127.0.0.1:1"))
+    with pytest.raises(InputError, match="Redis is unavailable"):
+        RejudgeRun(nowhere, store, terms(here), [made, made], open_terms).run_locally(2, lambda: None)
+
+
+HERE = InstallationId(100)
+
+
+@pytest.fixture
+def model() -> Iterator[Anthropic]:
+    with HTTPServer(threaded=True) as server:
+        played = Anthropic(server)
+        yield played
+        played.check()
+
+
+def asking(here: Settings, model: Anthropic) -> Settings:
+    return replace(here, tier="hybrid", model=ModelAccess(SecretStr("k"), model.url, MODEL, 10, 1, 0, 8000))
+
+
+def candidate_terms(settings: Settings) -> RejudgeTerms:
+    named = shadow_terms(settings, HERE, SystemClock())
+    assert named is not None
+    return complete_terms(settings, named, open_terms)
+
+
+def child(store: Store, made: LedgerEntry) -> LedgerEntry:
+    (found,) = (one for one in store.ledger.entries(order(made).pull) if one.verdict.parent_eval_id == made.eval_id)
+    return found
+
+
+def test_without_a_candidate_nothing_judges_beside(here: Settings) -> None:
+    assert shadow_terms(here, HERE, SystemClock()) is None
+
+
+def test_without_money_it_asks_no_model(here: Settings, store: Store, model: Anthropic, tmp_path: Path) -> None:
+    made = judged(store, here, 1, ASKED)
+    settings = replace(asking(here, model), shadow=ShadowSettings(rubric(tmp_path)))
+    by = candidate_terms(settings)
+    assert (by.tier, by.book, by.is_canary) == ("heuristic", "", True)
+    assert Rejudger(settings, store, by, open_terms).execute(order(made)) is OrderResult.JUDGED
+    verdict = child(store, made).verdict
+    assert (verdict.rubric_id, verdict.signals["canary"], verdict.judge_kind) == ("candidate", True, "heuristic")
+    assert store.archive.find(EvalId(verdict.eval_id)) is None
+
+
+def test_its_money_is_its_own(here: Settings, store: Store, model: Anthropic, tmp_path: Path) -> None:
+    made = judged(store, here, 1, ASKED)
+    prompt = tmp_path / "prompt.md"
+    prompt.write_text(f"{load_prompt().text}\nBe kind.\n")
+    settings = replace(asking(here, model), shadow=ShadowSettings(None, prompt, Decimal(1)))
+    model.answers(cannot_tell())
+    by = candidate_terms(settings)
+    assert Rejudger(settings, store, by, open_terms).execute(order(made)) is OrderResult.JUDGED
+    verdict = child(store, made).verdict
+    assert (verdict.judge_kind, verdict.prompt_version) == ("hybrid", load_prompt(prompt).version)
+    assert "Be kind." in model.asked[0].text
+    assert store.run_budget(by.book, Decimal(1)).spent_usd == verdict.judge_cost_usd
+    assert store.client.call("EXISTS", keys.pull_request_cost(order(made).pull).name) == 0, (
+        "no pull request pays for it"
+    )
+
+
+def test_at_its_own_cap_it_abstains_and_nobody_else_does(
+    here: Settings, store: Store, model: Anthropic, tmp_path: Path
+) -> None:
+    made = judged(store, here, 1, ASKED)
+    settings = replace(asking(here, model), shadow=ShadowSettings(rubric(tmp_path), None, Decimal("0.000001")))
+    by = candidate_terms(settings)
+    assert Rejudger(settings, store, by, open_terms).execute(order(made)) is OrderResult.JUDGED
+    assert child(store, made).verdict.abstain_reason == "budget"
+    assert surveyor(store, by.law).survey.unanswered, "with money it is asked again"
+
+
+def test_a_reply_that_cant_be_used_is_kept_where_its_event_says(
+    here: Settings, store: Store, model: Anthropic, tmp_path: Path
+) -> None:
+    made = judged(store, here, 1, ASKED)
+    settings = replace(asking(here, model), shadow=ShadowSettings(rubric(tmp_path), None, Decimal(1)))
+    model.answers("no JSON at all").answers("nor this")
+    assert Rejudger(settings, store, candidate_terms(settings), open_terms).execute(order(made)) is OrderResult.JUDGED
+    told = [(one.kind, json.loads(one.raw)) for one in store.events.read(HERE)]
+    troubles = [said for kind, said in told if kind == b"evaluator_parse_error"]
+    assert [(one["attempt"], one["payload"]) for one in troubles] == [(1, "audit"), (2, "audit")]
+    eval_id = child(store, made).eval_id
+    assert {one["eval_id"] for one in troubles} == {eval_id}
+    audit = store.archive.audit(EvalId(eval_id))
+    assert audit is not None
+    assert [one.reply.text for one in audit.exchanges if one.reply] == ["no JSON at all", "nor this"]
+    records = store.records()
+    records.forget(records.find_holdings("acme/widgets"), SystemClock().now())
+    assert store.archive.audit(EvalId(eval_id)) is None
+
+
+def test_the_last_verdict_is_judged_unless_it_was_carried_over(here: Settings, store: Store) -> None:
+    pull = order(judged(store, here, 1)).pull
+    second = judged(store, here, 1, head="c")
+    assert make_shadow_order(store, pull) == order(second)
+    carried = second.verdict.model_copy(update={"eval_id": EvalId("ff"), "carried_from": second.eval_id})
+    lease = store.pulls.take_local_lease(wish(1))
+    entry = second.model_copy(update={"eval_id": EvalId("ff"), "verdict": carried, "fence": lease.fence})
+    store.ledger.append(pull, entry)
+    assert make_shadow_order(store, pull) is None
+    assert make_shadow_order(store, pull.model_copy(update={"number": 9})) is None

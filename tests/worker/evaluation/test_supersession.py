@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
+from tests.worker.evaluation.recorded import judged, order, surveyor, terms
+from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.verdict.verdict import SubjectKind
 from worker.domain.window import Window
+from worker.evaluation.rejudge import OrderResult, Rejudger
 from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection, VerdictSurvey
+from worker.settings import Settings
+from worker.wiring.rejudge import open_terms
 
 HERE = InstallationId(100)
 LAW = "aaaabbbbccccdddd"
@@ -236,3 +241,20 @@ def test_a_verdict_tells_its_pull_request_and_its_cost() -> None:
     first, second = one.standing
     assert (first.pull.installation_id, first.pull.repository_id, first.pull.number) == (100, 7, 1)
     assert (first.cost_usd, second.cost_usd) == (Decimal("0.0042"), None)
+
+
+@pytest.mark.parametrize("repositories", [None, frozenset({(100, 7)})])
+def test_each_entry_of_a_stream_is_read_once_from_the_windows_begin(
+    store: Store, here: Settings, repositories: frozenset[tuple[int, int]] | None
+) -> None:
+    law = terms(here).law
+    first = judged(store, here, 1)
+    reader = surveyor(store, law, repositories=repositories)
+    assert standing(reader.survey) == [first.eval_id]
+    assert Rejudger(here, store, terms(here), open_terms).execute(order(first)) is OrderResult.JUDGED
+    second = judged(store, here, 2)
+    assert [answer.parent for answer in reader.read_new()] == [first.eval_id]
+    assert list(reader.read_new()) == []
+    assert standing(reader.survey) == [first.eval_id, second.eval_id]
+    later = surveyor(store, law, repositories=repositories, window=Window(2**51, 2**52))
+    assert list(later.read_entries()) == standing(later.survey) == []

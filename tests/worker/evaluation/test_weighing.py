@@ -42,9 +42,8 @@ from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import Outcome
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.evaluate_jobs import RejudgeTask, perform_task
-from worker.evaluation.rejudge import rescore_terms
-from worker.evaluation.rerun import make_order
+from worker.evaluation.evaluate_jobs import perform_task
+from worker.evaluation.rejudge import RejudgeTask, make_order, rescore_terms
 from worker.judge.merge_group import PublishedCheckRun
 from worker.judge.rubric import load_ci_check_rubric
 from worker.scheduling.jobs import JOB_CONTEXT, JobContext

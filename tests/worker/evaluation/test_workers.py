@@ -23,9 +23,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.dossier.dossier import CiCheck
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import SubjectKind
-from worker.evaluation.rerun import RejudgeRun
-from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection
-from worker.evaluation.survey import Surveyor
+from worker.evaluation.rejudge import RejudgeRun
+from worker.evaluation.supersession import RecordedVerdict, RejudgeSelection, Surveyor
 from worker.scheduling.queue import EvaluateQueue, JudgeQueue
 from worker.settings import Settings
 from worker.settings import environment as environ
@@ -53,7 +52,7 @@ def test_the_workers_of_a_running_server_judge_a_batch(
         assert becomes(lambda: EvaluateQueue.from_settings(here).workers() == 2)
         assert JudgeQueue(here).workers() == 2, "those for live judgings are others"
         assert main(["evaluate", "--json"]) == 0
-        assert '"judged anew"' in working.log
+        assert '"verdict re-evaluated"' in working.log
         assert working.popen.poll() is None
     said = json.loads(capsys.readouterr().out)
     assert (said["answered"], said["earlier"], said["left"]) == (8, 0, 0)
@@ -74,7 +73,7 @@ def test_the_workers_of_a_running_server_weigh_checks_anew(
     with Working.on(redis_server.url, 1, ASSAY_TIER="heuristic") as working:
         assert becomes(lambda: EvaluateQueue.from_settings(here).workers() == 1)
         assert main(command) == 0, working.log
-        assert '"judged anew"' in working.log
+        assert '"verdict re-evaluated"' in working.log
     said = json.loads(capsys.readouterr().out)
     assert (said["answered"], said["left"], said["mean_before"], said["mean_now"]) == (6, 0, 1.0, 0.9)
     assert len(store.ledger.entries(order(made).pull)) == 1 + 2 * len(checks)

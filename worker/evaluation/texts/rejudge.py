@@ -1,18 +1,24 @@
-"""What `assay evaluate` says: what it would cost, and how the judgings anew differ from the verdicts that stood.
+"""The texts of `assay evaluate` and `assay rubric`: what a re-evaluation would cost, and how verdicts differ.
 
-Does not compare anything. Invariant: every count says what it is of, and what was not judged is never left out.
+Every count names what it is of, a share its 95 % interval; what was left out is named.
 """
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import Final
 
 from worker.domain.value import Value
+from worker.domain.verdict.rubric import Rubric
+from worker.evaluation.rubric_diff import ComparedChange, RubricOpinion
 from worker.publishing.texts.columns import TerminalPage, wrap_lines
 from worker.publishing.texts.visible import one_line
 
+DOSSIER_NOT_KEPT: Final = "the dossier is not kept any more (ASSAY_RETENTION_DAYS)"
+NO_MODEL_ASKED: Final = "no model was asked with both prompts (ASSAY_CANARY_PROMPT has a candidate asked beside ours)"
+
 
 class VerdictChange(Value):
-    """A verdict that came out otherwise. `places`: what the new one points at."""
+    """A verdict that came out otherwise. `places`: the locations that the new one names."""
 
     name: str
     before: str
@@ -23,10 +29,10 @@ class VerdictChange(Value):
 
 
 class RejudgeSummary(Value):
-    """What a run came to. `answered` of `subjects` are judged anew, `earlier` of them before this run.
+    """The result of a run. `answered` of `subjects` are re-evaluated, `earlier` of them before this run.
 
-    `capped`: a budget kept the model from being asked. `stopped`: why it ended early, a sentence. `missing`: what is not kept
-    any more, where something is gone. The means are of the scores of all that were judged, `rescored` of which have another now.
+    `capped`: a budget kept the model from being asked. `stopped`: why it ended early, a sentence. `missing`: what is not
+    kept, where something is gone. The means are of the scores of all that were judged, `rescored` of which changed.
     """
 
     subjects: int
@@ -43,7 +49,7 @@ class RejudgeSummary(Value):
     unread: int = 0
     stopped: str = ""
     capped: int = 0
-    missing: str = "the dossier is not kept any more (ASSAY_RETENTION_DAYS)"
+    missing: str = DOSSIER_NOT_KEPT
     mean_before: float | None = None
     mean_now: float | None = None
     rescored: int = 0
@@ -62,13 +68,55 @@ class RejudgeForecast(Value):
     law: str
 
 
+class ShareWithInterval(Value):
+    """How many of how many, with the interval; None for a share of nothing."""
+
+    hits: int
+    of: int
+    interval: tuple[float, float] | None
+
+    @property
+    def text(self) -> str:
+        if self.interval is None:
+            return "nothing to go by"
+        low, high = (f"{100 * end:.0f}" for end in self.interval)
+        return f"{self.hits} of {self.of} (95 %: {low} to {high} %)"
+
+
+class StrengthAgreement(Value):
+    """With how many outcomes of one strength each rubric's verdicts agree."""
+
+    strength: str
+    before: ShareWithInterval
+    now: ShareWithInterval
+
+
+class RubricDifferences(Value):
+    """Two rubrics on the same recorded changes. `moved`: with the same decision and another score.
+
+    `by_prompts`: only verdicts of a model that was asked with each of two prompts count.
+    """
+
+    before: str
+    now: str
+    compared: int
+    by_record: int
+    left_out: int
+    changes: tuple[ComparedChange, ...]
+    asked: tuple[ComparedChange, ...]
+    moved: int
+    agreement: tuple[StrengthAgreement, ...]
+    unread: int = 0
+    by_prompts: bool = False
+
+
 def forecast_text(forecast: RejudgeForecast) -> str:
-    """What it would come to, before anything is judged."""
+    """What a run would cost."""
     done = forecast.subjects - forecast.todo
     lines = [
-        f"{_count(forecast.subjects, 'subject')} in this window, {done} of them judged anew by {forecast.law} already."
+        f"{_count(forecast.subjects, 'subject')} in this window, {done} of them judged anew by {forecast.law} already.",
+        f"{forecast.todo} would be judged; nothing was.",
     ]
-    lines.append(f"{forecast.todo} would be judged; nothing was.")
     if not forecast.has_model:
         lines.append("Cost: $0.00, no model would be asked.")
     elif forecast.expected_usd is None or forecast.most_usd is None:
@@ -82,11 +130,11 @@ def forecast_text(forecast: RejudgeForecast) -> str:
 
 
 def summary_text(summary: RejudgeSummary, page: TerminalPage) -> str:
-    """What came of it."""
-    return "\n".join(_lines(summary, page)) + "\n"
+    """The result of a run."""
+    return "\n".join(_summary_lines(summary, page)) + "\n"
 
 
-def _lines(summary: RejudgeSummary, page: TerminalPage) -> Iterator[str]:
+def _summary_lines(summary: RejudgeSummary, page: TerminalPage) -> Iterator[str]:
     if summary.stopped:
         yield from wrap_lines(summary.stopped, page)
     earlier = f", {summary.earlier} of them before this run" if summary.earlier else ""
@@ -95,16 +143,6 @@ def _lines(summary: RejudgeSummary, page: TerminalPage) -> Iterator[str]:
         yield f"Now: {', '.join(f'{count} {decision}' for decision, count in summary.decisions.items())}."
     if summary.mean_before is not None and summary.mean_now is not None:
         yield f"Mean score: {summary.mean_before:.2f} before, {summary.mean_now:.2f} now; {summary.rescored} scored otherwise."
-    yield from _shortfalls(summary)
-    priced = f"{summary.cost_usd:.4f}" if summary.cost_usd else "0.00"
-    more = f", and {_count(summary.unpriced, 'judging')} whose price is not known" if summary.unpriced else ""
-    yield f"Cost: ${priced}{more}."
-    yield f"{len(summary.changes)} decided otherwise{':' if summary.changes else '.'}"
-    for change in summary.changes:
-        yield from _change(change, page)
-
-
-def _shortfalls(summary: RejudgeSummary) -> Iterator[str]:
     if summary.gone:
         yield f"{summary.gone} can't be: {summary.missing}."
     if summary.failed:
@@ -115,14 +153,65 @@ def _shortfalls(summary: RejudgeSummary) -> Iterator[str]:
         yield f"{summary.left} are left; the same command goes on from there."
     if summary.unread:
         yield f"{_count(summary.unread, 'event')} on the stream can't be read, and were left out."
-
-
-def _change(change: VerdictChange, page: TerminalPage) -> Iterator[str]:
-    yield f"  {one_line(change.name)}  {change.before} -> {change.now}  {change.eval_id}"
-    if change.places:
-        yield from wrap_lines(", ".join(map(one_line, change.places)), page, indent=4)
-    yield from wrap_lines(one_line(change.concern), page, indent=4)
+    priced = f"{summary.cost_usd:.4f}" if summary.cost_usd else "0.00"
+    more = f", and {_count(summary.unpriced, 'judging')} whose price is not known" if summary.unpriced else ""
+    yield f"Cost: ${priced}{more}."
+    yield f"{len(summary.changes)} decided otherwise{':' if summary.changes else '.'}"
+    for change in summary.changes:
+        yield f"  {one_line(change.name)}  {change.before} -> {change.now}  {change.eval_id}"
+        if change.places:
+            yield from wrap_lines(", ".join(map(one_line, change.places)), page, indent=4)
+        yield from wrap_lines(one_line(change.concern), page, indent=4)
 
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def rubric_ok_text(rubric: Rubric, name: str, refusal: str | None) -> str:
+    """A valid rubric, and why its version is refused."""
+    text = (
+        f'{name}: "{rubric.id}" version {rubric.version}, {len(rubric.criteria)} criteria, {len(rubric.signals)} signals, '
+        f"a model is asked below {rubric.escalation_threshold:g}.\n"
+    )
+    return text if refusal is None else f"{text}{refusal}\n"
+
+
+def promotion_text(signal: str, installation: int, *, was_demoted: bool) -> str:
+    """The effect of promoting a signal."""
+    was = "may reject alone again" if was_demoted else "was no suspicion"
+    return f"{signal} {was} in installation {installation}. Its rejects are counted from now on.\n"
+
+
+def differences_text(differences: RubricDifferences, page: TerminalPage) -> str:
+    """Which changes come out otherwise, and how both rubrics agree with people's outcomes."""
+    return "\n".join(_difference_lines(differences, page)) + "\n"
+
+
+def _difference_lines(differences: RubricDifferences, page: TerminalPage) -> Iterator[str]:
+    yield f"{differences.compared} recorded changes by {differences.before} and by {differences.now}."
+    code = differences.compared - differences.by_record
+    yield f"{differences.by_record} by verdicts on record of the same model, {code} by code alone, at $0."
+    if differences.left_out:
+        yield f"{differences.left_out} are left out: {NO_MODEL_ASKED if differences.by_prompts else DOSSIER_NOT_KEPT}."
+    if differences.unread:
+        yield f"{differences.unread} events on the stream can't be read, and were left out."
+    yield f"{len(differences.changes)} decided otherwise{':' if differences.changes else '.'}"
+    for change in differences.changes:
+        outcomes = f"  ({', '.join(change.outcomes)})" if change.outcomes else ""
+        yield f"  {one_line(change.name)}  {change.before.words} -> {change.now.words}  {change.eval_id}{outcomes}"
+        for side in (change.before, change.now):
+            if side.places:
+                yield from wrap_lines(f"{side.words} at {', '.join(map(one_line, side.places))}", page, indent=4)
+                yield from wrap_lines(one_line(side.concern), page, indent=6)
+    yield f"{len(differences.asked)} where only one of them asks a model{':' if differences.asked else '.'}"
+    for change in differences.asked:
+        yield f"  {one_line(change.name)}  {_model_asked(change.before)} -> {_model_asked(change.now)}  {change.eval_id}"
+    yield f"{differences.moved} decided alike with another score."
+    yield "Agreement with what people did:"
+    for each in differences.agreement:
+        yield f"  {each.strength}: {differences.before} {each.before.text}; {differences.now} {each.now.text}"
+
+
+def _model_asked(side: RubricOpinion) -> str:
+    return "asked" if side.asks else "not asked"

@@ -1,17 +1,17 @@
-"""What `assay stats` says: quality, cost, agreement, backlog, scorecards and overrides, as text for a terminal.
-
-Does not count. Invariant: a share never stands without its count, nor a mean without its interval where there is one; what was
-skipped, or is not counted yet, is said.
-"""
+"""The texts of `assay stats` and `assay history`. A share is printed with its count, a mean with its interval."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
+from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
 from worker.domain.value import Value
 from worker.publishing.texts.charts import bar, sparkline
 from worker.publishing.texts.columns import Ink, TerminalPage, display_width, wrap_lines
-from worker.publishing.texts.visible import one_line
+from worker.publishing.texts.overrides import decision_lines
+from worker.publishing.texts.phrases import count_phrase
+from worker.publishing.texts.visible import exact_line, one_line
 
 StatsAnswer = Mapping[str, Any]
 
@@ -25,11 +25,24 @@ PAIR_NAMES: Final = {
     "same": "one rubric and tier twice",
     "opinions": "opinions with their verdict",
 }
+ACT_NAMES: Final = {
+    "override": "overridden",
+    "contest": "contested",
+    "not_helpful": "not helpful",
+    "merged": "merged all the same",
+}
 STRENGTH_NAMES: Final = {"explicit": "said it", "implicit": "did it", "lifecycle": "let it happen"}
+DECISION_INKS: Final = {"accept": Ink.GREEN, "reject": Ink.RED, "abstain": Ink.YELLOW}
+SUBJECT_SUFFIXES: Final = {
+    "merge_group": ", in the merge queue",
+    "ci_check": ", a CI check",
+    "pull_request": ", the whole pull request",
+}
+"""What a verdict is about, where it is not what was submitted."""
 
 
 class StatsPage(Value):
-    """The answers that make a page, and the verdicts and mean scores of each day."""
+    """The answers that make a page, and the count of verdicts and the mean score of each day."""
 
     quality: StatsAnswer
     cost: StatsAnswer
@@ -39,36 +52,31 @@ class StatsPage(Value):
 
 
 def stats_page(answers: StatsPage, page: TerminalPage) -> str:
-    """The whole page."""
-    parts = (
+    """Quality, agreement, costs and backlog."""
+    return _joined(
         _frame(answers.quality, page),
         _quality(answers.quality, page),
         _days(answers.days, page),
         _banners(answers.quality, page),
         _agreement(answers.agreement, page),
-        _backlog_and_agents(answers, page),
+        _cost_and_backlog(answers, page),
     )
-    return _joined(parts)
 
 
 def would_block_text(quality: StatsAnswer, overrides: StatsAnswer, page: TerminalPage) -> str:
     """What would have been blocked, and what people did about it."""
-    parts = (
-        _frame(quality, page),
-        _blocked(quality, page),
-        _objections("By category", overrides["categories"], page),
-        wrap_lines(
-            "A check blocks where the repository requires it and its mode is `block`; `mode: observe` only tells. "
-            "Abstentions follow the policy of the repository, and are not counted as blocked.",
-            page,
-        ),
+    note = wrap_lines(
+        "A check blocks where the repository requires it and its mode is `block`; `mode: observe` only tells. "
+        "Abstentions follow the policy of the repository, and are not counted as blocked.",
+        page,
     )
-    return _joined(parts)
+    objections = _objections("By category", overrides["categories"], page)
+    return _joined(_frame(quality, page), _blocked(quality, page), objections, note)
 
 
 def overrides_text(overrides: StatsAnswer, notices: Sequence[str], page: TerminalPage) -> str:
-    """What people did about rejects, and which signals may not reject alone any more for it (*notices*)."""
-    parts = (
+    """What people did about rejects, and which signals are demoted for it (*notices*)."""
+    return _joined(
         _frame(overrides, page),
         _objections("By signal (facts that rejected)", overrides["signals"], page),
         _objections("By category", overrides["categories"], page),
@@ -76,21 +84,20 @@ def overrides_text(overrides: StatsAnswer, notices: Sequence[str], page: Termina
         _outcomes(overrides["outcomes"], page),
         (line for notice in notices for line in wrap_lines(one_line(notice), page)),
     )
-    return _joined(parts)
 
 
 def scorecards_text(agents: StatsAnswer, page: TerminalPage) -> str:
-    """Agents, each with its counts and intervals."""
+    """One card per agent, with counts and intervals."""
     cards = [list(_card(row, page)) for row in agents["data"]] or [[NOTHING_JUDGED]]
     note = wrap_lines(
         "In brackets: 95 % intervals. An agent has a rank only where its interval touches no other agent's: "
         "the rest may be noise.",
         page,
     )
-    return _joined((_frame(agents, page), *cards, note))
+    return _joined(_frame(agents, page), *cards, note)
 
 
-def _joined(parts: Iterable[Iterable[str]]) -> str:
+def _joined(*parts: Iterable[str]) -> str:
     return "\n\n".join("\n".join(lines) for lines in (list(part) for part in parts) if lines) + "\n"
 
 
@@ -128,7 +135,7 @@ def _quality(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
 
 
 def _value(answer: StatsAnswer, row: Mapping[str, Any]) -> str:
-    """What a row is about, where it is about nothing that has a name too."""
+    """What a row is about, under a name of its own where the value is null."""
     value = row["value"]
     return NO_VALUE_NAMES.get(answer["group_by"], "(none)") if value is None else one_line(str(value))
 
@@ -172,16 +179,11 @@ def _days(days: Sequence[tuple[int, float | None]], page: TerminalPage) -> Itera
 
 def _banners(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
     for banner in answer["banners"]:
-        who = f"Verdicts ({_value(answer, banner)})"
-        sure = "" if banner["is_certain"] else "; so few that it may be chance"
-        text = f"{who} score {banner['mean_score']:.2f} on average, below {banner['floor']}"
-        yield from wrap_lines(
-            f"{text} (n = {banner['verdict_count']}{_comma(_interval(banner['mean_interval']))}{sure}).", page
-        )
-
-
-def _comma(text: str) -> str:
-    return f", {text}" if text else ""
+        interval = "" if banner["mean_interval"] is None else f", {_interval(banner['mean_interval'])}"
+        chance = "" if banner["is_certain"] else "; so few that it may be chance"
+        score = f"{banner['mean_score']:.2f} on average, below {banner['floor']}"
+        text = f"Verdicts ({_value(answer, banner)}) score {score} (n = {banner['verdict_count']}{interval}{chance})."
+        yield from wrap_lines(text, page)
 
 
 def _agreement(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
@@ -190,50 +192,36 @@ def _agreement(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
     if pairs or people:
         yield page.ink(f"Agreement (scores at most {answer['agreement_window']} apart)", Ink.BOLD)
     for pair in pairs:
-        yield from wrap_lines(
-            f"{PAIR_NAMES[pair['between']]}, {one_line(pair['pair'])}: {_share(pair['share'], pair['agreed'], pair['count'], pair['interval'])}",
-            page,
-            2,
-        )
+        names = f"{PAIR_NAMES[pair['between']]}, {one_line(pair['pair'])}"
+        yield from wrap_lines(f"{names}: {_share(pair, 'agreed', 'count')}", page, 2)
     for pair in people:
-        yield from wrap_lines(
-            f"with people who {STRENGTH_NAMES[pair['strength']]}: {_share(pair['share'], pair['agreed'], pair['count'], pair['interval'])}",
-            page,
-            2,
-        )
+        who = f"with people who {STRENGTH_NAMES[pair['strength']]}"
+        yield from wrap_lines(f"{who}: {_share(pair, 'agreed', 'count')}", page, 2)
         for row in pair["calibration"]:
-            yield f"    {_calibrated(row, page)}"
+            confidence = f"confidence {row['confidence_from']:.1f} to {row['confidence_to']:.1f}"
+            right = f"{bar(row['share'], BAR, page)} right {row['share']:.0%} of {row['count']}"
+            yield f"    {confidence}  {right} {_interval(row['interval'])}"
 
 
-def _calibrated(row: Mapping[str, Any], page: TerminalPage) -> str:
-    text = f"confidence {row['confidence_from']:.1f} to {row['confidence_to']:.1f}"
-    return f"{text}  {bar(row['share'], BAR, page)} right {row['share']:.0%} of {row['count']} {_interval(row['interval'])}"
+def _share(part: Mapping[str, Any], hits: str = "count", of: str = "of") -> str:
+    """A share with its counts under these names, and its interval."""
+    if part["share"] is None:
+        return "none"
+    return f"{part['share']:.0%} ({part[hits]} of {part[of]}, {_interval(part['interval'])})"
 
 
-def _share(share: float | None, hits: int, of: int, interval: Sequence[float] | None) -> str:
-    return "none" if share is None else f"{share:.0%} ({hits} of {of}, {_interval(interval)})"
-
-
-def _part(part: Mapping[str, Any]) -> str:
-    return _share(part["share"], part["count"], part["of"], part["interval"])
-
-
-def _backlog_and_agents(answers: StatsPage, page: TerminalPage) -> Iterator[str]:
+def _cost_and_backlog(answers: StatsPage, page: TerminalPage) -> Iterator[str]:
     unknown = sum(row["unknown_price_count"] for row in answers.cost["data"])
     more = f"; the price of {unknown} is not known" if unknown else ""
     yield from wrap_lines(f"Judging has cost {_dollars(answers.cost['total_usd'])}{more}.", page)
     backlog = answers.backlog
     if backlog["open"]:
-        yield from wrap_lines(
-            f"Begun and not ended: {backlog['open']}, the oldest for {_age(backlog['oldest_open_s'])}.", page
-        )
+        oldest = _age(backlog["oldest_open_s"])
+        yield from wrap_lines(f"Begun and not ended: {backlog['open']}, the oldest for {oldest}.", page)
     for row in backlog["data"]:
         if row["failed"]:
-            modes = ", ".join(f"{count} {_plain(name)}" for name, count in row["failure_modes"].items())
-            yield from wrap_lines(
-                f"Failed to judge {row['failed']} of {row['completed'] + row['failed']} ({_plain(row['subject'])}): {modes}.",
-                page,
-            )
+            failed = f"{row['failed']} of {row['completed'] + row['failed']} ({_plain(row['subject'])})"
+            yield from wrap_lines(f"Failed to judge {failed}: {_counts(row['failure_modes'].items())}.", page)
 
 
 def _age(seconds: float) -> str:
@@ -244,7 +232,7 @@ def _age(seconds: float) -> str:
 
 
 def _blocked(answer: StatsAnswer, page: TerminalPage) -> Iterator[str]:
-    """Of live verdicts: what is judged anew blocks nobody."""
+    """Of live verdicts: a re-evaluation blocks nothing."""
     rows = [(_name(_value(answer, row)), row["live"]) for row in answer["data"] if row["live"]["verdict_count"]]
     if not rows:
         yield NOTHING_JUDGED
@@ -261,47 +249,84 @@ def _objections(title: str, rows: Sequence[Mapping[str, Any]], page: TerminalPag
         yield "  No reject."
     for row in rows:
         done = [f"{row[name]} {_plain(word)}" for name, word in ACT_NAMES.items() if row[name]]
-        text = f"{_plain(one_line(str(row['value'] or '(none)')))}: {_count_noun(row['rejects'], 'reject')}, objected to {_part(row['objected'])}"
-        yield from wrap_lines(f"{text}{'; ' + ', '.join(done) if done else ''}", page, 2)
-
-
-ACT_NAMES: Final = {
-    "override": "overridden",
-    "contest": "contested",
-    "not_helpful": "not helpful",
-    "merged": "merged all the same",
-}
+        rejects = f"{_plain(one_line(str(row['value'] or '(none)')))}: {_count_noun(row['rejects'], 'reject')}"
+        objected = f"objected to {_share(row['objected'])}{'; ' + ', '.join(done) if done else ''}"
+        yield from wrap_lines(f"{rejects}, {objected}", page, 2)
 
 
 def _outcomes(outcomes: Mapping[str, int], page: TerminalPage) -> Iterator[str]:
     if outcomes:
-        counts = ", ".join(f"{count} {_plain(name)}" for name, count in outcomes.items())
-        yield from wrap_lines(f"All that was heard in this time: {counts}.", page)
+        yield from wrap_lines(f"All that was heard in this time: {_counts(outcomes.items())}.", page)
+
+
+def _counts(counts: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{count} {_plain(name)}" for name, count in counts)
 
 
 def _card(row: Mapping[str, Any], page: TerminalPage) -> Iterator[str]:
     rank = f", rank {row['rank']}" if row["rank"] else ""
-    yield page.ink(
-        f"{one_line(str(row['value'] or 'people'))}: {_count_noun(row['pull_requests'], 'pull request')}{rank}",
-        Ink.BOLD,
-    )
-    rounds = row["rounds_to_accept"]
+    pull_requests = _count_noun(row["pull_requests"], "pull request")
+    yield page.ink(f"{one_line(str(row['value'] or 'people'))}: {pull_requests}{rank}", Ink.BOLD)
     lines = [
-        f"accepted at the first round: {_part(row['first_round'])}",
-        f"accepted at all: {_part(row['accepted'])}",
-        f"rounds to accept: {rounds['mean']:.1f} on average, {rounds['p50']:.0f} in the middle"
-        if rounds["count"]
-        else "",
-        f"reverted: {_part(row['reverts'])}; fixed later: {_part(row['later_fixes'])}" if row["merged"] else "",
-        f"rejected for: {', '.join(f'{count} {_plain(name)}' for name, count in row['top_categories'])}"
-        if row["top_categories"]
-        else "",
-        f"judging cost {_dollars(row['judge_cost_usd'])}{_each(row['cost_per_accepted_usd'])}",
+        f"accepted at the first round: {_share(row['first_round'])}",
+        f"accepted at all: {_share(row['accepted'])}",
     ]
+    rounds, each = row["rounds_to_accept"], row["cost_per_accepted_usd"]
+    if rounds["count"]:
+        lines.append(f"rounds to accept: {rounds['mean']:.1f} on average, {rounds['p50']:.0f} in the middle")
+    if row["merged"]:
+        lines.append(f"reverted: {_share(row['reverts'])}; fixed later: {_share(row['later_fixes'])}")
+    if row["top_categories"]:
+        lines.append(f"rejected for: {_counts(row['top_categories'])}")
+    per_accepted = "" if each is None else f", {_dollars(each)} for each accepted one"
+    lines.append(f"judging cost {_dollars(row['judge_cost_usd'])}{per_accepted}")
     for line in lines:
-        if line:
-            yield from wrap_lines(line, page, 2)
+        yield from wrap_lines(line, page, 2)
 
 
-def _each(usd: str | None) -> str:
-    return "" if usd is None else f", {_dollars(usd)} for each accepted one"
+def history_text(
+    name: str,
+    evaluations: Sequence[Mapping[str, Any]],
+    outcomes: Sequence[Mapping[str, Any]],
+    page: TerminalPage,
+    decisions: Mapping[str, HumanDecisions] = MappingProxyType({}),
+) -> str:
+    """A pull request's verdicts in their order, and what was done about them.
+
+    Verdicts are as in docs/verdict.md, without secrets. *decisions*: what people decided about each head.
+    """
+    lines = [page.ink(f"{one_line(name)}: {count_phrase(evaluations, 'verdict')}", Ink.BOLD)]
+    newest = {evaluation["subject"]["head_sha"]: evaluation["eval_id"] for evaluation in evaluations}
+    for evaluation in evaluations:
+        lines += ["", *_verdict(evaluation, page)]
+        head_sha = evaluation["subject"]["head_sha"]
+        if newest[head_sha] == evaluation["eval_id"]:
+            for text in decision_lines(decisions.get(head_sha, NO_DECISIONS)):
+                lines += wrap_lines(text, page, 2)
+    if outcomes:
+        lines += ["", page.ink("What was done since", Ink.BOLD)]
+        for outcome in outcomes:
+            about = f" (about {outcome['eval_id']})" if outcome["eval_id"] else ""
+            lines.append(f"  {_time(outcome['at'])}  {_plain(outcome['outcome'])}{about}")
+    return "\n".join([*lines, ""])
+
+
+def _verdict(verdict: Mapping[str, Any], page: TerminalPage) -> Iterator[str]:
+    reason, subject = verdict["category"] or verdict["abstain_reason"], verdict["subject"]
+    decision = f"{verdict['decision']}{f' ({_plain(reason)})' if reason else ''}"
+    head = page.ink(
+        f"{_time(verdict['created_at'])}  {decision}, round {verdict['round']}", DECISION_INKS[verdict["decision"]]
+    )
+    yield f"{head}  commit {subject['head_sha'][:12]}{SUBJECT_SUFFIXES.get(subject['kind'], '')}"
+    score = f"score {bar(verdict['score'], BAR, page)} {verdict['score']:.2f}, confidence {verdict['confidence']:.2f}"
+    rubric = f"{one_line(verdict['rubric_id'])}@{one_line(verdict['rubric_version'])}"
+    cost = "price unknown" if verdict["judge_cost_usd"] is None else f"${verdict['judge_cost_usd']}"
+    yield f"  {score}, {verdict['judge_kind']}, {rubric}, {cost}"
+    yield from wrap_lines(one_line(verdict["concern"]), page, 2)
+    for pointer in verdict["evidence"][:3]:
+        line = "" if pointer["line"] is None else f":{pointer['line']}"
+        yield f"  at {exact_line(pointer['path'])}{line}"
+    origin = f", carried over from {verdict['carried_from']}" if verdict["carried_from"] else ""
+    if verdict["parent_eval_id"]:
+        origin = f", beside {verdict['parent_eval_id']}"
+    yield f"  {verdict['eval_id']}{origin}"

@@ -7,12 +7,19 @@ from inline_snapshot import snapshot
 from tests.worker.evaluation.stats.asked import ask
 from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
 from tests.worker.publishing.texts.samples import HOSTILE
+from worker.domain.check.overrides import HumanDecisions, Override
 from worker.domain.verdict.demotion import Demotion, RejectCounts
 from worker.domain.verdict.outcomes import OutcomeKind
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.stats.stats_query import StatsTopic
-from worker.evaluation.texts.history import history_text
-from worker.evaluation.texts.stats import StatsPage, overrides_text, scorecards_text, stats_page, would_block_text
+from worker.evaluation.texts.stats import (
+    StatsPage,
+    history_text,
+    overrides_text,
+    scorecards_text,
+    stats_page,
+    would_block_text,
+)
 from worker.publishing.texts.charts import bar, sparkline
 from worker.publishing.texts.columns import TerminalPage
 
@@ -294,6 +301,15 @@ def test_a_history_says_what_a_verdict_is_about_where_it_is_no_submission() -> N
             "aaaaaaaaaaaa, the whole pull request",
             "aaaaaaaaaaaa",
         ]
+    )
+
+
+def test_what_people_decided_about_a_head_is_below_its_newest_verdict() -> None:
+    override = Override.model_construct(login="ana", reason="no.", at=NOON)
+    decisions = {"a" * 40: HumanDecisions(override=override)}
+    lines = history_text("acme/widgets#3", [shown(), shown(eval_id="e2")], [], PAGE, decisions).splitlines()
+    assert [line for line in lines if "e1" in line or "e2" in line or "Overridden" in line] == snapshot(
+        ["  e1", "  e2", "  Overridden by @ana at 2026-11-20 12:00 UTC: no."]
     )
 
 
