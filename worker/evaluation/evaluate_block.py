@@ -1,22 +1,19 @@
-"""A verdict's score composed with what a bench row asks of the final response.
+"""Compose a verdict's score with what a bench row's `evaluate` block asks of the final response; the decision stays.
 
-Does not judge: the verdict and its decision stay as they are. Invariant: without an `evaluate` block nothing of this
-happens; each primitive leaves its parts in the signals, under metis' names.
-
-Source: metis 5.4. Grounding is averaged with the base, partial credit too, in this order; then the content penalties
-multiply (5.1).
+Each primitive leaves its parts in the signals, under metis' names. Source: metis 5.4. Grounding is averaged with the base,
+partial credit too, in this order; then the content penalties multiply (5.1).
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final, assert_never
+from typing import Final
 
 from worker.domain.dossier.evaluate_block import CreditMap, EvaluateBlock, Evaluation, PartialCredit
 
 REFUSAL_PENALTY: Final = 0.5
 EMPTY_PENALTY: Final = 0.4
 REFUSAL_CHARACTERS: Final = 160
-"""Characters of the stripped response in which a refusal counts: a later one is quoted, not meant."""
+"""Characters of the stripped response in which a refusal counts; a later one is quoted."""
 
 HALF_CREDIT: Final = 0.5
 
@@ -56,40 +53,37 @@ def evaluate_response(base: float, requested: EvaluateBlock, summary: str | None
     return Evaluation(score=score, signals={**signals, "evaluate_base_score": base, "evaluate_score": score})
 
 
-def _parts(asked: EvaluateBlock, text: str) -> Iterator[tuple[float, EvaluationSignals]]:
-    if asked.expect_substring_in_final_response is not None:
-        is_present = asked.expect_substring_in_final_response in text
+def _parts(requested: EvaluateBlock, text: str) -> Iterator[tuple[float, EvaluationSignals]]:
+    if requested.expect_substring_in_final_response is not None:
+        is_present = requested.expect_substring_in_final_response in text
         yield float(is_present), {"expected_substring_found": is_present}
-    if asked.grounding_tokens or asked.forbidden_grounding:
-        yield _grounding(asked, text)
-    credit = asked.partial_credit
+    if requested.grounding_tokens or requested.forbidden_grounding:
+        yield _grounding(requested.grounding_tokens, requested.forbidden_grounding, text)
+    credit = requested.partial_credit
     if credit is not None and credit.enabled and (counts := count_passed(text)):
         yield _credit(credit, *counts)
     elif credit is not None and credit.enabled:
         yield 0.0, {"partial_credit_test_signal_found": False, "partial_credit_score": 0.0}
 
 
-def _grounding(asked: EvaluateBlock, text: str) -> tuple[float, EvaluationSignals]:
+def _grounding(tokens: Sequence[str], forbidden: Sequence[str], text: str) -> tuple[float, EvaluationSignals]:
     """The share of the tokens that occur, less the share of the forbidden ones that do."""
-    present = [token for token in asked.grounding_tokens if token in text]
-    missing = [token for token in asked.grounding_tokens if token not in text]
-    forbidden = [token for token in asked.forbidden_grounding if token in text]
-    score = max(0.0, _share(present, asked.grounding_tokens, 1.0) - _share(forbidden, asked.forbidden_grounding, 0.0))
+    present = [token for token in tokens if token in text]
+    present_forbidden = [token for token in forbidden if token in text]
+    share = len(present) / len(tokens) if tokens else 1.0
+    score = max(0.0, share - (len(present_forbidden) / len(forbidden) if forbidden else 0.0))
     return score, {
         "workload_grounding_score": score,
         "grounding_tokens_present": ", ".join(present),
-        "grounding_tokens_missing": ", ".join(missing),
-        "forbidden_grounding_present": ", ".join(forbidden),
+        "grounding_tokens_missing": ", ".join(token for token in tokens if token not in text),
+        "forbidden_grounding_present": ", ".join(present_forbidden),
     }
 
 
-def _share(tokens_found: Sequence[str], asked: Sequence[str], without: float) -> float:
-    return len(tokens_found) / len(asked) if asked else without
-
-
 def _credit(credit: PartialCredit, passed: int, total: int) -> tuple[float, EvaluationSignals]:
-    ratio = passed / total
-    score = _map_ratio(ratio, credit.map)
+    score = ratio = passed / total
+    if credit.map is CreditMap.STEPPED:
+        score = 1.0 if ratio == 1 else HALF_CREDIT * (ratio >= HALF_CREDIT)
     return score, {
         "partial_credit_test_signal_found": True,
         "partial_credit_score": score,
@@ -101,23 +95,10 @@ def _credit(credit: PartialCredit, passed: int, total: int) -> tuple[float, Eval
     }
 
 
-def _map_ratio(ratio: float, by: CreditMap) -> float:
-    match by:
-        case CreditMap.LINEAR:
-            return ratio
-        case CreditMap.STEPPED:
-            return 1.0 if ratio == 1 else HALF_CREDIT * (ratio >= HALF_CREDIT)
-        case _:
-            assert_never(by)
-
-
 def count_passed(text: str) -> tuple[int, int] | None:
-    """How many tests passed, of how many, as the last such count in the text says; None where none does."""
-    shares = [
-        (match.start(), int(match[1]), int(match[2]))
-        for pattern in _PASSED_PATTERNS
-        for match in pattern.finditer(text)
-    ]
+    """How many tests passed, of how many, by the last such count in the text; None without one."""
+    matches = (match for pattern in _PASSED_PATTERNS for match in pattern.finditer(text))
+    shares = [(match.start(), int(match[1]), int(match[2])) for match in matches]
     tallies = [(at, tally["pass"], sum(tally.values())) for at, tally in _tallies(text) if "pass" in tally]
     counts = (count for count in (*shares, *tallies) if count[1] <= count[2] and count[2])
     last = max(counts, default=None)
@@ -125,7 +106,7 @@ def count_passed(text: str) -> tuple[int, int] | None:
 
 
 def _tallies(text: str) -> Iterator[tuple[int, dict[str, int]]]:
-    """Rows of counts that are no shares, and where each begins; a word that was counted already begins the next."""
+    """Rows of counts that are no shares, and where each begins; a word that the row has already begins the next."""
     for pattern in _PASSED_PATTERNS:
         text = pattern.sub(lambda match: " " * len(match[0]), text)
     start, tally = 0, dict[str, int]()
@@ -141,8 +122,7 @@ def _tallies(text: str) -> Iterator[tuple[int, dict[str, int]]]:
 
 
 def _penalties(response: str | None) -> Iterator[tuple[float, EvaluationSignals]]:
-    """What is not recorded is not punished."""
-    if response is None:
+    if response is None:  # not recorded
         return
     text = response.strip()
     if not text:

@@ -1,7 +1,7 @@
-"""A few processes that do one kind of task, and this one, which gives them out and hears what came of each.
+"""Do tasks of one kind in several processes.
 
-Does not know the task. Invariant: an interrupt stops all of them at once, and none outlives this process; what a task did
-before is not undone. One that a process was lost with is done once more, by one that tries every text before it parses it.
+An interrupt ends all processes, and none outlives this one; finished tasks stay done. A task whose process was lost is
+retried once, in a process that parses each text in a sandbox first.
 """
 
 import os
@@ -26,11 +26,11 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 WorkerOpener = Callable[[], AbstractContextManager[Callable[[T], A]]]
-"""Opens what does the tasks, in the process that will. It is sent there, so it has to be a value of a module."""
+"""Opens what does the tasks, in each process. It is sent there, so it has to be a value of a module."""
 
 
 class TaskFailure(NamedTuple):
-    """Instead of an answer: what went wrong; `trace` where that is a bug."""
+    """Instead of an answer: the error; `trace` where it is a bug."""
 
     message: str
     trace: str = ""
@@ -42,7 +42,7 @@ class _WorkerProcess(NamedTuple):
 
 
 def run_tasks(opening: WorkerOpener[T, A], tasks: Iterable[T], jobs: int) -> Generator[tuple[T, A]]:
-    """Do the tasks in so many processes, the first of them as they come; one process is this one. Raises InputError."""
+    """Do the tasks in so many processes; yields answers as they come. A single job runs in this process. Raises InputError."""
     if jobs == 1:
         with sandboxed_parsing(), opening() as work:
             for task in tasks:
@@ -52,42 +52,42 @@ def run_tasks(opening: WorkerOpener[T, A], tasks: Iterable[T], jobs: int) -> Gen
 
 
 TASKS_PER_PROCESS: Final = 1_000
-"""Tasks that a process does on average. The parser of tree-sitter 0.26 keeps every text that it read piece by piece."""
+"""Tasks that a process does on average before it is replaced: tree-sitter 0.26 leaks texts that are read in pieces."""
 
 
 def run_in_processes(
     opening: WorkerOpener[T, A], tasks: Iterable[T], jobs: int, life: int = TASKS_PER_PROCESS
 ) -> Generator[tuple[T, A]]:
-    """The same, and none of it in this process. A task that a process was lost with is named as `str` has it."""
+    """As run_tasks, but never in this process. Errors name a lost task by its `str`."""
     left = iter(tasks)
     for first in left:
-        with _worker_processes(opening, jobs) as hands:
-            yield from _answers(hands, opening, chain((first,), islice(left, jobs * life - 1)))
+        with _worker_processes(opening, jobs) as workers:
+            yield from _answers(workers, opening, chain((first,), islice(left, jobs * life - 1)))
 
 
 @contextmanager
 def _worker_processes(
     opening: WorkerOpener[Any, Any], jobs: int, *, tries_first: bool = False
 ) -> Generator[list[_WorkerProcess]]:
-    """They are ended at last, and so is whoever was added to them."""
+    """Started processes; at the end those in the list are ended, added ones as well."""
     with _hold_interrupts():
-        hands = [_start_process(opening, tries_first=tries_first) for _ in range(jobs)]
+        workers = [_start_process(opening, tries_first=tries_first) for _ in range(jobs)]
     try:
-        yield hands
+        yield workers
     except BaseException:
-        for hand in hands:
-            hand.process.terminate()
+        for worker in workers:
+            worker.process.terminate()
         raise
     finally:
-        for hand in hands:
-            hand.connection.close()
-            hand.process.join()
+        for worker in workers:
+            worker.connection.close()
+            worker.process.join()
 
 
 @contextmanager
 def _hold_interrupts() -> Generator[None]:
-    """Ctrl-C reaches all processes of a terminal; those started here never see it, their parent ends them."""
-    ensure_running()  # it would let them through again, were it started by the first process below
+    """Hide Ctrl-C, which reaches all processes of a terminal, from those started here: their parent ends them."""
+    ensure_running()  # else the first process starts it, which unblocks the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -96,7 +96,7 @@ def _hold_interrupts() -> Generator[None]:
 
 
 def _start_process(opening: WorkerOpener[Any, Any], *, tries_first: bool = False) -> _WorkerProcess:
-    """A new process and no fork, which would take along the locks of the threads of this one."""
+    """Spawn a process: a fork would inherit the locks of this one's threads."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve_tasks, args=(theirs, opening, os.getpid(), tries_first), daemon=True)
@@ -106,33 +106,33 @@ def _start_process(opening: WorkerOpener[Any, Any], *, tries_first: bool = False
 
 
 def _answers(
-    hands: list[_WorkerProcess], opening: WorkerOpener[Any, Any], tasks: Iterator[T]
+    workers: list[_WorkerProcess], opening: WorkerOpener[Any, Any], tasks: Iterator[T]
 ) -> Iterator[tuple[T, Any]]:
     busy: dict[Connection, T] = {}
-    free = [hand.connection for hand in hands]
+    free = [worker.connection for worker in workers]
     while True:
-        for way, task in zip(free, tasks, strict=False):
-            _send_task(way, task)
-            busy[way] = task
+        for connection, task in zip(free, tasks, strict=False):
+            _send_task(connection, task)
+            busy[connection] = task
         if not busy:
             return
-        free = [way for way in wait(list(busy)) if isinstance(way, Connection)]
-        for at, way in enumerate(free):
-            task = busy.pop(way)
-            answer = _receive_answer(way)
+        free = [connection for connection in wait(list(busy)) if isinstance(connection, Connection)]
+        for at, connection in enumerate(free):
+            task = busy.pop(connection)
+            answer = _receive_answer(connection)
             if answer is _NO_ANSWER:
                 with _hold_interrupts():
-                    hands.append(_start_process(opening))
-                free[at] = hands[-1].connection
+                    workers.append(_start_process(opening))
+                free[at] = workers[-1].connection
                 answer = _retry_task(opening, task)
             yield task, answer
 
 
 def _retry_task(opening: WorkerOpener[T, A], task: T) -> A:
-    """The answer to a task that a process was lost with, of another that is careful. Raises InputError if that is lost, too."""
-    with _worker_processes(opening, 1, tries_first=True) as (hand,):
-        _send_task(hand.connection, task)
-        answer = _receive_answer(hand.connection)
+    """The answer to a task whose process was lost, from a sandboxed one. Raises InputError if that is lost, too."""
+    with _worker_processes(opening, 1, tries_first=True) as (worker,):
+        _send_task(worker.connection, task)
+        answer = _receive_answer(worker.connection)
     if answer is _NO_ANSWER:
         raise InputError(
             f"The process that judged {task} was ended from outside, perhaps for its memory. What was judged is kept: "
@@ -144,15 +144,15 @@ def _retry_task(opening: WorkerOpener[T, A], task: T) -> A:
 _NO_ANSWER: Final = object()
 
 
-def _send_task(way: Connection, task: object) -> None:
-    with suppress(OSError):  # whoever is gone is never heard of
-        way.send(task)
+def _send_task(connection: Connection, task: object) -> None:
+    with suppress(OSError):  # a lost process is noticed when its answer is received
+        connection.send(task)
 
 
-def _receive_answer(way: Connection) -> Any:
-    """The answer of a process, or NOTHING from one that is gone."""
+def _receive_answer(connection: Connection) -> Any:
+    """The answer of a process; _NO_ANSWER from a lost one. Raises what the process failed with."""
     try:
-        answer: object = way.recv()
+        answer: object = connection.recv()
     except (EOFError, OSError):
         return _NO_ANSWER
     if isinstance(answer, TaskFailure):
@@ -162,8 +162,8 @@ def _receive_answer(way: Connection) -> Any:
     return answer
 
 
-def _serve_tasks(way: Connection, opening: WorkerOpener[Any, Any], parent: int, tries_first: bool) -> None:  # noqa: FBT001 - sent as it is
-    """What a process does until nobody asks any more."""
+def _serve_tasks(connection: Connection, opening: WorkerOpener[Any, Any], parent: int, tries_first: bool) -> None:  # noqa: FBT001 - sent as it is
+    """Serve tasks until the parent closes the connection."""
     die_with_parent(parent, signal.SIGKILL)
     limit_memory()
     collect_rarely()
@@ -173,9 +173,9 @@ def _serve_tasks(way: Connection, opening: WorkerOpener[Any, Any], parent: int, 
         try:
             with opening() as work:
                 while True:
-                    way.send(_run_task(work, way.recv()))
-        except AssayError as error:  # it could not even be opened
-            way.send(TaskFailure(str(error)))
+                    connection.send(_run_task(work, connection.recv()))
+        except AssayError as error:  # the opener failed
+            connection.send(TaskFailure(str(error)))
 
 
 def _run_task(work: Callable[[Any], Any], task: object) -> object:
@@ -183,5 +183,5 @@ def _run_task(work: Callable[[Any], Any], task: object) -> object:
         return work(task)
     except AssayError as error:
         return TaskFailure(str(error))
-    except Exception as error:  # noqa: BLE001 - the parent raises it: here nobody would see it
+    except Exception as error:  # noqa: BLE001 - the parent raises it, as this process has no terminal
         return TaskFailure(f"{type(error).__name__} while a task was done", format_exc())
