@@ -1,7 +1,6 @@
-"""Agreement: of verdicts with each other, and with what became of the change; and whether confidence means what it says.
+"""Agreement of verdicts with each other and with outcomes, and calibration of confidence.
 
-Does not say who was right where people say nothing. Invariant: verdicts are compared on one subject only, each pair once; each
-kind of outcome (said, done, merely happened) is counted apart.
+Verdicts are compared on one subject only, each pair once; outcomes of each strength are counted apart.
 """
 
 from collections.abc import Iterator, Mapping
@@ -63,7 +62,7 @@ def _agreement_row(counters: Counters) -> dict[str, Any]:
 
 
 def _bins(total: Counters) -> Iterator[dict[str, Any]]:
-    """Verdicts by how confident they were, and the part of each that was borne out."""
+    """Verdicts by confidence, and the part of each bin that outcomes bear out."""
     counts, hits, confidences = [0] * BINS, [0] * BINS, [0] * BINS
     for packed, times in total.pairs.items():
         confidence, is_right = divmod(packed, SIDE)

@@ -1,7 +1,6 @@
-"""A cell of a rollup: counters by name, and how often each pair of two figures was seen.
+"""A cell of a rollup: counters by name, and how often each pair of two figures occurred.
 
-Does not know what they mean. Invariant: adding cells up in any order and grouping gives the same cell; what was written
-reads back as it was.
+Adding cells in any order and grouping gives the same cell.
 """
 
 import sys
@@ -16,18 +15,18 @@ from pydantic_core import from_json, to_json
 
 VERSION: Final = 3
 ORDER: Final = sys.byteorder
-"""Of the bytes: whoever has the other one counts again."""
+"""The byte order of the arrays: a rollup with the other one is counted again."""
 
 SIDE: Final = 10_001
 """Pairs are packed into one number: the first times this, plus the second."""
 
 
 class CountersError(ValueError):
-    """A rollup that can't be read: broken, or of another version."""
+    """A rollup that can't be read: malformed, or of another version."""
 
 
 class Counters:
-    """`counts` by name; `pairs` of packed figures with how often each was seen: `tally`, and one more for each in `each`."""
+    """`counts` by name; `pairs` of packed figures with their numbers: `tally`, and one more for each in `each`."""
 
     __slots__ = ("counts", "each", "tally")
 
@@ -44,11 +43,11 @@ class Counters:
         return self.tally
 
     def sorted_pairs(self) -> list[int] | None:
-        """Every pair as often as it was seen, the smallest first; None where they are counted already."""
+        """Every pair as often as it occurred, the smallest first; None where they are tallied."""
         return None if self.tally else sorted(self.each)
 
     def add_pairs(self, each: Iterable[int]) -> None:
-        """Each of these packed pairs was seen once more."""
+        """Add one occurrence of each of these packed pairs."""
         self.each.extend(each)
 
     def count(self, name: str, by: int = 1) -> None:
@@ -80,11 +79,11 @@ class Counters:
 
 
 CountersByValue = dict[str, Counters]
-"""The cells of one table in one bucket, by what they are about."""
+"""The cells of one table in one bucket, by their value."""
 
 
 def get_or_add(cells: CountersByValue, value: str) -> Counters:
-    """The cell of this value, made where there is none."""
+    """The cell of this value, added if missing."""
     cell = cells.get(value)
     if cell is None:
         cell = cells[value] = Counters()
@@ -92,7 +91,7 @@ def get_or_add(cells: CountersByValue, value: str) -> Counters:
 
 
 def merge_counters(many: Iterable[Mapping[str, Counters]], into: CountersByValue | None = None) -> CountersByValue:
-    """All of them added up, in cells of their own; or *into* these."""
+    """The sums of all, in new cells; or added *into* these."""
     total: CountersByValue = {} if into is None else into
     for cells in many:
         for value, cell in cells.items():
@@ -101,15 +100,15 @@ def merge_counters(many: Iterable[Mapping[str, Counters]], into: CountersByValue
 
 
 MOST_REPEATED: Final = 3
-"""From how many sights of a pair on, on average, they are counted instead of listed."""
+"""The mean number of occurrences of a pair from which pairs are tallied instead of listed."""
 
 
 def dump_counters(cells: Mapping[str, Counters]) -> bytes:
-    """Small once it is compressed, and soon read: tens of thousands are at once. By columns, which is both.
+    """Serialise cells by columns, which compresses well and is read fast: tens of thousands are read together.
 
     A line of JSON: version, order of the bytes, kind of array; the values; the names of counters, and a column for each; how
-    many of the pairs below belong to each cell; and of cells with many repetitions their pairs, as differences, with how often
-    each was seen. Then the pairs of all others, as often as they were seen: the first bytes of all, the second of all ...
+    many of the pairs below belong to each cell; and of cells with many repetitions their pairs, as differences, with their
+    numbers. Then the pairs of all others, as often as they occurred: the first bytes of all, the second of all ...
     """
     values, each = sorted(cells), array("I")
     names = sorted({name for cell in cells.values() for name, count in cell.counts.items() if count})
@@ -141,7 +140,7 @@ def _planes(each: "array[int]") -> bytes:
 
 
 def _each(kind: str, planes: bytes) -> list[int]:
-    """What `_planes` wrote of an array of this kind."""
+    """Read an array of this kind from what `_planes` wrote."""
     each: array[int] = array({"H": "H", "I": "I"}[kind])
     raw, count = bytearray(len(planes)), len(planes) // each.itemsize
     for byte in range(each.itemsize):
@@ -151,12 +150,12 @@ def _each(kind: str, planes: bytes) -> list[int]:
 
 
 def load_counters(raw: bytes) -> CountersByValue:
-    """What `dump_counters` wrote. Raises CountersError."""
+    """Read what `dump_counters` wrote. Raises CountersError."""
     return load_and_add([raw])
 
 
 def load_and_add(many: Iterable[bytes]) -> CountersByValue:
-    """All that `dump_counters` wrote of many, added up. Raises CountersError."""
+    """Read and add up what `dump_counters` wrote of many. Raises CountersError."""
     adding = _CountersSum()
     try:
         for raw in many:
@@ -167,7 +166,7 @@ def load_and_add(many: Iterable[bytes]) -> CountersByValue:
 
 
 class _CountersSum:
-    """Many cells added up row by row, without a dictionary for each of them."""
+    """Adds many cells row by row, without a dictionary for each of them."""
 
     def __init__(self) -> None:
         self._cells: CountersByValue = {}

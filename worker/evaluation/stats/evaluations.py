@@ -1,7 +1,4 @@
-"""A pull request's verdicts, to show to whoever may see them.
-
-Does not decide who may. Invariant: what looks like a secret is taken out of every text; ids, hashes and figures stay as they are.
-"""
+"""A pull request's verdicts and outcomes, with secrets redacted from every text."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -21,7 +18,7 @@ def list_evaluations(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:
 
 
 def list_outcomes(pulls: Sequence[PullStats]) -> list[dict[str, Any]]:
-    """What was done about them, oldest first."""
+    """The outcomes, oldest first."""
     done = sorted((outcome for pull in pulls for outcome in pull.outcomes), key=lambda outcome: outcome.at_ms)
     return [
         {"outcome": outcome.outcome, "eval_id": outcome.eval_id or None, "at": _time(outcome.at_ms)} for outcome in done
@@ -29,7 +26,7 @@ def list_outcomes(pulls: Sequence[PullStats]) -> list[dict[str, Any]]:
 
 
 def wait_answer(pulls: WaitStatus, repository: str, sha: Sha) -> dict[str, Any]:
-    """What who waits for the verdict on one commit is told; a verdict in it is as docs/verdict.md has it, without secrets."""
+    """The answer to a wait for the verdict on one commit; a verdict in it is as docs/verdict.md has it, without secrets."""
     return {
         "repository": repository,
         "sha": sha,

@@ -1,7 +1,6 @@
-"""Verdicts for other programs: JSON lines, a table in CSV, or columns for who writes Parquet.
+"""Verdicts for other programs: JSON lines, CSV, or columns for Parquet.
 
-Does not read or write files. Invariant: a line is one verdict or failure, with the time of its entry; what can't be read is
-left out and counted.
+A line is one verdict or failure, with the time of its entry; malformed entries are left out and counted.
 """
 
 import csv
@@ -29,7 +28,7 @@ COLUMN_KINDS: Final[Mapping[str, type]] = MappingProxyType(
     )
     | {"score": float, "confidence": float, "escalated": bool, "facts": list}
 )
-"""Columns that are no text, for who keeps kinds apart. Money stays text: a decimal of any length."""
+"""Columns that are no text, in formats that have types. Money stays text: a decimal of any length."""
 
 TYPED_COLUMNS: Final = (*COLUMNS, "facts", "signals")
 TERMINAL_EVENTS: Final = {b"eval.completed": "eval.completed", b"eval.failed": "eval.failed"}
@@ -37,7 +36,7 @@ LINES_PER_CHUNK: Final = 500
 ROWS_PER_GROUP: Final = 20_000
 LONG_LIMIT: Final = 1 << 63
 EXACT_LIMIT: Final = 1 << 53
-"""Up to here a whole number is a float, too."""
+"""The largest whole number that is exact as a float."""
 
 DAY_MS: Final = DAY_HOURS * HOUR_MS
 VERDICT_SCHEMA: Final = SchemaValidator(
@@ -48,7 +47,7 @@ VERDICT_SCHEMA: Final = SchemaValidator(
         }
     )
 )
-"""Reads a whole event of this version as `from_json` does, and keeps two fields of it: a third of the work."""
+"""Validates a whole event of this version as `from_json` does, and keeps two fields of it: a third of the work."""
 
 
 class ExportEntry(Protocol):
@@ -102,7 +101,7 @@ def _is_whole(raw: bytes) -> bool:
     """Whether it is one JSON object on one line, an event of this version."""
     try:
         VERDICT_SCHEMA.validate_json(raw)
-        if b"NaN" in raw or b"Infinity" in raw:  # as a number it is none of JSON's, and `validate_json` lets it pass
+        if b"NaN" in raw or b"Infinity" in raw:  # JSON has no such number, but `validate_json` accepts it
             from_json(raw, allow_inf_nan=False)
     except ValueError:
         return False
@@ -121,7 +120,7 @@ def _body(raw: bytes) -> dict[str, Any] | None:
 
 
 def export_csv(entries: Iterable[ExportEntry], installation_id: int, skipped: SkippedCount) -> Iterator[bytes]:
-    """CSV with a line of names, in the order of COLUMNS; what has more inside (facts, signals) is for JSON lines."""
+    """CSV with a line of names, in the order of COLUMNS; nested fields (facts, signals) are in JSON lines only."""
     rows: list[Sequence[object]] = [COLUMNS]
     for entry in entries:
         if entry.kind not in TERMINAL_EVENTS:
@@ -145,9 +144,9 @@ def export_csv(entries: Iterable[ExportEntry], installation_id: int, skipped: Sk
 def export_columns(
     entries: Iterable[ExportEntry], installation_id: int, skipped: SkippedCount
 ) -> Iterator[dict[str, list[Any]]]:
-    """Many rows at a time, by column, in the order of TYPED: `at` in milliseconds since 1970, `signals` as JSON, the rest as KINDS says.
+    """Many rows at a time, by column, in the order of TYPED_COLUMNS, with the types of COLUMN_KINDS.
 
-    A row that has something of another kind there is left out and counted.
+    `at` is in milliseconds since 1970, `signals` is JSON. A row with a field of another type is left out and counted.
     """
     group: dict[str, list[Any]] = {name: [] for name in TYPED_COLUMNS}
     for entry in entries:
@@ -186,7 +185,7 @@ def _fits(value: object, kind: type) -> bool:
 
 
 def _plain(value: object) -> object:
-    """Yes and no as JSON has them."""
+    """Booleans as JSON has them."""
     return str(value).lower() if isinstance(value, bool) else value
 
 

@@ -1,7 +1,4 @@
-"""The arithmetic of answers: means, percentiles, intervals.
-
-Does not know what is counted. Invariant: exact integers go in; nothing is estimated without its interval.
-"""
+"""The arithmetic of answers: means, percentiles, intervals, of exact integers."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -24,7 +21,7 @@ class ConfidenceInterval(NamedTuple):
 
 
 def wilson_interval(hits: int, of: int) -> ConfidenceInterval | None:
-    """The 95 % interval of a share (Wilson 1927). None: of nothing."""
+    """The 95 % interval of a share (Wilson 1927). None for a share of nothing."""
     if of == 0:
         return None
     share, spread = hits / of, Z * Z / of
@@ -38,13 +35,13 @@ def share_of(hits: int, of: int) -> float | None:
 
 
 def mean_of(times: Mapping[int, int], whole: int) -> float | None:
-    """The mean of figures with how often each was seen, as a part of *whole*."""
+    """The mean of figures with their numbers, as a part of *whole*."""
     count = sum(times.values())
     return round(sum(figure * n for figure, n in times.items()) / (count * whole), DIGITS) if count else None
 
 
 class FigureSums(NamedTuple):
-    """Of figures: how many, their sum, and the sum of their squares."""
+    """The number of figures, their sum, and the sum of their squares."""
 
     times: int
     total: int
@@ -52,7 +49,7 @@ class FigureSums(NamedTuple):
 
 
 def mean_interval(sums: FigureSums, whole: int) -> ConfidenceInterval | None:
-    """The 95 % interval of a mean between 0 and 1, by the normal approximation. None: of fewer than two."""
+    """The 95 % interval of a mean between 0 and 1, by the normal approximation. None for fewer than two."""
     count, total, squares = sums
     if count < 2:  # noqa: PLR2004 - one figure has no spread
         return None
@@ -74,6 +71,6 @@ def percentiles(times: Mapping[int, int], parts: Sequence[float], whole: int) ->
 
 
 def percentiles_in_order(ordered: Sequence[int], parts: Sequence[float], whole: int) -> list[float | None]:
-    """The same of figures that stand there one by one, the smallest first."""
+    """As percentiles, of figures listed one by one, the smallest first."""
     count = len(ordered)
     return [ordered[max(1, ceil(part * count)) - 1] / whole if count else None for part in parts]

@@ -1,8 +1,4 @@
-"""Whether what became of a change bears a verdict out.
-
-Does not weigh one outcome against another: each strength is counted apart. Invariant: an abstention is never right or wrong,
-and an outcome that says nothing about a decision counts for neither side.
-"""
+"""Whether an outcome bears a verdict out. An abstention is never right or wrong; some outcomes tell nothing."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -30,7 +26,7 @@ BEARS_OUT: Final[Mapping[str, tuple[bool | None, bool | None]]] = {
 
 
 def is_borne_out(decision: str, outcome: str) -> bool | None:
-    """Whether the verdict was right, by this; None: it does not say."""
+    """Whether the verdict was right, by this outcome; None: it does not tell."""
     accept, reject = BEARS_OUT[outcome]
     match decision:
         case "accept":

@@ -1,8 +1,4 @@
-"""All that is on record of one pull request, found by its name.
-
-Does not decide who may see it: whoever asks says of which installations. Invariant: only the ledger and what figures remember
-are read, no key is looked for among others.
-"""
+"""All that is on record of one pull request, found by its name. The caller names the installations that may be read."""
 
 from collections.abc import Collection
 
@@ -17,7 +13,7 @@ from worker.evaluation.stats.rollups import MOST_ENTRIES, open_rollups
 
 
 class PullRequestHistory(Value):
-    """`entries`: oldest first, judgings anew among them. `pulls`: what was done about them, by installation."""
+    """`entries`: oldest first, re-evaluations included. `pulls`: outcomes, by installation."""
 
     entries: tuple[LedgerEntry, ...]
     pulls: tuple[PullStats, ...]
@@ -30,9 +26,9 @@ def read_history(
     within: Collection[InstallationId] | None = None,
     at_most: int = MOST_ENTRIES,
 ) -> PullRequestHistory:
-    """Of a pull request, *within* these installations (None: all; a laptop's is one of them). Empty: nothing is on record.
+    """The history of a pull request *within* these installations (None: all). Empty if nothing is on record.
 
-    *at_most* so many entries of each are counted first.
+    At most *at_most* entries of each stream are counted first.
     """
     rollups = open_rollups(store)
     entries: list[LedgerEntry] = []

@@ -1,7 +1,7 @@
 """Entries of a stream, in their order, into cells: what each of them adds, and to which hour.
 
-Does not read or store. Invariant: a verdict counts in the hour of its own entry; what becomes of it counts in that hour too,
-and what becomes of a pull request in the hour of its first verdict, so that every share is a part of what it is a share of.
+A verdict and its outcomes count in the hour of the verdict's entry; outcomes of a pull request count in the hour of its
+first verdict, so that every share is a part of what it is a share of.
 """
 
 from collections.abc import Mapping
@@ -29,28 +29,28 @@ from worker.evaluation.stats.stream_entries import (
 from worker.evaluation.stats.windows import HOUR_MS
 
 EXPLICIT_OUTCOMES: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST, OutcomeKind.NOT_HELPFUL})
-"""What people do about a reject that they hold for wrong."""
+"""What people do about a reject that they believe to be wrong."""
 
 OBJECTING_OUTCOMES: Final = EXPLICIT_OUTCOMES | {OutcomeKind.MERGED, OutcomeKind.CONTEST_UPHELD}
 OVERTURNING_OUTCOMES: Final = frozenset({OutcomeKind.OVERRIDE, OutcomeKind.CONTEST_UPHELD})
-"""What takes a reject back: a contest alone does not say that somebody was right."""
+"""What takes a reject back; a contest alone does not."""
 
 INCOMPARABLE_SUBJECTS: Final = frozenset({SubjectKind.PULL_REQUEST, SubjectKind.BENCHMARK})
 LANDING_OUTCOMES: Final = frozenset({OutcomeKind.MERGED, OutcomeKind.REVERTED, OutcomeKind.LATER_FIX})
-"""What says that a change was merged: who reverts it knows that, even where nobody told of the merge."""
+"""Outcomes that imply a merge: a revert tells of it even if no merge was received."""
 
 
 class OpenEvaluation(NamedTuple):
-    """An evaluation that has begun and not ended: since when, and of what."""
+    """An evaluation without an end: since when, and of what."""
 
     at_ms: int
     subject: str
 
 
 class EventAggregator:
-    """Takes entries in; `cells` by table and hour, and what is to be remembered for the next ones.
+    """Aggregates entries; `cells` by table and hour, and what later entries need.
 
-    *pulls* has to hold what is remembered of every pull request that the entries are about.
+    *pulls* has to hold the stored state of every pull request that the entries are about.
     """
 
     def __init__(self, pulls: Mapping[str, PullStats], opened: Mapping[str, OpenEvaluation]) -> None:
@@ -89,7 +89,7 @@ class EventAggregator:
             return
         if entry.view is not VerdictView.CANARIES:
             _count_flow(entry, hour, is_begun=opened is not None)
-        elif opened is not None:  # only its end tells whose it is, and nobody waits for a canary
+        elif opened is not None:  # only its end has its author, and a shadow evaluation is not waited for
             hour.at_hour(opened.at_ms).count(tables.FLOW, opened.subject, "started", -1)
         _count_ended(entry, pull, hour)
 
@@ -107,7 +107,7 @@ class EventAggregator:
 
 
 class _HourCounters:
-    """Where one entry counts."""
+    """The cells of one hour."""
 
     def __init__(self, into: dict[tuple[str, int], CountersByValue], at_ms: int) -> None:
         self.at_ms = at_ms
@@ -115,7 +115,7 @@ class _HourCounters:
         self._hour = at_ms // HOUR_MS
 
     def at_hour(self, at_ms: int) -> "_HourCounters":
-        """The hour of something earlier."""
+        """The cells of an earlier hour."""
         return _HourCounters(self._into, at_ms)
 
     def cells(self, table: str) -> CountersByValue:
@@ -142,7 +142,7 @@ def _count_flow(entry: EndedEntry, hour: _HourCounters, *, is_begun: bool) -> No
 
 
 def _count_ended(entry: EndedEntry, pull: PullStats, hour: _HourCounters) -> None:
-    """A verdict, or what a failure has of one, counts under everything by which it may be grouped."""
+    """Count a verdict, or what a failure has of one, under everything by which it may be grouped."""
     if entry.opinion is None:
         _count_verdict(entry, None, tables.dimension_values(None, entry.rubric, entry.repository_id), hour)
         return
@@ -192,10 +192,10 @@ def _count_cost(entry: EndedEntry, mine: Counters) -> None:
 
 
 def _count_agreement(row: VerdictRow, other: VerdictRow, hour: _HourCounters) -> None:
-    """Two verdicts on one subject differ in their rubric, else in their tier, else in their model, prompt or moment alone.
+    """Count a pair of verdicts on one subject under what differs: rubric, else tier, else model, prompt or time.
 
-    A later verdict on a whole pull request knows more than the one before: that is no disagreement. Benches have their own
-    comparison, and are never mixed with what people proposed.
+    A later verdict on a whole pull request is based on more than the earlier one, so such a pair is left out; so are
+    benches, which have their own comparison.
     """
     if (row.subject, row.subject_key) != (other.subject, other.subject_key) or row.subject in INCOMPARABLE_SUBJECTS:
         return
@@ -215,7 +215,7 @@ def _count_agreement(row: VerdictRow, other: VerdictRow, hour: _HourCounters) ->
 
 
 def _count_live(entry: EndedEntry, opinion: EntryOpinion, pull: PullStats, hour: _HourCounters) -> None:
-    """An agent's scorecard, and what may be overridden later."""
+    """Count an agent's scorecard, and what may be overridden later."""
     mine = get_or_add(hour.cells(tables.AGENTS), opinion.agent)
     mine.count("nano", entry.cost_nano or 0)
     mine.count("verdicts")
@@ -238,9 +238,9 @@ def _count_live(entry: EndedEntry, opinion: EntryOpinion, pull: PullStats, hour:
 
 
 def _count_outcome(entry: OutcomeEntry, row: VerdictRow, pull: PullStats, hour: _HourCounters) -> None:
-    """What became of a verdict: whether it was borne out, and how its agent's change fared.
+    """Count an outcome: whether it bears the verdict out, and how its agent's change fared.
 
-    Who says the same again about one verdict counts once; only which word is the last may change.
+    An outcome that is repeated about one verdict counts once, but becomes the last one.
     """
     then = hour.at_hour(row.at_ms)
     if entry.outcome == OutcomeKind.NOT_HELPFUL and pull.is_first(f"down:{row.eval_id}"):
@@ -269,8 +269,8 @@ def _count_outcome(entry: OutcomeEntry, row: VerdictRow, pull: PullStats, hour: 
         )
 
 
-def _count_strength(is_right: bool, strength: str, row: VerdictRow, pull: PullStats, into: Counters) -> None:  # noqa: FBT001 - what is weighed
-    """Count a verdict once a strength: the last word stands, as a merge that is reverted was no merge."""
+def _count_strength(is_right: bool, strength: str, row: VerdictRow, pull: PullStats, into: Counters) -> None:  # noqa: FBT001 - the value that is counted
+    """Count a verdict once per strength. The last outcome counts, as a merge that is reverted was no merge."""
     mark, borne_out = f"{strength}:{row.eval_id}", int(is_right)
     before = pull.marks.get(mark)
     if before == borne_out:

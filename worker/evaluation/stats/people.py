@@ -1,7 +1,7 @@
 """Backlog, agents' scorecards, and what people overrode.
 
-Does not rank noise: an agent has a rank only where its interval touches no other agent's. Invariant: every share comes with its
-count and its 95 % interval, and is a part of one cohort.
+Every share is a part of one cohort and has its count and its 95 % interval. An agent has a rank only where its interval
+overlaps no other agent's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ CENT_DIGITS: Final = 6
 def backlog_answer(
     question: StatsQuery, flow: CountersByValue, opened: Sequence[OpenEvaluation], until_ms: int
 ) -> dict[str, Any]:
-    """What was begun and has not ended, and how what ended did; *until_ms*: the last entry that was counted."""
+    """Evaluations without an end, and how the others ended; *until_ms*: the last entry that was counted."""
     within = [pull for pull in opened if question.window.start_ms <= pull.at_ms < question.window.end_ms]
     rows = [_flow(subject, flow.get(subject, Counters()), within, until_ms) for subject in question.subjects]
     rows = [row for row in rows if any(row[name] for name in ("started", "completed", "failed", "open"))]
@@ -46,13 +46,13 @@ def _flow(subject: str, counters: Counters, opened: Sequence[OpenEvaluation], un
 
 
 def _counts_with_prefix(counters: Counters, prefix: str) -> dict[str, int]:
-    """What was counted under it. A stored cell has the counters of all its table's cells, most of them at zero."""
+    """The counts under a prefix. A stored cell has the counters of all its table's cells, most of them at zero."""
     rounds = ((name.removeprefix(prefix), times) for name, times in counters.counts.items() if name.startswith(prefix))
     return dict(sorted((pair for pair in rounds if pair[1]), key=lambda pair: (-pair[1], pair[0])))
 
 
 def agents_answer(cells: CountersByValue) -> dict[str, Any]:
-    """Of the pull requests whose first verdict fell into the window."""
+    """Scorecards of the pull requests whose first verdict is in the window."""
     rows = [
         _scorecard(agent, cells[agent]) for agent in sorted(cells, key=lambda name: (-cells[name].get("judged"), name))
     ]
@@ -88,7 +88,7 @@ def _each(nano: int, of: int) -> str | None:
 
 
 def _rank(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> int | None:
-    """By what was accepted at the first round. None: noise could put it elsewhere."""
+    """The rank by the share that was accepted at the first round. None where chance could change it."""
     mine: ConfidenceInterval | None = row["first_round"]["interval"]
     others: list[ConfidenceInterval | None] = [other["first_round"]["interval"] for other in rows if other is not row]
     intervals = [other for other in others if other is not None]
@@ -113,7 +113,7 @@ def _objections(cells: CountersByValue) -> list[dict[str, Any]]:
 
 
 def _objection(name: str, counters: Counters) -> dict[str, Any]:
-    """`objected`: rejects that somebody overrode, contested or found not helpful; each reject once."""
+    """`objected`: rejects that were overridden, contested or found not helpful; each reject once."""
     counted = {what: counters.get(what) for what in ("override", "contest", "not_helpful", "merged")}
     return {
         "value": name,

@@ -1,7 +1,6 @@
-"""What figures have to remember of one pull request: its verdicts, and what was done about them.
+"""What figures need of one pull request: its verdicts and outcomes, as numbers and words of closed sets.
 
-Does not count. Invariant: what was written reads back as it was; it holds numbers and words of closed sets, and no more than
-MOST verdicts and outcomes.
+At most MOST verdicts and outcomes are kept.
 """
 
 import json
@@ -16,7 +15,7 @@ FIXED_FIELDS: Final = 11
 """How many fields of a row are always written."""
 
 SHORT_KEY: Final = 12
-"""How much of a head's name tells the heads of one pull request apart."""
+"""The length of a head's name that distinguishes the heads of one pull request."""
 
 
 class VerdictRow(NamedTuple):
@@ -39,14 +38,14 @@ class VerdictRow(NamedTuple):
 
     @property
     def is_submission(self) -> bool:
-        """Whether people saw it: a verdict on a head, not one that was made anew."""
+        """Whether it was shown: a verdict on a head, and no re-evaluation."""
         return self.is_live and self.view is VerdictView.VERDICTS and self.subject == SubjectKind.SUBMISSION
 
 
 class OutcomeRow(NamedTuple):
-    """Something was done about a verdict (or about no verdict, where `eval_id` is empty).
+    """An outcome of a verdict (or of no verdict, where `eval_id` is empty).
 
-    `at_ms`: when it was told; `heard_ms`: when it was said, which is the same however often it is told.
+    `at_ms`: when it was published; `heard_ms`: when it happened, which is the same however often it is published.
     """
 
     outcome: str
@@ -56,14 +55,14 @@ class OutcomeRow(NamedTuple):
 
 
 class FirstVerdict(NamedTuple):
-    """When code or a model first had a verdict on a pull request, and whose it was."""
+    """The time of a pull request's first verdict by code or a model, and its author agent."""
 
     at_ms: int
     agent: str
 
 
 class PullStats:
-    """`marks`: what is counted once for a pull request, and what it said."""
+    """`marks`: what is counted once for a pull request, and its value."""
 
     def __init__(self) -> None:
         self.rows: list[VerdictRow] = []
@@ -79,14 +78,14 @@ class PullStats:
         return any(row.eval_id == eval_id for row in self.rows)
 
     def add_verdict(self, row: VerdictRow) -> None:
-        """Where there are too many, what people saw is forgotten last: outcomes are about those."""
+        """Add a verdict. Beyond MOST, verdicts that were not shown are dropped first: outcomes are about the others."""
         self.rows = [*self.rows, row]
         if len(self.rows) > MOST_VERDICTS:
             unseen = (at for at, row in enumerate(self.rows[:-1]) if not row.is_submission)
             del self.rows[next(unseen, 0)]
 
     def add_outcome(self, done: OutcomeRow) -> bool:
-        """Whether it is new: the same that is told twice counts once, the same that is said again is another word."""
+        """Add an outcome; whether it is new. A republished one is not, the same outcome at a later time is."""
         identity = (done.outcome, done.eval_id, done.heard_ms)
         if any((outcome.outcome, outcome.eval_id, outcome.heard_ms) == identity for outcome in self.outcomes):
             return False
@@ -94,14 +93,14 @@ class PullStats:
         return True
 
     def is_first(self, mark: str) -> bool:
-        """Whether this is counted for the first time."""
+        """Mark it as counted; whether it was not before."""
         if mark in self.marks:
             return False
         self.marks[mark] = 1
         return True
 
     def find_verdict(self, eval_id: str, head_sha: str) -> VerdictRow | None:
-        """The verdict that something is about: the named one, or the latest on this head, or the latest of all."""
+        """The verdict that an outcome is about: the named one, or the latest on this head, or the latest of all."""
         if eval_id:
             return next((row for row in self.rows if row.eval_id == eval_id), None)
         live = [row for row in self.rows if row.is_submission]
@@ -111,7 +110,7 @@ class PullStats:
 
 
 def row_of(at_ms: int, ended: EndedEntry, opinion: EntryOpinion) -> VerdictRow:
-    """What is remembered of a verdict. The key of its subject is what follows the pull request's number, shortened."""
+    """The row of a verdict. The key of its subject is what follows the pull request's number, shortened."""
     _, _, rest = ended.subject_id.removeprefix(ended.pull).partition("/")
     head, _, part = rest.partition("/")
     return VerdictRow(
@@ -139,7 +138,7 @@ def dump_pull(pull: PullStats) -> bytes:
 
 
 def _row_fields(row: VerdictRow) -> list[Any]:
-    """An empty tail is left out, as most have no facts and are live verdicts."""
+    """The fields without an empty tail, as most verdicts have no facts and are live."""
     fields = [*row[:FIXED_FIELDS], list(row.facts), row.view.value, int(row.is_live)]
     if fields[FIXED_FIELDS:] == [[], VerdictView.VERDICTS.value, 1]:
         return fields[:FIXED_FIELDS]
@@ -147,7 +146,7 @@ def _row_fields(row: VerdictRow) -> list[Any]:
 
 
 def load_pull(raw: bytes) -> PullStats:
-    """What `dump_pull` wrote. Raises CountersError."""
+    """Read what `dump_pull` wrote. Raises CountersError."""
     pull = PullStats()
     try:
         rows, done, marks, born = json.loads(raw)

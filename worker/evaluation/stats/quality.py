@@ -1,7 +1,6 @@
 """Quality and cost: how verdicts scored, and what they cost.
 
-Does not join verdicts with what became of them. Invariant: counts are of all verdicts, means and percentiles of those that are
-at least as confident as was asked; sums of money are exact.
+Counts are of all verdicts, means and percentiles of those with the requested confidence; sums of money are exact.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,10 +16,10 @@ from worker.evaluation.stats.stream_entries import CONFIDENCE_STEP, SCORE_STEP, 
 from worker.evaluation.stats.tables import GroupDimension
 
 SCORE_FLOOR: Final = 0.6
-"""A mean below this is told (metis' quality floor)."""
+"""A mean below this has a banner (metis' quality floor)."""
 
 FEWEST_VERDICTS: Final = 20
-"""Of fewer verdicts an interval that rests on their own spread says little."""
+"""With fewer verdicts, an interval based on their own spread tells little."""
 
 
 def tables_of(question: StatsQuery) -> list[str]:
@@ -28,7 +27,7 @@ def tables_of(question: StatsQuery) -> list[str]:
 
 
 def spread_tables_of(question: StatsQuery) -> list[str]:
-    """Only where confident verdicts alone are asked for."""
+    """The spread tables; none unless a confidence is requested."""
     if not question.min_confidence:
         return []
     dimension = question.group_by or GroupDimension.JUDGE_KIND
@@ -36,7 +35,7 @@ def spread_tables_of(question: StatsQuery) -> list[str]:
 
 
 def cost_tables_of(question: StatsQuery) -> list[str]:
-    """Opinions are paid for with the verdict that they lead to."""
+    """The cost tables. Opinions are paid for with the verdict that they lead to."""
     return _tables(question, (VerdictView.VERDICTS, VerdictView.CANARIES))
 
 
@@ -48,7 +47,7 @@ def _tables(question: StatsQuery, views: Sequence[VerdictView]) -> list[str]:
 def quality_answer(
     question: StatsQuery, tables: Iterable[CountersByValue], spread: Iterable[CountersByValue]
 ) -> dict[str, Any]:
-    """*spread*: the scores by confidence, where that is asked for."""
+    """*spread*: the scores by confidence, where a confidence is requested."""
     cells = _grouped(question, tables)
     confident, none = dict(_grouped(question, spread)) if question.min_confidence else {}, Counters()
     rows = [_row(value, cell, _score_figures(question, cell, confident.get(value, none))) for value, cell in cells]
@@ -61,7 +60,7 @@ def quality_answer(
 
 
 def _grouped(question: StatsQuery, tables: Iterable[CountersByValue]) -> Iterator[tuple[str | None, Counters]]:
-    """Most verdicts first; no value where nothing is grouped."""
+    """The cells by value, most verdicts first; one without a value where nothing is grouped."""
     several = list(tables)
     cells = several[0] if len(several) == 1 else merge_counters(several)
     if question.group_by is None:
@@ -139,7 +138,7 @@ def _row(value: str | None, counters: Counters, scored: ScoreFigures) -> dict[st
 
 
 def _banner(row: dict[str, Any]) -> dict[str, Any]:
-    """`is_certain`: even the upper end of the interval is below the floor, and it is one of enough verdicts."""
+    """`is_certain`: even the upper end of the interval is below the floor, and there are enough verdicts."""
     interval = row["mean_interval"]
     is_certain = row["confident_count"] >= FEWEST_VERDICTS and interval.high < SCORE_FLOOR
     banner = {"value": row["value"], "mean_score": row["mean_score"], "verdict_count": row["confident_count"]}
@@ -147,7 +146,7 @@ def _banner(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def cost_answer(question: StatsQuery, tables: Iterable[CountersByValue]) -> dict[str, Any]:
-    """All that Assay spends is spent on judging: what the agents themselves cost, it does not know, and counts as 0."""
+    """The cost of judging. The cost of the agents themselves is unknown, and counts as 0."""
     rows = [_cost_row(question, value, cell) for value, cell in _grouped(question, tables)]
     return {
         "group_by": question.group_by.value if question.group_by else None,

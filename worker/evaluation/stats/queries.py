@@ -1,7 +1,4 @@
-"""Which tables a question needs, and what every answer says about itself: the window, what was skipped, how far was counted.
-
-Does not compute figures (its neighbours do). Invariant: the same cells give the same answer.
-"""
+"""Which tables a question needs, and what every answer has: the window, what was skipped, how far was counted."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -20,7 +17,7 @@ ALWAYS_NEEDED: Final = (tables.SKIPPED, tables.TROUBLES)
 class CountedTables(Value):
     """What was counted: `tables` by name; `open_evaluations`: evaluations without an end; `until`: the last entry's time.
 
-    `is_behind`: more has happened since, and is counted at the next question. `counted`: entries that this question counted.
+    `is_behind`: there are more entries, left to the next question. `counted`: entries that this question counted.
     """
 
     tables: Mapping[str, CountersByValue]
@@ -34,7 +31,7 @@ class CountedTables(Value):
 
 
 def combine_tables(many: Sequence[CountedTables]) -> CountedTables:
-    """Of several installations."""
+    """The sum of several installations."""
     if len(many) == 1:
         return many[0]
     names = {name for tables in many for name in tables.tables}
@@ -98,7 +95,7 @@ def _answer(topic: StatsTopic, question: StatsQuery, counted: CountedTables) -> 
 
 
 def answer_frame(question: StatsQuery, counted: CountedTables) -> dict[str, Any]:
-    """What every answer says: which whole hours were counted, and what was not."""
+    """What every answer has: which whole hours were counted, and what was skipped."""
     return {
         "window": {"from": question.window.since.isoformat(), "to": question.window.until.isoformat()},
         "counted_until": None if counted.until == EPOCH else counted.until.isoformat(timespec="milliseconds"),

@@ -1,11 +1,10 @@
-"""Rollups in Redis: what the stream of an installation adds up to, carried on whenever somebody asks.
+"""Rollups in Redis: the aggregate of an installation's stream, brought up to date when a question is asked.
 
-Does not know what is counted (`worker.evaluation.stats` does), and is never in the way of an entry. Invariant: what stands here is what
-the stream says up to the entry that `mark` names: one script writes all of it or nothing, and only over what its writer had
-read. All of it can be dropped and counted again.
+They hold exactly what the stream has up to the entry that `mark` names: one script writes all of it or nothing, and only
+over what its writer had read. All can be dropped and counted again.
 
-Fields of the rollup's hash: `mark` (format, a token of this counting, the last entry), `open` (what has not ended), and one for
-each bucket and table, packed. The pulls' hash remembers what later entries about a pull request need.
+Fields of the rollup's hash: `mark` (format, a token of this counting, the last entry), `open` (evaluations without an end),
+and one for each bucket and table, packed. The pulls' hash holds what later entries about a pull request need.
 """
 
 import json
@@ -55,23 +54,23 @@ from worker.evaluation.stats.windows import (
 T = TypeVar("T")
 FORMAT: Final = "6"
 PORTION: Final = 20_000
-"""Entries that are written down at a time: more of them block Redis for longer."""
+"""Entries that are written at a time: more of them block Redis for longer."""
 
 MOST_ENTRIES: Final = 5_000
-"""Entries that one question counts first, a third of a second's worth: whoever has a token may ask."""
+"""Entries that one question counts first, a third of a second's worth, as any token holder may ask."""
 
 SCHEDULED_PORTION: Final = 40_000
-"""Entries that are counted at a time where nobody waits, some seconds' worth."""
+"""Entries that are counted at a time in the background, some seconds' worth."""
 
 NO_LIMIT: Final = 10**12
-"""For who waits until all is counted."""
+"""For a caller that waits until all is counted."""
 
 FAR_HOUR: Final = 10**9
-"""An hour that never comes."""
+"""An hour beyond every window."""
 
 NEVER: Final = float("inf")
 LONG_WINDOW_HOURS: Final = 20 * 366 * 24
-"""Hours of a time that has more hours than buckets are there."""
+"""Hours of a window that has more hours than there can be buckets."""
 
 FIELDS: Final = 2_000
 COMPRESSION_WORDS: Final = (
@@ -80,7 +79,7 @@ COMPRESSION_WORDS: Final = (
     b'"closed_unmerged""edit_followup","implicit:","explicit:","against:,{"accepted":1,"lifecycle:"landed":1,"merged":1}'
     b',"default@1","reject","","claude","codex","copilot","heuristic",[["01-7-8-9-","submission","accept","","hybrid",]],[],{},[]]'
 )
-"""What most memories of pull requests are made of: they are too small to be packed without it. A part of FORMAT."""
+"""The compression dictionary of pull requests, which are too small to be packed without it. A part of FORMAT."""
 
 COMPRESSION_LEVEL: Final = 1
 
@@ -105,14 +104,14 @@ class RollupProgress(NamedTuple):
 
 
 class Rollups:
-    """Counts and finds."""
+    """Counts an installation's stream, and finds tables."""
 
     def __init__(self, wire: RedisClient, told_for: timedelta) -> None:
         self._wire = wire
         self._kept_ms = int(told_for.total_seconds() * 1000)
 
     def catch_up(self, installation: InstallationId, at_most: int = SCHEDULED_PORTION) -> RollupProgress:
-        """Count what has happened since, *at_most* so many entries."""
+        """Count new entries, at most *at_most*."""
         left = at_most
         while left > 0:
             mark = self._mark(installation)
@@ -134,12 +133,12 @@ class Rollups:
         *,
         at_most: int = MOST_ENTRIES,
     ) -> CountedTables:
-        """Catch up, and add up these tables over the window's hours of which everything is still there."""
+        """Catch up, and add up these tables over the window's hours whose entries are all kept."""
         over = over.not_before(first_kept_hour(to_milliseconds(now), self._kept_ms))
         return self._or_rebuilt(installation, lambda: self._find_tables(installation, names, over, at_most))
 
     def catch_up_pull(self, ref: PullRef, at_most: int = MOST_ENTRIES) -> PullStats | None:
-        """Catch up, and say what is remembered of a pull request."""
+        """Catch up, and read a pull request."""
 
         def caught_up() -> PullStats | None:
             self.catch_up(ref.installation_id, at_most)
@@ -148,32 +147,32 @@ class Rollups:
         return self._or_rebuilt(ref.installation_id, caught_up)
 
     def pull(self, ref: PullRef) -> PullStats | None:
-        """What is remembered of a pull request."""
+        """Read a pull request."""
         name = keys.pull_rollups(ref.installation_id).name
         raw = self._wire.call("HGET", name, f"{ref.repository_id}/{ref.number}")
         return pulls_of.load_pull(_decompress_pull(blob(raw))) if raw is not None else None
 
     def drop(self, installation: InstallationId) -> None:
-        """Forget all that was counted; the next question counts it again."""
+        """Drop all that was counted; the next question counts it again."""
         self._wire.call("UNLINK", keys.rollup(installation).name, keys.pull_rollups(installation).name)
 
     def rebuild(self, installation: InstallationId) -> RollupProgress:
-        """Count all again, from the first entry that is there."""
+        """Count all again, from the first entry that is kept."""
         self.drop(installation)
         return self.catch_up_with_all(installation)
 
     def catch_up_with_all(self, installation: InstallationId) -> RollupProgress:
-        """Count all that has happened since, however long that takes."""
+        """Count all new entries, however long that takes."""
         standing = self.catch_up(installation)
         while standing.is_behind:
             standing = self.catch_up(installation)
         return standing
 
     def trim(self, installation: InstallationId) -> int:
-        """Drop the buckets of hours whose entries are gone, and pull requests of which nothing has been heard since.
+        """Drop the buckets of hours whose entries are gone, and pull requests without an entry since; returns their number.
 
-        What is gone, the stream says: who asks may have a clock that is wrong by years. How many there were; none where
-        somebody was counting meanwhile.
+        The stream decides what is gone, as the caller's clock may be wrong by years. 0 if another process was counting
+        meanwhile.
         """
         mark = self._mark(installation)
         first = self._first_hour(installation)
@@ -199,17 +198,17 @@ class Rollups:
                 return
 
     def _first_hour(self, installation: InstallationId) -> int:
-        """The hour of the first entry that is there; where none is, none was."""
+        """The hour of the first entry that is kept; FAR_HOUR if there is none."""
         first = items(self._wire.call("XRANGE", keys.events(installation).name, "-", "+", "COUNT", 1))
         if not first:
             return FAR_HOUR
         return int(text(items(first[0])[0]).partition("-")[0]) // HOUR_MS
 
     def _or_rebuilt(self, installation: InstallationId, work: Callable[[], T]) -> T:
-        """What *work* finds; where it can't be read, after all was counted again."""
+        """The result of *work*; if a rollup can't be read, after counting all again."""
         try:
             return work()
-        except CountersError:  # somebody else wrote there, or a newer Assay did
+        except CountersError:  # written by another program, or by a newer Assay
             self.drop(installation)
             return work()
 
@@ -217,7 +216,7 @@ class Rollups:
         self, installation: InstallationId, names: Sequence[str], over: HourWindow, at_most: int
     ) -> CountedTables:
         standing = self.catch_up(installation, at_most)
-        if standing.until < over.until:  # nothing is counted behind that, and one day is read sooner than its hours
+        if standing.until < over.until:  # nothing later is counted, and one day is read faster than its hours
             over = over.not_after(to_milliseconds(standing.until) // HOUR_MS + 1).to_midnight()
         over = over.not_before(self._first_hour(installation))
         fields = self._fields_of(installation, names, over)
@@ -229,7 +228,7 @@ class Rollups:
         return CountedTables(tables, opened, standing.until, standing.is_behind, standing.counted)
 
     def _fields_of(self, installation: InstallationId, names: Sequence[str], over: HourWindow) -> list[str]:
-        """The fields of these tables that cover it; of a time that is longer than any record, those that are there."""
+        """The fields of these tables that cover the window; of a window longer than any record, those that exist."""
         if over.end - over.start <= LONG_WINDOW_HOURS:
             return [f"{bucket.name}:{name}" for name in names for bucket in buckets_covering(over)]
         stored = map(text, items(self._wire.call("HKEYS", keys.rollup(installation).name)))
@@ -240,7 +239,7 @@ class Rollups:
         return list(islice(read_entries(self._wire, installation, mark.entry_id), most))
 
     def _count_portion(self, installation: InstallationId, mark: RollupMark, portion: Sequence[StreamEntry]) -> bool:
-        """Count a portion, unless somebody else has meanwhile."""
+        """Count a portion, unless another process has meanwhile."""
         timed = [_parse_timed(entry) for entry in portion]
         fold = EventAggregator(
             self._pulls(installation, (entry for _, entry in timed)), self._open_evaluations(installation)
@@ -314,7 +313,7 @@ def open_rollups(store: Store) -> Rollups:
 
 
 def _parse_timed(entry: StreamEntry) -> tuple[int, ParsedEntry]:
-    """When it was told, and what it says; what is told at no time of ours is left out, and counted at the last."""
+    """The time and content of an entry; one with an impossible time is skipped, and counted at the last."""
     if entry.at_ms > LATEST_MS:
         return LATEST_MS, SkippedEntry(SkipReason.BROKEN)
     return entry.at_ms, parse_entry(entry.kind, entry.raw)
@@ -326,7 +325,7 @@ def _next_mark(mark: RollupMark, last: str) -> RollupMark:
 
 
 def _ends(field: str) -> float:
-    """The hour before which a bucket ends; what is no bucket has no end."""
+    """The hour before which a bucket ends; a field that is no bucket has no end."""
     name = field.partition(":")[0]
     if not name[1:].isdecimal():
         return NEVER

@@ -1,7 +1,6 @@
 """A question to the records: over which time, about what, grouped how.
 
-Does not answer. Invariant: a parameter that can't be used is told with its name, what is expected and what was found; one that
-nobody knows is refused too, so that a slip of the pen is no silent default.
+An invalid parameter is refused with its name, what is expected and its value; so is an unknown one.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +23,7 @@ DEFAULT_TOLERANCE: Final = 0.15
 
 ALL_SUBJECTS: Final = "all"
 EXCLUDED_SUBJECTS: Final = frozenset({SubjectKind.BENCHMARK})
-"""In no answer but one that asks for it by its name: nobody proposed what was judged there."""
+"""In no answer but one that asks for them by name: they are not proposed changes."""
 
 NO_GROUP: Final = "none"
 SHARE_PATTERN: Final = pattern(r"[0-9]{1,2}(\.[0-9]{1,10})?")
@@ -42,7 +41,7 @@ class StatsTopic(StrEnum):
 
 
 class ParameterError(ValueError):
-    """A parameter can't be used; says which, what is expected, what was found."""
+    """An invalid parameter: its name, what is expected, its value."""
 
     def __init__(self, parameter: str, expected: str, received: str) -> None:
         super().__init__(f"{parameter}: expected {expected}, found {received[:100]!r}.")

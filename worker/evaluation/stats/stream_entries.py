@@ -1,7 +1,7 @@
 """An entry of the stream, as far as figures need it.
 
-Does not count. Invariant: what can't be read is a Skip with its reason and never an error: an older or newer version, a
-broken body, a kind that nobody knows here. Scores and confidences are whole ten-thousandths, money is whole nanodollars.
+What can't be read is a Skip with its reason, never an error. Scores and confidences are whole ten-thousandths, money is
+whole nanodollars.
 """
 
 from datetime import datetime
@@ -24,7 +24,7 @@ SHARE_UNITS: Final = 10_000
 
 CONFIDENCE_STEP: Final = 100
 SCORE_STEP: Final = 10
-"""Percentiles are of scores with three digits; what is confident enough is told by two. Both are cut, not rounded."""
+"""Percentiles are of scores with three digits; the confidence limit applies to two. Both are cut, not rounded."""
 
 MONEY_PATTERN: Final = pattern(r"[0-9]{1,9}(\.[0-9]{1,30})?")
 LONGEST_WORD: Final = 200
@@ -34,7 +34,7 @@ DECISION_NAMES: Final = frozenset({"accept", "reject", "abstain"})
 
 
 class VerdictView(StrEnum):
-    """Which of the verdicts on a subject. An opinion is a part of a verdict, a canary posts nothing."""
+    """Which of the verdicts on a subject. An opinion is a part of a verdict, a shadow evaluation posts nothing."""
 
     VERDICTS = "verdicts"
     OPINIONS = "opinions"
@@ -55,9 +55,9 @@ class StartedEntry(NamedTuple):
 
 
 class EntryOpinion(NamedTuple):
-    """What a verdict says, and a failure that still has the opinion of code.
+    """A verdict, or a failure that still has the opinion of code.
 
-    `is_live`: it has no parent; `is_rejudged`: a batch, a bench or feedback led to it, and no delivery.
+    `is_live`: it has no parent; `is_rejudged`: its trigger is a batch, a bench or feedback, and no delivery.
     """
 
     decision: str
@@ -93,7 +93,7 @@ class EndedEntry(NamedTuple):
 
 
 class OutcomeEntry(NamedTuple):
-    """What people, or the life of a pull request, said about a verdict; `heard_ms`: when, by the clock of who heard it."""
+    """An outcome of a verdict, by people or the life of a pull request; `heard_ms`: when it was received."""
 
     repository_id: int
     number: int
@@ -122,7 +122,7 @@ ParsedEntry = StartedEntry | EndedEntry | OutcomeEntry | TroubleEntry | SkippedE
 
 
 def parse_entry(kind: bytes, raw: bytes) -> ParsedEntry:
-    """What an entry says."""
+    """Parse an entry."""
     try:
         body: object = from_json(raw, cache_strings="keys")
     except ValueError:
@@ -194,7 +194,7 @@ def _parse_opinion(body: dict[str, Any]) -> EntryOpinion:
 
 
 def _verdict_view(body: dict[str, Any]) -> VerdictView:
-    """A judging anew by a batch or a bench is a verdict of its own rubric; a child of a live one is an opinion.
+    """A re-evaluation by a batch or a bench is a verdict of its own rubric; a child of a live one is an opinion.
 
     A merge group's verdict is a child, too: of the one on its pull request, and no opinion on that.
     """
@@ -208,7 +208,7 @@ def _verdict_view(body: dict[str, Any]) -> VerdictView:
 
 
 def _view_without_opinion(body: dict[str, Any]) -> VerdictView:
-    """Of a failure that has no opinion: older ones and those of lost judges have no signals."""
+    """The view of a failure without an opinion: older ones and those of lost judges have no signals."""
     return VerdictView.CANARIES if body.get("signals", {}).get("canary") else VerdictView.VERDICTS
 
 

@@ -1,7 +1,4 @@
-"""The tables of a rollup, and by what each is grouped.
-
-Does not count. Invariant: every table is named here.
-"""
+"""The tables of a rollup, and by what each is grouped. Every table is named here."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -41,7 +38,7 @@ def quality_table(subject: str, view: VerdictView, dimension: str) -> str:
 
 
 def spread_table(subject: str, view: VerdictView, dimension: str) -> str:
-    """Scores by confidence: only for who asks for confident verdicts alone, since it is the larger part."""
+    """Scores by confidence: read only where a confidence is requested, as it is the larger part."""
     return f"spread:{subject}:{view.value}:{dimension}"
 
 
@@ -50,7 +47,7 @@ def outcome_table(strength: str) -> str:
 
 
 def dimension_values(row: VerdictRow | None, rubric: str, repository_id: int) -> Mapping[str, str]:
-    """What a verdict counts under, by dimension; of what has no verdict, only the rubric and the repository are known."""
+    """What a verdict counts under, by dimension; a failure without a verdict has only a rubric and a repository."""
     return {
         GroupDimension.AUTHOR_AGENT: row.agent if row else UNKNOWN_VALUE,
         GroupDimension.JUDGE_KIND: row.judge_kind if row else UNKNOWN_VALUE,

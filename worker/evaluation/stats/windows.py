@@ -1,6 +1,6 @@
 """The times that are counted: whole UTC hours, and the days and quarters of days that they fill.
 
-Does not read a clock. Invariant: a window is rounded outward to whole hours, and its buckets cover it exactly once.
+A window is rounded outward to whole hours, and its buckets cover it exactly once.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 LATEST: Final = datetime(9999, 1, 1, tzinfo=UTC)
-"""No time after it is one of ours."""
+"""The latest time that an entry may have."""
 
 LATEST_MS: Final = (LATEST - EPOCH) // timedelta(milliseconds=1)
 
@@ -62,12 +62,12 @@ class HourWindow(NamedTuple):
         return HourWindow(self.start, max(self.start, min(self.end, hour)))
 
     def to_midnight(self) -> "HourWindow":
-        """Until the end of its last day."""
+        """Extended to the end of its last day."""
         return HourWindow(self.start, -(-self.end // DAY_HOURS) * DAY_HOURS)
 
 
 def make_window(since: datetime, until: datetime) -> HourWindow:
-    """Rounded outward."""
+    """The window of two times, rounded outward."""
     return HourWindow(to_milliseconds(since) // HOUR_MS, -(-to_milliseconds(until) // HOUR_MS))
 
 
@@ -81,12 +81,12 @@ def buckets_of(hour: int) -> Iterator[TimeBucket]:
 
 
 def first_kept_hour(now_ms: int, kept_ms: int) -> int:
-    """The first hour of which every entry is still there; *kept_ms* 0: for good."""
+    """The first hour of which every entry is kept; *kept_ms* 0: all are."""
     return -(-max(0, now_ms - kept_ms) // HOUR_MS) if kept_ms else 0
 
 
 def is_covering_bucket(bucket: TimeBucket, over: HourWindow) -> bool:
-    """Whether it is one of the `buckets` that cover it: it lies in it, and none that is larger and holds it does."""
+    """Whether a bucket is one of those that cover the window: it lies in it, and no larger one that holds it does."""
     first = bucket.number * GRAINS[bucket.grain]
     larger = (hours for hours in GRAINS.values() if hours >= GRAINS[bucket.grain])
     within = [over.start <= first // hours * hours and (first // hours + 1) * hours <= over.end for hours in larger]
@@ -94,7 +94,7 @@ def is_covering_bucket(bucket: TimeBucket, over: HourWindow) -> bool:
 
 
 def buckets_covering(over: HourWindow) -> Iterator[TimeBucket]:
-    """As few as cover it."""
+    """The fewest buckets that cover the window."""
     at = over.start
     while at < over.end:
         grain, hours = next(
