@@ -41,7 +41,7 @@ from worker.domain.verdict.outcome_rubric import CiCheckRubric
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost
-from worker.evaluation.bench.cost import SAMPLE, Forecast, PromptMeter, extrapolate
+from worker.evaluation.bench.cost import SAMPLE, Forecast, PromptMeter, extrapolate, with_meter
 from worker.evaluation.process_pool import run_tasks
 from worker.evaluation.rescore import Rescoring, find_entry, load_scoring_rubric
 from worker.evaluation.supersession import UNFINISHED_REASONS, RecordedVerdict, Surveyor
@@ -470,6 +470,5 @@ def forecast_run(run: RejudgeRun) -> Forecast | None:
         if parent is not None and dossier is not None:
             sampled += 1
             with run.open_judge(run.settings, run.store, run.terms, order.pull) as context:
-                second = meter if context.second_model is not None else None
-                judge_recorded(parent, dossier, replace(context, model=meter, second_model=second, choices={}))
+                judge_recorded(parent, dossier, with_meter(context, meter))
     return extrapolate(meter, len(run.orders), sampled) if sampled else None

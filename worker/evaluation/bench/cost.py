@@ -53,12 +53,18 @@ class PromptMeter:
         raise Unavailable("The model", "it is only weighed what it would be asked")
 
 
+def with_meter(context: JudgeContext, meter: PromptMeter) -> JudgeContext:
+    """The same judge with the meter in the place of every model, so that no request is sent."""
+    second = meter if context.second_model is not None else None
+    return replace(context, model=meter, second_model=second, choices={})
+
+
 def forecast_cost(rows: Iterable[RawRow], total: int, bench: JudgeContext, access: ModelAccess) -> Forecast:
     """What the model behind *access* would cost for these rows, *total* of them."""
     sample = list(islice(rows, 0, None, -(-total // SAMPLE)))
     meter = PromptMeter(access)
     for raw in sample:
-        judge_row(read_row(raw), raw.path.name, replace(bench, model=meter), SystemClock())
+        judge_row(read_row(raw), raw.path.name, with_meter(bench, meter), SystemClock())
     return extrapolate(meter, total, len(sample))
 
 

@@ -6,6 +6,8 @@ from pydantic import SecretStr
 
 from tests.worker.evaluation.bench import made
 from tests.worker.evaluation.bench.made import row
+from tests.worker.judge.courtroom import bench
+from tests.worker.judge.making import ScriptedModel
 from worker.domain.value import replace
 from worker.evaluation.bench.cost import SAMPLE, Forecast, forecast_cost, forecast_text
 from worker.evaluation.bench.rows import read_lines
@@ -21,8 +23,8 @@ NOWHERE = ModelAccess(
 def foretold(tmp_path: Path, rows: int, **access: str) -> Forecast:
     path = made.written(tmp_path / "rows.jsonl", *(row(f"r{number}") for number in range(rows)))
     settings = Settings(data_dir=tmp_path, model=replace(NOWHERE, **access))
-    with open_judge_context(settings, "hybrid") as bench:
-        return forecast_cost(read_lines(path), rows, bench, replace(NOWHERE, **access))
+    with open_judge_context(settings, "hybrid") as context:
+        return forecast_cost(read_lines(path), rows, context, replace(NOWHERE, **access))
 
 
 def test_questions_are_weighed_and_nobody_is_asked(tmp_path: Path) -> None:
@@ -44,6 +46,17 @@ def test_without_a_price_nothing_is_promised(tmp_path: Path) -> None:
     known = foretold(tmp_path, 1, name="nobody-knows")
     assert known.expected_usd is None
     assert "not known" in forecast_text(known, Decimal(1), Decimal(0))
+
+
+def test_a_model_that_a_row_chooses_is_not_asked_either(tmp_path: Path) -> None:
+    chosen, second = ScriptedModel([], "claude-opus-5-5"), ScriptedModel([])
+    path = made.written(
+        tmp_path / "rows.jsonl",
+        {"id": "r", "dossier": made.change(policy={"model": chosen.name}).model_dump(mode="json", exclude_unset=True)},
+    )
+    context = replace(bench(ScriptedModel([])), second_model=second, choices={chosen.name: chosen})
+    assert forecast_cost(read_lines(path), 1, context, NOWHERE).asked == 1
+    assert chosen.asked == second.asked == []
 
 
 @pytest.mark.parametrize(
