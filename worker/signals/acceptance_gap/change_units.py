@@ -78,19 +78,19 @@ class ChangeIndex:
     """All units of a change that hold anything of what is wished for, best first, by their words and names."""
 
     def __init__(self, change: CodeChange, wishes: Sequence[CriterionTerms]) -> None:
-        known = _WordReader(wishes)
-        found: list[_Named] = []
+        reader = _WordReader(wishes)
+        entries: list[_Named] = []
         self.size, self.has_tests = 0, False
-        for one in islice(_find_units(change, known), _MOST_LINES):
+        for entry in islice(_find_units(change, reader), _MOST_LINES):
             self.size += 1
-            self.has_tests = self.has_tests or one[0].kind in _OF_TESTS
-            if one[0].words or one[1]:
-                found.append(one)
-        found.sort(key=lambda one: -(one[0].kind.code + one[0].kind.test))
-        self._counts = Counter(chain.from_iterable(unit.words for unit, _ in found))
+            self.has_tests = self.has_tests or entry[0].kind in _OF_TESTS
+            if entry[0].words or entry[1]:
+                entries.append(entry)
+        entries.sort(key=lambda entry: -(entry[0].kind.code + entry[0].kind.test))
+        self._counts = Counter(chain.from_iterable(unit.words for unit, _ in entries))
         self._by_word: defaultdict[str, list[ChangeUnit]] = defaultdict(list)
         self._by_name: defaultdict[str, list[ChangeUnit]] = defaultdict(list)
-        for unit, names in found:
+        for unit, names in entries:
             for units in (*map(self._by_word.__getitem__, unit.words), *map(self._by_name.__getitem__, names)):
                 if len(units) < _MOST_KEPT:
                     units.append(unit)
@@ -111,10 +111,10 @@ class ChangeIndex:
     @cached_property
     def texts(self) -> frozenset[str]:
         """Names, folded, in the whole texts at head: what is there already."""
-        found: set[str] = set()
+        names: set[str] = set()
         for text in self._change.texts.values():
-            found.update(NAME_PATTERN.findall(text[:_LONGEST_TEXT]))
-        return frozenset(map(fold_name, found))
+            names.update(NAME_PATTERN.findall(text[:_LONGEST_TEXT]))
+        return frozenset(map(fold_name, names))
 
     def weight(self, word: str) -> float:
         """How much it says that a line holds the word."""
@@ -124,16 +124,18 @@ class ChangeIndex:
 
     def find_evidence(self, wish: CriterionTerms) -> tuple[EvidencePointer, ...]:
         """The added lines that speak most of *wish*: of code two at most, of tests one."""
-        said: Counter[ChangeUnit] = Counter()
+        weights: Counter[ChangeUnit] = Counter()
         for word in wish.words:
-            said.update(dict.fromkeys(self.units_with(word), self.weight(word)))
+            weights.update(dict.fromkeys(self.units_with(word), self.weight(word)))
         for name in wish.names:
             for part in name.parts:
-                said.update({unit: 2 * _NAMED if part in unit.defined else _NAMED for unit in self.units_named(part)})
+                weights.update(
+                    {unit: 2 * _NAMED if part in unit.defined else _NAMED for unit in self.units_named(part)}
+                )
         for number in wish.numbers:
-            said.update(dict.fromkeys(self.units_named(number), _NAMED))
+            weights.update(dict.fromkeys(self.units_named(number), _NAMED))
         least = _SPEAKS * sum(map(self.weight, wish.words))
-        best = [unit for unit, weight in said.most_common() if unit.line is not None and weight >= least]
+        best = [unit for unit, weight in weights.most_common() if unit.line is not None and weight >= least]
         of_tests = [unit for unit in best if unit.kind in _OF_TESTS][:1]
         of_code = [unit for unit in best if unit.kind is UnitKind.ADDED][:_PLACES]
         return tuple(EvidencePointer(path=unit.path, line=unit.line) for unit in (*of_code, *of_tests))
@@ -168,13 +170,13 @@ class _WordReader:
 
     def read(self, text: str) -> tuple[_Words, _Words]:
         """Its words and its names, folded."""
-        found = self._read.get(text)
-        if found is None:
+        result = self._read.get(text)
+        if result is None:
             names = set(NAME_PATTERN.findall(text))
-            words, named = self.select_wanted(stems_of_all(names), names)
+            wanted, named = self.select_wanted(stems_of_all(names), names)
             numbers = self._numbers.intersection(NUMBER_PATTERN.findall(text)) if self._numbers else ()
-            found = self._read[text] = words, (*named, *numbers)
-        return found
+            result = self._read[text] = wanted, (*named, *numbers)
+        return result
 
     def select_wanted(self, read_words: frozenset[str], names: Iterable[str]) -> tuple[_Words, _Words]:
         return tuple(read_words & self._words), tuple(
@@ -186,8 +188,8 @@ def _find_units(change: CodeChange, reader: _WordReader) -> Iterator[_Named]:
     """Each with its names."""
     for file in change.files:
         kind = UnitKind.TEST_PATH if file.role is FileRole.TEST else UnitKind.PATH
-        words, names = reader.select_wanted(split_path(file.path), NAME_PATTERN.findall(file.path))
-        yield ChangeUnit(kind, file.path, words), names
+        stems, names = reader.select_wanted(split_path(file.path), NAME_PATTERN.findall(file.path))
+        yield ChangeUnit(kind, file.path, stems), names
     for file in change.files:
         yield from _find_line_units(file, reader)
 
@@ -213,13 +215,13 @@ def _has_inner_tests(file: AnalyzedFile) -> bool:
 
 
 def _build_unit(kind: UnitKind, path: str, text: str, reader: _WordReader) -> _Named:
-    words, names = reader.read(text[:_LONGEST_LINE])
+    stems, names = reader.read(text[:_LONGEST_LINE])
     defined = (
         frozenset(map(fold_name, find_defined_names(text[:_LONGEST_LINE]))) & frozenset(names)
         if names
         else frozenset[str]()
     )
-    return ChangeUnit(kind, path, words, defined=defined), names
+    return ChangeUnit(kind, path, stems, defined=defined), names
 
 
 def _classify_line(line: DiffLine, *, is_test: bool) -> UnitKind:

@@ -91,8 +91,8 @@ _MOST_CRITERIA: Final = 60
 
 def find_terms(change: CodeChange) -> tuple[CriterionTerms, ...]:
     """The criteria that somebody wrote; call it by `change.once(find_terms)`."""
-    asked = [one for one in change.dossier.criteria or () if not one.inferred][:_MOST_CRITERIA]
-    return tuple(parse_criterion(one) for one in asked if not _PLEDGE.match(one.text))
+    asked = [criterion for criterion in change.dossier.criteria or () if not criterion.inferred][:_MOST_CRITERIA]
+    return tuple(parse_criterion(criterion) for criterion in asked if not _PLEDGE.match(criterion.text))
 
 
 _PLEDGE: Final = pattern(
@@ -106,16 +106,16 @@ def parse_criterion(criterion: Criterion) -> CriterionTerms:
     text = criterion.text[:_LONGEST]
     paths = tuple(dict.fromkeys(_PATH.findall(text)))
     prose = _PATH.sub(" ", text)
-    quoted: list[str] = [one for one in _QUOTED.findall(prose) if one.strip()] or [
-        one for one in _CALLED.findall(prose) if not one.endswith("_")
+    quoted: list[str] = [name for name in _QUOTED.findall(prose) if name.strip()] or [
+        name for name in _CALLED.findall(prose) if not name.endswith("_")
     ]  # `a_` begins a pattern: `a_[b|c]`
-    words = (word for name in NAME_PATTERN.findall(prose) for word in stems_of(name))
+    stems = (word for name in NAME_PATTERN.findall(prose) for word in stems_of(name))
     asked = _QUOTED.sub(" ", prose)
     return CriterionTerms(
         criterion,
         paths,
-        tuple(CriterionName(one, parts) for one in quoted[:_MOST_NAMES] if (parts := _parts(one))),
-        tuple(dict.fromkeys(word for word in words if word not in _request_stems()))[:_MOST_WORDS],
+        tuple(CriterionName(name, parts) for name in quoted[:_MOST_NAMES] if (parts := _parts(name))),
+        tuple(dict.fromkeys(word for word in stems if word not in _request_stems()))[:_MOST_WORDS],
         numbers=frozenset(NUMBER_PATTERN.findall(prose)),
         is_about_tests=_TESTS.search(asked) is not None,
         is_test_required=not paths and _ADDS_TEST.search(text) is not None and _CONDITION.search(asked) is None,

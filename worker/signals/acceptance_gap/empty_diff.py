@@ -24,7 +24,9 @@ def empty_diff(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     if not change.files and not change.dossier.files_unread:
-        asked = ", ".join(one.id for one in (change.dossier.criteria or ())[:_MOST_NAMED] if not one.inferred)
+        asked = ", ".join(
+            criterion.id for criterion in (change.dossier.criteria or ())[:_MOST_NAMED] if not criterion.inferred
+        )
         step = f"Commit and push the change that does what is asked for ({asked}): this branch differs from its base in nothing."
         yield SignalMatch("the diff against the merge base is empty", step=step if asked else "")
 

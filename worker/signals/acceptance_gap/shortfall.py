@@ -116,11 +116,11 @@ def _find_proven_absent(wish: CriterionTerms, change: CodeChange) -> str:
 
 def paths_to_look_up(change: CodeChange) -> tuple[str, ...]:
     """The files that criteria or the case name, and of which nobody knows whether they are there."""
-    known = {file.path for file in change.dossier.files or ()} | {file.path for file in change.dossier.files_unread}
+    looked_up = {file.path for file in change.dossier.files or ()} | {file.path for file in change.dossier.files_unread}
     case = change.dossier.case
     cited = (path for path in (cited_paths(case) if case is not None else ()) if not _is_touched(path, change))
     named = (path for wish in change.cached(find_terms) for path in _find_demanded_paths(wish, change))
-    return tuple(path for path in dict.fromkeys((*named, *cited)) if path not in known)[:_MOST_PATHS]
+    return tuple(path for path in dict.fromkeys((*named, *cited)) if path not in looked_up)[:_MOST_PATHS]
 
 
 _MOST_PATHS: Final = 50
@@ -163,20 +163,20 @@ def has_no_tests(change: CodeChange) -> bool:
 
 def mean_gap(change: CodeChange) -> float:
     """From 0 to 1: the mean gap of the criteria that somebody wrote."""
-    known = change.cached(find_gaps)
-    return sum(gap.size for gap in known) / len(known) if known else 0.0
+    gaps = change.cached(find_gaps)
+    return sum(gap.size for gap in gaps) / len(gaps) if gaps else 0.0
 
 
 def is_mentioned(change: CodeChange, name: str) -> bool:
     """Whether the change holds what this criterion asks for, as far as words tell. Of prose, a part of its words will do."""
-    gap = next((one for one in change.cached(find_gaps) if one.terms.criterion.id == name), None)
+    gap = next((gap for gap in change.cached(find_gaps) if gap.terms.criterion.id == name), None)
     if gap is not None:
         wish = gap.terms
         is_shown = gap.size < _SPOKEN_OF or _is_defined(wish, change.cached_for_family(build_index))
         is_prose = gap.missing is MissingPart.WORDS and not wish.names and not wish.paths
         says_something = bool(wish.words or wish.names or wish.paths)
         return (says_something and is_shown) or (is_prose and _has_words(wish, _OF_LISTED, change))
-    asked = next((one for one in change.dossier.criteria or () if one.id == name), None)
+    asked = next((criterion for criterion in change.dossier.criteria or () if criterion.id == name), None)
     return asked is not None and _has_words(parse_criterion(asked), _OF_PROSE, change)
 
 
@@ -188,10 +188,14 @@ def _has_words(wish: CriterionTerms, share: float, change: CodeChange) -> bool:
 
 def find_untested_criteria(change: CodeChange) -> frozenset[str]:
     """The criteria that ask for a test, where the change adds a line to none. That the tests pass asks for no new one."""
-    wishes = [one for one in change.cached(find_terms) if one.is_about_tests and not _PASSES.search(one.criterion.text)]
+    wishes = [
+        terms
+        for terms in change.cached(find_terms)
+        if terms.is_about_tests and not _PASSES.search(terms.criterion.text)
+    ]
     if not wishes or change.cached_for_family(build_index).has_tests:
         return frozenset()
-    return frozenset(one.criterion.id for one in wishes)
+    return frozenset(terms.criterion.id for terms in wishes)
 
 
 def find_unnamed_tests(change: CodeChange) -> tuple[Gap, ...]:
@@ -216,7 +220,7 @@ def is_settled_by(change: CodeChange, name: str, path: str, number: int, line: s
 
     That is the file or the name itself, a test that holds most of its words, a document, or a third of its words.
     """
-    gap = next((one for one in change.cached(find_gaps) if one.terms.criterion.id == name), None)
+    gap = next((gap for gap in change.cached(find_gaps) if gap.terms.criterion.id == name), None)
     if gap is None:
         return True
     held = frozenset(NAME_PATTERN.findall(line))
@@ -224,7 +228,7 @@ def is_settled_by(change: CodeChange, name: str, path: str, number: int, line: s
         case MissingPart.PATH:
             return is_path_match(path, gap.missing_name)
         case MissingPart.NAME:
-            return next(one for one in gap.terms.names if one.text == gap.missing_name).parts[-1] in map(
+            return next(name for name in gap.terms.names if name.text == gap.missing_name).parts[-1] in map(
                 fold_name, held
             )
         case MissingPart.TEST:
@@ -235,8 +239,8 @@ def is_settled_by(change: CodeChange, name: str, path: str, number: int, line: s
         case MissingPart.DOCS:
             return _is_document(path)
         case MissingPart.WORDS:
-            words = frozenset(gap.terms.words)
-            return len(words & stems_of_all(held)) >= _OF_LINE * len(words)
+            stems = frozenset(gap.terms.words)
+            return len(stems & stems_of_all(held)) >= _OF_LINE * len(stems)
         case _:
             assert_never(gap.lack)
 
@@ -244,8 +248,8 @@ def is_settled_by(change: CodeChange, name: str, path: str, number: int, line: s
 def _mentions_criterion(path: str, number: int, wish: CriterionTerms, change: CodeChange) -> bool:
     """Whether the test that a line stands in holds what a criterion asks a test for; of a file without a test, all that is new there."""
     files = [file for file in change.files if file.path == path]
-    tests = [one for file in files for source in file.sources for one in find_tests(source)]
-    around = [f"{' '.join(one.key)} {one.text}" for one in tests if one.first_line <= number <= one.last_line]
+    tests = [test for file in files for source in file.sources for test in find_tests(source)]
+    around = [f"{' '.join(test.key)} {test.text}" for test in tests if test.first_line <= number <= test.last_line]
     is_test = bool(around) or (not tests and role_of(path) is FileRole.TEST)
     texts = around or [text for file in files for text in file.diff.added_texts]
     held = stems_of_all(NAME_PATTERN.findall("\n".join(texts)))
@@ -257,11 +261,11 @@ def _is_defined(wish: CriterionTerms, shown: ChangeIndex) -> bool:
     if (
         wish.is_about_tests
         or not wish.names
-        or not all(any(is_path_match(path, one) for path in shown.paths) for one in wish.paths)
+        or not all(any(is_path_match(path, wanted) for path in shown.paths) for wanted in wish.paths)
     ):
         return False
     places = frozenset(path for path in shown.paths if any(is_path_match(path, wanted) for wanted in wish.paths))
-    return all(_proof_of_name(one, wish, shown, places) >= 1 for one in wish.names)
+    return all(_proof_of_name(name, wish, shown, places) >= 1 for name in wish.names)
 
 
 def find_changed_words(change: CodeChange) -> frozenset[str]:
@@ -335,7 +339,7 @@ def _is_document(path: str) -> bool:
 
 
 def _proof_of_name(name: CriterionName, wish: CriterionTerms, shown: ChangeIndex, places: frozenset[str]) -> float:
-    proofs = [_proof_of_part(one, wish, shown, places) for one in name.parts]
+    proofs = [_proof_of_part(part, wish, shown, places) for part in name.parts]
     return sum(proofs) / len(proofs)
 
 

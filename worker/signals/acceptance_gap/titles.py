@@ -34,24 +34,24 @@ class FileStrings(Value):
 
     @classmethod
     def from_text(cls, text: str) -> "FileStrings":
-        found = [
-            next(filter(None, one.groups())) for one, _ in zip(_LITERAL.finditer(text), range(_MOST), strict=False)
+        literals = [
+            next(filter(None, match.groups())) for match, _ in zip(_LITERAL.finditer(text), range(_MOST), strict=False)
         ]
-        folded = dict.fromkeys(_fold(one) for one in found)
-        holed = [one for one in folded if 0 < len(_HOLE.findall(one)) <= _MOST_HOLES][:_MOST_MADE]
-        fixed = [one for one in holed if _HOLE.sub("", one).strip()]
+        folded = dict.fromkeys(_fold(literal) for literal in literals)
+        holed = [literal for literal in folded if 0 < len(_HOLE.findall(literal)) <= _MOST_HOLES][:_MOST_MADE]
+        fixed = [literal for literal in holed if _HOLE.sub("", literal).strip()]
         return cls(frozenset(folded), tuple(map(_pattern, fixed)))
 
     def contains_title(self, title: str) -> bool:
         """Whether *title*, or what stands before a comma or a bracket in it, is there."""
         whole = _fold(title)
-        return any(self._has(one) for one in dict.fromkeys((whole, _BEHIND.sub("", whole))) if one)
+        return any(self._has(variant) for variant in dict.fromkeys((whole, _BEHIND.sub("", whole))) if variant)
 
     def _has(self, title: str) -> bool:
-        words = sorted(title.replace("'", "").replace('"', "").split())
+        title_words = sorted(title.replace("'", "").replace('"', "").split())
         return (
-            any(title in one or words == sorted(one.split()) for one in self.literals)
-            or any(one.fullmatch(title) for one in self.patterns)
+            any(title in literal or title_words == sorted(literal.split()) for literal in self.literals)
+            or any(made.fullmatch(title) for made in self.patterns)
             or self._is_joined(title)
         )
 
@@ -59,7 +59,7 @@ class FileStrings(Value):
         """Whether the title is a group's title and a test's, one after the other."""
         rest = title
         for _ in range(_MOST_STEPS):
-            longest = max((one for one in self.literals if rest.startswith(one)), key=len, default="")
+            longest = max((literal for literal in self.literals if rest.startswith(literal)), key=len, default="")
             between = _BETWEEN.match(rest, len(longest))
             if not longest or between is None:
                 return bool(longest) and rest == longest
@@ -69,17 +69,19 @@ class FileStrings(Value):
     def text_behind(self, title: str) -> str:
         """What *title* says behind the longest of them, of several words, that it begins with."""
         whole = _fold(title)
-        begun = (one for one in self.literals if len(one.split()) >= _FEWEST and whole.startswith(f"{one} "))
+        begun = (
+            literal for literal in self.literals if len(literal.split()) >= _FEWEST and whole.startswith(f"{literal} ")
+        )
         longest = max(begun, key=len, default=whole)
         return whole[len(longest) :].strip()
 
 
 def find_strings(change: CodeChange, path: str, text: str) -> FileStrings:
     """The strings of the file, taken apart once."""
-    known = change.cached(_cache)
-    if path not in known:
-        known[path] = FileStrings.from_text(text)
-    return known[path]
+    cache = change.cached(_cache)
+    if path not in cache:
+        cache[path] = FileStrings.from_text(text)
+    return cache[path]
 
 
 def _cache(_: CodeChange) -> dict[str, FileStrings]:
@@ -91,5 +93,5 @@ def _fold(text: str) -> str:
 
 
 def _pattern(text: str) -> "re.Pattern[str]":
-    parts = [re.escape(one) for one in _HOLE.split(text)]
+    parts = [re.escape(part) for part in _HOLE.split(text)]
     return re.compile(r".{0,200}".join(parts), re.DOTALL)

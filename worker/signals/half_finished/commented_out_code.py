@@ -68,8 +68,8 @@ _MOSTLY: Final = 0.75
 
 def _read_comment(text: str, language: Language | None) -> str | None:
     """The text of a line that is nothing but a comment."""
-    found = (_HASH if language in {Language.PYTHON, Language.RUBY} else _SLASHES).fullmatch(text[:_LONGEST])
-    return None if found is None else found[1]
+    match = (_HASH if language in {Language.PYTHON, Language.RUBY} else _SLASHES).fullmatch(text[:_LONGEST])
+    return None if match is None else match[1]
 
 
 def is_code_like(text: str) -> bool:

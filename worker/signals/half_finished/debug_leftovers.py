@@ -93,8 +93,8 @@ def debugger_left(change: CodeChange) -> Iterator[SignalMatch]:
     """
     files = () if _is_debugger_file(change.dossier.pull_request.repository) else change.production_files()
     for file in files:
-        for line, found in _find_added(file, _STOPS, change):
-            if found[0] == line.text[:_LONGEST] and not _is_intended(file, line, change):
+        for line, match in _find_added(file, _STOPS, change):
+            if match[0] == line.text[:_LONGEST] and not _is_intended(file, line, change):
                 statement = line.text.strip()
                 is_inner = file.language is Language.RUST and not (
                     statement.startswith("dbg!(") and statement[-2:] == ");"
@@ -119,14 +119,21 @@ def _is_intended(file: AnalyzedFile, line: DiffLine, change: CodeChange) -> bool
 
 def _is_printed_by_a_program(file: AnalyzedFile, number: int) -> bool:
     """A program of Rust that ends with it prints what it was written to find out."""
-    mains = (one for source in file.sources for one in find_functions(source) if one.name == "main" and one.statements)
-    return any(one.line_of(one.statements[-1]) == number for one in mains)
+    mains = (
+        function
+        for source in file.sources
+        for function in find_functions(source)
+        if function.name == "main" and function.statements
+    )
+    return any(function.line_of(function.statements[-1]) == number for function in mains)
 
 
 def _is_in_a_test(file: AnalyzedFile, number: int) -> bool:
     """A test of Rust stands beside what it tests; its output is shown where it fails."""
-    functions = (one for source in file.sources for one in find_functions(source))
-    return any(one.first_line <= number <= one.last_line and is_declaration(one) for one in functions)
+    functions = (function for source in file.sources for function in find_functions(source))
+    return any(
+        function.first_line <= number <= function.last_line and is_declaration(function) for function in functions
+    )
 
 
 def _is_behind_condition(file: AnalyzedFile, line: DiffLine) -> bool:
@@ -198,8 +205,8 @@ def debug_output(change: CodeChange) -> Iterator[SignalMatch]:
     """
     for file in change.production_files():
         may_print = _PRINTER.search(file.path) is not None
-        for line, told in islice(_find_outputs(file, change), _MOST):
-            is_debugging = _is_debug_text(line.text, told)
+        for line, output in islice(_find_outputs(file, change), _MOST):
+            is_debugging = _is_debug_text(line.text, output)
             if not may_print or is_debugging:
                 strength = 1.0 if is_debugging and not may_print else 0.5
                 note = f"output of a debugging session? {line.text.strip()[:80]}"
@@ -207,12 +214,12 @@ def debug_output(change: CodeChange) -> Iterator[SignalMatch]:
 
 
 def _find_outputs(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[DiffLine, str]]:
-    for line, found in _find_added(file, _PRINTS, change):
-        told = found["told"] or ""
-        if "file=" in told or _TO_PEOPLE.match(told) or _is_guarded(file, line):
+    for line, match in _find_added(file, _PRINTS, change):
+        output = match["told"] or ""
+        if "file=" in output or _TO_PEOPLE.match(output) or _is_guarded(file, line):
             continue
-        if _is_debug_text(line.text, told) or not file.cached(_is_printing_file):
-            yield line, told
+        if _is_debug_text(line.text, output) or not file.cached(_is_printing_file):
+            yield line, output
 
 
 def _is_debug_text(text: str, output: str) -> bool:
@@ -227,9 +234,9 @@ def _find_added(
     if rule is None:
         return
     for line in file.diff.added_lines_matching(lambda text: rule.match(text[:_LONGEST])):
-        found = rule.match(line.text[:_LONGEST])
-        if found is not None and line.text.strip() not in change.removed_texts and not _is_quoted(file, line):
-            yield line, found
+        match = rule.match(line.text[:_LONGEST])
+        if match is not None and line.text.strip() not in change.removed_texts and not _is_quoted(file, line):
+            yield line, match
 
 
 def _is_quoted(file: AnalyzedFile, line: DiffLine) -> bool:
@@ -252,7 +259,7 @@ def _is_guarded(file: AnalyzedFile, line: DiffLine) -> bool:
 
 
 def _lines_above(file: AnalyzedFile, number: int) -> list[str]:
-    source = next((one for one in file.sources if one.has_line(number)), None)
+    source = next((source for source in file.sources if source.has_line(number)), None)
     if source is None:
         return []
     at = number - source.first_line

@@ -100,7 +100,7 @@ def body_does_nothing(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 13 of 30051 clean changes with production code (0.0 %, at most 0.07 %).
     """
-    yield from (_build_match(one) for one in change.cached(_find_empty_bodies) if one.is_sure)
+    yield from (_build_match(body) for body in change.cached(_find_empty_bodies) if body.is_sure)
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
@@ -109,7 +109,7 @@ def body_empty_suspected(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 359 of 30051 clean changes with production code (1.2 %, at most 1.32 %).
     """
-    yield from (_build_match(one) for one in change.cached(_find_empty_bodies) if not one.is_sure)
+    yield from (_build_match(body) for body in change.cached(_find_empty_bodies) if not body.is_sure)
 
 
 def _build_match(body: _EmptyBody) -> SignalMatch:
@@ -127,33 +127,35 @@ def _find_empty_bodies(change: CodeChange) -> tuple[_EmptyBody, ...]:
 
 
 def _select_empty_bodies(change: CodeChange) -> Iterator[_EmptyBody]:
-    told = {(one.changed.file.path, one.changed.function.first_line): one.certainty for one in find_stubs(change)}
-    for one in filter(lambda one: is_idle(one.function), find_new_functions(change)):
-        sure, why = told.get((one.file.path, one.function.first_line)), _find_reason(one.function)
+    stubs = {(stub.changed.file.path, stub.changed.function.first_line): stub.certainty for stub in find_stubs(change)}
+    for changed in filter(lambda changed: is_idle(changed.function), find_new_functions(change)):
+        sure, why = stubs.get((changed.file.path, changed.function.first_line)), _find_reason(changed.function)
         # what a stub may be, in a class to extend, a body in comments is not
         is_told = sure is Certainty.FACT or (sure is not None and why is not _EmptyReason.COMMENTED_OUT)
         if not is_told:
             is_sure = (
-                why in _SURE_REASONS and not is_import_fallback(one.function) and not _is_doubtful(one, why, change)
+                why in _SURE_REASONS
+                and not is_import_fallback(changed.function)
+                and not _is_doubtful(changed, why, change)
             )
-            if not is_sure and _has_unused_import(one, change):
+            if not is_sure and _has_unused_import(changed, change):
                 why, is_sure = _EmptyReason.IMPORTED, True
-            is_sure = is_sure and not is_stage(one.function, change)
-            if is_sure or _is_odd(one.function):
-                yield _EmptyBody(one, why, is_sure)
+            is_sure = is_sure and not is_stage(changed.function, change)
+            if is_sure or _is_odd(changed.function):
+                yield _EmptyBody(changed, why, is_sure)
     yield from _find_in_other_files(change)
-    for one in find_rewritten(change):
-        if is_idle(one.function) and not one.function.comments and _is_odd(one.function):
-            yield _EmptyBody(one, _EmptyReason.EMPTIED, is_sure=False)
+    for changed in find_rewritten(change):
+        if is_idle(changed.function) and not changed.function.comments and _is_odd(changed.function):
+            yield _EmptyBody(changed, _EmptyReason.EMPTIED, is_sure=False)
 
 
 def _find_in_other_files(change: CodeChange) -> Iterator[_EmptyBody]:
-    for one in find_wrapped(change):
-        if is_idle(one.function):
-            yield from _find_under_decorators(one, change)
-    for one in find_examples(change):  # what else does nothing there may be brief on purpose
-        if is_idle(one.function) and _find_reason(one.function) is _EmptyReason.COMMENTED_OUT:
-            yield _EmptyBody(one, _EmptyReason.COMMENTED_OUT, is_sure=False)
+    for changed in find_wrapped(change):
+        if is_idle(changed.function):
+            yield from _find_under_decorators(changed, change)
+    for changed in find_examples(change):  # what else does nothing there may be brief on purpose
+        if is_idle(changed.function) and _find_reason(changed.function) is _EmptyReason.COMMENTED_OUT:
+            yield _EmptyBody(changed, _EmptyReason.COMMENTED_OUT, is_sure=False)
 
 
 def _find_under_decorators(changed: ChangedFunction, change: CodeChange) -> Iterator[_EmptyBody]:
@@ -303,11 +305,13 @@ def _is_package_private(function: Function) -> bool:
     """A method of Java that a fragment shows, and that no type above can ask for: who answers one is public, or says so."""
     if function.source.language is not Language.JAVA or function.scope is not FunctionScope.UNKNOWN:
         return False
-    words = set(function.attributes.replace("@", " ").split())
+    modifiers = set(function.attributes.replace("@", " ").split())
     says = text_of(function.statements[0]) if function.statements else ""
-    is_closed = words.isdisjoint({"Override", "public", "protected", "default", "Nullable"}) and says == "return null;"
+    is_closed = (
+        modifiers.isdisjoint({"Override", "public", "protected", "default", "Nullable"}) and says == "return null;"
+    )
     return is_closed or (
-        _find_documented_reason(function) is _EmptyReason.DOCUMENTED and words.isdisjoint({"Override", "default"})
+        _find_documented_reason(function) is _EmptyReason.DOCUMENTED and modifiers.isdisjoint({"Override", "default"})
     )
 
 

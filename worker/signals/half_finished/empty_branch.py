@@ -169,8 +169,8 @@ def _is_empty_arm(arm: "Node") -> bool:
         return text_of(arm) == "{}" and before is not None and before.type == "=>"
     if arm.type == "when":
         return arm.child_by_field_name("body") is None
-    words = "".join(text_of(arm).split())
-    return _IDLE_ARM.search(words) is not None and not (words.endswith(":") and _is_falling_through(arm))
+    condensed = "".join(text_of(arm).split())
+    return _IDLE_ARM.search(condensed) is not None and not (condensed.endswith(":") and _is_falling_through(arm))
 
 
 def _is_falling_through(arm: "Node") -> bool:
@@ -180,15 +180,15 @@ def _is_falling_through(arm: "Node") -> bool:
 
 def _find_removed_behind(file: AnalyzedFile) -> dict[int, list[str]]:
     """By the line of the head version that they stood behind, the lines that the change took out."""
-    found = defaultdict[int, list[str]](list)
+    behind = defaultdict[int, list[str]](list)
     for hunk in file.diff.hunks:
         last = hunk.head_start - 1
         for line in hunk.lines:
             if line.head_line is None:
-                found[last].append(line.text.strip())
+                behind[last].append(line.text.strip())
             else:
                 last = line.head_line
-    return {line: [text for text in texts if _HAS_WORD.search(text)] for line, texts in found.items()}
+    return {line: [text for text in texts if _HAS_WORD.search(text)] for line, texts in behind.items()}
 
 
 _HAS_WORD: Final = pattern(r"\w")
@@ -242,7 +242,7 @@ def _is_empty_block(block: "Node", language: Language) -> bool:
 def _has_a_comment(block: "Node") -> bool:
     """Python's comments stand beside a block."""
     before, behind = block.prev_sibling, block.next_sibling
-    return any(one is not None and one.type == "comment" for one in (before, behind))
+    return any(sibling is not None and sibling.type == "comment" for sibling in (before, behind))
 
 
 def _find_start(block: "Node", head: "Node") -> "Node":
@@ -253,12 +253,12 @@ def _find_start(block: "Node", head: "Node") -> "Node":
 
 def _lines_behind_removed(file: AnalyzedFile) -> frozenset[int]:
     """Lines of the head version right after which something was removed."""
-    found: set[int] = set()
+    lines: set[int] = set()
     for hunk in file.diff.hunks:
         last = hunk.head_start - 1
         for line in hunk.lines:
             if line.head_line is not None:
                 last = line.head_line
             else:
-                found.add(last + 1)
-    return frozenset(found)
+                lines.add(last + 1)
+    return frozenset(lines)

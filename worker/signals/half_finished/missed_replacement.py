@@ -38,7 +38,7 @@ def site_left_out(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 429 of 30214 clean changes with anything (1.4 %, at most 1.56 %).
     """
     for swap in _find_done(change):
-        left = [place for path, text in _texts(change) for place in _find_left(path, text, swap)]
+        left = [site for path, text in _texts(change) for site in _find_left(path, text, swap)]
         most = _MOST_ASKED_LEFT if change.cached(_requested_words).issuperset(swap) else _MOST_LEFT
         if 0 < len(left) <= most:
             for path, lines in _group_by_file(left).items():
@@ -52,10 +52,10 @@ def _describe_more(count: int) -> str:
 
 
 def _group_by_file(places: list[tuple[str, int]]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    lines: dict[str, list[int]] = {}
     for path, number in places:
-        found.setdefault(path, []).append(number)
-    return found
+        lines.setdefault(path, []).append(number)
+    return lines
 
 
 def _find_listed_files(change: CodeChange) -> Iterator[SignalMatch]:
@@ -81,8 +81,8 @@ _MOST_ASKED: Final = 20_000
 
 
 def _find_done(change: CodeChange) -> list[_Replacement]:
-    found = Counter(swap for file in change.files for swap in _find_replacements(file))
-    enough = [swap for swap, count in found.items() if count >= _FEWEST]
+    counts = Counter(swap for file in change.files for swap in _find_replacements(file))
+    enough = [swap for swap, count in counts.items() if count >= _FEWEST]
     lines = (text[:_LONGEST] for file in change.files if enough for text in file.diff.added_texts)
     olds = frozenset(swap.old for swap in enough)
     added = {word for text in lines for word in olds.intersection(_WORD.findall(text))}
@@ -99,7 +99,7 @@ def _requested_words(change: CodeChange) -> frozenset[str]:
 
 def _find_replacements(file: AnalyzedFile) -> Iterator[_Replacement]:
     for run in (run for hunk in file.diff.hunks for run in _RUN.finditer(hunk.body)):
-        removed, added = (one.decode("utf-8", "replace").split("\n")[:-1] for one in run.groups())
+        removed, added = (side.decode("utf-8", "replace").split("\n")[:-1] for side in run.groups())
         if len(removed) == len(added):
             for old, new in zip(removed, added, strict=True):
                 swap = _find_replacement(old[1:][:_LONGEST], new[1:][:_LONGEST])
@@ -113,7 +113,7 @@ _RUN: Final = pattern(rb"^((?:-[^\n]*\n)++)(?:\\[^\n]*\n)?+((?:\+[^\n]*\n)*+)", 
 
 def _find_replacement(old: str, new: str) -> _Replacement | None:
     olds, news = _WORD.findall(old), _WORD.findall(new)
-    pairs = {(one, other) for one, other in zip(olds, news, strict=False) if one != other}
+    pairs = {pair for pair in zip(olds, news, strict=False) if pair[0] != pair[1]}
     if len(olds) != len(news) or len(pairs) != 1:
         return None
     ((before, after),) = pairs

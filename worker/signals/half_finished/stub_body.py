@@ -143,10 +143,10 @@ def _select_stubs(change: CodeChange) -> tuple[Stub, ...]:
 
 def _is_known_pattern(changed: ChangedFunction, node: "Node") -> bool:
     """The base of its file holds the same stub with its message, or many without: the change carries on what was left unwritten."""
-    said, base = text_of(node).strip(), changed.file.base_text or ""
-    if _MESSAGE.search(said) is not None:
-        return said in base
-    return STOP_PATTERN.match(said) is not None and base.count(said) >= _MANY_ALIKE
+    statement, base = text_of(node).strip(), changed.file.base_text or ""
+    if _MESSAGE.search(statement) is not None:
+        return statement in base
+    return STOP_PATTERN.match(statement) is not None and base.count(statement) >= _MANY_ALIKE
 
 
 _MANY_ALIKE: Final = 5
@@ -174,38 +174,38 @@ _NAME: Final = pattern(r"[A-Za-z_]\w+")
 
 
 def _find_candidates(change: CodeChange) -> Iterator[Stub]:
-    for one in (*find_new_functions(change), *find_registered(change)):
-        sure, node = _judge_body(one.function, change)
+    for changed in (*find_new_functions(change), *find_registered(change)):
+        sure, node = _judge_body(changed.function, change)
         if sure is Certainty.FACT and (
-            _is_doubtful(one.function, node, change)
+            _is_doubtful(changed.function, node, change)
             or is_stub_requested(change)
-            or _is_stand_in(one, node)
-            or one.function.name in change.cached(_find_names_held_by_tests)
-            or is_stage(one.function, change)
-            or _is_explained(one.function)
-            or _is_trait_answer(one.function)
-            or _is_variant(one, node, change)
-            or _is_known_pattern(one, node)
+            or _is_stand_in(changed, node)
+            or changed.function.name in change.cached(_find_names_held_by_tests)
+            or is_stage(changed.function, change)
+            or _is_explained(changed.function)
+            or _is_trait_answer(changed.function)
+            or _is_variant(changed, node, change)
+            or _is_known_pattern(changed, node)
         ):
             sure = Certainty.SUSPICION
         if sure is not Certainty.NO:
-            yield Stub(one, node, sure)
-    for one in _find_unknown_decorated(change):
-        sure, node = _judge_body(one.function, change)
+            yield Stub(changed, node, sure)
+    for changed in _find_unknown_decorated(change):
+        sure, node = _judge_body(changed.function, change)
         if sure is Certainty.FACT and _UNWRITTEN.search(text_of(node)):
             yield Stub(
-                one,
+                changed,
                 node,
                 Certainty.SUSPICION if is_stub_requested(change) or not _YET.search(text_of(node)) else Certainty.FACT,
             )
-    for one in filter(lambda one: is_runnable_example(one.file), find_examples(change)):
-        sure, node = _judge_body(one.function, change)
+    for changed in filter(lambda changed: is_runnable_example(changed.file), find_examples(change)):
+        sure, node = _judge_body(changed.function, change)
         if sure is Certainty.FACT:  # what else reads like one is how examples are
-            yield Stub(one, node, Certainty.FACT if is_whole_program(one) else Certainty.SUSPICION)
-    for one in find_rewritten(change):
-        sure, node = _judge_body(one.function, change)
+            yield Stub(changed, node, Certainty.FACT if is_whole_program(changed) else Certainty.SUSPICION)
+    for changed in find_rewritten(change):
+        sure, node = _judge_body(changed.function, change)
         if sure is not Certainty.NO:
-            yield Stub(one, node, Certainty.SUSPICION)
+            yield Stub(changed, node, Certainty.SUSPICION)
 
 
 def _is_explained(function: Function) -> bool:
@@ -219,7 +219,7 @@ def _is_explained(function: Function) -> bool:
 def _is_trait_answer(function: Function) -> bool:
     """A trait asks for it, its parameters are named as unused, and it hands back a value: it has no use for the call."""
     is_kept = function.source.language is not Language.RUST or _has_unused_parameter(function)
-    return not is_kept and all(STOP_PATTERN.match(text_of(one)) is None for one in function.statements)
+    return not is_kept and all(STOP_PATTERN.match(text_of(statement)) is None for statement in function.statements)
 
 
 _NAMES_ITS_ANSWER: Final = pattern(
@@ -230,13 +230,13 @@ _FOR_TESTS: Final = pattern(r"\bonly\b.{0,30}\b(?:for|in|by) (?:unit )?test(?:s|
 
 def _is_variant(changed: ChangedFunction, node: "Node", change: CodeChange) -> bool:
     """The change writes the same function for another type or file, and a bare refusal stands for what is not supported here."""
-    words = text_of(node)
-    if _LATER.search(words) or _find_message(words) is not None:
+    text = text_of(node)
+    if _LATER.search(text) or _find_message(text) is not None:
         return False
-    place = (changed.file.path, changed.function.type_name)
+    owner = (changed.file.path, changed.function.type_name)
     return any(
         other.function.name == changed.function.name
-        and (other.file.path, other.function.type_name) != place
+        and (other.file.path, other.function.type_name) != owner
         and len(other.function.statements) > 1
         for other in find_new_functions(change)
     )
@@ -244,8 +244,8 @@ def _is_variant(changed: ChangedFunction, node: "Node", change: CodeChange) -> b
 
 def _find_unknown_decorated(change: CodeChange) -> Iterator[ChangedFunction]:
     """Under a decorator that we do not know, which may be a way to say "abstract"."""
-    known = {id(one.function) for one in (*find_new_functions(change), *find_registered(change))}
-    return (one for one in find_wrapped(change) if id(one.function) not in known)
+    plain = {id(changed.function) for changed in (*find_new_functions(change), *find_registered(change))}
+    return (changed for changed in find_wrapped(change) if id(changed.function) not in plain)
 
 
 def _is_stand_in(changed: ChangedFunction, node: "Node") -> bool:
@@ -253,8 +253,8 @@ def _is_stand_in(changed: ChangedFunction, node: "Node") -> bool:
 
     That this platform is not supported yet is said of the platform, not of the function.
     """
-    words = text_of(node)
-    if (_LATER.search(words) or _YET.search(words)) and not is_declared_refusal(words):
+    text = text_of(node)
+    if (_LATER.search(text) or _YET.search(text)) and not is_declared_refusal(text):
         return False
     is_built_for_one = changed.function.source.language in {Language.GO, Language.RUST} and is_platform_variant(changed)
     return is_built_for_one or is_named_after_a_platform(changed.file)
@@ -290,18 +290,18 @@ _LONGEST: Final = 600
 
 def _judge_body(function: Function, change: CodeChange) -> tuple[Certainty, "Node"]:
     """Say how sure the body is a stub, and which node shows it."""
-    said = [(_read_text(node), node) for node in function.statements[:_MOST_STATEMENTS]]
-    said = [(words, node) for words, node in said if not is_discard(words)]
-    if not said:
+    statements = [(_read_text(node), node) for node in function.statements[:_MOST_STATEMENTS]]
+    statements = [(text, node) for text, node in statements if not is_discard(text)]
+    if not statements:
         return _judge_empty(function, change)
-    words, node = said[0]
-    if len(said) > 1:
-        only_tells = len(said) == 2 and is_constant(said[1][0])  # noqa: PLR2004 - tells, and hands back
-        return (_judge_notice(words) if only_tells else Certainty.NO), node
-    sure = _judge_statement(function, words, change)
+    text, node = statements[0]
+    if len(statements) > 1:
+        only_tells = len(statements) == 2 and is_constant(statements[1][0])  # noqa: PLR2004 - tells, and hands back
+        return (_judge_notice(text) if only_tells else Certainty.NO), node
+    sure = _judge_statement(function, text, change)
     if sure is Certainty.NO:
-        sure = _judge_notice(words)
-    is_nothing = sure is Certainty.NO and (is_constant(words) or _strip_return(words) in list_parameters(function))
+        sure = _judge_notice(text)
+    is_nothing = sure is Certainty.NO and (is_constant(text) or _strip_return(text) in list_parameters(function))
     plan = _find_plan(function) if is_nothing else None
     return (sure, node) if plan is None else (Certainty.FACT, plan)
 
@@ -332,8 +332,8 @@ def _judge_notice(text: str) -> Certainty:
     """A body that does nothing but tell somebody, or stop."""
     if _NOT_IMPLEMENTED_NAME.fullmatch(text):
         return Certainty.FACT
-    told = _NOTICE_CALL.match(text)
-    return Certainty.NO if told is None else _judge_message(text[told.end() :].strip("\"'`(); "), Certainty.NO)
+    notice = _NOTICE_CALL.match(text)
+    return Certainty.NO if notice is None else _judge_message(text[notice.end() :].strip("\"'`(); "), Certainty.NO)
 
 
 def _body_text(function: Function) -> str:
@@ -468,7 +468,7 @@ def _has_used_parameters(function: Function) -> bool:
         return False
     if _IDLE_NAME.match(function.name) or function.remarks or is_deprecated(function):
         return False
-    return any(not text_of(one).startswith(("*", "_")) for one in parameters.named_children)
+    return any(not text_of(child).startswith(("*", "_")) for child in parameters.named_children)
 
 
 _ANSWERS: Final = frozenset(
@@ -505,8 +505,8 @@ def _judge_refusal(function: Function, text: str) -> Certainty:
         return Certainty.NO
     is_abstract = function.source.language is Language.RUBY and function.scope is not FunctionScope.MODULE
     bare = Certainty.NO if not refusal.is_named else Certainty.SUSPICION if is_abstract else Certainty.FACT
-    said = _judge_message(refusal.message, bare, bare)
-    return bare if is_abstract and said is Certainty.FACT and not _YET.search(text) else said
+    certainty = _judge_message(refusal.message, bare, bare)
+    return bare if is_abstract and certainty is Certainty.FACT and not _YET.search(text) else certainty
 
 
 _REFUSED_IN_GO: Final = pattern(r"return .{0,80}?\b(?:errors\.New|fmt\.Errorf|errors\.Errorf)\((.*)\)")
@@ -550,7 +550,7 @@ def _has_unused_parameter(function: Function) -> bool:
     if outer is None or outer.type != "impl_item" or outer.child_by_field_name("trait") is None:
         return True
     parameters = function.node.child_by_field_name("parameters")
-    names = [one.child_by_field_name("pattern") for one in parameters.named_children] if parameters else []
+    names = [child.child_by_field_name("pattern") for child in parameters.named_children] if parameters else []
     return any(name is not None and not text_of(name).startswith("_") for name in names)
 
 

@@ -45,9 +45,9 @@ def function_uncalled(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 18 of 30051 clean changes with production code (0.1 %, at most 0.09 %).
     """
-    for one in change.cached(_find_uncalled):
-        if one.is_sure:
-            yield _build_match(one.changed, "nothing calls the new private function")
+    for uncalled in change.cached(_find_uncalled):
+        if uncalled.is_sure:
+            yield _build_match(uncalled.changed, "nothing calls the new private function")
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
@@ -59,9 +59,9 @@ def function_uncalled_suspected(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 146 of 30051 clean changes with production code (0.5 %, at most 0.57 %).
     """
-    for one in change.cached(_find_uncalled):
-        if not one.is_sure:
-            yield _build_match(one.changed, "nothing in this change calls the new")
+    for uncalled in change.cached(_find_uncalled):
+        if not uncalled.is_sure:
+            yield _build_match(uncalled.changed, "nothing in this change calls the new")
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
@@ -70,23 +70,23 @@ def parameter_unused(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 101 of 30051 clean changes with production code (0.3 %, at most 0.41 %).
     """
-    found = tuple(_find_unread_parameters(change))
-    mentioned = references.count_beside_calls(change, frozenset(one.function.name for one, _ in found))
-    for one, names in found:
-        if not _is_passed_as_value(one.function, mentioned):
+    unread = tuple(_find_unread_parameters(change))
+    mentioned = references.count_beside_calls(change, frozenset(changed.function.name for changed, _ in unread))
+    for changed, names in unread:
+        if not _is_passed_as_value(changed.function, mentioned):
             listed = ", ".join(f"`{name}`" for name in names[:3])
-            yield _build_match(one, f"never looks at {listed}:")
+            yield _build_match(changed, f"never looks at {listed}:")
 
 
 def _find_unread_parameters(change: CodeChange) -> Iterator[tuple[ChangedFunction, list[str]]]:
-    told = {(one.changed.file.path, one.changed.function.first_line) for one in find_stubs(change)}
-    for one in find_new_functions(change):
-        file, function = one
-        if (file.path, function.first_line) in told or is_idle(function) or _has_fixed_signature(one, change):
+    stubs = {(stub.changed.file.path, stub.changed.function.first_line) for stub in find_stubs(change)}
+    for changed in find_new_functions(change):
+        file, function = changed
+        if (file.path, function.first_line) in stubs or is_idle(function) or _has_fixed_signature(changed, change):
             continue
         names = [name for name in find_unused_parameters(function) if not _CUSTOMARY_NAMES.fullmatch(name)]
         if names:
-            yield one, names
+            yield changed, names
 
 
 def _build_match(changed: ChangedFunction, note: str) -> SignalMatch:
@@ -135,13 +135,13 @@ def _find_uncalled(change: CodeChange) -> tuple[_UncalledFunction, ...]:
 
 
 def _select_uncalled(change: CodeChange) -> Iterator[_UncalledFunction]:
-    for one, is_closed in change.cached(_find_unnamed):
-        name = one.function.name
+    for changed, is_closed in change.cached(_find_unnamed):
+        name = changed.function.name
         callers = _find_other_callers(name, change)
         if callers or _is_called_by_a_built_name(name, change):
             continue
-        is_looked_up = callers is not None or _is_kept_to_its_file(one.function)
-        yield _UncalledFunction(one, is_closed and is_looked_up and not _has_uncalled_sibling(one, change))
+        is_looked_up = callers is not None or _is_kept_to_its_file(changed.function)
+        yield _UncalledFunction(changed, is_closed and is_looked_up and not _has_uncalled_sibling(changed, change))
 
 
 def _is_called_by_a_built_name(name: str, change: CodeChange) -> bool:
@@ -167,12 +167,17 @@ def _has_uncalled_sibling(changed: ChangedFunction, change: CodeChange) -> bool:
 def _find_unnamed(change: CodeChange) -> tuple[tuple[ChangedFunction, bool], ...]:
     """New functions that no line of the dossier names, and whether the language keeps others from calling them."""
     return tuple(
-        (one, one.function.source.is_whole and is_private(one.function) and not can_satisfy_interface(one, change))
-        for one in find_new_functions(change)
-        if _NAME.fullmatch(one.function.name)
-        and not _is_called_from_outside(one, change)
-        and one.function.name not in references.find_removed_words(change)
-        and references.count_words(change)[one.function.name.lstrip("#")] <= _count_own_uses(one.function)
+        (
+            changed,
+            changed.function.source.is_whole
+            and is_private(changed.function)
+            and not can_satisfy_interface(changed, change),
+        )
+        for changed in find_new_functions(change)
+        if _NAME.fullmatch(changed.function.name)
+        and not _is_called_from_outside(changed, change)
+        and changed.function.name not in references.find_removed_words(change)
+        and references.count_words(change)[changed.function.name.lstrip("#")] <= _count_own_uses(changed.function)
     )
 
 
@@ -182,16 +187,18 @@ def find_definitions_to_look_up(change: CodeChange) -> tuple[Definition, ...]:
     Behind them the beginnings of the private ones' names: a file that holds one as a word builds such names.
     """
     unnamed = [
-        (one, is_closed)
-        for one, is_closed in change.cached(_find_unnamed)
-        if not (is_closed and _is_kept_to_its_file(one.function))
+        (changed, is_closed)
+        for changed, is_closed in change.cached(_find_unnamed)
+        if not (is_closed and _is_kept_to_its_file(changed.function))
     ]
-    names = [Definition(one.function.name, build_caller_pattern(one), is_closed) for one, is_closed in unnamed]
+    names = [
+        Definition(changed.function.name, build_caller_pattern(changed), is_closed) for changed, is_closed in unnamed
+    ]
     built = {
-        beginning: Definition(beginning, build_caller_pattern(one), is_private=True)
-        for one, is_closed in unnamed
-        if is_closed and one.function.source.language not in {Language.GO, Language.RUST}
-        for beginning in sorted(name_prefixes(one.function.name))
+        beginning: Definition(beginning, build_caller_pattern(changed), is_private=True)
+        for changed, is_closed in unnamed
+        if is_closed and changed.function.source.language not in {Language.GO, Language.RUST}
+        for beginning in sorted(name_prefixes(changed.function.name))
         if beginning.endswith("_")
     }
     ordered = sorted(names, key=lambda definition: not definition.is_private)
@@ -203,7 +210,7 @@ _MOST_LOOKED_UP: Final = 50
 
 def name_prefixes(name: str) -> frozenset[str]:
     """The name up to each underscore and each capital letter inside: `_cmd_` of `_cmd_add`, `on` of `onStart`."""
-    return frozenset(name[: found.end()] for found in _BEGINNING.finditer(name))
+    return frozenset(name[: match.end()] for match in _BEGINNING.finditer(name))
 
 
 _BEGINNING: Final = pattern(r"(?<=[A-Za-z0-9])_(?=\w)|[a-z0-9](?=[A-Z])")
@@ -212,8 +219,8 @@ _BEGINNING: Final = pattern(r"(?<=[A-Za-z0-9])_(?=\w)|[a-z0-9](?=[A-Z])")
 def _find_other_callers(name: str, change: CodeChange) -> tuple[str, ...] | None:
     """Files beyond the dossier's texts that hold the name; None: it was not looked up."""
     lookup = next((lookup for lookup in change.dossier.lookups if lookup.name == name), None)
-    known = {file.path for file in change.files if file.head_text is not None}
-    return None if lookup is None else tuple(path for path in lookup.paths if path not in known)
+    read = {file.path for file in change.files if file.head_text is not None}
+    return None if lookup is None else tuple(path for path in lookup.paths if path not in read)
 
 
 def build_caller_pattern(changed: ChangedFunction) -> str:
@@ -308,9 +315,11 @@ def _is_called_by_language(function: Function) -> bool:
     """By what runs it, or by anybody: what is public and described is what a library is for."""
     if function.source.language not in MORE_LANGUAGES:
         return False
-    words = frozenset(function.attributes.split())
+    modifiers = frozenset(function.attributes.split())
     is_public = (
-        "public" in words if function.source.language is Language.CSHARP else words.isdisjoint(_PRIVATE_MODIFIERS)
+        "public" in modifiers
+        if function.source.language is Language.CSHARP
+        else modifiers.isdisjoint(_PRIVATE_MODIFIERS)
     )
     return (is_public and bool(documentation_of(function))) or _CALLED_BY_LANGUAGE.fullmatch(function.name) is not None
 

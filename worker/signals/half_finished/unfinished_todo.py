@@ -87,7 +87,7 @@ def unfinished_function(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 2 of 30051 clean changes with production code (0.0 %, at most 0.02 %).
     """
-    yield from (_build_match(one.changed, one.note) for one in change.cached(_find_unfinished) if one.is_sure)
+    yield from (_build_match(todo.changed, todo.note) for todo in change.cached(_find_unfinished) if todo.is_sure)
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
@@ -98,17 +98,18 @@ def unfinished_todo(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 124 of 30051 clean changes with production code (0.4 %, at most 0.49 %).
     """
-    told = {
-        (one.file.path, one.function.line_of(note)): is_sure for one, note, is_sure in change.cached(_find_unfinished)
+    reported = {
+        (changed.file.path, changed.function.line_of(note)): is_sure
+        for changed, note, is_sure in change.cached(_find_unfinished)
     }
-    for (path, number), is_sure in told.items():
+    for (path, number), is_sure in reported.items():
         if not is_sure:
             yield SignalMatch(
                 "a comment says that work is left, where the function ends or drops a parameter", path, number
             )
     for file in change.production_files():
         for number, text in islice(_lines(file, change), _MOST):
-            if (file.path, number) not in told:
+            if (file.path, number) not in reported:
                 yield SignalMatch(f"a comment says that work is left: {text}", file.path, number)
 
 
@@ -121,9 +122,9 @@ class _UnfinishedNote(NamedTuple):
 
 
 def _build_match(changed: ChangedFunction, note: "Node") -> SignalMatch:
-    words = " ".join(text_of(note).lstrip("/#* ").split())[:120]
+    text = " ".join(text_of(note).lstrip("/#* ").split())[:120]
     return SignalMatch(
-        f"the new function `{changed.function.name}` says that it is not finished: {words}",
+        f"the new function `{changed.function.name}` says that it is not finished: {text}",
         changed.file.path,
         changed.function.line_of(note),
     )
@@ -132,31 +133,31 @@ def _build_match(changed: ChangedFunction, note: "Node") -> SignalMatch:
 def _find_unfinished(change: CodeChange) -> tuple[_UnfinishedNote, ...]:
     if is_stub_requested(change):
         return ()
-    told = {(one.changed.file.path, one.changed.function.first_line) for one in find_stubs(change)}
+    stubs = {(stub.changed.file.path, stub.changed.function.first_line) for stub in find_stubs(change)}
     fresh = (
-        one
-        for one in (
+        changed
+        for changed in (
             *find_new_functions(change),
             *find_wrapped(change),
             *find_left_to_subclasses(change),
             *find_examples(change),
         )
-        if (one.file.path, one.function.first_line) not in told
+        if (changed.file.path, changed.function.first_line) not in stubs
     )
     return tuple(_find_in_functions(fresh, change))
 
 
 def _find_in_functions(functions: Iterator[ChangedFunction], change: CodeChange) -> Iterator[_UnfinishedNote]:
-    known: set[tuple[str, int]] = set()
-    for one in functions:
-        if not _can_be_unfinished(one):
+    seen: set[tuple[str, int]] = set()
+    for changed in functions:
+        if not _can_be_unfinished(changed):
             continue
-        for note in one.function.comments:
-            place = (one.file.path, note.start_byte)
-            is_sure = _is_note_certain(note, one, change) if place not in known else None
+        for note in changed.function.comments:
+            key = (changed.file.path, note.start_byte)
+            is_sure = _is_note_certain(note, changed, change) if key not in seen else None
             if is_sure is not None and text_of(note).strip() not in change.removed_texts:
-                known.add(place)
-                yield _UnfinishedNote(one, note, is_sure)
+                seen.add(key)
+                yield _UnfinishedNote(changed, note, is_sure)
 
 
 def _can_be_unfinished(changed: ChangedFunction) -> bool:
@@ -174,13 +175,13 @@ def is_marked(line: str) -> bool:
 def _is_note_certain(note: "Node", changed: ChangedFunction, change: CodeChange) -> bool | None:
     """Whether the note says surely, or only perhaps, that work is left; None: neither."""
     function = changed.function
-    words = " ".join(text_of(note)[:_LONGEST].split())
-    if not _MARK.search(words) or _OPTIONAL_WORK.search(words) or not _is_on_own_line(note, function):
+    text = " ".join(text_of(note)[:_LONGEST].split())
+    if not _MARK.search(text) or _OPTIONAL_WORK.search(text) or not _is_on_own_line(note, function):
         return None
-    if _is_planned(words, change) or _is_in_commented_code(note, function) or _is_platform_refusal(changed):
+    if _is_planned(text, change) or _is_in_commented_code(note, function) or _is_platform_refusal(changed):
         return None
-    if _UNFINISHED.search(words):
-        is_other = _OTHER_TARGET.search(words) is not None or _is_above_refusal(note) or _is_temporary(note)
+    if _UNFINISHED.search(text):
+        is_other = _OTHER_TARGET.search(text) is not None or _is_above_refusal(note) or _is_temporary(note)
         return not is_other and not is_stage(function, change)
     # in an example a TODO alone may stand for what its reader does there
     is_doubtful = changed.file.role is not FileRole.EXAMPLE and (
@@ -218,8 +219,8 @@ def _is_planned(text: str, change: CodeChange) -> bool:
         return True
     pull = change.dossier.pull_request
     links = find_closing_links(f"{pull.title}\n\n{pull.body}", pull.repository)
-    own = {one.number for one in (*change.dossier.issues, *links)} | {pull.number}
-    tracked = [int(found[1] or found[2]) for found in _TRACKED.finditer(text)]
+    own = {issue.number for issue in (*change.dossier.issues, *links)} | {pull.number}
+    tracked = [int(match[1] or match[2]) for match in _TRACKED.finditer(text)]
     return not own.issuperset(tracked) or ("://" in text and not tracked)
 
 
@@ -253,11 +254,11 @@ _SIMPLE: Final = pattern(r"(?:return\b)?[^()]{0,80}(?:\(\(?[\w&., ]{0,40}\)?\))?
 
 def _is_last_statement(note: "Node", function: Function) -> bool:
     """Behind it nothing is done any more: the body ends, or hands back what it has."""
-    lists = (function.body, *(one for one in function.body.named_children if one.type == "statement_list"))
-    block = next((one for one in lists if one == note.parent), None)
+    lists = (function.body, *(child for child in function.body.named_children if child.type == "statement_list"))
+    block = next((block for block in lists if block == note.parent), None)
     if block is None:
         return False
-    behind = [one for one in block.named_children if one.start_byte > note.start_byte and not is_comment(one)]
+    behind = [child for child in block.named_children if child.start_byte > note.start_byte and not is_comment(child)]
     if len(behind) != 1:
         return not behind
     return behind[0].type in _ENDS and _SIMPLE.fullmatch(text_of(behind[0])) is not None

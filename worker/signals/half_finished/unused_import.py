@@ -50,13 +50,13 @@ def import_unused(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 182 of 30051 clean changes with production code (0.6 %, at most 0.70 %).
     """
     for file in change.production_files():
-        for one in file.cached(find_unused_imports):
-            yield SignalMatch(f"nothing in this file uses the new import `{one.name}`", file.path, one.line)
+        for unused in file.cached(find_unused_imports):
+            yield SignalMatch(f"nothing in this file uses the new import `{unused.name}`", file.path, unused.line)
 
 
 def find_unused_imports(file: AnalyzedFile) -> tuple[UnusedImport, ...]:
     """What the change imports into this file, where its whole text is known, and leaves lying."""
-    source = next((one for one in file.sources if one.is_whole and one.language in _STATEMENTS), None)
+    source = next((source for source in file.sources if source.is_whole and source.language in _STATEMENTS), None)
     if source is None or source.root.has_error or _EXPORTING_FILE.search(file.path) or not file.added_lines:
         return ()
     return tuple(_select_unused(source, file))
@@ -67,13 +67,13 @@ def _select_unused(source: Source, file: AnalyzedFile) -> Iterator[UnusedImport]
     fresh = [node for node in nodes if _lines(node) <= file.added_lines and not _is_intended(node, source)]
     if not fresh:
         return
-    words = Counter(_WORD.findall(source.text))
+    counts = Counter(_WORD.findall(source.text))
     if source.language is Language.KOTLIN:
-        words.update(word.lstrip("$") for word in list(words) if word.startswith("$"))  # "$name" in a text
+        counts.update(word.lstrip("$") for word in list(counts) if word.startswith("$"))  # "$name" in a text
     imported = Counter(word for node in nodes for word in _WORD.findall(text_of(node)))
     for node in fresh:
         for name in _names(node, source.language):
-            if words[name] <= imported[name]:
+            if counts[name] <= imported[name]:
                 yield UnusedImport(name, node.start_point.row + 1)
 
 
@@ -115,19 +115,19 @@ _OPERATORS: Final = pattern(
 
 
 def _names_in_python(node: "Node") -> Iterator[str]:
-    for one in node.children_by_field_name("name"):
-        alias = one.child_by_field_name("alias")
+    for child in node.children_by_field_name("name"):
+        alias = child.child_by_field_name("alias")
         if alias is None:
-            yield text_of(one).partition(".")[0]
-        elif text_of(alias) != text_of(one.child_by_field_name("name")):  # `x as x` hands x on
+            yield text_of(child).partition(".")[0]
+        elif text_of(alias) != text_of(child.child_by_field_name("name")):  # `x as x` hands x on
             yield text_of(alias)
 
 
 def _names_in_scripts(node: "Node") -> Iterator[str]:
-    for one in descendants(node):
-        if one.type == "import_specifier":
-            yield text_of(one.child_by_field_name("alias") or one.child_by_field_name("name"))
-        elif one.type == "namespace_import" or (
-            one.type == "import_clause" and one.named_children[0].type == "identifier"
+    for descendant in descendants(node):
+        if descendant.type == "import_specifier":
+            yield text_of(descendant.child_by_field_name("alias") or descendant.child_by_field_name("name"))
+        elif descendant.type == "namespace_import" or (
+            descendant.type == "import_clause" and descendant.named_children[0].type == "identifier"
         ):
-            yield text_of(one.named_children[0])
+            yield text_of(descendant.named_children[0])

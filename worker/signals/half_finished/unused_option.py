@@ -65,7 +65,7 @@ def option_unread(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 6 of 30051 clean changes with production code (0.0 %, at most 0.04 %).
     """
     for file in change.production_files():
-        source = next((one for one in file.sources if one.is_whole and one.language in _DECLARING), None)
+        source = next((source for source in file.sources if source.is_whole and source.language in _DECLARING), None)
         if source is None or not _is_about_options(source, file):
             continue
         for option in _new_options(source, file, change):
@@ -97,13 +97,13 @@ def _new_options(source: Source, file: AnalyzedFile, change: CodeChange) -> Iter
 
 def _of_call(node: "Node", language: Language) -> _Option | None:
     called = text_of(node.child_by_field_name("function"))[-200:]
-    given = text_of(_find_in_chain(node) if language is Language.RUST else node.child_by_field_name("arguments"))
-    long = (_LONG if language not in {Language.GO, Language.RUST} else _PLAIN).search(given)
-    if long is None or not _DECLARING[language].search(called) or _NO_VALUE_ACTION.search(given):
+    arguments = text_of(_find_in_chain(node) if language is Language.RUST else node.child_by_field_name("arguments"))
+    long = (_LONG if language not in {Language.GO, Language.RUST} else _PLAIN).search(arguments)
+    if long is None or not _DECLARING[language].search(called) or _NO_VALUE_ACTION.search(arguments):
         return None
-    bound = _BOUND.search(given) if language is Language.GO else _DEST.search(given)
+    bound = _BOUND.search(arguments) if language is Language.GO else _DEST.search(arguments)
     is_parameter = node.parent is not None and node.parent.type == "decorator"
-    return _Option(long[1], _spellings(long[1], bound[1] if bound else ""), node, given, int(is_parameter))
+    return _Option(long[1], _spellings(long[1], bound[1] if bound else ""), node, arguments, int(is_parameter))
 
 
 def _find_in_chain(node: "Node") -> "Node":
@@ -130,7 +130,7 @@ def _of_clap(node: "Node", language: Language) -> _Option | None:
 
 
 def _spellings(*names: str) -> frozenset[str]:
-    return frozenset(one for name in names if name for one in _spelling(name))
+    return frozenset(spelling for name in names if name for spelling in _spelling(name))
 
 
 def _spelling(name: str) -> Iterator[str]:
@@ -142,8 +142,11 @@ def _spelling(name: str) -> Iterator[str]:
 
 def _is_unread(option: _Option, change: CodeChange) -> bool:
     """Whether its names stand nowhere but in its own declaration and in the type of what it is bound to."""
-    words, own = change.cached_for_family(_words), Counter(_names(option.own_text))
-    return all(words[one] - own[one] - change.cached(_fields)[one] <= option.other_uses for one in option.spellings)
+    counts, own = change.cached_for_family(_words), Counter(_names(option.own_text))
+    return all(
+        counts[spelling] - own[spelling] - change.cached(_fields)[spelling] <= option.other_uses
+        for spelling in option.spellings
+    )
 
 
 def _names(text: str) -> list[str]:
@@ -164,7 +167,7 @@ def _texts(change: CodeChange) -> Iterator[str]:
 
 def _fields(change: CodeChange) -> Counter[str]:
     """Names that a line gives a type as Go writes it, and does nothing else with."""
-    return Counter(found[1] for text in change.added_texts if (found := _FIELD.fullmatch(text)))
+    return Counter(match[1] for text in change.added_texts if (match := _FIELD.fullmatch(text)))
 
 
 _FIELD: Final = pattern(r"([A-Za-z]\w*)\s+[*\[\]]{0,3}[A-Za-z][\w.]*(?:\s*(?:`[^`]*`|//.*))?")

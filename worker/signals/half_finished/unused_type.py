@@ -42,7 +42,7 @@ def type_unused(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 26 of 30051 clean changes with production code (0.1 %, at most 0.13 %).
     """
     for file in change.production_files():
-        source = next((one for one in file.sources if one.is_whole and one.language in _TYPES), None)
+        source = next((source for source in file.sources if source.is_whole and source.language in _TYPES), None)
         if source is None or not file.diff.added_lines or _FOUND_BY_PLACE.search(file.path):
             continue
         for node in _find_new_types(source, file):
@@ -78,9 +78,9 @@ def _is_found_by_decoration(node: "Node") -> bool:
     has_base = has_base or any(child.type == "class_heritage" for child in node.children)
     whole = _find_statement(node)
     above = [
-        text_of(one)
-        for one in (whole.prev_named_sibling, node.prev_named_sibling)
-        if one is not None and one.type == "attribute_item"
+        text_of(sibling)
+        for sibling in (whole.prev_named_sibling, node.prev_named_sibling)
+        if sibling is not None and sibling.type == "attribute_item"
     ]
     return has_base or _MARKED.search("\n".join((_head_text(whole), *above))) is not None
 

@@ -46,21 +46,21 @@ _LARGEST: Final = 400_000
 
 def is_documentation(path: str) -> bool:
     """Whether the path is one of documentation that people read, and no program or agent."""
-    found = _DOCUMENT.fullmatch(path)
-    if found is None or is_rules_file(path) or _has_rules_name(found):
+    match = _DOCUMENT.fullmatch(path)
+    if match is None or is_rules_file(path) or _has_rules_name(match):
         return False
-    folders = found["folders"].split("/")[:-1]
+    folders = match["folders"].split("/")[:-1]
     if any(map(_FOLDERS_READ_BY_PROGRAMS.fullmatch, folders)):
         return False
     if any(map(_HOME.fullmatch, folders)):
         return True
-    return found["ending"] != "txt" and _WELL_KNOWN.fullmatch(found["stem"].replace("_", "-")) is not None
+    return match["ending"] != "txt" and _WELL_KNOWN.fullmatch(match["stem"].replace("_", "-")) is not None
 
 
 def can_be_rules(path: str) -> bool:
     """Whether the path is one of a document that an agent reads as rules, or may read so by its name."""
-    found = _DOCUMENT.fullmatch(path)
-    return is_rules_file(path) or (found is not None and found["ending"] != "txt" and _has_rules_name(found))
+    match = _DOCUMENT.fullmatch(path)
+    return is_rules_file(path) or (match is not None and match["ending"] != "txt" and _has_rules_name(match))
 
 
 def _has_rules_name(document: re.Match[str]) -> bool:
@@ -81,7 +81,7 @@ def find_file_obstacle(file: AnalyzedFile, guidance: Sequence[Guidance]) -> Obst
     if diff.is_binary or not diff.hunks or {diff.old_mode, diff.new_mode} != {_REGULAR}:
         return Obstacle("it is no regular text file without the right to be executed", file.path)
     name = file.path.rpartition("/")[2].casefold()
-    if any(name in one.text.casefold() for one in guidance):
+    if any(name in entry.text.casefold() for entry in guidance):
         return Obstacle("the repository's rules for agents point at it", file.path)
     return next(_find_obstacles(file), None)
 

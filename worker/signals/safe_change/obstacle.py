@@ -13,8 +13,8 @@ class Obstacle(Value):
     line: int | None = None
 
     def __str__(self) -> str:
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return self.reason if place is None else f"{place}: {self.reason}"
+        position = self.path if self.line is None else f"{self.path}:{self.line}"
+        return self.reason if position is None else f"{position}: {self.reason}"
 
 
 def build_obstacle(file: AnalyzedFile, line: DiffLine, what: str) -> Obstacle:

@@ -89,8 +89,8 @@ def _read_marks(text: str) -> Generator[TextAtom, None, int]:
 
 
 def _find_end(look: "re.Pattern[str]", text: str, at: int) -> int:
-    found = look.match(text, at)
-    return at if found is None else found.end()
+    match = look.match(text, at)
+    return at if match is None else match.end()
 
 
 def _split_cells(text: str, syntax: DocumentSyntax) -> Iterator[TextAtom]:
@@ -107,10 +107,10 @@ def _split_cells(text: str, syntax: DocumentSyntax) -> Iterator[TextAtom]:
 
 def _split_parts(text: str, syntax: DocumentSyntax) -> Iterator[TextAtom]:
     end = 0
-    for found in _ATOM.finditer(text):
-        yield from _split_words(text[end : found.start()], syntax)
-        yield from _build_atoms(found, syntax)
-        end = found.end()
+    for match in _ATOM.finditer(text):
+        yield from _split_words(text[end : match.start()], syntax)
+        yield from _build_atoms(match, syntax)
+        end = match.end()
     yield from _split_words(text[end:], syntax)
 
 
@@ -192,10 +192,10 @@ def is_link_inside(atom: TextAtom, path: str) -> bool:
 
     On GitHub, a link that climbs higher leads to other repositories.
     """
-    found = _PAGE.fullmatch(atom.text) if atom.kind is AtomKind.LINK else None
-    if found is None:
+    page = _PAGE.fullmatch(atom.text) if atom.kind is AtomKind.LINK else None
+    if page is None:
         return atom.kind is AtomKind.LINK and _ANCHOR.fullmatch(atom.text) is not None
-    return not posixpath.normpath(posixpath.join(posixpath.dirname(path), found["path"])).startswith("..")
+    return not posixpath.normpath(posixpath.join(posixpath.dirname(path), page["path"])).startswith("..")
 
 
 _PLAIN_SEGMENT: Final = pattern(r"[A-Za-z][A-Za-z_-]{0,40}(?:\.html?|\.md|\.rst)?|v?\d{1,3}(?:\.\d{1,3}){0,2}")

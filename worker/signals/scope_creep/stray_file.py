@@ -122,8 +122,8 @@ def _find_scratch_files(change: CodeChange) -> tuple[AnalyzedFile, ...]:
 
 def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
     """Whether a sentence of title, description, issue or criteria asks for a file of this kind."""
-    words = stems_in(file.path.rpartition("/")[2].partition(".")[0])
-    kinds = [kind for kind in _KINDS if not kind.isdisjoint(words)]
+    stems = stems_in(file.path.rpartition("/")[2].partition(".")[0])
+    kinds = [kind for kind in _KINDS if not kind.isdisjoint(stems)]
     return any(not kind.isdisjoint(asked) for kind in kinds for asked in change.cached(_find_request_sentences))
 
 

@@ -80,16 +80,16 @@ def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 2563 of 30214 clean changes with anything (8.5 %, at most 8.80 %).
     """
-    known = (
-        one
-        for one in change.cached(find_distances)
-        if _is_measured_language(one[1]) and not _is_requested(one[1], change)
+    candidates = (
+        entry
+        for entry in change.cached(find_distances)
+        if _is_measured_language(entry[1]) and not _is_requested(entry[1], change)
     )
-    apart = sorted(known, key=lambda one: (-one[0], one[1].path))[:_MOST_NAMED]
+    apart = sorted(candidates, key=lambda entry: (-entry[0], entry[1].path))[:_MOST_NAMED]
     least = _SUSPICIOUS_DISTANCE if len(change.files) > _PAIR else _SUSPICIOUS_DISTANCE_OF_TWO
     if not apart or _add_lead(apart) <= least:
         return
-    for far, file in apart[:1] + [one for one in apart[1:] if one[0] > _NEXT_LEAD]:
+    for far, file in apart[:1] + [entry for entry in apart[1:] if entry[0] > _NEXT_LEAD]:
         line, side = first_change_of_several(file)
         yield SignalMatch(
             "little ties this file to the rest of the change or to what was asked",
@@ -114,8 +114,8 @@ def _add_lead(apart: list[tuple[float, AnalyzedFile]]) -> float:
 
 def measure_unrelatedness(change: CodeChange) -> float:
     """From 0 to 1: how much of the change's code seems to belong to another task."""
-    known = change.cached(find_distances)
-    return sum(1 / (1 + exp(-far)) for far, _ in known) / len(known) if known else 0.0
+    distances = change.cached(find_distances)
+    return sum(1 / (1 + exp(-far)) for far, _ in distances) / len(distances) if distances else 0.0
 
 
 def find_distances(change: CodeChange) -> tuple[tuple[float, AnalyzedFile], ...]:

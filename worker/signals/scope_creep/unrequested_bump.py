@@ -111,6 +111,6 @@ def _find_names(line: DiffLine, above: tuple[DiffLine, ...]) -> frozenset[str]:
     """What the line calls the dependency; in XML the name stands in the line above."""
     text = line.text[:_LONGEST_LINE]
     if text.strip().startswith("<version>"):
-        text = " ".join(name for one in above for name in _ARTIFACT.findall(one.text[:_LONGEST_LINE]))
+        text = " ".join(name for previous in above for name in _ARTIFACT.findall(previous.text[:_LONGEST_LINE]))
     names = {fold_name(name) for name in NAME_PATTERN.findall(_VERSION.sub(" ", text)) if len(name) >= _SHORTEST}
     return frozenset(names.difference(_NO_NAMES.split()))

@@ -18,8 +18,8 @@ def change(text: str, claim: str | None = None, criterion: str = "AC1: it") -> C
     return CodeChange(dossier_of({}, AFTER, criteria=[{"id": "AC1", "text": text}], case=case))
 
 
-def fired(one: CodeChange) -> list[tuple[str, str]]:
-    return [(finding.signal, finding.note) for signal in SIGNALS for finding in signal.findings(one)]
+def fired(change: CodeChange) -> list[tuple[str, str]]:
+    return [(finding.signal, finding.note) for signal in SIGNALS for finding in signal.findings(change)]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,6 @@ def test_a_word_beside_the_changed_lines_does_not_carry_a_claim() -> None:
         criteria=[{"id": "AC1", "text": "Compress thumbnails"}],
         case={"summary": "s", "ac_coverage": [claim]},
     )
-    assert [one.signal for one in criteria_not_met.claim_shows_nothing.findings(CodeChange(dossier))] == [
+    assert [finding.signal for finding in criteria_not_met.claim_shows_nothing.findings(CodeChange(dossier))] == [
         "claim_shows_nothing"
     ]

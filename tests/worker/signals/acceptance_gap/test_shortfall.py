@@ -103,7 +103,7 @@ def test_the_lines_that_speak_most_of_a_criterion_stand_beside_it_in_doubt_or_no
     text: str, expected: list[str]
 ) -> None:
     (seen,) = judge_criteria(change(text, {"upload.py": UPLOAD}))
-    assert [one.location for one in seen.evidence] == expected
+    assert [pointer.location for pointer in seen.evidence] == expected
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,10 @@ def test_the_lines_that_speak_most_of_a_criterion_stand_beside_it_in_doubt_or_no
 def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text: str) -> None:
     proved = "it asks for a test, and this change holds none"
     code = {"net/upload.py": CODE, "README.md": "Retries.\n", "pyproject.toml": "line-length = 120\n"}
-    assert [(one.status, one.note) for one in judge_criteria(change(text, code))] == [(CriterionStatus.MISSING, proved)]
-    assert [one.status for one in judge_criteria(change(text))] == [CriterionStatus.UNVERIFIABLE]
+    assert [(criterion.status, criterion.note) for criterion in judge_criteria(change(text, code))] == [
+        (CriterionStatus.MISSING, proved)
+    ]
+    assert [criterion.status for criterion in judge_criteria(change(text))] == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_a_test_that_is_to_be_added_is_missing_where_the_change_holds_none(text:
     ],
 )
 def test_a_criterion_that_an_old_test_may_meet_is_not_called_missing(text: str) -> None:
-    assert [one.status for one in judge_criteria(change(text, {"net/upload.py": CODE}))] == [
+    assert [criterion.status for criterion in judge_criteria(change(text, {"net/upload.py": CODE}))] == [
         CriterionStatus.UNVERIFIABLE
     ]
 
@@ -172,7 +174,7 @@ def test_a_criterion_that_an_old_test_may_meet_is_not_called_missing(text: str) 
 )
 def test_what_may_hold_a_test_of_any_framework_is_no_change_without_one(path: str, text: str) -> None:
     after = {"net/upload.py": CODE, path: text}
-    assert [one.status for one in judge_criteria(change("Add a test for the retry", after))] == [
+    assert [criterion.status for criterion in judge_criteria(change("Add a test for the retry", after))] == [
         CriterionStatus.UNVERIFIABLE
     ]
 
@@ -181,18 +183,18 @@ def test_where_not_all_of_a_change_is_known_no_test_is_called_missing() -> None:
     unread = [{"path": "tests/test_upload.py", "reason": "too_large"}]
     criteria = [{"id": "AC1", "text": "Add a unit test"}]
     dossier = dossier_of({}, {"net/upload.py": CODE}, criteria=criteria, files_unread=unread)
-    assert [one.status for one in judge_criteria(CodeChange(dossier))] == [CriterionStatus.UNVERIFIABLE]
+    assert [criterion.status for criterion in judge_criteria(CodeChange(dossier))] == [CriterionStatus.UNVERIFIABLE]
 
 
 def test_a_named_file_is_missing_only_where_it_is_known_not_to_be_there() -> None:
     criteria = [{"id": "AC1", "text": "Describe it in `docs/upload.md`"}]
     files = [{"path": "docs/upload.md", "exists": False}]
-    known = CodeChange(dossier_of({}, {"net/upload.py": CODE}, texts=False, criteria=criteria, files=files))
-    assert [(one.status, one.note) for one in judge_criteria(known)] == [
+    looked_up = CodeChange(dossier_of({}, {"net/upload.py": CODE}, texts=False, criteria=criteria, files=files))
+    assert [(criterion.status, criterion.note) for criterion in judge_criteria(looked_up)] == [
         (CriterionStatus.MISSING, "there is no docs/upload.md")
     ]
     unknown = CodeChange(dossier_of({}, {"net/upload.py": CODE}, criteria=criteria))
-    assert [one.status for one in judge_criteria(unknown)] == [CriterionStatus.UNVERIFIABLE]
+    assert [criterion.status for criterion in judge_criteria(unknown)] == [CriterionStatus.UNVERIFIABLE]
 
 
 @pytest.mark.parametrize(
@@ -216,12 +218,12 @@ def test_a_file_that_the_change_takes_away_is_not_called_missing(text: str, *, i
     renamed = "diff --git a/old.py b/new.py\nsimilarity index 100%\nrename from old.py\nrename to new.py\n"
     deleted = diff_of({"old.py": CODE}, {"new.py": CODE})
     dossier = plain_dossier(renamed if is_renamed else deleted, criteria=criteria, files=files)
-    assert [one.status for one in judge_criteria(CodeChange(dossier))] == [CriterionStatus.UNVERIFIABLE]
+    assert [criterion.status for criterion in judge_criteria(CodeChange(dossier))] == [CriterionStatus.UNVERIFIABLE]
 
 
 def test_of_a_criterion_that_the_change_speaks_of_the_lines_are_named() -> None:
     (seen,) = judge_criteria(change("Retry a payload with `max_tries`, until the last try"))
-    assert [one.location for one in seen.evidence] == ["net/upload.py:2", "tests/test_upload.py:1"]
+    assert [pointer.location for pointer in seen.evidence] == ["net/upload.py:2", "tests/test_upload.py:1"]
     (only_context,) = judge_criteria(
         change("`early` holds a filler", {"a.py": "early = filler\nx = 1\n"}, {"a.py": "early = filler\n"})
     )
@@ -255,8 +257,8 @@ def test_a_name_in_another_file_than_the_one_that_is_asked_for_is_half_of_it() -
 
 def test_a_name_that_was_there_before_is_half_of_it() -> None:
     far = "".join(f"filler{n} = {n}\n" for n in range(30))
-    found = marks("`early` holds", {"a.py": f"early = 1\n{far}new = 1\n"}, {"a.py": f"early = 1\n{far}"})
-    assert found == ["little of the change speaks of `early`"]
+    statuses = marks("`early` holds", {"a.py": f"early = 1\n{far}new = 1\n"}, {"a.py": f"early = 1\n{far}"})
+    assert statuses == ["little of the change speaks of `early`"]
 
 
 def test_what_should_go_is_shown_by_what_went() -> None:
@@ -416,7 +418,7 @@ def test_a_test_that_holds_most_of_its_words_settles_a_criterion_that_asks_for_o
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("Covered by a test: retry payload", ["AC1"]),
         ("Covered by a test: send gives up after the last try", []),
@@ -427,5 +429,5 @@ def test_a_test_that_holds_most_of_its_words_settles_a_criterion_that_asks_for_o
         ("Retry a payload lazily", []),
     ],
 )
-def test_a_test_that_is_asked_for_is_in_doubt_where_no_test_is_called_so(text: str, found: list[str]) -> None:
-    assert [gap.terms.criterion.id for gap in find_unnamed_tests(change(text))] == found
+def test_a_test_that_is_asked_for_is_in_doubt_where_no_test_is_called_so(text: str, expected: list[str]) -> None:
+    assert [gap.terms.criterion.id for gap in find_unnamed_tests(change(text))] == expected

@@ -15,8 +15,8 @@ CODE = {
 
 def lines(path: str, code: str, before: str = "a\n") -> list[tuple[int | None, int | None]]:
     return [
-        (one.line, one.end_line)
-        for one in commented_out_code.findings(change_of({path: before}, {path: before + code}))
+        (finding.line, finding.end_line)
+        for finding in commented_out_code.findings(change_of({path: before}, {path: before + code}))
     ]
 
 

@@ -41,8 +41,8 @@ def test_a_conflict_with_the_ancestor_shown_is_one() -> None:
 
 
 def test_the_step_names_the_place_of_every_conflict_of_a_file() -> None:
-    (one,) = found("a.py", "a = 1\n" + TRIO)
-    assert one.step.startswith("Resolve the merge conflict at a.py:2: ")
+    (finding,) = found("a.py", "a = 1\n" + TRIO)
+    assert finding.step.startswith("Resolve the merge conflict at a.py:2: ")
     (two,) = found("a.py", "a = 1\n" + TRIO + "b = 1\n" + TRIO)
     assert (two.line, two.end_line) == (2, 6)
     assert two.note == "2 merge conflicts were committed, at lines 2 and 8"

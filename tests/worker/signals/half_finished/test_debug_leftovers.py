@@ -9,7 +9,8 @@ from worker.signals.half_finished.debug_leftovers import debug_output, debugger_
 
 def left(path: str, line: str, before: str = "a\n", *, texts: bool = True) -> list[int | None]:
     return [
-        one.line for one in debugger_left.findings(change_of({path: before}, {path: before + line + "\n"}, texts=texts))
+        finding.line
+        for finding in debugger_left.findings(change_of({path: before}, {path: before + line + "\n"}, texts=texts))
     ]
 
 
@@ -34,8 +35,8 @@ STOPS = {
     ],
 )
 def test_the_step_keeps_an_expression_that_dbg_stands_around(line: str, step: str) -> None:
-    (found,) = debugger_left.findings(change_of({"a.rs": "a\n"}, {"a.rs": "a\n" + line + "\n"}))
-    assert found.step == step
+    (finding,) = debugger_left.findings(change_of({"a.rs": "a\n"}, {"a.rs": "a\n" + line + "\n"}))
+    assert finding.step == step
 
 
 @pytest.mark.parametrize(("path", "line"), STOPS.values(), ids=STOPS.keys())
@@ -66,8 +67,8 @@ def test_what_only_looks_like_one_is_not(path: str, line: str) -> None:
 
 def test_what_a_program_ends_with_is_what_it_prints() -> None:
     printed, left = "fn main() {\n    let x = f();\n    dbg!(x);\n}\n", "fn main() {\n    dbg!(x);\n    f(x);\n}\n"
-    found = [list(debugger_left.findings(change_of({}, {"src/main.rs": code}))) for code in (printed, left)]
-    assert [len(findings) for findings in found] == [0, 1]
+    reported = [list(debugger_left.findings(change_of({}, {"src/main.rs": code}))) for code in (printed, left)]
+    assert [len(findings) for findings in reported] == [0, 1]
 
 
 def test_one_in_a_string_or_moved_is_none() -> None:
@@ -121,7 +122,7 @@ def test_a_debugger_that_nobody_wants_is_left_behind(path: str, code: str, issue
 
 def printed(path: str, code: str, before: str = "a = 1\n", *, texts: bool = True) -> list[float]:
     change = change_of({path: before}, {path: before + code}, texts=texts)
-    return [one.weight for one in debug_output.findings(change)]
+    return [finding.weight for finding in debug_output.findings(change)]
 
 
 OUTPUT = {
@@ -142,10 +143,10 @@ def test_output_that_reads_like_debugging_is_suspected_everywhere(path: str, cod
 
 
 def test_other_output_is_suspected_where_nobody_prints() -> None:
-    words = 'print("The file was read and all is well.")\n'
-    assert printed("a.py", words) == [0.5]
-    assert printed("cli/a.py", words) == []
-    assert printed("a.py", words, "print('A word.' + x())\n" * 3) == []
+    text = 'print("The file was read and all is well.")\n'
+    assert printed("a.py", text) == [0.5]
+    assert printed("cli/a.py", text) == []
+    assert printed("a.py", text, "print('A word.' + x())\n" * 3) == []
     assert printed("A.java", "e.printStackTrace();\n") == [0.5]
 
 

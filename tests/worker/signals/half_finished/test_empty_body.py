@@ -209,14 +209,12 @@ def test_a_private_method_that_its_class_calls_and_nobody_else_defines_does_noth
 
 
 @pytest.mark.parametrize(
-    ("words", "kind"),
+    ("text", "kind"),
     [("", "fact"), ("public ", "suspected"), ("protected ", "suspected"), ("@Override ", "suspected")],
 )
-def test_a_method_of_java_that_a_fragment_shows_is_asked_for_by_a_type_only_if_it_says_so(
-    words: str, kind: str
-) -> None:
+def test_a_method_of_java_that_a_fragment_shows_is_asked_for_by_a_type_only_if_it_says_so(text: str, kind: str) -> None:
     before = "class A {\n" + "  // x\n" * 8 + "  int a() {\n    return 1;\n  }\n}\n"
-    after = before[:-2] + f"\n  {words}Object load(int x) {{\n    return null;\n  }}\n}}\n"
+    after = before[:-2] + f"\n  {text}Object load(int x) {{\n    return null;\n  }}\n}}\n"
     assert found("A.java", after, before, texts=False) == kind
 
 
@@ -308,15 +306,15 @@ def test_a_handler_whose_work_is_put_into_comments_does_nothing() -> None:
 
 
 def test_a_method_beside_others_of_its_type_that_do_nothing_is_only_suspected() -> None:
-    one = "class A:\n    def load(self, path):\n        return None\n"
+    method = "class A:\n    def load(self, path):\n        return None\n"
     works, idle = (
         "\n    def keep(self, text):\n        return text\n",
         "\n    def keep(self, text):\n        return None\n",
     )
-    assert found("a.py", one + works) == "fact"
-    assert found("a.py", one + idle) == "suspected" * 2
-    assert found("a.py", one + "\n    def __init__(self, path):\n        self.path = path\n") == "fact"
-    assert found("a.py", one + "\nclass C:\n    def keep(self, text):\n        return None\n") == "fact" * 2
+    assert found("a.py", method + works) == "fact"
+    assert found("a.py", method + idle) == "suspected" * 2
+    assert found("a.py", method + "\n    def __init__(self, path):\n        self.path = path\n") == "fact"
+    assert found("a.py", method + "\nclass C:\n    def keep(self, text):\n        return None\n") == "fact" * 2
 
 
 KNOWN = "package a\n\ntype t struct{}\n\nfunc (o *t) Run() int {\n\treturn 1\n}\n"

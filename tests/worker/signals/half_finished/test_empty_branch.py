@@ -8,7 +8,7 @@ from worker.signals.half_finished.empty_branch import branch_empty
 
 def lines(path: str, after: str, before: str | None = None, *, texts: bool = True) -> list[int | None]:
     change = change_of({} if before is None else {path: before}, {path: after}, texts=texts)
-    return [one.line for one in branch_empty.findings(change)]
+    return [finding.line for finding in branch_empty.findings(change)]
 
 
 EMPTY = {

@@ -14,7 +14,7 @@ AFTER = {**BEFORE, "a.py": "x = new_name(1)\ny = 2\n", "b.py": "x = new_name(2)\
 
 
 def found(before: dict[str, str], after: dict[str, str], *, texts: bool = True) -> list[tuple[str | None, int | None]]:
-    return [(one.path, one.line) for one in site_left_out.findings(change_of(before, after, texts=texts))]
+    return [(finding.path, finding.line) for finding in site_left_out.findings(change_of(before, after, texts=texts))]
 
 
 def test_the_last_place_of_a_word_that_was_replaced_elsewhere_is_suspected() -> None:
@@ -68,13 +68,13 @@ def test_removed_lines_behind_added_ones_begin_a_new_run() -> None:
     change = CodeChange(
         plain_dossier(diff, files=[{"path": "a.py", "text": "x = new_name\ny = new_name\nz = old_name\n"}])
     )
-    assert [one.line for one in site_left_out.findings(change)] == [3]
+    assert [finding.line for finding in site_left_out.findings(change)] == [3]
 
 
 def asked(body: str, after: dict[str, str]) -> list[tuple[str | None, int | None]]:
     dossier = plain_dossier(diff_of(BEFORE, after), files=[{"path": p, "text": t} for p, t in after.items()])
     raw = {**dossier.model_dump(mode="json", exclude_unset=True), "issues": [{"number": 1, "title": "T", "body": body}]}
-    return [(one.path, one.line) for one in site_left_out.findings(CodeChange(Dossier.model_validate(raw)))]
+    return [(finding.path, finding.line) for finding in site_left_out.findings(CodeChange(Dossier.model_validate(raw)))]
 
 
 def test_a_file_that_the_issue_lists_beside_others_and_that_alone_is_not_changed_is_suspected() -> None:
@@ -93,8 +93,12 @@ def test_an_issue_that_names_both_words_asks_for_all_places() -> None:
 def test_the_places_of_one_file_are_told_in_one_finding() -> None:
     many = {"d.py": "old_name\n" * 3, "e.py": "old_name\n" * 2}
     change = change_of({**BEFORE, **many}, {**AFTER, **many}, issue="Call it new_name and not old_name")
-    assert [(one.path, one.line) for one in site_left_out.findings(change)] == [("c.py", 2), ("d.py", 1), ("e.py", 1)]
-    assert [one.note.partition(", but ")[2] for one in site_left_out.findings(change)] == [
+    assert [(finding.path, finding.line) for finding in site_left_out.findings(change)] == [
+        ("c.py", 2),
+        ("d.py", 1),
+        ("e.py", 1),
+    ]
+    assert [finding.note.partition(", but ")[2] for finding in site_left_out.findings(change)] == [
         "not here",
         "not here, and at 2 more places of this file",
         "not here, and at 1 more place of this file",
@@ -108,4 +112,4 @@ def test_a_line_without_its_newline_is_replaced_like_any_other() -> None:
         for name in ("a.py", "b.py")
     )
     change = CodeChange(plain_dossier(diff, files=[{"path": "c.py", "text": "z = old_name\n"}]))
-    assert [(one.path, one.line) for one in site_left_out.findings(change)] == [("c.py", 1)]
+    assert [(finding.path, finding.line) for finding in site_left_out.findings(change)] == [("c.py", 1)]

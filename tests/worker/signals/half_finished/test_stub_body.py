@@ -37,7 +37,7 @@ def kinds(path: str, code: str, before: str | None = None, *, texts: bool = True
 def test_a_stub_that_a_test_of_the_change_holds_is_only_suspected(held: str, kind: str) -> None:
     code = 'package a\n\nfunc Load(id int) int {\n\tpanic("not implemented")\n}\n'
     test = f"package a\n\nfunc TestLoad_(t *testing.T) {{\n\t{held}\n}}\n"
-    assert [one.signal for one in told(change_of({}, {"a.go": code, "a_test.go": test}))] == [kind]
+    assert [finding.signal for finding in told(change_of({}, {"a.go": code, "a_test.go": test}))] == [kind]
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_function_that_a_framework_runs_may_be_a_stub(decorator: str) -> None:
 def test_under_a_decorator_that_nobody_knows_only_what_says_so_is_told_and_what_is_still_to_come_is_a_fact() -> None:
     to_come = '@solver\ndef load() -> S:\n    raise RuntimeError("unfinished")\n'
     assert kinds("a.py", to_come) == [STUB]
-    assert [one.signal for one in found("a.py", to_come, issue="Add stubs for the solvers")] == [SUSPECT]
+    assert [finding.signal for finding in found("a.py", to_come, issue="Add stubs for the solvers")] == [SUSPECT]
     assert kinds("a.py", '@solver\ndef load() -> S:\n    raise NotImplementedError("not implemented")\n') == [SUSPECT]
     assert kinds("a.py", "@solver\ndef load() -> S:\n    pass\n") == []
     assert kinds("a.py", "@solver\n@abstractmethod\ndef load() -> S:\n    raise NotImplementedError\n") == []

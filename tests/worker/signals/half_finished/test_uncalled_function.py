@@ -140,8 +140,8 @@ def test_a_function_that_a_call_by_a_built_name_fits_is_not_mentioned(caller: st
 @pytest.mark.parametrize("name", ['"when" + n', "`when${n}`", "'when'.concat(n)"])
 def test_the_beginning_of_a_name_in_camel_case_fits_only_where_a_value_goes_on(name: str) -> None:
     fits = name != "'when'.concat(n)"
-    found = commands({}, {"a.ts": HANDLERS.format(name=name)})[0]
-    assert found == ("" if fits else "fact")
+    signals = commands({}, {"a.ts": HANDLERS.format(name=name)})[0]
+    assert signals == ("" if fits else "fact")
 
 
 def test_the_beginning_of_a_private_name_is_looked_up_too() -> None:
@@ -262,7 +262,7 @@ def test_another_text_of_the_dossier_counts_as_a_caller() -> None:
 
 def unused(path: str, code: str, more: str = "") -> list[str]:
     change = change_of({}, {path: code + more})
-    return [one.note for one in parameter_unused.findings(change)]
+    return [finding.note for finding in parameter_unused.findings(change)]
 
 
 UNUSED = {

@@ -63,7 +63,7 @@ DOUBTFUL = {
 
 def admitted(path: str, code: str, before: str | None = None, issue: str | None = None) -> list[int | None]:
     base = {} if before is None else {path: before}
-    return [one.line for one in unfinished_function.findings(change_of(base, {path: code}, issue=issue))]
+    return [finding.line for finding in unfinished_function.findings(change_of(base, {path: code}, issue=issue))]
 
 
 @pytest.mark.parametrize(("path", "code", "line"), ADMITTED.values(), ids=ADMITTED.keys())
@@ -139,7 +139,7 @@ def test_work_that_this_change_is_for_is_left_whatever_it_links(note: str) -> No
     dossier = dossier_of({}, {"a.py": LEFT.format(note)})
     pull = dossier.pull_request.model_copy(update={"body": "Closes #77"})
     change = CodeChange(dossier.model_copy(update={"pull_request": pull}))
-    assert [one.line for one in unfinished_function.findings(change)] == [3]
+    assert [finding.line for finding in unfinished_function.findings(change)] == [3]
 
 
 def test_a_note_in_what_refuses_work_on_a_platform_is_no_fact() -> None:
@@ -205,7 +205,7 @@ def test_a_note_that_came_with_the_moved_code_is_not_new() -> None:
 def test_a_note_in_a_nested_function_is_told_once_and_not_suspected_again() -> None:
     code = "def outer():\n    def inner(x):\n        y = x + 1\n        # TODO: the rest\n        return y\n    return inner\n"
     change = change_of({}, {"a.py": code})
-    assert [one.line for one in unfinished_function.findings(change)] == [4]
+    assert [finding.line for finding in unfinished_function.findings(change)] == [4]
     assert list(unfinished_todo.findings(change)) == []
 
 

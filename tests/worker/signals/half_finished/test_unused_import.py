@@ -8,7 +8,7 @@ from worker.signals.half_finished.unused_import import import_unused
 
 def found(path: str, code: str, before: str | None = None, *, texts: bool = True) -> list[tuple[str, int | None]]:
     change = change_of({} if before is None else {path: before}, {path: code}, texts=texts)
-    return [(one.note.split("`")[1], one.line) for one in import_unused.findings(change)]
+    return [(finding.note.split("`")[1], finding.line) for finding in import_unused.findings(change)]
 
 
 UNUSED = {

@@ -86,7 +86,7 @@ READING = {
 
 def unread(path: str, code: str, before: str | None = None, *, texts: bool = True) -> list[str]:
     change = change_of({} if before is None else {path: before}, {path: code}, texts=texts)
-    return [one.note for one in option_unread.findings(change)]
+    return [finding.note for finding in option_unread.findings(change)]
 
 
 @pytest.mark.parametrize(("path", "code"), UNREAD.values(), ids=UNREAD.keys())

@@ -16,7 +16,7 @@ TYPES = {
 
 def unused(path: str, code: str, before: str | None = None, *, texts: bool = True) -> list[str]:
     change = change_of({} if before is None else {path: before}, {path: code}, texts=texts)
-    return [one.note for one in type_unused.findings(change)]
+    return [finding.note for finding in type_unused.findings(change)]
 
 
 @pytest.mark.parametrize(("path", "code"), TYPES.values(), ids=TYPES.keys())

@@ -53,8 +53,8 @@ def obstacle(path: str, before: str | None, after: str, *, texts: bool = True, g
         rules = (Guidance(path="AGENTS.md", text=guidance),)
         change = CodeChange(dossier_of({path: before or ""}, {path: after}).model_copy(update={"guidance": rules}))
     assert is_documentation_only(change)
-    found = find_obstacle(change)
-    return None if found is None else str(found)
+    obstacle = find_obstacle(change)
+    return None if obstacle is None else str(obstacle)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_in_the_whole_document_prose_is_told_from_code(path: str, text: str, old
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         ("docs.example.org/en/guide", "evil.net/en/guide", "docs/a.md:5: the changed link leaves `docs.example.org` for `evil.net`"),
         ("It is smal", "It is `rm -rf x`", "docs/a.md:3: `smal` becomes `rm -rf x`, which is no mend of its spelling"),
@@ -147,14 +147,14 @@ def test_in_the_whole_document_prose_is_told_from_code(path: str, text: str, old
         ("smal and", "a" * 4_001, f"docs/a.md:3: `keeps` becomes `Widgets keeps track of small uploads. It is {'a' * 16}...`, which is no mend of its spelling"),
     ],
 )  # fmt: skip
-def test_an_obstacle_says_what_stands_in_the_way_and_where(old: str, new: str, said: str) -> None:
+def test_an_obstacle_says_what_stands_in_the_way_and_where(old: str, new: str, expected: str) -> None:
     assert old in MD
-    assert obstacle("docs/a.md", MD, MD.replace(old, new, 1)) == said
+    assert obstacle("docs/a.md", MD, MD.replace(old, new, 1)) == expected
 
 
 def test_a_document_that_rules_point_at_is_one_of_them() -> None:
-    said = obstacle("docs/a.md", MD, MD.replace("smal", "small"), guidance="Read docs/A.md first.")
-    assert said == "docs/a.md: the repository's rules for agents point at it"
+    text = obstacle("docs/a.md", MD, MD.replace("smal", "small"), guidance="Read docs/A.md first.")
+    assert text == "docs/a.md: the repository's rules for agents point at it"
 
 
 def test_what_turns_prose_into_code_is_looked_at() -> None:
@@ -165,8 +165,8 @@ def test_what_turns_prose_into_code_is_looked_at() -> None:
 
 
 def test_without_the_whole_text_no_line_can_be_told_from_code() -> None:
-    said = obstacle("docs/a.md", MD, MD.replace("teh", "the"), texts=False)
-    assert said == "docs/a.md: the whole file was not read"
+    text = obstacle("docs/a.md", MD, MD.replace("teh", "the"), texts=False)
+    assert text == "docs/a.md: the whole file was not read"
 
 
 @pytest.mark.parametrize(
@@ -203,13 +203,13 @@ def test_what_was_asked_for_needs_a_reader() -> None:
 
 def test_a_document_that_may_be_executed_is_no_regular_one() -> None:
     diff = dossier_of({"docs/a.md": MD}, {"docs/a.md": MD.replace("smal", "small")}).diff.replace("100644", "100755")
-    found = find_obstacle(CodeChange(plain_dossier(diff)))
-    assert str(found) == "docs/a.md: it is no regular text file without the right to be executed"
+    obstacle = find_obstacle(CodeChange(plain_dossier(diff)))
+    assert str(obstacle) == "docs/a.md: it is no regular text file without the right to be executed"
 
 
 def test_html_in_a_changed_line_is_looked_at_even_where_it_stays() -> None:
-    said = obstacle("docs/a.md", "Press <kbd>x</kbd> in teh end.\n", "Press <kbd>x</kbd> in the end.\n")
-    assert said == "docs/a.md:1: `<kbd>x</kbd>` is no plain word"
+    text = obstacle("docs/a.md", "Press <kbd>x</kbd> in teh end.\n", "Press <kbd>x</kbd> in the end.\n")
+    assert text == "docs/a.md:1: `<kbd>x</kbd>` is no plain word"
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ CODE = {"src/upload.py": "retry()\n"}
 
 def strays(path: str, title: str = "Retry uploads") -> list[str | None]:
     change = change_of({}, CODE | {path: "a\nb\n"}, title=title)
-    return [one.path for one in (*scratch_file.findings(change), *stray_file.findings(change))]
+    return [finding.path for finding in (*scratch_file.findings(change), *stray_file.findings(change))]
 
 
 def facts(after: dict[str, str], title: str = "Retry uploads") -> list[str | None]:
-    return [one.path for one in scratch_file.findings(change_of({}, after, title=title))]
+    return [finding.path for finding in scratch_file.findings(change_of({}, after, title=title))]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_module_that_other_code_imports_is_no_fact(path: str, text: str, user:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ('"""A cache (small)."""\nimport m\n# a note\nsize = 3\n\n\n@m.x\ndef cache(v):\n    return m.x + v\n', []),
         ("import m\n\n\ndef cache(v):\n    return v\n\n\ncache(1)\n", ["tmp_cache.py"]),
@@ -149,8 +149,8 @@ def test_a_module_that_other_code_imports_is_no_fact(path: str, text: str, user:
     ],
     ids=["defines alone", "runs", "computes", "defines nothing"],
 )
-def test_a_module_that_only_defines_is_no_trial_run(text: str, found: list[str]) -> None:
-    assert facts(CODE | {"tmp_cache.py": text}) == found
+def test_a_module_that_only_defines_is_no_trial_run(text: str, expected: list[str]) -> None:
+    assert facts(CODE | {"tmp_cache.py": text}) == expected
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_binary_is_one_at_the_root_only(path: str, places: list[tuple[str, int
     )
     dossier = change_of({}, CODE).dossier
     change = CodeChange(dossier.model_copy(update={"diff": diff + dossier.diff}))
-    assert [(one.path, one.line) for one in stray_file.findings(change)] == places
+    assert [(finding.path, finding.line) for finding in stray_file.findings(change)] == places
 
 
 VENDORED = "vendor/acme/lib.go"
@@ -222,7 +222,7 @@ VENDORED = "vendor/acme/lib.go"
 
 def edited(after: dict[str, str], title: str = "Retry uploads") -> list[str | None]:
     before = {VENDORED: "package a\n"}
-    return [one.path for one in foreign_code_edited.findings(change_of(before, after, title=title))]
+    return [finding.path for finding in foreign_code_edited.findings(change_of(before, after, title=title))]
 
 
 def test_vendored_code_that_was_edited_beside_our_own_is_suspected() -> None:

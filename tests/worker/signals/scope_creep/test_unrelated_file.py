@@ -15,7 +15,7 @@ FOREIGN = "".join(f"crimson_{letter} = palette.stroke(opacity_{letter})\n" for l
 
 
 def found(change: CodeChange) -> list[tuple[str | None, int | None, Side]]:
-    return [(one.path, one.line, one.side) for one in unrelated_file.findings(change)]
+    return [(finding.path, finding.line, finding.side) for finding in unrelated_file.findings(change)]
 
 
 def test_a_file_that_shares_nothing_is_named_with_its_first_added_line() -> None:

@@ -11,7 +11,7 @@ CODE = {"src/upload.py": "import requests\nrequests.get(url)\n"}
 
 def bumped(path: str, before: str, after: str, title: str = "Retry uploads") -> list[int | None]:
     change = change_of({path: before}, CODE | {path: after}, title=title)
-    return [one.line for one in unasked_bump.findings(change)]
+    return [finding.line for finding in unasked_bump.findings(change)]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_change_without_code_is_about_its_dependencies() -> None:
 
 
 def locked(change: CodeChange) -> list[str | None]:
-    return [one.path for one in lock_file_alone.findings(change)]
+    return [finding.path for finding in lock_file_alone.findings(change)]
 
 
 def test_a_lock_file_without_a_manifest_is_suspected() -> None:
