@@ -1,8 +1,4 @@
-"""Signals for work that stops half-way: stubs, empty bodies, code that nothing calls, leftovers.
-
-Does not ask whether what is finished is right. Invariant: a fact is about a function or a line that the change adds, and
-says no more than what stands there.
-"""
+"""Signals for work that stops half-way: stubs, empty bodies, code that nothing calls, leftovers."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""Code that was put into comments.
-
-Does not ask why. Invariant: documentation, examples in it and directives are no code.
-"""
+"""Code that was put into comments. Documentation, examples in it and directives are no code."""
 
 from collections.abc import Iterator, Sequence
 from itertools import dropwhile
@@ -31,6 +28,19 @@ _CODE: Final = pattern(
     r")"
 )
 _PROSE: Final = pattern(r"(?:[A-Z][a-z]+ )?(?<![a-z])[a-z]+ [a-z]+ [a-z]+ [a-z]+\b|https?://|\be\.g\.|\bi\.e\.|[.?!]$")
+_MARK: Final = pattern(r"^\s*(?:#|//|/\*)")
+_SIGNS: Final = pattern(r"\w\(.*\)|[=;{}]|\breturn\b")
+"""What prose does not have."""
+_WRAPPERS: Final = {
+    Language.GO: ("package a\nfunc f() {\n", "\n}\n"),
+    Language.RUST: ("fn f() {\n", "\n}\n"),
+    Language.JAVA: ("class A { Object f() {\n", "\n} }\n"),
+    Language.CSHARP: ("class A { object F() {\n", "\n} }\n"),
+    Language.KOTLIN: ("fun f() {\n", "\n}\n"),
+    **dict.fromkeys(SCRIPT_LANGUAGES, ("class A { async f() {\n", "\n} }\n")),
+}
+_MOST: Final = 20_000
+_MOSTLY: Final = 0.75
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
@@ -63,9 +73,6 @@ def _trim_run(run: list[tuple[int, bool]]) -> Iterator[tuple[int, int]]:
         yield run[0][0], run[-1][0]
 
 
-_MOSTLY: Final = 0.75
-
-
 def _read_comment(text: str, language: Language | None) -> str | None:
     """The text of a line that is nothing but a comment."""
     match = (_HASH if language in {Language.PYTHON, Language.RUBY} else _SLASHES).fullmatch(text[:_LONGEST])
@@ -78,8 +85,9 @@ def is_code_like(text: str) -> bool:
 
 
 def is_commented_code(notes: Sequence[str], language: Language) -> bool:
-    """Whether these comments of one body are a program once their marks are gone, behind words about it, if any."""
-    lines = [_strip_mark(line) for note in notes for line in note[:_MOST].split("\n")]
+    """Whether the comments of one body are a program without their marks, or behind prose about it."""
+    marked = (line for note in notes for line in note[:_MOST].split("\n"))
+    lines = [_MARK.sub("", line, count=1).removesuffix("*/") for line in marked]
     code = list(dropwhile(lambda line: not _SIGNS.search(line), lines))
     if not code:
         return False
@@ -89,23 +97,4 @@ def is_commented_code(notes: Sequence[str], language: Language) -> bool:
 
 def _is_program(lines: Sequence[str], language: Language) -> bool:
     before, behind = _WRAPPERS.get(language, ("", ""))
-    text = dedent("\n".join(lines))
-    return not syntax.parse(f"{before}{text}{behind}", language).has_error
-
-
-def _strip_mark(line: str) -> str:
-    return _MARK.sub("", line, count=1).removesuffix("*/")
-
-
-_MARK: Final = pattern(r"^\s*(?:#|//|/\*)")
-_SIGNS: Final = pattern(r"\w\(.*\)|[=;{}]|\breturn\b")
-"""What words have not."""
-_WRAPPERS: Final = {
-    Language.GO: ("package a\nfunc f() {\n", "\n}\n"),
-    Language.RUST: ("fn f() {\n", "\n}\n"),
-    Language.JAVA: ("class A { Object f() {\n", "\n} }\n"),
-    Language.CSHARP: ("class A { object F() {\n", "\n} }\n"),
-    Language.KOTLIN: ("fun f() {\n", "\n}\n"),
-    **dict.fromkeys(SCRIPT_LANGUAGES, ("class A { async f() {\n", "\n} }\n")),
-}
-_MOST: Final = 20_000
+    return not syntax.parse(before + dedent("\n".join(lines)) + behind, language).has_error

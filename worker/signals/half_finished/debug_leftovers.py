@@ -1,7 +1,6 @@
-"""Debugging that was left behind: breakpoints, and output that nobody asked for.
+"""Debugging that was left behind: breakpoints, and output that is not part of the job.
 
-Does not look at programs whose job is to print, nor at debuggers. Invariant: a fact is a statement that stops the program or that
-is there for debugging only (`dbg!`); a line that was only moved is none, and neither is one that somebody asks for by its name.
+A fact is a statement that stops the program or that is there for debugging only (`dbg!`), and that was not only moved.
 """
 
 import re
@@ -37,19 +36,19 @@ _STOPS: Final = {
     Language.PHP: pattern(r"\s*(?:dd|ddd|xdebug_break|ray)\(.*\);\s*"),
 }
 _PRINTS: Final = {
-    Language.PYTHON: pattern(r"\s*(?:pp?rint|pprint\.pprint|icecream\.ic|ic)\((?P<told>.*)", needs=("print", "ic(")),
-    Language.RUST: pattern(r"\s*e?println!\((?P<told>.*)"),
+    Language.PYTHON: pattern(r"\s*(?:pp?rint|pprint\.pprint|icecream\.ic|ic)\((?P<output>.*)", needs=("print", "ic(")),
+    Language.RUST: pattern(r"\s*e?println!\((?P<output>.*)"),
     Language.GO: pattern(
-        r"\s*(?:fmt\.Print(?:f|ln)?|println|print|fmt\.Fprint(?:f|ln)?\(os\.Std(?:out|err),)\(?(?P<told>.*)"
+        r"\s*(?:fmt\.Print(?:f|ln)?|println|print|fmt\.Fprint(?:f|ln)?\(os\.Std(?:out|err),)\(?(?P<output>.*)"
     ),
-    Language.JAVA: pattern(r"\s*(?:System\.(?:out|err)\.print(?:ln|f)?\((?P<told>.*)|\w+\.printStackTrace\(\);)"),
-    Language.RUBY: pattern(r"\s*(?:puts|pp?|ap|print)[ (](?P<told>(?![=.]).*)"),
+    Language.JAVA: pattern(r"\s*(?:System\.(?:out|err)\.print(?:ln|f)?\((?P<output>.*)|\w+\.printStackTrace\(\);)"),
+    Language.RUBY: pattern(r"\s*(?:puts|pp?|ap|print)[ (](?P<output>(?![=.]).*)"),
     Language.CSHARP: pattern(
-        r"\s*(?:System\.)?(?:Console|(?:System\.Diagnostics\.)?(?:Debug|Trace))\.Write(?:Line)?\((?P<told>.*)"
+        r"\s*(?:System\.)?(?:Console|(?:System\.Diagnostics\.)?(?:Debug|Trace))\.Write(?:Line)?\((?P<output>.*)"
     ),
-    Language.PHP: pattern(r"\s*(?:var_dump|print_r|var_export|error_log|dump)\((?P<told>.*)"),
-    Language.KOTLIN: pattern(r"\s*println?\((?P<told>.*)"),
-    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\s*console\.(?:log|dir|debug|table|trace)\((?P<told>.*)")),
+    Language.PHP: pattern(r"\s*(?:var_dump|print_r|var_export|error_log|dump)\((?P<output>.*)"),
+    Language.KOTLIN: pattern(r"\s*println?\((?P<output>.*)"),
+    **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\s*console\.(?:log|dir|debug|table|trace)\((?P<output>.*)")),
 }
 _PRINTER: Final = pattern(
     r"(?:^|[/_.-])(?:cli|cmds?|commands?|bin|scripts?|tools?|tooling|console|terminal|tty|logg?(?:er|ing)?|logs?|print(?:er|ing)?|report(?:er|ing)?s?|output|display|shell|repl|interactive"
@@ -72,99 +71,9 @@ _TO_PEOPLE: Final = pattern(
     r"\s*[brf]{0,2}[\"'`]\s*(?:error|warn(?:ing)?|fatal|usage|failed|could not|cannot|can't|unable to|please|deprecat\w+)\b(?!=)",
     2,
 )
-"""What whoever runs the program must know."""
+"""What the user of the program must know."""
 _USUAL_PRINTS: Final = 3
-"""So often does a file print before the change that one more is nothing new."""
-
-
-@signal(
-    Category.HALF_FINISHED,
-    SignalKind.FACT,
-    SignalScope.PRODUCTION,
-    "Delete the debugging statement at {place}.",
-)
-def debugger_left(change: CodeChange) -> Iterator[SignalMatch]:
-    """An added statement that is there for debugging only: a breakpoint, `debugger`, `dbg!`.
-
-    None in the code of a debugger, behind a condition that asks for debugging, or where the repository defines what is called
-    so; nor where title, description, issue, criteria or changed documentation speak of it, but for taking it out.
-
-    False alarms: 5 of 30051 clean changes with production code (0.0 %, at most 0.04 %).
-    """
-    files = () if _is_debugger_file(change.dossier.pull_request.repository) else change.production_files()
-    for file in files:
-        for line, match in _find_added(file, _STOPS, change):
-            if match[0] == line.text[:_LONGEST] and not _is_intended(file, line, change):
-                statement = line.text.strip()
-                is_inner = file.language is Language.RUST and not (
-                    statement.startswith("dbg!(") and statement[-2:] == ");"
-                )
-                step = "Take `dbg!` away from around the expression at {place}." if is_inner else ""
-                yield SignalMatch(f"left from debugging: {statement[:80]}", file.path, line.head_line, step=step)
-
-
-def _is_intended(file: AnalyzedFile, line: DiffLine, change: CodeChange) -> bool:
-    text = line.text[:_LONGEST]
-    is_of_rust = file.language is Language.RUST
-    tools = {"dbg"} if is_of_rust else _TOOLS.intersection(NAME_PATTERN.findall(text))
-    if is_of_rust and (
-        _OWN_DBG.search(text) or change.cached(_defines_dbg) or _is_in_a_test(file, line.head_line or 0)
-    ):
-        return True
-    if is_of_rust and _is_printed_by_a_program(file, line.head_line or 0):
-        return True
-    is_spoken_of = not tools.isdisjoint(change.cached(_find_mentioned_tools))
-    return is_spoken_of or _is_debugger_file(file.path) or _is_behind_condition(file, line)
-
-
-def _is_printed_by_a_program(file: AnalyzedFile, number: int) -> bool:
-    """A program of Rust that ends with it prints what it was written to find out."""
-    mains = (
-        function
-        for source in file.sources
-        for function in find_functions(source)
-        if function.name == "main" and function.statements
-    )
-    return any(function.line_of(function.statements[-1]) == number for function in mains)
-
-
-def _is_in_a_test(file: AnalyzedFile, number: int) -> bool:
-    """A test of Rust stands beside what it tests; its output is shown where it fails."""
-    functions = (function for source in file.sources for function in find_functions(source))
-    return any(
-        function.first_line <= number <= function.last_line and is_declaration(function) for function in functions
-    )
-
-
-def _is_behind_condition(file: AnalyzedFile, line: DiffLine) -> bool:
-    """Whether a condition asks for debugging: on the line, or around it."""
-    around = (text for text in _lines_above(file, line.head_line or 0) if _indentation(text) < _indentation(line.text))
-    return any(map(_ASKS_FOR_DEBUGGING.match, (line.text[:_LONGEST], *around)))
-
-
-def _indentation(text: str) -> int:
-    return len(text) - len(text.lstrip())
-
-
-def _is_debugger_file(path: str) -> bool:
-    return any(map(_DEBUGGER.search, path.split("/")))
-
-
-def _find_mentioned_tools(change: CodeChange) -> frozenset[str]:
-    """The statements for debugging that a text asks for or documents, by their names."""
-    texts = [text[:_LONGEST_TEXT] for text in list_request_texts(change.dossier)]
-    texts += [line for file in change.files if file.path.endswith(_DOCUMENTS) for line in file.diff.added_texts]
-    sentences = (
-        sentence for text in texts for sentence in _SENTENCE_END.split(text) if not _REMOVAL_WORDS.search(sentence)
-    )
-    return _TOOLS.intersection(name for sentence in sentences for name in NAME_PATTERN.findall(sentence))
-
-
-def _defines_dbg(change: CodeChange) -> bool:
-    texts = (*change.texts.values(), *(file.visible_text for file in change.files if file.language is Language.RUST))
-    return any(map(_DEFINES_DBG.search, texts))
-
-
+"""A file with so many prints before the change prints on purpose."""
 _LONGEST_TEXT: Final = 40_000
 _SENTENCE_END: Final = pattern(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
 _REMOVAL_WORDS: Final = pattern(r"\b(?:remov|delet|drop|clean|forg[eo]t|left|leftover|stray|without)", re.IGNORECASE)
@@ -186,7 +95,7 @@ _TOOLS: Final = frozenset(
     }
     | {"pry", "irb", "byebug", "Debugger", "dd", "ddd", "xdebug_break", "ray"}
 )
-"""What statements for debugging are called."""
+"""Names of debugging statements."""
 _DEBUGGER: Final = pattern(
     r"(?:^|[._-])(?:[giprw]db|pudb|lldb|debug(?:ger|ging|py)?|dbg|breakpoints?)(?:[._-]|$)", re.IGNORECASE
 )
@@ -195,6 +104,37 @@ _DEFINES_DBG: Final = pattern(r"\bmacro_rules! dbg\b|\buse (?!std\b)\w+::[^;\n]{
 _ASKS_FOR_DEBUGGING: Final = pattern(
     r"\s*(?:\}? ?(?:else )?if\b|elif\b).{0,120}?(?:debug(?!ger;)|pdb|post_?mortem|breakpoint(?!\())", re.IGNORECASE
 )
+_NEAR: Final = 4
+_CONDITION: Final = pattern(r"\s*(?:\}? ?(?:else )?if\b|elif\b|when\b|match\b|switch\b)")
+_PRINTING: Final = pattern(
+    r"\b(?:def|func|fn|function)\s+(?:\([^)\n]{0,60}\)\s*)?\w*(?:print|show|display|report|log|usage|help|dump|echo|write|warn|main)\w*\s*[(<]",
+    re.IGNORECASE,
+)
+
+
+@signal(
+    Category.HALF_FINISHED,
+    SignalKind.FACT,
+    SignalScope.PRODUCTION,
+    "Delete the debugging statement at {place}.",
+)
+def debugger_left(change: CodeChange) -> Iterator[SignalMatch]:
+    """An added statement that is there for debugging only: a breakpoint, `debugger`, `dbg!`.
+
+    None in the code of a debugger, behind a condition that asks for debugging, or where the repository defines what is called
+    so; nor where title, description, issue, criteria or changed documentation speak of it, but for taking it out.
+
+    False alarms: 5 of 30051 clean changes with production code (0.0 %, at most 0.04 %).
+    """
+    files = () if _is_debugger_file(change.dossier.pull_request.repository) else change.production_files()
+    for file in files:
+        for line, match in _find_added(file, _STOPS, change):
+            if match[0] != line.text[:_LONGEST] or _is_intended(file, line, change):
+                continue
+            text, step = line.text.strip(), ""
+            if file.language is Language.RUST and not (text.startswith("dbg!(") and text[-2:] == ");"):
+                step = "Take `dbg!` away from around the expression at {place}."
+            yield SignalMatch(f"left from debugging: {text[:80]}", file.path, line.head_line, step=step)
 
 
 @signal(Category.HALF_FINISHED, SignalKind.SUSPICION, SignalScope.PRODUCTION)
@@ -205,25 +145,11 @@ def debug_output(change: CodeChange) -> Iterator[SignalMatch]:
     """
     for file in change.production_files():
         may_print = _PRINTER.search(file.path) is not None
-        for line, output in islice(_find_outputs(file, change), _MOST):
-            is_debugging = _is_debug_text(line.text, output)
+        for line, is_debugging in islice(_find_outputs(file, change), _MOST):
             if not may_print or is_debugging:
                 strength = 1.0 if is_debugging and not may_print else 0.5
                 note = f"output of a debugging session? {line.text.strip()[:80]}"
                 yield SignalMatch(note, file.path, line.head_line, strength=strength)
-
-
-def _find_outputs(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[DiffLine, str]]:
-    for line, match in _find_added(file, _PRINTS, change):
-        output = match["told"] or ""
-        if "file=" in output or _TO_PEOPLE.match(output) or _is_guarded(file, line):
-            continue
-        if _is_debug_text(line.text, output) or not file.cached(_is_printing_file):
-            yield line, output
-
-
-def _is_debug_text(text: str, output: str) -> bool:
-    return _DEBUGGING.search(text) is not None or _ONLY_VALUES.fullmatch(output) is not None
 
 
 def _find_added(
@@ -235,12 +161,71 @@ def _find_added(
         return
     for line in file.diff.added_lines_matching(lambda text: rule.match(text[:_LONGEST])):
         match = rule.match(line.text[:_LONGEST])
-        if match is not None and line.text.strip() not in change.removed_texts and not _is_quoted(file, line):
+        if (
+            match is not None
+            and line.text.strip() not in change.removed_texts
+            and not file.is_quoted(line.head_line or 0)
+        ):
             yield line, match
 
 
-def _is_quoted(file: AnalyzedFile, line: DiffLine) -> bool:
-    return line.head_line is not None and file.is_quoted(line.head_line)
+def _is_intended(file: AnalyzedFile, line: DiffLine, change: CodeChange) -> bool:
+    text = line.text[:_LONGEST]
+    if file.language is Language.RUST:
+        if _OWN_DBG.search(text) or change.cached(_defines_dbg) or _is_output_read(file, line.head_line or 0):
+            return True
+        tools = frozenset({"dbg"})
+    else:
+        tools = _TOOLS.intersection(NAME_PATTERN.findall(text))
+    is_mentioned = not tools.isdisjoint(change.cached(_find_mentioned_tools))
+    return is_mentioned or _is_debugger_file(file.path) or _is_behind_condition(file, line)
+
+
+def _is_output_read(file: AnalyzedFile, number: int) -> bool:
+    """Whether the line is in a Rust test, which shows its output where it fails, or is the last statement of `main`."""
+    return any(
+        (function.first_line <= number <= function.last_line and is_declaration(function))
+        or (function.name == "main" and any(function.line_of(node) == number for node in function.statements[-1:]))
+        for source in file.sources
+        for function in find_functions(source)
+    )
+
+
+def _is_behind_condition(file: AnalyzedFile, line: DiffLine) -> bool:
+    """Whether a condition asks for debugging: on the line, or around it."""
+    indent = len(line.text) - len(line.text.lstrip())
+    above = _lines_above(file, line.head_line or 0)
+    around = (text for text in above if len(text) - len(text.lstrip()) < indent)
+    return any(map(_ASKS_FOR_DEBUGGING.match, (line.text[:_LONGEST], *around)))
+
+
+def _is_debugger_file(path: str) -> bool:
+    return any(map(_DEBUGGER.search, path.split("/")))
+
+
+def _find_mentioned_tools(change: CodeChange) -> frozenset[str]:
+    """The debugging statements that a text asks for or documents, by their names."""
+    texts = [text[:_LONGEST_TEXT] for text in list_request_texts(change.dossier)]
+    texts += [line for file in change.files if file.path.endswith(_DOCUMENTS) for line in file.diff.added_texts]
+    sentences = (sentence for text in texts for sentence in _SENTENCE_END.split(text))
+    kept = (sentence for sentence in sentences if not _REMOVAL_WORDS.search(sentence))
+    return _TOOLS.intersection(name for sentence in kept for name in NAME_PATTERN.findall(sentence))
+
+
+def _defines_dbg(change: CodeChange) -> bool:
+    texts = (*change.texts.values(), *(file.visible_text for file in change.files if file.language is Language.RUST))
+    return any(map(_DEFINES_DBG.search, texts))
+
+
+def _find_outputs(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[DiffLine, bool]]:
+    """New lines that print, and whether they read like debugging."""
+    for line, match in _find_added(file, _PRINTS, change):
+        output = match["output"] or ""
+        if "file=" in output or _TO_PEOPLE.match(output) or _is_guarded(file, line):
+            continue
+        is_debugging = _DEBUGGING.search(line.text) is not None or _ONLY_VALUES.fullmatch(output) is not None
+        if is_debugging or not file.cached(_is_printing_file):
+            yield line, is_debugging
 
 
 def _is_printing_file(file: AnalyzedFile) -> bool:
@@ -252,7 +237,7 @@ def _is_printing_file(file: AnalyzedFile) -> bool:
 
 
 def _is_guarded(file: AnalyzedFile, line: DiffLine) -> bool:
-    """Whether one of the lines right above asks if anybody wants to see it, or a function is there to print."""
+    """Whether a condition right above asks for output, or a function there is named for printing."""
     above = _lines_above(file, line.head_line or 0)
     is_asked = any(_GUARD.search(text) and _CONDITION.match(text) for text in above)
     return is_asked or _PRINTING.search("\n".join(above)) is not None
@@ -264,11 +249,3 @@ def _lines_above(file: AnalyzedFile, number: int) -> list[str]:
         return []
     at = number - source.first_line
     return source.lines[max(0, at - _NEAR) : at]
-
-
-_NEAR: Final = 4
-_CONDITION: Final = pattern(r"\s*(?:\}? ?(?:else )?if\b|elif\b|when\b|match\b|switch\b)")
-_PRINTING: Final = pattern(
-    r"\b(?:def|func|fn|function)\s+(?:\([^)\n]{0,60}\)\s*)?\w*(?:print|show|display|report|log|usage|help|dump|echo|write|warn|main)\w*\s*[(<]",
-    re.IGNORECASE,
-)

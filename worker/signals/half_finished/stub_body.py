@@ -1,8 +1,7 @@
-"""Whole bodies that are stubs, in added production code.
+"""New functions whose whole body is a stub, in production code.
 
-Does not look at bodies that do half of their work, nor at what stood there before. Invariant: a fact needs a
-function whose every line is new, that is called as it stands (not abstract, not made to be overridden), and
-whose body does nothing but say that it is not written yet.
+A fact needs a function whose every line is new, that is called as it stands (not abstract, not made to be overridden), and whose
+body does nothing but say that it is not written yet.
 """
 
 import re
@@ -26,6 +25,7 @@ from worker.signals.analysis.changed_functions import (
 )
 from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.functions import Function, FunctionScope
+from worker.signals.analysis.languages.refusals import find_refusal
 from worker.signals.analysis.outside_requirements import (
     can_be_one_of_several,
     has_private_modifier,
@@ -49,15 +49,6 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-
-class Certainty(Enum):
-    """How sure a body is a stub. NO: it is something else."""
-
-    FACT = "fact"
-    SUSPICION = "suspicion"
-    NO = "no"
-
 
 _UNWRITTEN: Final = pattern(
     r"\bnot[ _-]?(yet[ _-])?(been )?(fully )?implemented|\bunimplemented\b|\bnotimplemented\b|\bimplementation (pending|missing|needed)"
@@ -85,10 +76,75 @@ _PLAN_TO_WRITE: Final = pattern(
     r"\b(todo|fixme|xxx)\b.{0,60}?\b(implement|write|add|fill|finish|complete|replace|wire|build|handle|support|do)",
     re.IGNORECASE | re.DOTALL,
 )
+_GOES_LATER: Final = pattern(
+    r"\b(?:todo|fixme|xxx)\b\W{0,3}(?:\(.{0,40}?\))?\W{0,3}(?:remove|drop|delete|get rid of|deprecat\w*)\b(?! (?:this |the )?(?:stub|placeholder|dummy))"
+    r"|\?\W*$|\b(?:maybe|perhaps)\b",
+    re.IGNORECASE,
+)
+"""A plan to remove something, or a question, is no work that is left."""
+_YET: Final = pattern(r"\byet\b|\bfollow-?up\b|\bunfinished\b|\bpending\b|\bstill\b", re.IGNORECASE)
+_LATER: Final = pattern(r"\b(yet|to ?do|fixme|tbd)\b|todo!", re.IGNORECASE)
+STOP_PATTERN: Final = pattern(
+    r"\b(?:raise|throw(?: new)?) [\w.\\]+|\b(?:panic|todo|unimplemented)!?(?=[(\[{])|\bTODO(?=\()"
+)
+_STOPS_BY_NAME: Final = pattern(r"(?i)NotImplemented|NotYetImplemented|Unimplemented|UnsupportedOperation|\btodo\b")
+_NOTICE_CALL: Final = pattern(
+    r"(?:[\w.]{1,40}\.)?(?:warn|warning|error|info|debug|log|print|println|printf|Print|Println|Printf|Fatal|Fatalf|Fatalln|exit|fail|abort|bail|eprintln)!?\("
+    r"|assert (?:False|0), ?|throw [\"'`]|(?:return )?Promise\.reject\("
+)
+_NOT_IMPLEMENTED_NAME: Final = pattern(
+    r"(?:return |throw |raise )?(?:\w{1,40}\.)?(?:not_?(?:yet_?)?implemented|unimplemented)\(.{0,100}\);?",
+    re.IGNORECASE,
+)
+_MESSAGE: Final = pattern(r"[\"'`]\w+ \w")
+"""A stub with a message: a bare `raise NotImplementedError` also occurs in what is to be extended."""
+_MANY_ALIKE: Final = 5
+"""So many bare `todo!()` are how a file marks what it does not have."""
+_HOLDS_A_STUB: Final = pattern(
+    r"\bPanics\w*\(|\brecover\(\)|should_panic|NotImplemented|[uU]nimplemented|not implemented"
+)
+_NAME: Final = pattern(r"[A-Za-z_]\w+")
+_NAMES_ITS_ANSWER: Final = pattern(
+    r"\breturns? (?:null|none|nil|undefined|false|an? empty \w+)\b.{0,20}\b(?:if|when|unless|where)\b", re.IGNORECASE
+)
+_FOR_TESTS: Final = pattern(r"\bonly\b.{0,30}\b(?:for|in|by) (?:unit )?test(?:s|ing)?\b", re.IGNORECASE)
+_LONGEST: Final = 600
+"""Characters read of a statement."""
+_LONGEST_MESSAGE: Final = 160
+"""Characters: a longer message explains a refusal."""
+_MOST_STATEMENTS: Final = 5
+"""Statements read of a body: one with more is no stub."""
+_NO_WORK: Final = frozenset({"pass", "...", "return", "return None"})
+_TELLING: Final = pattern(r"[A-Za-z]{2,}")
+_MANY: Final = 4
+"""Words of a message that explains a refusal."""
+_ANSWERS: Final = frozenset(
+    {"__str__", "__repr__", "__len__", "__hash__", "__bool__", "__iter__", "__int__", "__float__", "__bytes__"}
+    | {"__copy__", "__deepcopy__", "__reduce__", "__format__", "__index__"}
+)
+"""Python fails where one of these returns None, or uses it as a copy."""
+_IDLE_NAME: Final = pattern(
+    r"_*(no_?op|nop|ignore|skip|dummy|null|empty|nothing|on|handle|callback|hook|before|after|pre|post|setup|teardown|reverse|upgrade|downgrade"
+    r"|forwards?|backwards?|pytest|visit|default)(_|\d|\b)",
+    re.IGNORECASE,
+)
+"""Names of functions that may do nothing: callbacks, hooks, migrations."""
+_NOTHING: Final = pattern(r"\b(None|Optional|NoReturn|Never)\b|^([\w.]*\.)?(Any|object)$")
+_REFUSED_IN_GO: Final = pattern(r"return .{0,80}?\b(?:errors\.New|fmt\.Errorf|errors\.Errorf)\((.*)\)")
+_REFUSED_IN_RUST: Final = pattern(r"(?:return )?(?:Err\(|(?:\w+::)?bail!\()(.*)\);?")
+_BY_NAME_IN_GO: Final = pattern(r"return .{0,80}?\b(?:[Ee]rr(?:Not|Un)\w*[Ii]mplemented|codes\.Unimplemented)\b.*")
+
+
+class Certainty(Enum):
+    """How sure a body is a stub. NO: it is something else."""
+
+    FACT = "fact"
+    SUSPICION = "suspicion"
+    NO = "no"
 
 
 class Stub(NamedTuple):
-    """A body that is one, and the node that shows it."""
+    """A function with such a body, and the node that shows it."""
 
     changed: ChangedFunction
     node: "Node"
@@ -138,98 +194,93 @@ def find_stubs(change: CodeChange) -> tuple[Stub, ...]:
 
 
 def _select_stubs(change: CodeChange) -> tuple[Stub, ...]:
-    return tuple(_find_candidates(change))
+    return tuple(stub for stub in _judge_functions(change) if stub.certainty is not Certainty.NO)
 
 
-def _is_known_pattern(changed: ChangedFunction, node: "Node") -> bool:
-    """The base of its file holds the same stub with its message, or many without: the change carries on what was left unwritten."""
-    statement, base = text_of(node).strip(), changed.file.base_text or ""
-    if _MESSAGE.search(statement) is not None:
-        return statement in base
-    return STOP_PATTERN.match(statement) is not None and base.count(statement) >= _MANY_ALIKE
+def _judge_functions(change: CodeChange) -> Iterator[Stub]:
+    plain = (*find_new_functions(change), *find_registered(change))
+    for changed in plain:
+        certainty, node = _judge_body(changed.function, change)
+        if certainty is Certainty.FACT and _may_be_right(changed, node, change):
+            certainty = Certainty.SUSPICION
+        yield Stub(changed, node, certainty)
+    judged = {id(changed.function) for changed in plain}
+    unknown = (changed for changed in find_wrapped(change) if id(changed.function) not in judged)
+    for changed in unknown:  # its decorator may mean "abstract"
+        certainty, node = _judge_body(changed.function, change)
+        if certainty is Certainty.FACT and _UNWRITTEN.search(text_of(node)):
+            is_sure = _YET.search(text_of(node)) is not None and not is_stub_requested(change)
+            yield Stub(changed, node, Certainty.FACT if is_sure else Certainty.SUSPICION)
+    for changed in find_examples(change):
+        if is_runnable_example(changed.file):
+            certainty, node = _judge_body(changed.function, change)
+            if certainty is Certainty.FACT:  # others that read like one are usual in examples
+                yield Stub(changed, node, certainty if is_whole_program(changed) else Certainty.SUSPICION)
+    for changed in find_rewritten(change):
+        certainty, node = _judge_body(changed.function, change)
+        yield Stub(changed, node, Certainty.NO if certainty is Certainty.NO else Certainty.SUSPICION)
 
 
-_MANY_ALIKE: Final = 5
-"""Of a bare `todo!()` so many are how the file says what it does not have."""
-_MESSAGE: Final = pattern(r"[\"'`]\w+ \w")
-"""A bare `raise NotImplementedError` also stands in what is to be extended, and tells nothing."""
+def _may_be_right(changed: ChangedFunction, node: "Node", change: CodeChange) -> bool:
+    """Whether the stub may be meant to stay, or is announced as a stage of the work."""
+    function = changed.function
+    return (
+        _is_doubtful(function, node, change)
+        or is_stub_requested(change)
+        or _is_stand_in(changed, node)
+        or function.name in change.cached(_find_names_held_by_tests)
+        or is_stage(function, change)
+        or _NAMES_ITS_ANSWER.search(documentation_of(function)) is not None
+        or _FOR_TESTS.search(_body_text(function)) is not None
+        or _is_trait_answer(function)
+        or _is_variant(changed, node, change)
+        or _is_usual(changed, node)
+    )
+
+
+def _is_doubtful(function: Function, node: "Node", change: CodeChange) -> bool:
+    """Whether the function may be abstract, a hook, or refuse its calls on purpose."""
+    text, language = text_of(node), function.source.language
+    if function.scope is not FunctionScope.BRANCH and _YET.search(text):
+        return False  # "yet" does not mean "abstract"
+    if _LATER.search(text) or is_hook(function):
+        return is_hook(function)
+    # Java marks what is to be overridden, and has an exception for what is refused
+    is_marked = language is Language.JAVA and "UnsupportedOperation" not in text
+    can_be_extended = function.scope is FunctionScope.UNKNOWN or (is_extended(function, change) and not is_marked)
+    if can_be_extended and not cannot_be_overridden(function) and not is_called_by_own_class(function, change):
+        return True
+    # in Go and Rust a call is refused by what is returned, which is never a fact
+    return language not in {Language.GO, Language.RUST} and can_be_one_of_several(function, change)
+
+
+def _is_stand_in(changed: ChangedFunction, node: "Node") -> bool:
+    """Whether it stands in for the function of another platform, which may be all that there is.
+
+    A stub that is still to be written stands in for none; that a platform is not supported yet is about the platform.
+    """
+    text = text_of(node)
+    if (_LATER.search(text) or _YET.search(text)) and not is_declared_refusal(text):
+        return False
+    is_built_for_one = changed.function.source.language in {Language.GO, Language.RUST} and is_platform_variant(changed)
+    return is_built_for_one or is_named_after_a_platform(changed.file)
 
 
 def _find_names_held_by_tests(change: CodeChange) -> frozenset[str]:
-    """Names in tests that hold a function to be unwritten: a stage of the work that its author announces."""
-    tests = (
-        test
-        for file in change.files
-        if file.role is FileRole.TEST
-        for source in file.sources
-        for test in find_tests(source)
-    )
-    return frozenset(word for test in tests if _HOLDS_A_STUB.search(test.text) for word in _NAME.findall(test.text))
-
-
-_HOLDS_A_STUB: Final = pattern(
-    r"\bPanics\w*\(|\brecover\(\)|should_panic|NotImplemented|[uU]nimplemented|not implemented"
-)
-_NAME: Final = pattern(r"[A-Za-z_]\w+")
-
-
-def _find_candidates(change: CodeChange) -> Iterator[Stub]:
-    for changed in (*find_new_functions(change), *find_registered(change)):
-        sure, node = _judge_body(changed.function, change)
-        if sure is Certainty.FACT and (
-            _is_doubtful(changed.function, node, change)
-            or is_stub_requested(change)
-            or _is_stand_in(changed, node)
-            or changed.function.name in change.cached(_find_names_held_by_tests)
-            or is_stage(changed.function, change)
-            or _is_explained(changed.function)
-            or _is_trait_answer(changed.function)
-            or _is_variant(changed, node, change)
-            or _is_known_pattern(changed, node)
-        ):
-            sure = Certainty.SUSPICION
-        if sure is not Certainty.NO:
-            yield Stub(changed, node, sure)
-    for changed in _find_unknown_decorated(change):
-        sure, node = _judge_body(changed.function, change)
-        if sure is Certainty.FACT and _UNWRITTEN.search(text_of(node)):
-            yield Stub(
-                changed,
-                node,
-                Certainty.SUSPICION if is_stub_requested(change) or not _YET.search(text_of(node)) else Certainty.FACT,
-            )
-    for changed in filter(lambda changed: is_runnable_example(changed.file), find_examples(change)):
-        sure, node = _judge_body(changed.function, change)
-        if sure is Certainty.FACT:  # what else reads like one is how examples are
-            yield Stub(changed, node, Certainty.FACT if is_whole_program(changed) else Certainty.SUSPICION)
-    for changed in find_rewritten(change):
-        sure, node = _judge_body(changed.function, change)
-        if sure is not Certainty.NO:
-            yield Stub(changed, node, Certainty.SUSPICION)
-
-
-def _is_explained(function: Function) -> bool:
-    """Its documentation names the answer that stands for "nothing there", or a comment keeps it for tests."""
-    return (
-        _NAMES_ITS_ANSWER.search(documentation_of(function)) is not None
-        or _FOR_TESTS.search(_body_text(function)) is not None
-    )
+    """Names in tests that expect a function to be unwritten: a stage of the work that its author announces."""
+    sources = (source for file in change.files if file.role is FileRole.TEST for source in file.sources)
+    texts = (test.text for source in sources for test in find_tests(source) if _HOLDS_A_STUB.search(test.text))
+    return frozenset(name for text in texts for name in _NAME.findall(text))
 
 
 def _is_trait_answer(function: Function) -> bool:
-    """A trait asks for it, its parameters are named as unused, and it hands back a value: it has no use for the call."""
-    is_kept = function.source.language is not Language.RUST or _has_unused_parameter(function)
+    """Whether a trait asks for it, its parameters are named as unused, and it returns a value."""
+    is_kept = function.source.language is not Language.RUST or _has_used_parameter(function)
     return not is_kept and all(STOP_PATTERN.match(text_of(statement)) is None for statement in function.statements)
 
 
-_NAMES_ITS_ANSWER: Final = pattern(
-    r"\breturns? (?:null|none|nil|undefined|false|an? empty \w+)\b.{0,20}\b(?:if|when|unless|where)\b", re.IGNORECASE
-)
-_FOR_TESTS: Final = pattern(r"\bonly\b.{0,30}\b(?:for|in|by) (?:unit )?test(?:s|ing)?\b", re.IGNORECASE)
-
-
 def _is_variant(changed: ChangedFunction, node: "Node", change: CodeChange) -> bool:
-    """The change writes the same function for another type or file, and a bare refusal stands for what is not supported here."""
+    """Whether the change writes the same function for another type or file, and a bare refusal means "not supported here"."""
     text = text_of(node)
     if _LATER.search(text) or _find_message(text) is not None:
         return False
@@ -242,115 +293,30 @@ def _is_variant(changed: ChangedFunction, node: "Node", change: CodeChange) -> b
     )
 
 
-def _find_unknown_decorated(change: CodeChange) -> Iterator[ChangedFunction]:
-    """Under a decorator that we do not know, which may be a way to say "abstract"."""
-    plain = {id(changed.function) for changed in (*find_new_functions(change), *find_registered(change))}
-    return (changed for changed in find_wrapped(change) if id(changed.function) not in plain)
-
-
-def _is_stand_in(changed: ChangedFunction, node: "Node") -> bool:
-    """For the same function of another platform, which may be all that there is; one that is still to come stands in for none.
-
-    That this platform is not supported yet is said of the platform, not of the function.
-    """
-    text = text_of(node)
-    if (_LATER.search(text) or _YET.search(text)) and not is_declared_refusal(text):
-        return False
-    is_built_for_one = changed.function.source.language in {Language.GO, Language.RUST} and is_platform_variant(changed)
-    return is_built_for_one or is_named_after_a_platform(changed.file)
-
-
-def _is_doubtful(function: Function, node: "Node", change: CodeChange) -> bool:
-    if function.scope is not FunctionScope.BRANCH and _YET.search(text_of(node)):
-        return False  # who writes "yet" does not mean "abstract"
-    is_abstract = not (cannot_be_overridden(function) or is_called_by_own_class(function, change)) and (
-        function.scope is FunctionScope.UNKNOWN
-        or (is_extended(function, change) and not _has_own_keyword(function, node))
-    )
-    if _LATER.search(text_of(node)):
-        return is_hook(function)
-    # in Go and Rust a call is refused by what is returned, which no fact is made of
-    returns_refusals = function.source.language in {Language.GO, Language.RUST}
-    is_refused = not returns_refusals and can_be_one_of_several(function, change)
-    return is_hook(function) or is_abstract or is_refused
-
-
-def _has_own_keyword(function: Function, node: "Node") -> bool:
-    """Java has a word for what is to be overridden, and an exception for what is refused."""
-    return function.source.language is Language.JAVA and "UnsupportedOperation" not in text_of(node)
-
-
-_YET: Final = pattern(r"\byet\b|\bfollow-?up\b|\bunfinished\b|\bpending\b|\bstill\b", re.IGNORECASE)
-_LATER: Final = pattern(r"\b(yet|to ?do|fixme|tbd)\b|todo!", re.IGNORECASE)
-
-
-_LONGEST: Final = 600
-"""Characters of a statement that we read: no stub needs more."""
+def _is_usual(changed: ChangedFunction, node: "Node") -> bool:
+    """Whether the base of its file holds the same stub with its message, or many without."""
+    statement, base = text_of(node).strip(), changed.file.base_text or ""
+    if _MESSAGE.search(statement) is not None:
+        return statement in base
+    return STOP_PATTERN.match(statement) is not None and base.count(statement) >= _MANY_ALIKE
 
 
 def _judge_body(function: Function, change: CodeChange) -> tuple[Certainty, "Node"]:
-    """Say how sure the body is a stub, and which node shows it."""
-    statements = [(_read_text(node), node) for node in function.statements[:_MOST_STATEMENTS]]
-    statements = [(text, node) for text, node in statements if not is_discard(text)]
+    """How sure the body is a stub, and which node shows it."""
+    texts = [(" ".join(text_of(node)[:_LONGEST].split()), node) for node in function.statements[:_MOST_STATEMENTS]]
+    statements = [(text, node) for text, node in texts if not is_discard(text)]
     if not statements:
         return _judge_empty(function, change)
     text, node = statements[0]
     if len(statements) > 1:
-        only_tells = len(statements) == 2 and is_constant(statements[1][0])  # noqa: PLR2004 - tells, and hands back
-        return (_judge_notice(text) if only_tells else Certainty.NO), node
-    sure = _judge_statement(function, text, change)
-    if sure is Certainty.NO:
-        sure = _judge_notice(text)
-    is_nothing = sure is Certainty.NO and (is_constant(text) or _strip_return(text) in list_parameters(function))
-    plan = _find_plan(function) if is_nothing else None
-    return (sure, node) if plan is None else (Certainty.FACT, plan)
-
-
-_MOST_STATEMENTS: Final = 5
-"""Of a body with more the rest need not be read: it is none."""
-
-
-def _read_text(node: "Node") -> str:
-    return " ".join(text_of(node)[:_LONGEST].split())
-
-
-def _strip_return(text: str) -> str:
-    return text.removeprefix("return ").rstrip("; ")
-
-
-_NOTICE_CALL: Final = pattern(
-    r"(?:[\w.]{1,40}\.)?(?:warn|warning|error|info|debug|log|print|println|printf|Print|Println|Printf|Fatal|Fatalf|Fatalln|exit|fail|abort|bail|eprintln)!?\("
-    r"|assert (?:False|0), ?|throw [\"'`]|(?:return )?Promise\.reject\("
-)
-_NOT_IMPLEMENTED_NAME: Final = pattern(
-    r"(?:return |throw |raise )?(?:\w{1,40}\.)?(?:not_?(?:yet_?)?implemented|unimplemented)\(.{0,100}\);?",
-    re.IGNORECASE,
-)
-
-
-def _judge_notice(text: str) -> Certainty:
-    """A body that does nothing but tell somebody, or stop."""
-    if _NOT_IMPLEMENTED_NAME.fullmatch(text):
-        return Certainty.FACT
-    notice = _NOTICE_CALL.match(text)
-    return Certainty.NO if notice is None else _judge_message(text[notice.end() :].strip("\"'`(); "), Certainty.NO)
-
-
-def _body_text(function: Function) -> str:
-    return " ".join(re.sub(r"^\W+", "", text_of(note)) for note in function.comments)
-
-
-def _find_plan(function: Function) -> "Node | None":
-    plans = (note for note in function.comments if _PLAN.search(text_of(note)))
-    return next((note for note in plans if not _GOES_LATER.search(text_of(note))), None)
-
-
-_GOES_LATER: Final = pattern(
-    r"\b(?:todo|fixme|xxx)\b\W{0,3}(?:\(.{0,40}?\))?\W{0,3}(?:remove|drop|delete|get rid of|deprecat\w*)\b(?! (?:this |the )?(?:stub|placeholder|dummy))"
-    r"|\?\W*$|\b(?:maybe|perhaps)\b",
-    re.IGNORECASE,
-)
-"""What is to be taken away later, or is only asked, is no work that is left."""
+        is_notice = len(statements) == 2 and is_constant(statements[1][0])  # noqa: PLR2004 - a notice, and a return
+        return (_judge_notice(text) if is_notice else Certainty.NO), node
+    certainty = _judge_statement(function, text, change)
+    if certainty is Certainty.NO:
+        certainty = _judge_notice(text)
+    is_idle = is_constant(text) or text.removeprefix("return ").rstrip("; ") in list_parameters(function)
+    plan = _find_plan(function) if certainty is Certainty.NO and is_idle else None
+    return (certainty, node) if plan is None else (Certainty.FACT, plan)
 
 
 def _judge_empty(function: Function, change: CodeChange) -> tuple[Certainty, "Node"]:
@@ -360,9 +326,25 @@ def _judge_empty(function: Function, change: CodeChange) -> tuple[Certainty, "No
         return Certainty.FACT, plan
     if any(_PLAN_TO_WRITE.search(text_of(note)) for note in function.nodes_above):
         return Certainty.FACT, function.node
-    if function.source.language is Language.PYTHON:
-        return _judge_promise(function, change), function.node
-    return Certainty.NO, function.node
+    is_python = function.source.language is Language.PYTHON
+    return _judge_promise(function, change) if is_python else Certainty.NO, function.node
+
+
+def _find_plan(function: Function) -> "Node | None":
+    plans = (note for note in function.comments if _PLAN.search(text_of(note)))
+    return next((note for note in plans if not _GOES_LATER.search(text_of(note))), None)
+
+
+def _body_text(function: Function) -> str:
+    return " ".join(re.sub(r"^\W+", "", text_of(note)) for note in function.comments)
+
+
+def _judge_notice(text: str) -> Certainty:
+    """Judge a body that only logs a message, or stops."""
+    if _NOT_IMPLEMENTED_NAME.fullmatch(text):
+        return Certainty.FACT
+    notice = _NOTICE_CALL.match(text)
+    return Certainty.NO if notice is None else _judge_message(text[notice.end() :].strip("\"'`(); "), Certainty.NO)
 
 
 def _find_message(text: str) -> str | None:
@@ -372,14 +354,10 @@ def _find_message(text: str) -> str | None:
     return inner.strip("\"'`") or None
 
 
-_LONGEST_MESSAGE: Final = 160
-"""Who explains so much does not put it off."""
-
-
 def _judge_message(message: str | None, bare: Certainty, other: Certainty = Certainty.NO) -> Certainty:
     """Judge by the message: unwritten work is a fact, a deliberate refusal none.
 
-    *bare* is for no message, *other* for one that says neither.
+    *bare* is for no message, *other* for one that is neither.
     """
     if message is None:
         return bare
@@ -388,14 +366,8 @@ def _judge_message(message: str | None, bare: Certainty, other: Certainty = Cert
     return Certainty.FACT if _UNWRITTEN.search(message) else other
 
 
-STOP_PATTERN: Final = pattern(
-    r"\b(?:raise|throw(?: new)?) [\w.\\]+|\b(?:panic|todo|unimplemented)!?(?=[(\[{])|\bTODO(?=\()"
-)
-_STOPS_BY_NAME: Final = pattern(r"(?i)NotImplemented|NotYetImplemented|Unimplemented|UnsupportedOperation|\btodo\b")
-
-
 def is_unwritten(text: str) -> bool:
-    """Whether a statement stops, and says by its name or its message that its work is not written."""
+    """Whether a statement stops, and its name or its message says that its work is not written."""
     stops = STOP_PATTERN.match(text)
     bare = Certainty.SUSPICION if stops is not None and _STOPS_BY_NAME.search(stops[0]) else Certainty.NO
     return stops is not None and _judge_message(_find_message(text), bare, bare) is not Certainty.NO
@@ -419,46 +391,37 @@ def _judge_statement(function: Function, text: str, change: CodeChange) -> Certa
             assert_never(function.source.language)
 
 
-_NO_WORK: Final = frozenset({"pass", "...", "return", "return None"})
-
-
 def _judge_python(function: Function, text: str, change: CodeChange) -> Certainty:
     if text in _NO_WORK:
         return _judge_promise(function, change)
-    raised = re.match(r"raise (\w+)", text)
+    raised, message = re.match(r"raise (\w+)", text), _find_message(text)
     if raised is None:
         return Certainty.NO
-    if raised[1] == "NotImplementedError":
-        # in a method, without a word, it may be the way to say "abstract"
-        is_abstract = (
-            function.scope is FunctionScope.TYPE
-            and not is_instantiated(function, change)
-            and not (is_called_by_own_class(function, change) and is_only_refusal(function))
-        )
-        bare = Certainty.SUSPICION if is_abstract or is_passed_as_value(function, change) else Certainty.FACT
-        message = _find_message(text)
-        is_explained = len(_TELLING.findall(message or "")) >= _MANY
-        return _judge_message(message, bare, Certainty.SUSPICION if is_explained else bare)
-    return _judge_message(_find_message(text), Certainty.NO)
-
-
-_TELLING: Final = pattern(r"[A-Za-z]{2,}")
-_MANY: Final = 4
-"""Words of a message that says why a call is refused."""
+    if raised[1] != "NotImplementedError":
+        return _judge_message(message, Certainty.NO)
+    # in a method without a message it may be the way to say "abstract"
+    is_abstract = (
+        function.scope is FunctionScope.TYPE
+        and not is_instantiated(function, change)
+        and not (is_called_by_own_class(function, change) and is_only_refusal(function))
+    )
+    bare = Certainty.SUSPICION if is_abstract or is_passed_as_value(function, change) else Certainty.FACT
+    is_explained = len(_TELLING.findall(message or "")) >= _MANY
+    return _judge_message(message, bare, Certainty.SUSPICION if is_explained else bare)
 
 
 def _judge_promise(function: Function, change: CodeChange) -> Certainty:
-    """Nothing is done: a stub where a value was promised, or where a plain function takes what it never uses."""
+    """A body without work is a stub where a value was promised, or where a plain function takes what it never uses."""
     if function.name in _ANSWERS and function.scope is FunctionScope.TYPE:
         return Certainty.FACT
     promised = text_of(function.node.child_by_field_name("return_type"))
-    if not promised and _has_used_parameters(function):
+    if not promised and _has_ignored_parameters(function):
         return Certainty.SUSPICION if is_passed_as_value(function, change) else Certainty.FACT
     return Certainty.NO if not promised or _NOTHING.search(promised) else Certainty.FACT
 
 
-def _has_used_parameters(function: Function) -> bool:
-    """A plain function of a module with named parameters, no decorator, and no sign that doing nothing is its job.
+def _has_ignored_parameters(function: Function) -> bool:
+    """Whether a plain function of a module takes parameters, and no decorator, name or comment makes doing nothing its job.
 
     Measured: 0 of 3,800 real changes are rejected by it.
     """
@@ -471,23 +434,6 @@ def _has_used_parameters(function: Function) -> bool:
     return any(not text_of(child).startswith(("*", "_")) for child in parameters.named_children)
 
 
-_ANSWERS: Final = frozenset(
-    {"__str__", "__repr__", "__len__", "__hash__", "__bool__", "__iter__", "__int__", "__float__", "__bytes__"}
-    | {"__copy__", "__deepcopy__", "__reduce__", "__format__", "__index__"}
-)
-"""Python fails where one of these gives None, or hands it out for a copy."""
-
-_IDLE_NAME: Final = pattern(
-    r"_*(no_?op|nop|ignore|skip|dummy|null|empty|nothing|on|handle|callback|hook|before|after|pre|post|setup|teardown|reverse|upgrade|downgrade"
-    r"|forwards?|backwards?|pytest|visit|default)(_|\d|\b)",
-    re.IGNORECASE,
-)
-"""What such a function is called, it may do nothing: callbacks, hooks, migrations."""
-
-
-_NOTHING: Final = pattern(r"\b(None|Optional|NoReturn|Never)\b|^([\w.]*\.)?(Any|object)$")
-
-
 def _judge_script(text: str) -> Certainty:
     thrown = re.match(r"throw (?:new )?([\w.]*(?:Error|Exception))\(", text)
     if thrown is None:
@@ -498,8 +444,6 @@ def _judge_script(text: str) -> Certainty:
 
 def _judge_refusal(function: Function, text: str) -> Certainty:
     """`throw new NotImplementedException()`, `TODO()`; Ruby's NotImplementedError is the way to say "abstract"."""
-    from worker.signals.analysis.languages.refusals import find_refusal  # noqa: PLC0415 - most changes need none
-
     refusal = find_refusal(text, function.source.language)
     if refusal is None:
         return Certainty.NO
@@ -507,11 +451,6 @@ def _judge_refusal(function: Function, text: str) -> Certainty:
     bare = Certainty.NO if not refusal.is_named else Certainty.SUSPICION if is_abstract else Certainty.FACT
     certainty = _judge_message(refusal.message, bare, bare)
     return bare if is_abstract and certainty is Certainty.FACT and not _YET.search(text) else certainty
-
-
-_REFUSED_IN_GO: Final = pattern(r"return .{0,80}?\b(?:errors\.New|fmt\.Errorf|errors\.Errorf)\((.*)\)")
-_REFUSED_IN_RUST: Final = pattern(r"(?:return )?(?:Err\(|(?:\w+::)?bail!\()(.*)\);?")
-_BY_NAME_IN_GO: Final = pattern(r"return .{0,80}?\b(?:[Ee]rr(?:Not|Un)\w*[Ii]mplemented|codes\.Unimplemented)\b.*")
 
 
 def _judge_go(function: Function, text: str) -> Certainty:
@@ -531,21 +470,21 @@ def _judge_rust(function: Function, text: str) -> Certainty:
     macro = re.match(r"(todo|unimplemented|panic)!", text)
     if macro is None:
         refused = _REFUSED_IN_RUST.fullmatch(text)
-        is_stub = refused is not None and _judge_message(refused[1], Certainty.NO) is Certainty.FACT
-        plain = Certainty.FACT if function.container is None else Certainty.SUSPICION
-        return plain if is_stub else Certainty.NO
+        if refused is None or _judge_message(refused[1], Certainty.NO) is not Certainty.FACT:
+            return Certainty.NO
+        return Certainty.FACT if function.container is None else Certainty.SUSPICION
     if macro[1] == "panic":
         return _judge_message(_find_message(text), Certainty.NO)
     message = _find_message(re.sub(r"!\s*[\[{(]", "!(", text, count=1))
     if macro[1] == "todo":
         return Certainty.NO if message and _DELIBERATE.search(message) else Certainty.FACT
-    refuses = has_working_siblings(function) or not _has_unused_parameter(function)
+    refuses = has_working_siblings(function) or not _has_used_parameter(function)
     bare = Certainty.SUSPICION if refuses else Certainty.FACT
     return _judge_message(message, bare, bare)
 
 
-def _has_unused_parameter(function: Function) -> bool:
-    """Rust warns of a parameter that is not used, so who refuses on purpose names it `_`."""
+def _has_used_parameter(function: Function) -> bool:
+    """Whether a parameter has a name: as Rust warns of unused ones, a deliberate refusal names them `_`. True beyond a trait."""
     outer = function.container
     if outer is None or outer.type != "impl_item" or outer.child_by_field_name("trait") is None:
         return True
@@ -560,7 +499,9 @@ def _judge_java(function: Function, text: str) -> Certainty:
         return Certainty.NO
     bare = Certainty.NO
     if thrown[1].endswith("UnsupportedOperationException") and "@Override" not in function.attributes:
-        is_own = _is_called_by_class_only(function) or _is_not_required(function)
+        # what no type above asks for, and takes parameters of its own, has no reason to refuse all calls
+        is_required = not list_parameters(function) or has_supertypes(function)
+        is_own = _is_called_by_class_only(function) or not is_required
         bare = Certainty.FACT if is_own else Certainty.SUSPICION
     if thrown[1].endswith(("NotImplementedException", "NotImplementedError")):
         bare = Certainty.FACT
@@ -568,13 +509,8 @@ def _judge_java(function: Function, text: str) -> Certainty:
 
 
 def _is_called_by_class_only(function: Function) -> bool:
-    """Nobody refuses a call of his own, nor a constructor with parameters (one without may hide the class)."""
+    """Whether it is a private method, or a constructor with parameters (one without may hide the class)."""
     if function.node.type == "method_declaration":
         return has_private_modifier(function)
     parameters = function.node.child_by_field_name("parameters")
     return parameters is not None and parameters.named_child_count > 0
-
-
-def _is_not_required(function: Function) -> bool:
-    """No type above asks for it, and it has parameters of its own: then to refuse all calls is no answer."""
-    return bool(list_parameters(function)) and not has_supertypes(function)

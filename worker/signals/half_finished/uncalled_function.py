@@ -1,13 +1,13 @@
 """What a change writes and nothing uses: new functions without a caller, parameters that are accepted and not looked at.
 
-A new name is usually called only from lines of the change, but a restored function has callers already. Invariant: what could
-be called from outside (public, overriding, registered, asked for by a name or an attribute) is no fact, and neither is what
-files without a text in the dossier could call, until it is looked up there. Nor is what a call finds by a name that it builds.
+A new name can be called only from lines of the change, but a restored function has callers already. What could be called from
+outside (public, overriding, registered, asked for by a name or an attribute) is no fact, nor what files without a text in the
+dossier could call until it is looked up there, nor what a call finds by a name that it builds.
 """
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from worker.domain.dossier.lookups import Definition
 from worker.domain.pattern import pattern
@@ -26,12 +26,47 @@ from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 from worker.signals.half_finished.stub_body import find_stubs
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
-if TYPE_CHECKING:
-    from collections import Counter
-
-    from tree_sitter import Node
-
 _NAME: Final = pattern(r"#?[A-Za-z_$][\w$]*")
+_CUSTOMARY_NAMES: Final = pattern(
+    r"(?:ctx|context|cx|req|request|res|event|e|evt|kwargs|kwds|kw|args|options|opts|next|cmd|frame|signum|tb|exc\w*|type)"
+)
+"""Parameters that are passed along by custom, needed or not."""
+_MOST_LOOKED_UP: Final = 50
+_BEGINNING: Final = pattern(r"(?<=[A-Za-z0-9])_(?=\w)|[a-z0-9](?=[A-Z])")
+_NO_BINARY: Final = (
+    r"^(?!.*\.(?:png|jpe?g|gif|ico|webp|avif|bmp|tiff?|psd|pdf|zip|gz|tgz|bz2|xz|zst|7z|jar|war|whl|exe|dll|so|dylib|a|o|bin|wasm"
+    r"|woff2?|ttf|otf|eot|mp[34]|mov|avi|webm|ogg|wav|flac|pyc|class|npy|npz|parquet|sqlite3?|db)$)"
+)
+"""A template, a configuration or a document of any kind may name what is called: only binary files are left out."""
+_CALLERS: Final = {
+    Language.PYTHON: "pyx?|ipynb|toml|cfg|ini|ya?ml",
+    Language.GO: "go|s|tmpl",
+    Language.RUST: "rs",
+    Language.JAVA: "java|kts?|groovy|scala|xml",
+    Language.KOTLIN: "java|kts?|groovy|scala|xml",
+    Language.RUBY: "rb|rake|erb|gemspec|haml|slim",
+    Language.CSHARP: "cs|cshtml|razor|xaml|vb",
+    Language.PHP: "php|phtml|twig|ya?ml",
+    **dict.fromkeys(SCRIPT_LANGUAGES, "[cm]?[jt]sx?|html?|vue|svelte|astro"),
+}
+_SPREAD: Final = pattern(r"\bpartial\s+(?:class|struct|record|interface)\b|^\s*trait\s", re.MULTILINE)
+"""Other files hold the rest of a partial class, or use a trait."""
+_CHILD_MODULE: Final = pattern(r"^\s*(?:pub(?:\([^)]*\))? )?mod \w+;", re.MULTILINE)
+_IS_MODULE: Final = pattern(r"^\s*(?:import|export)\b|\brequire\(|\bmodule\.exports\b|\bexports\.", re.MULTILINE)
+"""Without an import or export a script's functions belong to the page."""
+_CALLED_BY_NAME: Final = pattern(
+    r"__\w+__|_(?:load_)?jupyter_\w+|model_(?:post_init|rebuild)|main|init|_missing_|_generate_next_value_|_repr_\w+_|read(?:Object|Resolve|ObjectNoData)|write(?:Object|Replace)|(?:test|pytest|visit|do|on|handle|action|watch|compose|render|get|set|is|has)_?(?:[A-Z_]\w*)?"
+    r"|constructor|setup|teardown|upgrade|downgrade|default|toString|hashCode|equals|compareTo|finalize|clone|close|next|then|toJSON|configure|register|apply"
+)
+"""Names that a language or a framework calls."""
+_EXPORTED: Final = pattern(r"^//(?:export|go:linkname|go:wasmexport)[ \t]+(\w+)", re.MULTILINE)
+"""Functions that Go exports to C, to another package, or to the host of a WebAssembly module."""
+_PRIVATE_MODIFIERS: Final = frozenset({"private", "protected", "internal"})
+_CALLED_BY_LANGUAGE: Final = pattern(
+    r"__\w+|initialize\w*|method_missing|respond_to_missing\?|(?:inherit|includ|extend|prepend)ed|method_added|const_missing|call|each|inspect|perform"
+    r"|to_\w+|coerce|invoke|Dispose(?:Async)?|Equals|GetHashCode|ToString|Main|Configure\w*|Invoke(?:Async)?|On[A-Z]\w*|component\d+|provideDelegate"
+)
+"""Names that Ruby, C#, PHP, Kotlin or their frameworks call."""
 
 
 class _UncalledFunction(NamedTuple):
@@ -70,23 +105,22 @@ def parameter_unused(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 101 of 30051 clean changes with production code (0.3 %, at most 0.41 %).
     """
-    unread = tuple(_find_unread_parameters(change))
-    mentioned = references.count_beside_calls(change, frozenset(changed.function.name for changed, _ in unread))
-    for changed, names in unread:
-        if not _is_passed_as_value(changed.function, mentioned):
-            listed = ", ".join(f"`{name}`" for name in names[:3])
-            yield _build_match(changed, f"never looks at {listed}:")
-
-
-def _find_unread_parameters(change: CodeChange) -> Iterator[tuple[ChangedFunction, list[str]]]:
     stubs = {(stub.changed.file.path, stub.changed.function.first_line) for stub in find_stubs(change)}
+    unread: list[tuple[ChangedFunction, list[str]]] = []
     for changed in find_new_functions(change):
         file, function = changed
         if (file.path, function.first_line) in stubs or is_idle(function) or _has_fixed_signature(changed, change):
             continue
         names = [name for name in find_unused_parameters(function) if not _CUSTOMARY_NAMES.fullmatch(name)]
         if names:
-            yield changed, names
+            unread.append((changed, names))
+    mentioned = references.count_beside_calls(change, frozenset(changed.function.name for changed, _ in unread))
+    for changed, names in unread:
+        # named beside its calls, it is passed as a value, and what takes it fixes its parameters
+        own_mentions = changed.function.node.child_by_field_name("name") is None
+        if mentioned[changed.function.name] <= own_mentions:
+            listed = ", ".join(f"`{name}`" for name in names[:3])
+            yield _build_match(changed, f"never looks at {listed}:")
 
 
 def _build_match(changed: ChangedFunction, note: str) -> SignalMatch:
@@ -94,14 +128,8 @@ def _build_match(changed: ChangedFunction, note: str) -> SignalMatch:
     return SignalMatch(f"{note} `{function.name}`", file.path, function.first_line, function.last_line)
 
 
-_CUSTOMARY_NAMES: Final = pattern(
-    r"(?:ctx|context|cx|req|request|res|event|e|evt|kwargs|kwds|kw|args|options|opts|next|cmd|frame|signum|tb|exc\w*|type)"
-)
-"""What is passed along by custom, needed or not."""
-
-
 def _has_fixed_signature(changed: ChangedFunction, change: CodeChange) -> bool:
-    """Somebody else says which parameters it has."""
+    """Whether something else fixes its parameters."""
     function = changed.function
     if function.scope in {FunctionScope.BRANCH, FunctionScope.UNKNOWN} or DECORATION.search(function.attributes):
         return True
@@ -110,7 +138,7 @@ def _has_fixed_signature(changed: ChangedFunction, change: CodeChange) -> bool:
 
 
 def _is_required_by_type(changed: ChangedFunction, change: CodeChange) -> bool:
-    """A trait, a base, a platform or somebody who extends its class decides with it."""
+    """Whether a trait, a base, a platform or a class that extends its own fixes it."""
     function = changed.function
     if can_be_override(function) or is_platform_variant(changed) or is_hook(function) or is_extended(function, change):
         return True
@@ -118,143 +146,101 @@ def _is_required_by_type(changed: ChangedFunction, change: CodeChange) -> bool:
 
 
 def _is_callback(function: Function) -> bool:
-    """A function without a name of its own, given to somebody."""
+    """Whether it has no name of its own: it is passed to something."""
     around = function.node.parent
     is_named = around is not None and around.type == "variable_declarator"
     return function.node.type in {"arrow_function", "function_expression"} and not is_named
 
 
-def _is_passed_as_value(function: Function, mentioned: "Counter[str]") -> bool:
-    """Whether something else than a call names it: then who takes it may say what it must accept."""
-    by_itself = function.node.child_by_field_name("name") is None
-    return mentioned[function.name] > by_itself
-
-
 def _find_uncalled(change: CodeChange) -> tuple[_UncalledFunction, ...]:
-    return tuple(_select_uncalled(change))
-
-
-def _select_uncalled(change: CodeChange) -> Iterator[_UncalledFunction]:
+    uncalled: list[_UncalledFunction] = []
     for changed, is_closed in change.cached(_find_unnamed):
-        name = changed.function.name
-        callers = _find_other_callers(name, change)
-        if callers or _is_called_by_a_built_name(name, change):
-            continue
-        is_looked_up = callers is not None or _is_kept_to_its_file(changed.function)
-        yield _UncalledFunction(changed, is_closed and is_looked_up and not _has_uncalled_sibling(changed, change))
-
-
-def _is_called_by_a_built_name(name: str, change: CodeChange) -> bool:
-    """Whether a text begins like the name and goes on with a value: `getattr(module, "_cmd_" + command)`."""
-    if not name_prefixes(name).isdisjoint(references.find_name_prefixes(change)):
-        return True
-    return any(_find_other_callers(beginning, change) for beginning in name_prefixes(name))
-
-
-def _has_uncalled_sibling(changed: ChangedFunction, change: CodeChange) -> bool:
-    """Whether a function that was there before begins alike and is named nowhere: what calls it may call the new one."""
-    beginnings = name_prefixes(changed.function.name)
-    new = {written.function.name for written in find_new_functions(change)} if beginnings else set[str]()
-    return any(
-        function.name not in new
-        and not beginnings.isdisjoint(name_prefixes(function.name))
-        and references.count_words(change)[function.name] <= _count_own_uses(function)
-        for function in find_functions(changed.function.source)
-        if beginnings
-    )
+        callers = _find_other_callers(changed.function.name, change)
+        if not callers and not _is_called_by_built_name(changed.function.name, change):
+            is_looked_up = callers is not None or _is_kept_to_its_file(changed.function)
+            is_sure = is_closed and is_looked_up and not _has_uncalled_sibling(changed, change)
+            uncalled.append(_UncalledFunction(changed, is_sure))
+    return tuple(uncalled)
 
 
 def _find_unnamed(change: CodeChange) -> tuple[tuple[ChangedFunction, bool], ...]:
-    """New functions that no line of the dossier names, and whether the language keeps others from calling them."""
-    return tuple(
-        (
-            changed,
-            changed.function.source.is_whole
-            and is_private(changed.function)
-            and not can_satisfy_interface(changed, change),
-        )
-        for changed in find_new_functions(change)
-        if _NAME.fullmatch(changed.function.name)
-        and not _is_called_from_outside(changed, change)
-        and changed.function.name not in references.find_removed_words(change)
-        and references.count_words(change)[changed.function.name.lstrip("#")] <= _count_own_uses(changed.function)
+    """New functions that no line of the dossier names, and whether the language keeps other code from calling them."""
+    unnamed: list[tuple[ChangedFunction, bool]] = []
+    for changed in find_new_functions(change):
+        function = changed.function
+        if not _NAME.fullmatch(function.name) or _is_called_from_outside(changed, change):
+            continue
+        is_new = function.name not in references.find_removed_words(change)
+        if is_new and references.count_words(change)[function.name.lstrip("#")] <= _count_own_uses(function):
+            is_private = function.source.is_whole and _is_private(function)
+            unnamed.append((changed, is_private and not can_satisfy_interface(changed, change)))
+    return tuple(unnamed)
+
+
+def _is_called_by_built_name(name: str, change: CodeChange) -> bool:
+    """Whether a text begins like the name and goes on with a value: `getattr(module, "_cmd_" + command)`."""
+    prefixes = _name_prefixes(name)
+    is_built_here = not prefixes.isdisjoint(references.find_name_prefixes(change))
+    return is_built_here or any(_find_other_callers(prefix, change) for prefix in prefixes)
+
+
+def _has_uncalled_sibling(changed: ChangedFunction, change: CodeChange) -> bool:
+    """Whether an older function begins alike and is named nowhere: what calls it may call the new one."""
+    prefixes = _name_prefixes(changed.function.name)
+    new = {written.function.name for written in find_new_functions(change)}
+    return bool(prefixes) and any(
+        function.name not in new
+        and not prefixes.isdisjoint(_name_prefixes(function.name))
+        and references.count_words(change)[function.name] <= _count_own_uses(function)
+        for function in find_functions(changed.function.source)
     )
 
 
 def find_definitions_to_look_up(change: CodeChange) -> tuple[Definition, ...]:
     """The uncalled functions that a file without a text in the dossier could call: the private ones first.
 
-    Behind them the beginnings of the private ones' names: a file that holds one as a word builds such names.
+    Behind them the prefixes of the private ones' names: a file that holds one as a word builds such names.
     """
-    unnamed = [
-        (changed, is_closed)
-        for changed, is_closed in change.cached(_find_unnamed)
-        if not (is_closed and _is_kept_to_its_file(changed.function))
-    ]
-    names = [
-        Definition(changed.function.name, build_caller_pattern(changed), is_closed) for changed, is_closed in unnamed
-    ]
-    built = {
-        beginning: Definition(beginning, build_caller_pattern(changed), is_private=True)
-        for changed, is_closed in unnamed
-        if is_closed and changed.function.source.language not in {Language.GO, Language.RUST}
-        for beginning in sorted(name_prefixes(changed.function.name))
-        if beginning.endswith("_")
-    }
-    ordered = sorted(names, key=lambda definition: not definition.is_private)
-    return (*ordered[:_MOST_LOOKED_UP], *tuple(built.values())[:_MOST_LOOKED_UP])
+    names: list[Definition] = []
+    prefixes: dict[str, Definition] = {}
+    for changed, is_closed in change.cached(_find_unnamed):
+        function = changed.function
+        if is_closed and _is_kept_to_its_file(function):
+            continue
+        callers = _build_caller_pattern(changed)
+        names.append(Definition(function.name, callers, is_closed))
+        if is_closed and function.source.language not in {Language.GO, Language.RUST}:
+            built = (prefix for prefix in sorted(_name_prefixes(function.name)) if prefix.endswith("_"))
+            prefixes.update((prefix, Definition(prefix, callers, is_private=True)) for prefix in built)
+    names.sort(key=lambda definition: not definition.is_private)
+    return (*names[:_MOST_LOOKED_UP], *tuple(prefixes.values())[:_MOST_LOOKED_UP])
 
 
-_MOST_LOOKED_UP: Final = 50
-
-
-def name_prefixes(name: str) -> frozenset[str]:
+def _name_prefixes(name: str) -> frozenset[str]:
     """The name up to each underscore and each capital letter inside: `_cmd_` of `_cmd_add`, `on` of `onStart`."""
     return frozenset(name[: match.end()] for match in _BEGINNING.finditer(name))
 
 
-_BEGINNING: Final = pattern(r"(?<=[A-Za-z0-9])_(?=\w)|[a-z0-9](?=[A-Z])")
-
-
 def _find_other_callers(name: str, change: CodeChange) -> tuple[str, ...] | None:
-    """Files beyond the dossier's texts that hold the name; None: it was not looked up."""
+    """Files without a text in the dossier that hold the name; None: it was not looked up."""
     lookup = next((lookup for lookup in change.dossier.lookups if lookup.name == name), None)
     read = {file.path for file in change.files if file.head_text is not None}
     return None if lookup is None else tuple(path for path in lookup.paths if path not in read)
 
 
-def build_caller_pattern(changed: ChangedFunction) -> str:
-    """A regular expression for the files that could call the function, by the language's own rules."""
+def _build_caller_pattern(changed: ChangedFunction) -> str:
+    """A regular expression for the paths of files that could call the function, by the language's own rules."""
     file, function = changed
     folder = re.escape(file.path.rpartition("/")[0] + "/") if "/" in file.path else ""
     match function.source.language:
-        case Language.GO if is_private(function):
+        case Language.GO if _is_private(function):
             return rf"^{folder}[^/]+\.(?:go|[sSchm]|cc|cpp)$"
-        case Language.RUST if is_private(function):
+        case Language.RUST if _is_private(function):
             return rf"^{folder}.*\.rs$"
-        case _ if is_private(function):
+        case _ if _is_private(function):
             return _NO_BINARY
         case language:
             return rf"\.(?:{_CALLERS[language]})$"
-
-
-_NO_BINARY: Final = (
-    r"^(?!.*\.(?:png|jpe?g|gif|ico|webp|avif|bmp|tiff?|psd|pdf|zip|gz|tgz|bz2|xz|zst|7z|jar|war|whl|exe|dll|so|dylib|a|o|bin|wasm"
-    r"|woff2?|ttf|otf|eot|mp[34]|mov|avi|webm|ogg|wav|flac|pyc|class|npy|npz|parquet|sqlite3?|db)$)"
-)
-"""A template, a configuration or a document of any kind may name what is called: only binary files are left out."""
-_OF_SCRIPTS: Final = "[cm]?[jt]sx?|html?|vue|svelte|astro"
-_CALLERS: Final = {
-    Language.PYTHON: "pyx?|ipynb|toml|cfg|ini|ya?ml",
-    Language.GO: "go|s|tmpl",
-    Language.RUST: "rs",
-    Language.JAVA: "java|kts?|groovy|scala|xml",
-    Language.KOTLIN: "java|kts?|groovy|scala|xml",
-    Language.RUBY: "rb|rake|erb|gemspec|haml|slim",
-    Language.CSHARP: "cs|cshtml|razor|xaml|vb",
-    Language.PHP: "php|phtml|twig|ya?ml",
-    **dict.fromkeys(SCRIPT_LANGUAGES, _OF_SCRIPTS),
-}
 
 
 def _is_kept_to_its_file(function: Function) -> bool:
@@ -272,13 +258,6 @@ def _is_kept_to_its_file(function: Function) -> bool:
             return function.scope is FunctionScope.FUNCTION
 
 
-_SPREAD: Final = pattern(r"\bpartial\s+(?:class|struct|record|interface)\b|^\s*trait\s", re.MULTILINE)
-"""Other files hold the rest of a partial class and use a trait."""
-_CHILD_MODULE: Final = pattern(r"^\s*(?:pub(?:\([^)]*\))? )?mod \w+;", re.MULTILINE)
-_IS_MODULE: Final = pattern(r"^\s*(?:import|export)\b|\brequire\(|\bmodule\.exports\b|\bexports\.", re.MULTILINE)
-"""Without any of it a script's functions belong to the page."""
-
-
 def _count_own_uses(function: Function) -> int:
     """How often a function names itself: where it is defined, described, and calls itself."""
     texts = (text_of(function.node), *(text_of(note) for note in function.nodes_above if is_comment(note)))
@@ -286,15 +265,6 @@ def _count_own_uses(function: Function) -> int:
     count = sum(word == name for text in texts for word in references.WORD_PATTERN.findall(text))
     is_outside = function.node.child_by_field_name("name") is None
     return count + is_outside
-
-
-_CALLED_BY_NAME: Final = pattern(
-    r"__\w+__|_(?:load_)?jupyter_\w+|model_(?:post_init|rebuild)|main|init|_missing_|_generate_next_value_|_repr_\w+_|read(?:Object|Resolve|ObjectNoData)|write(?:Object|Replace)|(?:test|pytest|visit|do|on|handle|action|watch|compose|render|get|set|is|has)_?(?:[A-Z_]\w*)?"
-    r"|constructor|setup|teardown|upgrade|downgrade|default|toString|hashCode|equals|compareTo|finalize|clone|close|next|then|toJSON|configure|register|apply"
-)
-"""What a language or a framework calls by its name."""
-_EXPORTED: Final = pattern(r"^//(?:export|go:linkname|go:wasmexport)[ \t]+(\w+)", re.MULTILINE)
-"""What Go hands to C, to another package, or to the host of a WebAssembly module."""
 
 
 def _is_called_from_outside(changed: ChangedFunction, change: CodeChange) -> bool:
@@ -312,28 +282,17 @@ def _is_called_from_outside(changed: ChangedFunction, change: CodeChange) -> boo
 
 
 def _is_called_by_language(function: Function) -> bool:
-    """By what runs it, or by anybody: what is public and described is what a library is for."""
+    """Whether a framework calls it by its name, or it is public and documented, as what a library offers."""
     if function.source.language not in MORE_LANGUAGES:
         return False
     modifiers = frozenset(function.attributes.split())
-    is_public = (
-        "public" in modifiers
-        if function.source.language is Language.CSHARP
-        else modifiers.isdisjoint(_PRIVATE_MODIFIERS)
-    )
+    is_csharp = function.source.language is Language.CSHARP
+    is_public = "public" in modifiers if is_csharp else modifiers.isdisjoint(_PRIVATE_MODIFIERS)
     return (is_public and bool(documentation_of(function))) or _CALLED_BY_LANGUAGE.fullmatch(function.name) is not None
 
 
-_PRIVATE_MODIFIERS: Final = frozenset({"private", "protected", "internal"})
-_CALLED_BY_LANGUAGE: Final = pattern(
-    r"__\w+|initialize\w*|method_missing|respond_to_missing\?|(?:inherit|includ|extend|prepend)ed|method_added|const_missing|call|each|inspect|perform"
-    r"|to_\w+|coerce|invoke|Dispose(?:Async)?|Equals|GetHashCode|ToString|Main|Configure\w*|Invoke(?:Async)?|On[A-Z]\w*|component\d+|provideDelegate"
-)
-"""What Ruby, C#, PHP and Kotlin, or what runs under them, call by its name."""
-
-
-def is_private(function: Function) -> bool:
-    """Whether the language keeps everybody else from calling it."""
+def _is_private(function: Function) -> bool:
+    """Whether the language keeps code outside of its file, class or function from calling it."""
     match function.source.language:
         case Language.GO:
             return not function.name[:1].isupper()
@@ -342,18 +301,11 @@ def is_private(function: Function) -> bool:
         case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
             return "private" in function.attributes.split()
         case Language.PYTHON:
-            return function.scope is FunctionScope.FUNCTION or (
-                function.scope is FunctionScope.MODULE and function.name.startswith("_")
-            )
+            is_marked = function.scope is FunctionScope.MODULE and function.name.startswith("_")
+            return function.scope is FunctionScope.FUNCTION or is_marked
+        case _ if function.scope is FunctionScope.TYPE:
+            return function.name.startswith("#") or "private" in function.attributes.split()
         case _:
-            return _is_private_in_a_script(function)
-
-
-def _is_private_in_a_script(function: Function) -> bool:
-    if function.scope is FunctionScope.TYPE:
-        return function.name.startswith("#") or "private" in function.attributes.split()
-    return function.scope is FunctionScope.FUNCTION or not _is_exported(function.node)
-
-
-def _is_exported(node: "Node") -> bool:
-    return any(around.type in {"export_statement", "assignment_expression", "pair"} for around in ancestors(node))
+            exports = {"export_statement", "assignment_expression", "pair"}
+            is_exported = any(around.type in exports for around in ancestors(function.node))
+            return function.scope is FunctionScope.FUNCTION or not is_exported

@@ -1,13 +1,13 @@
-"""Comments that say, in added production code, that work is not done.
+"""Comments in added production code that leave work open.
 
-Does not flag every TODO: most of them name an idea for later. Invariant: a fact needs a new function, and a note in it
-that the function itself is not finished; a line that was only moved is none, and neither is work that is planned by release or issue.
+Most TODOs name an idea for later. A fact needs a new function, and a note in it that the function itself is not finished; a
+line that was only moved is none, and neither is work that is planned by release or issue.
 """
 
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import can_match, pattern
@@ -57,12 +57,11 @@ _UNFINISHED: Final = pattern(
     r"|\bis missing\b|\bstill missing\b|\bmissing (?:logic|part|code|steps?|cases?|implementation|pieces?)\b",
     re.IGNORECASE,
 )
-"""That work of the function itself is left, not that it could be better."""
-
+"""Work of the function itself is left, and not only an improvement."""
 _OTHER_TARGET: Final = pattern(
     r"\bimplement an? (?:\w+ ){1,3}?(?:function|method|type|trait|interface|helper|class|struct)\b", re.IGNORECASE
 )
-"""What is to be written is another thing, which this function could use."""
+"""Another function or type is to be written, which this one could use."""
 _OPTIONAL_WORK: Final = pattern(
     r"^\W*(?:todo|fixme|xxx)\W+if\b|\?|\bwhen\b|\bonce\b|\bmaybe\b|\bperhaps\b|\bcould\b|\bconsider\b|\bif we\b|\bshould we\b|\bin (?:the )?future\b|\bideally\b|\bas soon as\b|\bafter\b|\buntil\b"
     r"|\boptional(?:ly)?\b|\bnice[- ]to[- ]have\b|\bextras?\b|\badditional(?:ly)?\b|\balso\b|\bas well\b|\bmore\b(?! (?:work|code|logic|here))"
@@ -70,7 +69,19 @@ _OPTIONAL_WORK: Final = pattern(
     r"|\b(?:remove|drop|delete|get rid of) (?:this|the|it)\b(?! (?:stub|placeholder|dummy))",
     re.IGNORECASE,
 )
-"""A wish for later, a condition for it, or an extra: the function may be whole without."""
+"""An idea for later, a condition for it, or an extra, without which the function may be whole."""
+_FOR_NOW: Final = pattern(r"\b(?:for now|for the moment|currently|until then)\b", re.IGNORECASE)
+_GUARDS: Final = frozenset({"if_statement", "expression_statement"})
+_RELEASE: Final = pattern(
+    r"\b(?:in|for|with|by|since|from|until|before|release|version|milestone)(?: (?:the|a|version|release|v))* ?v?\d{1,4}\.(?:\d{1,3}|x)\b"
+    r"|\bv?\d{1,4}\.(?:\d{1,3}|x)(?:\.\d{1,3})? (?:or|and) (?:later|newer|above)\b|\b(?:next|later|future|major|minor|upcoming|following) (?:major |minor )?(?:release|version)s?\b",
+    re.IGNORECASE,
+)
+_TRACKED: Final = pattern(
+    r"(?i:#|\b(?:b|gh|issues?|bug|bpo|ticket|pr|pull)[-:/ #]{1,2})(\d{2,9})\b(?![.\w])|\b(?!(?:UTF|SHA|ISO|RFC|CP|AES|PEP|ARM)-)[A-Z]{2,10}-(\d{2,9})\b"
+)
+_SIMPLE: Final = pattern(r"(?:return\b)?[^()]{0,80}(?:\(\(?[\w&., ]{0,40}\)?\))?;?")
+_ENDS: Final = frozenset({"return_statement", "call_expression", "identifier", "tuple_expression", "self"})
 
 
 @signal(
@@ -104,11 +115,10 @@ def unfinished_todo(change: CodeChange) -> Iterator[SignalMatch]:
     }
     for (path, number), is_sure in reported.items():
         if not is_sure:
-            yield SignalMatch(
-                "a comment says that work is left, where the function ends or drops a parameter", path, number
-            )
+            note = "a comment says that work is left, where the function ends or drops a parameter"
+            yield SignalMatch(note, path, number)
     for file in change.production_files():
-        for number, text in islice(_lines(file, change), _MOST):
+        for number, text in islice(_find_todos(file, change), _MOST):
             if (file.path, number) not in reported:
                 yield SignalMatch(f"a comment says that work is left: {text}", file.path, number)
 
@@ -123,57 +133,40 @@ class _UnfinishedNote(NamedTuple):
 
 def _build_match(changed: ChangedFunction, note: "Node") -> SignalMatch:
     text = " ".join(text_of(note).lstrip("/#* ").split())[:120]
-    return SignalMatch(
-        f"the new function `{changed.function.name}` says that it is not finished: {text}",
-        changed.file.path,
-        changed.function.line_of(note),
-    )
+    message = f"the new function `{changed.function.name}` says that it is not finished: {text}"
+    return SignalMatch(message, changed.file.path, changed.function.line_of(note))
 
 
 def _find_unfinished(change: CodeChange) -> tuple[_UnfinishedNote, ...]:
     if is_stub_requested(change):
         return ()
     stubs = {(stub.changed.file.path, stub.changed.function.first_line) for stub in find_stubs(change)}
-    fresh = (
-        changed
-        for changed in (
-            *find_new_functions(change),
-            *find_wrapped(change),
-            *find_left_to_subclasses(change),
-            *find_examples(change),
-        )
-        if (changed.file.path, changed.function.first_line) not in stubs
-    )
-    return tuple(_find_in_functions(fresh, change))
-
-
-def _find_in_functions(functions: Iterator[ChangedFunction], change: CodeChange) -> Iterator[_UnfinishedNote]:
-    seen: set[tuple[str, int]] = set()
-    for changed in functions:
-        if not _can_be_unfinished(changed):
+    finders = (find_new_functions, find_wrapped, find_left_to_subclasses, find_examples)
+    todos: dict[tuple[str, int], _UnfinishedNote] = {}
+    for changed in chain.from_iterable(find(change) for find in finders):
+        if (changed.file.path, changed.function.first_line) in stubs or not _can_be_unfinished(changed.function):
             continue
         for note in changed.function.comments:
             key = (changed.file.path, note.start_byte)
-            is_sure = _is_note_certain(note, changed, change) if key not in seen else None
+            is_sure = _is_note_certain(note, changed, change) if key not in todos else None
             if is_sure is not None and text_of(note).strip() not in change.removed_texts:
-                seen.add(key)
-                yield _UnfinishedNote(changed, note, is_sure)
+                todos[key] = _UnfinishedNote(changed, note, is_sure)
+    return tuple(todos.values())
 
 
-def _can_be_unfinished(changed: ChangedFunction) -> bool:
-    function = changed.function
+def _can_be_unfinished(function: Function) -> bool:
     rows = range(function.first_line, function.last_line + 1)
     return any(is_marked(function.source.lines[row - function.source.first_line]) for row in rows)
 
 
 @lru_cache(maxsize=64)
 def is_marked(line: str) -> bool:
-    """Kept for a while: where a carriage return ends the lines, hundreds of functions stand in what git calls one."""
+    """Cached: where a carriage return ends the lines, hundreds of functions stand in one line of git."""
     return _MARK.search(line) is not None or _UNFINISHED.search(line) is not None
 
 
 def _is_note_certain(note: "Node", changed: ChangedFunction, change: CodeChange) -> bool | None:
-    """Whether the note says surely, or only perhaps, that work is left; None: neither."""
+    """Whether the note certainly, or only perhaps, leaves work open; None: neither."""
     function = changed.function
     text = " ".join(text_of(note)[:_LONGEST].split())
     if not _MARK.search(text) or _OPTIONAL_WORK.search(text) or not _is_on_own_line(note, function):
@@ -181,7 +174,7 @@ def _is_note_certain(note: "Node", changed: ChangedFunction, change: CodeChange)
     if _is_planned(text, change) or _is_in_commented_code(note, function) or _is_platform_refusal(changed):
         return None
     if _UNFINISHED.search(text):
-        is_other = _OTHER_TARGET.search(text) is not None or _is_above_refusal(note) or _is_temporary(note)
+        is_other = _OTHER_TARGET.search(text) is not None or _is_explained_below(note)
         return not is_other and not is_stage(function, change)
     # in an example a TODO alone may stand for what its reader does there
     is_doubtful = changed.file.role is not FileRole.EXAMPLE and (
@@ -190,22 +183,14 @@ def _is_note_certain(note: "Node", changed: ChangedFunction, change: CodeChange)
     return False if is_doubtful else None
 
 
-def _is_temporary(note: "Node") -> bool:
-    """The comment below goes on with what is done instead."""
+def _is_explained_below(note: "Node") -> bool:
+    """Whether the comment below describes a temporary way, or a guard there refuses what is not supported: a limit."""
     below = note.next_named_sibling
-    return below is not None and is_comment(below) and _FOR_NOW.search(text_of(below)[:_LONGEST]) is not None
-
-
-_FOR_NOW: Final = pattern(r"\b(?:for now|for the moment|currently|until then)\b", re.IGNORECASE)
-
-
-def _is_above_refusal(note: "Node") -> bool:
-    """A guard that refuses what is not supported states a limit, and the rest of the function may be whole."""
-    guard = note.next_named_sibling
-    return guard is not None and guard.type in _GUARDS and STOP_PATTERN.search(text_of(guard)[:_LONGEST]) is not None
-
-
-_GUARDS: Final = frozenset({"if_statement", "expression_statement"})
+    if below is None:
+        return False
+    text = text_of(below)[:_LONGEST]
+    is_temporary = is_comment(below) and _FOR_NOW.search(text) is not None
+    return is_temporary or (below.type in _GUARDS and STOP_PATTERN.search(text) is not None)
 
 
 def _is_platform_refusal(changed: ChangedFunction) -> bool:
@@ -214,7 +199,7 @@ def _is_platform_refusal(changed: ChangedFunction) -> bool:
 
 
 def _is_planned(text: str, change: CodeChange) -> bool:
-    """Whether it names a release to come, or another issue than those that this change is for: then it is known, and left on purpose."""
+    """Whether it names a release to come, or an issue that this change is not for: then it is left on purpose."""
     if _RELEASE.search(text):
         return True
     pull = change.dossier.pull_request
@@ -224,16 +209,6 @@ def _is_planned(text: str, change: CodeChange) -> bool:
     return not own.issuperset(tracked) or ("://" in text and not tracked)
 
 
-_RELEASE: Final = pattern(
-    r"\b(?:in|for|with|by|since|from|until|before|release|version|milestone)(?: (?:the|a|version|release|v))* ?v?\d{1,4}\.(?:\d{1,3}|x)\b"
-    r"|\bv?\d{1,4}\.(?:\d{1,3}|x)(?:\.\d{1,3})? (?:or|and) (?:later|newer|above)\b|\b(?:next|later|future|major|minor|upcoming|following) (?:major |minor )?(?:release|version)s?\b",
-    re.IGNORECASE,
-)
-_TRACKED: Final = pattern(
-    r"(?i:#|\b(?:b|gh|issues?|bug|bpo|ticket|pr|pull)[-:/ #]{1,2})(\d{2,9})\b(?![.\w])|\b(?!(?:UTF|SHA|ISO|RFC|CP|AES|PEP|ARM)-)[A-Z]{2,10}-(\d{2,9})\b"
-)
-
-
 def _is_on_own_line(note: "Node", function: Function) -> bool:
     """On lines of its own, behind the signature."""
     line = function.source.lines[note.start_point.row]
@@ -241,7 +216,7 @@ def _is_on_own_line(note: "Node", function: Function) -> bool:
 
 
 def _is_in_commented_code(note: "Node", function: Function) -> bool:
-    """Code in comments stands right above the mark, so that the mark is a part of what was taken out."""
+    """Whether the line above the mark is code in comments, so that the mark is a part of what was taken out."""
     inside = next((at for at, line in enumerate(text_of(note).split("\n")) if _MARK.search(line)), 0)
     row = note.start_point.row + inside
     above = function.source.lines[row - 1].strip() if row else ""
@@ -249,11 +224,8 @@ def _is_in_commented_code(note: "Node", function: Function) -> bool:
     return is_code_like(comment[1]) if comment is not None else bool(inside) and is_code_like(above)
 
 
-_SIMPLE: Final = pattern(r"(?:return\b)?[^()]{0,80}(?:\(\(?[\w&., ]{0,40}\)?\))?;?")
-
-
 def _is_last_statement(note: "Node", function: Function) -> bool:
-    """Behind it nothing is done any more: the body ends, or hands back what it has."""
+    """Whether nothing is done behind it: the body ends, or returns what it has."""
     lists = (function.body, *(child for child in function.body.named_children if child.type == "statement_list"))
     block = next((block for block in lists if block == note.parent), None)
     if block is None:
@@ -264,22 +236,19 @@ def _is_last_statement(note: "Node", function: Function) -> bool:
     return behind[0].type in _ENDS and _SIMPLE.fullmatch(text_of(behind[0])) is not None
 
 
-_ENDS: Final = frozenset({"return_statement", "call_expression", "identifier", "tuple_expression", "self"})
-
-
-def _find_todo(text: str) -> "re.Match[str] | None":
-    """The comment of a line that says that work is left."""
+def _read_todo(text: str) -> "re.Match[str] | None":
+    """The comment of a line, if it leaves work open."""
     comment = _COMMENT.search(text[:_LONGEST])
     return comment if comment is not None and _UNDONE.search(comment[1]) else None
 
 
-def _lines(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[int, str]]:
+def _find_todos(file: AnalyzedFile, change: CodeChange) -> Iterator[tuple[int, str]]:
     if not any(can_match(_UNDONE, text) for text in file.diff.added_passages()):
         return
-    for line in file.diff.added_lines_matching(_find_todo):
-        comment = _find_todo(line.text)
+    for line in file.diff.added_lines_matching(_read_todo):
+        comment = _read_todo(line.text)
         if comment is None or "?" in comment[1] or line.text.strip() in change.removed_texts:
             continue
-        if file.language is Language.RUST and comment[0].startswith("#"):
-            continue  # an attribute
-        yield line.head_line or 0, " ".join(comment[1].split())[:120]
+        is_attribute = file.language is Language.RUST and comment[0].startswith("#")
+        if not is_attribute:
+            yield line.head_line or 0, " ".join(comment[1].split())[:120]

@@ -1,7 +1,7 @@
 """Imports that a change brings in and that nothing in their file uses.
 
-Looks at whole files only. Invariant: a file whose job is to hand on what it imports has none, and a name that stands
-anywhere else in the file, a comment included, is used.
+Only whole files are read. A name that occurs anywhere else in the file, a comment included, is used; a file whose job is to
+re-export is skipped.
 """
 
 from collections import Counter
@@ -34,11 +34,14 @@ _EXPORTING_FILE: Final = pattern(
 _KEEP_MARK: Final = pattern(
     r"\bnoqa\b|pylint|type: ignore|eslint|ts-ignore|side effects?|re-?exports?|import React\b|__future__"
 )
+_OPERATORS: Final = pattern(
+    r"(?:plus|minus|times|div|rem|not|inc|dec|unaryMinus|unaryPlus)(?:Assign)?|get(?:Value)?|set(?:Value)?|invoke|contains|iterator"
+    r"|next|hasNext|rangeTo|rangeUntil|compareTo|component\d|provideDelegate"
+)
+"""Operators of Kotlin, which are used without their names."""
 
 
 class UnusedImport(NamedTuple):
-    """One import of a file that nothing uses."""
-
     name: str
     line: int
 
@@ -55,79 +58,55 @@ def import_unused(change: CodeChange) -> Iterator[SignalMatch]:
 
 
 def find_unused_imports(file: AnalyzedFile) -> tuple[UnusedImport, ...]:
-    """What the change imports into this file, where its whole text is known, and leaves lying."""
+    """The added imports that a file does not use, where its whole text is known."""
     source = next((source for source in file.sources if source.is_whole and source.language in _STATEMENTS), None)
     if source is None or source.root.has_error or _EXPORTING_FILE.search(file.path) or not file.added_lines:
         return ()
-    return tuple(_select_unused(source, file))
-
-
-def _select_unused(source: Source, file: AnalyzedFile) -> Iterator[UnusedImport]:
     nodes = source.nodes.find(_STATEMENTS[source.language])
-    fresh = [node for node in nodes if _lines(node) <= file.added_lines and not _is_intended(node, source)]
-    if not fresh:
-        return
+    added = [node for node in nodes if _is_added(node, file) and not _is_intended(node, source)]
+    if not added:
+        return ()
     counts = Counter(_WORD.findall(source.text))
     if source.language is Language.KOTLIN:
         counts.update(word.lstrip("$") for word in list(counts) if word.startswith("$"))  # "$name" in a text
     imported = Counter(word for node in nodes for word in _WORD.findall(text_of(node)))
-    for node in fresh:
-        for name in _names(node, source.language):
-            if counts[name] <= imported[name]:
-                yield UnusedImport(name, node.start_point.row + 1)
+    return tuple(
+        UnusedImport(name, node.start_point.row + 1)
+        for node in added
+        for name in _find_names(node, source.language)
+        if counts[name] <= imported[name]
+    )
 
 
-def _lines(node: "Node") -> frozenset[int]:
-    return frozenset(range(node.start_point.row + 1, node.end_point.row + 2))
+def _is_added(node: "Node", file: AnalyzedFile) -> bool:
+    return file.added_lines.issuperset(range(node.start_point.row + 1, node.end_point.row + 2))
 
 
 def _is_intended(node: "Node", source: Source) -> bool:
-    """It says that it is there for another reason, or it is tried out (an import that may fail)."""
+    """Whether a comment gives another reason for the import, or it stands in a block, since it may fail."""
     rows = source.lines[max(0, node.start_point.row - 1) : node.end_point.row + 1]
     return any(map(_KEEP_MARK.search, rows)) or (node.parent is not None and node.parent.type == "block")
 
 
-def _names(node: "Node", language: Language) -> Iterator[str]:
+def _find_names(node: "Node", language: Language) -> Iterator[str]:
     match language:
         case Language.PYTHON:
-            yield from _names_in_python(node)
-        case Language.JAVA:
-            if not text_of(node).rstrip(" ;").endswith("*"):
-                yield _WORD.findall(text_of(node))[-1]
-        case Language.PHP | Language.KOTLIN:
-            yield from _last_word(node)
+            for child in node.children_by_field_name("name"):
+                alias = child.child_by_field_name("alias")
+                if alias is None:
+                    yield text_of(child).partition(".")[0]
+                elif text_of(alias) != text_of(child.child_by_field_name("name")):  # `x as x` re-exports x
+                    yield text_of(alias)
+        case Language.JAVA | Language.PHP | Language.KOTLIN:
+            text = text_of(node).rstrip(" ;")
+            name = _WORD.findall(text)[-1]
+            if not text.endswith(("*", "}")) and (language is Language.JAVA or not _OPERATORS.fullmatch(name)):
+                yield name
         case _:
-            yield from _names_in_scripts(node)
-
-
-def _last_word(node: "Node") -> Iterator[str]:
-    """What one plain import brings; an operator of Kotlin is used without its name."""
-    text = text_of(node).rstrip(" ;")
-    last = _WORD.findall(text)[-1]
-    if not text.endswith(("*", "}")) and not _OPERATORS.fullmatch(last):
-        yield last
-
-
-_OPERATORS: Final = pattern(
-    r"(?:plus|minus|times|div|rem|not|inc|dec|unaryMinus|unaryPlus)(?:Assign)?|get(?:Value)?|set(?:Value)?|invoke|contains|iterator"
-    r"|next|hasNext|rangeTo|rangeUntil|compareTo|component\d|provideDelegate"
-)
-
-
-def _names_in_python(node: "Node") -> Iterator[str]:
-    for child in node.children_by_field_name("name"):
-        alias = child.child_by_field_name("alias")
-        if alias is None:
-            yield text_of(child).partition(".")[0]
-        elif text_of(alias) != text_of(child.child_by_field_name("name")):  # `x as x` hands x on
-            yield text_of(alias)
-
-
-def _names_in_scripts(node: "Node") -> Iterator[str]:
-    for descendant in descendants(node):
-        if descendant.type == "import_specifier":
-            yield text_of(descendant.child_by_field_name("alias") or descendant.child_by_field_name("name"))
-        elif descendant.type == "namespace_import" or (
-            descendant.type == "import_clause" and descendant.named_children[0].type == "identifier"
-        ):
-            yield text_of(descendant.named_children[0])
+            for child in descendants(node):
+                if child.type == "import_specifier":
+                    yield text_of(child.child_by_field_name("alias") or child.child_by_field_name("name"))
+                elif child.type == "namespace_import" or (
+                    child.type == "import_clause" and child.named_children[0].type == "identifier"
+                ):
+                    yield text_of(child.named_children[0])
