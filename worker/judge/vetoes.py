@@ -18,7 +18,7 @@ from worker.judge.checks.missing_rules import find_missing_rule
 from worker.judge.checks.survival import UNMET, Survival, survival_of
 from worker.judge.checks.suspicions import find_unanswered
 from worker.judge.rulings import EvidenceBundle, Ruling, leave_to_person
-from worker.signals.acceptance_gap.shortfall import find_untested_criteria
+from worker.signals.acceptance_gap.criteria_not_met import find_untested_criteria
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
 

@@ -28,7 +28,7 @@ from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Category, Finding
 from worker.dossier.diff.parser import DiffError
-from worker.signals.acceptance_gap.shortfall import (
+from worker.signals.acceptance_gap.criteria_not_met import (
     describe_gap,
     find_doubtful_gaps,
     find_unnamed_tests,

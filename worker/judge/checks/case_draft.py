@@ -5,8 +5,7 @@ Reads words, not meaning, so the author has to confirm each place.
 
 from worker.domain.dossier.case_help import DraftClaim
 from worker.domain.dossier.dossier import Criterion, Dossier
-from worker.signals.acceptance_gap.change_units import ChangeIndex, build_index
-from worker.signals.acceptance_gap.criterion_terms import CriterionTerms, find_terms
+from worker.signals.acceptance_gap.change_index import ChangeIndex, CriterionTerms, build_index, find_terms
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import FileRole, role_of
 

@@ -17,7 +17,7 @@ from worker.domain.verdict.opinion import HeuristicOpinion, ModelOpinion
 from worker.domain.verdict.verdict import Category, EvidencePointer, Finding, Side
 from worker.judge.checks.survival import NEARBY_LINES
 from worker.judge.rulings import EvidenceBundle
-from worker.signals.acceptance_gap.shortfall import is_settled_by
+from worker.signals.acceptance_gap.criteria_not_met import is_settled_by
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.check_names import is_check_name
 from worker.signals.analysis.file_roles import FileRole, role_of

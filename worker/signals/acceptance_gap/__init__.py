@@ -1,8 +1,4 @@
-"""Signals for what a criterion asks for and the change does not show.
-
-Does not understand a criterion: it looks for the names, paths and words of it. Invariant: only suspicions, and none about
-prose that was taken as one criterion.
-"""
+"""Signals for what a criterion asks for and the change does not show."""
 
 from typing import Final
 

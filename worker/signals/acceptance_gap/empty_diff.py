@@ -1,8 +1,4 @@
-"""A change without a change.
-
-Does not weigh small changes. Invariant: silent as soon as one file is known to have
-changed, be it one that could not be read.
-"""
+"""A change without a change."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -10,6 +6,8 @@ from typing import Final
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+
+_MOST_NAMED: Final = 10
 
 
 @signal(
@@ -24,11 +22,7 @@ def empty_diff(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     if not change.files and not change.dossier.files_unread:
-        asked = ", ".join(
-            criterion.id for criterion in (change.dossier.criteria or ())[:_MOST_NAMED] if not criterion.inferred
-        )
+        criteria = (change.dossier.criteria or ())[:_MOST_NAMED]
+        asked = ", ".join(criterion.id for criterion in criteria if not criterion.inferred)
         step = f"Commit and push the change that does what is asked for ({asked}): this branch differs from its base in nothing."
         yield SignalMatch("the diff against the merge base is empty", step=step if asked else "")
-
-
-_MOST_NAMED: Final = 10

@@ -1,10 +1,11 @@
-"""Titles of tests ("rejects empty keys"), held against the strings of the file that should hold them.
+"""Titles of tests ("rejects empty keys"), looked up in the strings of the file that should hold them.
 
-Does not know test frameworks. Invariant: a title is there if a string of the file holds it, if it is made of whole strings, or
-if a string with placeholders can become it; what differs in more than words behind a comma or in brackets is not.
+A title is there if a string of the file holds it, if it is made of whole strings, or if a string with placeholders can become
+it; one that differs in more than words behind a comma or in brackets is not.
 """
 
 import re
+from itertools import islice
 from typing import Final
 
 from worker.domain.pattern import pattern
@@ -16,7 +17,7 @@ _HOLE: Final = pattern(r"\$\{[^{}]{0,200}\}|\$[\w.]+|%[a-z#%]|\{[\w.:]{0,60}\}")
 _BEHIND: Final = pattern(
     r"\s*(?:[,;]\s|\s[-—–(\[]|[(\[](?![^()\[\]]{0,100}[)\]]\W{1,9}\w)|\.{3}|…).{0,300}$", re.DOTALL
 )
-"""What is said after a title; a bracket at a word, with more words behind it, is the title's own: `parse() fails`."""
+"""Text after a title; a bracket at a word, with more words behind it, is the title's own: `parse() fails`."""
 _BETWEEN: Final = pattern(r"[\s>:/.,-]+")
 _MOST: Final = 5_000
 _MOST_MADE: Final = 200
@@ -34,18 +35,16 @@ class FileStrings(Value):
 
     @classmethod
     def from_text(cls, text: str) -> "FileStrings":
-        literals = [
-            next(filter(None, match.groups())) for match, _ in zip(_LITERAL.finditer(text), range(_MOST), strict=False)
-        ]
-        folded = dict.fromkeys(_fold(literal) for literal in literals)
+        matches = islice(_LITERAL.finditer(text), _MOST)
+        folded = dict.fromkeys(_fold(next(filter(None, match.groups()))) for match in matches)
         holed = [literal for literal in folded if 0 < len(_HOLE.findall(literal)) <= _MOST_HOLES][:_MOST_MADE]
-        fixed = [literal for literal in holed if _HOLE.sub("", literal).strip()]
-        return cls(frozenset(folded), tuple(map(_pattern, fixed)))
+        fixed = (list(map(re.escape, _HOLE.split(literal))) for literal in holed if _HOLE.sub("", literal).strip())
+        return cls(frozenset(folded), tuple(re.compile(r".{0,200}".join(parts), re.DOTALL) for parts in fixed))
 
     def contains_title(self, title: str) -> bool:
-        """Whether *title*, or what stands before a comma or a bracket in it, is there."""
+        """Whether it holds *title*, or the part of it before a comma or a bracket."""
         whole = _fold(title)
-        return any(self._has(variant) for variant in dict.fromkeys((whole, _BEHIND.sub("", whole))) if variant)
+        return any(self._has(variant) for variant in {whole, _BEHIND.sub("", whole)} if variant)
 
     def _has(self, title: str) -> bool:
         title_words = sorted(title.replace("'", "").replace('"', "").split())
@@ -67,17 +66,15 @@ class FileStrings(Value):
         return False
 
     def text_behind(self, title: str) -> str:
-        """What *title* says behind the longest of them, of several words, that it begins with."""
+        """The rest of *title* behind the longest string, of several words, that it begins with."""
         whole = _fold(title)
-        begun = (
-            literal for literal in self.literals if len(literal.split()) >= _FEWEST and whole.startswith(f"{literal} ")
-        )
-        longest = max(begun, key=len, default=whole)
+        several = (literal for literal in self.literals if len(literal.split()) >= _FEWEST)
+        longest = max((literal for literal in several if whole.startswith(f"{literal} ")), key=len, default=whole)
         return whole[len(longest) :].strip()
 
 
 def find_strings(change: CodeChange, path: str, text: str) -> FileStrings:
-    """The strings of the file, taken apart once."""
+    """The strings of the file, read once for a change."""
     cache = change.cached(_cache)
     if path not in cache:
         cache[path] = FileStrings.from_text(text)
@@ -90,8 +87,3 @@ def _cache(_: CodeChange) -> dict[str, FileStrings]:
 
 def _fold(text: str) -> str:
     return " ".join(text.replace("\\", "").split())
-
-
-def _pattern(text: str) -> "re.Pattern[str]":
-    parts = [re.escape(part) for part in _HOLE.split(text)]
-    return re.compile(r".{0,200}".join(parts), re.DOTALL)

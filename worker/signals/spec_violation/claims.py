@@ -13,7 +13,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.acceptance_gap.shortfall import has_no_tests
+from worker.signals.acceptance_gap.criteria_not_met import has_no_tests
 from worker.signals.analysis.change import CodeChange
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 

@@ -1,9 +1,9 @@
-"""Criteria, taken apart."""
+"""Criteria, taken apart, and the units of a change that hold their words."""
 
 import pytest
 
 from worker.domain.dossier.dossier import Criterion
-from worker.signals.acceptance_gap.criterion_terms import CriterionTerms, parse_criterion
+from worker.signals.acceptance_gap.change_index import CriterionTerms, parse_criterion
 from worker.signals.analysis.relatedness import stem
 
 
