@@ -1,8 +1,4 @@
-"""Signals for work that nobody asked for: files that have nothing to do with the rest, bumps, strays.
-
-Does not know what a maintainer would let pass. Invariant: only suspicions, each at a file, for what is unrelated is a
-matter of degree.
-"""
+"""Signals for work that nothing asked for: files unrelated to the rest, version bumps, stray files."""
 
 from typing import Final
 

@@ -1,11 +1,12 @@
-"""New files that nobody meant to commit, and edits of code that is not the repository's own.
+"""New files that were committed by mistake, and edits of code that is not the repository's own.
 
-Goes by names, and by what else the change holds. Invariant: a file that title, issue, criteria or case name is none, and a fact
-is about a file that no text of the dossier names or uses, and of a kind that nothing asks for.
+Goes by names, and by what else the change holds. A file that title, issue, criteria or case name is none, and a fact is about a
+file that no text of the dossier names or uses, and of a kind that nothing asks for.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LONGEST_NAME: Final = 100
-
 _LEFT_BY_TOOLS: Final = pattern(
     r"(^|/)(\.DS_Store|Thumbs\.db|desktop\.ini|nohup\.out|\.coverage|\.eslintcache|npm-debug\.log[\w.]*|yarn-error\.log"
     r"|flycheck_[^/]+|\.?#[^/]+|[^/]+\.(orig|rej|bak|backup|swp|swo|pyc|pyo|class|o|obj|stackdump|hprof|pid)|[^/]+~)$"
@@ -53,6 +53,32 @@ _FETCHED_BY: Final = pattern(
     r"(^|/)(go\.(mod|sum)|modules\.txt|package(-lock)?\.json|yarn\.lock|[\w.-]*requirements[\w.-]*\.txt|vendor\.(txt|json|conf)"
     r"|\.gitmodules|composer\.(json|lock)|Cargo\.(toml|lock)|pyproject\.toml)$|vendor\w*\.(py|sh|toml|ya?ml|txt)$"
 )
+_LONGEST_TEXT: Final = 40_000
+_SENTENCE_END: Final = pattern(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
+_ASKS: Final = pattern(
+    r"\b(?:add|write|create|provide|include|commit|attach|need|require|keep|draft|supply)(?:s|d|es|ed|ing)?\b",
+    re.IGNORECASE,
+)
+_FILE: Final = pattern(
+    r"\b(?:scripts?|files?|programs?|snippets?|documents?|repros?|reproducers?|reproductions?|plans?|summary|notes|analysis|scratchpad)\b",
+    re.IGNORECASE,
+)
+_KINDS: Final = tuple(
+    frozenset(map(stem, kind))
+    for kind in (
+        ("reproduce", "reproduction", "reproducer", "repro", "replicate", "replication"),
+        ("tmp", "temp", "temporary", "scratch", "scratchpad"),
+        ("plan",),
+        ("summary",),
+        ("notes",),
+        ("progress",),
+        ("analysis",),
+    )
+)
+"""Words for files of one kind."""
+_DEFINITIONS: Final = frozenset({"function_definition", "class_definition", "decorated_definition"})
+_IMPORTS: Final = frozenset({"import_statement", "import_from_statement", "future_import_statement"})
+_FUNCTION_OF_GO: Final = pattern(r"^func (\w{1,100})\(", re.MULTILINE)
 
 
 @signal(
@@ -109,15 +135,45 @@ def _find_strays(change: CodeChange) -> Iterator[AnalyzedFile]:
             yield file
 
 
+def _is_stray(file: AnalyzedFile) -> bool:
+    if _LEFT_BY_TOOLS.search(file.path):
+        return True
+    if "/" in file.path or len(file.path) > _LONGEST_NAME:
+        return False
+    return file.diff.is_binary or any(names.fullmatch(file.path) for names in (_SCRATCH, _OF_ONE_RUN))
+
+
 def _find_scratch_files(change: CodeChange) -> tuple[AnalyzedFile, ...]:
-    """Those of the strays that nothing names, where the change is about something else."""
+    """The strays that nothing names, where the change is about something else."""
     new = [file for file in _find_strays(change) if _OF_ONE_RUN.fullmatch(file.path) or _OF_AN_EDITOR.search(file.path)]
-    is_beside = any(is_code(file) for file in change.files if file not in new)
-    outside = [
-        file for file in new if file.role in {FileRole.PRODUCTION, FileRole.TEST} and not _TEST_DATA.search(file.path)
-    ]
-    reasons = (_is_used, _is_requested, _is_module)
-    return tuple(file for file in outside if is_beside and not any(reason(file, change) for reason in reasons))
+    if not any(is_code(file) for file in change.files if file not in new):
+        return ()
+    return tuple(
+        file
+        for file in new
+        if file.role in {FileRole.PRODUCTION, FileRole.TEST}
+        and not _TEST_DATA.search(file.path)
+        and not _is_used(file, change)
+        and not _is_requested(file, change)
+        and not _is_module(file)
+    )
+
+
+def _is_used(file: AnalyzedFile, change: CodeChange) -> bool:
+    """Whether another text of the dossier names the file, whole or as a module; of Go, a function of it."""
+    name = file.path.rpartition("/")[2]
+    module = re.escape(name.partition(".")[0])
+    naming = (
+        rf"(?<![\w.-]){re.escape(name)}|\b(?:import|from|mod|require(?:_relative|_once)?|include(?:_once)?)\b[\s(\"'./]*{module}\b"
+        rf"|^\s*(?:import|from\s[\w.]+\simport|use)\b[^\n]{{0,300}}\b{module}\b"
+    )
+    functions = _FUNCTION_OF_GO.findall(file.visible_text) if file.language is Language.GO else []
+    shared = [re.escape(function) for function in functions if function not in {"main", "init"}]
+    if shared:
+        naming += rf"|\b(?:{'|'.join(shared)})\("
+    texts = (text for path, text in change.texts.items() if path != file.path)
+    visible = (other.visible_text for other in change.files if other is not file)
+    return any(map(re.compile(naming, re.MULTILINE).search, chain(texts, visible)))
 
 
 def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
@@ -133,81 +189,19 @@ def _find_request_sentences(change: CodeChange) -> tuple[frozenset[str], ...]:
     return tuple(stems_in(sentence) for sentence in sentences if _ASKS.search(sentence) and _FILE.search(sentence))
 
 
-_LONGEST_TEXT: Final = 40_000
-_SENTENCE_END: Final = pattern(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
-_ASKS: Final = pattern(
-    r"\b(?:add|write|create|provide|include|commit|attach|need|require|keep|draft|supply)(?:s|d|es|ed|ing)?\b",
-    re.IGNORECASE,
-)
-_FILE: Final = pattern(
-    r"\b(?:scripts?|files?|programs?|snippets?|documents?|repros?|reproducers?|reproductions?|plans?|summary|notes|analysis|scratchpad)\b",
-    re.IGNORECASE,
-)
-_KINDS: Final = tuple(
-    frozenset(map(stem, kind))
-    for kind in (
-        ("reproduce", "reproduction", "reproducer", "repro", "replicate", "replication"),
-        ("tmp", "temp", "temporary", "scratch", "scratchpad"),
-        ("plan",),
-        ("summary",),
-        ("notes",),
-        ("progress",),
-        ("analysis",),
-    )
-)
-"""Words for files of one kind."""
-
-
-def _is_module(file: AnalyzedFile, _: CodeChange) -> bool:
-    """Whether running the file does nothing: it only defines what others import. Known of Python alone."""
+def _is_module(file: AnalyzedFile) -> bool:
+    """Whether running the file does nothing, as it only defines what others import. Read of Python alone."""
     if file.language is not Language.PYTHON:
         return False
     statements = [node for source in file.sources for node in source.root.named_children if not is_comment(node)]
-    defined = [node for node in statements if node.type in _DEFINITIONS]
-    return bool(defined) and all(node in defined or _is_definition(node) for node in statements)
+    is_defining = any(node.type in _DEFINITIONS for node in statements)
+    return is_defining and all(node.type in _DEFINITIONS or _is_passive(node) for node in statements)
 
 
-_DEFINITIONS: Final = frozenset({"function_definition", "class_definition", "decorated_definition"})
-_IMPORTS: Final = frozenset({"import_statement", "import_from_statement", "future_import_statement"})
-
-
-def _is_definition(node: "Node") -> bool:
+def _is_passive(node: "Node") -> bool:
     """Whether it is an import, a text, or a name for a value that no call computes."""
     texts_and_values = (
         child.type == "string" or (child.type == "assignment" and b"(" not in (child.text or b""))
         for child in node.named_children
     )
     return node.type in _IMPORTS or (node.type == "expression_statement" and all(texts_and_values))
-
-
-def _is_used(file: AnalyzedFile, change: CodeChange) -> bool:
-    """Whether another text of the dossier names the file, whole or as a module; of Go, a function of it."""
-    name = file.path.rpartition("/")[2]
-    module = re.escape(name.partition(".")[0])
-    naming = re.compile(
-        rf"(?<![\w.-]){re.escape(name)}|\b(?:import|from|mod|require(?:_relative|_once)?|include(?:_once)?)\b[\s(\"'./]*{module}\b"
-        rf"|^\s*(?:import|from\s[\w.]+\simport|use)\b[^\n]{{0,300}}\b{module}\b" + _build_go_call_pattern(file),
-        re.MULTILINE,
-    )
-    texts = (text for path, text in change.texts.items() if path != file.path)
-    return any(
-        naming.search(text) for text in (*texts, *(other.visible_text for other in change.files if other is not file))
-    )
-
-
-def _build_go_call_pattern(file: AnalyzedFile) -> str:
-    """An expression for calls of the functions that a file of Go shares with its package."""
-    names = _FUNCTION_OF_GO.findall(file.visible_text) if file.language is Language.GO else []
-    shared = [re.escape(name) for name in names if name not in {"main", "init"}]
-    return rf"|\b(?:{'|'.join(shared)})\(" if shared else ""
-
-
-_FUNCTION_OF_GO: Final = pattern(r"^func (\w{1,100})\(", re.MULTILINE)
-
-
-def _is_stray(file: AnalyzedFile) -> bool:
-    if _LEFT_BY_TOOLS.search(file.path):
-        return True
-    if "/" in file.path or len(file.path) > _LONGEST_NAME:
-        return False
-    return file.diff.is_binary or any(names.fullmatch(file.path) for names in (_SCRATCH, _OF_ONE_RUN))

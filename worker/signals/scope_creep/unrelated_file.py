@@ -1,12 +1,12 @@
 """Code files that nothing ties to the rest of the change or to what was asked.
 
-Does not read code: words, names, folders. Invariant: a change of one file has no unrelated one, and neither has one of
-very many: that is a sweep through the repository.
+Compares words, names and folders. A change of one file has no unrelated one, and neither has one of very many, which is a
+sweep through the repository.
 
 The coefficients are those of a logistic regression, rounded: clean changes of 22 public repositories against the same
 changes with one file replaced by one of like kind, state and size from another change of the repository. The foreign file
-is the farthest of its change in nine pairs of ten. What keeps it from being named more often is that one clean change in
-ten has a file just as far: a fix in passing, a version, a helper. On repositories left out of the fit, the share of clean
+is the farthest of its change in nine pairs of ten. It is not named more often, because one clean change in ten has a file
+just as far: a fix in passing, a version, a helper. On repositories left out of the fit, the share of clean
 changes in which a file is suspected buys this share of foreign files named (2,150 pairs of like size, three files or more):
 
     suspected   3.5 %   4.0 %   4.5 %   5.0 %   6.0 %   8.0 %  10.0 %
@@ -58,12 +58,12 @@ _COEFFICIENTS: Final = Ties(
     asked_for=-1.3,
 )
 _LEAD_WEIGHT: Final = 0.2
-"""What it counts to stand farther than all others: where several do, it is rather a sweep through the repository."""
+"""The weight of its lead over the next file: where several are as far, the change is rather a sweep."""
 _SUSPICIOUS_DISTANCE: Final = 1.8
 _SUSPICIOUS_DISTANCE_OF_TWO: Final = 5.0
-"""Of two files each is all that the other one could be tied to."""
+"""Of two files, each has only the other one to be tied to."""
 _APART_DISTANCE: Final = -1.0
-"""Nineteen of twenty foreign files stand farther than this, and one file of a clean change in eleven does."""
+"""Nineteen of twenty foreign files are farther than this, and one file of a clean change in eleven is."""
 _CERTAIN_DISTANCE: Final = 6.0
 _NEXT_LEAD: Final = 1.5
 _MOST_NAMED: Final = 2
@@ -80,40 +80,26 @@ def unrelated_file(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 2563 of 30214 clean changes with anything (8.5 %, at most 8.80 %).
     """
-    candidates = (
-        entry
-        for entry in change.cached(find_distances)
-        if _is_measured_language(entry[1]) and not _is_requested(entry[1], change)
-    )
-    apart = sorted(candidates, key=lambda entry: (-entry[0], entry[1].path))[:_MOST_NAMED]
+    apart = [
+        (far, file)
+        for far, file in change.cached(find_distances)
+        # ties between files of other languages are not measured: 16.7 % of clean C# would be suspected
+        if file.language not in UNMEASURED_LANGUAGES and not _is_requested(file, change)
+    ]
+    apart = sorted(apart, key=lambda entry: (-entry[0], entry[1].path))[:_MOST_NAMED]
     least = _SUSPICIOUS_DISTANCE if len(change.files) > _PAIR else _SUSPICIOUS_DISTANCE_OF_TWO
-    if not apart or _add_lead(apart) <= least:
+    if not apart or apart[0][0] + _LEAD_WEIGHT * (apart[0][0] - apart[-1][0]) <= least:
         return
-    for far, file in apart[:1] + [entry for entry in apart[1:] if entry[0] > _NEXT_LEAD]:
+    for far, file in (apart[0], *(entry for entry in apart[1:] if entry[0] > _NEXT_LEAD)):
         line, side = first_change_of_several(file)
-        yield SignalMatch(
-            "little ties this file to the rest of the change or to what was asked",
-            file.path,
-            line,
-            side=side,
-            strength=min(
-                1.0, max(0.5, 0.5 + (far - _SUSPICIOUS_DISTANCE) / (2 * (_CERTAIN_DISTANCE - _SUSPICIOUS_DISTANCE)))
-            ),
-        )
-
-
-def _is_measured_language(file: AnalyzedFile) -> bool:
-    """What ties files in the languages that nothing was measured in is not known well enough: 16.7 % of clean C#."""
-    return file.language not in UNMEASURED_LANGUAGES
-
-
-def _add_lead(apart: list[tuple[float, AnalyzedFile]]) -> float:
-    first, following = apart[0][0], apart[1][0] if len(apart) > 1 else apart[0][0]
-    return first + _LEAD_WEIGHT * (first - following)
+        doubt = (far - _SUSPICIOUS_DISTANCE) / (2 * (_CERTAIN_DISTANCE - _SUSPICIOUS_DISTANCE))
+        strength = min(1.0, max(0.5, 0.5 + doubt))
+        note = "little ties this file to the rest of the change or to what was asked"
+        yield SignalMatch(note, file.path, line, side=side, strength=strength)
 
 
 def measure_unrelatedness(change: CodeChange) -> float:
-    """From 0 to 1: how much of the change's code seems to belong to another task."""
+    """How much of the change's code seems to belong to another task, from 0 to 1."""
     distances = change.cached(find_distances)
     return sum(1 / (1 + exp(-far)) for far, _ in distances) / len(distances) if distances else 0.0
 
@@ -127,13 +113,12 @@ def find_distances(change: CodeChange) -> tuple[tuple[float, AnalyzedFile], ...]
 
 
 def is_apart(change: CodeChange, path: str) -> bool:
-    """Whether so little ties a file to the others and to what was asked that it may be of another task. Of very many, any may be."""
+    """Whether so little ties a file to the others and to the request that it may be of another task. Of very many, any may be."""
     if len(change.files) > _MOST_FILES:
         return True
     pairs = zip(change.cached(find_ties), change.files, strict=True)
-    return any(
-        _compute_distance(ties) >= _APART_DISTANCE for ties, file in pairs if path in {file.path, file.diff.old_path}
-    )
+    ties_of_path = (ties for ties, file in pairs if path in {file.path, file.diff.old_path})
+    return any(_compute_distance(ties) >= _APART_DISTANCE for ties in ties_of_path)
 
 
 def is_code(file: AnalyzedFile) -> bool:
@@ -145,7 +130,7 @@ def request_words_of(change: CodeChange) -> RequestWords:
 
 
 def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
-    """Whether somebody named the file, or spoke of all that its name is about."""
+    """Whether the request names the file, or holds all words of its name."""
     if is_named(file, change):
         return True
     subject = path_subject(file.path) - common_stems()
@@ -153,13 +138,13 @@ def _is_requested(file: AnalyzedFile, change: CodeChange) -> bool:
 
 
 def is_named(file: AnalyzedFile, change: CodeChange) -> bool:
-    """Whether somebody names the file in full."""
+    """Whether the request names the file in full."""
     names = set(NAME_PATTERN.findall(file.path.rpartition("/")[2].partition(".")[0]))
     return bool(names) and names <= change.cached(request_words_of).names
 
 
 def first_change_of_several(file: AnalyzedFile) -> tuple[int | None, Side]:
-    """The first change, but no line where there is no other one: another line than the suspected one has to answer."""
+    """The first change, without a line where it is the only one: another line than the suspected one has to answer."""
     line, side = first_change(file)
     return (line if len(file.diff.added_texts) + len(file.diff.removed_texts) > 1 else None), side
 

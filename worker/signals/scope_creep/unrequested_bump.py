@@ -1,7 +1,6 @@
-"""Edits of manifests and lock files that nobody asked for and that nothing in the change uses.
+"""Edits of manifests and lock files that nothing asks for and nothing in the change uses.
 
-Does not know any registry. Invariant: a change that is about dependencies (no code in it, or its title says so) has
-none.
+A change that is about dependencies (no code in it, or its title says so) has none.
 """
 
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ _NO_NAMES: Final = """
 version optional true false features default indirect github com org net io www golang gopkg require requires path git
 workspace dependencies dependency dev test compile runtime api implementation python package
 """
-"""What a line of a manifest says beside the name of the dependency."""
+"""Words of a manifest's lines that are no name of a dependency."""
 _SHORTEST: Final = 3
 _LINES_ABOVE: Final = 3
 
@@ -56,11 +55,10 @@ def unasked_bump(change: CodeChange) -> Iterator[SignalMatch]:
         return
     named = {fold_name(name) for name in asked.names}
     for file in change.files:
-        for bump in _find_bumps(file) if _MANIFESTS.search(file.path) else ():
-            if bump.names and not bump.names & named and not bump.names & change.cached_for_family(_find_used_names):
-                yield SignalMatch(
-                    f"a dependency's version changed: {bump.line.text.strip()[:80]}", file.path, bump.line.head_line
-                )
+        for line, names in _find_bumps(file) if _MANIFESTS.search(file.path) else ():
+            if names and names.isdisjoint(named) and names.isdisjoint(change.cached_for_family(_find_used_names)):
+                note = f"a dependency's version changed: {line.text.strip()[:80]}"
+                yield SignalMatch(note, file.path, line.head_line)
 
 
 @signal(Category.SCOPE_CREEP, SignalKind.SUSPICION, SignalScope.ANYTHING)
@@ -80,12 +78,11 @@ def lock_file_alone(change: CodeChange) -> Iterator[SignalMatch]:
 
 
 def _find_used_names(change: CodeChange) -> frozenset[str]:
-    """Names, folded, in the changed lines and in the texts of code, and in their paths."""
+    """Names, folded, in the changed lines and in the paths of code."""
     code = [file for file in change.files if is_code(file)]
     texts = (text[:_LONGEST_LINE] for file in code for text in (*file.diff.added_texts, *file.diff.removed_texts))
     paths = (file.path for file in code)
-    names = frozenset(chain.from_iterable(map(NAME_PATTERN.findall, chain(texts, paths))))
-    return frozenset(map(fold_name, names))
+    return frozenset(map(fold_name, {name for text in chain(texts, paths) for name in NAME_PATTERN.findall(text)}))
 
 
 def _find_bumps(file: AnalyzedFile) -> Iterator[_Bump]:
@@ -95,11 +92,8 @@ def _find_bumps(file: AnalyzedFile) -> Iterator[_Bump]:
             if line.kind is not LineKind.ADDED or _OWN_VERSION.match(line.text):
                 continue
             before = removed.get(_shape(line.text))
-            if (
-                before is not None
-                and before.strip() != line.text.strip()
-                and _VERSION.search(line.text[:_LONGEST_LINE])
-            ):
+            is_other = before is not None and before.strip() != line.text.strip()
+            if is_other and _VERSION.search(line.text[:_LONGEST_LINE]):
                 yield _Bump(line, _find_names(line, hunk.lines[max(0, at - _LINES_ABOVE) : at]))
 
 
@@ -108,7 +102,7 @@ def _shape(text: str) -> str:
 
 
 def _find_names(line: DiffLine, above: tuple[DiffLine, ...]) -> frozenset[str]:
-    """What the line calls the dependency; in XML the name stands in the line above."""
+    """The names of the dependency in the line; in XML, in the lines above."""
     text = line.text[:_LONGEST_LINE]
     if text.strip().startswith("<version>"):
         text = " ".join(name for previous in above for name in _ARTIFACT.findall(previous.text[:_LONGEST_LINE]))
