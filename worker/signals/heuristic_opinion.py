@@ -136,7 +136,7 @@ class _OpinionBuilder:
             return self._build_opinion(FACT_SCORE, FACT_CONFIDENCE, _summarize(facts, "a fact"))
         if self._findings or self._in_doubt or self._doubt is not None:
             return self._build_unsure()
-        from worker.signals.safe_change import (  # noqa: PLC0415 - with a finding nobody needs it
+        from worker.signals.safe_change.documentation import (  # noqa: PLC0415 - with a finding nobody needs it
             SAFE_REASON,
             find_obstacle,
             is_documentation_only,

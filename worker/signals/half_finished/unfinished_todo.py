@@ -186,11 +186,9 @@ def _is_note_certain(note: "Node", changed: ChangedFunction, change: CodeChange)
 def _is_explained_below(note: "Node") -> bool:
     """Whether the comment below describes a temporary way, or a guard there refuses what is not supported: a limit."""
     below = note.next_named_sibling
-    if below is None:
-        return False
     text = text_of(below)[:_LONGEST]
-    is_temporary = is_comment(below) and _FOR_NOW.search(text) is not None
-    return is_temporary or (below.type in _GUARDS and STOP_PATTERN.search(text) is not None)
+    is_temporary = below is not None and is_comment(below) and _FOR_NOW.search(text) is not None
+    return is_temporary or (below is not None and below.type in _GUARDS and STOP_PATTERN.search(text) is not None)
 
 
 def _is_platform_refusal(changed: ChangedFunction) -> bool:

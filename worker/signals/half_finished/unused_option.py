@@ -6,7 +6,7 @@ declared, and nothing in its file takes all options together.
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
@@ -98,11 +98,8 @@ def _read_option(node: "Node", language: Language) -> _Option | None:
 def _find_chain_end(node: "Node") -> "Node":
     """The last call of a chain: the whole of `Arg::new("x").long("x")`."""
     around = ancestors(node)
-    for field, call in zip(around, around, strict=False):
-        if field.type != "field_expression":
-            break
-        node = call
-    return node
+    pairs = takewhile(lambda pair: pair[0].type == "field_expression", zip(around, around, strict=False))
+    return [node, *(call for _, call in pairs)][-1]
 
 
 def _read_clap_field(attribute: "Node") -> _Option | None:
