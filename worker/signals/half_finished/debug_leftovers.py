@@ -79,21 +79,8 @@ _SENTENCE_END: Final = pattern(r"[.!?](?=\s)|\n\s*\n|\n\s*[-*#]")
 _REMOVAL_WORDS: Final = pattern(r"\b(?:remov|delet|drop|clean|forg[eo]t|left|leftover|stray|without)", re.IGNORECASE)
 _DOCUMENTS: Final = (".md", ".mdx", ".rst", ".adoc", ".txt")
 _TOOLS: Final = frozenset(
-    {
-        "breakpoint",
-        "pdb",
-        "ipdb",
-        "pudb",
-        "remote_pdb",
-        "wdb",
-        "set_trace",
-        "embed",
-        "dbg",
-        "Breakpoint",
-        "spew",
-        "debugger",
-    }
-    | {"pry", "irb", "byebug", "Debugger", "dd", "ddd", "xdebug_break", "ray"}
+    {"breakpoint", "pdb", "ipdb", "pudb", "remote_pdb", "wdb", "set_trace", "embed", "dbg", "Breakpoint", "spew"}
+    | {"debugger", "pry", "irb", "byebug", "Debugger", "dd", "ddd", "xdebug_break", "ray"}
 )
 """Names of debugging statements."""
 _DEBUGGER: Final = pattern(
@@ -112,12 +99,7 @@ _PRINTING: Final = pattern(
 )
 
 
-@signal(
-    Category.HALF_FINISHED,
-    SignalKind.FACT,
-    SignalScope.PRODUCTION,
-    "Delete the debugging statement at {place}.",
-)
+@signal(Category.HALF_FINISHED, SignalKind.FACT, SignalScope.PRODUCTION, "Delete the debugging statement at {place}.")
 def debugger_left(change: CodeChange) -> Iterator[SignalMatch]:
     """An added statement that is there for debugging only: a breakpoint, `debugger`, `dbg!`.
 

@@ -135,7 +135,9 @@ def _build_match(body: _EmptyBody) -> SignalMatch:
 
 
 def _find_empty_bodies(change: CodeChange) -> tuple[_EmptyBody, ...]:
-    stubs = {(stub.changed.file.path, stub.changed.function.first_line): stub.certainty for stub in find_stubs(change)}
+    stubs = {
+        (stub.changed.file.path, stub.changed.function.first_line): stub.certainty for stub in change.cached(find_stubs)
+    }
     new = (
         _judge_new(changed, stubs.get((changed.file.path, changed.function.first_line)), change)
         for changed in find_new_functions(change)
@@ -258,7 +260,10 @@ def _is_dropping_argument(function: Function) -> bool:
 
 def _has_purpose(changed: ChangedFunction, change: CodeChange) -> bool:
     function = changed.function
-    if _is_constant_answer(function) or _is_required_by_type(function) or is_compile_check(function):
+    is_override = "override" in function.attributes.lower().replace("@", " ").split()
+    if is_override and not list_parameters(function) and _YES_OR_NO.fullmatch(_answer_of(function)):
+        return True  # a constant state or kind
+    if _is_required_by_type(function) or is_compile_check(function):
         return True
     if is_required_by_others(function) or is_passed_as_value(function, change):
         return True
@@ -302,12 +307,6 @@ def _is_required_by_type(function: Function) -> bool:
         return False
     is_of_ruby = function.source.language is Language.RUBY and function.scope is FunctionScope.TYPE
     return is_of_ruby or is_overridable(function) or can_be_override(function)
-
-
-def _is_constant_answer(function: Function) -> bool:
-    """Whether it overrides a method without parameters to return a constant: a state, a kind."""
-    is_asked = "override" in function.attributes.lower().replace("@", " ").split()
-    return is_asked and not list_parameters(function) and _YES_OR_NO.fullmatch(_answer_of(function)) is not None
 
 
 def _is_odd(function: Function) -> bool:

@@ -22,28 +22,15 @@ if TYPE_CHECKING:
 
 _BLOCKS: Final = register_types(
     {
-        Language.PYTHON: ("block",),
-        Language.GO: ("block",),
-        Language.RUST: ("block",),
-        Language.JAVA: ("block",),
-        Language.CSHARP: ("block",),
+        **dict.fromkeys((Language.PYTHON, Language.GO, Language.RUST, Language.JAVA), ("block",)),
+        **dict.fromkeys((Language.CSHARP, Language.KOTLIN), ("block",)),
         Language.PHP: ("compound_statement",),
-        Language.KOTLIN: ("block",),
         **dict.fromkeys(SCRIPT_LANGUAGES, ("statement_block",)),
     }
 )
 _HEADS: Final = frozenset(
-    {
-        "if_statement",
-        "elif_clause",
-        "else_clause",
-        "if_expression",
-        "for_statement",
-        "for_expression",
-        "enhanced_for_statement",
-        "for_in_statement",
-        "with_statement",
-    }
+    {"if_statement", "if_expression", "elif_clause", "else_clause", "for_statement", "for_expression"}
+    | {"enhanced_for_statement", "for_in_statement", "with_statement"}
 )
 _IDLE: Final = frozenset({"pass", "..."})
 _LONGEST_IDLE: Final = 4

@@ -105,7 +105,7 @@ def parameter_unused(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 101 of 30051 clean changes with production code (0.3 %, at most 0.41 %).
     """
-    stubs = {(stub.changed.file.path, stub.changed.function.first_line) for stub in find_stubs(change)}
+    stubs = {(stub.changed.file.path, stub.changed.function.first_line) for stub in change.cached(find_stubs)}
     unread: list[tuple[ChangedFunction, list[str]]] = []
     for changed in find_new_functions(change):
         file, function = changed

@@ -7,7 +7,7 @@ from worker.signals.acceptance_gap.change_index import CriterionTerms, parse_cri
 from worker.signals.analysis.relatedness import stem
 
 
-def wish(text: str) -> CriterionTerms:
+def terms_of(text: str) -> CriterionTerms:
     return parse_criterion(Criterion(id="AC1", text=text))
 
 
@@ -25,7 +25,7 @@ def wish(text: str) -> CriterionTerms:
     ],
 )
 def test_paths_are_what_ends_like_a_file_and_is_no_address(text: str, paths: tuple[str, ...]) -> None:
-    assert wish(text).paths == paths
+    assert terms_of(text).paths == paths
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_paths_are_what_ends_like_a_file_and_is_no_address(text: str, paths: tup
     ],
 )
 def test_names_are_what_is_quoted_or_spelled_like_code(text: str, names: list[tuple[str, ...]]) -> None:
-    assert [name.parts for name in wish(text).names] == names
+    assert [name.parts for name in terms_of(text).names] == names
 
 
 def test_words_of_the_request_are_no_words_of_what_is_wanted() -> None:
-    assert wish("Covered by a test: users can retry failed uploads").words == (
+    assert terms_of("Covered by a test: users can retry failed uploads").words == (
         stem("retry"),
         stem("failed"),
         stem("uploads"),
@@ -52,15 +52,15 @@ def test_words_of_the_request_are_no_words_of_what_is_wanted() -> None:
 
 
 def test_a_criterion_may_want_tests_documentation_or_something_gone() -> None:
-    assert wish("There is a regression test (retry)").is_about_tests
-    assert wish("Describe it in the README").is_about_documentation
-    assert wish("Remove `retry`").is_removal
-    plain = wish("Retry `test_uploads`")
+    assert terms_of("There is a regression test (retry)").is_about_tests
+    assert terms_of("Describe it in the README").is_about_documentation
+    assert terms_of("Remove `retry`").is_removal
+    plain = terms_of("Retry `test_uploads`")
     assert (plain.is_about_tests, plain.is_about_documentation, plain.is_removal) == (False, False, False)
 
 
 def test_an_endless_criterion_is_cut() -> None:
-    assert len(wish("alpha_beta " * 10_000 + "a/" * 10_000).words) <= 24
+    assert len(terms_of("alpha_beta " * 10_000 + "a/" * 10_000).words) <= 24
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_an_endless_criterion_is_cut() -> None:
     ],
 )
 def test_of_an_option_with_an_example_the_option_is_wanted(text: str, parts: tuple[str, ...]) -> None:
-    (name,) = wish(text).names
+    (name,) = terms_of(text).names
     assert name.parts == parts
 
 
 def test_the_beginning_of_a_pattern_is_no_name() -> None:
-    assert wish("tests: app_name_in_[short|long]_help").names == ()
+    assert terms_of("tests: app_name_in_[short|long]_help").names == ()

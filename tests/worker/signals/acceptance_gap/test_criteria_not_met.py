@@ -233,11 +233,7 @@ def test_of_a_criterion_that_the_change_speaks_of_the_lines_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "code",
-    [
-        "#[test]\nfn retries_payload() {}\n",
-        "#[tokio::test]\nasync fn retries_payload() {}\n",
-    ],
+    "code", ["#[test]\nfn retries_payload() {}\n", "#[tokio::test]\nasync fn retries_payload() {}\n"]
 )
 def test_rust_keeps_its_tests_in_the_code(code: str) -> None:
     assert marks("Covered by a test: retries payload", {"src/upload.rs": code}) == MET
@@ -323,7 +319,7 @@ def test_documentation_in_code_is_documentation_where_it_speaks_of_it() -> None:
     assert marks("Describe thumbnails in the documentation", after) != MET
 
 
-def test_of_all_lines_only_what_is_wished_for_is_kept() -> None:
+def test_only_lines_with_what_a_criterion_wants_are_kept() -> None:
     shown = build_index(change("Retry a `payload`"))
     assert (shown.size, shown.has_tests) == (6, True)
     assert [set(unit.words) for unit in shown.units_with("retry")] == [{"retry", "payload"}]
@@ -406,7 +402,7 @@ def test_a_file_that_the_case_cites_is_looked_up_unless_the_change_touches_it() 
             "tests/cases.txt",
             1,
             True,
-        ),  # no test is told apart there
+        ),  # tests are not recognised there
         ("Covered by a test: payload is broken, send retries", "tests/other.py", 1, False),  # unchanged
         ("Covered by a test: payload is large, upload resumes", "tests/test_upload.py", 6, False),
     ],
@@ -426,7 +422,7 @@ def test_a_test_that_holds_most_of_its_words_settles_a_criterion_that_asks_for_o
         ("Covered by a test: send gives up after the last try", []),
         ("Covered by a test: resumes halted transfers", []),  # nothing speaks of it: a finding
         ("Covered by tests", []),
-        ("Retry the payload, extend tests", []),  # nobody says what they shall be of
+        ("Retry the payload, extend tests", []),  # what they shall cover is open
         ("A test shows that a payload is sent by retry", ["AC1"]),
         ("Retry a payload lazily", []),
     ],

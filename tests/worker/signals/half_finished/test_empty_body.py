@@ -19,7 +19,7 @@ FACTS = {
     "rust check that is no body": ("a.rs", "// Checks that the path is there before it is loaded.\nfn load(path: Path) {}\n"),
     "rust after another": ("a.rs", "// A compile-time check.\nfn first(path: Path) {\n    go(path);\n}\n\nfn load(path: Path) {}\n"),
     "java value below a type": ("A.java", "class A extends Node {\n  Object load(int x) {\n    return null;\n  }\n}\n"),
-    "py under a decorator that nobody knows": ("a.py", "@solver\ndef load():\n    # text = read()\n    # return text\n    return None\n"),
+    "py under an unknown decorator": ("a.py", "@solver\ndef load():\n    # text = read()\n    # return text\n    return None\n"),
     "py commented out in a class to extend": ("a.py", "class BaseA:\n    def load(self, path) -> str:\n        # text = read(path)\n        # return text\n        return None\n"),
     "py of a named tuple": ("a.py", "class A(NamedTuple):\n    def load(self, path):\n        return []\n"),
     "py never equal": ("a.py", "class A(B):\n    def __eq__(self, other):\n        return False\n"),
@@ -173,7 +173,7 @@ RIGHT = {
     "kotlin object made on the spot": ("A.kt", "val a = object : Listener {\n    override fun flush() {\n    }\n}\n"),
     "c# open": ("A.cs", "class A : B {\n    protected virtual void Load() {\n    }\n}\n"),
     "c# disposes of nothing": ("A.cs", "class A : B {\n    public void Dispose() {\n    }\n}\n"),
-    "a stub is told elsewhere": ("a.py", "def load(path):\n    pass\n"),
+    "a stub is reported elsewhere": ("a.py", "def load(path):\n    pass\n"),
 }  # fmt: skip
 
 
@@ -209,8 +209,7 @@ def test_a_private_method_that_its_class_calls_and_nobody_else_defines_does_noth
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
-    [("", "fact"), ("public ", "suspected"), ("protected ", "suspected"), ("@Override ", "suspected")],
+    ("text", "kind"), [("", "fact"), ("public ", "suspected"), ("protected ", "suspected"), ("@Override ", "suspected")]
 )
 def test_a_method_of_java_that_a_fragment_shows_is_asked_for_by_a_type_only_if_it_says_so(text: str, kind: str) -> None:
     before = "class A {\n" + "  // x\n" * 8 + "  int a() {\n    return 1;\n  }\n}\n"

@@ -5,11 +5,7 @@ from worker.domain.dossier.dossier import Dossier
 from worker.signals.analysis.change import CodeChange
 from worker.signals.half_finished.missed_replacement import site_left_out
 
-BEFORE = {
-    "a.py": "x = old_name(1)\ny = 2\n",
-    "b.py": "x = old_name(2)\ny = 2\n",
-    "c.py": "y = 1\nx = old_name(3)\n",
-}
+BEFORE = {"a.py": "x = old_name(1)\ny = 2\n", "b.py": "x = old_name(2)\ny = 2\n", "c.py": "y = 1\nx = old_name(3)\n"}
 AFTER = {**BEFORE, "a.py": "x = new_name(1)\ny = 2\n", "b.py": "x = new_name(2)\ny = 2\n"}
 
 

@@ -104,7 +104,7 @@ FACTS = {
         "a.py",
         'class BaseA:\n    def load(self):\n        raise NotImplementedError("not implemented yet")\n',
     ),
-    "java asked by nobody": (
+    "java not asked for": (
         "A.java",
         "class A {\n  public int f(int x) {\n    throw new UnsupportedOperationException();\n  }\n}\n",
     ),
@@ -409,7 +409,7 @@ SUSPECTED = {
         "a.ts",
         "class A {\n  load(p: string) {\n    return read(p)\n  }\n}\nclass B {\n  load(p: string) {\n    throw new Error('not implemented')\n  }\n}\n",
     ),
-    "py takes what somebody hands it": ("a.py", "signal.connect(retry)\n\ndef retry(sender, payload):\n    pass\n"),
+    "py takes what a caller passes": ("a.py", "signal.connect(retry)\n\ndef retry(sender, payload):\n    pass\n"),
     "py in another branch": (
         "a.py",
         "if READY:\n    def load(x: int) -> int:\n        raise NotImplementedError('to do')\n",

@@ -1,4 +1,4 @@
-"""New functions without a caller, and parameters that nobody looks at."""
+"""New functions without a caller, and parameters that are never looked at."""
 
 from collections.abc import Sequence
 

@@ -86,7 +86,7 @@ def test_what_an_old_function_says_is_nothing_new(path: str, code: str, line: in
 
 WHOLE = {
     "no notes": "def load(path):\n    return read(path)\n",
-    "a wish": "def load(path):\n    # TODO: finish this when paths are typed\n    return read(path)\n",
+    "an idea for later": "def load(path):\n    # TODO: finish this when paths are typed\n    return read(path)\n",
     "a thought": "def load(path):\n    # TODO: a nicer name\n    check(path)\n    return read(path)\n",
     "words without a mark": "def load(path):\n    # the rest is text\n    return read(path)\n",
     "beside code": "def load(path):\n    check(path)  # TODO: finish this\n    return read(path)\n",

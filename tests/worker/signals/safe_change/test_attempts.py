@@ -8,7 +8,7 @@ from worker.signals.heuristic_opinion import form_opinion
 
 OWN = "attempts.jsonl"
 BLIND = "blind_attempts.jsonl"
-"""Written by somebody who has not seen the rules."""
+"""Written without knowledge of the rules."""
 NAMES = (OWN, BLIND)
 EACH = [
     pytest.param(name, at, texts, id=f"{name} {attempt.id} {'whole' if texts else 'hunks'}")

@@ -1,4 +1,4 @@
-"""Bumps that nobody asked for, and lock files that changed alone."""
+"""Bumps that nothing asks for, and lock files that changed alone."""
 
 import pytest
 
