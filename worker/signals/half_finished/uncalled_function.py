@@ -307,5 +307,5 @@ def _is_private(function: Function) -> bool:
             return function.name.startswith("#") or "private" in function.attributes.split()
         case _:
             exports = {"export_statement", "assignment_expression", "pair"}
-            is_exported = any(around.type in exports for around in ancestors(function.node))
-            return function.scope is FunctionScope.FUNCTION or not is_exported
+            is_inner = function.scope is FunctionScope.FUNCTION
+            return is_inner or not any(around.type in exports for around in ancestors(function.node))
