@@ -268,9 +268,8 @@ def _is_defined(terms: CriterionTerms, index: ChangeIndex) -> bool:
     if terms.is_about_tests or not terms.names:
         return False
     named = _find_named_paths(terms, index)
-    if not all(any(is_path_match(path, wanted) for path in named) for wanted in terms.paths):
-        return False
-    return all(_proof_of_name(name, terms, index, named) >= 1 for name in terms.names)
+    is_touched = all(any(is_path_match(path, wanted) for path in named) for wanted in terms.paths)
+    return is_touched and all(_proof_of_name(name, terms, index, named) >= 1 for name in terms.names)
 
 
 def find_untested_criteria(change: CodeChange) -> frozenset[str]:
