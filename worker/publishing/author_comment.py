@@ -100,12 +100,12 @@ class AuthorCommentPublisher(Value):
         entry = find_entry_for_comment(entries, letter.head_sha)
         if entry is None or not self._is_newest(letter):
             return None
-        said = message_to_author(entry.verdict, is_overridden=letter.is_overridden)
+        message = message_to_author(entry.verdict, is_overridden=letter.is_overridden)
         note = self.notes.find_record(letter.pull)
-        if said is None or not needs_update(said, entry.head_sha, note):
+        if message is None or not needs_update(message, entry.head_sha, note):
             return None
         return CommentUpdate(
-            entry, note, said, feedback_comment(entries, self.round_limit, is_overridden=letter.is_overridden)
+            entry, note, message, feedback_comment(entries, self.round_limit, is_overridden=letter.is_overridden)
         )
 
     def _is_newest(self, letter: CommentJob) -> bool:
@@ -113,19 +113,19 @@ class AuthorCommentPublisher(Value):
 
     def _write(self, pull: PullRef, news: "CommentUpdate") -> None:
         if news.note is None:
-            known = CommentRecord(nonce=secrets.token_hex(16))
-            self.notes.put(pull, known)
+            note = CommentRecord(nonce=secrets.token_hex(16))
+            self.notes.put(pull, note)
         else:
-            known = news.note
-        posted = self._post(pull, news, known)
-        self.notes.put(pull, news.updated_note(known, posted))
+            note = news.note
+        posted = self._post(pull, news, note)
+        self.notes.put(pull, news.updated_note(note, posted))
 
     def _post(self, pull: PullRef, news: "CommentUpdate", note: CommentRecord) -> PostedComment | None:
         """The comment, which says this now; None: there is none, and none is needed."""
         repository, comment_id = news.entry.verdict.subject.repository, note.comment_id
         if comment_id is None and news.note is not None:
-            found = self.comments.find(pull, repository, comment_marker(note.nonce), self.clock.now() - SEARCH_WINDOW)
-            comment_id = found.id if found else None
+            match = self.comments.find(pull, repository, comment_marker(note.nonce), self.clock.now() - SEARCH_WINDOW)
+            comment_id = match.id if match else None
         if comment_id is not None:
             return self.comments.change(pull, repository, comment_id, news.text_with_mark(note))
         return self.comments.write(pull, repository, news.text_with_mark(note)) if news.is_open else None
@@ -148,11 +148,11 @@ class CommentUpdate(Value):
 
     def updated_note(self, note: CommentRecord, posted: PostedComment | None = None) -> CommentRecord:
         """The note once this is said, in the comment that was *posted*. What GitHub refused once stays refused."""
-        found = {} if posted is None else {"comment_id": posted.id, "node_id": posted.node_id}
+        changes = {} if posted is None else {"comment_id": posted.id, "node_id": posted.node_id}
         if note.node_id is not None:
-            found.pop("node_id", None)
+            changes.pop("node_id", None)
         about = {"is_about_ci": self.state.is_about_ci, "is_about_case": self.state.is_about_case}
-        return note.model_copy(update={**found, "head_sha": self.entry.head_sha, "is_open": self.is_open, **about})
+        return note.model_copy(update={**changes, "head_sha": self.entry.head_sha, "is_open": self.is_open, **about})
 
 
 class EarlyAuthorComment(Value):
@@ -169,8 +169,8 @@ class EarlyAuthorComment(Value):
         letter = comment_job_for(request, judged)
         if letter is None or judged.verdict.carried_from is not None or self.is_waiting(letter.pull):
             return None
-        said = message_to_author(judged.verdict, is_overridden=letter.is_overridden)
-        if said is None or not self.publisher.can_find_head(letter, said):
+        message = message_to_author(judged.verdict, is_overridden=letter.is_overridden)
+        if message is None or not self.publisher.can_find_head(letter, message):
             return None
         return partial(self.publisher.publish_and_find_head, letter)
 
@@ -186,10 +186,10 @@ def comment_job_for(request: JudgeRequest, outcome: JudgingOutcome) -> CommentJo
     is_overridden = outcome.decisions.override is not None
     if outcome.decisions.is_deciding(verdict) and not is_overridden:
         return None  # a review did, of a verdict that left it to a person: the author was told so
-    said = message_to_author(verdict, is_overridden=is_overridden)
-    if said is None or not is_comment_enabled(verdict, config_of(dossier).feedback):
+    message = message_to_author(verdict, is_overridden=is_overridden)
+    if message is None or not is_comment_enabled(verdict, config_of(dossier).feedback):
         return None
-    if said.is_open and conclusion(verdict, dossier) is Conclusion.NEUTRAL:
+    if message.is_open and conclusion(verdict, dossier) is Conclusion.NEUTRAL:
         return None
     subject = verdict.subject
     return CommentJob(

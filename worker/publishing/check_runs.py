@@ -145,8 +145,8 @@ class CheckStatusReporter:
             return False
         if self._decisions is not None:
             called = self._decisions.request_reviews(request, verdict, dossier)
-            said = self._decisions.decisions_for(request.pull, head_sha)
-            content = with_decisions(content, said.for_base(dossier.pull_request.base_ref), verdict, called)
+            decisions = self._decisions.decisions_for(request.pull, head_sha)
+            content = with_decisions(content, decisions.for_base(dossier.pull_request.base_ref), verdict, called)
             if self._is_outdated(request, head_sha, content):
                 return False
         self._service.write(request, head_sha, content)
@@ -155,8 +155,8 @@ class CheckStatusReporter:
 
     def show_decision(self, request: JudgeRequest, head_sha: Sha) -> None:
         """A person decided about a head that has no verdict. Raises LeaseLost."""
-        said = self._decisions.decisions_for(request.pull, head_sha) if self._decisions else NO_DECISIONS
-        content = with_decisions(unjudged_content(), said, None)
+        decisions = self._decisions.decisions_for(request.pull, head_sha) if self._decisions else NO_DECISIONS
+        content = with_decisions(unjudged_content(), decisions, None)
         if not self._is_outdated(request, head_sha, content):
             self._service.write(request, head_sha, content)
         self._service.cancel_abandoned(request, head_sha)
@@ -198,18 +198,18 @@ class CheckRunService:
         Whether it still is the newest is asked once the claim is there to be seen: whoever judges a newer one either sees the
         claim, or is seen here.
         """
-        check, said = self._registry.claim(request.pull, head_sha), content or judging_content()
+        check, shown = self._registry.claim(request.pull, head_sha), content or judging_content()
         newest = self._registry.newest_head(request.pull) or head_sha
         if check is None and newest == head_sha:
-            self._create(request, head_sha, said)
+            self._create(request, head_sha, shown)
         elif check is None:
             self._adopt(request, head_sha)
         elif self._registry.is_waiting(request.pull, head_sha):
-            if said.conclusion is not None or not self._registry.is_deferred(request.pull, head_sha):
-                return self.reopen(request, head_sha, check, said)
+            if shown.conclusion is not None or not self._registry.is_deferred(request.pull, head_sha):
+                return self.reopen(request, head_sha, check, shown)
         elif (again := self._registry.find_outdated(request.pull, head_sha)) is not None:
             return self.reopen(
-                request, head_sha, check, said if again.trigger is None else started_content(again.trigger)
+                request, head_sha, check, shown if again.trigger is None else started_content(again.trigger)
             )
         elif self._shared_heads is not None:
             self._shared_heads.rejoin(request.pull, head_sha)

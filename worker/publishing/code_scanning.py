@@ -66,7 +66,7 @@ class SarifUploader(Value):
         before = self.notes.last_scan(scan.pull)
         if self.newest_head(scan.pull) not in (None, scan.head_sha) or (before is not None and before.matches(scan)):
             return
-        entry = next((one for one in self.ledger.entries(scan.pull) if one.eval_id == scan.eval_id), None)
+        entry = next((entry for entry in self.ledger.entries(scan.pull) if entry.eval_id == scan.eval_id), None)
         if entry is None:  # forgotten meanwhile
             return
         refusal = self._upload(scan, entry)

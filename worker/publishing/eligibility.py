@@ -31,7 +31,7 @@ def eligibility_of(request: JudgeRequest, dossier: Dossier, operators: Authors |
         author=classify_author(pull, request.author),
         trigger=request.trigger,
         draft=pull.draft,
-        was_judged=any(one.head_sha == pull.head_sha for one in dossier.ledger),
+        was_judged=any(entry.head_sha == pull.head_sha for entry in dossier.ledger),
     )
     return decide_eligibility(about, with_operator_defaults(repository_authors(dossier), operators))
 

@@ -88,8 +88,8 @@ class InitialStatus(Value):
         if head_sha in doubtful:
             self.pulls.request_judging(late_request(request))
         self._show(request, head_sha)
-        for one in doubtful:
-            self._repair(request, one)
+        for sha in doubtful:
+            self._repair(request, sha)
 
     def _show(self, request: JudgeRequest, head_sha: Sha) -> None:
         again = None if request.trigger in HEAD_TRIGGERS else self.checks.find_outdated(request.pull, head_sha)
@@ -122,17 +122,17 @@ class InitialStatus(Value):
         self.checks.clear_reopened(request.pull, head_sha)
 
     def _open(self, request: JudgeRequest, head_sha: Sha) -> None:
-        found = self._eligibility(request)
+        eligibility = self._eligibility(request)
         content = (
             self._content(request.pull, self._outdated_by(request, head_sha))
-            if isinstance(found, Eligible)
-            else idle_content(found)
+            if isinstance(eligibility, Eligible)
+            else idle_content(eligibility)
         )
         if is_known := self.checks.has_check_run(request.pull, head_sha):
             self.checks.mark_reopened(request.pull, head_sha)
         if not self.service.open(request, head_sha, content):
             self.pulls.request_judging(late_request(request))
-        elif isinstance(found, AuthorSkipped):
+        elif isinstance(eligibility, AuthorSkipped):
             self.pulls.withdraw(request)
         if is_known:
             self.checks.clear_reopened(request.pull, head_sha)
@@ -159,7 +159,7 @@ class InitialStatus(Value):
     def _outdated_by(self, request: JudgeRequest, head_sha: Sha) -> Trigger | None:
         """What has a verdict on this head count no more; None: nothing, or there is none."""
         is_told = request.trigger in TRIGGER_TEXTS and any(
-            one.head_sha == head_sha for one in self.ledger.entries(request.pull)
+            entry.head_sha == head_sha for entry in self.ledger.entries(request.pull)
         )
         return request.trigger if is_told else None
 
@@ -177,20 +177,20 @@ class InitialStatus(Value):
         One that Assay heard of in an earlier time is judged instead. May be called again. Raises as PullSource does.
         """
         written = 0
-        for one in self.listing.open_pulls(greeting.installation_id, greeting.repository):
-            pull = pull_ref_of(greeting, one)
-            if one.opened_at >= greeting.since or self.checks.has_check_run(pull, one.head_sha):
+        for open_pull in self.listing.open_pulls(greeting.installation_id, greeting.repository):
+            pull = pull_ref_of(greeting, open_pull)
+            if open_pull.opened_at >= greeting.since or self.checks.has_check_run(pull, open_pull.head_sha):
                 continue
-            request = sweep_request(greeting, one, self.clock.now())
-            if is_known_head(pull, one.head_sha, self.pulls, self.ledger):
+            request = sweep_request(greeting, open_pull, self.clock.now())
+            if is_known_head(pull, open_pull.head_sha, self.pulls, self.ledger):
                 self.pulls.request_judging(request)
                 continue
             if written == MAX_WRITES:
                 return False
             content = preexisting_content(request, self.listing, self.operators)
             if content is not None:
-                self.service.open(request, one.head_sha, content)
-                self.pulls.record_initial_head(pull, one.head_sha)
+                self.service.open(request, open_pull.head_sha, content)
+                self.pulls.record_initial_head(pull, open_pull.head_sha)
                 written += 1
         return True
 

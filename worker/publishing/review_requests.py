@@ -55,8 +55,8 @@ class ReviewRequests(Value):
         """Ask the code owners, if this verdict needs a person, blocks a merge and nobody was asked yet; None: nobody needs to be asked."""
         if not needs_human(verdict):
             return None
-        said = self.decisions_for(request.pull, verdict.subject.head_sha)
-        is_decided = said.for_base(dossier.pull_request.base_ref).is_deciding(verdict)
+        decisions = self.decisions_for(request.pull, verdict.subject.head_sha)
+        is_decided = decisions.for_base(dossier.pull_request.base_ref).is_deciding(verdict)
         approved = frozenset[str]() if is_decided else self._import_reviews(request, verdict.subject.head_sha)
         review = self.review_settings(dossier)
         is_blocking = dossier.is_required and conclusion(verdict, dossier) is not Conclusion.NEUTRAL
@@ -64,9 +64,9 @@ class ReviewRequests(Value):
             if not is_decided:
                 self._label_once(request, review.label)
             return None
-        known = self.decisions.find_requested_reviewers(request.pull)
-        if known is not None:
-            return RequestedReviews(known, has_owners=bool(known))
+        earlier = self.decisions.find_requested_reviewers(request.pull)
+        if earlier is not None:
+            return RequestedReviews(earlier, has_owners=bool(earlier))
         if is_decided:
             return None
         try:
@@ -87,15 +87,15 @@ class ReviewRequests(Value):
     def _import_reviews(self, request: JudgeRequest, head_sha: Sha) -> frozenset[str]:
         """Have those reviews looked into that were given before the verdict, if one approves; who approves."""
         try:
-            given = [one for one in self.reviewers.list_reviews(request) if one.head_sha == head_sha]
+            reviews = [review for review in self.reviewers.list_reviews(request) if review.head_sha == head_sha]
         except RateLimited:
             raise
         except (Forbidden, SubjectGone, Unavailable) as refused:
             LOG.warning("nobody knows who reviewed this before: %s", refused, extra={"repository": request.repository})
             return frozenset()
-        approved = frozenset(one.review.login.casefold() for one in given if one.is_approved)
-        for one in given if approved else ():
-            self.commands.put(_command_of_review(request, one))
+        approved = frozenset(review.review.login.casefold() for review in reviews if review.is_approved)
+        for review in reviews if approved else ():
+            self.commands.put(_command_of_review(request, review))
         return approved
 
     def record_outcome(self, request: JudgeRequest, outcome: JudgingOutcome, happenings: PullRequestEventQueue) -> None:
@@ -119,15 +119,15 @@ class ReviewRequests(Value):
         """None: nobody needs to be asked, since an owner approved already."""
         pull = dossier.pull_request
         owners = owners_at_base(self.reviewers, request.pull, dossier)
-        if any(one.team is None and one.login.casefold() in approved for one in owners):
+        if any(owner.team is None and owner.login.casefold() in approved for owner in owners):
             return None
         if self.is_silent:
             return RequestedReviews(is_declined=True, has_owners=bool(owners))
-        others = [one for one in owners if one.login.casefold() != pull.author.casefold()][:MAX_OWNERS]
+        others = [owner for owner in owners if owner.login.casefold() != pull.author.casefold()][:MAX_OWNERS]
         asked = self.reviewers.request_reviews(request, others) if others else ()
         if review.label is not None:
             self._label(request, review.label)
-        return RequestedReviews(tuple(one.name for one in asked), has_owners=bool(owners))
+        return RequestedReviews(tuple(owner.name for owner in asked), has_owners=bool(owners))
 
     def _label_once(self, request: JudgeRequest, name: str | None) -> None:
         """A label is chosen by itself: it tells of such a verdict where nobody is to be asked, too."""
@@ -162,18 +162,20 @@ class CodeOwnership(Value):
 
         Of a team nobody tells us the members: for it speaks who may override anyway.
         """
-        entries = [one for one in self.ledger.entries(ask.pull) if one.verdict.parent_eval_id is None]
-        last = next((one for one in reversed(entries) if one.head_sha == ask.head_sha), None)
+        entries = [entry for entry in self.ledger.entries(ask.pull) if entry.verdict.parent_eval_id is None]
+        last = next((entry for entry in reversed(entries) if entry.head_sha == ask.head_sha), None)
         if last is None or not needs_human(last.verdict):
             return None
         dossier = self.dossier_of(ask, last.eval_id)
         base_ref, owners = dossier.pull_request.base_ref, owners_at_base(self.reviewers, ask.pull, dossier)
         if role in roles_from(COMMAND_RIGHTS[CommandName.OVERRIDE].least_role) and any(
-            one.team is not None for one in owners
+            owner.team is not None for owner in owners
         ):
             return base_ref
         return (
-            base_ref if ask.login.casefold() in {one.login.casefold() for one in owners if one.team is None} else None
+            base_ref
+            if ask.login.casefold() in {owner.login.casefold() for owner in owners if owner.team is None}
+            else None
         )
 
 
@@ -196,7 +198,7 @@ def _command_of_review(request: JudgeRequest, review: SubmittedReview) -> Comman
 def _reject_before(outcome: JudgingCompleted) -> LedgerEntry | None:
     """The reject that stood at this head before."""
     head_sha, eval_id = outcome.verdict.subject.head_sha, outcome.verdict.eval_id
-    before = [one for one in outcome.dossier.ledger if one.head_sha == head_sha and one.eval_id != eval_id]
+    before = [entry for entry in outcome.dossier.ledger if entry.head_sha == head_sha and entry.eval_id != eval_id]
     return before[-1] if before and isinstance(before[-1].verdict, Reject) else None
 
 
@@ -225,4 +227,4 @@ def changed_paths(dossier: Dossier) -> list[str]:
         files = [file.path for file in diff_of(dossier.diff).files]
     except DiffError:
         files = []
-    return list(dict.fromkeys([*files, *(one.path for one in dossier.files_unread)]))
+    return list(dict.fromkeys([*files, *(file.path for file in dossier.files_unread)]))

@@ -9,4 +9,7 @@ from worker.signals.signal import SignalKind
 
 
 def sarif_rules() -> list[SarifRule]:
-    return [SarifRule(one.name, one.category, one.kind is SignalKind.FACT, one.description) for one in SIGNALS]
+    return [
+        SarifRule(signal.name, signal.category, signal.kind is SignalKind.FACT, signal.description)
+        for signal in SIGNALS
+    ]

@@ -66,12 +66,12 @@ class SharedHeadSync(Value):
         return True
 
     def _content(self, own: CheckContent, member: SharedHeadMember, met: SharedHeadState) -> CheckContent:
-        others = [one.other_pull for one in met.members if one.is_here and one != member]
+        others = [other.other_pull for other in met.members if other.is_here and other != member]
         return combine_content(own, others, is_head=member.is_here)
 
     def _has_left(self, commit: CommitRef, met: SharedHeadState, member: SharedHeadMember) -> bool:
         """Whether who decides about this one is no open pull request of this commit any more, whatever we were told of it."""
-        by = find_strictest(one.other_pull for one in met.members if one.is_here and one != member)
+        by = find_strictest(other.other_pull for other in met.members if other.is_here and other != member)
         request = self._request(commit, met, by.number) if by else None
         if request is None:
             return False
@@ -103,8 +103,8 @@ class SharedHeadSync(Value):
 
     def _request(self, commit: CommitRef, met: SharedHeadState, number: int) -> JudgeRequest | None:
         """Anybody's of this repository will do for one that nobody asked for yet."""
-        for one in (number, *(member.number for member in met.members)):
-            if request := self.pulls.find_request(_ref(commit, one)):
+        for candidate in (number, *(member.number for member in met.members)):
+            if request := self.pulls.find_request(_ref(commit, candidate)):
                 return request.model_copy(update={"pull": _ref(commit, number)})
         return None
 

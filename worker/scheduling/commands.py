@@ -136,8 +136,8 @@ class CommandHandler(Value):
     def _contest(self, command: AuthorizedCommand) -> None:
         """A press of the button takes no words from who wrote some before."""
         ask, head_sha = command.request, command.head_sha
-        said = self.store.decisions.find_decisions(ask.pull, head_sha)
-        if not is_button_press(ask) or said.contested_at is None:
+        decisions = self.store.decisions.find_decisions(ask.pull, head_sha)
+        if not is_button_press(ask) or decisions.contested_at is None:
             word = Contest(
                 login=ask.login, reason=reason_of(ask), at=command.at, eval_id=self._current_verdict(command)
             )
@@ -189,10 +189,10 @@ class CommandHandler(Value):
         decisions.dismiss(
             ask.pull, review, word
         )  # first: whoever looks into the review right now sees this, or is seen below
-        said = decisions.find_decisions(ask.pull, head_sha)
-        if said.review is not None and said.review.matches(review):
+        current = decisions.find_decisions(ask.pull, head_sha)
+        if current.review is not None and current.review.matches(review):
             decisions.withdraw(ask.pull, head_sha, word)
-        elif said.dismissed != word:
+        elif current.dismissed != word:
             return
         proposal = self._proposal(ask)
         if proposal.is_open and proposal.head_sha == head_sha:
@@ -237,13 +237,15 @@ class CommandHandler(Value):
         """
         if command.request.head_sha is not None:
             return command.request.head_sha != command.proposal.head_sha
-        known = self.store.decisions.newest_arrival(command.request.pull)
-        return known is not None and (known.head_sha != command.head_sha or known.at > command.request.asked_at)
+        newest = self.store.decisions.newest_arrival(command.request.pull)
+        return newest is not None and (newest.head_sha != command.head_sha or newest.at > command.request.asked_at)
 
     def _current_verdict(self, command: AuthorizedCommand) -> EvalId | None:
         """The verdict that stands at this commit."""
         entries = self.store.ledger.entries(command.request.pull)
-        own = [one for one in entries if one.head_sha == command.head_sha and one.verdict.parent_eval_id is None]
+        own = [
+            entry for entry in entries if entry.head_sha == command.head_sha and entry.verdict.parent_eval_id is None
+        ]
         return own[-1].eval_id if own else None
 
     def _react(self, ask: CommandRequest, sign: str) -> None:

@@ -138,10 +138,10 @@ class Dispatcher:
 
     def _dispatch_due(self) -> None:
         """Give what is due to the queue. A call keeps its name until its job is in the queue: nothing falls between."""
-        while given := self._store.pulls.next_due(self._call, self._limits):
-            submit = self._queue.submit_outside if given.is_outside else self._queue.submit
-            submit(given.fence, given.request.pull)
-            LOG.info("handed out", extra={**log_fields(given.request), "fence": given.fence})
+        while leased := self._store.pulls.next_due(self._call, self._limits):
+            submit = self._queue.submit_outside if leased.is_outside else self._queue.submit
+            submit(leased.fence, leased.request.pull)
+            LOG.info("handed out", extra={**log_fields(leased.request), "fence": leased.fence})
             self._call = secrets.token_hex(16)
 
     def _sweep(self, pool: ThreadPoolExecutor) -> None:
@@ -165,8 +165,8 @@ class Dispatcher:
         pull = stray.pull
         if pull.number:
             return self._store.pulls.requeue_orphaned(pull, stray.check)
-        place = (pull.installation_id, pull.repository_id, stray.head_sha)
-        return self._store.groups.requeue_orphaned(place, stray.check, self._clock.now())
+        commit = (pull.installation_id, pull.repository_id, stray.head_sha)
+        return self._store.groups.requeue_orphaned(commit, stray.check, self._clock.now())
 
     # Errands
 
@@ -196,7 +196,7 @@ class Dispatcher:
             )
 
     def _next_to_open(self) -> PendingCheckRun | None:
-        under_way = sum(one.is_outside for one in self._tasks.values())
+        under_way = sum(task.is_outside for task in self._tasks.values())
         return self._store.pulls.next_to_open(MAX_OUTSIDE_TASKS - under_way)
 
     def _start_once(self, pool: ThreadPoolExecutor, errand: BackgroundTask) -> None:
@@ -351,8 +351,13 @@ class Dispatcher:
                 pool, late, lambda clerk: clerk.close_expired_check(asked, head_sha, check), log_fields(asked, head_sha)
             )
         elif group is not None:
-            told = group
-            self._expire(pool, late, lambda clerk: clerk.close_merge_group_check(told, check), merge_group_fields(told))
+            merge_group = group
+            self._expire(
+                pool,
+                late,
+                lambda clerk: clerk.close_merge_group_check(merge_group, check),
+                merge_group_fields(merge_group),
+            )
         else:
             self._checks.record_expired(pull, head_sha, check)
 
@@ -464,18 +469,18 @@ def merge_group_fields(group: MergeGroup) -> dict[str, object]:
 def _follow_up_task(
     opened: QueuedFollowUp[F], line: RedisTaskQueue[F], name: str, work: Callable[[TaskHandlers], None]
 ) -> BackgroundTask:
-    one = opened.follow_up
+    follow_up = opened.follow_up
     return BackgroundTask(
         name=name,
         work=work,
         complete=lambda: line.complete(opened),
-        postpone=lambda delay: line.postpone(one, delay),
+        postpone=lambda delay: line.postpone(follow_up, delay),
         attempt=opened.attempt,
-        installation=one.pull.installation_id,
+        installation=follow_up.pull.installation_id,
         fields={
-            "delivery_id": one.delivery_id,
-            "repository_id": one.pull.repository_id,
-            "number": one.pull.number,
-            "head_sha": one.head_sha,
+            "delivery_id": follow_up.delivery_id,
+            "repository_id": follow_up.pull.repository_id,
+            "number": follow_up.pull.number,
+            "head_sha": follow_up.head_sha,
         },
     )

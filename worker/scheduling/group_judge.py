@@ -104,8 +104,8 @@ class GroupJudge(Value):
     ) -> LedgerEntry | None:
         """The accept of its pull request that stands now; None: there is none any more."""
         published = self.source.published(group, pull.number, head.sha)
-        found = group_standing(GroupPullRequest(head.is_closed, published, newest_entry(entries, head.sha)))
-        return found.entry if isinstance(found, GroupAccepted) else None
+        standing = group_standing(GroupPullRequest(head.is_closed, published, newest_entry(entries, head.sha)))
+        return standing.entry if isinstance(standing, GroupAccepted) else None
 
     def _judge(
         self, dossier: Dossier, parent: LedgerEntry, entries: tuple[LedgerEntry, ...], bench: JudgeContext
@@ -114,7 +114,7 @@ class GroupJudge(Value):
         commit = {"kind": SubjectKind.MERGE_GROUP, "head_sha": dossier.pull_request.head_sha}
         subject = parent.verdict.subject.model_copy(update=commit)
         docket = EvaluationHeader(
-            eval_id_after(at, (one.eval_id for one in entries)),
+            eval_id_after(at, (entry.eval_id for entry in entries)),
             subject,
             at,
             fingerprint_of(dossier, bench),

@@ -215,9 +215,9 @@ class JudgeJob:
             case JudgingCompleted(retry_in=timedelta() as wait):
                 LOG.warning("no model could be reached; judged again in %s", wait, extra=self._fields)
                 return JobEnd(Finish.OUTAGE, wait)
-            case JudgingCompleted(verdict=verdict, dossier=dossier, decisions=said):
+            case JudgingCompleted(verdict=verdict, dossier=dossier, decisions=decisions):
                 of = JudgedHead(verdict.subject.head_sha, hash_base(dossier.pull_request.base_ref))
-                return JobEnd(Finish.JUDGED, is_for_ci=is_retriggered_by_ci(verdict, said), judged=of)
+                return JobEnd(Finish.JUDGED, is_for_ci=is_retriggered_by_ci(verdict, decisions), judged=of)
             case JudgingSuperseded():
                 return JobEnd(Finish.AGAIN)
             case WaitForCi(poll=poll):
@@ -269,12 +269,12 @@ class JudgeJob:
         """Whether the newest head that we know of has a verdict, be it shown already or not."""
         request = self._leased.request
         head_sha = self._context.store.checks().newest_head(request.pull) or request.head_sha
-        return any(one.head_sha == head_sha for one in self._own_entries())
+        return any(entry.head_sha == head_sha for entry in self._own_entries())
 
     def _own_entries(self) -> list[LedgerEntry]:
         """Without what was judged anew for an audit, which decides nothing."""
         entries = self._context.store.ledger.entries(self._leased.request.pull)
-        return [one for one in entries if one.verdict.parent_eval_id is None]
+        return [entry for entry in entries if entry.verdict.parent_eval_id is None]
 
     def _wait_with_verdict(self, error: Exception) -> JobEnd:
         """A verdict on record is not given up for an outage, however long: it would be lost, or written over."""

@@ -155,13 +155,13 @@ class MergeGroupHandler(Value):
 
     def answer(self, opened: PendingGroup) -> None:
         """Do what can be done about a group now. May be called again."""
-        group, place = opened.group, self._location(opened.group)
+        group, location = opened.group, self._location(opened.group)
         if self.clock.now() >= self._deadline(group) + ABANDON_AFTER:
             self.queue.complete(group)
             return
-        settled = self.queue.settled_at(group.pull_ref(place.number)) if place.number else 0
+        settled = self.queue.settled_at(group.pull_ref(location.number)) if location.number else 0
         try:
-            if not self._conclude(GroupCase(opened, place, settled)) and group.ended is None:
+            if not self._conclude(GroupCase(opened, location, settled)) and group.ended is None:
                 return
         except SubjectGone as gone:  # the repository, or the App in it: nobody waits for this group
             late = unavailable_if_recent("the merge group", gone, group.at, self.clock.now())
@@ -201,8 +201,8 @@ class MergeGroupHandler(Value):
             else texts.ended_content(group.ended)
         )
         if not self.check.expire(group, check, content):
-            place = (group.installation_id, group.repository_id, group.head_sha)
-            self.queue.reopen(place, late_delivery_id(group.delivery_id), self.clock.now())
+            location = (group.installation_id, group.repository_id, group.head_sha)
+            self.queue.reopen(location, late_delivery_id(group.delivery_id), self.clock.now())
 
     def _location(self, group: MergeGroup) -> texts.GroupLocation:
         """Which pull request it tries; 0: it names none."""
@@ -213,15 +213,15 @@ class MergeGroupHandler(Value):
 
     def _conclusion(self, case: GroupCase) -> CheckContent | None:
         """How the group's check ends; None: there is nothing to show, or not yet."""
-        opened, place = case.opened, case.location
+        opened, location = case.opened, case.location
         if case.group.ended is not None:
             return self._ended_content(case, case.group.ended)
-        if not place.number:
-            return texts.stopped_content(place, GroupStops(GroupStopReason.STRANGE_REF))
+        if not location.number:
+            return texts.stopped_content(location, GroupStops(GroupStopReason.STRANGE_REF))
         if opened.queued.failed:
-            return texts.group_failed_content(place, opened.queued.failed)
+            return texts.group_failed_content(location, opened.queued.failed)
         if self._has_failed_too_often(case):
-            return texts.group_failed_content(place, NO_RESULT.format(tries=opened.attempt - 1))
+            return texts.group_failed_content(location, NO_RESULT.format(tries=opened.attempt - 1))
         if opened.attempt > 1:
             self._show_looking(case)
         try:
@@ -235,7 +235,7 @@ class MergeGroupHandler(Value):
         """Whether it was tried often enough. What got as far as a verdict kills no judge: as often again it is tried to publish that."""
         tries, most = case.opened.attempt, self.terms.attempts + 1
         if most < tries <= 2 * most:
-            return not any(is_entry_of(case.group, one) for one in self.ledger.entries(case.pull))
+            return not any(is_entry_of(case.group, entry) for entry in self.ledger.entries(case.pull))
         return tries > most
 
     def _show_looking(self, case: GroupCase) -> None:
@@ -255,20 +255,20 @@ class MergeGroupHandler(Value):
             return texts.stopped_content(case.location, GroupStops(GroupStopReason.CLOSED))
         entries = self.ledger.entries(case.pull)
         published = self.source.published(group, number, head.sha)
-        found = group_standing(GroupPullRequest(head.is_closed, published, newest_entry(entries, head.sha)))
-        if isinstance(found, GroupAccepted) and case.settled_at is None:  # it is judged again, past the deadline
-            found = GroupWaits()
-        match found:
+        standing = group_standing(GroupPullRequest(head.is_closed, published, newest_entry(entries, head.sha)))
+        if isinstance(standing, GroupAccepted) and case.settled_at is None:  # it is judged again, past the deadline
+            standing = GroupWaits()
+        match standing:
             case GroupWaits():
                 return self._wait(case, published, GITHUB_POLL)
             case GroupStops():
-                return texts.stopped_content(case.location, found)
+                return texts.stopped_content(case.location, standing)
             case GroupPasses():
-                return texts.passed_content(case.location, found)
+                return texts.passed_content(case.location, standing)
             case GroupAccepted():
-                return self._accepted(case, found, entries)
+                return self._accepted(case, standing, entries)
             case _:
-                assert_never(found)
+                assert_never(standing)
 
     def _wait(self, case: GroupCase, published: PublishedCheckRun | None, delay: timedelta) -> CheckContent | None:
         """Look again after a while; past the deadline there is no verdict."""
@@ -287,23 +287,23 @@ class MergeGroupHandler(Value):
     def _accepted(
         self, case: GroupCase, accepted: GroupAccepted, entries: tuple[LedgerEntry, ...]
     ) -> CheckContent | None:
-        group, place, parent = case.group, case.location, accepted.entry
-        known = find_answer(entries, group, parent)
-        if known is None:
+        group, location, parent = case.group, case.location, accepted.entry
+        answer = find_answer(entries, group, parent)
+        if answer is None:
             diff = self.source.diff(group)
             if diff is None:
-                return texts.stopped_content(place, GroupStops(GroupStopReason.NOT_SHOWN, accepted.published))
+                return texts.stopped_content(location, GroupStops(GroupStopReason.NOT_SHOWN, accepted.published))
             if not is_same_change(diff, parent, self.dossiers.find(parent.eval_id)):
                 return self._dispatch(case)
             self._carry_over(case, accepted, entries)
-        elif known.verdict.carried_from is None:
-            return judged_group_content(place, known, parent, self.dossiers.find(known.eval_id))
-        return texts.carried_over_content(place, accepted.accept, accepted.published)
+        elif answer.verdict.carried_from is None:
+            return judged_group_content(location, answer, parent, self.dossiers.find(answer.eval_id))
+        return texts.carried_over_content(location, accepted.accept, accepted.published)
 
     def _carry_over(self, case: GroupCase, accepted: GroupAccepted, entries: tuple[LedgerEntry, ...]) -> None:
         """Record the accept for the group, beside the verdict that it stands for."""
         at = self.clock.now()
-        eval_id = eval_id_after(at, (one.eval_id for one in entries))
+        eval_id = eval_id_after(at, (entry.eval_id for entry in entries))
         verdict = carry_over_accept(accepted.accept, case.group.head_sha, eval_id, at)
         made = derived_entry(accepted.entry, verdict).model_copy(update={"head_sha": case.group.head_sha})
         self.ledger.append(case.pull, made, whole_evaluation_events(made, EvalTrigger.BUS))

@@ -93,15 +93,20 @@ class OutcomeRecorder(Value):
 
     def record(self, happening: PullRequestEvent) -> None:
         """Tell of every outcome that this happening is."""
-        for one in self._outcomes(happening):
-            entry = one.entry
+        for found_outcome in self._outcomes(happening):
+            entry = found_outcome.entry
             outcome = Outcome(
-                kind=one.kind,
+                kind=found_outcome.kind,
                 eval_id=entry and entry.eval_id,
                 head_sha=happening.head_sha or (entry and entry.head_sha),
                 at=happening.at,
             )
-            self.store.publish(one.pull, outcome_name(one.pull, one.kind, one.name), outcome, is_event=False)
+            self.store.publish(
+                found_outcome.pull,
+                outcome_name(found_outcome.pull, found_outcome.kind, found_outcome.name),
+                outcome,
+                is_event=False,
+            )
         if happening.by_person and happening.pull is not None:
             self.store.publish(happening.pull, f"event:{happening.delivery_id}", None, is_event=True)
 
@@ -161,8 +166,8 @@ class OutcomeRecorder(Value):
 
     def _upheld_contest(self, pull: PullRef, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
         """It is about the reject that was contested, not about what came of that."""
-        own = [one for one in self.ledger.entries(pull) if one.verdict.parent_eval_id is None]
-        about = _entry_at([one for one in own if isinstance(one.verdict, Reject)], happening.head_sha)
+        own = [entry for entry in self.ledger.entries(pull) if entry.verdict.parent_eval_id is None]
+        about = _entry_at([entry for entry in own if isinstance(entry.verdict, Reject)], happening.head_sha)
         if about is not None:
             yield FoundOutcome(pull, OutcomeKind.CONTEST_UPHELD, about, about.eval_id)
 
@@ -174,8 +179,8 @@ class OutcomeRecorder(Value):
             self.store.add_merge(pull, happening.merge_sha, judged)
             yield FoundOutcome(pull, OutcomeKind.MERGED, about, "")
         taken_back = [happening.pull_with_number(number) for number in happening.reverts]
-        for one in taken_back:
-            yield from self._revert(one)
+        for reverted in taken_back:
+            yield from self._revert(reverted)
         if happening.mends and about is not None and about.head_sha == happening.head_sha:
             yield from self._later_fixes(pull, about, taken_back)
 
@@ -225,10 +230,10 @@ class OutcomeRecorder(Value):
 
     def _manual_swaps(self, pull: PullRef, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
         """Others that close the same issue, were judged before, and did not make it."""
-        rivals = {one.number for issue in happening.issues for one in self.store.competing_pulls(pull, issue)}
+        rivals = {rival.number for issue in happening.issues for rival in self.store.competing_pulls(pull, issue)}
         for rival in map(happening.pull_with_number, sorted(rivals)):
             about = _newest(self._submissions(rival))
-            made_it = any(one.kind is OutcomeKind.MERGED for one in self.store.outcomes_of(rival))
+            made_it = any(outcome.kind is OutcomeKind.MERGED for outcome in self.store.outcomes_of(rival))
             if about is not None and not made_it:
                 yield FoundOutcome(rival, OutcomeKind.MANUAL_SWAP, about, f"{pull.number}")
 
@@ -287,15 +292,15 @@ def removed_lines(diff: str) -> dict[str, frozenset[str]]:
         files = diff_of(diff).files
     except DiffError:
         return {}
-    found: dict[str, set[str]] = {}
+    by_path: dict[str, set[str]] = {}
     for file in files:
-        told = {
+        removed = {
             hash_line(LineKind.ADDED, line.text)
             for line in file.removed_lines
             if len("".join(line.text.split())) >= MIN_LINE_LENGTH
         }
-        found.setdefault(file.old_path or file.path, set()).update(told)
-    return {path: frozenset(hashes) for path, hashes in found.items() if hashes}
+        by_path.setdefault(file.old_path or file.path, set()).update(removed)
+    return {path: frozenset(hashes) for path, hashes in by_path.items() if hashes}
 
 
 def outcome_name(pull: PullRef, kind: OutcomeKind, name: str) -> str:
@@ -308,4 +313,4 @@ def _newest(entries: Sequence[LedgerEntry]) -> LedgerEntry | None:
 
 
 def _entry_at(entries: Sequence[LedgerEntry], sha: Sha | None) -> LedgerEntry | None:
-    return next((one for one in reversed(entries) if one.head_sha == sha), None)
+    return next((entry for entry in reversed(entries) if entry.head_sha == sha), None)

@@ -121,8 +121,8 @@ def judge_pull_request(request: JudgeRequest, deps: JudgingDependencies) -> Judg
     """Judge the newest head once. Raises what `worker.errors.classify` understands, LeaseLost included."""
     try:
         return _judge(request, deps)
-    except SubjectGone as told:
-        gone = confirm_gone(told, request, deps.source) if told.reason in UNCERTAIN_REASONS else told
+    except SubjectGone as error:
+        gone = confirm_gone(error, request, deps.source) if error.reason in UNCERTAIN_REASONS else error
         deps.status.close(request, is_over=gone.is_closed)
         return JudgingDiscarded(gone.reason)
 
@@ -139,11 +139,11 @@ def confirm_gone(reported: SubjectGone, request: JudgeRequest, source: PullSourc
 def _judge(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
     dossier = assemble(request, deps)
     head_sha = dossier.pull_request.head_sha
-    found = eligibility_of(request, dossier, deps.authors)
-    if not isinstance(found, Eligible):
-        deps.status.show_skipped(request, head_sha, idle_content(found))
-        return JudgingDiscarded(f"not judged here: {type(found).__name__.lower()}")
-    dossier = as_observed(dossier, found.observed_author) if found.observed_author else dossier
+    eligibility = eligibility_of(request, dossier, deps.authors)
+    if not isinstance(eligibility, Eligible):
+        deps.status.show_skipped(request, head_sha, idle_content(eligibility))
+        return JudgingDiscarded(f"not judged here: {type(eligibility).__name__.lower()}")
+    dossier = as_observed(dossier, eligibility.observed_author) if eligibility.observed_author else dossier
     deps.status.begin(request, head_sha)
     if (by_people := show_human_decision(request, dossier, deps)) is not None:
         return by_people
@@ -153,14 +153,14 @@ def _judge(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
         return WaitForCi(patience.next_poll(now), wait.names)
     deps = without_untrusted_model(request, dossier, deps)
     opened = create_header(request, dossier, deps.context, deps.clock)
-    said = human_decisions_for(request, dossier, deps)
-    known = find_recorded_verdict(request, dossier, opened, said.rejudge_requested_at)
-    newer = deps.status.find_newer_head(request, head_sha, is_fresh=True) if known else None
-    if said.rejudge_requested_at is not None:
-        dossier, deps = add_contest(dossier, said), replace(deps, is_rejudge=True)
-    if not (newer or known) and deps.context.pause is None:
+    decisions = human_decisions_for(request, dossier, deps)
+    recorded = find_recorded_verdict(request, dossier, opened, decisions.rejudge_requested_at)
+    newer = deps.status.find_newer_head(request, head_sha, is_fresh=True) if recorded else None
+    if decisions.rejudge_requested_at is not None:
+        dossier, deps = add_contest(dossier, decisions), replace(deps, is_rejudge=True)
+    if not (newer or recorded) and deps.context.pause is None:
         dossier = with_lookups(request, dossier, deps.look_up)
-    verdict = newer or known or evaluate(request, dossier, opened, said, deps)
+    verdict = newer or recorded or evaluate(request, dossier, opened, decisions, deps)
     if verdict is None:
         return JudgingSuperseded()
     if isinstance(verdict, str):
@@ -168,7 +168,7 @@ def _judge(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
     again_in = deps.outage_retries.wait(request, verdict)
     again_at = None if again_in is None else deps.clock.now() + again_in
     is_shown = deps.status.publish(request, verdict, dossier, again_at)
-    return JudgingCompleted(verdict, dossier, again_in, said) if is_shown else JudgingSuperseded()
+    return JudgingCompleted(verdict, dossier, again_in, decisions) if is_shown else JudgingSuperseded()
 
 
 def without_untrusted_model(request: JudgeRequest, dossier: Dossier, deps: JudgingDependencies) -> JudgingDependencies:
@@ -184,12 +184,14 @@ def show_human_decision(request: JudgeRequest, dossier: Dossier, deps: JudgingDe
     also where a pull request goes into another base.
     """
     head_sha = dossier.pull_request.head_sha
-    said = human_decisions_for(request, dossier, deps)
-    last = next((one.verdict for one in reversed(dossier.ledger) if one.head_sha == head_sha), None)
+    decisions = human_decisions_for(request, dossier, deps)
+    last = next((entry.verdict for entry in reversed(dossier.ledger) if entry.head_sha == head_sha), None)
     is_back = (
         request.trigger is Trigger.DISMISSED and needs_human(last) and is_same_content(last, dossier, deps.context)
     )
-    if not (said.is_deciding(last) or is_back) or (said.override is None and said.rejudge_requested_at is not None):
+    if not (decisions.is_deciding(last) or is_back) or (
+        decisions.override is None and decisions.rejudge_requested_at is not None
+    ):
         return None
     if newer := deps.status.find_newer_head(request, head_sha, is_fresh=True):
         return JudgingSuperseded(newer)
@@ -197,7 +199,7 @@ def show_human_decision(request: JudgeRequest, dossier: Dossier, deps: JudgingDe
         deps.status.show_decision(request, head_sha)
         return JudgingDiscarded("a person decided before it was judged")
     is_shown = deps.status.publish(request, last, dossier, None)
-    return JudgingCompleted(last, dossier, decisions=said) if is_shown else JudgingSuperseded()
+    return JudgingCompleted(last, dossier, decisions=decisions) if is_shown else JudgingSuperseded()
 
 
 def is_same_content(verdict: Verdict | None, dossier: Dossier, bench: JudgeContext) -> bool:
@@ -241,26 +243,26 @@ def evaluate(
     if deps.rubric_problem is not None:
         keepers.end_without_verdict(request.pull, begun, FailureMode.RUBRIC_INVALID, "", "0")
         raise RubricRefused(deps.rubric_problem)
-    found = carry_over_or_judge(dossier, opened, deps.context, is_rejudge=deps.is_rejudge)
-    cost = format(found.verdict.judge_cost_usd or 0, "f")
-    judged = JudgingCompleted(found.verdict, dossier, decisions=decisions)
+    evaluated = carry_over_or_judge(dossier, opened, deps.context, is_rejudge=deps.is_rejudge)
+    cost = format(evaluated.verdict.judge_cost_usd or 0, "f")
+    judged = JudgingCompleted(evaluated.verdict, dossier, decisions=decisions)
     if deps.author_notifier is not None and (look := deps.author_notifier.prepare(request, judged)) is not None:
-        record(request.pull, found, dossier, keepers)  # first: its author may rely on what he is told
-        return deps.status.find_newer_head(request, opened.subject.head_sha, find_head=look) or found.verdict
+        record(request.pull, evaluated, dossier, keepers)  # first: its author may rely on what he is told
+        return deps.status.find_newer_head(request, opened.subject.head_sha, find_head=look) or evaluated.verdict
     try:
-        at_once = found.verdict.carried_from is not None
+        at_once = evaluated.verdict.carried_from is not None
         newer = deps.status.find_newer_head(request, opened.subject.head_sha, is_fresh=at_once)
-    except (Forbidden, SubjectGone, Unavailable) as told:
-        if isinstance(told, SubjectGone) and told.is_closed:
-            keepers.end_without_verdict(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, told.reason, cost)
+    except (Forbidden, SubjectGone, Unavailable) as error:
+        if isinstance(error, SubjectGone) and error.is_closed:
+            keepers.end_without_verdict(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, error.reason, cost)
         else:  # whoever tries again, or finds it once we may see it again, publishes this, and pays nothing
-            record(request.pull, found, dossier, keepers)
+            record(request.pull, evaluated, dossier, keepers)
         raise
     if newer is not None:
         keepers.end_without_verdict(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, SUPERSEDED_MESSAGE, cost)
         return newer
-    record(request.pull, found, dossier, keepers)
-    return found.verdict
+    record(request.pull, evaluated, dossier, keepers)
+    return evaluated.verdict
 
 
 def assemble(request: JudgeRequest, deps: JudgingDependencies) -> Dossier:
@@ -270,7 +272,7 @@ def assemble(request: JudgeRequest, deps: JudgingDependencies) -> Dossier:
     """
     raw = deps.source.dossier(request)
     if "ledger" not in raw.model_fields_set:
-        own = tuple(one for one in deps.ledger.entries(request.pull) if one.verdict.parent_eval_id is None)
+        own = tuple(entry for entry in deps.ledger.entries(request.pull) if entry.verdict.parent_eval_id is None)
         raw = raw.model_copy(update={"ledger": own})
     dossier = with_demotions(
         complete_dossier(with_push_time(with_last_good_config(raw, request, deps), request)), deps.demoted_signals
@@ -285,9 +287,9 @@ def with_lookups(request: JudgeRequest, dossier: Dossier, look_up: TreeLookup | 
     sought = find_lookups(dossier)
     if not (sought.definitions or sought.paths):
         return dossier
-    found = look_up(request, dossier, sought)
-    files = (*(dossier.files or ()), *(HeadFile(path=path, exists=False) for path in found.absent_paths))
-    return dossier.model_copy(update={"lookups": found.names} | ({"files": files} if found.absent_paths else {}))
+    lookups = look_up(request, dossier, sought)
+    files = (*(dossier.files or ()), *(HeadFile(path=path, exists=False) for path in lookups.absent_paths))
+    return dossier.model_copy(update={"lookups": lookups.names} | ({"files": files} if lookups.absent_paths else {}))
 
 
 def with_frozen_text(dossier: Dossier, request: JudgeRequest, deps: JudgingDependencies) -> Dossier:
@@ -375,11 +377,11 @@ def carry_over_or_judge(
     dossier: Dossier, opened: EvaluationHeader, bench: JudgeContext, *, is_rejudge: bool = False
 ) -> EvaluatedVerdict:
     """Carry over what was decided on the same content, or judge. What is contested, or asked for anew, is judged again."""
-    known = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, opened, bench)
+    carried_over = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, opened, bench)
     return (
         judge_with_record(dossier, opened, bench)
-        if known is None
-        else EvaluatedVerdict(known, carry_over_record(known, bench.with_chosen_model(dossier.policy)))
+        if carried_over is None
+        else EvaluatedVerdict(carried_over, carry_over_record(carried_over, bench.with_chosen_model(dossier.policy)))
     )
 
 

@@ -28,7 +28,7 @@ class PreviousDossier(Value):
     dossiers: ArchivedDossiers
 
     def __call__(self, pull: PullRef) -> Dossier | None:
-        own = (one.eval_id for one in reversed(self.ledger.entries(pull)) if one.verdict.parent_eval_id is None)
+        own = (entry.eval_id for entry in reversed(self.ledger.entries(pull)) if entry.verdict.parent_eval_id is None)
         newest = next(own, None)
         try:
             return self.dossiers.find(newest) if newest else None

@@ -112,10 +112,10 @@ class EvaluateQueue:
                     job.delete()
 
     def _fetch_jobs(self, names: Iterable[str]) -> list[Job]:
-        found = Job.fetch_many(  # pyright: ignore[reportUnknownMemberType] - RQ leaves the serializer untyped
+        jobs = Job.fetch_many(  # pyright: ignore[reportUnknownMemberType] - RQ leaves the serializer untyped
             list(names), self._connection, JSONSerializer
         )
-        return [job for job in found if job is not None]
+        return [job for job in jobs if job is not None]
 
     def close(self) -> None:
         self._connection.close()

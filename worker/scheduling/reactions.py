@@ -50,12 +50,12 @@ class ReactionRecorder(Value):
         if note is None or note.comment_id is None or not entries:
             return
         try:
-            found = self.reactions.reactions_to(pull, entries[-1].verdict.subject.repository, note.comment_id)
+            reactions = self.reactions.reactions_to(pull, entries[-1].verdict.subject.repository, note.comment_id)
         except (Forbidden, SubjectGone) as refused:
             LOG.info("reactions can't be read: %s", refused, extra={"number": pull.number})
             return
-        for one in last_thumbs(found):
-            self._publish(pull, one, _entry_at(entries, one))
+        for thumb in last_thumbs(reactions):
+            self._publish(pull, thumb, _entry_at(entries, thumb))
 
     def _publish(self, pull: PullRef, thumb: Reaction, about: LedgerEntry) -> None:
         kind = THUMB_OUTCOMES[thumb.content]
@@ -65,4 +65,4 @@ class ReactionRecorder(Value):
 
 def _entry_at(entries: Sequence[LedgerEntry], thumb: Reaction) -> LedgerEntry:
     """The verdict that the comment told of when the thumb was given."""
-    return next((one for one in reversed(entries) if one.created_at < thumb.at + SECOND), entries[0])
+    return next((entry for entry in reversed(entries) if entry.created_at < thumb.at + SECOND), entries[0])

@@ -124,21 +124,22 @@ class MissedDeliveries(Value):
 
     def _read_missed(self, waiting: Iterable[DeliveryAttempt], now: datetime) -> None:
         """Note what never arrived, as far as one look goes; the next one goes on there."""
-        place = self.progress.load_position() or self._first_position(now)
-        found, cursor = self.deliveries.list_since(max(place.since, now - REDELIVERY_LIMIT), place.cursor)
-        known = {one.guid: one.id for one in waiting}
-        for one in found:
-            if one.is_delivered and (one.is_again or one.guid in known):
-                self.progress.mark_arrived(one.guid)
+        position = self.progress.load_position() or self._first_position(now)
+        deliveries, cursor = self.deliveries.list_since(max(position.since, now - REDELIVERY_LIMIT), position.cursor)
+        waiting_ids = {delivery.guid: delivery.id for delivery in waiting}
+        for delivery in deliveries:
+            if delivery.is_delivered and (delivery.is_again or delivery.guid in waiting_ids):
+                self.progress.mark_arrived(delivery.guid)
         self.progress.add_pending(
-            one
-            for one in find_missed(found, now)
-            if known.get(one.guid, 0) < one.id and not self.progress.is_settled(one.guid, one.id)
+            delivery
+            for delivery in find_missed(deliveries, now)
+            if waiting_ids.get(delivery.guid, 0) < delivery.id
+            and not self.progress.is_settled(delivery.guid, delivery.id)
         )
         if cursor is None:
-            self.progress.complete(place.began)
+            self.progress.complete(position.began)
         else:
-            self.progress.save_position(place.model_copy(update={"cursor": cursor}))
+            self.progress.save_position(position.model_copy(update={"cursor": cursor}))
 
     def _first_position(self, now: datetime) -> DeliveryCursor:
         last = self.progress.last_completed_at()
@@ -147,23 +148,23 @@ class MissedDeliveries(Value):
     def _redeliver(self, waiting: Sequence[DeliveryAttempt]) -> int:
         """Each until it is known that it was asked for: whoever dies here asks for one of them twice."""
         asked = again = in_a_row = 0
-        for one in waiting:
+        for delivery in waiting:
             if asked == MAX_REDELIVERIES:
                 break
-            if one.is_settled(self.clock.now()) and self.progress.may_redeliver(one.guid, one.id):
+            if delivery.is_settled(self.clock.now()) and self.progress.may_redeliver(delivery.guid, delivery.id):
                 asked += 1
                 try:
-                    again += self.deliveries.redeliver(one)
+                    again += self.deliveries.redeliver(delivery)
                 except RateLimited:
                     raise
                 except Unavailable as error:
                     in_a_row += 1
-                    self._requeue_failed(one, error)
+                    self._requeue_failed(delivery, error)
                     if in_a_row == MAX_CONSECUTIVE_FAILURES:
                         raise
                     continue
                 in_a_row = 0
-            self.progress.remove_pending(one.guid)
+            self.progress.remove_pending(delivery.guid)
         return again
 
     def _requeue_failed(self, delivery: DeliveryAttempt, error: Unavailable) -> None:
@@ -223,16 +224,16 @@ class OpenPullSweep(Value):
         """Look at every installation, whatever became of the others. Raises Unavailable if none could be looked at."""
         failed, looked_at = list[Unavailable](), 0
         for installation, installed_at in installed:
-            told = {"installation_id": installation}
+            fields = {"installation_id": installation}
             try:
                 taken = self.run(installation, installed_at)
             except Unavailable as error:
-                LOG.warning("a sweep failed: %s", error, extra=told)
+                LOG.warning("a sweep failed: %s", error, extra=fields)
                 failed.append(error)
                 continue
             looked_at += 1
             if taken:
-                LOG.warning("took up heads without a state", extra={"count": taken, **told})
+                LOG.warning("took up heads without a state", extra={"count": taken, **fields})
         if failed and not looked_at:
             raise failed[0]
 
@@ -244,11 +245,13 @@ class OpenPullSweep(Value):
                 repositories, has_more = self.listing.list_page(installation, number)
                 since = self.heads.visible_since(installation, repositories, installed_at)
                 new = self.heads.new_repositories(installation)
-                busy = [one for one in repositories if one.is_busy and one.id not in new]
-                known = list[JudgeRequest]()
-                for found in self.listing.list_open(installation, busy):
-                    taken += self._take_up(installation, found, since[found.repository.id], MAX_HEADS - taken, known)
-                taken += self.reopened.requeue_reopened(installation, known)
+                busy = [repository for repository in repositories if repository.is_busy and repository.id not in new]
+                unchanged = list[JudgeRequest]()
+                for repository in self.listing.list_open(installation, busy):
+                    taken += self._take_up(
+                        installation, repository, since[repository.repository.id], MAX_HEADS - taken, unchanged
+                    )
+                taken += self.reopened.requeue_reopened(installation, unchanged)
                 number = number + 1 if has_more else 1
                 self.progress.set_next_page(installation, number)
                 if number == 1 or taken >= MAX_HEADS:
@@ -267,19 +270,21 @@ class OpenPullSweep(Value):
     ) -> int:
         """How many were taken up. To *known* goes who has its state and goes where we know."""
         taken = 0
-        for one in repository.pulls:
-            pull = PullRef(installation_id=installation, repository_id=repository.repository.id, number=one.number)
+        for open_pull in repository.pulls:
+            pull = PullRef(
+                installation_id=installation, repository_id=repository.repository.id, number=open_pull.number
+            )
             if taken >= most:
                 break
-            is_known = self.heads.has_state(pull, one.head_sha)
-            if is_known and self.heads.recorded_base(pull, one.base) == one.base:
-                unchanged.append(self._request(pull, repository.repository, one, Trigger.SWEEP))
+            is_known = self.heads.has_state(pull, open_pull.head_sha)
+            if is_known and self.heads.recorded_base(pull, open_pull.base) == open_pull.base:
+                unchanged.append(self._request(pull, repository.repository, open_pull, Trigger.SWEEP))
                 continue
-            request = self._request(pull, repository.repository, one, Trigger.BASE if is_known else Trigger.SWEEP)
+            request = self._request(pull, repository.repository, open_pull, Trigger.BASE if is_known else Trigger.SWEEP)
             if is_known:
                 self.heads.request_judging(request)
-            elif one.opened_at < since and not self.heads.is_known_head(pull, one.head_sha):
-                self.heads.show_preexisting(request, one.head_sha)
+            elif open_pull.opened_at < since and not self.heads.is_known_head(pull, open_pull.head_sha):
+                self.heads.show_preexisting(request, open_pull.head_sha)
             else:
                 self.heads.request_judging(request)
             taken += 1

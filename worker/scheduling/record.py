@@ -153,7 +153,7 @@ def _child_events(made: LedgerEntry, heard: EvaluatedVerdict, telling: EventPubl
 
 
 def _closed_issues(dossier: Dossier) -> tuple[tuple[str, int], ...]:
-    return tuple((one.repository or dossier.pull_request.repository, one.number) for one in dossier.issues)
+    return tuple((issue.repository or dossier.pull_request.repository, issue.number) for issue in dossier.issues)
 
 
 def _ci_check_entries(made: LedgerEntry, ci: Ci, telling: EventPublishing) -> Iterator[EntryWithEvents]:
@@ -162,9 +162,9 @@ def _ci_check_entries(made: LedgerEntry, ci: Ci, telling: EventPublishing) -> It
     from worker.judge.rubric import load_ci_check_rubric  # noqa: PLC0415
     from worker.scheduling.outcomes import derived_entry, whole_evaluation_events  # noqa: PLC0415
 
-    for one in ci_check_verdicts(made.verdict, ci.checks, load_ci_check_rubric()):
-        child = derived_entry(made, one.verdict)
-        yield child, whole_evaluation_events(child, telling.trigger, one.part)
+    for child_verdict in ci_check_verdicts(made.verdict, ci.checks, load_ci_check_rubric()):
+        child = derived_entry(made, child_verdict.verdict)
+        yield child, whole_evaluation_events(child, telling.trigger, child_verdict.part)
 
 
 class VerdictStores(Value):
@@ -193,8 +193,8 @@ def record_beside(
 
 def verdict_events(heard: EvaluatedVerdict, case_error: str | None, telling: EventPublishing) -> tuple[Event, ...]:
     """What is told of a verdict: its end first, then what could not be read on the way to it."""
-    words = telling.redact(heard.verdict.concern) if telling.redact else ""
-    return (terminal_event(heard.verdict, telling.trigger, opinion_text=words), *problem_events(heard, case_error))
+    text = telling.redact(heard.verdict.concern) if telling.redact else ""
+    return (terminal_event(heard.verdict, telling.trigger, opinion_text=text), *problem_events(heard, case_error))
 
 
 def evaluation_started(verdict: Accept | Reject | Abstain, telling: EventPublishing) -> EvaluationStarted:
@@ -222,7 +222,9 @@ def ledger_entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: in
         description=text.description,
         links=text.links,
         verdict=verdict,
-        open_conditions=tuple(one for one in verdict.closing_conditions if one.state is ConditionState.OPEN),
+        open_conditions=tuple(
+            condition for condition in verdict.closing_conditions if condition.state is ConditionState.OPEN
+        ),
     )
 
 

@@ -51,10 +51,11 @@ class ReopenedCheckSweep(Value):
 
     def requeue_reopened(self, installation: InstallationId, requests: Sequence[JudgeRequest]) -> int:
         """How many of these heads somebody looks at again."""
-        doubtful = [(one, doubt) for one in requests if (doubt := self._find_doubt(one))][:MAX_HEADS]
-        shown = self.published.newest_runs(installation, [one for one, _ in doubtful])
+        doubtful = [(request, doubt) for request in requests if (doubt := self._find_doubt(request))][:MAX_HEADS]
+        shown = self.published.newest_runs(installation, [request for request, _ in doubtful])
         return sum(
-            self._requeue_if_reopened(one, doubt, run) for (one, doubt), run in zip(doubtful, shown, strict=True)
+            self._requeue_if_reopened(request, doubt, run)
+            for (request, doubt), run in zip(doubtful, shown, strict=True)
         )
 
     def _find_doubt(self, request: JudgeRequest) -> str:

@@ -44,13 +44,13 @@ def resumed_request(request: JudgeRequest, fence: int) -> JudgeRequest:
 def resume_paused_heads(store: Store, clock: Clock) -> int:
     """Ask for what waits where no pause is in force any more; how many that were. May be called twice."""
     asked = 0
-    for place in store.paused_heads.next():
-        if store.pauses.find_pause(place.installation_id, place.repository_id) is not None:
+    for paused in store.paused_heads.next():
+        if store.pauses.find_pause(paused.installation_id, paused.repository_id) is not None:
             continue
-        for request in store.paused_heads.list_requests(place):
+        for request in store.paused_heads.list_requests(paused):
             store.pulls.request_judging(request.model_copy(update={"requested_at": clock.now()}))
             store.paused_heads.remove(request.pull)
             LOG.info("the pause is over", extra=log_fields(request))
             asked += 1
-        store.paused_heads.remove_repository(place)
+        store.paused_heads.remove_repository(paused)
     return asked

@@ -49,7 +49,7 @@ class TaskBackoff:
         self._drop_passed(now)
         taken = self._slots.setdefault(turn.installation, {})
         taken.pop(turn.task, None)
-        for time, _ in sorted(taken.values(), key=lambda one: one[0]):
+        for time, _ in sorted(taken.values(), key=lambda entry: entry[0]):
             if abs(time - at) < self._gap_s:
                 at = time + self._gap_s
         taken[turn.task] = (at, turn)
@@ -60,7 +60,7 @@ class TaskBackoff:
         self._drop_passed(now)
         taken = self._slots.get(installation, {})
         moved, at = list[tuple[RetrySlot, float]](), now
-        for time, turn in sorted(taken.values(), key=lambda one: one[0]):
+        for time, turn in sorted(taken.values(), key=lambda entry: entry[0]):
             if len(moved) == most:
                 break
             at += self._follow_s
@@ -72,7 +72,7 @@ class TaskBackoff:
     def _drop_passed(self, now: float) -> None:
         """Who came to its time may be tried right now."""
         self._slots = {
-            one: kept
-            for one, turns in self._slots.items()
+            installation: kept
+            for installation, turns in self._slots.items()
             if (kept := {errand: (time, turn) for errand, (time, turn) in turns.items() if time > now})
         }

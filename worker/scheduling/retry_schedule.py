@@ -31,10 +31,10 @@ class RetrySchedule(Value):
     def retry_at(self, limit: datetime, request: JudgeRequest, waiting_count: int) -> datetime:
         """When this one of *crowd* is judged, after a limit that ends at *limit*."""
         window = min(self.longest_delay, (waiting_count - 1) * self.gap)
-        place, share = _position(request.pull), BY_HAND_SHARE
+        position, share = _position(request.pull), BY_HAND_SHARE
         if request.trigger in MANUAL_TRIGGERS:
-            return limit + window * (share * place)
-        return limit + window * (share + (1 - share) * place)
+            return limit + window * (share * position)
+        return limit + window * (share + (1 - share) * position)
 
 
 def _position(pull: PullRef) -> float:

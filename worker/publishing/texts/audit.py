@@ -76,7 +76,7 @@ def verdict_record(record: VerdictRecord, page: TerminalPage) -> str:
     parts = (
         _decision(record.verdict, page),
         _facts(record, page),
-        (line for words in decision_lines(record.decisions) for line in wrap_lines(words, page)),
+        (line for sentence in decision_lines(record.decisions) for line in wrap_lines(sentence, page)),
         _steps(audit.steps, page) if audit else (),
         _evidence(record.verdict, page),
         *(_exchange(each, page) for each in (audit.exchanges if audit else ())),
@@ -102,8 +102,8 @@ def _decision(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
 
 
 def _facts(record: VerdictRecord, page: TerminalPage) -> Iterator[str]:
-    for label, said in _rows(record):
-        yield from _row(label, said, page)
+    for label, text in _rows(record):
+        yield from _row(label, text, page)
 
 
 def _rows(record: VerdictRecord) -> Iterator[tuple[str, str]]:
@@ -138,8 +138,8 @@ def _redaction(redaction: RecordedRedaction) -> str:
 def _retention(record: VerdictRecord) -> str:
     if record.kept_until is not None:
         return f"dossier and way until {record.kept_until:%Y-%m-%d %H:%M} UTC"
-    if said := missing_dossier_reason(record.verdict):
-        return f"this entry of the ledger alone: {said}"
+    if reason := missing_dossier_reason(record.verdict):
+        return f"this entry of the ledger alone: {reason}"
     return "this entry of the ledger alone, so that it can be neither replayed nor reported (ASSAY_RETENTION_DAYS)"
 
 
@@ -187,7 +187,7 @@ def _step(step: Step, page: TerminalPage) -> Iterator[str]:
 
 
 def _evidence(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
-    pointers = (*verdict.evidence, *(pointer for one in verdict.criteria for pointer in one.evidence))
+    pointers = (*verdict.evidence, *(pointer for criterion in verdict.criteria for pointer in criterion.evidence))
     if pointers:
         yield page.ink("Evidence", Ink.BOLD)
     for pointer in dict.fromkeys(pointers):
@@ -196,8 +196,8 @@ def _evidence(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
 
 def _pointer(pointer: EvidencePointer, page: TerminalPage) -> Iterator[str]:
     side = "" if pointer.side is Side.HEAD else " (before the change)"
-    found = "the file alone" if pointer.quote is None else "found"
-    yield f"  {exact_line(pointer.location)}{side}: {found}"
+    status = "the file alone" if pointer.quote is None else "found"
+    yield f"  {exact_line(pointer.location)}{side}: {status}"
     if pointer.quote is not None:
         yield from quote_lines(pointer.quote, page, 4)
 
@@ -274,15 +274,15 @@ def _first_difference(replay: Replay, page: TerminalPage) -> Iterator[str]:
     stage = next(step.stage for step in replay.first_difference if step is not None)
     yield f"  The first stage that differs: {stage.value}"
     for name, step in zip(("then", "now"), replay.first_difference, strict=True):
-        said = "the way had ended" if step is None else f"{step.stage.value}: {step.outcome}. {step.reason}"
-        yield from wrap_lines(f"{name}: {one_line(said)}", page, indent=4)
+        text = "the way had ended" if step is None else f"{step.stage.value}: {step.outcome}. {step.reason}"
+        yield from wrap_lines(f"{name}: {one_line(text)}", page, indent=4)
 
 
 def deletion_report(stored: StoredCounts, page: TerminalPage, deleted: "StoredCounts | None" = None) -> str:
     """What is stored about a repository; with *deleted*, what is gone now."""
     if deleted is not None:
-        said = wrap_lines(f"Forgotten: {_counts(deleted)} of {deleted.repository}.", page)
-        return "\n".join([*said, *_remaining(stored, page), ""])
+        lines = wrap_lines(f"Forgotten: {_counts(deleted)} of {deleted.repository}.", page)
+        return "\n".join([*lines, *_remaining(stored, page), ""])
     if stored.is_empty:
         when = f"; it was forgotten on {stored.forgotten_at:%Y-%m-%d %H:%M} UTC" if stored.forgotten_at else ""
         return f"Nothing is stored about {stored.repository}{when}.\n"
@@ -292,10 +292,10 @@ def deletion_report(stored: StoredCounts, page: TerminalPage, deleted: "StoredCo
 
 def _remaining(stored: StoredCounts, page: TerminalPage) -> Iterator[str]:
     if not stored.is_empty:
-        said = (
+        text = (
             f"While that was deleted, more was stored: {_counts(stored)}. Stop the App there first, then say it again."
         )
-        yield from wrap_lines(said, page)
+        yield from wrap_lines(text, page)
 
 
 def _counts(stored: StoredCounts) -> str:
@@ -307,8 +307,8 @@ def _counts(stored: StoredCounts) -> str:
 def dossier_report(dossier: Dossier, path: str, taken: Sequence[RecordedRedaction], page: TerminalPage) -> str:
     """What stands in a dossier that is to be given away, and what was taken out of it."""
     lines = [page.ink(f"Written to {exact_line(path)}. It holds, for each of its readers:", Ink.BOLD)]
-    for name, said in _dossier_parts(dossier):
-        lines += _row(name, said, page)
+    for name, text in _dossier_parts(dossier):
+        lines += _row(name, text, page)
     lines += _row("redacted", ", ".join(map(_redaction, taken)) or "nothing", page)
     lines += wrap_lines("Read it before you share it: what does not look like a secret was not redacted.", page)
     lines += wrap_lines(f"To judge it: assay judge --dossier {exact_line(path)}", page)
@@ -331,10 +331,10 @@ def _dossier_parts(dossier: Dossier) -> Iterator[tuple[str, str]]:
         ("config", dossier.config, "file"),
         ("ledger", dossier.ledger, "earlier verdict"),
     )
-    for name, found, noun in several:
-        if found:
-            yield name, words.count_phrase(found, noun)
+    for name, items, noun in several:
+        if items:
+            yield name, words.count_phrase(items, noun)
     single = (("case", dossier.case), ("policy", dossier.policy), ("contest", dossier.contest), ("seed", dossier.seed))
-    yield from ((name, "whole") for name, found in single if found is not None)
+    yield from ((name, "whole") for name, value in single if value is not None)
     if dossier.ci:
         yield "ci", f"{words.count_phrase(dossier.ci.checks, 'check')}, with the ends of their logs"

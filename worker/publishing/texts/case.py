@@ -60,8 +60,8 @@ def _scalar(text: str) -> str:
 
 def parse_error_report(name: str, line: int | None, message: str, page: TerminalPage) -> str:
     """The one thing to mend of a case that can't be read, with its line in the file."""
-    place = one_line(name) if line is None else f"{one_line(name)}:{line}"
-    return "\n".join([*wrap_lines(f"{place}: {one_line(message)}", page), ""])
+    location = one_line(name) if line is None else f"{one_line(name)}:{line}"
+    return "\n".join([*wrap_lines(f"{location}: {one_line(message)}", page), ""])
 
 
 def check_report(name: str, result: CheckedCase, page: TerminalPage) -> str:

@@ -22,8 +22,8 @@ def bar(share: float, width: int, page: TerminalPage) -> str:
 def sparkline(figures: Sequence[int | float | None], page: TerminalPage) -> str:
     """One character a figure, from 0 to the largest; a blank where there is none."""
     steps = STEPS if page.has_colour else PLAIN_STEPS
-    most = max((one for one in figures if one is not None), default=0)
-    return "".join(" " if one is None else steps[_step(one, most)] for one in figures)
+    most = max((figure for figure in figures if figure is not None), default=0)
+    return "".join(" " if figure is None else steps[_step(figure, most)] for figure in figures)
 
 
 def _step(figure: float, most: float) -> int:

@@ -157,8 +157,8 @@ def annotations(verdict: Verdict, dossier: Dossier) -> tuple[Annotation, ...]:
         return ()
     blocks = isinstance(verdict, Reject) and not phrases.is_observed(verdict, dossier)
     level = AnnotationLevel.FAILURE if blocks else AnnotationLevel.WARNING
-    pointers = [one for one in verdict.evidence if one.side is Side.HEAD and one.line is not None]
-    return tuple(_annotation(one, verdict, level) for one in pointers[:MOST_ANNOTATIONS])
+    pointers = [pointer for pointer in verdict.evidence if pointer.side is Side.HEAD and pointer.line is not None]
+    return tuple(_annotation(pointer, verdict, level) for pointer in pointers[:MOST_ANNOTATIONS])
 
 
 def _annotation(pointer: EvidencePointer, verdict: Reject | Abstain, level: AnnotationLevel) -> Annotation:

@@ -23,13 +23,13 @@ DEFAULT_SOURCE: Final = "default"
 def mistake_report(problems: Sequence[Problem], text: str, name: str, page: TerminalPage) -> str:
     """One paragraph for each, and how many there are."""
     lines = text.removeprefix("\ufeff").split("\n")
-    told = [line for one in problems for line in _mistake(one, lines, name, page)]
+    shown = [line for problem in problems for line in _mistake(problem, lines, name, page)]
     count = f"{len(problems)} mistake{'' if len(problems) == 1 else 's'}"
     end = wrap_lines(
         f"{count}. What has one sets nothing: the last version without any holds there, and nothing is accepted without a model.",
         page,
     )
-    return "\n".join([*told, *end, ""])
+    return "\n".join([*shown, *end, ""])
 
 
 def _mistake(problem: Problem, lines: Sequence[str], name: str, page: TerminalPage) -> list[str]:
@@ -52,9 +52,9 @@ def effective_report(configured: EffectiveConfig, names: Mapping[ConfigOrigin, s
         for key, value in to_keys(configured.config).items()
     ]
     wide = max(len(key) for key, _, _ in rows)
-    told = [f"{exact_line(name)} is valid." for name in names.values()] or ["There is no file: every default holds."]
-    told += ["", *(line for row in rows for line in _row(*row, wide, page))]
-    return "\n".join([*told, ""])
+    lines = [f"{exact_line(name)} is valid." for name in names.values()] or ["There is no file: every default holds."]
+    lines += ["", *(line for row in rows for line in _row(*row, wide, page))]
+    return "\n".join([*lines, ""])
 
 
 def _row(key: str, value: str, of: str, wide: int, page: TerminalPage) -> list[str]:

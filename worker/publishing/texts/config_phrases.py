@@ -45,7 +45,7 @@ def proposals(dossier: Dossier) -> list[str]:
     made = read_proposed(dossier)
     if made is None:
         return []
-    rows = [_edit(one) for one in made.edits]
+    rows = [_edit(edit) for edit in made.edits]
     if made.is_unread:
         rows.append(f"`{CONFIG_PATH}`: edited, and its new text could not be read")
     if made.is_misnamed:
@@ -63,8 +63,8 @@ def config_notes(verdict: Verdict, dossier: Dossier) -> list[str]:
         return []
     from worker.dossier.config_file import resolve_config  # noqa: PLC0415 - most repositories have none
 
-    found = resolve_config(dossier.config)
-    return [*_config_sources(found, dossier), *map(_refusal, found.refused_files), *_other_model(verdict)]
+    config = resolve_config(dossier.config)
+    return [*_config_sources(config, dossier), *map(_refusal, config.refused_files), *_other_model(verdict)]
 
 
 def _config_sources(configured: "EffectiveConfig", dossier: Dossier) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _other_model(verdict: Verdict) -> Iterator[str]:
 
 
 def _problem_list(problems: Sequence["Problem"]) -> str:
-    shown = [f"line {one.line}, {one.message}" for one in problems[:MOST_PROBLEMS]]
+    shown = [f"line {problem.line}, {problem.message}" for problem in problems[:MOST_PROBLEMS]]
     left = len(problems) - len(shown)
     return "; ".join(shown) + (f"; and {left} more" if left else "")
 

@@ -54,18 +54,20 @@ def _without_titles(part: Any) -> Any:
     match part:
         case dict():
             fields = cast("dict[str, Any]", part).items()
-            return {name: _without_titles(one) for name, one in fields if name != "title" or not isinstance(one, str)}
+            return {
+                name: _without_titles(value) for name, value in fields if name != "title" or not isinstance(value, str)
+            }
         case list():
-            return [_without_titles(one) for one in cast("list[Any]", part)]
+            return [_without_titles(item) for item in cast("list[Any]", part)]
         case _:
             return part
 
 
 def reference() -> str:
     """Every key, and an example that sets all of them."""
-    told = "\n".join(f"| `{key}` | {default} | {meaning} |" for key, default, meaning in _rows())
+    rows = "\n".join(f"| `{key}` | {default} | {meaning} |" for key, default, meaning in _rows())
     example = "".join(_example())
-    return f"{HEAD}{told}\n\n## All of it\n\n```yaml\n{example}```\n"
+    return f"{HEAD}{rows}\n\n## All of it\n\n```yaml\n{example}```\n"
 
 
 def _rows() -> Iterator[tuple[str, str, str]]:
@@ -94,7 +96,7 @@ def _yaml(value: Any) -> str:
             return "none"
         case dict():
             fields = cast("dict[str, Any]", value).items()
-            return "{" + ", ".join(f"{name}: {_yaml(one)}" for name, one in fields) + "}"
+            return "{" + ", ".join(f"{name}: {_yaml(item)}" for name, item in fields) + "}"
         case list() | tuple():
             return json.dumps(value, ensure_ascii=False)
         case str():

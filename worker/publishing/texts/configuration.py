@@ -23,8 +23,8 @@ def proposed_changes(dossier: Dossier) -> list[str]:
     rows = proposals(dossier)
     if not rows:
         return []
-    told = "It was judged by the files of its base. What would change once it is merged:"
-    return ["### This pull request changes how it would be judged", told, bullets([*map(prose, rows)], MOST_EDITS)]
+    intro = "It was judged by the files of its base. What would change once it is merged:"
+    return ["### This pull request changes how it would be judged", intro, bullets([*map(prose, rows)], MOST_EDITS)]
 
 
 def used_configuration(verdict: Verdict, dossier: Dossier) -> list[str]:
@@ -39,11 +39,11 @@ def annotations(dossier: Dossier) -> tuple[Annotation, ...]:
     return tuple(
         Annotation(
             path=CONFIG_PATH,
-            start_line=one.line,
-            end_line=one.line,
+            start_line=problem.line,
+            end_line=problem.line,
             level=AnnotationLevel.WARNING,
             title="Configuration of Assay",
-            message=fit(f"{visible(one.message)}. It sets nothing, and {MISTAKE_COST}.", MESSAGE_BYTES),
+            message=fit(f"{visible(problem.message)}. It sets nothing, and {MISTAKE_COST}.", MESSAGE_BYTES),
         )
-        for one in (made.problems if made else ())
+        for problem in (made.problems if made else ())
     )

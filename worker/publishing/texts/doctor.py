@@ -32,7 +32,7 @@ class DoctorFinding(Value):
 def is_healthy(examined: Sequence[DoctorFinding], *, strict: bool) -> bool:
     """Whether nothing has to be changed; *strict*: nor anything be looked at."""
     passes = {Health.OK} if strict else {Health.OK, Health.WARNING}
-    return all(one.health in passes for one in examined)
+    return all(finding.health in passes for finding in examined)
 
 
 def caps_phrase(caps: Caps) -> str:
@@ -68,8 +68,8 @@ NAME_COLUMNS: Final = 24
 
 def doctor_report(examined: Sequence[DoctorFinding], page: TerminalPage) -> str:
     """All lines, and what is left to do."""
-    lines = [line for one in examined for line in _lines(one, page)]
-    bad = sum(one.health not in (Health.OK, Health.WARNING) for one in examined)
+    lines = [line for finding in examined for line in _lines(finding, page)]
+    bad = sum(finding.health not in (Health.OK, Health.WARNING) for finding in examined)
     last = "All is well." if not bad else f"{bad} of {len(examined)} to change; the lines above say how."
     return "\n".join([*lines, "", last, ""])
 

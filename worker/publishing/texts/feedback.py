@@ -51,7 +51,7 @@ def _reject_blocks(verdict: Reject, own: Sequence[LedgerEntry], round_limit: int
     yield f"**Next step:** {prose(verdict.next_step, WORDS_BYTES)}"
     yield from _case_error(verdict)
     if verdict.closing_conditions:
-        listed = [f"{checkbox(one)} {prose(one.text, 500)}" for one in verdict.closing_conditions]
+        listed = [f"{checkbox(condition)} {prose(condition.text, 500)}" for condition in verdict.closing_conditions]
         yield f"What closes this:\n\n{bullets(listed, 50, CONDITIONS_BYTES)}"
     yield from _earlier_verdicts(own[:-1])
     yield (
@@ -101,9 +101,9 @@ def _closing_note(verdict: Verdict, *, is_overridden: bool) -> str:
 
 
 def _earlier_verdicts(before: Sequence[LedgerEntry]) -> Iterator[str]:
-    earlier = [one for one in before if _is_judged(one)][-MOST_EARLIER:]
+    earlier = [entry for entry in before if _is_judged(entry)][-MOST_EARLIER:]
     if earlier:
-        rows = [_line(one) for one in earlier]
+        rows = [_line(entry) for entry in earlier]
         listed = bullets(rows, MOST_EARLIER, EARLIER_BYTES)
         yield f"<details><summary>Earlier verdicts ({len(earlier)})</summary>\n\n{listed}\n\n</details>"
 
@@ -115,8 +115,8 @@ def _is_judged(entry: LedgerEntry) -> bool:
 
 def _line(entry: LedgerEntry) -> str:
     verdict = entry.verdict
-    said = f"rejected, {category_phrase(verdict.category)}" if isinstance(verdict, Reject) else "accepted"
-    return f"{code(entry.head_sha[:12])} {said}: {prose(verdict.concern, 300)}"
+    outcome = f"rejected, {category_phrase(verdict.category)}" if isinstance(verdict, Reject) else "accepted"
+    return f"{code(entry.head_sha[:12])} {outcome}: {prose(verdict.concern, 300)}"
 
 
 def _short(verdict: Verdict) -> str:

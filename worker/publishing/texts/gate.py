@@ -54,20 +54,19 @@ def permission_lines(asked: Mapping[str, str], declined: Collection[OptIn] = ())
     """What the App itself asks for: all that judging needs, and which opt-ins. *declined*: those that a setting keeps off."""
     lacks = find_missing_permissions(asked)
     if lacks:
-        words = "; ".join(f"{one.label} (to {one.reason})" for one in lacks)
-        yield DoctorFinding(PERMISSIONS, Health.WRONG, f"the App lacks {words}. Add it in {APP_SETTINGS}.")
+        needs = "; ".join(f"{permission.label} (to {permission.reason})" for permission in lacks)
+        yield DoctorFinding(PERMISSIONS, Health.WRONG, f"the App lacks {needs}. Add it in {APP_SETTINGS}.")
     else:
         yield DoctorFinding(PERMISSIONS, Health.OK, "all there")
     lacking_permission = find_missing_opt_ins(asked)
-    for one in OPTIONAL_PERMISSIONS:
-        if one.opt_in in declined:
-            why = f"by choice ({one.switch} is 0)"
-        elif one in lacking_permission:
-            why = f"the App does not ask for {one.permission.label}"
+    for optional in OPTIONAL_PERMISSIONS:
+        if optional.opt_in in declined:
+            why = f"by choice ({optional.switch} is 0)"
+        elif optional in lacking_permission:
+            why = f"the App does not ask for {optional.permission.label}"
         else:
             continue
-        words = f"off: {why}, so {one.consequence}"
-        yield DoctorFinding(OPT_INS[one.opt_in], Health.OK, words)
+        yield DoctorFinding(OPT_INS[optional.opt_in], Health.OK, f"off: {why}, so {optional.consequence}")
 
 
 def installation_lines(
@@ -75,10 +74,10 @@ def installation_lines(
 ) -> Iterator[DoctorFinding]:
     """Each installation that is not as the App would have it, by name. What is *declined* is not missed."""
     if not installed:
-        words = f"the App is installed nowhere. Choose its repositories at {app_url}/installations/new"
-        yield DoctorFinding("Installations", Health.MISSING, words)
+        text = f"the App is installed nowhere. Choose its repositories at {app_url}/installations/new"
+        yield DoctorFinding("Installations", Health.MISSING, text)
         return
-    lines = [line for one in installed for line in _installation_lines(asked, one, declined)]
+    lines = [line for installation in installed for line in _installation_lines(asked, installation, declined)]
     yield from lines
     if not lines:
         number = f"{len(installed)} installation{'' if len(installed) == 1 else 's'}"
@@ -90,17 +89,17 @@ def _installation_lines(
 ) -> Iterator[DoctorFinding]:
     name = f"Installation {installed.account}"
     if installed.is_suspended:
-        words = f"is suspended (installation {installed.id}), so nothing is judged there. Its owner ends that at {installed.url}"
-        yield DoctorFinding(name, Health.WRONG, words)
+        text = f"is suspended (installation {installed.id}), so nothing is judged there. Its owner ends that at {installed.url}"
+        yield DoctorFinding(name, Health.WRONG, text)
     lacks = list_unapproved(asked, installed)
     if lacks:
         them = "it" if len(lacks) == 1 else "them"
-        words = (
+        text = (
             f"has not approved {', '.join(lacks)} (installation {installed.id}). ",
             *_missing_features(installed.permissions, asked, declined),
             f"Its owner approves {them} at {installed.url}",
         )
-        yield DoctorFinding(name, Health.WRONG, "".join(words))
+        yield DoctorFinding(name, Health.WRONG, "".join(text))
 
 
 def _missing_features(
@@ -109,39 +108,39 @@ def _missing_features(
     """What does not work without that, in whole sentences."""
     for needed in find_missing_permissions(granted):
         yield f"Judging needs {needed.label}, to {needed.reason}. "
-    for one in OPTIONAL_PERMISSIONS:
+    for optional in OPTIONAL_PERMISSIONS:
         if (
-            one.opt_in not in declined
-            and is_sufficient(asked, one.permission)
-            and not is_sufficient(granted, one.permission)
+            optional.opt_in not in declined
+            and is_sufficient(asked, optional.permission)
+            and not is_sufficient(granted, optional.permission)
         ):
-            yield f"Without {one.permission.label}, {one.consequence}. "
+            yield f"Without {optional.permission.label}, {optional.consequence}. "
 
 
 def gate_lines(gate: RepositoryProtection, our_app_id: int, slug: str, operators: Authors) -> Iterator[DoctorFinding]:
     """What is missing for merges of this repository to wait for our check. *operators*: whose pull requests are judged by default."""
     if gate.installation is None:
-        words = f"the App is not installed on {gate.repository}, or there is no such repository. Install it there."
-        yield DoctorFinding("Installed", Health.MISSING, words)
+        text = f"the App is not installed on {gate.repository}, or there is no such repository. Install it there."
+        yield DoctorFinding("Installed", Health.MISSING, text)
         return
     yield DoctorFinding("Installed", Health.OK, f"on {gate.repository} (installation {gate.installation.id})")
     yield _required(gate, our_app_id, slug)
     for author, (key, mistaken) in AUTHOR_KEYS.items() if gate.requirements else ():
         handling = find_handling(author, with_operator_defaults(gate.authors, operators))
         if handling is not Handling.JUDGE:
-            words = (
+            text = (
                 f"the pull requests of {key} {HANDLING_TEXTS[handling]}, so the required check never blocks one. {mistaken} "
                 f"Set `authors: {{{key}: judge}}` in .github/assay.yml to have the check decide."
             )
-            yield DoctorFinding(key.capitalize(), Health.WARNING, words)
+            yield DoctorFinding(key.capitalize(), Health.WARNING, text)
     yield _queue(gate, gate.installation)
     if gate.teams:
-        words = (
+        text = (
             f"{team_names(gate.teams)} own{'s' if len(gate.teams) == 1 else ''} files. Assay asks a team for a review, but does not read "
             "who is in it (that takes a permission on the whole organization): for a team counts the review of an account that may "
             "override (the roles maintain and admin)."
         )
-        yield DoctorFinding(OWNERS, Health.OK, words)
+        yield DoctorFinding(OWNERS, Health.OK, text)
 
 
 def team_names(teams: Sequence[str]) -> str:
@@ -151,50 +150,54 @@ def team_names(teams: Sequence[str]) -> str:
 
 
 def _required(gate: RepositoryProtection, our_app_id: int, slug: str) -> DoctorFinding:
-    by = " and ".join(dict.fromkeys(one.by for one in gate.requirements))
-    found = find_requirement_source(gate, our_app_id)
-    match found:
+    by = " and ".join(dict.fromkeys(requirement.by for requirement in gate.requirements))
+    source = find_requirement_source(gate, our_app_id)
+    match source:
         case RequirementSource.OURS:
             return DoctorFinding(
                 REQUIRED, Health.OK, f"{CHECK_NAME} is required on {gate.branch} by {by}, from {slug} alone"
             )
         case RequirementSource.ANYBODYS:
-            words = (
+            text = (
                 f"{CHECK_NAME} is required on {gate.branch} by {by}, but from any source: each account with write access can post a "
                 f"status of that name and merge. Choose {slug} as its source, where it is required."
             )
-            return DoctorFinding(REQUIRED, Health.WRONG, words)
+            return DoctorFinding(REQUIRED, Health.WRONG, text)
         case RequirementSource.ANOTHERS:
-            others = ", ".join(str(one.app_id) for one in gate.requirements if one.app_id not in {our_app_id, None})
-            words = (
+            others = ", ".join(
+                str(requirement.app_id)
+                for requirement in gate.requirements
+                if requirement.app_id not in {our_app_id, None}
+            )
+            text = (
                 f"{CHECK_NAME} is required on {gate.branch} by {by} from another App (id {others}), so ours never counts and "
                 f"nothing can be merged. Choose {slug} as its source instead."
             )
-            return DoctorFinding(REQUIRED, Health.WRONG, words)
+            return DoctorFinding(REQUIRED, Health.WRONG, text)
         case RequirementSource.NONE:
-            words = (
+            text = (
                 f"{CHECK_NAME} is not required on {gate.branch}, so no merge waits for it. To make it a gate, open Settings, "
                 f"Rules, Rulesets, and require the status check {CHECK_NAME} with {slug} as its source."
             )
-            return DoctorFinding(REQUIRED, Health.MISSING, words)
+            return DoctorFinding(REQUIRED, Health.MISSING, text)
         case _:
-            assert_never(found)
+            assert_never(source)
 
 
 def _queue(gate: RepositoryProtection, installed: AppInstallation) -> DoctorFinding:
     wanted = find_optional(OptIn.MERGE_QUEUE)
     if gate.has_queue is None:
-        words = (
+        text = (
             f"no ruleset asks for one on {gate.branch}; whether branch protection does can't be seen without "
             f"{wanted.permission.label}"
         )
-        return DoctorFinding(QUEUE, Health.OK, words)
+        return DoctorFinding(QUEUE, Health.OK, text)
     if not gate.has_queue:
         return DoctorFinding(QUEUE, Health.OK, f"none on {gate.branch}")
     if is_sufficient(installed.permissions, wanted.permission):
         return DoctorFinding(QUEUE, Health.OK, f"on for {gate.branch}, and Assay answers for its groups")
-    words = (
+    text = (
         f"on for {gate.branch}, but {installed.account} (installation {installed.id}) has not granted "
         f"{wanted.permission.label}, so {wanted.consequence}. Ask for it in {APP_SETTINGS}; the owner approves it at {installed.url}"
     )
-    return DoctorFinding(QUEUE, Health.WRONG, words)
+    return DoctorFinding(QUEUE, Health.WRONG, text)

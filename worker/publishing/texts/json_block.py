@@ -42,14 +42,14 @@ def check_text(content: CheckContent) -> str:
     """The text of a check run as it is written: last of all stands for programs what the check says."""
     if content.block is None:
         return content.text
-    said = code_block(_json(_fields(content, content.block), indent=2), "json")
-    folded = f"<details><summary>This check as JSON</summary>\n\n{said}\n\n</details>"
+    block = code_block(_json(_fields(content, content.block), indent=2), "json")
+    folded = f"<details><summary>This check as JSON</summary>\n\n{block}\n\n</details>"
     return f"{content.text}\n\n{folded}" if content.text else folded
 
 
 def check_schema() -> str:
     """The JSON Schema of that block, as docs/check.schema.json has it."""
-    words = {name: {"type": ["string", "null"]} for name in ("until", "eval_id", *OPTIONAL_FIELDS)}
+    texts = {name: {"type": ["string", "null"]} for name in ("until", "eval_id", *OPTIONAL_FIELDS)}
     reasons = sorted({*WaitReason, *Category, *AbstainReason})
     fields: dict[str, Any] = {
         "check_version": {"const": CHECK_VERSION},
@@ -58,7 +58,7 @@ def check_schema() -> str:
         "reason": {"enum": [*reasons, None]},
         "why": {"type": "string"},
         "conclusion": {"enum": [*Conclusion, None]},
-        **words,
+        **texts,
         "held_by": {"type": ["integer", "null"]},
     }
     about = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "This check as JSON", "type": "object"}

@@ -12,10 +12,12 @@ UNKNOWN_COST = "not known"
 def judgement_report(judgement: TaskJudgement) -> str:
     """The ruling, then each criterion, then what to do and what it cost."""
     lines = [f"{judgement.verdict}: {one_line(judgement.reasoning)}"]
-    for one in judgement.criteria:
-        lines.append(f"  {one.verdict:<11} {one_line(one.id)}  {one_line(one.text)}")
-        lines.append(f"              {one_line(one.reasoning)}")
-        lines += [f"              line {place.line}: {one_line(place.quote or '')}" for place in one.evidence]
+    for criterion in judgement.criteria:
+        lines.append(f"  {criterion.verdict:<11} {one_line(criterion.id)}  {one_line(criterion.text)}")
+        lines.append(f"              {one_line(criterion.reasoning)}")
+        lines += [
+            f"              line {pointer.line}: {one_line(pointer.quote or '')}" for pointer in criterion.evidence
+        ]
     if judgement.next_step:
         lines.append(f"Next step: {one_line(judgement.next_step)}")
     if judgement.eval_id:

@@ -100,14 +100,14 @@ def bullets(items: Sequence[str], most: int = 100, limit: int | None = None) -> 
     """A list of at most *most* items, in *limit* bytes and one line more, which says how many it left out."""
     shown = [f"- {item}" for item in items[:most]]
     if limit is not None:
-        shown = shown[: bisect_right([*accumulate(len(one.encode()) + 1 for one in shown)], limit)]
+        shown = shown[: bisect_right([*accumulate(len(item.encode()) + 1 for item in shown)], limit)]
     left = len(items) - len(shown)
     return "\n".join([*shown, f"- … and {left} more"] if left else shown)
 
 
 def split_blocks(page: str) -> tuple[str, ...]:
     """The blocks of a page of ours, which `joined` puts together again: a fence and what is folded stay whole."""
-    found, parts, fence, depth = list[str](), list[str](), "", 0
+    blocks, parts, fence, depth = list[str](), list[str](), "", 0
     for part in page.split("\n\n"):
         parts.append(part)
         for line in part.split("\n"):
@@ -115,9 +115,9 @@ def split_blocks(page: str) -> tuple[str, ...]:
             if not fence:
                 depth += line.startswith("<details>") - line.startswith("</details>")
         if not fence and depth <= 0:
-            found.append("\n\n".join(parts))
+            blocks.append("\n\n".join(parts))
             parts, depth = [], 0
-    return (*found, "\n\n".join(parts)) if parts else tuple(found)
+    return (*blocks, "\n\n".join(parts)) if parts else tuple(blocks)
 
 
 def _fence_after(fence: str, line: str) -> str:

@@ -140,11 +140,11 @@ def carried_over_content(location: GroupLocation, verdict: Accept, published: Pu
 
 def passed_content(location: GroupLocation, passes: GroupPasses) -> CheckContent:
     """The pull request passes without an accept; its group is told the same, no more and no less."""
-    said = passes.published.title
+    title = passes.published.title
     return CheckContent(
-        title=fit(f"As {location.name}: {one_line(said)}", TITLE_BYTES),
+        title=fit(f"As {location.name}: {one_line(title)}", TITLE_BYTES),
         summary=f"The check of {location.pull} neither accepts it nor stands in its way, and this one does the same.\n\n"
-        f"It says: {prose(said)}. More is in {location.check(passes.published)}.",
+        f"It says: {prose(title)}. More is in {location.check(passes.published)}.",
         conclusion=passes.conclusion,
         block=build_idle_block(WaitReason.AS_PULL_REQUEST),
     )
@@ -152,8 +152,8 @@ def passed_content(location: GroupLocation, passes: GroupPasses) -> CheckContent
 
 def stopped_content(location: GroupLocation, stops: GroupStops) -> CheckContent:
     """It does not pass, because of its pull request."""
-    words, verdict = STOP_TEXTS[stops.reason], stops.verdict
-    told = {
+    text, verdict = STOP_TEXTS[stops.reason], stops.verdict
+    fields = {
         "name": location.name,
         "pull": location.pull,
         "check": location.check(stops.published),
@@ -161,10 +161,10 @@ def stopped_content(location: GroupLocation, stops: GroupStops) -> CheckContent:
         "concern": prose(verdict.concern) if verdict is not None else "",
         "said": prose(stops.published.title) if stops.published else "",
     }
-    summary = f"{words.reason}\n\n**Next step:** {words.next_step}, then put it into the queue again."
+    summary = f"{text.reason}\n\n**Next step:** {text.next_step}, then put it into the queue again."
     return CheckContent(
-        title=fit(words.title.format(**told), TITLE_BYTES),
-        summary=join_blocks(split_blocks(summary.format(**told)), BODY_BYTES),
+        title=fit(text.title.format(**fields), TITLE_BYTES),
+        summary=join_blocks(split_blocks(summary.format(**fields)), BODY_BYTES),
         conclusion=Conclusion.FAILURE if stops.reason is GroupStopReason.REJECTED else Conclusion.ACTION_REQUIRED,
         block=_stop_block(stops),
     )

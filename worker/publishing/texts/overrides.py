@@ -96,10 +96,10 @@ def _with_override(content: CheckContent, override: Override) -> CheckContent:
 
 def _overridden_block(block: StatusBlock, login: str) -> StatusBlock:
     """Nothing is left to do, whatever the verdict says, and whether it was to be made again."""
-    said = fit(one_line(login), NAME_BYTES)
+    name = fit(one_line(login), NAME_BYTES)
     if block.decision is None:
-        return replace(block, state=WaitState.NONE, reason=WaitReason.OVERRIDDEN.value, until=None, overridden_by=said)
-    return replace(block, state=WaitState.DONE, until=None, overridden_by=said)
+        return replace(block, state=WaitState.NONE, reason=WaitReason.OVERRIDDEN.value, until=None, overridden_by=name)
+    return replace(block, state=WaitState.DONE, until=None, overridden_by=name)
 
 
 def _with_review(content: CheckContent, review: ReviewDecision) -> CheckContent:

@@ -64,17 +64,17 @@ def pause_list(pauses: Sequence[ListedPause]) -> str:
     """All pauses that are in force."""
     if not pauses:
         return "Judging is paused nowhere.\n"
-    return "".join(f"{pause_line(one)}\n" for one in pauses)
+    return "".join(f"{pause_line(pause)}\n" for pause in pauses)
 
 
 def pause_line(pause: ListedPause) -> str:
     """One pause on one line: where, until when, by whom and why."""
-    said = pause.suspension
-    where = "Everywhere" if pause.is_everywhere else one_line(said.repository or "A repository")
-    until = f"until {format_time(said.until)}" if said.until else "until it is resumed"
-    since = f" since {format_time(said.at)}" if said.at else ""
-    by = f", by {one_line(said.by)}" if said.by else ""
-    why = f": {one_line(said.reason)}" if said.reason else ""
+    suspension = pause.suspension
+    where = "Everywhere" if pause.is_everywhere else one_line(suspension.repository or "A repository")
+    until = f"until {format_time(suspension.until)}" if suspension.until else "until it is resumed"
+    since = f" since {format_time(suspension.at)}" if suspension.at else ""
+    by = f", by {one_line(suspension.by)}" if suspension.by else ""
+    why = f": {one_line(suspension.reason)}" if suspension.reason else ""
     return f"{where}: paused{since} {until}{by}{why}"
 
 

@@ -21,10 +21,10 @@ NEVER: Final = (
 
 
 def permissions_page() -> str:
-    core = [f"| {one.title} | {one.level} | {one.reason} |" for one in CORE_PERMISSIONS]
+    core = [f"| {permission.title} | {permission.level} | {permission.reason} |" for permission in CORE_PERMISSIONS]
     extras = [
-        f"| `{one.opt_in}` | {one.permission.title} | {one.permission.level} | {one.permission.reason} | {one.consequence} |"
-        for one in OPTIONAL_PERMISSIONS
+        f"| `{optional.opt_in}` | {optional.permission.title} | {optional.permission.level} | {optional.permission.reason} | {optional.consequence} |"
+        for optional in OPTIONAL_PERMISSIONS
     ]
     never = [f"- *{name}*: {why}." for name, why in NEVER]
     return "\n".join(

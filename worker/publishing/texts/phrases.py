@@ -168,8 +168,8 @@ def headline(verdict: Verdict, dossier: Dossier) -> str:
             why = ONLY_WORDING if kind is JudgeKind.HEURISTIC else _solved_phrase(dossier)
             line = f"{'Would have accepted' if would else 'Accepted'}{bare}: {why}"
         case Reject():
-            said = "Would have rejected" if would else "Rejected"
-            line = f"{said}{bare}: {category_phrase(verdict.category)}{_first_place(verdict)}"
+            outcome = "Would have rejected" if would else "Rejected"
+            line = f"{outcome}{bare}: {category_phrase(verdict.category)}{_first_place(verdict)}"
         case Abstain():
             line = f"Not judged: {not_judged_phrase(verdict, dossier)}"
         case _:
@@ -185,7 +185,10 @@ def max_pointers(verdict: Verdict) -> int:
 def criterion_texts(dossier: Dossier, most_bytes: int) -> dict[str, str]:
     """What was asked for, by the criterion's id, as one line each."""
     asked = dossier.criteria or ()
-    return {one.id: fit(one_line(one.text), INFERRED_BYTES if one.inferred else most_bytes) for one in asked}
+    return {
+        criterion.id: fit(one_line(criterion.text), INFERRED_BYTES if criterion.inferred else most_bytes)
+        for criterion in asked
+    }
 
 
 def _solved_phrase(dossier: Dossier) -> str:
@@ -195,7 +198,7 @@ def _solved_phrase(dossier: Dossier) -> str:
 def _first_place(verdict: Reject) -> str:
     if verdict.evidence:
         return f" at {fit_end(one_line(verdict.evidence[0].location), PLACE_BYTES)}"
-    unmet = next((one for one in verdict.criteria if one.status in UNMET_STATUSES), None)
+    unmet = next((criterion for criterion in verdict.criteria if criterion.status in UNMET_STATUSES), None)
     return f", {fit(one_line(unmet.id), PLACE_BYTES)} is {STATUS_PHRASES[unmet.status]}" if unmet else ""
 
 
@@ -232,15 +235,17 @@ def _is_readable(dossier: Dossier) -> bool:
 
 def _until(verdict: Abstain) -> str:
     """When a pause ends by itself; else empty."""
-    known = pause_from_signals(verdict.signals)
-    return f" until {format_time(known.until)}" if known and known.until else ""
+    pause = pause_from_signals(verdict.signals)
+    return f" until {format_time(pause.until)}" if pause and pause.until else ""
 
 
 def has_no_ci_run(dossier: Dossier) -> bool:
     """Whether CI was silenced by the author, or waits for somebody's approval."""
     ci = dossier.ci or Ci()
     open_ones = [check for check in ci.checks if check.conclusion is None]
-    return ci.silenced is not None or (bool(open_ones) and all(one.status == AWAITING_APPROVAL for one in open_ones))
+    return ci.silenced is not None or (
+        bool(open_ones) and all(check.status == AWAITING_APPROVAL for check in open_ones)
+    )
 
 
 def failed_checks(dossier: Dossier) -> tuple[CiCheck, ...]:
@@ -252,12 +257,12 @@ def failed_checks(dossier: Dossier) -> tuple[CiCheck, ...]:
 def status_phrase(criterion: CriterionVerdict, verdict: Verdict) -> str:
     """How a criterion stands, and whether the author claimed it. Where no model was asked, it is not judged."""
     is_open = criterion.status is CriterionStatus.UNVERIFIABLE and verdict.judge_kind is JudgeKind.HEURISTIC
-    words = "not judged" if is_open else STATUS_PHRASES[criterion.status]
+    phrase = "not judged" if is_open else STATUS_PHRASES[criterion.status]
     if not criterion.claimed:
-        return words
+        return phrase
     if is_open:
-        return f"{words}, claimed by the author"
-    return f"{words}, as claimed" if criterion.status is CriterionStatus.MET else f"{words}, though claimed"
+        return f"{phrase}, claimed by the author"
+    return f"{phrase}, as claimed" if criterion.status is CriterionStatus.MET else f"{phrase}, though claimed"
 
 
 def places_phrase(criterion: CriterionVerdict) -> str:
@@ -268,19 +273,23 @@ def places_phrase(criterion: CriterionVerdict) -> str:
 def shown_criteria(verdict: Verdict) -> tuple[CriterionVerdict, ...]:
     """Those that say something: of the description, that nothing judged it is known already."""
     return tuple(
-        one for one in verdict.criteria if one.id != DESCRIPTION or one.status is not CriterionStatus.UNVERIFIABLE
+        criterion
+        for criterion in verdict.criteria
+        if criterion.id != DESCRIPTION or criterion.status is not CriterionStatus.UNVERIFIABLE
     )
 
 
 def criteria_heading(shown: Sequence[CriterionVerdict], dossier: Dossier) -> str:
     if dossier.has_criteria:
         return "What was asked for"
-    return "What its description says" if any(one.id == DESCRIPTION for one in shown) else "What is not there"
+    return (
+        "What its description says" if any(criterion.id == DESCRIPTION for criterion in shown) else "What is not there"
+    )
 
 
 def suspicions(verdict: Verdict) -> tuple[Finding, ...]:
     """What a person looks at who judges in place of a model."""
-    return tuple(one for one in verdict.findings if not one.fact) if isinstance(verdict, Abstain) else ()
+    return tuple(finding for finding in verdict.findings if not finding.fact) if isinstance(verdict, Abstain) else ()
 
 
 def cost_phrase(verdict: Verdict) -> str:
@@ -297,11 +306,11 @@ def cost_phrase(verdict: Verdict) -> str:
 
 def budget_phrase(verdict: Verdict) -> str:
     """That a budget is almost used up, where it was when this verdict was paid for; else empty."""
-    told = verdict.signals
-    whose = BUDGET_PHRASES.get(str(told.get("budget_cap")))
+    signals = verdict.signals
+    whose = BUDGET_PHRASES.get(str(signals.get("budget_cap")))
     if whose is None or verdict.carried_from is not None:
         return ""
-    used = f"{told.get('budget_used')} of {told.get('budget_limit')}"
+    used = f"{signals.get('budget_used')} of {signals.get('budget_limit')}"
     return (
         f"The budget {whose} is almost used up: {used}. Beyond it no model is asked, and what needs one is not judged."
     )
@@ -309,16 +318,16 @@ def budget_phrase(verdict: Verdict) -> str:
 
 def opinion_phrase(verdict: Verdict) -> str:
     """What each of several opinions said, where they differ or more than one was asked for; else empty."""
-    told = verdict.signals.get("opinions")
-    if not told:
+    opinions = verdict.signals.get("opinions")
+    if not opinions:
         return ""
-    return f"{'agreed' if verdict.signals.get('opinions_agree') else 'not agreed'}: {one_line(str(told))}"
+    return f"{'agreed' if verdict.signals.get('opinions_agree') else 'not agreed'}: {one_line(str(opinions))}"
 
 
 def direction_phrases(verdict: Verdict) -> list[tuple[str, str]]:
     """What of a change over many files works, and what does not: what its one direction builds on."""
     named = (("What works", "what_works"), ("What does not", "what_does_not"))
-    return [(name, str(said)) for name, key in named if (said := verdict.signals.get(key))]
+    return [(name, str(value)) for name, key in named if (value := verdict.signals.get(key))]
 
 
 def token_phrase(verdict: Verdict) -> str:
@@ -383,7 +392,7 @@ def issue_phrase(issue: Issue) -> str:
 def edit_phrases(dossier: Dossier) -> tuple[str, ...]:
     """Which issues the judged edited or renamed while it was judged by them: a sentence each."""
     several = len(dossier.issues) > 1
-    return tuple(said for issue in dossier.issues for said in _late_phrases(issue, several=several))
+    return tuple(phrase for issue in dossier.issues for phrase in _late_phrases(issue, several=several))
 
 
 def _late_phrases(issue: Issue, *, several: bool) -> Iterator[str]:
@@ -398,14 +407,14 @@ def _late_phrases(issue: Issue, *, several: bool) -> Iterator[str]:
 
 def _late_sentence(edited: str, edits: Sequence[LateEdit], lost: str, now: str, before: str) -> str:
     """*lost*: what GitHub does not show where an edit had to be used."""
-    known = f"{edited} by {_late_names(edits)} after this pull request was opened"
-    if any(one.used for one in edits):
-        return f"{known}, and GitHub does not show {lost}; it was judged by {now}."
-    return f"{known}; it was judged by {before}."
+    sentence = f"{edited} by {_late_names(edits)} after this pull request was opened"
+    if any(edit.used for edit in edits):
+        return f"{sentence}, and GitHub does not show {lost}; it was judged by {now}."
+    return f"{sentence}; it was judged by {before}."
 
 
 def _late_names(edits: Iterable[LateEdit]) -> str:
-    return " and ".join(dict.fromkeys(one_line(one.by) for one in edits))
+    return " and ".join(dict.fromkeys(one_line(edit.by) for edit in edits))
 
 
 def check_phrase(check: CiCheck) -> str:
@@ -440,7 +449,7 @@ def checkbox(condition: ClosingCondition) -> str:
 
 def conditions_heading(verdict: Verdict) -> str:
     """The heading of the closing conditions."""
-    is_open = any(one.state is ConditionState.OPEN for one in verdict.closing_conditions)
+    is_open = any(condition.state is ConditionState.OPEN for condition in verdict.closing_conditions)
     return "What closes this" if is_open else "What closed this"
 
 

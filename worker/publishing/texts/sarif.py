@@ -61,7 +61,7 @@ class _Texts:
             self._read(dossier)
 
     def _read(self, dossier: Dossier) -> None:
-        self._files = {one.path: text_lines(one.text) for one in dossier.files or () if one.text}
+        self._files = {file.path: text_lines(file.text) for file in dossier.files or () if file.text}
         try:
             files = diff_of(dossier.diff).files
         except DiffError:
@@ -93,7 +93,7 @@ def sarif_for_upload(verdict: Verdict, dossier: Dossier | None, rules: Sequence[
     results = (
         []
         if isinstance(verdict, Accept)
-        else sorted(_results(verdict), key=lambda one: one.level != "error")[:MOST_RESULTS]
+        else sorted(_results(verdict), key=lambda result: result.level != "error")[:MOST_RESULTS]
     )
     return json.dumps(_log(verdict, dossier, rules, version, results), separators=(",", ":"))
 
@@ -101,9 +101,9 @@ def sarif_for_upload(verdict: Verdict, dossier: Dossier | None, rules: Sequence[
 def _log(
     verdict: Verdict, dossier: Dossier | None, rules: Sequence[SarifRule], version: str, listed: Sequence[SarifResult]
 ) -> dict[str, Any]:
-    described = [_rule(one) for one in rules] + [_category(one) for one in Category]
+    described = [_rule(rule) for rule in rules] + [_category(category) for category in Category]
     texts, seen = _Texts(dossier), Counter[str]()
-    results = [_result(one, texts, seen) for one in listed]
+    results = [_result(result, texts, seen) for result in listed]
     run = {
         "tool": {"driver": {"name": "Assay", "version": version, "rules": described, "notifications": _NOTICES}},
         "automationDetails": {"id": f"assay/{verdict.subject.head_sha}"},
@@ -140,15 +140,15 @@ def _described(name: str, category: Category, text: str, level: str) -> dict[str
 
 def _results(verdict: Verdict) -> Iterator[SarifResult]:
     """What the signals saw, then the places of a reject that are none of theirs, nor what stood there before."""
-    found = [one for one in verdict.findings if one.path]
-    yield from (_finding_result(one, verdict) for one in found)
+    findings = [finding for finding in verdict.findings if finding.path]
+    yield from (_finding_result(finding, verdict) for finding in findings)
     if isinstance(verdict, Reject):
-        facts = {one.path for one in found if one.fact}
-        told = {(one.path, one.line, one.side) for one in found if one.fact}
-        for place in verdict.evidence:
-            is_before = place.side is Side.BASE and place.path in facts
-            if (place.path, place.line, place.side) not in told and not is_before:
-                yield _evidence_result(place, verdict)
+        facts = {finding.path for finding in findings if finding.fact}
+        fact_locations = {(finding.path, finding.line, finding.side) for finding in findings if finding.fact}
+        for pointer in verdict.evidence:
+            is_before = pointer.side is Side.BASE and pointer.path in facts
+            if (pointer.path, pointer.line, pointer.side) not in fact_locations and not is_before:
+                yield _evidence_result(pointer, verdict)
 
 
 def _finding_result(finding: Finding, verdict: Verdict) -> SarifResult:
@@ -173,8 +173,8 @@ def _sentence(text: str) -> str:
 
 
 def _with_period(text: str) -> str:
-    said = text.strip()
-    return said if said.endswith((".", "!", "?")) else f"{said}."
+    sentence = text.strip()
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
 
 
 def _escape(text: str) -> str:
@@ -185,10 +185,10 @@ def _escape(text: str) -> str:
 def _result(result: SarifResult, texts: _Texts, seen: Counter[str]) -> dict[str, Any]:
     before = f" This is about line {result.line} before the change." if result.side is Side.BASE and result.line else ""
     line = texts.line(result.path, result.line, result.side)
-    known = "\0".join((result.rule, result.path, result.text if line is None else line.strip()))
-    mark = hashlib.sha256(known.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    key = "\0".join((result.rule, result.path, result.text if line is None else line.strip()))
+    mark = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     seen[mark] += 1
-    place = {
+    location = {
         "artifactLocation": {"uri": _address(result.path), "uriBaseId": SOURCE_ROOT},
         "region": _region(result, texts),
     }
@@ -196,7 +196,7 @@ def _result(result: SarifResult, texts: _Texts, seen: Counter[str]) -> dict[str,
         "ruleId": result.rule,
         "level": result.level,
         "message": {"text": _escape(result.text) + before},
-        "locations": [{"physicalLocation": place}],
+        "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{seen[mark]}"},
     }
 
@@ -224,12 +224,14 @@ def _invocation(verdict: Verdict, dossier: Dossier | None) -> dict[str, Any]:
     """Where nobody judged, nothing was executed successfully: no result is no pass."""
     step = "" if verdict.next_step is None else f" Next step: {verdict.next_step}"
     first = "" if dossier is None else f"{phrases.headline(verdict, dossier)}. "
-    said = f"{first}{_with_period(verdict.concern)}{step}"
-    notices = [{"descriptor": {"id": "verdict"}, **_notice(said, _LEVELS[verdict.decision])}]
-    for one in verdict.findings:
-        if not one.path:
-            level = "error" if one.fact else "warning"
-            notices.append({"associatedRule": {"id": one.signal}, **_notice(_sentence(one.note or one.signal), level)})
+    text = f"{first}{_with_period(verdict.concern)}{step}"
+    notices = [{"descriptor": {"id": "verdict"}, **_notice(text, _LEVELS[verdict.decision])}]
+    for finding in verdict.findings:
+        if not finding.path:
+            level = "error" if finding.fact else "warning"
+            notices.append(
+                {"associatedRule": {"id": finding.signal}, **_notice(_sentence(finding.note or finding.signal), level)}
+            )
     return {"executionSuccessful": not isinstance(verdict, Abstain), "toolExecutionNotifications": notices}
 
 

@@ -70,7 +70,7 @@ def decision(verdict: Verdict) -> list[str]:
             return [concern]
         case Reject():
             named = f"**{phrases.category_phrase(verdict.category).capitalize()}.** {concern}"
-            direction = [f"**{name}:** {prose(said)}" for name, said in phrases.direction_phrases(verdict)]
+            direction = [f"**{name}:** {prose(text)}" for name, text in phrases.direction_phrases(verdict)]
             return [named, *direction, f"**Next step:** {prose(verdict.next_step)}"]
         case Abstain():
             return [concern, f"**Next step:** {prose(verdict.next_step)}"]
@@ -85,14 +85,14 @@ def missing_criteria(dossier: Dossier) -> list[str]:
 
 def budget(verdict: Verdict) -> list[str]:
     """A cap that is almost reached."""
-    told = phrases.budget_phrase(verdict)
-    return [f"**Budget:** {prose(told)}"] if told else []
+    phrase = phrases.budget_phrase(verdict)
+    return [f"**Budget:** {prose(phrase)}"] if phrase else []
 
 
 def opinions(verdict: Verdict) -> list[str]:
     """Every opinion, where several were asked for."""
-    told = phrases.opinion_phrase(verdict)
-    return [f"**Opinions** {prose(told, 2000)}"] if told else []
+    phrase = phrases.opinion_phrase(verdict)
+    return [f"**Opinions** {prose(phrase, 2000)}"] if phrase else []
 
 
 def case_error(dossier: Dossier) -> list[str]:
@@ -124,8 +124,8 @@ def evidence(verdict: Verdict, site: Site) -> list[str]:
 def pointer_blocks(pointer: EvidencePointer, site: Site) -> list[str]:
     side = "" if pointer.side is Side.HEAD else " (before the change)"
     note = f": {prose(pointer.note)}" if pointer.note else ""
-    place = f"{pointer_link(pointer, site)}{side}{note}"
-    return [place, code_block(fit(pointer.quote, QUOTE_BYTES))] if pointer.quote is not None else [place]
+    location = f"{pointer_link(pointer, site)}{side}{note}"
+    return [location, code_block(fit(pointer.quote, QUOTE_BYTES))] if pointer.quote is not None else [location]
 
 
 def pointer_link(pointer: EvidencePointer, site: Site) -> str:
@@ -136,8 +136,8 @@ def pointer_link(pointer: EvidencePointer, site: Site) -> str:
 def suspicions(verdict: Verdict, site: Site) -> list[str]:
     """What a person looks at where nothing was decided, each with its place."""
     rows = [
-        f"{_where(one, site)}{prose(one.note or one.signal.replace('_', ' '), 300)}"
-        for one in phrases.suspicions(verdict)
+        f"{_where(suspicion, site)}{prose(suspicion.note or suspicion.signal.replace('_', ' '), 300)}"
+        for suspicion in phrases.suspicions(verdict)
     ]
     return ["### What to look at", bullets(rows, MOST_ROWS)] if rows else []
 
@@ -148,7 +148,7 @@ def criteria(verdict: Verdict, site: Site) -> list[str]:
     if not shown:
         return []
     texts = phrases.criterion_texts(site.dossier, 300)
-    rows = [_criterion(one, texts, site) for one in shown[:MOST_ROWS]]
+    rows = [_criterion(criterion, texts, site) for criterion in shown[:MOST_ROWS]]
     blocks = [f"### {phrases.criteria_heading(shown, site.dossier)}", bullets(rows)]
     if left := shown[MOST_ROWS:]:
         blocks.append(f"… and {len(left)} more, in the verdict below.")
@@ -159,8 +159,8 @@ def _criterion(criterion: CriterionVerdict, texts: Mapping[str, str], site: Site
     text = prose(texts.get(criterion.id, ""))
     places = ", ".join(pointer_link(pointer, site) for pointer in criterion.evidence[:3])
     state = phrases.status_phrase(criterion, site.verdict)
-    told = f"**{prose(criterion.id, 60)}** {state}{f': {text}' if text else ''}{_aside(criterion.note)}"
-    return f"{told}; {phrases.places_phrase(criterion)} {places}" if places else told
+    line = f"**{prose(criterion.id, 60)}** {state}{f': {text}' if text else ''}{_aside(criterion.note)}"
+    return f"{line}; {phrases.places_phrase(criterion)} {places}" if places else line
 
 
 def failures(verdict: Verdict, dossier: Dossier) -> list[str]:
@@ -180,7 +180,10 @@ def _failure(check: CiCheck) -> list[str]:
 def claims(verdict: Verdict) -> list[str]:
     if not verdict.claims:
         return []
-    rows = [f"{prose(one.claim, 300)}: {phrases.CLAIM_PHRASES[one.status]}{_aside(one.note)}" for one in verdict.claims]
+    rows = [
+        f"{prose(claim.claim, 300)}: {phrases.CLAIM_PHRASES[claim.status]}{_aside(claim.note)}"
+        for claim in verdict.claims
+    ]
     return ["### What the author claims", bullets(rows, MOST_ROWS)]
 
 
@@ -191,15 +194,16 @@ def _aside(note: str) -> str:
 def conditions(verdict: Verdict) -> list[str]:
     """What closes this, from the first reject on: each condition, ticked once it is met."""
     rows = [
-        f"{phrases.checkbox(one)} {prose(one.id, 60)}: {prose(one.text, 500)}" for one in verdict.closing_conditions
+        f"{phrases.checkbox(condition)} {prose(condition.id, 60)}: {prose(condition.text, 500)}"
+        for condition in verdict.closing_conditions
     ]
     return [f"### {phrases.conditions_heading(verdict)}", bullets(rows, MOST_ROWS)] if rows else []
 
 
 def findings(verdict: Verdict, site: Site) -> list[str]:
     """What the code checks saw, whatever was decided, besides what the summary names."""
-    told = phrases.suspicions(verdict)
-    rows = [_finding(finding, site) for finding in verdict.findings if finding not in told]
+    shown = phrases.suspicions(verdict)
+    rows = [_finding(finding, site) for finding in verdict.findings if finding not in shown]
     return ["### What the code checks saw", bullets(rows, MOST_ROWS)] if rows else []
 
 
@@ -214,18 +218,18 @@ def _where(finding: Finding, site: Site) -> str:
     """The finding's place as a link, with a colon behind it; nothing where it has none."""
     if not finding.path:
         return ""
-    place = EvidencePointer(path=finding.path, line=finding.line, side=finding.side)
-    return pointer_link(place, site) + ("" if finding.side is Side.HEAD else " (before the change)") + ": "
+    pointer = EvidencePointer(path=finding.path, line=finding.line, side=finding.side)
+    return pointer_link(pointer, site) + ("" if finding.side is Side.HEAD else " (before the change)") + ": "
 
 
 def scores(verdict: Verdict) -> list[str]:
     if not verdict.scores:
         return []
     rows = [
-        f"{prose(one.criterion, 100)} {one.score}/10"
-        + (f": {prose(one.reasoning, 500)}" if one.reasoning.strip() else "")
-        + (f" **Better with:** {prose(one.improvement, 500)}" if one.improvement.strip() else "")
-        for one in verdict.scores[:MOST_ROWS]
+        f"{prose(score.criterion, 100)} {score.score}/10"
+        + (f": {prose(score.reasoning, 500)}" if score.reasoning.strip() else "")
+        + (f" **Better with:** {prose(score.improvement, 500)}" if score.improvement.strip() else "")
+        for score in verdict.scores[:MOST_ROWS]
     ]
     return ["### Scores", bullets(rows)]
 
@@ -252,10 +256,10 @@ def _paths(paths: Sequence[str], reasons: Mapping[str, str]) -> str:
 def sources(dossier: Dossier, site: Site) -> list[str]:
     """The issue and the other checks that were used."""
     issues = [
-        link(prose(f"{one.repository or ''}#{one.number}"), site.issue(one.repository, one.number))
-        + f" {prose(one.title, 300)}"
-        + (f", linked by {code(one.linked_by, 200)}" if one.linked_by else "")
-        for one in dossier.issues
+        link(prose(f"{issue.repository or ''}#{issue.number}"), site.issue(issue.repository, issue.number))
+        + f" {prose(issue.title, 300)}"
+        + (f", linked by {code(issue.linked_by, 200)}" if issue.linked_by else "")
+        for issue in dossier.issues
     ]
     checks = dossier.ci.checks if dossier.ci else ()
     rows = [f"Issue: {issue}" for issue in issues] or ["Issue: none is linked"]

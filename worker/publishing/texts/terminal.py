@@ -82,9 +82,9 @@ def _pointer(pointer: EvidencePointer, page: TerminalPage) -> Iterator[str]:
 
 
 def _next_step(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
-    for name, said in phrases.direction_phrases(verdict):
+    for name, text in phrases.direction_phrases(verdict):
         yield page.ink(name, Ink.BOLD)
-        yield from wrap_lines(one_line(said), page, indent=2)
+        yield from wrap_lines(one_line(text), page, indent=2)
     if verdict.next_step is not None:
         yield page.ink("Next step", Ink.BOLD)
         yield from wrap_lines(one_line(verdict.next_step), page, indent=2)
@@ -93,12 +93,14 @@ def _next_step(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
 def _conditions(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     """The closing conditions with their boxes; a lone one that is the next step was said there."""
     conditions = verdict.closing_conditions
-    if all(one.text == verdict.next_step for one in conditions):
+    if all(condition.text == verdict.next_step for condition in conditions):
         return
     yield page.ink(phrases.conditions_heading(verdict), Ink.BOLD)
-    for one in conditions:
+    for condition in conditions:
         yield from wrap_lines(
-            f"{phrases.checkbox(one)} {one_line(one.id)}: {fit(one_line(one.text), 400)}", page, indent=2
+            f"{phrases.checkbox(condition)} {one_line(condition.id)}: {fit(one_line(condition.text), 400)}",
+            page,
+            indent=2,
         )
 
 
@@ -109,26 +111,26 @@ def _criteria(verdict: Verdict, dossier: Dossier, page: TerminalPage) -> Iterato
         yield from wrap_lines(phrases.WITHOUT_CRITERIA, page, indent=0)
     if shown:
         yield page.ink(phrases.criteria_heading(shown, dossier), Ink.BOLD)
-    for one in shown:
-        text = f"{one_line(one.id)} {phrases.status_phrase(one, verdict)}: {one_line(texts.get(one.id, ''))}"
+    for criterion in shown:
+        text = f"{one_line(criterion.id)} {phrases.status_phrase(criterion, verdict)}: {one_line(texts.get(criterion.id, ''))}"
         yield from wrap_lines(text.rstrip(": "), page, indent=2)
-        if places := ", ".join(exact_line(pointer.location) for pointer in one.evidence[:3]):
-            yield from wrap_lines(f"{phrases.places_phrase(one)} {places}", page, indent=4)
-        if one.note:
-            yield from wrap_lines(one_line(one.note), page, indent=4)
+        if places := ", ".join(exact_line(pointer.location) for pointer in criterion.evidence[:3]):
+            yield from wrap_lines(f"{phrases.places_phrase(criterion)} {places}", page, indent=4)
+        if criterion.note:
+            yield from wrap_lines(one_line(criterion.note), page, indent=4)
 
 
 def _findings(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     """What the code checks saw besides the evidence. A reject's fact without a place is its concern."""
     shown = {(pointer.path, pointer.line, pointer.side) for pointer in verdict.evidence}
-    rest = [one for one in verdict.findings if (one.path, one.line, one.side) not in shown]
+    rest = [finding for finding in verdict.findings if (finding.path, finding.line, finding.side) not in shown]
     if isinstance(verdict, Reject):
-        rest = [one for one in rest if not (one.fact and one.path is None)]
+        rest = [finding for finding in rest if not (finding.fact and finding.path is None)]
     if rest:
         yield page.ink("What to look at" if phrases.suspicions(verdict) else "Also seen", Ink.BOLD)
-    for one in rest[:MOST_FINDINGS]:
-        note = f": {one_line(one.note)}" if one.note else ""
-        yield from wrap_lines(f"{one_line(one.signal.replace('_', ' '))}{_where(one)}{note}", page, indent=2)
+    for finding in rest[:MOST_FINDINGS]:
+        note = f": {one_line(finding.note)}" if finding.note else ""
+        yield from wrap_lines(f"{one_line(finding.signal.replace('_', ' '))}{_where(finding)}{note}", page, indent=2)
     if left := rest[MOST_FINDINGS:]:
         yield f"  … and {len(left)} more (--json shows all)"
 
@@ -156,7 +158,7 @@ def _rows(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Iterator[
     yield from (("Issue", phrases.issue_phrase(issue)) for issue in dossier.issues)
     if not dossier.issues:
         yield "Issue", "none given"
-    yield from (("Edited", told) for told in phrases.edit_phrases(dossier))
+    yield from (("Edited", phrase) for phrase in phrases.edit_phrases(dossier))
     checks = dossier.ci.checks if dossier.ci else ()
     yield "CI", phrases.ci_phrase(dossier) + phrases.list_phrase([phrases.check_phrase(check) for check in checks])
     yield from (("Config", note) for note in config_phrases.config_notes(verdict, dossier))

@@ -38,8 +38,10 @@ def name_taken_message(name: str) -> str:
 def token_list(grants: Sequence[TokenGrant]) -> str:
     if not grants:
         return "There is no token. Make one: assay token create NAME --installation NUMBER\n"
-    width = max(len(one.name) for one in grants)
-    return "".join(f"{one.name:{width}}  {one.created_at:%Y-%m-%d}  {_numbers(one.installations)}\n" for one in grants)
+    width = max(len(grant.name) for grant in grants)
+    return "".join(
+        f"{grant.name:{width}}  {grant.created_at:%Y-%m-%d}  {_numbers(grant.installations)}\n" for grant in grants
+    )
 
 
 def revoked_message(name: str) -> str:

@@ -29,9 +29,10 @@ def wait_status_text(answer: Mapping[str, Any], page: TerminalPage) -> str:
     if verdict is None:
         lines = [f"{name}{about}: {TITLES[WaitState(answer['state'])]}", *wrap_lines(one_line(answer["why"]), page, 2)]
         return "\n".join([*lines, ""])
-    said = verdict["category"] or verdict["abstain_reason"]
+    reason = verdict["category"] or verdict["abstain_reason"]
     lines = [
-        f"{name}{about}: {DECISIONS[verdict['decision']]}" + (f", {one_line(said.replace('_', ' '))}" if said else "")
+        f"{name}{about}: {DECISIONS[verdict['decision']]}"
+        + (f", {one_line(reason.replace('_', ' '))}" if reason else "")
     ]
     lines += wrap_lines(one_line(verdict["concern"]), page, 2)
     lines += _failure(verdict.get("ci_failure") or {})
