@@ -15,8 +15,7 @@ from worker.domain.config.schema import to_keys
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.dossier.config_file import EffectiveConfig, Problem, resolve_config
 from worker.errors import InputError
-from worker.publishing.texts.config import effective_report, key_source, mistake_report
-from worker.publishing.texts.config_reference import reference, schema
+from worker.publishing.texts.config import effective_report, key_source, mistake_report, reference, schema
 
 
 def config(arguments: argparse.Namespace) -> CommandResult:

@@ -26,13 +26,15 @@ from worker.publishing.texts.doctor import (
     caps_phrase,
     doctor_report,
     dollars,
+    gate_lines,
+    installation_lines,
     is_healthy,
+    permission_lines,
     week_cost_phrase,
 )
-from worker.publishing.texts.gate import gate_lines, installation_lines, permission_lines
-from worker.publishing.texts.pause import ListedPause
-from worker.publishing.texts.pause import pause_line as pause_words
-from worker.publishing.texts.scanning import sarif_refusal_line
+from worker.publishing.texts.sarif import sarif_refusal_line
+from worker.publishing.texts.states import ListedPause
+from worker.publishing.texts.states import pause_line as pause_words
 from worker.settings import (
     Settings,
     environment,

@@ -79,7 +79,7 @@ def _show_waiting(settings: Settings) -> AbstractContextManager[None]:
 def _sarif(verdict: Verdict, dossier: Dossier) -> str:
     from importlib.metadata import version
 
-    from worker.publishing.sarif_rules import sarif_rules
+    from worker.publishing.code_scanning import sarif_rules
     from worker.publishing.texts.sarif import sarif_text
 
     return sarif_text(verdict, dossier, sarif_rules(), version("assay"))

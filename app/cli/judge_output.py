@@ -44,7 +44,7 @@ def judge_outputs(arguments: argparse.Namespace) -> CommandResult:
 
 
 def _single(output: str, criteria: Criteria, *, is_json: bool) -> CommandResult:
-    from worker.publishing.texts.judgement import judgement_report
+    from worker.publishing.texts.audit import judgement_report
     from worker.wiring.delegate import judge_output
 
     judgement = judge_output(output, criteria)

@@ -14,8 +14,8 @@ from worker.clock import SystemClock
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.request.pause import LONGEST_NAME, LONGEST_REASON, JudgingPause, UntilError, parse_end
 from worker.errors import AssayError, InputError
-from worker.publishing.texts import pause as texts
-from worker.publishing.texts.visible import one_line
+from worker.publishing.texts import states as texts
+from worker.publishing.texts.markdown import one_line
 from worker.settings import Settings, load_settings
 
 

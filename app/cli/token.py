@@ -9,7 +9,7 @@ from app.cli.exit_codes import CommandResult, Exit
 from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
-from worker.publishing.texts.token import (
+from worker.publishing.texts.audit import (
     created_message,
     name_taken_message,
     revoked_message,

@@ -19,7 +19,7 @@ from app.cli.exit_codes import CommandResult, Exit
 from app.cli.page import terminal_page
 from worker.domain.pattern import pattern
 from worker.errors import InputError, Unavailable
-from worker.publishing.texts.wait_status import wait_status_text
+from worker.publishing.texts.audit import wait_status_text
 from worker.settings import ServerAccess, Settings, load_settings, missing_setting
 
 COMMIT_NAME: Final = pattern(r"([^/\s@]{1,200}/[^/\s@]{1,200})@([0-9a-fA-F]{40})")

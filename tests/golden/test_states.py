@@ -18,7 +18,7 @@ from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, P
 from worker.publishing.texts import check_run, merge_group
 from worker.publishing.texts import states as standing
 from worker.publishing.texts.overrides import unjudged_content, with_decisions
-from worker.publishing.texts.shared_head import combine_content
+from worker.publishing.texts.states import combine_content
 
 NOW: Final = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
 PLACE: Final = merge_group.GroupLocation("https://github.com", "acme/widgets", 12)

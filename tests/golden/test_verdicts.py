@@ -17,7 +17,7 @@ from tests.golden.judging import NAMES, Judged, blocks_of, judged, text_of
 from worker.domain.verdict.ledger import ROUND_LIMIT
 from worker.domain.verdict.verdict import Category
 from worker.publishing.texts.columns import TerminalPage
-from worker.publishing.texts.feedback import feedback_comment
+from worker.publishing.texts.comments import feedback_comment
 from worker.publishing.texts.sarif import sarif_text
 from worker.publishing.texts.terminal import verdict_report
 

@@ -50,16 +50,15 @@ from worker.domain.verdict.verdict import (
 from worker.dossier.config_file import read_config, resolve_config
 from worker.evaluation.texts import stats as stats_texts
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
+from worker.publishing.texts import audit, check_run, merge_group, overrides, states
 from worker.publishing.texts import comments as answers
-from worker.publishing.texts import configuration, feedback, merge_group, overrides, pause, wait_status
 from worker.publishing.texts.check_run import check_content, failed_content, waiting_for_ci_content
 from worker.publishing.texts.columns import Ink, TerminalPage
 from worker.publishing.texts.config import effective_report, mistake_report
 from worker.publishing.texts.config_phrases import proposals
-from worker.publishing.texts.doctor import doctor_report
-from worker.publishing.texts.gate import gate_lines, installation_lines
+from worker.publishing.texts.doctor import doctor_report, gate_lines, installation_lines
+from worker.publishing.texts.markdown import INVISIBLE
 from worker.publishing.texts.terminal import verdict_report
-from worker.publishing.texts.visible import INVISIBLE
 
 NOON: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 END: Final = "END OF IT"
@@ -210,7 +209,7 @@ def comments(said: str) -> Iterator[str]:
     """Everything that Assay writes into a conversation."""
     for one in verdicts(said):
         on_record = [entry("a", 1).model_copy(update={"verdict": each}) for each in (one, rejected(), one)]
-        yield feedback.feedback_comment(on_record, 5)
+        yield answers.feedback_comment(on_record, 5)
     yield answers.unknown_command_comment(ask(CommandName.REJUDGE).model_copy(update={"misspelt": said}))
     asked = ask().model_copy(update={"login": said, "reason": said})
     yield from (answers.refusal_comment(asked, why, Role.READ, said) for why in CommandRefusal)
@@ -304,7 +303,7 @@ def terminals(said: str, page: TerminalPage) -> Iterator[str]:
     )
     yield stats_texts.history_text(said, [evaluation], [], page, {"a" * 40: spoken})
     told = {"repository": said, "sha": "a" * 40, "number": 3, "state": "none", "why": said, "verdict": None}
-    yield wait_status.wait_status_text(told, page)
+    yield audit.wait_status_text(told, page)
     verdict = {
         "subject": {"installation_id": 100},
         "decision": "reject",
@@ -314,9 +313,9 @@ def terminals(said: str, page: TerminalPage) -> Iterator[str]:
         "next_step": said,
         "eval_id": said,
     }
-    yield wait_status.wait_status_text({**told, "verdict": verdict}, page)
+    yield audit.wait_status_text({**told, "verdict": verdict}, page)
     suspension = JudgingPause.model_construct(by=said, at=NOON, until=NOON, reason=said, repository=said)
-    yield pause.pause_list([pause.ListedPause(suspension, is_everywhere=False)])
+    yield states.pause_list([states.ListedPause(suspension, is_everywhere=False)])
     text = f"model: {json.dumps(said)}\n{json.dumps(said)}: 1\n"
     yield mistake_report(read_config(text).problems, text, said, page)
     yield mistake_report(read_config(said).problems, said, said, page)
@@ -337,7 +336,7 @@ def test_in_a_terminal_it_moves_no_cursor_and_hides_nothing(said: str) -> None:
 
 
 def test_configurations_edits_are_shown_at_all() -> None:
-    assert any(configuration.proposed_changes(one) for one in configurations("x"))
+    assert any(check_run.proposed_changes(one) for one in configurations("x"))
 
 
 def test_every_sign_that_is_not_seen_is_known() -> None:

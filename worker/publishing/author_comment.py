@@ -33,7 +33,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.dossier.config import config_of
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.publishing.texts.check_run import conclusion
-from worker.publishing.texts.feedback import feedback_comment
+from worker.publishing.texts.comments import feedback_comment
 
 LOG: Final = logging.getLogger(__name__)
 SEARCH_WINDOW: Final = timedelta(days=1)

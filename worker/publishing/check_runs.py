@@ -36,9 +36,8 @@ from worker.publishing.texts.check_run import (
     waiting_for_ci_content,
 )
 from worker.publishing.texts.overrides import RequestedReviews, unjudged_content, with_decisions
-from worker.publishing.texts.scanning import with_sarif_refusal
-from worker.publishing.texts.shared_head import combine_content
-from worker.publishing.texts.states import started_content, with_trigger_reason
+from worker.publishing.texts.sarif import with_sarif_refusal
+from worker.publishing.texts.states import combine_content, started_content, with_trigger_reason
 
 
 class ReviewDecisions(Protocol):

@@ -22,6 +22,9 @@ from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain
 from worker.dossier.config import config_of
+from worker.publishing.texts.sarif import SarifRule
+from worker.signals.registry import SIGNALS
+from worker.signals.signal import SignalKind
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -75,7 +78,6 @@ class SarifUploader(Value):
         self.notes.note(scan.pull, UploadedSarif(head_sha=scan.head_sha, origin=scan.origin), refusal)
 
     def _upload(self, scan: SarifUpload, entry: LedgerEntry) -> UploadRefusal | None:
-        from worker.publishing.sarif_rules import sarif_rules  # noqa: PLC0415 - as above
         from worker.publishing.texts.sarif import sarif_for_upload  # noqa: PLC0415 - most repositories want none
 
         text = sarif_for_upload(entry.verdict, self.archive.find(scan.eval_id), sarif_rules(), version("assay"))
@@ -107,3 +109,10 @@ def scan_job_for(request: JudgeRequest, outcome: JudgingOutcome) -> SarifUpload 
 def refusal_for(notes: ScanNotes, pull: PullRef, dossier: Dossier) -> UploadRefusal | None:
     """Why the SARIF of this repository was not taken when it was last tried; None: it was, or is not wanted."""
     return notes.refusal(pull) if config_of(dossier).sarif else None
+
+
+def sarif_rules() -> list[SarifRule]:
+    return [
+        SarifRule(signal.name, signal.category, signal.kind is SignalKind.FACT, signal.description)
+        for signal in SIGNALS
+    ]

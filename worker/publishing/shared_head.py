@@ -15,7 +15,7 @@ from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value, replace
 from worker.errors import Forbidden, SubjectGone
 from worker.publishing.check_runs import no_lease
-from worker.publishing.texts.shared_head import combine_content
+from worker.publishing.texts.states import combine_content
 
 LOG: Final = logging.getLogger(__name__)
 

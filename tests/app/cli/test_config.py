@@ -8,7 +8,7 @@ import pytest
 from app.cli.exit_codes import Exit
 from app.cli.parser import build_parser
 from worker.errors import InputError
-from worker.publishing.texts.config_reference import reference, schema
+from worker.publishing.texts.config import reference, schema
 
 
 def said(*given: str) -> tuple[int, str]:

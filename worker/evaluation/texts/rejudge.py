@@ -11,7 +11,7 @@ from worker.domain.value import Value
 from worker.domain.verdict.rubric import Rubric
 from worker.evaluation.rubric_diff import ComparedChange, RubricOpinion
 from worker.publishing.texts.columns import TerminalPage, wrap_lines
-from worker.publishing.texts.visible import one_line
+from worker.publishing.texts.markdown import one_line
 
 DOSSIER_NOT_KEPT: Final = "the dossier is not kept any more (ASSAY_RETENTION_DAYS)"
 NO_MODEL_ASKED: Final = "no model was asked with both prompts (ASSAY_CANARY_PROMPT has a candidate asked beside ours)"

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions
 from worker.domain.value import Value
-from worker.publishing.texts.charts import bar, sparkline
-from worker.publishing.texts.columns import Ink, TerminalPage, display_width, wrap_lines
+from worker.publishing.texts.columns import Ink, TerminalPage, bar, display_width, sparkline, wrap_lines
+from worker.publishing.texts.markdown import exact_line, one_line
 from worker.publishing.texts.overrides import decision_lines
 from worker.publishing.texts.phrases import count_phrase
-from worker.publishing.texts.visible import exact_line, one_line
 
 StatsAnswer = Mapping[str, Any]
 

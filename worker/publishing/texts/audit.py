@@ -7,18 +7,21 @@ can move the cursor, change colours or hide text; a question and a reply are sho
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, assert_never
+from typing import Any, Final, Protocol, assert_never
 
 from worker.domain.check import overrides
+from worker.domain.check.wait_status import WaitState
 from worker.domain.dossier.dossier import Dossier
+from worker.domain.request.judge_request import LOCAL_INSTALLATION
 from worker.domain.value import Value
 from worker.domain.verdict.audit import AuditRecord, Exchange, RecordedRedaction, RecordedReply, Replay, Step
 from worker.domain.verdict.judge_digest import DIGEST_SIGNAL, SHADOW_SIGNAL
 from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, Side, SubjectKind, Tokens, Verdict
+from worker.judge.task_judgement import TaskJudgement
 from worker.publishing.texts import phrases as words
 from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
+from worker.publishing.texts.markdown import exact_line, one_line, visible
 from worker.publishing.texts.overrides import decision_lines
-from worker.publishing.texts.visible import exact_line, one_line, visible
 
 LABEL_COLUMNS: Final = 12
 
@@ -338,3 +341,113 @@ def _dossier_parts(dossier: Dossier) -> Iterator[tuple[str, str]]:
     yield from ((name, "whole") for name, value in single if value is not None)
     if dossier.ci:
         yield "ci", f"{words.count_phrase(dossier.ci.checks, 'check')}, with the ends of their logs"
+
+
+TITLES = {
+    WaitState.PENDING: "not judged yet",
+    WaitState.SUPERSEDED: "superseded",
+    WaitState.NONE: "no verdict is coming",
+}
+CASE_REFUSED = "The author's case could not be read, so the change was judged without it. Mending it uses no round:"
+DECISIONS = {"accept": "accepted", "reject": "rejected", "abstain": "not judged"}
+
+
+def wait_status_text(answer: Mapping[str, Any], page: TerminalPage) -> str:
+    """*answer* as the API gives it."""
+    name = f"{one_line(answer['repository'])}@{one_line(answer['sha'])[:12]}"
+    verdict = answer["verdict"]
+    is_branch = verdict is not None and verdict["subject"]["installation_id"] == LOCAL_INSTALLATION
+    about = f" (#{answer['number']})" if answer["number"] is not None and not is_branch else ""
+    if verdict is None:
+        lines = [f"{name}{about}: {TITLES[WaitState(answer['state'])]}", *wrap_lines(one_line(answer["why"]), page, 2)]
+        return "\n".join([*lines, ""])
+    reason = verdict["category"] or verdict["abstain_reason"]
+    lines = [
+        f"{name}{about}: {DECISIONS[verdict['decision']]}"
+        + (f", {one_line(reason.replace('_', ' '))}" if reason else "")
+    ]
+    lines += wrap_lines(one_line(verdict["concern"]), page, 2)
+    lines += _failure(verdict.get("ci_failure") or {})
+    if verdict.get("case_error"):
+        lines += wrap_lines(f"{CASE_REFUSED} {one_line(verdict['case_error'])}", page, 2)
+    if answer.get("overridden_by"):  # a server of an earlier version tells of none
+        lines += wrap_lines(one_line(answer["why"]), page, 2)
+    elif verdict["next_step"]:
+        lines += wrap_lines(f"Next step: {one_line(verdict['next_step'])}", page, 2)
+    return "\n".join([*lines, f"  Verdict {one_line(verdict['eval_id'])}", ""])
+
+
+def _failure(failure: Mapping[str, Any]) -> Iterator[str]:
+    """The first failing test of a red CI, with its log."""
+    if failure.get("test"):
+        yield f"  First failing test: {one_line(failure['test'])}"
+    yield from (f"    {exact_line(line)}" for line in (failure.get("log") or "").splitlines())
+
+
+UNKNOWN_COST = "not known"
+
+
+def judgement_report(judgement: TaskJudgement) -> str:
+    """The ruling, then each criterion, then what to do and what it cost."""
+    lines = [f"{judgement.verdict}: {one_line(judgement.reasoning)}"]
+    for criterion in judgement.criteria:
+        lines.append(f"  {criterion.verdict:<11} {one_line(criterion.id)}  {one_line(criterion.text)}")
+        lines.append(f"              {one_line(criterion.reasoning)}")
+        lines += [
+            f"              line {pointer.line}: {one_line(pointer.quote or '')}" for pointer in criterion.evidence
+        ]
+    if judgement.next_step:
+        lines.append(f"Next step: {one_line(judgement.next_step)}")
+    if judgement.eval_id:
+        cost = UNKNOWN_COST if judgement.cost_usd is None else f"${judgement.cost_usd:f}"
+        lines.append(f"Cost: {cost}. More: assay show {judgement.eval_id}")
+    return "\n".join(lines) + "\n"
+
+
+class TokenGrant(Protocol):
+    """A token without the token."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def installations(self) -> frozenset[int]: ...
+
+    @property
+    def created_at(self) -> datetime: ...
+
+
+def created_message(name: str, token: str, installations: Iterable[int]) -> str:
+    """The token goes alone on its line, so that it can be copied or piped."""
+    return (
+        f"{token}\n"
+        f'This is the token "{name}". It is not shown again: only its hash is kept.\n'
+        f"It reads the figures of {_numbers(installations)}, and the verdicts there with the lines that they quote:\n"
+        '  curl -H "Authorization: Bearer TOKEN" https://YOUR-ASSAY/api/analytics/quality\n'
+    )
+
+
+def name_taken_message(name: str) -> str:
+    return f'There is a token "{name}" already. Choose another name, or revoke it first: assay token revoke {name}\n'
+
+
+def token_list(grants: Sequence[TokenGrant]) -> str:
+    if not grants:
+        return "There is no token. Make one: assay token create NAME --installation NUMBER\n"
+    width = max(len(grant.name) for grant in grants)
+    return "".join(
+        f"{grant.name:{width}}  {grant.created_at:%Y-%m-%d}  {_numbers(grant.installations)}\n" for grant in grants
+    )
+
+
+def revoked_message(name: str) -> str:
+    return f'The token "{name}" opens nothing any more.\n'
+
+
+def unknown_name_message(name: str) -> str:
+    return f'There is no token "{name}". All there are: assay token list\n'
+
+
+def _numbers(installations: Iterable[int]) -> str:
+    numbers = sorted(installations)
+    return f"{'installation' if len(numbers) == 1 else 'installations'} {', '.join(map(str, numbers))}"

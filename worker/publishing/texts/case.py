@@ -10,7 +10,7 @@ from typing import Final
 from worker.domain.dossier.case_help import CONFIRMATION_MARK, CheckedCase, DraftClaim
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict
 from worker.publishing.texts.columns import Ink, TerminalPage, wrap_lines
-from worker.publishing.texts.visible import fit, one_line
+from worker.publishing.texts.markdown import fit, one_line
 
 NO_CRITERIA: Final = "No criterion is known: name the issue with --issue."
 TEXT_LIMIT: Final = 160

@@ -24,14 +24,15 @@ from worker.domain.check.check_run import (
     build_pending_block,
 )
 from worker.domain.check.wait_status import WaitReason, WaitState, verdict_reason
+from worker.domain.config.config_path import CONFIG_PATH
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import Sha
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, EvidencePointer, Reject, Side, Verdict
-from worker.publishing.texts import configuration, phrases, sections
+from worker.publishing.texts import phrases, sections
+from worker.publishing.texts.config_phrases import MISTAKE_COST, config_notes, proposals, read_proposed
 from worker.publishing.texts.json_block import BLOCK_BYTES, json_block
-from worker.publishing.texts.markdown import address, bullets, code, join_blocks, link, prose
+from worker.publishing.texts.markdown import address, bullets, code, fit, join_blocks, link, one_line, prose, visible
 from worker.publishing.texts.sections import Site
-from worker.publishing.texts.visible import fit, one_line, visible
 
 SUMMARY_BYTES: Final = BODY_BYTES - 16_000
 """What people say of a head, and why it is judged, is put above its verdict later: the verdict is not to give way to that."""
@@ -57,7 +58,7 @@ def check_content(
         summary=join_blocks([*_retry_note(again_at), *_summary(verdict, site)], SUMMARY_BYTES),
         text=f"{details}\n\n{machine}",
         conclusion=conclusion(verdict, dossier),
-        annotations=(*configuration.annotations(dossier), *annotations(verdict, dossier))[:MOST_ANNOTATIONS],
+        annotations=(*config_annotations(dossier), *annotations(verdict, dossier))[:MOST_ANNOTATIONS],
         buttons=buttons(verdict),
         block=StatusBlock(
             WaitState.DONE if again_at is None else WaitState.PENDING,
@@ -98,7 +99,7 @@ def _summary(verdict: Verdict, site: Site) -> Iterator[str]:
         yield f"*{passing}*"
     yield from sections.decision(verdict)
     yield from sections.missing_criteria(site.dossier)
-    yield from configuration.proposed_changes(site.dossier)
+    yield from proposed_changes(site.dossier)
     yield from sections.budget(verdict)
     yield from sections.opinions(verdict)
     yield from sections.case_error(site.dossier)
@@ -113,7 +114,7 @@ def _details(verdict: Verdict, site: Site) -> Iterator[str]:
     yield from sections.conditions(verdict)
     yield from sections.judging_facts(verdict, site)
     yield from sections.sources(site.dossier, site)
-    yield from configuration.used_configuration(verdict, site.dossier)
+    yield from used_configuration(verdict, site.dossier)
     yield from sections.coverage(verdict, site.dossier)
     yield from sections.claims(verdict)
     yield from sections.findings(verdict, site)
@@ -264,4 +265,39 @@ def failed_content(reason: str, delivery_id: str = "") -> CheckContent:
         text=f"Delivery {code(delivery_id, 200)}" if delivery_id else "",
         conclusion=Conclusion.ACTION_REQUIRED,
         block=build_idle_block(WaitReason.ASSAY_FAILED),
+    )
+
+
+MOST_EDITS: Final = 30
+CONFIG_MESSAGE_BYTES: Final = 1_000
+
+
+def proposed_changes(dossier: Dossier) -> list[str]:
+    """What the pull request would change about how it is judged, as blocks of Markdown."""
+    rows = proposals(dossier)
+    if not rows:
+        return []
+    intro = "It was judged by the files of its base. What would change once it is merged:"
+    return ["### This pull request changes how it would be judged", intro, bullets([*map(prose, rows)], MOST_EDITS)]
+
+
+def used_configuration(verdict: Verdict, dossier: Dossier) -> list[str]:
+    """By which configuration was judged, as blocks of Markdown."""
+    rows = [*map(prose, config_notes(verdict, dossier))]
+    return ["### Configuration", bullets(rows)] if rows else []
+
+
+def config_annotations(dossier: Dossier) -> tuple[Annotation, ...]:
+    """What is wrong in the pull request's own version of the file, at its lines."""
+    made = read_proposed(dossier)
+    return tuple(
+        Annotation(
+            path=CONFIG_PATH,
+            start_line=problem.line,
+            end_line=problem.line,
+            level=AnnotationLevel.WARNING,
+            title="Configuration of Assay",
+            message=fit(f"{visible(problem.message)}. It sets nothing, and {MISTAKE_COST}.", CONFIG_MESSAGE_BYTES),
+        )
+        for problem in (made.problems if made else ())
     )

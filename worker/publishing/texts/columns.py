@@ -5,13 +5,13 @@ Does not know verdicts. Invariant: colour changes no text, and without it no esc
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import accumulate
 from typing import Final
 
 from worker.domain.value import Value
-from worker.publishing.texts.visible import visible
+from worker.publishing.texts.markdown import visible
 
 TAB: Final = 4
 
@@ -80,3 +80,24 @@ def _cut(line: str, room: int) -> str:
         return line
     ends = [*accumulate(map(_character_width, line))]
     return f"{line[: bisect_right(ends, room - 2)]} …"
+
+
+STEPS: Final = "▁▂▃▄▅▆▇█"
+PLAIN_STEPS: Final = "_.-=+*%#"
+
+
+def bar(share: float, width: int, page: TerminalPage) -> str:
+    """A share from 0 to 1 as a bar."""
+    full = round(max(0.0, min(1.0, share)) * width)
+    return ("█" * full + "░" * (width - full)) if page.has_colour else ("#" * full + "." * (width - full))
+
+
+def sparkline(figures: Sequence[int | float | None], page: TerminalPage) -> str:
+    """One character a figure, from 0 to the largest; a blank where there is none."""
+    steps = STEPS if page.has_colour else PLAIN_STEPS
+    most = max((figure for figure in figures if figure is not None), default=0)
+    return "".join(" " if figure is None else steps[_step(figure, most)] for figure in figures)
+
+
+def _step(figure: float, most: float) -> int:
+    return round(figure / most * (len(STEPS) - 1)) if most else 0

@@ -4,13 +4,18 @@ Does not decide. Invariant: an answer holds no line that is a command, to us or 
 link or mention anything.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from textwrap import indent
 from typing import Final, assert_never
 
+from worker.domain.check.author_comment import AuthorMessage, find_mention, message_to_author, submission_entries
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, CommandRefusal, Role, roles_from
 from worker.domain.request.judge_request import CommandRequest
 from worker.domain.request.pause import JudgingPause, format_time
-from worker.publishing.texts.markdown import bullets, code, prose, table
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject, Verdict
+from worker.publishing.texts.markdown import bullets, code, code_block, join_blocks, prose, table
+from worker.publishing.texts.phrases import category_phrase, checkbox
 
 HEADER: Final = ("Command", "Who may", "What it does")
 OWN_PULL_REQUEST: Final = "No account decides about its own pull request"
@@ -84,3 +89,111 @@ def resume_comment(*, was_paused: bool) -> str:
 def _roles(least: Role) -> str:
     *others, last = roles_from(least)
     return f"{', '.join(others)} or {last}"
+
+
+EDITED_NOTE: Final = (
+    "This comment is changed in place: once for each push, and again only if what it says is not so any more."
+)
+COMMENT_BYTES: Final = 60_000
+"""Of 65,536; what is left is enough for the mark by which the comment is found again."""
+CONDITIONS_BYTES: Final = 14_000
+EARLIER_BYTES: Final = 8_000
+MOST_EARLIER: Final = 20
+WORDS_BYTES: Final = 2_000
+
+
+def feedback_comment(entries: Sequence[LedgerEntry], round_limit: int, *, is_overridden: bool = False) -> str:
+    """The comment's text. *entries*: this pull request's, oldest first; the newest submission's verdict is what it is about."""
+    own = submission_entries(entries)
+    newest = own[-1].verdict
+    if isinstance(newest, Reject) and not is_overridden:
+        blocks = _reject_blocks(newest, own, round_limit)
+    elif isinstance(newest, Abstain) and newest.abstain_reason is AbstainReason.CI_FAILED and not is_overridden:
+        blocks = _ci_blocks(newest, own)
+    elif message_to_author(newest, is_overridden=is_overridden) is AuthorMessage.CASE_REFUSED:
+        blocks = _case_blocks(newest, own)
+    else:
+        blocks = iter(
+            [_closing_note(newest, is_overridden=is_overridden), *_earlier_verdicts(own if is_overridden else own[:-1])]
+        )
+    return join_blocks([*blocks], COMMENT_BYTES)
+
+
+def _reject_blocks(verdict: Reject, own: Sequence[LedgerEntry], round_limit: int) -> Iterator[str]:
+    mention = find_mention(verdict.author_agent)
+    address = f"{mention} " if mention else ""
+    yield f"{address}Assay rejected {code(_short(verdict))}: **{category_phrase(verdict.category)}**."
+    yield f"**Why:** {prose(verdict.concern, WORDS_BYTES)}"
+    yield f"**Next step:** {prose(verdict.next_step, WORDS_BYTES)}"
+    yield from _case_error(verdict)
+    if verdict.closing_conditions:
+        listed = [f"{checkbox(condition)} {prose(condition.text, 500)}" for condition in verdict.closing_conditions]
+        yield f"What closes this:\n\n{bullets(listed, 50, CONDITIONS_BYTES)}"
+    yield from _earlier_verdicts(own[:-1])
+    yield (
+        f"Round {verdict.round} of {round_limit}; after that a person decides. The check named Assay has the evidence. "
+        "This comment is changed in place: once for each push, and again only if the verdict on it turns."
+    )
+
+
+def _ci_blocks(verdict: Abstain, own: Sequence[LedgerEntry]) -> Iterator[str]:
+    mention, failure = find_mention(verdict.author_agent), verdict.ci_failure
+    check = f": **{prose(failure.check, WORDS_BYTES)}**" if failure else ""
+    yield f"{f'{mention} ' if mention else ''}CI failed on {code(_short(verdict))}{check}."
+    if failure and failure.test:
+        yield f"First failing test: {code(failure.test)}"
+    if failure and failure.log:
+        yield code_block(indent(failure.log, "  "))  # no line begins with what other bots take for a command
+    yield f"**Next step:** {prose(verdict.next_step, WORDS_BYTES)} This costs no round."
+    yield from _case_error(verdict)
+    yield from _earlier_verdicts(own[:-1])
+    yield EDITED_NOTE
+
+
+def _case_blocks(verdict: Verdict, own: Sequence[LedgerEntry]) -> Iterator[str]:
+    mention = find_mention(verdict.author_agent)
+    yield f"{f'{mention} ' if mention else ''}Assay did not judge {code(_short(verdict))}: {prose(verdict.concern, WORDS_BYTES)}"
+    yield from _case_error(verdict)
+    yield from _earlier_verdicts(own[:-1])
+    yield EDITED_NOTE
+
+
+def _case_error(verdict: Verdict) -> Iterator[str]:
+    """The one thing to mend of a case that can't be read."""
+    if verdict.case_error:
+        yield f"**The author's case could not be read:** {prose(verdict.case_error, WORDS_BYTES)} Mend it in the description; that uses no round."
+
+
+def _closing_note(verdict: Verdict, *, is_overridden: bool) -> str:
+    """Nothing is asked of the author any more."""
+    if is_overridden:
+        return f"A maintainer overrode the verdict on {code(_short(verdict))}. Nothing is left to do here."
+    if isinstance(verdict, Accept):
+        return f"Assay accepted {code(_short(verdict))}. Nothing is left to do here."
+    why = prose(verdict.concern, WORDS_BYTES)
+    if verdict.abstain_reason is AbstainReason.NEEDS_HUMAN:
+        return f"A person has to decide about {code(_short(verdict))}: {why}"
+    return f"CI does not fail on {code(_short(verdict))}. Assay did not judge it: {why}"
+
+
+def _earlier_verdicts(before: Sequence[LedgerEntry]) -> Iterator[str]:
+    earlier = [entry for entry in before if _is_judged(entry)][-MOST_EARLIER:]
+    if earlier:
+        rows = [_line(entry) for entry in earlier]
+        listed = bullets(rows, MOST_EARLIER, EARLIER_BYTES)
+        yield f"<details><summary>Earlier verdicts ({len(earlier)})</summary>\n\n{listed}\n\n</details>"
+
+
+def _is_judged(entry: LedgerEntry) -> bool:
+    """What was carried over says nothing that was not said."""
+    return isinstance(entry.verdict, (Accept, Reject)) and entry.verdict.carried_from is None
+
+
+def _line(entry: LedgerEntry) -> str:
+    verdict = entry.verdict
+    outcome = f"rejected, {category_phrase(verdict.category)}" if isinstance(verdict, Reject) else "accepted"
+    return f"{code(entry.head_sha[:12])} {outcome}: {prose(verdict.concern, 300)}"
+
+
+def _short(verdict: Verdict) -> str:
+    return verdict.subject.head_sha[:12]

@@ -13,7 +13,7 @@ from worker.domain.config.config_path import CONFIG_PATH, MISNAMED_CONFIG_PATH
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.verdict.verdict import Verdict
 from worker.dossier.repo_rules.files import FOLDER_NAMES, ROOT_NAMES, RULE_FOLDERS
-from worker.publishing.texts.visible import fit
+from worker.publishing.texts.markdown import fit
 
 if TYPE_CHECKING:
     from worker.dossier.config_edits import ConfigEdit, ProposedConfig

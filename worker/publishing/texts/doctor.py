@@ -3,15 +3,35 @@
 Does not look at anything. Invariant: whatever is not right says what to do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
 from enum import StrEnum
-from typing import Final
+from typing import Final, assert_never
 
+from worker.domain.check.branch_protection import (
+    AppInstallation,
+    RepositoryProtection,
+    RequirementSource,
+    find_requirement_source,
+    list_unapproved,
+)
+from worker.domain.check.check_run import CHECK_NAME
+from worker.domain.config.app_permissions import (
+    CORE_PERMISSIONS,
+    OPTIONAL_PERMISSIONS,
+    OptIn,
+    find_missing_opt_ins,
+    find_missing_permissions,
+    find_optional,
+    is_sufficient,
+)
+from worker.domain.config.config import Authors, Handling
+from worker.domain.request.judge_request import AuthorKind
 from worker.domain.value import Value
 from worker.domain.verdict.budget import Caps, Week
+from worker.dossier.eligibility import find_handling, with_operator_defaults
 from worker.publishing.texts.columns import Ink, TerminalPage, display_width, wrap_lines
-from worker.publishing.texts.visible import one_line
+from worker.publishing.texts.markdown import one_line
 
 
 class Health(StrEnum):
@@ -81,3 +101,236 @@ def _lines(finding: DoctorFinding, page: TerminalPage) -> list[str]:
     name += " " * max(1, NAME_COLUMNS - display_width(name))
     health = page.ink(finding.health, INKS[finding.health]) + " " * (HEALTH_COLUMNS - len(finding.health))
     return [f"{health}{name}{first.lstrip()}", *rest]
+
+
+PERMISSIONS: Final = "App permissions"
+REQUIRED: Final = "Required check"
+QUEUE: Final = "Merge queue"
+OWNERS: Final = "Code owners"
+MOST_TEAMS: Final = 5
+OPT_INS: Final = {
+    OptIn.COMMENTS: "Comments",
+    OptIn.REACTIONS: "Reactions",
+    OptIn.MERGE_QUEUE: QUEUE,
+    OptIn.CODE_SCANNING: "SARIF",
+}
+HANDLING_TEXTS: Final = {Handling.OBSERVE: "are only observed", Handling.SKIP: "are skipped"}
+AUTHOR_KEYS: Final = {
+    AuthorKind.PERSON: (
+        "people",
+        "An agent whose account, branch, commits and description do not name it counts as a person.",
+    ),
+    AuthorKind.BOT: ("bots", "An agent whose account Assay does not know counts as a bot."),
+}
+"""Who else an author may be, with the key of `authors`."""
+APP_SETTINGS: Final = "the App's settings: Permissions & events, Repository permissions"
+
+
+def permission_lines(asked: Mapping[str, str], declined: Collection[OptIn] = ()) -> Iterator[DoctorFinding]:
+    """What the App itself asks for: all that judging needs, and which opt-ins. *declined*: those that a setting keeps off."""
+    lacks = find_missing_permissions(asked)
+    if lacks:
+        needs = "; ".join(f"{permission.label} (to {permission.reason})" for permission in lacks)
+        yield DoctorFinding(PERMISSIONS, Health.WRONG, f"the App lacks {needs}. Add it in {APP_SETTINGS}.")
+    else:
+        yield DoctorFinding(PERMISSIONS, Health.OK, "all there")
+    lacking_permission = find_missing_opt_ins(asked)
+    for optional in OPTIONAL_PERMISSIONS:
+        if optional.opt_in in declined:
+            why = f"by choice ({optional.switch} is 0)"
+        elif optional in lacking_permission:
+            why = f"the App does not ask for {optional.permission.label}"
+        else:
+            continue
+        yield DoctorFinding(OPT_INS[optional.opt_in], Health.OK, f"off: {why}, so {optional.consequence}")
+
+
+def installation_lines(
+    asked: Mapping[str, str], installed: Sequence[AppInstallation], app_url: str, declined: Collection[OptIn] = ()
+) -> Iterator[DoctorFinding]:
+    """Each installation that is not as the App would have it, by name. What is *declined* is not missed."""
+    if not installed:
+        text = f"the App is installed nowhere. Choose its repositories at {app_url}/installations/new"
+        yield DoctorFinding("Installations", Health.MISSING, text)
+        return
+    lines = [line for installation in installed for line in _installation_lines(asked, installation, declined)]
+    yield from lines
+    if not lines:
+        number = f"{len(installed)} installation{'' if len(installed) == 1 else 's'}"
+        yield DoctorFinding("Installations", Health.OK, f"{number}, with all that the App asks for")
+
+
+def _installation_lines(
+    asked: Mapping[str, str], installed: AppInstallation, declined: Collection[OptIn]
+) -> Iterator[DoctorFinding]:
+    name = f"Installation {installed.account}"
+    if installed.is_suspended:
+        text = f"is suspended (installation {installed.id}), so nothing is judged there. Its owner ends that at {installed.url}"
+        yield DoctorFinding(name, Health.WRONG, text)
+    lacks = list_unapproved(asked, installed)
+    if lacks:
+        them = "it" if len(lacks) == 1 else "them"
+        text = (
+            f"has not approved {', '.join(lacks)} (installation {installed.id}). ",
+            *_missing_features(installed.permissions, asked, declined),
+            f"Its owner approves {them} at {installed.url}",
+        )
+        yield DoctorFinding(name, Health.WRONG, "".join(text))
+
+
+def _missing_features(
+    granted: Mapping[str, str], asked: Mapping[str, str], declined: Collection[OptIn]
+) -> Iterator[str]:
+    """What does not work without that, in whole sentences."""
+    for needed in find_missing_permissions(granted):
+        yield f"Judging needs {needed.label}, to {needed.reason}. "
+    for optional in OPTIONAL_PERMISSIONS:
+        if (
+            optional.opt_in not in declined
+            and is_sufficient(asked, optional.permission)
+            and not is_sufficient(granted, optional.permission)
+        ):
+            yield f"Without {optional.permission.label}, {optional.consequence}. "
+
+
+def gate_lines(gate: RepositoryProtection, our_app_id: int, slug: str, operators: Authors) -> Iterator[DoctorFinding]:
+    """What is missing for merges of this repository to wait for our check. *operators*: whose pull requests are judged by default."""
+    if gate.installation is None:
+        text = f"the App is not installed on {gate.repository}, or there is no such repository. Install it there."
+        yield DoctorFinding("Installed", Health.MISSING, text)
+        return
+    yield DoctorFinding("Installed", Health.OK, f"on {gate.repository} (installation {gate.installation.id})")
+    yield _required(gate, our_app_id, slug)
+    for author, (key, mistaken) in AUTHOR_KEYS.items() if gate.requirements else ():
+        handling = find_handling(author, with_operator_defaults(gate.authors, operators))
+        if handling is not Handling.JUDGE:
+            text = (
+                f"the pull requests of {key} {HANDLING_TEXTS[handling]}, so the required check never blocks one. {mistaken} "
+                f"Set `authors: {{{key}: judge}}` in .github/assay.yml to have the check decide."
+            )
+            yield DoctorFinding(key.capitalize(), Health.WARNING, text)
+    yield _queue(gate, gate.installation)
+    if gate.teams:
+        text = (
+            f"{team_names(gate.teams)} own{'s' if len(gate.teams) == 1 else ''} files. Assay asks a team for a review, but does not read "
+            "who is in it (that takes a permission on the whole organization): for a team counts the review of an account that may "
+            "override (the roles maintain and admin)."
+        )
+        yield DoctorFinding(OWNERS, Health.OK, text)
+
+
+def team_names(teams: Sequence[str]) -> str:
+    """The first few of them, by name."""
+    left = len(teams) - MOST_TEAMS
+    return ", ".join(teams[:MOST_TEAMS]) + (f" and {left} more teams" if left > 0 else "")
+
+
+def _required(gate: RepositoryProtection, our_app_id: int, slug: str) -> DoctorFinding:
+    by = " and ".join(dict.fromkeys(requirement.by for requirement in gate.requirements))
+    source = find_requirement_source(gate, our_app_id)
+    match source:
+        case RequirementSource.OURS:
+            return DoctorFinding(
+                REQUIRED, Health.OK, f"{CHECK_NAME} is required on {gate.branch} by {by}, from {slug} alone"
+            )
+        case RequirementSource.ANYBODYS:
+            text = (
+                f"{CHECK_NAME} is required on {gate.branch} by {by}, but from any source: each account with write access can post a "
+                f"status of that name and merge. Choose {slug} as its source, where it is required."
+            )
+            return DoctorFinding(REQUIRED, Health.WRONG, text)
+        case RequirementSource.ANOTHERS:
+            others = ", ".join(
+                str(requirement.app_id)
+                for requirement in gate.requirements
+                if requirement.app_id not in {our_app_id, None}
+            )
+            text = (
+                f"{CHECK_NAME} is required on {gate.branch} by {by} from another App (id {others}), so ours never counts and "
+                f"nothing can be merged. Choose {slug} as its source instead."
+            )
+            return DoctorFinding(REQUIRED, Health.WRONG, text)
+        case RequirementSource.NONE:
+            text = (
+                f"{CHECK_NAME} is not required on {gate.branch}, so no merge waits for it. To make it a gate, open Settings, "
+                f"Rules, Rulesets, and require the status check {CHECK_NAME} with {slug} as its source."
+            )
+            return DoctorFinding(REQUIRED, Health.MISSING, text)
+        case _:
+            assert_never(source)
+
+
+def _queue(gate: RepositoryProtection, installed: AppInstallation) -> DoctorFinding:
+    wanted = find_optional(OptIn.MERGE_QUEUE)
+    if gate.has_queue is None:
+        text = (
+            f"no ruleset asks for one on {gate.branch}; whether branch protection does can't be seen without "
+            f"{wanted.permission.label}"
+        )
+        return DoctorFinding(QUEUE, Health.OK, text)
+    if not gate.has_queue:
+        return DoctorFinding(QUEUE, Health.OK, f"none on {gate.branch}")
+    if is_sufficient(installed.permissions, wanted.permission):
+        return DoctorFinding(QUEUE, Health.OK, f"on for {gate.branch}, and Assay answers for its groups")
+    text = (
+        f"on for {gate.branch}, but {installed.account} (installation {installed.id}) has not granted "
+        f"{wanted.permission.label}, so {wanted.consequence}. Ask for it in {APP_SETTINGS}; the owner approves it at {installed.url}"
+    )
+    return DoctorFinding(QUEUE, Health.WRONG, text)
+
+
+NEVER: Final = (
+    ("Contents: write", "Assay pushes nothing and merges nothing"),
+    ("Issues: write", "comments and reactions need *Pull requests*; issues are only read"),
+    (
+        "Administration",
+        "*Contents* and *Metadata* show what a branch requires",
+    ),
+    ("Members", "the repository answers who may command"),
+    ("Workflows, Secrets, Variables, Environments, Webhooks", "judging needs none of them"),
+)
+
+
+def permissions_page() -> str:
+    core = [f"| {permission.title} | {permission.level} | {permission.reason} |" for permission in CORE_PERMISSIONS]
+    extras = [
+        f"| `{optional.opt_in}` | {optional.permission.title} | {optional.permission.level} | {optional.permission.reason} | {optional.consequence} |"
+        for optional in OPTIONAL_PERMISSIONS
+    ]
+    never = [f"- *{name}*: {why}." for name, why in NEVER]
+    return "\n".join(
+        [
+            "# Permissions",
+            "",
+            "<!-- made from worker/domain/config/app_permissions.py; a test holds both together -->",
+            "",
+            "`/setup` puts these permissions into the manifest. `assay doctor` names what the App or an installation lacks.",
+            "",
+            "## Needed to judge",
+            "",
+            "| permission | level | why |",
+            "|---|---|---|",
+            *core,
+            "",
+            "## Your choice",
+            "",
+            "`/setup` offers each; all but `code_scanning` are ticked. A permission that is added later works in an installation once",
+            "its owner approves it at GitHub.",
+            "",
+            "| choice | permission | level | why | without it |",
+            "|---|---|---|---|---|",
+            *extras,
+            "",
+            "`comments` and `reactions` share one permission: `ASSAY_COMMENTS=0` or `ASSAY_REACTIONS=0` switches one of them off. The",
+            "permission also allows to approve a pull request and to edit its title; Assay does neither.",
+            "",
+            "## Never asked for",
+            "",
+            *never,
+            "",
+            "## Events",
+            "",
+            "The App subscribes to the events of [triggers.md](triggers.md) for which it has the permission.",
+            "",
+        ]
+    )  # fmt: skip

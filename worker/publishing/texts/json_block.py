@@ -11,8 +11,7 @@ from worker.domain.check.check_run import CheckContent, Conclusion, StatusBlock
 from worker.domain.check.wait_status import WaitReason, WaitState
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
-from worker.publishing.texts.markdown import code_block
-from worker.publishing.texts.visible import fit
+from worker.publishing.texts.markdown import code_block, fit
 
 OMISSION_ORDER: Final = (
     "findings", "scores", "claims", "coverage", "criteria", "closing_conditions", "evidence", "signals",

@@ -15,9 +15,8 @@ from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Accept
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts.check_run import BODY_BYTES
-from worker.publishing.texts.markdown import address, join_blocks, link, prose, split_blocks
+from worker.publishing.texts.markdown import address, fit, join_blocks, link, one_line, prose, split_blocks
 from worker.publishing.texts.phrases import TITLE_BYTES, category_phrase
-from worker.publishing.texts.visible import fit, one_line
 
 END_TEXTS: Final = {
     GroupEnd.MERGED: "GitHub merged it.",

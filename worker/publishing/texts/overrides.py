@@ -23,9 +23,8 @@ from worker.domain.request.pause import format_time
 from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Verdict
 from worker.publishing.texts.check_run import BODY_BYTES
-from worker.publishing.texts.markdown import code, join_blocks, prose, split_blocks
+from worker.publishing.texts.markdown import code, fit, join_blocks, one_line, prose, split_blocks
 from worker.publishing.texts.phrases import TITLE_BYTES
-from worker.publishing.texts.visible import fit, one_line
 
 NO_VERDICT: Final = "No verdict was made on this commit."
 NAME_BYTES: Final = 100

@@ -38,7 +38,7 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.dossier.diff.parser import DiffError, diff_of
-from worker.publishing.texts.visible import fit, fit_end, one_line
+from worker.publishing.texts.markdown import fit, fit_end, one_line
 
 TITLE_BYTES: Final = 250
 PLACE_BYTES: Final = 160

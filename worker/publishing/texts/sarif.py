@@ -8,17 +8,18 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, assert_never
 from urllib.parse import quote
 
-from worker.domain.check.code_scanning import MOST_RESULTS
+from worker.domain.check.check_run import BODY_BYTES, CheckContent
+from worker.domain.check.code_scanning import MOST_RESULTS, UploadRefusal
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
-from worker.domain.value import Value
+from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Abstain, Accept, Category, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.dossier.diff.parser import DiffError, diff_of, text_lines
 from worker.publishing.texts import phrases
-from worker.publishing.texts.visible import fit, visible
+from worker.publishing.texts.markdown import fit, join_blocks, split_blocks, visible
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 SOURCE_ROOT: Final = "%SRCROOT%"
@@ -237,3 +238,43 @@ def _invocation(verdict: Verdict, dossier: Dossier | None) -> dict[str, Any]:
 
 def _notice(text: str, level: str) -> dict[str, Any]:
     return {"level": level, "message": {"text": _escape(text)}}
+
+
+def sarif_refusal_phrase(refusal: UploadRefusal) -> str:
+    """Why, and what to do: half a sentence, and a whole one."""
+    match refusal:
+        case UploadRefusal.PERMISSION:
+            return (
+                "the App lacks the permission *Code scanning alerts: write* (`security_events`) here. Ask for it in the App's settings; the "
+                "installation's owner approves it."
+            )
+        case UploadRefusal.NOT_ENABLED:
+            return (
+                "code scanning is not enabled for this repository (a private one needs GitHub Code Security for it). Enable it "
+                "in the repository's settings."
+            )
+        case UploadRefusal.FORBIDDEN:
+            return "GitHub refused it (403). Look at the repository's settings for code scanning."
+        case UploadRefusal.NOT_FOUND:
+            return "GitHub knows no code scanning here (404). Look whether this GitHub has it."
+        case UploadRefusal.NOT_TAKEN:
+            return "GitHub did not take the file. Tell the operator of this Assay: its log has GitHub's words."
+        case UploadRefusal.TOO_LARGE:
+            return "the file is larger than the 10 MB that GitHub takes. The verdict is on the check."
+        case _:
+            assert_never(refusal)
+
+
+def sarif_refusal_line(refusal: UploadRefusal) -> str:
+    """The same for a terminal."""
+    return f"not uploaded when it was tried last: {sarif_refusal_phrase(refusal).replace('*', '').replace('`', '')}"
+
+
+def with_sarif_refusal(content: CheckContent, refusal: UploadRefusal | None) -> CheckContent:
+    """A verdict's check that says what became of the SARIF before this one; None: nothing stood in its way."""
+    if refusal is None:
+        return content
+    line = (
+        f"**SARIF was not uploaded** (`sarif: true`): {sarif_refusal_phrase(refusal)} That was when it was tried last."
+    )
+    return replace(content, summary=join_blocks([*split_blocks(content.summary), line], BODY_BYTES))

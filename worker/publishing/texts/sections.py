@@ -21,8 +21,7 @@ from worker.domain.verdict.verdict import (
     Verdict,
 )
 from worker.publishing.texts import phrases
-from worker.publishing.texts.markdown import address, bullets, code, code_block, link, prose
-from worker.publishing.texts.visible import fit, fit_end
+from worker.publishing.texts.markdown import address, bullets, code, code_block, fit, fit_end, link, prose
 
 QUOTE_BYTES: Final = 2_000
 LOG_BYTES: Final = 6_000

@@ -3,15 +3,18 @@
 Pure. Does not decide (`worker.dossier.eligibility` does). Invariant: nothing of a pull request's own words is in these texts.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from worker.domain.check.check_run import CheckContent, Conclusion, build_idle_block, build_pending_block
+from worker.domain.check.shared_head import OtherPull, Strictness, check_state, find_strictest, strictness_of
 from worker.domain.check.wait_status import WaitReason
 from worker.domain.request.judge_request import AuthorKind, Trigger
-from worker.domain.value import replace
+from worker.domain.request.pause import JudgingPause, format_time
+from worker.domain.value import Value, replace
 from worker.publishing.texts.check_run import BODY_BYTES, judging_content
-from worker.publishing.texts.markdown import join_blocks, split_blocks
+from worker.publishing.texts.markdown import join_blocks, one_line, split_blocks
 from worker.publishing.texts.phrases import REQUIRED_UNPROVEN
 
 REJUDGE_HINT: Final = "An account with write access has it judged all the same: comment `/rejudge`."
@@ -116,3 +119,126 @@ def with_trigger_reason(content: CheckContent, trigger: Trigger) -> CheckContent
         return content
     note = f"*Judged again, since {TRIGGER_TEXTS[trigger][0]}.*"
     return replace(content, summary=join_blocks([note, *split_blocks(content.summary)], BODY_BYTES))
+
+
+class ListedPause(Value):
+    """A pause that is in force. *is_everywhere*: in all repositories."""
+
+    suspension: JudgingPause
+    is_everywhere: bool
+
+
+def unknown_repository(repository: str) -> str:
+    return (
+        f"{repository} is not known here: nothing of it was judged yet, or it was forgotten.\n"
+        "Check the name, and that REDIS_URL or ASSAY_DATA_DIR lead to the store of the running Assay.\n"
+    )
+
+
+def not_installed(repository: str) -> str:
+    """GitHub was asked about it, too."""
+    return f"{repository} is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
+
+
+def github_not_reached(repository: str, why: str) -> str:
+    """GitHub might know it."""
+    return f"{unknown_repository(repository)}GitHub can't be asked about it: {why.rstrip('.')}.\n"
+
+
+def paused_message(repository: str | None, suspension: JudgingPause) -> str:
+    """Judging was stopped in a repository, or everywhere."""
+    where = f"in {repository}" if repository else "everywhere"
+    how_long = f"until {format_time(suspension.until)}" if suspension.until else "until it is resumed"
+    after = "Then what was not judged meanwhile is judged by itself." if suspension.until else _AFTER_RESUME
+    return (
+        f"Judging is paused {where}: {how_long} checks are neutral, saying so, and no model is asked.\n"
+        f"{after}\n`{_command('resume', repository)}` goes on at once.\n"
+    )
+
+
+_AFTER_RESUME = "What was not judged meanwhile is judged when it goes on."
+
+
+def resumed_message(repository: str | None) -> str:
+    """Judging goes on."""
+    where = f"in {repository}" if repository else "everywhere that is not paused on its own"
+    return f"Judging goes on {where}: what was not judged meanwhile is judged now, by itself.\n"
+
+
+def not_paused_message(repository: str | None) -> str:
+    none = f"Judging was not paused in {repository}." if repository else "No pause of all repositories is in force."
+    return f"{none} `assay pause --list` shows where judging is paused.\n"
+
+
+def pause_list(pauses: Sequence[ListedPause]) -> str:
+    """All pauses that are in force."""
+    if not pauses:
+        return "Judging is paused nowhere.\n"
+    return "".join(f"{pause_line(pause)}\n" for pause in pauses)
+
+
+def pause_line(pause: ListedPause) -> str:
+    """One pause on one line: where, until when, by whom and why."""
+    suspension = pause.suspension
+    where = "Everywhere" if pause.is_everywhere else one_line(suspension.repository or "A repository")
+    until = f"until {format_time(suspension.until)}" if suspension.until else "until it is resumed"
+    since = f" since {format_time(suspension.at)}" if suspension.at else ""
+    by = f", by {one_line(suspension.by)}" if suspension.by else ""
+    why = f": {one_line(suspension.reason)}" if suspension.reason else ""
+    return f"{where}: paused{since} {until}{by}{why}"
+
+
+def _command(name: str, repository: str | None) -> str:
+    return f"assay {name} {repository}" if repository else f"assay {name}"
+
+
+CONCLUSION_TEXTS: Final = {
+    Conclusion.SUCCESS.value: "Accepted here",
+    Conclusion.NEUTRAL.value: "Passes here",
+    Conclusion.SKIPPED.value: "Skipped here",
+}
+ONE_CHECK: Final = "GitHub shows one check of a name for each commit"
+STATE_TEXTS: Final = {
+    Conclusion.SUCCESS.value: "accepted",
+    Conclusion.NEUTRAL.value: "not blocked",
+    Conclusion.SKIPPED.value: "skipped",
+    Conclusion.FAILURE.value: "rejected",
+    Conclusion.ACTION_REQUIRED.value: "waiting for a decision",
+}
+NOT_JUDGED_YET: Final = "not judged yet"
+
+
+def combine_content(own: CheckContent, others: Sequence[OtherPull], *, is_head: bool) -> CheckContent:
+    """What is shown. *is_head*: the pull request is open, and the commit is its head."""
+    mine, top = strictness_of(check_state(own)), find_strictest(others)
+    if top is None or top.strictness is Strictness.IDLE:
+        return own
+    if not is_head or mine is Strictness.IDLE:
+        return _matching_content(own, top)
+    return _held_content(own, top) if top.strictness > mine else own
+
+
+def _held_content(own: CheckContent, by: OtherPull) -> CheckContent:
+    """Another one is in the way."""
+    here, is_ = CONCLUSION_TEXTS.get(check_state(own), "Not judged yet"), STATE_TEXTS.get(by.state, NOT_JUDGED_YET)
+    follows = "fails with it" if by.strictness is Strictness.FAILS else "waits for it"
+    why = f"**{here}. #{by.number} has the same commit and is {is_}: {ONE_CHECK}, so this one {follows}.**"
+    after = f"This one shows its own state once #{by.number} passes, is closed or gets another commit."
+    shown = replace(own, title=f"{here}, but #{by.number} of the same commit is {is_}")
+    return _describe_other(shown, by, f"{why} {after}")
+
+
+def _matching_content(own: CheckContent, other: OtherPull) -> CheckContent:
+    """This one counts for nothing, and may be what GitHub looks at."""
+    shown = replace(own, title=f"As #{other.number}, which is {STATE_TEXTS.get(other.state, NOT_JUDGED_YET)}")
+    return _describe_other(
+        shown, other, f"#{other.number} has the same commit: {ONE_CHECK}, so this one says what that one's does."
+    )
+
+
+def _describe_other(shown: CheckContent, other: OtherPull, note: str) -> CheckContent:
+    waits = other.strictness is Strictness.WAITS
+    conclusion = None if waits else Conclusion(other.state)
+    summary = join_blocks([note, *split_blocks(shown.summary)], BODY_BYTES)
+    block = None if shown.block is None else replace(shown.block, held_by=other.number)
+    return replace(shown, summary=summary, conclusion=conclusion, is_queued=waits, is_idle=False, block=block)

@@ -11,7 +11,7 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Finding, Reject, Side, Verdict
 from worker.publishing.texts import config_phrases, phrases
 from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
-from worker.publishing.texts.visible import exact_line, fit, fit_end, one_line
+from worker.publishing.texts.markdown import exact_line, fit, fit_end, one_line
 
 LABEL_COLUMNS: Final = 10
 MOST_PATHS: Final = 40

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.publishing.texts.samples import HOSTILE, STUB, dossier, rejected
+from tests.worker.publishing.texts.samples import HEAD, HOSTILE, STUB, abstained, accepted, dossier, rejected
+from worker.adapters.redis.tokens import ApiTokenGrant
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import Commit, Guidance, HeadFile, PullRequest
-from worker.domain.ids import EvalId
+from worker.domain.ids import EvalId, InstallationId
 from worker.domain.verdict.audit import (
     AuditRecord,
     Exchange,
@@ -25,6 +26,7 @@ from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,
     Accept,
+    CiFailure,
     CriterionStatus,
     CriterionVerdict,
     EvidencePointer,
@@ -33,15 +35,29 @@ from worker.domain.verdict.verdict import (
     SubjectKind,
     Tokens,
 )
+from worker.judge.task_judgement import (
+    CriterionJudgement,
+    TaskJudgement,
+    TaskRuling,
+    judge_unavailable,
+    judge_without_criteria,
+)
 from worker.publishing.texts.audit import (
     StoredCounts,
     StoredKind,
     VerdictRecord,
+    created_message,
     deletion_report,
     dossier_report,
+    judgement_report,
+    name_taken_message,
     rejudged_note,
     replay_report,
+    revoked_message,
+    token_list,
+    unknown_name_message,
     verdict_record,
+    wait_status_text,
 )
 from worker.publishing.texts.columns import TerminalPage
 
@@ -370,3 +386,156 @@ To judge it: assay judge --dossier report.json
 
 def test_a_report_of_little_says_that_nothing_was_taken_out() -> None:
     assert "redacted     nothing" in dossier_report(dossier(ci=None), "report.json", (), PAGE)
+
+
+PLACE = EvidencePointer(path="output.txt", line=1, quote="name,\x1b[31mprice", note="no price")
+
+
+def test_a_judgement_says_each_criterion_with_its_lines() -> None:
+    judgement = TaskJudgement(
+        verdict=TaskRuling.FAIL,
+        reasoning="The price is missing.\nReally.",
+        criteria=(
+            CriterionJudgement(
+                id="AC1", text="has a price", verdict=TaskRuling.FAIL, reasoning="partial: no price", evidence=(PLACE,)
+            ),
+            CriterionJudgement(id="AC2", text="has a name", verdict=TaskRuling.PASS, reasoning="met"),
+        ),
+        next_step="Add the price.",
+        cost_usd=Decimal("0.0012"),
+        eval_id="e1",
+    )
+    assert judgement_report(judgement) == snapshot("""\
+FAIL: The price is missing. Really.
+  FAIL        AC1  has a price
+              partial: no price
+              line 1: name,␛[31mprice
+  PASS        AC2  has a name
+              met
+Next step: Add the price.
+Cost: $0.0012. More: assay show e1
+""")
+
+
+def test_a_cost_that_is_not_known_is_not_nothing() -> None:
+    assert "Cost: not known" in judgement_report(
+        TaskJudgement(verdict=TaskRuling.PASS, reasoning="x", cost_usd=None, eval_id="e")
+    )
+
+
+def test_what_nobody_judged_says_why() -> None:
+    assert judgement_report(judge_unavailable("status 529")) == snapshot(
+        "UNAVAILABLE: The judge is unavailable: status 529\n"
+    )
+    assert judgement_report(judge_without_criteria()) == snapshot(
+        "PASS: No acceptance criteria were given, so nothing was judged.\n"
+    )
+
+
+AT = datetime(2026, 11, 20, 20, 5, tzinfo=UTC)
+
+
+def test_a_new_token_stands_alone_on_its_line() -> None:
+    assert created_message("grafana", "assay_secret", [200, 100]) == snapshot("""\
+assay_secret
+This is the token "grafana". It is not shown again: only its hash is kept.
+It reads the figures of installations 100, 200, and the verdicts there with the lines that they quote:
+  curl -H "Authorization: Bearer TOKEN" https://YOUR-ASSAY/api/analytics/quality
+""")
+    assert "installation 100, and" in created_message("grafana", "assay_secret", [100])
+
+
+def test_tokens_are_listed_in_columns() -> None:
+    one = ApiTokenGrant("grafana", frozenset([InstallationId(100)]), AT)
+    other = ApiTokenGrant("ci", frozenset([InstallationId(200), InstallationId(100)]), AT)
+    assert token_list([one, other]) == snapshot("""\
+grafana  2026-11-20  installation 100
+ci       2026-11-20  installations 100, 200
+""")
+    assert token_list([]) == snapshot("There is no token. Make one: assay token create NAME --installation NUMBER\n")
+
+
+def test_what_can_not_be_done_says_what_can() -> None:
+    assert name_taken_message("ci") == snapshot(
+        'There is a token "ci" already. Choose another name, or revoke it first: assay token revoke ci\n'
+    )
+    assert unknown_name_message("ci") == snapshot('There is no token "ci". All there are: assay token list\n')
+    assert revoked_message("ci") == snapshot('The token "ci" opens nothing any more.\n')
+
+
+WAIT_PAGE = TerminalPage()
+
+
+def said(**changes: Any) -> str:
+    standard: dict[str, Any] = {
+        "repository": "acme/widgets", "sha": HEAD, "state": "done", "why": "It was judged.", "number": 12, "verdict": None,
+    }  # fmt: skip
+    return wait_status_text({**standard, **changes}, WAIT_PAGE)
+
+
+def test_a_verdict_is_told_with_its_one_next_step() -> None:
+    assert said(verdict=rejected().model_dump(mode="json")) == snapshot("""\
+acme/widgets@aaaaaaaaaaaa (#12): rejected, half finished
+  `retry` is added and never implemented.
+  Next step: Implement `retry` in upload.py: three tries on 503.
+  Verdict 0199aaaa-0000-7000-8000-000000000001
+""")
+    assert said(verdict=accepted().model_dump(mode="json")) == snapshot("""\
+acme/widgets@aaaaaaaaaaaa (#12): accepted
+  Uploads are retried three times on 503, and a test proves it.
+  Verdict 0199aaaa-0000-7000-8000-000000000001
+""")
+
+
+def test_what_was_overridden_asks_for_no_next_step() -> None:
+    why = "@alice overrode what is said of this commit: nothing is left to do."
+    assert said(verdict=rejected().model_dump(mode="json"), overridden_by="alice", why=why) == snapshot("""\
+acme/widgets@aaaaaaaaaaaa (#12): rejected, half finished
+  `retry` is added and never implemented.
+  @alice overrode what is said of this commit: nothing is left to do.
+  Verdict 0199aaaa-0000-7000-8000-000000000001
+""")
+
+
+def test_why_there_is_none_is_told() -> None:
+    assert said(state="pending", why="It is being judged, or is next.") == snapshot("""\
+acme/widgets@aaaaaaaaaaaa (#12): not judged yet
+  It is being judged, or is next.
+""")
+    assert said(state="superseded", why="A newer commit was pushed: \x1b[2J.") == snapshot("""\
+acme/widgets@aaaaaaaaaaaa (#12): superseded
+  A newer commit was pushed: ␛[2J.
+""")
+    assert said(state="none", why="Nobody judges it.", number=None) == snapshot("""\
+acme/widgets@aaaaaaaaaaaa: no verdict is coming
+  Nobody judges it.
+""")
+
+
+def test_red_ci_is_told_with_its_first_failing_test_and_the_log_of_that() -> None:
+    failure = CiFailure(check="unit tests", test="tests/test_retry.py::test_503", log="def f():\n    x\x1b[2J = 1\n")
+    verdict = abstained(AbstainReason.CI_FAILED, ci_failure=failure).model_dump(mode="json")
+    assert said(verdict=verdict) == snapshot("""\
+acme/widgets@aaaaaaaaaaaa (#12): not judged, ci failed
+  Nothing was found against this change.
+  First failing test: tests/test_retry.py::test_503
+    def f():
+        x␛[2J = 1
+  Next step: Have a person review it, or configure a model.
+  Verdict 0199aaaa-0000-7000-8000-000000000001
+""")
+    bare = abstained(AbstainReason.CI_FAILED, ci_failure=CiFailure(check="lint")).model_dump(mode="json")
+    assert "failing test" not in said(verdict=bare)
+
+
+def test_a_case_that_cant_be_read_is_told_with_the_one_thing_to_mend() -> None:
+    refused = rejected(case_error="Case refused at summary (line 1 of the block): the text is empty.")
+    assert said(verdict=refused.model_dump(mode="json")) == snapshot("""\
+acme/widgets@aaaaaaaaaaaa (#12): rejected, half finished
+  `retry` is added and never implemented.
+  The author's case could not be read, so the change was judged without it.
+  Mending it uses no round: Case refused at summary (line 1 of the block): the
+  text is empty.
+  Next step: Implement `retry` in upload.py: three tries on 503.
+  Verdict 0199aaaa-0000-7000-8000-000000000001
+""")

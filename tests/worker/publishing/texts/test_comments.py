@@ -2,19 +2,27 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from app.ingest.slash_commands import command_lines
+from tests.worker.adapters.redis.test_kept import entry
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, Shown
-from tests.worker.publishing.texts.samples import HOSTILE
+from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, rejected
+from worker.domain.check.author_comment import comment_marker
 from worker.domain.config.command_permissions import COMMAND_RIGHTS, CommandRefusal, Role
 from worker.domain.request.judge_request import CommandName, CommandRequest
 from worker.domain.request.pause import JudgingPause
+from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import AbstainReason, CiFailure, ClosingCondition, ConditionState, Verdict
 from worker.publishing.texts.comments import (
+    COMMENT_BYTES,
     commands_table,
+    feedback_comment,
     help_comment,
     pause_comment,
     refusal_comment,
@@ -108,3 +116,194 @@ def test_no_answer_is_a_command_itself() -> None:
 
 def test_the_documentation_has_the_table_of_the_code() -> None:
     assert commands_table() in DOCS.read_text(encoding="utf-8")
+
+
+COMMENT_LIMIT: Final = 65_535
+"""What fits into a comment."""
+MARK = comment_marker("4f" * 16)
+
+
+def on_record(verdict: Verdict, eval_id: str = "a") -> LedgerEntry:
+    return entry(eval_id, 1).model_copy(update={"verdict": verdict, "head_sha": verdict.subject.head_sha})
+
+
+def told(*verdicts: Verdict) -> str:
+    return feedback_comment([on_record(one, str(number)) for number, one in enumerate(verdicts)], 5)
+
+
+def conditions() -> tuple[ClosingCondition, ...]:
+    fields: list[dict[str, Any]] = [
+        {"id": "c1", "text": "AC1 is met", "state": ConditionState.RESOLVED},
+        {"id": "c2", "text": "A test calls `retry`", "state": ConditionState.OPEN},
+    ]
+    return tuple(ClosingCondition.model_validate(one) for one in fields)
+
+
+def test_a_reject_says_what_to_do_next_what_is_open_and_what_was_said_before() -> None:
+    assert told(accepted(), rejected(author_agent="copilot", closing_conditions=conditions(), round=2)) == snapshot("""\
+@copilot Assay rejected `aaaaaaaaaaaa`: **half finished**.
+
+**Why:** `retry` is added and never implemented.
+
+**Next step:** Implement `retry` in upload.py: three tries on 503.
+
+What closes this:
+
+- [x] AC1 is met
+- [ ] A test calls `retry`
+
+<details><summary>Earlier verdicts (1)</summary>
+
+- `aaaaaaaaaaaa` accepted: Uploads are retried three times on 503, and a test proves it.
+
+</details>
+
+Round 2 of 5; after that a person decides. The check named Assay has the evidence. This comment is changed in place: once for each push, and again only if the verdict on it turns.\
+""")
+
+
+REFUSED: Final = "Case refused at ac_coverage[1].addressed_by (line 5 of the block): missing. Each item has criterion and addressed_by."
+
+
+def test_a_case_that_cant_be_read_is_told_beside_a_reject_and_beside_red_ci() -> None:
+    named = "**The author's case could not be read:** Case refused at ac"
+    reject = told(rejected(author_agent="copilot", case_error=REFUSED))
+    assert reject.index("**Next step:**") < reject.index(named) < reject.index("Round 1 of 5")
+    assert named in told(abstained(AbstainReason.CI_FAILED, case_error=REFUSED))
+    assert named not in told(accepted(case_error=REFUSED))
+
+
+def test_a_case_that_cant_be_read_is_told_where_nobody_judged() -> None:
+    verdict = abstained(
+        AbstainReason.BUDGET, author_agent="copilot", case_error=REFUSED, concern="The budget is used up."
+    )
+    assert told(verdict) == snapshot("""\
+@copilot Assay did not judge `aaaaaaaaaaaa`: The budget is used up.
+
+**The author's case could not be read:** Case refused at ac_coverage\\[1\\].addressed_by (line 5 of the block): missing. Each item has criterion and addressed_by. Mend it in the description; that uses no round.
+
+This comment is changed in place: once for each push, and again only if what it says is not so any more.\
+""")
+
+
+RED = CiFailure(
+    check="unit tests",
+    test="tests/test_retry.py::test_503",
+    log="____ test_503 ____\n/lgtm\nE   assert 503 == 200 @alice",
+)
+
+
+def test_red_ci_is_told_with_its_first_failing_test_and_the_log_of_that() -> None:
+    verdict = abstained(AbstainReason.CI_FAILED, author_agent="copilot", ci_failure=RED, next_step="Make it pass.")
+    assert told(rejected(), verdict) == snapshot("""\
+@copilot CI failed on `aaaaaaaaaaaa`: **unit tests**.
+
+First failing test: `tests/test_retry.py::test_503`
+
+```
+  ____ test_503 ____
+  /lgtm
+  E   assert 503 == 200 @alice
+```
+
+**Next step:** Make it pass. This costs no round.
+
+<details><summary>Earlier verdicts (1)</summary>
+
+- `aaaaaaaaaaaa` rejected, half finished: `retry` is added and never implemented.
+
+</details>
+
+This comment is changed in place: once for each push, and again only if what it says is not so any more.\
+""")
+    unknown = abstained(AbstainReason.CI_FAILED, author_agent="aider", next_step="Make CI pass.")
+    assert told(unknown).startswith("CI failed on `aaaaaaaaaaaa`.\n\n**Next step:** Make CI pass.")
+
+
+def test_that_ci_is_mended_is_told_with_why_nobody_judged() -> None:
+    assert told(abstained(AbstainReason.UNPROVEN)) == snapshot(
+        "CI does not fail on `aaaaaaaaaaaa`. Assay did not judge it: Nothing was found against this change."
+    )
+
+
+def test_somebody_without_a_name_of_their_own_is_told_plainly() -> None:
+    assert told(rejected(author_agent="aider")).startswith("Assay rejected `")
+
+
+def test_an_accept_leaves_nothing_to_do() -> None:
+    assert told(rejected(), accepted()) == snapshot("""\
+Assay accepted `aaaaaaaaaaaa`. Nothing is left to do here.
+
+<details><summary>Earlier verdicts (1)</summary>
+
+- `aaaaaaaaaaaa` rejected, half finished: `retry` is added and never implemented.
+
+</details>\
+""")
+
+
+def test_where_a_person_decides_nobody_is_addressed() -> None:
+    assert told(abstained(AbstainReason.NEEDS_HUMAN, author_agent="copilot")) == snapshot("""\
+A person has to decide about `aaaaaaaaaaaa`: Nothing was found against this change.\
+""")
+
+
+def test_an_override_leaves_nothing_to_do_and_lists_what_it_overrode() -> None:
+    entries = [on_record(rejected(author_agent="copilot"))]
+    assert feedback_comment(entries, 5, is_overridden=True) == snapshot("""\
+A maintainer overrode the verdict on `aaaaaaaaaaaa`. Nothing is left to do here.
+
+<details><summary>Earlier verdicts (1)</summary>
+
+- `aaaaaaaaaaaa` rejected, half finished: `retry` is added and never implemented.
+
+</details>\
+""")
+
+
+def test_words_of_others_mention_nobody_and_end_no_comment() -> None:
+    said = told(rejected(author_agent="copilot", concern=f"{HOSTILE} {MARK} /rejudge", next_step=HOSTILE))
+    assert said.count("@copilot") == 1
+    assert "@acme" not in said
+    assert "<!--" not in said
+    assert not [line for line in said.splitlines() if line.startswith("/")]
+
+
+@pytest.mark.parametrize("sign", ["x", "@", "|", "&", "漢", "`|", "<!--"])
+def test_the_comment_fits_with_its_mark_and_no_part_of_it_pushes_another_out(sign: str) -> None:
+    long = sign * 100_000
+    conditions = [{"id": f"c{one}", "text": long, "state": ConditionState.OPEN} for one in range(50)]
+    closing = tuple(ClosingCondition.model_validate(one) for one in conditions)
+    said = told(*[rejected(concern=long)] * 100, rejected(concern=long, next_step=long, closing_conditions=closing))
+    assert len(said.encode()) <= COMMENT_BYTES
+    assert COMMENT_BYTES + len(f"\n\n{MARK}") <= COMMENT_LIMIT
+    for part in (
+        "**Next step:**",
+        "What closes this:",
+        "Earlier verdicts",
+        "and again only if the verdict on it turns.",
+    ):
+        assert part in said
+    assert "Cut here" not in said
+
+
+WORDS = st.text(st.sampled_from("ab`|@<&*_[]-\n漢"), max_size=60).map(lambda text: text * 200 + "x")
+
+
+@settings(max_examples=settings().max_examples * 3 // 10)
+@given(st.lists(WORDS, min_size=3, max_size=3), st.lists(WORDS, max_size=50))
+def test_whatever_is_said_the_comment_fits(words: list[str], closing: list[str]) -> None:
+    concern, step, earlier = words
+    open_ones = [
+        ClosingCondition.model_validate({"id": f"c{one}", "text": text, "state": ConditionState.OPEN})
+        for one, text in enumerate(closing)
+    ]
+    said = told(
+        *[rejected(concern=earlier)] * 30,
+        rejected(concern=concern, next_step=step, closing_conditions=tuple(open_ones)),
+    )
+    assert len(said.encode()) <= COMMENT_BYTES
+
+
+def test_what_was_carried_over_is_not_told_as_an_earlier_verdict() -> None:
+    assert "Earlier verdicts (1)" in told(rejected(), rejected(carried_from="0"), accepted())

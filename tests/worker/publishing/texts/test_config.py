@@ -1,11 +1,17 @@
 """What `assay config check` prints: a caret under each mistake, or every key with who sets it."""
 
+import json
+import re
+from pathlib import Path
+from typing import Any
+
 from inline_snapshot import snapshot
 
+from worker.domain.config.schema import ConfigKeys
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.dossier.config_file import read_config, resolve_config
 from worker.publishing.texts.columns import TerminalPage
-from worker.publishing.texts.config import effective_report, mistake_report
+from worker.publishing.texts.config import effective_report, mistake_report, reference, schema
 
 PAGE = TerminalPage(width=90)
 
@@ -87,3 +93,34 @@ ci_ignore      `[]` (default)
 
 def test_without_a_file_the_defaults_are_told() -> None:
     assert effective_report(resolve_config([]), {}, PAGE).startswith("There is no file: every default holds.\n\nmode ")
+
+
+DOCS = Path(__file__).resolve().parents[4] / "docs"
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    assert (DOCS / "repository-configuration.md").read_text("utf-8") == reference(), "assay config reference"
+
+
+def test_the_published_schema_is_what_the_code_says() -> None:
+    assert (DOCS / "assay.schema.json").read_text("utf-8") == schema(), "assay config schema"
+
+
+def test_every_key_is_documented_with_its_default_and_an_example_that_is_valid() -> None:
+    page = reference()
+    for key in ConfigKeys.model_fields:
+        assert re.search(rf"^\| `{key}` \| \S.*\| \S.* \|$", page, re.MULTILINE), key
+    example = page.split("```yaml\n")[1].split("```")[0]
+    reading = read_config(example)
+    assert reading.problems == ()
+    assert set(reading.values) == set(ConfigKeys.model_fields)
+
+
+def test_an_editor_knows_every_key_its_meaning_and_what_it_takes() -> None:
+    made: dict[str, Any] = json.loads(schema())
+    assert made["additionalProperties"] is False
+    assert set(made["properties"]) == set(ConfigKeys.model_fields)
+    assert all(one["description"] and one["examples"] for one in made["properties"].values())
+    assert made["properties"]["mode"]["enum"] == ["block", "observe"]
+    assert "stub_body" in made["properties"]["signals"]["propertyNames"]["enum"]
+    assert made["$defs"]["Authors"]["additionalProperties"] is False

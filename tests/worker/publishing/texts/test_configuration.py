@@ -9,10 +9,15 @@ from worker.domain.dossier.dossier import ConfigOrigin, ConfigText, Dossier, Hea
 from worker.domain.request.judge_request import AuthorKind
 from worker.domain.verdict.verdict import AbstainReason, Category, Verdict
 from worker.publishing.texts.check_run import annotations as marked
-from worker.publishing.texts.check_run import check_content, conclusion
+from worker.publishing.texts.check_run import (
+    check_content,
+    conclusion,
+    config_annotations,
+    proposed_changes,
+    used_configuration,
+)
 from worker.publishing.texts.columns import TerminalPage
 from worker.publishing.texts.config_phrases import config_notes, proposals, value_phrase
-from worker.publishing.texts.configuration import annotations, proposed_changes, used_configuration
 from worker.publishing.texts.phrases import passing_phrase
 from worker.publishing.texts.terminal import verdict_report
 
@@ -119,7 +124,11 @@ def test_a_category_that_is_observed_never_marks_a_failure() -> None:
 
 def test_without_a_file_and_without_an_edit_nothing_is_told() -> None:
     judged = dossier(diff=edited("a.py"))
-    assert (used_configuration(rejected(), judged), proposed_changes(judged), annotations(judged)) == ([], [], ())
+    assert (used_configuration(rejected(), judged), proposed_changes(judged), config_annotations(judged)) == (
+        [],
+        [],
+        (),
+    )
     assert (config_notes(rejected(), judged), proposals(judged)) == ([], [])
 
 
@@ -245,7 +254,7 @@ def test_a_mistake_in_the_new_version_is_told_and_marked_at_its_line() -> None:
             '`.github/assay.yml`: its new version has a mistake, and nothing is accepted without a model as long as it stands: line 2, `mode`: expected block or observe, found "x"',
         ]
     )
-    assert annotations(judged) == snapshot(
+    assert config_annotations(judged) == snapshot(
         (
             Annotation(
                 path=".github/assay.yml",
@@ -257,7 +266,7 @@ def test_a_mistake_in_the_new_version_is_told_and_marked_at_its_line() -> None:
             ),
         )
     )
-    assert check_content(accepted(), judged).annotations == annotations(judged)
+    assert check_content(accepted(), judged).annotations == config_annotations(judged)
 
 
 def test_what_stands_in_a_file_formats_and_links_nothing() -> None:

@@ -21,7 +21,7 @@ from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason, Category
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
-from worker.publishing.texts import check_run, merge_group, overrides, shared_head, states
+from worker.publishing.texts import check_run, merge_group, overrides, states
 from worker.publishing.texts.json_block import BLOCK_BYTES, check_schema, check_text, json_block
 
 DOCS: Final = Path(__file__).parents[4] / "docs"
@@ -102,13 +102,13 @@ SAID: Final[dict[Callable[..., CheckContent], list[tuple[CheckContent, Told]]]] 
             {"state": "done", "reason": "needs_human", "reviewed_by": "bob", "conclusion": "neutral"},
         ),
     ],
-    shared_head.combine_content: [
+    states.combine_content: [
         (
-            shared_head.combine_content(ACCEPTED, [OtherPull(13, IN_PROGRESS)], is_head=True),
+            states.combine_content(ACCEPTED, [OtherPull(13, IN_PROGRESS)], is_head=True),
             {"state": "done", "decision": "accept", "held_by": 13, "conclusion": None},
         ),
         (
-            shared_head.combine_content(states.draft_content(), [OtherPull(13, "failure")], is_head=True),
+            states.combine_content(states.draft_content(), [OtherPull(13, "failure")], is_head=True),
             {"state": "none", "reason": "draft", "held_by": 13, "conclusion": "failure"},
         ),
     ],
@@ -165,7 +165,7 @@ def block_in(content: CheckContent) -> dict[str, Any]:
 def test_all_who_word_a_check_are_asked_here() -> None:
     found = {
         one
-        for room in (check_run, overrides, merge_group, shared_head, states)
+        for room in (check_run, overrides, merge_group, states)
         for name, one in inspect.getmembers(room, inspect.isfunction)
         if one.__module__ == room.__name__
         and not name.startswith("_")
@@ -217,7 +217,7 @@ def test_only_what_is_decided_has_a_decision() -> None:
 
 def test_what_is_said_of_a_verdict_later_does_not_rewrite_it() -> None:
     plain = of(rejected())
-    shown = shared_head.combine_content(
+    shown = states.combine_content(
         overrides.with_decisions(plain, OVERRIDDEN, rejected()), [OtherPull(13, "failure")], is_head=True
     )
     assert shown.text == plain.text
@@ -289,7 +289,7 @@ def test_the_largest_block_has_room_below_the_largest_verdict() -> None:
     odd, long = "\U0001f600" * 200, "a" * 70_000
     said = HumanDecisions(override=Override(login=odd, reason=odd, at=NOON))
     for verdict in (rejected(concern=long, next_step=long), rejected(signals={"a": long}), rejected()):
-        shown = shared_head.combine_content(
+        shown = states.combine_content(
             overrides.with_decisions(of(verdict), said, verdict), [OtherPull(99_999, "failure")], is_head=True
         )
         for content in (shown, replace(shown, title=odd[:63])):
@@ -303,8 +303,8 @@ def test_what_an_earlier_version_wrote_says_what_it_said() -> None:
     earlier = CheckContent("Not judged", "", conclusion=Conclusion.ACTION_REQUIRED)
     for said in (OVERRIDDEN, APPROVED):
         assert check_text(overrides.with_decisions(earlier, said, NEEDS_ONE)) == ""
-    assert check_text(shared_head.combine_content(ACCEPTED, [], is_head=True)) == check_text(ACCEPTED)
-    assert check_text(shared_head.combine_content(earlier, [OtherPull(13, "failure")], is_head=False)) == ""
+    assert check_text(states.combine_content(ACCEPTED, [], is_head=True)) == check_text(ACCEPTED)
+    assert check_text(states.combine_content(earlier, [OtherPull(13, "failure")], is_head=False)) == ""
 
 
 def test_no_block_of_a_verdict_is_larger_than_its_room() -> None:

@@ -7,17 +7,22 @@ from markdown_it.token import Token
 from tests.worker.publishing.texts.rendered import ACTIVE, GITHUB, shown
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.publishing.texts.markdown import (
+    INVISIBLE,
     address,
     bullets,
     code,
     code_block,
+    exact_line,
+    fit,
+    fit_end,
     join_blocks,
     link,
+    one_line,
     prose,
     split_blocks,
     table,
+    visible,
 )
-from worker.publishing.texts.visible import exact_line, one_line, visible
 
 TRICKY = st.text(st.sampled_from("ab1 `*_[]()<>!|\\~#@&;:/.$-+=\t\n\x1b\u202eé漢"), max_size=40)
 GAP = "\u200b"
@@ -130,3 +135,38 @@ def test_joined_blocks_keep_the_limit_and_are_never_cut_inside(parts: list[str],
     assert len(text.encode()) <= limit
     if text != "\n\n".join(parts):
         assert text.endswith("*Cut here: the rest does not fit into a check run.*")
+
+
+ANY_TEXT = st.text(st.characters(codec=None))
+
+
+def test_what_acts_instead_of_being_seen_is_shown_by_name() -> None:
+    assert visible("a\x1b[2Jb\x9bc\u202ed\x7f\r\ud800") == "a␛[2Jb⟨U+009B⟩c⟨U+202E⟩d␡␍⟨U+D800⟩"
+
+
+def test_newline_and_tab_stay_and_one_line_has_neither() -> None:
+    assert visible("a\n\tb") == "a\n\tb"
+    assert one_line(" a\n\tb  c ") == "a b c"
+    assert exact_line("a\n b") == "a␤ b"
+
+
+def test_plain_text_is_shown_as_it_is_beside_a_letter_that_is_none() -> None:
+    plain = [chr(code) for code in range(128)]
+    assert [visible(one) + "ä" for one in plain] == [visible(f"{one}ä") for one in plain]
+    assert visible("a word") == "a word"
+
+
+@given(ANY_TEXT)
+def test_no_text_keeps_a_control_character_and_all_of_it_can_be_encoded(text: str) -> None:
+    shown = visible(text)
+    assert not INVISIBLE.search(shown)
+    shown.encode()
+
+
+@given(st.text(), st.integers(min_value=8, max_value=60))
+def test_a_cut_keeps_the_limit_in_bytes_and_whole_characters(text: str, limit: int) -> None:
+    start, end = fit(text, limit), fit_end(text, limit)
+    assert len(start.encode()) <= limit
+    assert len(end.encode()) <= limit
+    assert start == text or (start.endswith(" …") and text.startswith(start.removesuffix(" …")))
+    assert end == text or (end.startswith("… ") and text.endswith(end.removeprefix("… ")))

@@ -29,8 +29,8 @@ from worker.domain.verdict.verdict import (
     Side,
 )
 from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
+from worker.publishing.texts.markdown import INVISIBLE
 from worker.publishing.texts.terminal import verdict_report
-from worker.publishing.texts.visible import INVISIBLE
 
 PAGE = TerminalPage(width=80)
 SGR = re.compile(r"\x1b\[[0-9;]*m")

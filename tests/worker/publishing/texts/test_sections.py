@@ -2,21 +2,30 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
-from tests.worker.publishing.texts.samples import abstained, accepted, dossier, rejected
+from tests.worker.publishing.texts.samples import HOSTILE, abstained, accepted, dossier, rejected
 from worker.domain.check.check_run import Conclusion
 from worker.domain.ids import EvalId
 from worker.domain.request.pause import JudgingPause, pause_to_signals
 from worker.domain.verdict.budget import Cap, CapLevel
-from worker.domain.verdict.verdict import AbstainReason, JudgeKind, ThrottledReason, Verdict
+from worker.domain.verdict.verdict import (
+    AbstainReason,
+    ClosingCondition,
+    ConditionState,
+    JudgeKind,
+    ThrottledReason,
+    Verdict,
+)
 from worker.judge.budget_rulings import cap_signals
 from worker.judge.escalation import Pause
 from worker.judge.texts import budget, cap_reached, dollars, paused
 from worker.publishing.texts.check_run import check_content
 from worker.publishing.texts.columns import TerminalPage
+from worker.publishing.texts.sections import conditions
 from worker.publishing.texts.terminal import verdict_report
 
 NEAR = CapLevel(Cap.DAY, Decimal("0.823456789"), Decimal("1.00"))
@@ -212,3 +221,91 @@ def test_what_a_change_over_many_files_is_built_on_stands_above_its_next_step() 
     told = verdict_report(rejected(signals=sides), dossier(), TerminalPage())
     places = [told.index(one) for one in ("What works\n  The retry", "What does not\n  No caller", "Next step\n")]
     assert places == sorted(places)
+
+
+TOLD = "first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
+
+
+def on_check(verdict: Verdict) -> list[str]:
+    content = check_content(verdict, dossier())
+    return [line for line in f"{content.summary}\n{content.text}".split("\n") if "Opinions" in line]
+
+
+def on_terminal(verdict: Verdict) -> list[str]:
+    return [
+        line
+        for line in verdict_report(verdict, dossier(), TerminalPage(200)).split("\n")
+        if line.startswith("Opinions")
+    ]
+
+
+def test_opinions_that_differ_are_shown() -> None:
+    verdict = accepted(signals={"opinions": TOLD, "opinions_agree": False})
+    assert on_check(verdict) == snapshot(
+        [
+            "**Opinions** not agreed: first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
+        ]
+    )
+    assert on_terminal(verdict) == snapshot(
+        [
+            "Opinions   not agreed: first (claude-haiku-5-5): reject, weak_test, 0.80; second (claude-opus-5-5): accept, 0.90"
+        ]
+    )
+
+
+def test_opinions_that_agree_are_shown_as_such() -> None:
+    verdict = accepted(signals={"opinions": TOLD, "opinions_agree": True})
+    assert on_terminal(verdict) == [f"Opinions   agreed: {TOLD}"]
+
+
+def test_one_opinion_is_no_line() -> None:
+    assert (on_check(accepted()), on_terminal(accepted())) == ([], [])
+
+
+TICKED = ClosingCondition(id="c1", text="Retry it on 503.", state=ConditionState.RESOLVED)
+OPEN = ClosingCondition(id="c2", text="AC1 is met: uploads are retried")
+PAGE = TerminalPage(width=80)
+
+
+def conditions_on_terminal(verdict: Any) -> str:
+    """The paragraph about conditions."""
+    text = verdict_report(verdict, dossier(), PAGE)
+    return next((part for part in text.split("\n\n") if part.startswith("What close")), "")
+
+
+def test_open_and_ticked_conditions_in_the_check() -> None:
+    assert "\n".join(conditions(rejected(closing_conditions=(TICKED, OPEN)))) == snapshot("""\
+### What closes this
+- [x] c1: Retry it on 503.
+- [ ] c2: AC1 is met: uploads are retried\
+""")
+    assert "\n".join(conditions(accepted(closing_conditions=(TICKED,)))) == snapshot("""\
+### What closed this
+- [x] c1: Retry it on 503.\
+""")
+    assert conditions(accepted()) == []
+
+
+def test_open_and_ticked_conditions_on_the_terminal() -> None:
+    assert conditions_on_terminal(rejected(closing_conditions=(TICKED, OPEN))) == snapshot("""\
+What closes this
+  [x] c1: Retry it on 503.
+  [ ] c2: AC1 is met: uploads are retried\
+""")
+    assert conditions_on_terminal(accepted(closing_conditions=(TICKED,))) == snapshot("""\
+What closed this
+  [x] c1: Retry it on 503.\
+""")
+    assert conditions_on_terminal(accepted()) == ""
+
+
+def test_a_lone_condition_that_is_the_next_step_is_said_once_on_the_terminal() -> None:
+    verdict = rejected(closing_conditions=(ClosingCondition(id="c1", text="Write it."),), next_step="Write it.")
+    assert conditions_on_terminal(verdict) == ""
+    assert "Write it." in "\n".join(conditions(verdict))
+
+
+def test_a_condition_in_somebodys_words_acts_nowhere() -> None:
+    verdict = rejected(closing_conditions=(OPEN.model_copy(update={"text": HOSTILE}),))
+    assert "<img" not in "\n".join(conditions(verdict))
+    assert "\x1b" not in conditions_on_terminal(verdict)
