@@ -43,8 +43,11 @@ from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
 from worker.domain.request.judge_request import JudgeRequest, PullRef  # noqa: E402 - as above
 from worker.domain.request.open_pulls import Repository  # noqa: E402 - as above
-from worker.scheduling.reconcile import MAX_HEADS, OpenPullSweep  # noqa: E402 - as above
-from worker.scheduling.reopened_checks import ReopenedCheckSweep  # noqa: E402 - as above
+from worker.scheduling.reconcile import (  # noqa: E402 - as above
+    MAX_HEADS,
+    OpenPullSweep,
+    ReopenedCheckSweep,  # noqa: E402 - as above
+)
 from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
 
 FIRST, NEXT, CARRIED, SWEEP, PR_AGENT = 7, 5, 4, 60, 46

@@ -155,8 +155,8 @@ MUTATIONS = (
     Mutation(
         "carry: the same content is judged again",
         "worker/scheduling/pipeline.py",
-        "known = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, opened, bench)",
-        "known = carry_over_verdict(dossier, opened, bench) if dossier.contest or is_rejudge else None",
+        "carried_over = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, opened, bench)",
+        "carried_over = carry_over_verdict(dossier, opened, bench) if dossier.contest or is_rejudge else None",
         "test_heads_that_move.py test_commands.py test_same_content.py",
     ),
     Mutation(

@@ -38,8 +38,8 @@ from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.errors import Bug, Discard, FailCheck, Outage, RetryAfterOutage, RetryAt, RetryIn, Unavailable, classify
 from worker.scheduling import metrics
+from worker.scheduling.commands import resume_paused_heads
 from worker.scheduling.queue import JudgeQueue
-from worker.scheduling.resume import resume_paused_heads
 from worker.scheduling.retry import RetrySlot, TaskBackoff
 from worker.scheduling.tasks import BackgroundTask, TaskHandlers, retry_rule_for
 from worker.settings import Settings

@@ -1,6 +1,6 @@
 """What RQ runs for a merge group that differs from what was accepted: one judging of it.
 
-Does not judge (`worker.scheduling.group_judge` does). Invariant: whatever happens here, either the group says so to who answers it, or
+Does not judge (`worker.scheduling.merge_queue` does). Invariant: whatever happens here, either the group says so to who answers it, or
 its lease runs out and brings it back; and one that kills its judges is given up.
 """
 

@@ -22,11 +22,14 @@ from worker.adapters.redis.leases import renewing_lease
 from worker.adapters.redis.metrics import EventCount
 from worker.adapters.redis.pull_requests import Finish, FinishResult, JudgedHead, LeasedJob, RateLimitWait
 from worker.adapters.redis.store import Store
-from worker.domain.ids import hash_base
+from worker.domain.check.overrides import HumanDecisions
+from worker.domain.ids import DeliveryId, hash_base
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
+from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, Lease
-from worker.domain.request.judge_request import JudgeRequest, PullRef
+from worker.domain.request.judge_request import JudgeRequest, PullRef, Trigger
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import (
     Bug,
@@ -41,10 +44,8 @@ from worker.errors import (
     classify,
 )
 from worker.scheduling import metrics
-from worker.scheduling.ci_retrigger import is_retriggered_by_ci, request_after_ci
-from worker.scheduling.model_outage import retry_after_outage
-from worker.scheduling.resume import update_paused_heads
-from worker.scheduling.retry_schedule import RetrySchedule
+from worker.scheduling.commands import update_paused_heads
+from worker.scheduling.retry import RetrySchedule, retry_after_outage
 from worker.settings import Settings
 from worker.traces import bind_log_fields, log_fields
 
@@ -364,3 +365,19 @@ def parse_job(job: Job) -> tuple[PullRef, int]:
 def _pull(installation_id: int, repository_id: int, number: int) -> PullRef:
     fields = {"installation_id": installation_id, "repository_id": repository_id, "number": number}
     return PullRef.model_validate(fields)
+
+
+RETRIGGER_PREFIX: Final = pattern(r"^(?:(?:ci|resumed)-\d+-)+")
+CI_REASONS: Final = frozenset({AbstainReason.CI_FAILED, AbstainReason.CI_PENDING})
+
+
+def is_retriggered_by_ci(verdict: Accept | Reject | Abstain, decisions: HumanDecisions) -> bool:
+    """Whether news of other checks may change what is shown: not where somebody lets the head pass whatever they say."""
+    return isinstance(verdict, Abstain) and verdict.abstain_reason in CI_REASONS and decisions.override is None
+
+
+def request_after_ci(request: JudgeRequest, fence: int, at: datetime) -> JudgeRequest:
+    """What is asked for then: whatever head is the newest. Its delivery is told by the first one's id."""
+    first = RETRIGGER_PREFIX.sub("", request.delivery_id)
+    changes = {"head_sha": None, "trigger": Trigger.CI, "requested_at": at, "outages": 0}
+    return request.model_copy(update={**changes, "delivery_id": DeliveryId(f"ci-{fence}-{first}")})

@@ -5,12 +5,15 @@ name; an outcome is of a pull request that was judged, and says which of its ver
 whole counts is what was told, whoever told it when.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import Final, Protocol, assert_never
 
+from worker.domain.check.author_comment import submission_entries
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ids import EvalId, InstallationId, RepositoryId, Sha
-from worker.domain.ports import Clock, Ledger
+from worker.domain.ids import EvalId, InstallationId, RepositoryId, RepositoryName, Sha
+from worker.domain.ports import Clock, CommentRecords, Ledger
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
 from worker.domain.value import Value
@@ -18,9 +21,11 @@ from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event, 
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcome_rubric import PullRequestRubric
 from worker.domain.verdict.outcomes import Outcome, OutcomeKind
+from worker.domain.verdict.reactions import CLOSING_KINDS, THUMB_OUTCOMES, Reaction, last_thumbs
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject
 from worker.dossier.diff.line_hashes import hash_line
 from worker.dossier.diff.parser import DiffError, LineKind, diff_of
+from worker.errors import Forbidden, SubjectGone
 from worker.judge.outcome_scores import next_eval_id, pull_request_verdict, submissions_of
 
 MIN_LINE_LENGTH: Final = 8
@@ -314,3 +319,50 @@ def _newest(entries: Sequence[LedgerEntry]) -> LedgerEntry | None:
 
 def _entry_at(entries: Sequence[LedgerEntry], sha: Sha | None) -> LedgerEntry | None:
     return next((entry for entry in reversed(entries) if entry.head_sha == sha), None)
+
+
+LOG: Final = logging.getLogger(__name__)
+SECOND: Final = timedelta(seconds=1)
+"""GitHub tells whole ones."""
+
+
+class CommentReactions(Protocol):
+    """The reactions at one comment. Raises as PullSource does."""
+
+    def reactions_to(self, pull: PullRef, repository: RepositoryName, comment_id: int) -> tuple[Reaction, ...]: ...
+
+
+class ReactionRecorder(Value):
+    """Looks at the comment of a pull request that is over."""
+
+    reactions: CommentReactions
+    notes: CommentRecords
+    ledger: Ledger
+    publisher: OutcomePublisher
+
+    def record(self, happening: PullRequestEvent) -> None:
+        """Tell of every thumb, if this ended a pull request. May be called again; raises what GitHub's outages raise."""
+        pull = happening.pull
+        if pull is None or happening.what not in CLOSING_KINDS:
+            return
+        note = self.notes.find_record(pull)
+        entries = submission_entries(self.ledger.entries(pull))
+        if note is None or note.comment_id is None or not entries:
+            return
+        try:
+            reactions = self.reactions.reactions_to(pull, entries[-1].verdict.subject.repository, note.comment_id)
+        except (Forbidden, SubjectGone) as refused:
+            LOG.info("reactions can't be read: %s", refused, extra={"number": pull.number})
+            return
+        for thumb in last_thumbs(reactions):
+            self._publish(pull, thumb, _entry_at_thumb(entries, thumb))
+
+    def _publish(self, pull: PullRef, thumb: Reaction, about: LedgerEntry) -> None:
+        kind = THUMB_OUTCOMES[thumb.content]
+        outcome = Outcome(kind=kind, eval_id=about.eval_id, head_sha=about.head_sha, at=thumb.at)
+        self.publisher.publish(pull, outcome_name(pull, kind, f"reaction-{thumb.id}"), outcome, is_event=False)
+
+
+def _entry_at_thumb(entries: Sequence[LedgerEntry], thumb: Reaction) -> LedgerEntry:
+    """The verdict that the comment told of when the thumb was given."""
+    return next((entry for entry in reversed(entries) if entry.created_at < thumb.at + SECOND), entries[0])

@@ -42,8 +42,8 @@ from worker.judge.rounds.carry_over import carry_over_verdict
 from worker.judge.trace import carry_over_record
 from worker.publishing.eligibility import as_observed, eligibility_of, idle_content
 from worker.publishing.status import CiWait, FindHead, StatusReporter
-from worker.scheduling.model_outage import OutageRetries
 from worker.scheduling.record import VerdictRecorder, record
+from worker.scheduling.retry import OutageRetries
 from worker.signals.heuristic_opinion import find_lookups
 
 UNCERTAIN_REASONS: Final = frozenset({"deleted", "head commit deleted"})

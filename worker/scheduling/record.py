@@ -7,9 +7,11 @@ same verdict twice leaves one entry.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
 
+from pydantic import ValidationError
+
 from worker.domain.dossier.author_text import author_text
 from worker.domain.dossier.dossier import Ci, Dossier
-from worker.domain.ids import BaseHash, hash_base
+from worker.domain.ids import BaseHash, EvalId, hash_base
 from worker.domain.ports import Archive, EntryWithEvents, EvaluationEvents, Lease, Ledger
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value, replace
@@ -28,6 +30,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, Accept, ConditionState, Reject
 from worker.dossier.diff.line_hashes import hash_changed_lines
 from worker.dossier.diff.parser import Diff, DiffError, diff_of
+from worker.errors import Unreadable
 from worker.settings import Settings
 
 CHILDREN: Final = "child_eval_ids"
@@ -241,3 +244,24 @@ def _diff(dossier: Dossier) -> Diff:
         return diff_of(dossier.diff)
     except DiffError:  # the court has said so in its verdict; the entry still has to be written
         return Diff(())
+
+
+class ArchivedDossiers(Protocol):
+    """`worker.adapters.redis.archive`."""
+
+    def find(self, eval_id: EvalId) -> Dossier | None: ...
+
+
+class PreviousDossier(Value):
+    """The dossier of the newest verdict on a pull request itself."""
+
+    ledger: Ledger
+    dossiers: ArchivedDossiers
+
+    def __call__(self, pull: PullRef) -> Dossier | None:
+        own = (entry.eval_id for entry in reversed(self.ledger.entries(pull)) if entry.verdict.parent_eval_id is None)
+        newest = next(own, None)
+        try:
+            return self.dossiers.find(newest) if newest else None
+        except (Unreadable, ValidationError):
+            return None

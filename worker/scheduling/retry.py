@@ -7,10 +7,12 @@ are tried too early than went well, a few for each; and what is not heard of aga
 """
 
 from collections.abc import Callable, Hashable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
+from worker.domain.request.judge_request import MANUAL_TRIGGERS, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value
+from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 
 MAX_REMEMBERED: Final = 10_000
 """How many errands are remembered; whoever is older begins anew."""
@@ -76,3 +78,55 @@ class TaskBackoff:
             for installation, turns in self._slots.items()
             if (kept := {errand: (time, turn) for errand, (time, turn) in turns.items() if time > now})
         }
+
+
+BY_HAND_SHARE: Final = 0.25
+"""How much of the time is kept for what somebody asked for by hand."""
+
+GOLDEN_RATIO: Final = 0.6180339887498949
+"""Multiples of this, without their whole part, lie evenly between 0 and 1 however many they are: here, of the numbers in a row that
+pull requests mostly have.
+"""
+
+PLASTIC_RATIO: Final = 0.7548776662466927
+"""The same for repositories, so that number 7 of one does not meet number 7 of another."""
+
+
+class RetrySchedule(Value):
+    """*gap*: how far apart they come on average."""
+
+    gap: timedelta
+    longest_delay: timedelta
+
+    def retry_at(self, limit: datetime, request: JudgeRequest, waiting_count: int) -> datetime:
+        """When this one of *crowd* is judged, after a limit that ends at *limit*."""
+        window = min(self.longest_delay, (waiting_count - 1) * self.gap)
+        position, share = _position(request.pull), BY_HAND_SHARE
+        if request.trigger in MANUAL_TRIGGERS:
+            return limit + window * (share * position)
+        return limit + window * (share + (1 - share) * position)
+
+
+def _position(pull: PullRef) -> float:
+    """From 0 to less than 1."""
+    return (pull.number * GOLDEN_RATIO + pull.repository_id * PLASTIC_RATIO) % 1
+
+
+class OutageRetries(Value):
+    """How often to try again, and after how long; each wait is twice as long as the one before."""
+
+    max_retries: int = 0
+    delay: timedelta = timedelta(0)
+
+    def wait(self, request: JudgeRequest, verdict: Accept | Reject | Abstain) -> timedelta | None:
+        """How long until this request is worth another try; None: it is not."""
+        is_outage = isinstance(verdict, Abstain) and verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE
+        if not is_outage or request.outages >= self.max_retries:
+            return None
+        return self.delay * 2**request.outages
+
+
+def retry_after_outage(request: JudgeRequest, at: datetime) -> JudgeRequest:
+    """The request that is judged after the wait: for whatever head is the newest then."""
+    changes = {"head_sha": None, "trigger": Trigger.OUTAGE, "requested_at": at, "outages": request.outages + 1}
+    return request.model_copy(update=changes)

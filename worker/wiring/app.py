@@ -26,8 +26,8 @@ from worker.domain.request.pull_request_events import PullRequestEvent
 from worker.domain.value import Value, replace
 from worker.evaluation.stats.rollups import open_rollups
 from worker.judge.rubric import load_ci_check_rubric
-from worker.scheduling.model_outage import OutageRetries
 from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, judge_pull_request
+from worker.scheduling.retry import OutageRetries
 from worker.settings import Settings, Timing
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from worker.publishing.check_runs import CheckRunService
     from worker.publishing.code_scanning import SarifUploads
     from worker.publishing.initial_status import InitialStatus
-    from worker.scheduling.reactions import CommentReactions
+    from worker.scheduling.outcomes import CommentReactions
     from worker.wiring.merge_group import MergeGroupContext
 
 PRELOADED_MODULES: Final = (
@@ -195,8 +195,7 @@ class AppContext(Value):
 
     def record_outcomes(self, happening: PullRequestEvent) -> None:
         """Tell of every outcome that something which happened is. May be called again."""
-        from worker.scheduling.outcomes import OutcomeRecorder
-        from worker.scheduling.reactions import ReactionRecorder
+        from worker.scheduling.outcomes import OutcomeRecorder, ReactionRecorder
 
         try:
             ReactionRecorder(self.reactions, self.store.author_comments, self.store.ledger, self.store.outcomes).record(
@@ -319,7 +318,7 @@ def _prepare() -> None:
 
 def github_source(settings: Settings, store: Store, access: "AppAccess") -> "GitHubPullSource":
     from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
-    from worker.scheduling.previous_dossier import PreviousDossier
+    from worker.scheduling.record import PreviousDossier
 
     seen = make_read_options(settings.require_app().app_id, settings.github_api_url)
     return GitHubPullSource(access, seen, PreviousDossier(store.ledger, store.archive))

@@ -26,8 +26,7 @@ from worker.errors import RubricRefused
 from worker.judge.context import JudgeContext
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.status import NullStatusReporter
-from worker.scheduling.group_judge import GroupJudge, GroupJudgement
-from worker.scheduling.merge_queue import GroupTerms, MergeGroupHandler
+from worker.scheduling.merge_queue import GroupJudge, GroupJudgement, GroupTerms, MergeGroupHandler
 from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, assemble
 from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.record import VerdictRecorder, VerdictStores, event_publishing

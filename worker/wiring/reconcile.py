@@ -31,8 +31,7 @@ from worker.errors import Forbidden
 from worker.publishing.check_runs import CheckRunService
 from worker.publishing.initial_status import is_known_head, preexisting_content
 from worker.scheduling import metrics
-from worker.scheduling.reconcile import MissedDeliveries, OpenPullSweep
-from worker.scheduling.reopened_checks import ReopenedCheckSweep
+from worker.scheduling.reconcile import MissedDeliveries, OpenPullSweep, ReopenedCheckSweep
 from worker.settings import Settings
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from itertools import count
 
 import pytest
 
-from tests.worker.adapters.redis.played import HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, becomes_due, pull, wish
+from tests.worker.publishing.texts.samples import abstained, accepted, rejected
 from tests.worker.scheduling.scripted_court import GIVEN_UP, World, judged_as
 from worker.adapters.redis import keys
 from worker.adapters.redis.client import RedisClient, text
@@ -16,11 +17,22 @@ from worker.adapters.redis.metrics import DurationMetric, EventCount
 from worker.adapters.redis.pull_requests import DispatchLimits
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
-from worker.domain.request.judge_request import Trigger
+from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, Override
+from worker.domain.request.judge_request import AuthorKind, Trigger
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.verdict import AbstainReason
 from worker.errors import Unavailable
-from worker.scheduling.jobs import FAILED, JOB_CONTEXT, JobContext, JudgingFailed, judge
+from worker.scheduling.jobs import (
+    CI_REASONS,
+    FAILED,
+    JOB_CONTEXT,
+    JobContext,
+    JudgingFailed,
+    is_retriggered_by_ci,
+    judge,
+    request_after_ci,
+)
 from worker.settings import Settings, Timing
 
 COURT = "tests.worker.scheduling.scripted_court:open_court"
@@ -377,3 +389,27 @@ def test_what_a_job_came_to_is_counted(run: Run, store: Store, world: World) -> 
     figures = store.measures.read_totals(SystemClock().now())
     assert (sum(figures.verdicts.values()), sum(figures.spans[DurationMetric.VERDICT].counts)) == (1, 1)
     assert figures.counts[EventCount.GIVEN_UP] == 1
+
+
+def test_only_what_nobody_judged_because_of_ci_comes_again() -> None:
+    assert {reason for reason in AbstainReason if is_retriggered_by_ci(abstained(reason), NO_DECISIONS)} == CI_REASONS
+    assert not is_retriggered_by_ci(accepted(), NO_DECISIONS)
+    assert not is_retriggered_by_ci(rejected(), NO_DECISIONS)
+
+
+def test_what_somebody_lets_pass_whatever_checks_say_does_not_come_again() -> None:
+    said = HumanDecisions(override=Override(login="alice", reason="We ship.", at=AT))
+    assert not any(is_retriggered_by_ci(abstained(reason), said) for reason in CI_REASONS)
+
+
+@pytest.mark.parametrize("trigger", [Trigger.PUSHED, Trigger.COMMAND])
+def test_what_is_asked_for_then_is_the_newest_head_and_whose_it_is(trigger: Trigger) -> None:
+    request = wish(trigger=trigger, head_sha=HEAD, author=AuthorKind.BOT, outages=2, delivery_id="guid-1")
+    later = request_after_ci(request, 7, AT + timedelta(hours=1))
+    assert (later.trigger, later.head_sha, later.author, later.outages) == (Trigger.CI, None, AuthorKind.BOT, 0)
+    assert (later.delivery_id, later.requested_at) == ("ci-7-guid-1", AT + timedelta(hours=1))
+
+
+@pytest.mark.parametrize("before", ["guid-1", "ci-7-guid-1", "resumed-3-guid-1", "resumed-8-ci-7-guid-1"])
+def test_what_checks_wake_again_and_again_is_still_told_by_its_first_delivery(before: str) -> None:
+    assert request_after_ci(wish(delivery_id=before), 12, AT).delivery_id == "ci-12-guid-1"

@@ -26,7 +26,7 @@ from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import LeaseLost
 from worker.judge.context import JudgeContext
 from worker.judge.merge_group import PublishedCheckRun
-from worker.scheduling.group_judge import GroupJudge, GroupJudgement
+from worker.scheduling.merge_queue import GroupJudge, GroupJudgement
 from worker.scheduling.record import EventPublishing, VerdictStores
 
 

@@ -16,7 +16,7 @@ from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.reactions import Reaction
 from worker.errors import Forbidden, SubjectGone, Unavailable
-from worker.scheduling.reactions import ReactionRecorder
+from worker.scheduling.outcomes import ReactionRecorder
 from worker.wiring.app import AppContext
 
 COMMENT = 77

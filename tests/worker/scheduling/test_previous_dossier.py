@@ -9,7 +9,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.encryption import Codec
 from worker.adapters.redis.store import Store
 from worker.domain.ids import new_eval_id
-from worker.scheduling.previous_dossier import PreviousDossier
+from worker.scheduling.record import PreviousDossier
 
 
 def test_the_newest_verdict_on_the_pull_request_itself_counts(store: Store) -> None:

@@ -17,8 +17,8 @@ from worker.domain.request.judge_request import JudgeRequest, Trigger
 from worker.domain.request.pause import JudgingPause
 from worker.domain.value import replace
 from worker.domain.verdict.verdict import AbstainReason
+from worker.scheduling.commands import resume_paused_heads, resumed_request, update_paused_heads
 from worker.scheduling.queue import judge_queue, rq_connection
-from worker.scheduling.resume import resume_paused_heads, resumed_request, update_paused_heads
 from worker.settings import Settings
 
 HERE = PausedRepository.model_validate({"installation_id": 100, "repository_id": 7})

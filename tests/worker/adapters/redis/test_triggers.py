@@ -18,7 +18,7 @@ from worker.domain.request.judge_request import DRAFT_TRIGGERS, AuthorKind, Firs
 from worker.domain.request.pull_request_events import hash_issue
 from worker.domain.request.repository_added import RepositoryAdded
 from worker.domain.value import Value
-from worker.scheduling.ci_retrigger import request_after_ci
+from worker.scheduling.jobs import request_after_ci
 from worker.settings import Timing
 
 CALLS = count(1)
