@@ -54,81 +54,81 @@ class AuthorCommentPublisher(Value):
     round_limit: int
     is_silent: bool = False
 
-    def publish(self, letter: CommentJob) -> None:
+    def publish(self, job: CommentJob) -> None:
         """May be called again. Raises what GitHub's outages raise; where it does not let us, nothing is written."""
-        news = self._update(letter)
-        if news is None:
+        update = self._update(job)
+        if update is None:
             return
         try:
-            self._write(letter.pull, news)
+            self._write(job.pull, update)
         except (Forbidden, SubjectGone) as refused:
-            LOG.info("the author is not told: %s", refused, extra={"number": letter.pull.number})
+            LOG.info("the author is not told: %s", refused, extra={"number": job.pull.number})
 
-    def publish_and_find_head(self, letter: CommentJob) -> Sha | None:
+    def publish_and_find_head(self, job: CommentJob) -> Sha | None:
         """Change the comment, and see in GitHub's answer which head is the newest; None: that is still to be asked for.
 
         Raises RateLimited, and Unavailable where not GitHub but our own memory is away.
         """
-        news = self._update(letter)
-        if news is None or news.note is None or not news.note.node_id:
+        update = self._update(job)
+        if update is None or update.note is None or not update.note.node_id:
             return None
         try:
-            tip = self.comments.change_and_read_head(letter.pull, news.note.node_id, news.text_with_mark(news.note))
+            tip = self.comments.change_and_read_head(job.pull, update.note.node_id, update.text_with_mark(update.note))
         except RateLimited:
             raise
         except (Forbidden, SubjectGone, Unavailable) as refused:
-            LOG.info("the author is not told yet: %s", refused, extra={"number": letter.pull.number})
+            LOG.info("the author is not told yet: %s", refused, extra={"number": job.pull.number})
             if not isinstance(refused, Unavailable):
-                self.notes.put(letter.pull, news.note.model_copy(update={"node_id": REFUSED_NODE_ID}))
+                self.notes.put(job.pull, update.note.model_copy(update={"node_id": REFUSED_NODE_ID}))
             return None
-        self.notes.put(letter.pull, news.updated_note(news.note))
+        self.notes.put(job.pull, update.updated_note(update.note))
         return tip.head_sha if tip and tip.is_open else None
 
-    def can_find_head(self, letter: CommentJob, state: AuthorMessage) -> bool:
+    def can_find_head(self, job: CommentJob, state: AuthorMessage) -> bool:
         """Whether `publish_and_find_head` would change the comment, once this is on record."""
         if self.is_silent:
             return False
-        note = self.notes.find_record(letter.pull)
+        note = self.notes.find_record(job.pull)
         is_known = note is not None and note.comment_id is not None and bool(note.node_id)
-        return is_known and needs_update(state, letter.head_sha, note) and self._is_newest(letter)
+        return is_known and needs_update(state, job.head_sha, note) and self._is_newest(job)
 
-    def _update(self, letter: CommentJob) -> "CommentUpdate | None":
+    def _update(self, job: CommentJob) -> "CommentUpdate | None":
         """What the comment is to say; None: there is nothing new, or nothing is to be said."""
         if self.is_silent:
             return None
-        entries = self.ledger.entries(letter.pull)
-        entry = find_entry_for_comment(entries, letter.head_sha)
-        if entry is None or not self._is_newest(letter):
+        entries = self.ledger.entries(job.pull)
+        entry = find_entry_for_comment(entries, job.head_sha)
+        if entry is None or not self._is_newest(job):
             return None
-        message = message_to_author(entry.verdict, is_overridden=letter.is_overridden)
-        note = self.notes.find_record(letter.pull)
+        message = message_to_author(entry.verdict, is_overridden=job.is_overridden)
+        note = self.notes.find_record(job.pull)
         if message is None or not needs_update(message, entry.head_sha, note):
             return None
         return CommentUpdate(
-            entry, note, message, feedback_comment(entries, self.round_limit, is_overridden=letter.is_overridden)
+            entry, note, message, feedback_comment(entries, self.round_limit, is_overridden=job.is_overridden)
         )
 
-    def _is_newest(self, letter: CommentJob) -> bool:
-        return self.newest_head(letter.pull) in (None, letter.head_sha)
+    def _is_newest(self, job: CommentJob) -> bool:
+        return self.newest_head(job.pull) in (None, job.head_sha)
 
-    def _write(self, pull: PullRef, news: "CommentUpdate") -> None:
-        if news.note is None:
+    def _write(self, pull: PullRef, update: "CommentUpdate") -> None:
+        if update.note is None:
             note = CommentRecord(nonce=secrets.token_hex(16))
             self.notes.put(pull, note)
         else:
-            note = news.note
-        posted = self._post(pull, news, note)
-        self.notes.put(pull, news.updated_note(note, posted))
+            note = update.note
+        posted = self._post(pull, update, note)
+        self.notes.put(pull, update.updated_note(note, posted))
 
-    def _post(self, pull: PullRef, news: "CommentUpdate", note: CommentRecord) -> PostedComment | None:
+    def _post(self, pull: PullRef, update: "CommentUpdate", note: CommentRecord) -> PostedComment | None:
         """The comment, which says this now; None: there is none, and none is needed."""
-        repository, comment_id = news.entry.verdict.subject.repository, note.comment_id
-        if comment_id is None and news.note is not None:
+        repository, comment_id = update.entry.verdict.subject.repository, note.comment_id
+        if comment_id is None and update.note is not None:
             match = self.comments.find(pull, repository, comment_marker(note.nonce), self.clock.now() - SEARCH_WINDOW)
             comment_id = match.id if match else None
         if comment_id is not None:
-            return self.comments.change(pull, repository, comment_id, news.text_with_mark(note))
-        return self.comments.write(pull, repository, news.text_with_mark(note)) if news.is_open else None
+            return self.comments.change(pull, repository, comment_id, update.text_with_mark(note))
+        return self.comments.write(pull, repository, update.text_with_mark(note)) if update.is_open else None
 
 
 class CommentUpdate(Value):
@@ -166,13 +166,13 @@ class EarlyAuthorComment(Value):
 
         None: the comment says nothing new, or can't be changed so. What was carried over needs no such question.
         """
-        letter = comment_job_for(request, judged)
-        if letter is None or judged.verdict.carried_from is not None or self.is_waiting(letter.pull):
+        job = comment_job_for(request, judged)
+        if job is None or judged.verdict.carried_from is not None or self.is_waiting(job.pull):
             return None
-        message = message_to_author(judged.verdict, is_overridden=letter.is_overridden)
-        if message is None or not self.publisher.can_find_head(letter, message):
+        message = message_to_author(judged.verdict, is_overridden=job.is_overridden)
+        if message is None or not self.publisher.can_find_head(job, message):
             return None
-        return partial(self.publisher.publish_and_find_head, letter)
+        return partial(self.publisher.publish_and_find_head, job)
 
 
 def comment_job_for(request: JudgeRequest, outcome: JudgingOutcome) -> CommentJob | None:

@@ -123,11 +123,11 @@ class CheckStatusReporter:
         self._service.supersede(request, newest)
         return newest
 
-    def _find_head(self, look: FindHead | None) -> Sha | None:
-        if look is None:
+    def _find_head(self, find_head: FindHead | None) -> Sha | None:
+        if find_head is None:
             return None
         self._lease.renew()
-        return look()
+        return find_head()
 
     def publish(
         self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None
@@ -143,9 +143,9 @@ class CheckStatusReporter:
         if self._is_outdated(request, head_sha, content):
             return False
         if self._decisions is not None:
-            called = self._decisions.request_reviews(request, verdict, dossier)
+            requested = self._decisions.request_reviews(request, verdict, dossier)
             decisions = self._decisions.decisions_for(request.pull, head_sha)
-            content = with_decisions(content, decisions.for_base(dossier.pull_request.base_ref), verdict, called)
+            content = with_decisions(content, decisions.for_base(dossier.pull_request.base_ref), verdict, requested)
             if self._is_outdated(request, head_sha, content):
                 return False
         self._service.write(request, head_sha, content)
@@ -206,9 +206,9 @@ class CheckRunService:
         elif self._registry.is_waiting(request.pull, head_sha):
             if shown.conclusion is not None or not self._registry.is_deferred(request.pull, head_sha):
                 return self.reopen(request, head_sha, check, shown)
-        elif (again := self._registry.find_outdated(request.pull, head_sha)) is not None:
+        elif (outdated := self._registry.find_outdated(request.pull, head_sha)) is not None:
             return self.reopen(
-                request, head_sha, check, shown if again.trigger is None else started_content(again.trigger)
+                request, head_sha, check, shown if outdated.trigger is None else started_content(outdated.trigger)
             )
         elif self._shared_heads is not None:
             self._shared_heads.rejoin(request.pull, head_sha)
@@ -303,10 +303,10 @@ class CheckRunService:
 
     def _update(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
         """Have it say this, as far as the other pull requests of this head let it."""
-        beside = self._other_pull_requests(request.pull, head_sha, content)
-        shown = content if beside is None else combine_content(content, beside.other_pulls, is_head=beside.is_current)
+        view = self._other_pull_requests(request.pull, head_sha, content)
+        shown = content if view is None else combine_content(content, view.other_pulls, is_head=view.is_current)
         self._checks.update(request, check, shown)
-        self._note_shown(request.pull, head_sha, beside, shown)
+        self._note_shown(request.pull, head_sha, view, shown)
 
     def _superseded_content(self, request: JudgeRequest, newest: Sha) -> CheckContent:
         return superseded_content(newest, checks_page(self._site_url, request.repository, newest))
@@ -314,12 +314,12 @@ class CheckRunService:
     def _other_pull_requests(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadView | None:
         return self._shared_heads.record_content(pull, head_sha, content) if self._shared_heads else None
 
-    def _note_shown(self, pull: PullRef, head_sha: Sha, beside: SharedHeadView | None, shown: CheckContent) -> None:
+    def _note_shown(self, pull: PullRef, head_sha: Sha, view: SharedHeadView | None, shown: CheckContent) -> None:
         """GitHub shows it. Whoever is alone and stands in the way of a merge may not have been alone all the time: no harm in that."""
-        if self._shared_heads is None or beside is None:
+        if self._shared_heads is None or view is None:
             return
-        if beside.other_pulls or strictness_of(check_state(shown)) is Strictness.PASSES:
-            self._shared_heads.record_written(pull, head_sha, beside.version, shown)
+        if view.other_pulls or strictness_of(check_state(shown)) is Strictness.PASSES:
+            self._shared_heads.record_written(pull, head_sha, view.version, shown)
 
     def supersede(self, request: JudgeRequest, newest: Sha) -> None:
         """Cancel the unfinished checks of every other head, naming the newer commit."""
@@ -330,8 +330,8 @@ class CheckRunService:
 
     def cancel_abandoned(self, request: JudgeRequest, newest: Sha) -> None:
         """Cancel the check runs of other heads that somebody began to create and never told the end of."""
-        if begun := [head_sha for head_sha in self._registry.list_unfinished_heads(request.pull) if head_sha != newest]:
-            self._adopt_all(request, begun)
+        if heads := [head_sha for head_sha in self._registry.list_unfinished_heads(request.pull) if head_sha != newest]:
+            self._adopt_all(request, heads)
             self.supersede(request, newest)
 
     def conclude_all(self, request: JudgeRequest, content: CheckContent) -> None:
@@ -384,9 +384,9 @@ class CheckRunService:
                 raise
         return self._registry.record_expired(request.pull, head_sha, check)
 
-    def _adopt_all(self, request: JudgeRequest, begun: Iterable[Sha]) -> None:
+    def _adopt_all(self, request: JudgeRequest, heads: Iterable[Sha]) -> None:
         """Have every check run that is being created known by its id; waits for makers that are still at it."""
-        for head_sha in begun:
+        for head_sha in heads:
             if self._registry.claim(request.pull, head_sha) is None:
                 self._adopt(request, head_sha)
 
@@ -404,14 +404,12 @@ class CheckRunService:
             unless_created.callback(self._registry.release, request.pull, head_sha)
             is_new = request.trigger is not Trigger.SWEEP and self._registry.is_first(request.pull, head_sha)
             make = self._checks.create_first if is_new else self._checks.create  # a sweep looks for what we forgot
-            beside = self._other_pull_requests(request.pull, head_sha, content)
-            shown = (
-                content if beside is None else combine_content(content, beside.other_pulls, is_head=beside.is_current)
-            )
+            view = self._other_pull_requests(request.pull, head_sha, content)
+            shown = content if view is None else combine_content(content, view.other_pulls, is_head=view.is_current)
             check = make(request, head_sha, shown)
             unless_created.pop_all()
         # whoever was stopped for longer than his claim may have been followed by another, who made one, too
         if not self._registry.is_claim_held(request.pull, head_sha):
             check = self._checks.find(request, head_sha) or check
         self._register(request, head_sha, check, content)
-        self._note_shown(request.pull, head_sha, beside, shown)
+        self._note_shown(request.pull, head_sha, view, shown)

@@ -27,13 +27,13 @@ def eligibility_of(request: JudgeRequest, dossier: Dossier, operators: Authors |
     if operators is None:
         return Eligible()
     pull = dossier.pull_request
-    about = EligibilityInput(
+    inputs = EligibilityInput(
         author=classify_author(pull, request.author),
         trigger=request.trigger,
         draft=pull.draft,
         was_judged=any(entry.head_sha == pull.head_sha for entry in dossier.ledger),
     )
-    return decide_eligibility(about, with_operator_defaults(repository_authors(dossier), operators))
+    return decide_eligibility(inputs, with_operator_defaults(repository_authors(dossier), operators))
 
 
 def repository_authors(dossier: Dossier) -> Authors:
@@ -51,14 +51,14 @@ def as_observed(dossier: Dossier, author: AuthorKind) -> Dossier:
     return dossier.model_copy(update={"policy": policy, "observed_as": author})
 
 
-def idle_content(left: DraftHeld | AuthorSkipped) -> CheckContent:
+def idle_content(skipped: DraftHeld | AuthorSkipped) -> CheckContent:
     """What the check of a head says that nobody judges."""
     from worker.publishing.texts.states import draft_content, skipped_content  # noqa: PLC0415 - a laptop leaves nothing alone
 
-    match left:
+    match skipped:
         case DraftHeld():
             return draft_content()
         case AuthorSkipped(author=author):
             return skipped_content(author)
         case _:
-            assert_never(left)
+            assert_never(skipped)

@@ -92,10 +92,10 @@ class InitialStatus(Value):
             self._repair(request, sha)
 
     def _show(self, request: JudgeRequest, head_sha: Sha) -> None:
-        again = None if request.trigger in HEAD_TRIGGERS else self.checks.find_outdated(request.pull, head_sha)
-        if again is not None and again.trigger is not None:
-            self._reopen(request, head_sha, again.check, again.trigger)
-        elif again is not None or not self._is_shown(request, head_sha):
+        outdated = None if request.trigger in HEAD_TRIGGERS else self.checks.find_outdated(request.pull, head_sha)
+        if outdated is not None and outdated.trigger is not None:
+            self._reopen(request, head_sha, outdated.check, outdated.trigger)
+        elif outdated is not None or not self._is_shown(request, head_sha):
             self._open(request, head_sha)
 
     def _repair(self, request: JudgeRequest, head_sha: Sha) -> None:
@@ -146,15 +146,15 @@ class InitialStatus(Value):
         if request.trigger in MANUAL_TRIGGERS:
             return Eligible()
         if request.author is AuthorKind.AGENT:
-            about = EligibilityInput(author=AuthorKind.AGENT, trigger=request.trigger, draft=request.draft)
-            return decide_eligibility(about, self.operators)
-        looked = self.listing.find_author(request)
-        if looked.authors is None:
+            inputs = EligibilityInput(author=AuthorKind.AGENT, trigger=request.trigger, draft=request.draft)
+            return decide_eligibility(inputs, self.operators)
+        snapshot = self.listing.find_author(request)
+        if snapshot.authors is None:
             return Eligible()
-        about = EligibilityInput(
-            author=classify_author(looked.pull, request.author), trigger=request.trigger, draft=looked.pull.draft
+        inputs = EligibilityInput(
+            author=classify_author(snapshot.pull, request.author), trigger=request.trigger, draft=snapshot.pull.draft
         )
-        return decide_eligibility(about, with_operator_defaults(looked.authors, self.operators))
+        return decide_eligibility(inputs, with_operator_defaults(snapshot.authors, self.operators))
 
     def _outdated_by(self, request: JudgeRequest, head_sha: Sha) -> Trigger | None:
         """What has a verdict on this head count no more; None: nothing, or there is none."""
@@ -171,17 +171,17 @@ class InitialStatus(Value):
         is_watched = plan.due_at - now < self.deadline * WATCHED_SHARE
         return quiet_window_content(plan.due_at, plan.window_s, is_watched=is_watched, why=why)
 
-    def show_preexisting(self, greeting: RepositoryAdded) -> bool:
+    def show_preexisting(self, added: RepositoryAdded) -> bool:
         """Say on the open pull requests of a repository that they were there before; False: not yet on all of them.
 
         One that Assay heard of in an earlier time is judged instead. May be called again. Raises as PullSource does.
         """
         written = 0
-        for open_pull in self.listing.open_pulls(greeting.installation_id, greeting.repository):
-            pull = pull_ref_of(greeting, open_pull)
-            if open_pull.opened_at >= greeting.since or self.checks.has_check_run(pull, open_pull.head_sha):
+        for open_pull in self.listing.open_pulls(added.installation_id, added.repository):
+            pull = pull_ref_of(added, open_pull)
+            if open_pull.opened_at >= added.since or self.checks.has_check_run(pull, open_pull.head_sha):
                 continue
-            request = sweep_request(greeting, open_pull, self.clock.now())
+            request = sweep_request(added, open_pull, self.clock.now())
             if is_known_head(pull, open_pull.head_sha, self.pulls, self.ledger):
                 self.pulls.request_judging(request)
                 continue
@@ -198,13 +198,13 @@ class InitialStatus(Value):
 def preexisting_content(request: JudgeRequest, listing: AuthorListing, operators: Authors) -> CheckContent | None:
     """What the check of a pull request from before Assay says; None: it is closed by now. Raises as PullSource does."""
     try:
-        looked = listing.find_author(request)
+        snapshot = listing.find_author(request)
     except SubjectGone:
         return None
-    author = classify_author(looked.pull, request.author)
-    handling = find_handling(author, with_operator_defaults(looked.authors or Authors(), operators))
+    author = classify_author(snapshot.pull, request.author)
+    handling = find_handling(author, with_operator_defaults(snapshot.authors or Authors(), operators))
     return existing_pull_content(
-        is_blocking=looked.is_required and not looked.is_passed_unjudged and handling is Handling.JUDGE
+        is_blocking=snapshot.is_required and not snapshot.is_passed_unjudged and handling is Handling.JUDGE
     )
 
 
@@ -224,19 +224,17 @@ def is_known_head(pull: PullRef, head_sha: Sha, pulls: JudgeRequests, ledger: Le
     return pulls.find_initial_head(pull) not in (None, head_sha)
 
 
-def pull_ref_of(greeting: RepositoryAdded, open_pull: OpenPull) -> PullRef:
-    return PullRef(
-        installation_id=greeting.installation_id, repository_id=greeting.repository_id, number=open_pull.number
-    )
+def pull_ref_of(added: RepositoryAdded, open_pull: OpenPull) -> PullRef:
+    return PullRef(installation_id=added.installation_id, repository_id=added.repository_id, number=open_pull.number)
 
 
-def sweep_request(greeting: RepositoryAdded, open_pull: OpenPull, at: datetime) -> JudgeRequest:
+def sweep_request(added: RepositoryAdded, open_pull: OpenPull, at: datetime) -> JudgeRequest:
     return JudgeRequest(
-        pull=pull_ref_of(greeting, open_pull),
-        repository=greeting.repository,
+        pull=pull_ref_of(added, open_pull),
+        repository=added.repository,
         head_sha=open_pull.head_sha,
         trigger=Trigger.SWEEP,
-        delivery_id=DeliveryId(f"greeted-{greeting.id}-{open_pull.number}-{greeting.delivery_id}"),
+        delivery_id=DeliveryId(f"greeted-{added.id}-{open_pull.number}-{added.delivery_id}"),
         requested_at=at,
         author=open_pull.author,
         draft=open_pull.draft,

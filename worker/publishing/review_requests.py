@@ -70,7 +70,7 @@ class ReviewRequests(Value):
         if is_decided:
             return None
         try:
-            called = self._request(request, dossier, review, approved)
+            requested = self._request(request, dossier, review, approved)
         except RateLimited:
             raise
         except (
@@ -80,9 +80,9 @@ class ReviewRequests(Value):
         ) as refused:  # Gone: what we asked at; the check tells of the pull request itself
             LOG.warning("nobody was asked for a review: %s", refused, extra={"repository": request.repository})
             return RequestedReviews(is_refused=not isinstance(refused, Unavailable))
-        if called is not None and not called.is_declined:
-            self.decisions.record_requested_reviewers(request.pull, called.names)
-        return called
+        if requested is not None and not requested.is_declined:
+            self.decisions.record_requested_reviewers(request.pull, requested.names)
+        return requested
 
     def _import_reviews(self, request: JudgeRequest, head_sha: Sha) -> frozenset[str]:
         """Have those reviews looked into that were given before the verdict, if one approves; who approves."""
@@ -124,10 +124,10 @@ class ReviewRequests(Value):
         if self.is_silent:
             return RequestedReviews(is_declined=True, has_owners=bool(owners))
         others = [owner for owner in owners if owner.login.casefold() != pull.author.casefold()][:MAX_OWNERS]
-        asked = self.reviewers.request_reviews(request, others) if others else ()
+        requested = self.reviewers.request_reviews(request, others) if others else ()
         if review.label is not None:
             self._label(request, review.label)
-        return RequestedReviews(tuple(owner.name for owner in asked), has_owners=bool(owners))
+        return RequestedReviews(tuple(owner.name for owner in requested), has_owners=bool(owners))
 
     def _label_once(self, request: JudgeRequest, name: str | None) -> None:
         """A label is chosen by itself: it tells of such a verdict where nobody is to be asked, too."""
@@ -157,24 +157,24 @@ class CodeOwnership(Value):
     ledger: Ledger
     dossier_of: Callable[[CommandRequest, EvalId], Dossier]
 
-    def find_owned_base(self, ask: CommandRequest, role: Role) -> str | None:
+    def find_owned_base(self, command: CommandRequest, role: Role) -> str | None:
         """The base of the commit under review, if a person has to decide about that and the reviewer owns a file of it there.
 
         Of a team nobody tells us the members: for it speaks who may override anyway.
         """
-        entries = [entry for entry in self.ledger.entries(ask.pull) if entry.verdict.parent_eval_id is None]
-        last = next((entry for entry in reversed(entries) if entry.head_sha == ask.head_sha), None)
+        entries = [entry for entry in self.ledger.entries(command.pull) if entry.verdict.parent_eval_id is None]
+        last = next((entry for entry in reversed(entries) if entry.head_sha == command.head_sha), None)
         if last is None or not needs_human(last.verdict):
             return None
-        dossier = self.dossier_of(ask, last.eval_id)
-        base_ref, owners = dossier.pull_request.base_ref, owners_at_base(self.reviewers, ask.pull, dossier)
+        dossier = self.dossier_of(command, last.eval_id)
+        base_ref, owners = dossier.pull_request.base_ref, owners_at_base(self.reviewers, command.pull, dossier)
         if role in roles_from(COMMAND_RIGHTS[CommandName.OVERRIDE].least_role) and any(
             owner.team is not None for owner in owners
         ):
             return base_ref
         return (
             base_ref
-            if ask.login.casefold() in {owner.login.casefold() for owner in owners if owner.team is None}
+            if command.login.casefold() in {owner.login.casefold() for owner in owners if owner.team is None}
             else None
         )
 

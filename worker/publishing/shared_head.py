@@ -44,35 +44,35 @@ class SharedHeadSync(Value):
     def sync(self, commit: CommitRef) -> bool:
         """Have all check runs of a commit say what they should. False: something was said meanwhile. May be called again."""
         for _ in range(MAX_ROUNDS):
-            met = self.shared_heads.find_state(commit)
-            if self._show_all(commit, met) and self.shared_heads.close_version(commit, met.version):
+            state = self.shared_heads.find_state(commit)
+            if self._show_all(commit, state) and self.shared_heads.close_version(commit, state.version):
                 return True
         return False
 
-    def _show_all(self, commit: CommitRef, met: SharedHeadState) -> bool:
+    def _show_all(self, commit: CommitRef, state: SharedHeadState) -> bool:
         """False: there is more to be written, or somebody left."""
         wrong = 0
-        for member in met.members:
+        for member in state.members:
             own = self.shared_heads.own_content(commit, member.number)
-            content = self._content(own, member, met)
+            content = self._content(own, member, state)
             if hash_content(content) == member.shown:
                 continue
-            if content != own and self._has_left(commit, met, member):
+            if content != own and self._has_left(commit, state, member):
                 return False
             wrong += 1
             if wrong > MAX_WRITES:
                 return False
-            self._show(commit, met, member, content)
+            self._show(commit, state, member, content)
         return True
 
-    def _content(self, own: CheckContent, member: SharedHeadMember, met: SharedHeadState) -> CheckContent:
-        others = [other.other_pull for other in met.members if other.is_here and other != member]
+    def _content(self, own: CheckContent, member: SharedHeadMember, state: SharedHeadState) -> CheckContent:
+        others = [other.other_pull for other in state.members if other.is_here and other != member]
         return combine_content(own, others, is_head=member.is_here)
 
-    def _has_left(self, commit: CommitRef, met: SharedHeadState, member: SharedHeadMember) -> bool:
+    def _has_left(self, commit: CommitRef, state: SharedHeadState, member: SharedHeadMember) -> bool:
         """Whether who decides about this one is no open pull request of this commit any more, whatever we were told of it."""
-        by = find_strictest(other.other_pull for other in met.members if other.is_here and other != member)
-        request = self._request(commit, met, by.number) if by else None
+        strictest = find_strictest(other.other_pull for other in state.members if other.is_here and other != member)
+        request = self._request(commit, state, strictest.number) if strictest else None
         if request is None:
             return False
         try:
@@ -87,9 +87,9 @@ class SharedHeadSync(Value):
         self.shared_heads.leave(request.pull, commit)
         return True
 
-    def _show(self, commit: CommitRef, met: SharedHeadState, member: SharedHeadMember, content: CheckContent) -> None:
+    def _show(self, commit: CommitRef, state: SharedHeadState, member: SharedHeadMember, content: CheckContent) -> None:
         """Where GitHub lets us write no more, it may again some day: what it shows is not known until then."""
-        request = self._request(commit, met, member.number)
+        request = self._request(commit, state, member.number)
         check = self.registry.find_check_run(request.pull, commit.head_sha) if request else None
         if request is None or check is None:
             return  # who makes it is beside the others then
@@ -99,11 +99,11 @@ class SharedHeadSync(Value):
         except (SubjectGone, Forbidden) as refused:
             LOG.info("a check run can't be shown anew: %s", refused, extra={"number": member.number})
             return
-        self.shared_heads.record_shown(request.pull, commit.head_sha, met.version, content)
+        self.shared_heads.record_shown(request.pull, commit.head_sha, state.version, content)
 
-    def _request(self, commit: CommitRef, met: SharedHeadState, number: int) -> JudgeRequest | None:
+    def _request(self, commit: CommitRef, state: SharedHeadState, number: int) -> JudgeRequest | None:
         """Anybody's of this repository will do for one that nobody asked for yet."""
-        for candidate in (number, *(member.number for member in met.members)):
+        for candidate in (number, *(member.number for member in state.members)):
             if request := self.pulls.find_request(_ref(commit, candidate)):
                 return request.model_copy(update={"pull": _ref(commit, number)})
         return None

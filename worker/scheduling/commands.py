@@ -63,63 +63,65 @@ class CommandHandler(Value):
     clock: Clock
     find_owned_base: FindOwnedBase
 
-    def answer(self, ask: CommandRequest) -> None:
+    def answer(self, request: CommandRequest) -> None:
         """Do what somebody asks for, if they may, and let them see it."""
-        if ask.command is CommandName.DISMISSED:
-            self._dismiss(ask)
+        if request.command is CommandName.DISMISSED:
+            self._dismiss(request)
             return
-        if ask.is_bot:
+        if request.is_bot:
             return
-        if ask.misspelt is not None:
-            self._react(ask, UNKNOWN_REACTION)
-            self._reply(ask, f"unknown {ask.misspelt}", lambda: comments.unknown_command_comment(ask))
+        if request.misspelt is not None:
+            self._react(request, UNKNOWN_REACTION)
+            self._reply(request, f"unknown {request.misspelt}", lambda: comments.unknown_command_comment(request))
             return
-        role = self.api.role(ask)
-        if find_refusal(ask.command, CommandAuthor(role), reason_of(ask)) is CommandRefusal.ROLE:
-            self._refuse(ask, CommandRefusal.ROLE, role)  # before more is asked of GitHub for a stranger
+        role = self.api.role(request)
+        if find_refusal(request.command, CommandAuthor(role), reason_of(request)) is CommandRefusal.ROLE:
+            self._refuse(request, CommandRefusal.ROLE, role)  # before more is asked of GitHub for a stranger
             return
-        proposal = self._proposal(ask)
-        asker = CommandAuthor(role, is_author=proposal.author.casefold() == ask.login.casefold())
-        if asker.is_author and COMMAND_RIGHTS[ask.command].is_for_only_maintainer:
-            asker = replace(asker, is_only_maintainer=self.api.is_only_maintainer(ask))
-        if why := find_refusal(ask.command, asker, reason_of(ask)):
-            self._refuse(ask, why, role)
+        proposal = self._proposal(request)
+        asker = CommandAuthor(role, is_author=proposal.author.casefold() == request.login.casefold())
+        if asker.is_author and COMMAND_RIGHTS[request.command].is_for_only_maintainer:
+            asker = replace(asker, is_only_maintainer=self.api.is_only_maintainer(request))
+        if why := find_refusal(request.command, asker, reason_of(request)):
+            self._refuse(request, why, role)
         elif proposal.is_open:
-            self._begin(ask, proposal, role)
+            self._begin(request, proposal, role)
 
-    def _proposal(self, ask: CommandRequest) -> CurrentPull:
+    def _proposal(self, request: CommandRequest) -> CurrentPull:
         """Raises Gone only once a while has passed: GitHub may not find at once what it has just told of."""
         try:
-            return self.api.find_pull(ask)
+            return self.api.find_pull(request)
         except SubjectGone as gone:
-            if late := unavailable_if_recent("the pull request", gone, ask.asked_at, self.clock.now()):
+            if late := unavailable_if_recent("the pull request", gone, request.asked_at, self.clock.now()):
                 raise late from gone
             raise
 
-    def _refuse(self, ask: CommandRequest, why: CommandRefusal, role: Role, detail: str = "") -> None:
-        LOG.info("refused a command", extra={"command": ask.command, "why": why, "repository": ask.repository})
-        self._react(ask, REFUSED_REACTION)
-        if COMMAND_RIGHTS[ask.command].syntax and not is_button_press(ask):
-            self._reply(ask, f"{why} {ask.command}", lambda: comments.refusal_comment(ask, why, role, detail))
+    def _refuse(self, request: CommandRequest, why: CommandRefusal, role: Role, detail: str = "") -> None:
+        LOG.info("refused a command", extra={"command": request.command, "why": why, "repository": request.repository})
+        self._react(request, REFUSED_REACTION)
+        if COMMAND_RIGHTS[request.command].syntax and not is_button_press(request):
+            self._reply(
+                request, f"{why} {request.command}", lambda: comments.refusal_comment(request, why, role, detail)
+            )
 
-    def _begin(self, ask: CommandRequest, proposal: CurrentPull, role: Role) -> None:
+    def _begin(self, request: CommandRequest, proposal: CurrentPull, role: Role) -> None:
         """Follow it, unless the same words in the same comment were followed before: it was edited elsewhere."""
-        act = f"{_command_source(ask)} {ask.command} {ask.reason}"
-        at = self.store.decisions.claim_action(ask.pull, act, ask.delivery_id, self.clock.now())
-        if at is not None and self._execute(AuthorizedCommand(ask, proposal, at), role):
-            self._react(ask, ACCEPTED_REACTION)
+        act = f"{_command_source(request)} {request.command} {request.reason}"
+        at = self.store.decisions.claim_action(request.pull, act, request.delivery_id, self.clock.now())
+        if at is not None and self._execute(AuthorizedCommand(request, proposal, at), role):
+            self._react(request, ACCEPTED_REACTION)
 
     def _execute(self, command: AuthorizedCommand, role: Role) -> bool:
         """Do it; False: it was refused all the same."""
-        ask = command.request
-        match ask.command:
+        request = command.request
+        match request.command:
             case CommandName.REJUDGE:
                 self._request_judging(command, Trigger.COMMAND, PullRequestEventKind.ASKED_AGAIN)
             case CommandName.FORCE:
-                self.store.decisions.force(ask.pull, command.head_sha, command.at)
+                self.store.decisions.force(request.pull, command.head_sha, command.at)
                 self._request_judging(command, Trigger.FORCE, PullRequestEventKind.ASKED_AGAIN)
             case CommandName.CONTEST | CommandName.OVERRIDE if self._is_about_other_head(command):
-                self._refuse(ask, CommandRefusal.OVERTAKEN, role, command.proposal.head_sha)
+                self._refuse(request, CommandRefusal.OVERTAKEN, role, command.proposal.head_sha)
                 return False
             case CommandName.CONTEST:
                 self._contest(command)
@@ -130,32 +132,32 @@ class CommandHandler(Value):
             case CommandName.RESUME:
                 self._resume(command)
             case CommandName.HELP:
-                self._reply(ask, "help", comments.help_comment)
+                self._reply(request, "help", comments.help_comment)
             case CommandName.APPROVED | CommandName.CHANGES | CommandName.DISMISSED:  # the last was done before
                 self._review(command, role)
             case _:
-                assert_never(ask.command)
+                assert_never(request.command)
         return True
 
     def _contest(self, command: AuthorizedCommand) -> None:
         """A press of the button takes no words from who wrote some before."""
-        ask, head_sha = command.request, command.head_sha
-        decisions = self.store.decisions.find_decisions(ask.pull, head_sha)
-        if not is_button_press(ask) or decisions.contested_at is None:
-            word = Contest(
-                login=ask.login, reason=reason_of(ask), at=command.at, eval_id=self._current_verdict(command)
+        request, head_sha = command.request, command.head_sha
+        decisions = self.store.decisions.find_decisions(request.pull, head_sha)
+        if not is_button_press(request) or decisions.contested_at is None:
+            decision = Contest(
+                login=request.login, reason=reason_of(request), at=command.at, eval_id=self._current_verdict(command)
             )
-            self.store.decisions.contest(ask.pull, head_sha, word)
+            self.store.decisions.contest(request.pull, head_sha, decision)
         self._request_judging(command, Trigger.CONTEST, PullRequestEventKind.CONTESTED)
 
     def _override(self, command: AuthorizedCommand) -> None:
-        ask = command.request
-        at = min(command.at, ask.asked_at)  # an override told late counts for the base of its time alone
-        is_own = command.proposal.author.casefold() == ask.login.casefold()
-        word = Override(
-            login=ask.login, reason=ask.reason, at=at, eval_id=self._current_verdict(command), is_own=is_own
+        request = command.request
+        at = min(command.at, request.asked_at)  # an override told late counts for the base of its time alone
+        is_own = command.proposal.author.casefold() == request.login.casefold()
+        decision = Override(
+            login=request.login, reason=request.reason, at=at, eval_id=self._current_verdict(command), is_own=is_own
         )
-        self.store.decisions.override(ask.pull, command.head_sha, word)
+        self.store.decisions.override(request.pull, command.head_sha, decision)
         self._request_judging(
             command, Trigger.COMMAND, PullRequestEventKind.OVERRIDDEN_OWN if is_own else PullRequestEventKind.OVERRIDDEN
         )
@@ -165,66 +167,66 @@ class CommandHandler(Value):
 
         An older one, and one that is dismissed already, may be looked into after the newer: then it is nothing.
         """
-        ask, decisions = command.request, self.store.decisions
-        if ask.head_sha != command.proposal.head_sha or (base_ref := self.find_owned_base(ask, role)) is None:
+        request, decisions = command.request, self.store.decisions
+        if request.head_sha != command.proposal.head_sha or (base_ref := self.find_owned_base(request, role)) is None:
             return
-        before = decisions.find_decisions(ask.pull, command.head_sha).for_base(base_ref).review
-        if before is not None and before.at > ask.asked_at:
+        before = decisions.find_decisions(request.pull, command.head_sha).for_base(base_ref).review
+        if before is not None and before.at > request.asked_at:
             return
-        word = ReviewDecision(
-            login=ask.login,
-            at=ask.asked_at,
+        decision = ReviewDecision(
+            login=request.login,
+            at=request.asked_at,
             eval_id=self._current_verdict(command),
-            is_approved=ask.command is CommandName.APPROVED,
-            review_id=ask.review and ask.review.id,
+            is_approved=request.command is CommandName.APPROVED,
+            review_id=request.review and request.review.id,
             base_ref=base_ref,
         )
-        decisions.review(ask.pull, command.head_sha, word)
-        if ask.review is not None and (gone := decisions.find_dismissal(ask.pull, ask.review)):
-            decisions.withdraw(ask.pull, command.head_sha, gone)
+        decisions.review(request.pull, command.head_sha, decision)
+        if request.review is not None and (gone := decisions.find_dismissal(request.pull, request.review)):
+            decisions.withdraw(request.pull, command.head_sha, gone)
         self._request_judging(command, Trigger.COMMAND, None)
 
-    def _dismiss(self, ask: CommandRequest) -> None:
+    def _dismiss(self, request: CommandRequest) -> None:
         """Whom GitHub lets take back a review takes back what it decided: the check says again what is on record."""
-        review, head_sha, decisions = ask.review, ask.head_sha, self.store.decisions
+        review, head_sha, decisions = request.review, request.head_sha, self.store.decisions
         if review is None or head_sha is None:
             return
-        word = ReviewDismissal(login=ask.login, at=ask.asked_at, of=review.login)
+        decision = ReviewDismissal(login=request.login, at=request.asked_at, of=review.login)
         decisions.dismiss(
-            ask.pull, review, word
+            request.pull, review, decision
         )  # first: whoever looks into the review right now sees this, or is seen below
-        current = decisions.find_decisions(ask.pull, head_sha)
+        current = decisions.find_decisions(request.pull, head_sha)
         if current.review is not None and current.review.matches(review):
-            decisions.withdraw(ask.pull, head_sha, word)
-        elif current.dismissed != word:
+            decisions.withdraw(request.pull, head_sha, decision)
+        elif current.dismissed != decision:
             return
-        proposal = self._proposal(ask)
+        proposal = self._proposal(request)
         if proposal.is_open and proposal.head_sha == head_sha:
-            self.store.pulls.request_judging(request_for_command(ask, Trigger.DISMISSED, ask.asked_at))
+            self.store.pulls.request_judging(request_for_command(request, Trigger.DISMISSED, request.asked_at))
 
     def _pause(self, command: AuthorizedCommand, role: Role) -> bool:
-        ask = command.request
+        request = command.request
         try:
-            until, reason = parse_pause(ask.reason, command.at)
+            until, reason = parse_pause(request.reason, command.at)
         except UntilError as error:
-            self._refuse(ask, CommandRefusal.TIME, role, str(error))
+            self._refuse(request, CommandRefusal.TIME, role, str(error))
             return False
         suspension = JudgingPause(
-            by=ask.login[:LONGEST_NAME],
+            by=request.login[:LONGEST_NAME],
             at=command.at,
             until=until,
             reason=reason[:LONGEST_REASON],
-            repository=ask.repository,
+            repository=request.repository,
         )
-        self.store.pauses.pause(ask.pull.installation_id, ask.pull.repository_id, suspension)
-        self._reply(ask, f"paused {ask.delivery_id}", lambda: comments.pause_comment(suspension))
+        self.store.pauses.pause(request.pull.installation_id, request.pull.repository_id, suspension)
+        self._reply(request, f"paused {request.delivery_id}", lambda: comments.pause_comment(suspension))
         return True
 
     def _resume(self, command: AuthorizedCommand) -> None:
-        ask = command.request
-        was_paused = self.store.pauses.resume(ask.pull.installation_id, ask.pull.repository_id)
+        request = command.request
+        was_paused = self.store.pauses.resume(request.pull.installation_id, request.pull.repository_id)
         self._request_judging(command, Trigger.RESUMED, None)
-        self._reply(ask, f"resumed {ask.delivery_id}", lambda: comments.resume_comment(was_paused=was_paused))
+        self._reply(request, f"resumed {request.delivery_id}", lambda: comments.resume_comment(was_paused=was_paused))
 
     def _request_judging(
         self, command: AuthorizedCommand, trigger: Trigger, happened: PullRequestEventKind | None
@@ -252,55 +254,55 @@ class CommandHandler(Value):
         ]
         return own[-1].eval_id if own else None
 
-    def _react(self, ask: CommandRequest, sign: str) -> None:
+    def _react(self, request: CommandRequest, sign: str) -> None:
         """A review that only decides is no command: nothing is left at it, whoever wrote it."""
-        if COMMAND_RIGHTS[ask.command].syntax:
-            self.api.react(ask, sign)
+        if COMMAND_RIGHTS[request.command].syntax:
+            self.api.react(request, sign)
 
-    def _reply(self, ask: CommandRequest, what: str, text: Callable[[], str]) -> None:
+    def _reply(self, request: CommandRequest, what: str, text: Callable[[], str]) -> None:
         """Answer in words, if this person was not told so before. Raises RateLimited: the same errand says it later."""
-        if self.store.decisions.claim_answer(ask.pull, f"{ask.login.casefold()} {what}", ask.delivery_id):
-            self.api.post_comment(ask, text())
+        if self.store.decisions.claim_answer(request.pull, f"{request.login.casefold()} {what}", request.delivery_id):
+            self.api.post_comment(request, text())
 
 
-def request_for_command(ask: CommandRequest, trigger: Trigger, at: datetime) -> JudgeRequest:
+def request_for_command(request: CommandRequest, trigger: Trigger, at: datetime) -> JudgeRequest:
     """Have the newest commit judged, because of a command."""
     return JudgeRequest(
-        pull=ask.pull,
-        repository=ask.repository,
+        pull=request.pull,
+        repository=request.repository,
         head_sha=None,
         trigger=trigger,
-        delivery_id=DeliveryId(f"ask-{ask.delivery_id}"),
+        delivery_id=DeliveryId(f"ask-{request.delivery_id}"),
         requested_at=at,
     )
 
 
-def reason_of(ask: CommandRequest) -> str:
+def reason_of(request: CommandRequest) -> str:
     """What somebody says in favour of a command. A press of a button says nothing."""
-    return BUTTON_REASON if is_button_press(ask) and ask.command is CommandName.CONTEST else ask.reason
+    return BUTTON_REASON if is_button_press(request) and request.command is CommandName.CONTEST else request.reason
 
 
-def is_button_press(ask: CommandRequest) -> bool:
+def is_button_press(request: CommandRequest) -> bool:
     """A button, and no comment or review."""
-    return ask.comment_id is None and not ask.in_review
+    return request.comment_id is None and not request.in_review
 
 
-def _command_source(ask: CommandRequest) -> object:
+def _command_source(request: CommandRequest) -> object:
     """Where it was said. What a review itself decides is said once, by its delivery."""
-    if ask.comment_id is None and ask.review is not None and COMMAND_RIGHTS[ask.command].syntax:
-        return f"review-{ask.review.id}"
-    return ask.comment_id or ask.delivery_id
+    if request.comment_id is None and request.review is not None and COMMAND_RIGHTS[request.command].syntax:
+        return f"review-{request.review.id}"
+    return request.comment_id or request.delivery_id
 
 
 def _pull_request_event(command: AuthorizedCommand, what: PullRequestEventKind) -> PullRequestEvent:
-    ask = command.request
+    request = command.request
     return PullRequestEvent(
         what=what,
-        installation_id=ask.pull.installation_id,
-        repository_id=ask.pull.repository_id,
-        number=ask.pull.number,
-        delivery_id=ask.delivery_id,
-        at=ask.asked_at,
+        installation_id=request.pull.installation_id,
+        repository_id=request.pull.repository_id,
+        number=request.pull.number,
+        delivery_id=request.delivery_id,
+        at=request.asked_at,
         by_person=True,
         head_sha=None if what is PullRequestEventKind.ASKED_AGAIN else command.head_sha,
     )

@@ -151,22 +151,22 @@ class Dispatcher:
         if lost := self._store.events.end_orphaned():
             LOG.warning("evaluations ended without a word", extra={"count": lost})
         self._limits = DispatchLimits.of_workers(max(self._settings.workers, self._queue.workers()))
-        for late in self._checks.take_expired():
-            self._close_expired(pool, late)
-        for stray in self._checks.take_orphaned():
-            if self._requeue_orphaned(stray):
-                LOG.warning("an open check that nobody would conclude: looked at again", extra=stray.model_dump())
+        for expired in self._checks.take_expired():
+            self._close_expired(pool, expired)
+        for orphaned in self._checks.take_orphaned():
+            if self._requeue_orphaned(orphaned):
+                LOG.warning("an open check that nobody would conclude: looked at again", extra=orphaned.model_dump())
         if not self._settings.is_paused:
             resume_paused_heads(self._store, self._clock)
         self._next_sweep = time.monotonic() + self._timing.sweep
 
-    def _requeue_orphaned(self, stray: ExpiredCheckRun) -> bool:
+    def _requeue_orphaned(self, orphaned: ExpiredCheckRun) -> bool:
         """False: that was asked for before, once is enough; or nobody knows any more what it is about."""
-        pull = stray.pull
+        pull = orphaned.pull
         if pull.number:
-            return self._store.pulls.requeue_orphaned(pull, stray.check)
-        commit = (pull.installation_id, pull.repository_id, stray.head_sha)
-        return self._store.groups.requeue_orphaned(commit, stray.check, self._clock.now())
+            return self._store.pulls.requeue_orphaned(pull, orphaned.check)
+        commit = (pull.installation_id, pull.repository_id, orphaned.head_sha)
+        return self._store.groups.requeue_orphaned(commit, orphaned.check, self._clock.now())
 
     # Errands
 
@@ -176,36 +176,36 @@ class Dispatcher:
         while PendingWork.ANSWER in due and len(self._tasks) < MAX_TASKS and (asked := self._store.commands.next()):
             self._start(pool, self._command_task(asked))
         while (
-            PendingWork.ANSWER_GROUP in due and len(self._tasks) < MAX_TASKS and (opened := self._store.groups.next())
+            PendingWork.ANSWER_GROUP in due and len(self._tasks) < MAX_TASKS and (pending := self._store.groups.next())
         ):
-            self._start(pool, self._merge_group_task(opened))
-        while PendingWork.WRITE in due and len(self._tasks) < MAX_TASKS and (letter := self._store.comment_jobs.next()):
-            self._start(pool, self._author_comment_task(letter))
+            self._start(pool, self._merge_group_task(pending))
+        while PendingWork.WRITE in due and len(self._tasks) < MAX_TASKS and (job := self._store.comment_jobs.next()):
+            self._start(pool, self._author_comment_task(job))
         while PendingWork.SCAN in due and len(self._tasks) < MAX_TASKS and (scan := self._store.scans.next()):
             self._start(pool, self._sarif_task(scan))
         self._start_exclusive_tasks(pool, due)
         if time.monotonic() >= self._next_clean_up:
             self._next_clean_up = time.monotonic() + self._timing.tidy
             self._start_once(
-                pool, BackgroundTask(name=CLEAN_UP, work=lambda clerk: clerk.clean_up(), complete=lambda: None)
+                pool, BackgroundTask(name=CLEAN_UP, work=lambda handlers: handlers.clean_up(), complete=lambda: None)
             )
         if self._timing.catch_up and time.monotonic() >= self._next_reconcile:
             self._next_reconcile = time.monotonic() + self._timing.catch_up
             self._start_once(
-                pool, BackgroundTask(name=RECONCILE, work=lambda clerk: clerk.reconcile(), complete=lambda: None)
+                pool, BackgroundTask(name=RECONCILE, work=lambda handlers: handlers.reconcile(), complete=lambda: None)
             )
 
     def _next_to_open(self) -> PendingCheckRun | None:
         under_way = sum(task.is_outside for task in self._tasks.values())
         return self._store.pulls.next_to_open(MAX_OUTSIDE_TASKS - under_way)
 
-    def _start_once(self, pool: ThreadPoolExecutor, errand: BackgroundTask) -> None:
+    def _start_once(self, pool: ThreadPoolExecutor, task: BackgroundTask) -> None:
         """Leave its turn out while the one before is under way: two would do the same, and each hold a thread."""
-        if errand.name not in self._running_names():
-            self._start(pool, errand)
+        if task.name not in self._running_names():
+            self._start(pool, task)
 
     def _running_names(self) -> set[str]:
-        return {errand.name for errand in self._tasks.values()}
+        return {task.name for task in self._tasks.values()}
 
     def _start_exclusive_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
         """One happening, one verdict on a whole and one commit at a time: a revert is looked into after its merge."""
@@ -232,31 +232,31 @@ class Dispatcher:
             self._start(pool, self._repository_task(seen))
 
     def _repository_task(self, seen: QueuedAddedRepository) -> BackgroundTask:
-        greeting = seen.added
+        added = seen.added
         return BackgroundTask(
             name=ADD_REPOSITORY,
-            work=lambda clerk: clerk.show_repository_added(greeting),
-            complete=lambda: self._store.added_repositories.complete(greeting),
-            postpone=lambda delay: self._store.added_repositories.postpone(greeting, delay),
+            work=lambda handlers: handlers.show_repository_added(added),
+            complete=lambda: self._store.added_repositories.complete(added),
+            postpone=lambda delay: self._store.added_repositories.postpone(added, delay),
             attempt=seen.attempt,
-            installation=greeting.installation_id,
-            fields={"delivery_id": greeting.delivery_id, "repository": greeting.repository},
+            installation=added.installation_id,
+            fields={"delivery_id": added.delivery_id, "repository": added.repository},
         )
 
     def _outcome_task(self, happened: QueuedPullRequestEvent) -> BackgroundTask:
-        happening = happened.event
+        event = happened.event
         return BackgroundTask(
             name=RECORD_OUTCOMES,
-            work=lambda clerk: clerk.record_outcomes(happening),
-            complete=lambda: self._store.pull_request_events.complete(happening),
-            postpone=lambda delay: self._store.pull_request_events.postpone(happening, delay),
+            work=lambda handlers: handlers.record_outcomes(event),
+            complete=lambda: self._store.pull_request_events.complete(event),
+            postpone=lambda delay: self._store.pull_request_events.postpone(event, delay),
             attempt=happened.attempt,
-            installation=happening.installation_id,
+            installation=event.installation_id,
             fields={
-                "delivery_id": happening.delivery_id,
-                "what": happening.what,
-                "repository_id": happening.repository_id,
-                "number": happening.number,
+                "delivery_id": event.delivery_id,
+                "what": event.what,
+                "repository_id": event.repository_id,
+                "number": event.number,
             },
         )
 
@@ -264,7 +264,7 @@ class Dispatcher:
         """One that fails for a while comes again after its hold."""
         return BackgroundTask(
             name=JUDGE_WHOLE,
-            work=lambda clerk: clerk.judge_whole_pull_request(due),
+            work=lambda handlers: handlers.judge_whole_pull_request(due),
             complete=lambda: self._store.outcomes.complete(due),
             fields={"repository_id": due.pull.repository_id, "number": due.pull.number},
         )
@@ -273,7 +273,7 @@ class Dispatcher:
         """The clerk says when it is done; one that fails otherwise than for an outage comes again after its hold."""
         return BackgroundTask(
             name=SYNC_SHARED_HEAD,
-            work=lambda clerk: clerk.sync_shared_head(commit),
+            work=lambda handlers: handlers.sync_shared_head(commit),
             complete=lambda: None,
             postpone=lambda delay: self._store.shared_heads.postpone(commit, delay),
             first_retry_s=OPEN_RETRY_S,
@@ -282,35 +282,35 @@ class Dispatcher:
             fields=commit.model_dump(),
         )
 
-    def _merge_group_task(self, opened: PendingGroup) -> BackgroundTask:
+    def _merge_group_task(self, pending: PendingGroup) -> BackgroundTask:
         """The clerk says when it is done; one that fails otherwise than for an outage comes again after its hold."""
-        group = opened.group
+        group = pending.group
         return BackgroundTask(
             name="answer merge group",
-            work=lambda clerk: clerk.answer_merge_group(opened),
+            work=lambda handlers: handlers.answer_merge_group(pending),
             complete=lambda: None,
-            postpone=lambda delay: self._store.groups.postpone(opened.queued, delay),
+            postpone=lambda delay: self._store.groups.postpone(pending.queued, delay),
             first_retry_s=GROUP_RETRY_S,
             installation=group.installation_id,
             is_prioritized=True,
             fields=merge_group_fields(group),
         )
 
-    def _author_comment_task(self, opened: QueuedFollowUp[CommentJob]) -> BackgroundTask:
-        letter = opened.follow_up
+    def _author_comment_task(self, pending: QueuedFollowUp[CommentJob]) -> BackgroundTask:
+        job = pending.follow_up
         return _follow_up_task(
-            opened, self._store.comment_jobs, "tell the author", lambda clerk: clerk.update_author_comment(letter)
+            pending, self._store.comment_jobs, "tell the author", lambda handlers: handlers.update_author_comment(job)
         )
 
-    def _sarif_task(self, opened: QueuedFollowUp[SarifUpload]) -> BackgroundTask:
-        scan = opened.follow_up
-        return _follow_up_task(opened, self._store.scans, "upload SARIF", lambda clerk: clerk.upload_sarif(scan))
+    def _sarif_task(self, pending: QueuedFollowUp[SarifUpload]) -> BackgroundTask:
+        scan = pending.follow_up
+        return _follow_up_task(pending, self._store.scans, "upload SARIF", lambda handlers: handlers.upload_sarif(scan))
 
     def _open_check_task(self, opening: PendingCheckRun) -> BackgroundTask:
         request, head_sha = opening.request, opening.head_sha
         return BackgroundTask(
             name="open check",
-            work=lambda clerk: self._open_check(clerk, opening),
+            work=lambda handlers: self._open_check(handlers, opening),
             complete=lambda: self._store.pulls.mark_opened(request.pull, head_sha, opening.seq),
             postpone=lambda delay: self._store.pulls.postpone_opening(request.pull, head_sha, delay),
             first_retry_s=OPEN_RETRY_S,
@@ -319,43 +319,46 @@ class Dispatcher:
             fields=log_fields(request, head_sha),
         )
 
-    def _open_check(self, clerk: TaskHandlers, opening: PendingCheckRun) -> None:
-        clerk.open_check(opening.request, opening.head_sha)
+    def _open_check(self, handlers: TaskHandlers, opening: PendingCheckRun) -> None:
+        handlers.open_check(opening.request, opening.head_sha)
         metrics.record_first_check(self._store, opening.request, opening.head_sha, self._clock.now())
 
     def _command_task(self, asked: QueuedCommand) -> BackgroundTask:
-        ask = asked.command
+        command = asked.command
         return BackgroundTask(
             name="answer command",
-            work=lambda clerk: clerk.answer_command(ask),
-            complete=lambda: self._store.commands.complete(ask),
-            postpone=lambda delay: self._store.commands.postpone(ask, delay),
+            work=lambda handlers: handlers.answer_command(command),
+            complete=lambda: self._store.commands.complete(command),
+            postpone=lambda delay: self._store.commands.postpone(command, delay),
             attempt=asked.attempt,
-            installation=ask.pull.installation_id,
+            installation=command.pull.installation_id,
             fields={
-                "delivery_id": ask.delivery_id,
-                "repository": ask.repository,
-                "number": ask.pull.number,
-                "login": ask.login,
+                "delivery_id": command.delivery_id,
+                "repository": command.repository,
+                "number": command.pull.number,
+                "login": command.login,
             },
         )
 
-    def _close_expired(self, pool: ThreadPoolExecutor, late: ExpiredCheckRun) -> None:
+    def _close_expired(self, pool: ThreadPoolExecutor, expired: ExpiredCheckRun) -> None:
         """One of a pull request or merge group that nobody knows any more is only let go."""
-        pull, head_sha, check = late.pull, late.head_sha, late.check
+        pull, head_sha, check = expired.pull, expired.head_sha, expired.check
         request = self._store.pulls.find_request(pull)
         group = self._store.groups.find_group((pull.installation_id, pull.repository_id, head_sha))
         if request is not None:
             asked = request
             self._expire(
-                pool, late, lambda clerk: clerk.close_expired_check(asked, head_sha, check), log_fields(asked, head_sha)
+                pool,
+                expired,
+                lambda handlers: handlers.close_expired_check(asked, head_sha, check),
+                log_fields(asked, head_sha),
             )
         elif group is not None:
             merge_group = group
             self._expire(
                 pool,
-                late,
-                lambda clerk: clerk.close_merge_group_check(merge_group, check),
+                expired,
+                lambda handlers: handlers.close_merge_group_check(merge_group, check),
                 merge_group_fields(merge_group),
             )
         else:
@@ -364,101 +367,101 @@ class Dispatcher:
     def _expire(
         self,
         pool: ThreadPoolExecutor,
-        late: ExpiredCheckRun,
+        expired: ExpiredCheckRun,
         work: Callable[[TaskHandlers], None],
         fields: dict[str, object],
     ) -> None:
         """Who closes it notes that. Until then it stays open, and is given up by nobody: a required check must not hang."""
 
-        def close(clerk: TaskHandlers) -> None:
-            work(clerk)
+        def close(handlers: TaskHandlers) -> None:
+            work(handlers)
             metrics.count_event(self._store, EventCount.OVERDUE)
 
-        errand = BackgroundTask(
+        task = BackgroundTask(
             name="close overdue check",
             work=close,
             complete=lambda: None,
-            postpone=lambda delay: self._checks.postpone_expired(late, delay),
-            discard=lambda: self._checks.postpone_expired(late, self._settings.retry_rule.longest_delay),
-            installation=late.pull.installation_id,
+            postpone=lambda delay: self._checks.postpone_expired(expired, delay),
+            discard=lambda: self._checks.postpone_expired(expired, self._settings.retry_rule.longest_delay),
+            installation=expired.pull.installation_id,
             fields=fields,
         )
         LOG.warning("a check is older than its deadline", extra=fields)
-        self._start(pool, errand)
+        self._start(pool, task)
 
-    def _start(self, pool: ThreadPoolExecutor, errand: BackgroundTask) -> None:
-        self._tasks[pool.submit(self._perform, errand)] = errand
+    def _start(self, pool: ThreadPoolExecutor, task: BackgroundTask) -> None:
+        self._tasks[pool.submit(self._perform, task)] = task
 
-    def _perform(self, errand: BackgroundTask) -> None:
+    def _perform(self, task: BackgroundTask) -> None:
         with (
-            bind_log_fields({**errand.fields, "errand": errand.name}),
-            self._open_handlers(self._settings, self._store) as clerk,
+            bind_log_fields({**task.fields, "errand": task.name}),
+            self._open_handlers(self._settings, self._store) as handlers,
         ):
-            errand.work(clerk)
+            task.work(handlers)
 
     def _collect_finished(self) -> None:
         """Look at the errands that came back. One whose end can't be noted comes again, and changes nothing."""
         for future in [future for future in self._tasks if future.done()]:
-            errand = self._tasks.pop(future)
+            task = self._tasks.pop(future)
             error = future.exception()
             if error is None:
-                self._finish(errand)
+                self._finish(task)
             elif isinstance(error, Exception):
-                self._handle_failure(errand, error)
+                self._handle_failure(task, error)
             else:
                 raise error
 
-    def _finish(self, errand: BackgroundTask) -> None:
-        is_back = self._outage_backoff.forget(errand.key)
-        errand.complete()
-        if is_back and errand.installation:
-            self._release_waiting(InstallationId(errand.installation))
+    def _finish(self, task: BackgroundTask) -> None:
+        is_back = self._outage_backoff.forget(task.key)
+        task.complete()
+        if is_back and task.installation:
+            self._release_waiting(InstallationId(task.installation))
 
     def _release_waiting(self, installation: InstallationId) -> None:
         """GitHub answered one that had waited for it: others need not wait for long."""
         now = time.monotonic()
-        for turn, at in self._outage_backoff.release(installation, RELEASED_AT_A_TIME, now):
-            turn.postpone(timedelta(seconds=at - now))
+        for slot, at in self._outage_backoff.release(installation, RELEASED_AT_A_TIME, now):
+            slot.postpone(timedelta(seconds=at - now))
         self._store.pulls.release_waiting(installation)
 
-    def _discard(self, errand: BackgroundTask) -> None:
-        self._outage_backoff.forget(errand.key)
-        (errand.discard or errand.complete)()
+    def _discard(self, task: BackgroundTask) -> None:
+        self._outage_backoff.forget(task.key)
+        (task.discard or task.complete)()
 
-    def _handle_failure(self, errand: BackgroundTask, error: Exception) -> None:
-        rule, attempt = retry_rule_for(errand, self._settings), errand.attempt
+    def _handle_failure(self, task: BackgroundTask, error: Exception) -> None:
+        rule, attempt = retry_rule_for(task, self._settings), task.attempt
         if isinstance(
             error, Outage
         ):  # not all errands know how often they were tried: those are tried until they are done
-            attempt = max(attempt, min(self._outage_backoff.count_failure(errand.key), rule.outage_attempts))
-        fields = errand.fields | {"errand": errand.name, "attempt": attempt}
+            attempt = max(attempt, min(self._outage_backoff.count_failure(task.key), rule.outage_attempts))
+        fields = task.fields | {"errand": task.name, "attempt": attempt}
         match classify(error, attempt, rule):
             case RetryIn(delay):
                 LOG.info("errand waits: %s", error, extra=fields)
-                errand.postpone(delay)
+                task.postpone(delay)
             case RetryAfterOutage(delay):
                 LOG.info("errand waits: %s", error, extra=fields)
-                self._postpone(errand, delay, self._outage_backoff)
-            case RetryAt(at) if errand.is_prioritized:
+                self._postpone(task, delay, self._outage_backoff)
+            case RetryAt(at) if task.is_prioritized:
                 LOG.info("errand waits: %s", error, extra=fields)
-                errand.postpone(at - self._clock.now())
+                task.postpone(at - self._clock.now())
             case RetryAt(at):
                 LOG.info("errand waits: %s", error, extra=fields)
-                self._postpone(errand, at - self._clock.now(), self._rate_limit_backoff)
+                self._postpone(task, at - self._clock.now(), self._rate_limit_backoff)
             case Discard(reason) | FailCheck(reason):
                 LOG.warning("errand dropped: %s", reason, extra=fields)
-                self._discard(errand)
+                self._discard(task)
             case Bug():
                 LOG.error("errand failed", exc_info=error, extra=fields)
-                self._discard(errand)
+                self._discard(task)
             case _ as never:
                 assert_never(never)
 
-    def _postpone(self, errand: BackgroundTask, delay: timedelta, among: TaskBackoff) -> None:
+    def _postpone(self, task: BackgroundTask, delay: timedelta, among: TaskBackoff) -> None:
         """Put it off for so long, or for longer where others of its installation come back then."""
         now = time.monotonic()
-        turn = RetrySlot(errand.installation, errand.key, errand.postpone)
-        errand.postpone(timedelta(seconds=among.reserve(turn, now + delay.total_seconds(), now) - now))
+        slot = RetrySlot(task.installation, task.key, task.postpone)
+        task.postpone(timedelta(seconds=among.reserve(slot, now + delay.total_seconds(), now) - now))
 
 
 def merge_group_fields(group: MergeGroup) -> dict[str, object]:
@@ -467,15 +470,15 @@ def merge_group_fields(group: MergeGroup) -> dict[str, object]:
 
 
 def _follow_up_task(
-    opened: QueuedFollowUp[F], line: RedisTaskQueue[F], name: str, work: Callable[[TaskHandlers], None]
+    pending: QueuedFollowUp[F], line: RedisTaskQueue[F], name: str, work: Callable[[TaskHandlers], None]
 ) -> BackgroundTask:
-    follow_up = opened.follow_up
+    follow_up = pending.follow_up
     return BackgroundTask(
         name=name,
         work=work,
-        complete=lambda: line.complete(opened),
+        complete=lambda: line.complete(pending),
         postpone=lambda delay: line.postpone(follow_up, delay),
-        attempt=opened.attempt,
+        attempt=pending.attempt,
         installation=follow_up.pull.installation_id,
         fields={
             "delivery_id": follow_up.delivery_id,

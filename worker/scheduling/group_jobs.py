@@ -26,7 +26,7 @@ NO_DELAY: Final = timedelta(0)
 class GroupJudgingApp(Protocol):
     """What such a job needs of a court. Raises `worker.errors`."""
 
-    def judge_merge_group(self, taken: LeasedGroup) -> None: ...
+    def judge_merge_group(self, leased: LeasedGroup) -> None: ...
 
 
 OpenGroupJudgingApp = Callable[[Settings, Store], AbstractContextManager[GroupJudgingApp]]
@@ -42,15 +42,15 @@ def run_job(group_id: str, token: str) -> bool:
 
 def judge(group_id: str, token: str) -> None:
     """Judge a group under this token, if it still admits one."""
-    scene = JOB_CONTEXT.get()
-    taken = scene.store.groups.take_lease(group_id, token)
-    if taken is None:
+    context = JOB_CONTEXT.get()
+    leased = context.store.groups.take_lease(group_id, token)
+    if leased is None:
         LOG.info("not to be judged any more", extra={"group": group_id})
         return
-    with renewing_lease(taken.lease, scene.settings.timing.lease):
-        error = catch_error(partial(_judge, scene, taken))
+    with renewing_lease(leased.lease, context.settings.timing.lease):
+        error = catch_error(partial(_judge, context, leased))
     if error is not None:
-        _handle_failure(scene, taken, error)
+        _handle_failure(context, leased, error)
 
 
 def requeue(group_id: str, token: str) -> None:
@@ -65,23 +65,23 @@ def requeue(group_id: str, token: str) -> None:
         store.client.close()  # here is where jobs are forked
 
 
-def _judge(scene: JobContext, taken: LeasedGroup) -> None:
-    open_bench: OpenGroupJudgingApp = resolve_name(scene.app_factory)
-    with guard_parsers(taken.pending.attempt), open_bench(scene.settings, scene.store) as bench:
-        bench.judge_merge_group(taken)
+def _judge(context: JobContext, leased: LeasedGroup) -> None:
+    open_bench: OpenGroupJudgingApp = resolve_name(context.app_factory)
+    with guard_parsers(leased.pending.attempt), open_bench(context.settings, context.store) as app:
+        app.judge_merge_group(leased)
 
 
-def _handle_failure(scene: JobContext, taken: LeasedGroup, error: Exception) -> None:
+def _handle_failure(context: JobContext, leased: LeasedGroup, error: Exception) -> None:
     """Say what becomes of the group. Raises the error where it is a bug."""
-    later, queued = scene.store.groups.postpone, taken.pending.queued
-    fields = {"group": taken.lease.group.id, "attempt": taken.pending.attempt}
-    match classify(error, taken.pending.attempt, scene.settings.retry_rule):
+    later, queued = context.store.groups.postpone, leased.pending.queued
+    fields = {"group": leased.lease.group.id, "attempt": leased.pending.attempt}
+    match classify(error, leased.pending.attempt, context.settings.retry_rule):
         case RetryIn(delay) | RetryAfterOutage(delay):
             LOG.warning("tried again in %s: %s", delay, error, extra=fields)
             later(queued, delay)
         case RetryAt(at):
             LOG.warning("tried again at %s: %s", at, error, extra=fields)
-            later(queued, at - scene.clock.now())
+            later(queued, at - context.clock.now())
         case Discard(reason):
             LOG.info("dropped: %s", reason, extra=fields)
             if not isinstance(error, LeaseLost):

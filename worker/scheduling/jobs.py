@@ -107,20 +107,20 @@ class JobEnd:
 
 def judge(installation_id: int, repository_id: int, number: int, fence: int) -> None:
     """Judge a pull request under this fence, if the fence still admits it."""
-    scene = JOB_CONTEXT.get()
+    context = JOB_CONTEXT.get()
     pull = _pull(installation_id, repository_id, number)
-    taken = scene.store.pulls.take_lease(pull, fence)
-    if taken is None:
+    leased = context.store.pulls.take_lease(pull, fence)
+    if leased is None:
         LOG.info(
             "not to be judged any more", extra={"pull": pull.model_dump(), **_request_fields(pull), "fence": fence}
         )
         return
-    fields = log_fields(taken.request)
+    fields = log_fields(leased.request)
     with bind_log_fields(fields):
-        begun = {"fence": fence, "attempt": taken.attempt, "trigger": taken.request.trigger}
-        LOG.info("judging begins", extra=fields | begun)
-        end = JudgeJob(scene, taken).run()
-        _close(scene, taken, end)
+        started = {"fence": fence, "attempt": leased.attempt, "trigger": leased.request.trigger}
+        LOG.info("judging begins", extra=fields | started)
+        end = JudgeJob(context, leased).run()
+        _close(context, leased, end)
     if end.is_bug:
         raise JudgingFailed(f"fence {fence}: see the log")
 
@@ -166,15 +166,15 @@ def requeue(job: Job) -> None:
 class JudgeJob:
     """One judging that was begun."""
 
-    def __init__(self, scene: JobContext, taken: LeasedJob) -> None:
-        self._context = scene
-        self._leased = taken
-        self._rule = scene.settings.retry_rule
-        self._open_app: OpenJudgingApp = resolve_name(scene.app_factory)
+    def __init__(self, context: JobContext, leased: LeasedJob) -> None:
+        self._context = context
+        self._leased = leased
+        self._rule = context.settings.retry_rule
+        self._open_app: OpenJudgingApp = resolve_name(context.app_factory)
         self._fields = {
-            **log_fields(taken.request),
-            "fence": taken.lease.fence,
-            "attempt": taken.attempt,
+            **log_fields(leased.request),
+            "fence": leased.lease.fence,
+            "attempt": leased.attempt,
         }
 
     def run(self) -> JobEnd:
@@ -205,8 +205,8 @@ class JudgeJob:
         return bool(own) and own[-1].created_at >= self._leased.request.requested_at
 
     def _judge(self) -> JudgingOutcome:
-        with guard_parsers(self._leased.attempt), self._open_app(self._context.settings, self._context.store) as bench:
-            outcome = bench.judge(self._leased.request, self._leased.lease, self._leased.waiting_since)
+        with guard_parsers(self._leased.attempt), self._open_app(self._context.settings, self._context.store) as app:
+            outcome = app.judge(self._leased.request, self._leased.lease, self._leased.waiting_since)
         update_paused_heads(self._context.store, self._leased.request, self._leased.lease.fence, outcome)
         metrics.record_verdict(self._context.store, self._leased.request, outcome, self._context.clock.now())
         return outcome
@@ -217,8 +217,8 @@ class JudgeJob:
                 LOG.warning("no model could be reached; judged again in %s", wait, extra=self._fields)
                 return JobEnd(Finish.OUTAGE, wait)
             case JudgingCompleted(verdict=verdict, dossier=dossier, decisions=decisions):
-                of = JudgedHead(verdict.subject.head_sha, hash_base(dossier.pull_request.base_ref))
-                return JobEnd(Finish.JUDGED, is_for_ci=is_retriggered_by_ci(verdict, decisions), judged=of)
+                head = JudgedHead(verdict.subject.head_sha, hash_base(dossier.pull_request.base_ref))
+                return JobEnd(Finish.JUDGED, is_for_ci=is_retriggered_by_ci(verdict, decisions), judged=head)
             case JudgingSuperseded():
                 return JobEnd(Finish.AGAIN)
             case WaitForCi(poll=poll):
@@ -293,8 +293,8 @@ class JudgeJob:
             LOG.info("the check can't be told: %s", error, extra=self._fields)
 
     def _show_postponed(self, until: datetime, *, is_away: bool) -> None:
-        with self._open_app(self._context.settings, self._context.store) as bench:
-            bench.postpone(self._leased.request, self._leased.lease, until, is_away=is_away)
+        with self._open_app(self._context.settings, self._context.store) as app:
+            app.postpone(self._leased.request, self._leased.lease, until, is_away=is_away)
 
     def _fail_check(self, reason: str) -> JobEnd:
         """Tell the check that there is no verdict. What stops even that is tried as often again, then left alone.
@@ -323,23 +323,23 @@ class JudgeJob:
                 assert_never(never)
 
     def _show_failed(self, reason: str) -> None:
-        with self._open_app(self._context.settings, self._context.store) as bench:
-            bench.fail_check(self._leased.request, self._leased.lease, reason)
+        with self._open_app(self._context.settings, self._context.store) as app:
+            app.fail_check(self._leased.request, self._leased.lease, reason)
 
 
-def _close(scene: JobContext, taken: LeasedJob, end: JobEnd) -> None:
+def _close(context: JobContext, leased: LeasedJob, end: JobEnd) -> None:
     """Write down how it ended. Whoever was overtaken may have written late: somebody has to look again."""
-    pulls = scene.store.pulls
-    later = retry_after_outage(taken.request, scene.clock.now()) if end.finish is Finish.OUTAGE else None
+    pulls = context.store.pulls
+    later = retry_after_outage(leased.request, context.clock.now()) if end.finish is Finish.OUTAGE else None
     if end.is_for_ci:
-        later = request_after_ci(taken.request, taken.lease.fence, scene.clock.now())
+        later = request_after_ci(leased.request, leased.lease.fence, context.clock.now())
     answer = FinishResult.LOST
     if not end.is_lost:
-        answer = pulls.finish(taken.lease, end.finish, end.wait, later, end.judged)
+        answer = pulls.finish(leased.lease, end.finish, end.wait, later, end.judged)
     if answer is FinishResult.LOST:
-        pulls.request_correction(taken.lease, taken.request)
-    fields = {**log_fields(taken.request), "fence": taken.lease.fence, "how": end.finish, "answer": answer}
-    LOG.info("judging ended", extra={"pull": taken.request.pull.model_dump(), **fields})
+        pulls.request_correction(leased.lease, leased.request)
+    fields = {**log_fields(leased.request), "fence": leased.lease.fence, "how": end.finish, "answer": answer}
+    LOG.info("judging ended", extra={"pull": leased.request.pull.model_dump(), **fields})
 
 
 def guard_parsers(attempt: int) -> AbstractContextManager[None]:

@@ -159,15 +159,15 @@ class MergeGroupHandler(Value):
     clock: Clock
     terms: GroupTerms
 
-    def answer(self, opened: PendingGroup) -> None:
+    def answer(self, pending: PendingGroup) -> None:
         """Do what can be done about a group now. May be called again."""
-        group, location = opened.group, self._location(opened.group)
+        group, location = pending.group, self._location(pending.group)
         if self.clock.now() >= self._deadline(group) + ABANDON_AFTER:
             self.queue.complete(group)
             return
         settled = self.queue.settled_at(group.pull_ref(location.number)) if location.number else 0
         try:
-            if not self._conclude(GroupCase(opened, location, settled)) and group.ended is None:
+            if not self._conclude(GroupCase(pending, location, settled)) and group.ended is None:
                 return
         except SubjectGone as gone:  # the repository, or the App in it: nobody waits for this group
             late = unavailable_if_recent("the merge group", gone, group.at, self.clock.now())
@@ -219,16 +219,16 @@ class MergeGroupHandler(Value):
 
     def _conclusion(self, case: GroupCase) -> CheckContent | None:
         """How the group's check ends; None: there is nothing to show, or not yet."""
-        opened, location = case.opened, case.location
+        pending, location = case.opened, case.location
         if case.group.ended is not None:
             return self._ended_content(case, case.group.ended)
         if not location.number:
             return texts.stopped_content(location, GroupStops(GroupStopReason.STRANGE_REF))
-        if opened.queued.failed:
-            return texts.group_failed_content(location, opened.queued.failed)
+        if pending.queued.failed:
+            return texts.group_failed_content(location, pending.queued.failed)
         if self._has_failed_too_often(case):
-            return texts.group_failed_content(location, NO_RESULT.format(tries=opened.attempt - 1))
-        if opened.attempt > 1:
+            return texts.group_failed_content(location, NO_RESULT.format(tries=pending.attempt - 1))
+        if pending.attempt > 1:
             self._show_looking(case)
         try:
             return self._by_pull_request(case)
@@ -372,33 +372,33 @@ class GroupJudge(Value):
     clock: Clock
     site_url: str
 
-    def judge(self, taken: LeasedGroup) -> None:
+    def judge(self, leased: LeasedGroup) -> None:
         """Judge one, record it, and say so on its check.
 
         One that is not to be judged any more is looked at again; likewise where something was told of its pull request meanwhile:
         what its accept was made by may have been edited, and what was judged here with it.
         """
-        group, number = taken.lease.group, find_pull_number(taken.lease.group.head_ref, taken.lease.group.base_ref)
+        group, number = leased.lease.group, find_pull_number(leased.lease.group.head_ref, leased.lease.group.base_ref)
         pull = None if isinstance(number, GroupRefusal) else group.pull_ref(number)
         settled = None if pull is None else self.queue.settled_at(pull)
         head = None if pull is None or settled is None else self.source.head(group, pull.number)
         entries = () if pull is None or head is None else self.ledger.entries(pull)
         parent = None if pull is None or head is None else self._current_accept(group, pull, head, entries)
         if pull is None or head is None or parent is None or find_answer(entries, group, parent):
-            self.queue.postpone(taken.pending.queued, NO_DELAY)
+            self.queue.postpone(leased.pending.queued, NO_DELAY)
             return
         request = _request(group, pull, head.sha)
         tried = self.judging.judge_dossier(
-            request, taken, lambda dossier, bench: self._judge(dossier, parent, entries, bench)
+            request, leased, lambda dossier, context: self._judge(dossier, parent, entries, context)
         )
-        taken.lease.renew()
-        made = record_beside(parent, tried.evaluated, tried.dossier, self.stores, self.publishing)
+        leased.lease.renew()
+        entry = record_beside(parent, tried.evaluated, tried.dossier, self.stores, self.publishing)
         content = judged_group_content(
-            GroupLocation(self.site_url, group.repository, pull.number), made, parent, tried.dossier
+            GroupLocation(self.site_url, group.repository, pull.number), entry, parent, tried.dossier
         )
 
         def stands() -> None:
-            taken.lease.renew()
+            leased.lease.renew()
             if self.queue.settled_at(pull) != settled:
                 raise GroupOutdated
 
@@ -406,7 +406,7 @@ class GroupJudge(Value):
             stands()
             self.check.show(group, pull.number, content, stands)
         except GroupOutdated:
-            self.queue.postpone(taken.pending.queued, NO_DELAY)
+            self.queue.postpone(leased.pending.queued, NO_DELAY)
         else:
             self.queue.complete(group)
 
@@ -419,20 +419,20 @@ class GroupJudge(Value):
         return standing.entry if isinstance(standing, GroupAccepted) else None
 
     def _judge(
-        self, dossier: Dossier, parent: LedgerEntry, entries: tuple[LedgerEntry, ...], bench: JudgeContext
+        self, dossier: Dossier, parent: LedgerEntry, entries: tuple[LedgerEntry, ...], context: JudgeContext
     ) -> EvaluatedVerdict:
         at = self.clock.now()
         commit = {"kind": SubjectKind.MERGE_GROUP, "head_sha": dossier.pull_request.head_sha}
         subject = parent.verdict.subject.model_copy(update=commit)
-        docket = EvaluationHeader(
+        header = EvaluationHeader(
             eval_id_after(at, (entry.eval_id for entry in entries)),
             subject,
             at,
-            fingerprint_of(dossier, bench),
+            fingerprint_of(dossier, context),
             self.clock.monotonic_ms,
             parent.eval_id,
         )
-        return judge_with_record(dossier, docket, bench)
+        return judge_with_record(dossier, header, context)
 
 
 def _request(group: MergeGroup, pull: PullRef, head_sha: Sha) -> JudgeRequest:

@@ -34,8 +34,8 @@ def record_verdict(store: Store, request: JudgeRequest, outcome: JudgingOutcome,
     verdict = outcome.verdict
     is_final = outcome.retry_in is None and getattr(verdict, "abstain_reason", None) is not AbstainReason.PAUSED
     seconds = (now - request.requested_at).total_seconds() if is_final else None
-    of = request.pull.installation_id
-    _count(lambda: store.measures.count_verdict(of, verdict.decision, reason_of(verdict), seconds))
+    installation = request.pull.installation_id
+    _count(lambda: store.measures.count_verdict(installation, verdict.decision, reason_of(verdict), seconds))
 
 
 def count_event(store: Store, event: EventCount) -> None:

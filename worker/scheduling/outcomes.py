@@ -96,15 +96,15 @@ class OutcomeRecorder(Value):
     ledger: Ledger
     dossiers: OutcomeDossiers
 
-    def record(self, happening: PullRequestEvent) -> None:
+    def record(self, event: PullRequestEvent) -> None:
         """Tell of every outcome that this happening is."""
-        for found_outcome in self._outcomes(happening):
+        for found_outcome in self._outcomes(event):
             entry = found_outcome.entry
             outcome = Outcome(
                 kind=found_outcome.kind,
                 eval_id=entry and entry.eval_id,
-                head_sha=happening.head_sha or (entry and entry.head_sha),
-                at=happening.at,
+                head_sha=event.head_sha or (entry and entry.head_sha),
+                at=event.at,
             )
             self.store.publish(
                 found_outcome.pull,
@@ -112,48 +112,48 @@ class OutcomeRecorder(Value):
                 outcome,
                 is_event=False,
             )
-        if happening.by_person and happening.pull is not None:
-            self.store.publish(happening.pull, f"event:{happening.delivery_id}", None, is_event=True)
+        if event.by_person and event.pull is not None:
+            self.store.publish(event.pull, f"event:{event.delivery_id}", None, is_event=True)
 
-    def _outcomes(self, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
-        pull = happening.pull
-        match happening.what:
+    def _outcomes(self, event: PullRequestEvent) -> Iterator[FoundOutcome]:
+        pull = event.pull
+        match event.what:
             case PullRequestEventKind.CI_FAILED:
-                yield from self._ci_failure(happening)
+                yield from self._ci_failure(event)
             case PullRequestEventKind.REVERTED:
-                yield from self._reverts(happening)
+                yield from self._reverts(event)
             case _ if pull is not None:
-                yield from self._outcomes_of_pull(pull, happening)
+                yield from self._outcomes_of_pull(pull, event)
             case _:
                 return
 
-    def _outcomes_of_pull(self, pull: PullRef, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
-        match happening.what:
+    def _outcomes_of_pull(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
+        match event.what:
             case PullRequestEventKind.JUDGED:
-                yield from self._manual_swaps(pull, happening)
+                yield from self._manual_swaps(pull, event)
             case PullRequestEventKind.MERGED:
-                yield from self._merge(pull, happening)
+                yield from self._merge(pull, event)
             case (
                 PullRequestEventKind.CLOSED
                 | PullRequestEventKind.REOPENED
                 | PullRequestEventKind.HELPFUL
                 | PullRequestEventKind.NOT_HELPFUL
             ):
-                yield from self._stated(pull, happening)
+                yield from self._stated(pull, event)
             case PullRequestEventKind.OVERRIDDEN | PullRequestEventKind.OVERRIDDEN_OWN | PullRequestEventKind.CONTESTED:
-                yield from self._stated(pull, happening)
+                yield from self._stated(pull, event)
             case PullRequestEventKind.CONTEST_UPHELD:
-                yield from self._upheld_contest(pull, happening)
+                yield from self._upheld_contest(pull, event)
             case PullRequestEventKind.PUSHED_BY_ANOTHER:
-                yield from self._foreign_push(pull, happening)
+                yield from self._foreign_push(pull, event)
             case PullRequestEventKind.ASKED_AGAIN:
-                yield from self._retry(pull, happening)
+                yield from self._retry(pull, event)
             case PullRequestEventKind.SPOKE | PullRequestEventKind.CI_FAILED | PullRequestEventKind.REVERTED:
                 return
             case _:
-                assert_never(happening.what)
+                assert_never(event.what)
 
-    def _stated(self, pull: PullRef, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
+    def _stated(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         """Closed, reopened, helpful, overridden ...: the delivery says all of it. A word is about the head that it was said at."""
         kind = {
             PullRequestEventKind.CLOSED: OutcomeKind.CLOSED_UNMERGED,
@@ -163,31 +163,31 @@ class OutcomeRecorder(Value):
             PullRequestEventKind.OVERRIDDEN: OutcomeKind.OVERRIDE,
             PullRequestEventKind.OVERRIDDEN_OWN: OutcomeKind.OWN_OVERRIDE,
             PullRequestEventKind.CONTESTED: OutcomeKind.CONTEST,
-        }[happening.what]
-        heard = self._submissions(pull)
-        about = _entry_at(heard, happening.head_sha) or _newest(heard)
-        if about is not None:
-            yield FoundOutcome(pull, kind, about, happening.delivery_id)
+        }[event.what]
+        submissions = self._submissions(pull)
+        entry = _entry_at(submissions, event.head_sha) or _newest(submissions)
+        if entry is not None:
+            yield FoundOutcome(pull, kind, entry, event.delivery_id)
 
-    def _upheld_contest(self, pull: PullRef, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
+    def _upheld_contest(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         """It is about the reject that was contested, not about what came of that."""
         own = [entry for entry in self.ledger.entries(pull) if entry.verdict.parent_eval_id is None]
-        about = _entry_at([entry for entry in own if isinstance(entry.verdict, Reject)], happening.head_sha)
+        about = _entry_at([entry for entry in own if isinstance(entry.verdict, Reject)], event.head_sha)
         if about is not None:
             yield FoundOutcome(pull, OutcomeKind.CONTEST_UPHELD, about, about.eval_id)
 
-    def _merge(self, pull: PullRef, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
-        heard = self._submissions(pull)
-        about = _entry_at(heard, happening.head_sha) or _newest(heard)
-        if about is not None:
-            judged = about.changed_lines if about.head_sha == happening.head_sha else {}
-            self.store.add_merge(pull, happening.merge_sha, judged)
-            yield FoundOutcome(pull, OutcomeKind.MERGED, about, "")
-        taken_back = [happening.pull_with_number(number) for number in happening.reverts]
+    def _merge(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
+        submissions = self._submissions(pull)
+        entry = _entry_at(submissions, event.head_sha) or _newest(submissions)
+        if entry is not None:
+            judged = entry.changed_lines if entry.head_sha == event.head_sha else {}
+            self.store.add_merge(pull, event.merge_sha, judged)
+            yield FoundOutcome(pull, OutcomeKind.MERGED, entry, "")
+        taken_back = [event.pull_with_number(number) for number in event.reverts]
         for reverted in taken_back:
             yield from self._revert(reverted)
-        if happening.mends and about is not None and about.head_sha == happening.head_sha:
-            yield from self._later_fixes(pull, about, taken_back)
+        if event.mends and entry is not None and entry.head_sha == event.head_sha:
+            yield from self._later_fixes(pull, entry, taken_back)
 
     def _later_fixes(self, pull: PullRef, fix: LedgerEntry, taken_back: Sequence[PullRef]) -> Iterator[FoundOutcome]:
         """Earlier merges, lines of which this fix removes. Needs the dossier of the fix: hashes don't give back a line."""
@@ -202,9 +202,9 @@ class OutcomeRecorder(Value):
                     earlier, OutcomeKind.LATER_FIX, _newest(self._submissions(earlier)), f"{pull.number}"
                 )
 
-    def _reverts(self, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
-        for sha in happening.reverted_shas:
-            pull = self.store.pull_of(happening.installation_id, happening.repository_id, sha)
+    def _reverts(self, event: PullRequestEvent) -> Iterator[FoundOutcome]:
+        for sha in event.reverted_shas:
+            pull = self.store.pull_of(event.installation_id, event.repository_id, sha)
             if pull is not None:
                 yield from self._revert(pull)
 
@@ -213,34 +213,34 @@ class OutcomeRecorder(Value):
         if self.store.merged_lines(pull) is not None:
             yield FoundOutcome(pull, OutcomeKind.REVERTED, _newest(self._submissions(pull)), "")
 
-    def _ci_failure(self, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
-        sha = happening.head_sha or ""
-        pull = self.store.pull_of(happening.installation_id, happening.repository_id, sha)
-        heard = self._submissions(pull) if pull is not None else ()
-        about = _entry_at(heard, sha) or _newest(heard)
-        if pull is not None and about is not None and isinstance(about.verdict, Accept):
-            yield FoundOutcome(pull, OutcomeKind.CI_RED_LATER, about, sha)
+    def _ci_failure(self, event: PullRequestEvent) -> Iterator[FoundOutcome]:
+        sha = event.head_sha or ""
+        pull = self.store.pull_of(event.installation_id, event.repository_id, sha)
+        submissions = self._submissions(pull) if pull is not None else ()
+        entry = _entry_at(submissions, sha) or _newest(submissions)
+        if pull is not None and entry is not None and isinstance(entry.verdict, Accept):
+            yield FoundOutcome(pull, OutcomeKind.CI_RED_LATER, entry, sha)
 
-    def _foreign_push(self, pull: PullRef, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
+    def _foreign_push(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         """Somebody else's commit on an agent's branch, upon the one that our verdict is about. It may be told after newer verdicts."""
-        before = None if happening.before_sha is None else _entry_at(self._submissions(pull), happening.before_sha)
+        before = None if event.before_sha is None else _entry_at(self._submissions(pull), event.before_sha)
         if before is not None and before.verdict.author_agent is not None:
-            yield FoundOutcome(pull, OutcomeKind.EDIT_FOLLOWUP, before, happening.delivery_id)
+            yield FoundOutcome(pull, OutcomeKind.EDIT_FOLLOWUP, before, event.delivery_id)
 
-    def _retry(self, pull: PullRef, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
+    def _retry(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         """A judging is asked for, and there is nothing new to judge."""
-        about = _newest(self._submissions(pull))
-        if about is not None and self.store.newest_head(pull) in (None, about.head_sha):
-            yield FoundOutcome(pull, OutcomeKind.RETRY, about, happening.delivery_id)
+        entry = _newest(self._submissions(pull))
+        if entry is not None and self.store.newest_head(pull) in (None, entry.head_sha):
+            yield FoundOutcome(pull, OutcomeKind.RETRY, entry, event.delivery_id)
 
-    def _manual_swaps(self, pull: PullRef, happening: PullRequestEvent) -> Iterator[FoundOutcome]:
+    def _manual_swaps(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
         """Others that close the same issue, were judged before, and did not make it."""
-        rivals = {rival.number for issue in happening.issues for rival in self.store.competing_pulls(pull, issue)}
-        for rival in map(happening.pull_with_number, sorted(rivals)):
-            about = _newest(self._submissions(rival))
+        rivals = {rival.number for issue in event.issues for rival in self.store.competing_pulls(pull, issue)}
+        for rival in map(event.pull_with_number, sorted(rivals)):
+            entry = _newest(self._submissions(rival))
             made_it = any(outcome.kind is OutcomeKind.MERGED for outcome in self.store.outcomes_of(rival))
-            if about is not None and not made_it:
-                yield FoundOutcome(rival, OutcomeKind.MANUAL_SWAP, about, f"{pull.number}")
+            if entry is not None and not made_it:
+                yield FoundOutcome(rival, OutcomeKind.MANUAL_SWAP, entry, f"{pull.number}")
 
     def _submissions(self, pull: PullRef) -> tuple[LedgerEntry, ...]:
         return submissions_of(self.ledger.entries(pull))
@@ -265,8 +265,8 @@ class WholePullRequestJudge(Value):
             return
         verdict = pull_request_verdict(eval_id, now, entries, outcomes, self.rubric)
         trigger = EvalTrigger.FEEDBACK_ARRIVED if whole.is_reevaluation else EvalTrigger.BUS
-        made = derived_entry(submissions[-1], verdict)
-        self.ledger.append(whole.pull, made, whole_evaluation_events(made, trigger))
+        entry = derived_entry(submissions[-1], verdict)
+        self.ledger.append(whole.pull, entry, whole_evaluation_events(entry, trigger))
 
 
 def derived_entry(parent: LedgerEntry, verdict: Accept | Reject | Abstain) -> LedgerEntry:
@@ -286,9 +286,9 @@ def derived_entry(parent: LedgerEntry, verdict: Accept | Reject | Abstain) -> Le
 def whole_evaluation_events(entry: LedgerEntry, trigger: EvalTrigger, part: str = "") -> tuple[Event, Event]:
     """What is told of a verdict that code makes from its parent's: its beginning and its end at once."""
     verdict = entry.verdict
-    law = (verdict.rubric_id, verdict.rubric_version)
-    begun = EvaluationStarted(verdict.eval_id, verdict.subject, *law, JudgeKind.HEURISTIC, trigger, part)
-    return started_event(begun), terminal_event(verdict, trigger, part=part)
+    rubric = (verdict.rubric_id, verdict.rubric_version)
+    started = EvaluationStarted(verdict.eval_id, verdict.subject, *rubric, JudgeKind.HEURISTIC, trigger, part)
+    return started_event(started), terminal_event(verdict, trigger, part=part)
 
 
 def removed_lines(diff: str) -> dict[str, frozenset[str]]:
@@ -340,10 +340,10 @@ class ReactionRecorder(Value):
     ledger: Ledger
     publisher: OutcomePublisher
 
-    def record(self, happening: PullRequestEvent) -> None:
+    def record(self, event: PullRequestEvent) -> None:
         """Tell of every thumb, if this ended a pull request. May be called again; raises what GitHub's outages raise."""
-        pull = happening.pull
-        if pull is None or happening.what not in CLOSING_KINDS:
+        pull = event.pull
+        if pull is None or event.what not in CLOSING_KINDS:
             return
         note = self.notes.find_record(pull)
         entries = submission_entries(self.ledger.entries(pull))
@@ -357,9 +357,9 @@ class ReactionRecorder(Value):
         for thumb in last_thumbs(reactions):
             self._publish(pull, thumb, _entry_at_thumb(entries, thumb))
 
-    def _publish(self, pull: PullRef, thumb: Reaction, about: LedgerEntry) -> None:
+    def _publish(self, pull: PullRef, thumb: Reaction, entry: LedgerEntry) -> None:
         kind = THUMB_OUTCOMES[thumb.content]
-        outcome = Outcome(kind=kind, eval_id=about.eval_id, head_sha=about.head_sha, at=thumb.at)
+        outcome = Outcome(kind=kind, eval_id=entry.eval_id, head_sha=entry.head_sha, at=thumb.at)
         self.publisher.publish(pull, outcome_name(pull, kind, f"reaction-{thumb.id}"), outcome, is_event=False)
 
 

@@ -152,15 +152,15 @@ def _judge(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
         deps.status.wait_for_ci(request, head_sha, wait)
         return WaitForCi(patience.next_poll(now), wait.names)
     deps = without_untrusted_model(request, dossier, deps)
-    opened = create_header(request, dossier, deps.context, deps.clock)
+    header = create_header(request, dossier, deps.context, deps.clock)
     decisions = human_decisions_for(request, dossier, deps)
-    recorded = find_recorded_verdict(request, dossier, opened, decisions.rejudge_requested_at)
+    recorded = find_recorded_verdict(request, dossier, header, decisions.rejudge_requested_at)
     newer = deps.status.find_newer_head(request, head_sha, is_fresh=True) if recorded else None
     if decisions.rejudge_requested_at is not None:
         dossier, deps = add_contest(dossier, decisions), replace(deps, is_rejudge=True)
     if not (newer or recorded) and deps.context.pause is None:
         dossier = with_lookups(request, dossier, deps.look_up)
-    verdict = newer or recorded or evaluate(request, dossier, opened, decisions, deps)
+    verdict = newer or recorded or evaluate(request, dossier, header, decisions, deps)
     if verdict is None:
         return JudgingSuperseded()
     if isinstance(verdict, str):
@@ -202,8 +202,8 @@ def show_human_decision(request: JudgeRequest, dossier: Dossier, deps: JudgingDe
     return JudgingCompleted(last, dossier, decisions=decisions) if is_shown else JudgingSuperseded()
 
 
-def is_same_content(verdict: Verdict | None, dossier: Dossier, bench: JudgeContext) -> bool:
-    return verdict is not None and verdict.fingerprint == fingerprint_of(dossier, bench)
+def is_same_content(verdict: Verdict | None, dossier: Dossier, context: JudgeContext) -> bool:
+    return verdict is not None and verdict.fingerprint == fingerprint_of(dossier, context)
 
 
 def human_decisions_for(request: JudgeRequest, dossier: Dossier, deps: JudgingDependencies) -> HumanDecisions:
@@ -228,7 +228,7 @@ def add_contest(dossier: Dossier, decisions: HumanDecisions) -> Dossier:
 def evaluate(
     request: JudgeRequest,
     dossier: Dossier,
-    opened: EvaluationHeader,
+    header: EvaluationHeader,
     decisions: HumanDecisions,
     deps: JudgingDependencies,
 ) -> Accept | Reject | Abstain | Sha | None:
@@ -236,32 +236,32 @@ def evaluate(
 
     None: what it is judged by was edited while it was read. Then nobody judges by what was read.
     """
-    rubric, keepers = deps.context.rubric, deps.recorder
-    begun = EvaluationStarted(opened.eval_id, opened.subject, rubric.id, rubric.version, deps.context.planned_judge)
-    if not keepers.begin(request.pull, begun, dossier):
+    rubric, recorder = deps.context.rubric, deps.recorder
+    started = EvaluationStarted(header.eval_id, header.subject, rubric.id, rubric.version, deps.context.planned_judge)
+    if not recorder.begin(request.pull, started, dossier):
         return None
     if deps.rubric_problem is not None:
-        keepers.end_without_verdict(request.pull, begun, FailureMode.RUBRIC_INVALID, "", "0")
+        recorder.end_without_verdict(request.pull, started, FailureMode.RUBRIC_INVALID, "", "0")
         raise RubricRefused(deps.rubric_problem)
-    evaluated = carry_over_or_judge(dossier, opened, deps.context, is_rejudge=deps.is_rejudge)
+    evaluated = carry_over_or_judge(dossier, header, deps.context, is_rejudge=deps.is_rejudge)
     cost = format(evaluated.verdict.judge_cost_usd or 0, "f")
     judged = JudgingCompleted(evaluated.verdict, dossier, decisions=decisions)
-    if deps.author_notifier is not None and (look := deps.author_notifier.prepare(request, judged)) is not None:
-        record(request.pull, evaluated, dossier, keepers)  # first: its author may rely on what he is told
-        return deps.status.find_newer_head(request, opened.subject.head_sha, find_head=look) or evaluated.verdict
+    if deps.author_notifier is not None and (find_head := deps.author_notifier.prepare(request, judged)) is not None:
+        record(request.pull, evaluated, dossier, recorder)  # first: its author may rely on what he is told
+        return deps.status.find_newer_head(request, header.subject.head_sha, find_head=find_head) or evaluated.verdict
     try:
         at_once = evaluated.verdict.carried_from is not None
-        newer = deps.status.find_newer_head(request, opened.subject.head_sha, is_fresh=at_once)
+        newer = deps.status.find_newer_head(request, header.subject.head_sha, is_fresh=at_once)
     except (Forbidden, SubjectGone, Unavailable) as error:
         if isinstance(error, SubjectGone) and error.is_closed:
-            keepers.end_without_verdict(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, error.reason, cost)
+            recorder.end_without_verdict(request.pull, started, FailureMode.SUBJECT_NOT_FOUND, error.reason, cost)
         else:  # whoever tries again, or finds it once we may see it again, publishes this, and pays nothing
-            record(request.pull, evaluated, dossier, keepers)
+            record(request.pull, evaluated, dossier, recorder)
         raise
     if newer is not None:
-        keepers.end_without_verdict(request.pull, begun, FailureMode.SUBJECT_NOT_FOUND, SUPERSEDED_MESSAGE, cost)
+        recorder.end_without_verdict(request.pull, started, FailureMode.SUBJECT_NOT_FOUND, SUPERSEDED_MESSAGE, cost)
         return newer
-    record(request.pull, evaluated, dossier, keepers)
+    record(request.pull, evaluated, dossier, recorder)
     return evaluated.verdict
 
 
@@ -374,14 +374,14 @@ def head_first_seen(request: JudgeRequest) -> FirstSeen | None:
 
 
 def carry_over_or_judge(
-    dossier: Dossier, opened: EvaluationHeader, bench: JudgeContext, *, is_rejudge: bool = False
+    dossier: Dossier, header: EvaluationHeader, context: JudgeContext, *, is_rejudge: bool = False
 ) -> EvaluatedVerdict:
     """Carry over what was decided on the same content, or judge. What is contested, or asked for anew, is judged again."""
-    carried_over = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, opened, bench)
+    carried_over = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, header, context)
     return (
-        judge_with_record(dossier, opened, bench)
+        judge_with_record(dossier, header, context)
         if carried_over is None
-        else EvaluatedVerdict(carried_over, carry_over_record(carried_over, bench.with_chosen_model(dossier.policy)))
+        else EvaluatedVerdict(carried_over, carry_over_record(carried_over, context.with_chosen_model(dossier.policy)))
     )
 
 
@@ -405,7 +405,7 @@ def ends_by_itself(check: CiCheck) -> bool:
 
 
 def find_recorded_verdict(
-    request: JudgeRequest, dossier: Dossier, opened: EvaluationHeader, rejudge_requested_at: datetime | None = None
+    request: JudgeRequest, dossier: Dossier, header: EvaluationHeader, rejudge_requested_at: datetime | None = None
 ) -> Accept | Reject | Abstain | None:
     """The verdict that answers this very request: its judge died before publishing it, or was ahead of the delivery.
 
@@ -413,7 +413,7 @@ def find_recorded_verdict(
     later: it stays open, and would come back for ever. That a person has to decide is one: who decides asks nobody to judge.
     """
     last = dossier.ledger[-1] if dossier.ledger else None
-    if last is None or last.head_sha != dossier.pull_request.head_sha or opened.fingerprint != last.fingerprint:
+    if last is None or last.head_sha != dossier.pull_request.head_sha or header.fingerprint != last.fingerprint:
         return None
     answers = (
         is_new_head_only(request)

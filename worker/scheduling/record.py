@@ -81,7 +81,7 @@ class VerdictRecorder(Value):
     submissions: SubmissionWatch | None = None
     """None on a laptop: nobody does anything about its verdicts."""
 
-    def begin(self, pull: PullRef, begun: EvaluationStarted, dossier: Dossier) -> bool:
+    def begin(self, pull: PullRef, started: EvaluationStarted, dossier: Dossier) -> bool:
         """Tell that this evaluation begins, and have whoever changes what it is judged by heard until it ends.
 
         False: it does not begin, since what was read may be older than what it is to be judged by.
@@ -92,15 +92,15 @@ class VerdictRecorder(Value):
         ):
             return False
         if self.publishing is not None:
-            self.events.record_started(pull, self.lease.fence, begun)
+            self.events.record_started(pull, self.lease.fence, started)
         return True
 
     def end_without_verdict(
-        self, pull: PullRef, begun: EvaluationStarted, mode: FailureMode, message: str, cost_usd: str
+        self, pull: PullRef, started: EvaluationStarted, mode: FailureMode, message: str, cost_usd: str
     ) -> None:
         """Tell that it comes to nothing, and what it has cost."""
         if self.publishing is not None:
-            self.events.record_ended(pull, failed_event(begun, mode, message, cost_usd))
+            self.events.record_ended(pull, failed_event(started, mode, message, cost_usd))
 
 
 def record(pull: PullRef, evaluated: EvaluatedVerdict, dossier: Dossier, recorder: "VerdictRecorder") -> LedgerEntry:
@@ -108,12 +108,12 @@ def record(pull: PullRef, evaluated: EvaluatedVerdict, dossier: Dossier, recorde
 
     What it was made from is kept before. Raises LeaseLost.
     """
-    made = ledger_entry(evaluated.verdict, dossier, recorder.lease.fence)
+    entry = ledger_entry(evaluated.verdict, dossier, recorder.lease.fence)
     recorder.lease.renew()
-    recorder.archive.store(pull, made, dossier, evaluated.audit)
+    recorder.archive.store(pull, entry, dossier, evaluated.audit)
     if recorder.submissions is not None:
-        recorder.submissions.add_verdict(pull, made, _closed_issues(dossier))
-    opinions = tuple(_opinion_entries(evaluated, dossier, made.fence))
+        recorder.submissions.add_verdict(pull, entry, _closed_issues(dossier))
+    opinions = tuple(_opinion_entries(evaluated, dossier, entry.fence))
     for child, opinion in opinions:
         recorder.archive.store(pull, child, dossier, opinion.audit)
     beside = [_child_events(child, opinion, recorder.publishing) for child, opinion in opinions]
@@ -123,51 +123,56 @@ def record(pull: PullRef, evaluated: EvaluatedVerdict, dossier: Dossier, recorde
         and dossier.ci is not None
         and dossier.ci.checks
     ):
-        beside += _ci_check_entries(made, dossier.ci, recorder.publishing)
-    made = _with_children(made, beside)
-    whole = replace(evaluated, verdict=made.verdict)
+        beside += _ci_check_entries(entry, dossier.ci, recorder.publishing)
+    entry = _with_children(entry, beside)
+    whole = replace(evaluated, verdict=entry.verdict)
     events = verdict_events(whole, dossier.case_error, recorder.publishing) if recorder.publishing else ()
-    recorder.ledger.append(pull, made, events, beside)
-    return made
+    recorder.ledger.append(pull, entry, events, beside)
+    return entry
 
 
-def _with_children(made: LedgerEntry, beside: Sequence[EntryWithEvents]) -> LedgerEntry:
+def _with_children(entry: LedgerEntry, beside: Sequence[EntryWithEvents]) -> LedgerEntry:
     """The entry whose verdict names its children, and nobody else's: one that is carried over has none of the first's."""
-    signals = {name: value for name, value in made.verdict.signals.items() if name != CHILDREN}
+    signals = {name: value for name, value in entry.verdict.signals.items() if name != CHILDREN}
     if beside:
         signals[CHILDREN] = tuple(child.eval_id for child, _ in beside)
-    return made.model_copy(update={"verdict": made.verdict.model_copy(update={"signals": signals})})
+    return entry.model_copy(update={"verdict": entry.verdict.model_copy(update={"signals": signals})})
 
 
 def _opinion_entries(
-    heard: EvaluatedVerdict, dossier: Dossier, fence: int
+    evaluated: EvaluatedVerdict, dossier: Dossier, fence: int
 ) -> Iterator[tuple[LedgerEntry, EvaluatedVerdict]]:
     """Each that led to this verdict, with its entry."""
-    for opinion in heard.opinions:
+    for opinion in evaluated.opinions:
         yield ledger_entry(opinion.verdict, dossier, fence), opinion
         yield from _opinion_entries(opinion, dossier, fence)
 
 
-def _child_events(made: LedgerEntry, heard: EvaluatedVerdict, telling: EventPublishing | None) -> EntryWithEvents:
+def _child_events(
+    entry: LedgerEntry, evaluated: EvaluatedVerdict, publishing: EventPublishing | None
+) -> EntryWithEvents:
     """A verdict beside another one: told from its beginning to its end."""
-    if telling is None:
-        return made, ()
-    return made, (started_event(evaluation_started(heard.verdict, telling)), *verdict_events(heard, None, telling))
+    if publishing is None:
+        return entry, ()
+    return entry, (
+        started_event(evaluation_started(evaluated.verdict, publishing)),
+        *verdict_events(evaluated, None, publishing),
+    )
 
 
 def _closed_issues(dossier: Dossier) -> tuple[tuple[str, int], ...]:
     return tuple((issue.repository or dossier.pull_request.repository, issue.number) for issue in dossier.issues)
 
 
-def _ci_check_entries(made: LedgerEntry, ci: Ci, telling: EventPublishing) -> Iterator[EntryWithEvents]:
+def _ci_check_entries(entry: LedgerEntry, ci: Ci, publishing: EventPublishing) -> Iterator[EntryWithEvents]:
     """Each check of this head beside the verdict on it. They were made from the same dossier: none is kept for them."""
     from worker.judge.ci_checks import ci_check_verdicts  # noqa: PLC0415 - a laptop needs none of it
     from worker.judge.rubric import load_ci_check_rubric  # noqa: PLC0415
     from worker.scheduling.outcomes import derived_entry, whole_evaluation_events  # noqa: PLC0415
 
-    for child_verdict in ci_check_verdicts(made.verdict, ci.checks, load_ci_check_rubric()):
-        child = derived_entry(made, child_verdict.verdict)
-        yield child, whole_evaluation_events(child, telling.trigger, child_verdict.part)
+    for child_verdict in ci_check_verdicts(entry.verdict, ci.checks, load_ci_check_rubric()):
+        child = derived_entry(entry, child_verdict.verdict)
+        yield child, whole_evaluation_events(child, publishing.trigger, child_verdict.part)
 
 
 class VerdictStores(Value):
@@ -178,33 +183,42 @@ class VerdictStores(Value):
 
 
 def record_beside(
-    parent: LedgerEntry, heard: EvaluatedVerdict, dossier: Dossier, shelves: VerdictStores, telling: EventPublishing
+    parent: LedgerEntry,
+    evaluated: EvaluatedVerdict,
+    dossier: Dossier,
+    stores: VerdictStores,
+    publishing: EventPublishing,
 ) -> LedgerEntry:
     """Record a judging anew beside the verdict that it judges again. Raises LeaseLost where that is gone."""
     subject = parent.verdict.subject
     pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
-    made = ledger_entry(heard.verdict, dossier, parent.fence)
-    shelves.archive.store(pull, made, dossier, heard.audit)
-    opinions = tuple(_opinion_entries(heard, dossier, made.fence))
-    children = [_child_events(child, opinion, telling) for child, opinion in opinions]
-    made = _with_children(made, children)
-    shelves.ledger.append(pull, *_child_events(made, replace(heard, verdict=made.verdict), telling), children)
+    entry = ledger_entry(evaluated.verdict, dossier, parent.fence)
+    stores.archive.store(pull, entry, dossier, evaluated.audit)
+    opinions = tuple(_opinion_entries(evaluated, dossier, entry.fence))
+    children = [_child_events(child, opinion, publishing) for child, opinion in opinions]
+    entry = _with_children(entry, children)
+    stores.ledger.append(pull, *_child_events(entry, replace(evaluated, verdict=entry.verdict), publishing), children)
     for child, opinion in opinions:  # beside what is on record
-        shelves.archive.store(pull, child, dossier, opinion.audit)
-    return made
+        stores.archive.store(pull, child, dossier, opinion.audit)
+    return entry
 
 
-def verdict_events(heard: EvaluatedVerdict, case_error: str | None, telling: EventPublishing) -> tuple[Event, ...]:
+def verdict_events(
+    evaluated: EvaluatedVerdict, case_error: str | None, publishing: EventPublishing
+) -> tuple[Event, ...]:
     """What is told of a verdict: its end first, then what could not be read on the way to it."""
-    text = telling.redact(heard.verdict.concern) if telling.redact else ""
-    return (terminal_event(heard.verdict, telling.trigger, opinion_text=text), *problem_events(heard, case_error))
+    text = publishing.redact(evaluated.verdict.concern) if publishing.redact else ""
+    return (
+        terminal_event(evaluated.verdict, publishing.trigger, opinion_text=text),
+        *problem_events(evaluated, case_error),
+    )
 
 
-def evaluation_started(verdict: Accept | Reject | Abstain, telling: EventPublishing) -> EvaluationStarted:
+def evaluation_started(verdict: Accept | Reject | Abstain, publishing: EventPublishing) -> EvaluationStarted:
     """How the evaluation began that led to this verdict."""
     who = verdict.judge_kind
     return EvaluationStarted(
-        verdict.eval_id, verdict.subject, verdict.rubric_id, verdict.rubric_version, who, telling.trigger
+        verdict.eval_id, verdict.subject, verdict.rubric_id, verdict.rubric_version, who, publishing.trigger
     )
 
 

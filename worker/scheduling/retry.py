@@ -35,40 +35,40 @@ class TaskBackoff:
         self._failures: dict[Hashable, int] = {}
         self._slots: dict[int, dict[Hashable, tuple[float, RetrySlot]]] = {}
 
-    def count_failure(self, errand: Hashable) -> int:
+    def count_failure(self, task: Hashable) -> int:
         """Count a failure; how many in a row that makes."""
-        self._failures[errand] = failures = self._failures.pop(errand, 0) + 1
+        self._failures[task] = failures = self._failures.pop(task, 0) + 1
         if len(self._failures) > MAX_REMEMBERED:
             del self._failures[next(iter(self._failures))]
         return failures
 
-    def forget(self, errand: Hashable) -> bool:
+    def forget(self, task: Hashable) -> bool:
         """It was done, or is given up; whether it had failed before."""
-        return self._failures.pop(errand, 0) > 0
+        return self._failures.pop(task, 0) > 0
 
-    def reserve(self, turn: RetrySlot, at: float, now: float) -> float:
+    def reserve(self, slot: RetrySlot, at: float, now: float) -> float:
         """The first time from *at* on that is nobody else's of this installation."""
         self._drop_passed(now)
-        taken = self._slots.setdefault(turn.installation, {})
-        taken.pop(turn.task, None)
-        for time, _ in sorted(taken.values(), key=lambda entry: entry[0]):
+        slots = self._slots.setdefault(slot.installation, {})
+        slots.pop(slot.task, None)
+        for time, _ in sorted(slots.values(), key=lambda entry: entry[0]):
             if abs(time - at) < self._gap_s:
                 at = time + self._gap_s
-        taken[turn.task] = (at, turn)
+        slots[slot.task] = (at, slot)
         return at
 
     def release(self, installation: int, most: int, now: float) -> list[tuple[RetrySlot, float]]:
         """The next few that wait, each with the earlier time that it gets."""
         self._drop_passed(now)
-        taken = self._slots.get(installation, {})
+        slots = self._slots.get(installation, {})
         moved, at = list[tuple[RetrySlot, float]](), now
-        for time, turn in sorted(taken.values(), key=lambda entry: entry[0]):
+        for time, slot in sorted(slots.values(), key=lambda entry: entry[0]):
             if len(moved) == most:
                 break
             at += self._follow_s
             if time > at:
-                taken[turn.task] = (at, turn)
-                moved.append((turn, at))
+                slots[slot.task] = (at, slot)
+                moved.append((slot, at))
         return moved
 
     def _drop_passed(self, now: float) -> None:
@@ -76,7 +76,7 @@ class TaskBackoff:
         self._slots = {
             installation: kept
             for installation, turns in self._slots.items()
-            if (kept := {errand: (time, turn) for errand, (time, turn) in turns.items() if time > now})
+            if (kept := {task: (time, slot) for task, (time, slot) in turns.items() if time > now})
         }
 
 

@@ -238,39 +238,39 @@ class ScriptedCourt:
         self.world.note("closed group", head=group.head_sha, check=check)
         self.store.checks().record_expired(NO_PULL, group.head_sha, check)
 
-    def answer_command(self, ask: CommandRequest) -> None:
-        self.world.note("asked", delivery=ask.delivery_id)
-        self._step(self.world.next_step(ask.pull))
+    def answer_command(self, command: CommandRequest) -> None:
+        self.world.note("asked", delivery=command.delivery_id)
+        self._step(self.world.next_step(command.pull))
         self.store.pulls.request_judging(
             JudgeRequest(
-                pull=ask.pull,
-                repository=ask.repository,
+                pull=command.pull,
+                repository=command.repository,
                 head_sha=None,
                 trigger=Trigger.COMMAND,
-                delivery_id=ask.delivery_id,
-                requested_at=ask.asked_at,
+                delivery_id=command.delivery_id,
+                requested_at=command.asked_at,
             )
         )
 
-    def record_outcomes(self, happening: PullRequestEvent) -> None:
-        self.world.note("followed", delivery=happening.delivery_id)
-        self._step(self.world.next_step(happening.pull_with_number(happening.number or 0)))
+    def record_outcomes(self, event: PullRequestEvent) -> None:
+        self.world.note("followed", delivery=event.delivery_id)
+        self._step(self.world.next_step(event.pull_with_number(event.number or 0)))
 
     def judge_whole_pull_request(self, due: DuePullRequest) -> None:
         self.world.note("concluded", pull=name_of(due.pull))
         self._step(self.world.next_step(due.pull))
 
-    def answer_merge_group(self, opened: PendingGroup) -> None:
+    def answer_merge_group(self, pending: PendingGroup) -> None:
         """Every group is to be judged, as often as its first look was ordered to say so."""
-        self.world.note("group", attempt=opened.attempt, failed=opened.queued.failed)
+        self.world.note("group", attempt=pending.attempt, failed=pending.queued.failed)
         step = self.world.next_step(NO_PULL)
         self._step(step)
-        token = self.store.groups.dispatch(opened.group) if step == "hand over" else None
+        token = self.store.groups.dispatch(pending.group) if step == "hand over" else None
         if token is None:
-            self.store.groups.complete(opened.group)
+            self.store.groups.complete(pending.group)
             return
         queue = JudgeQueue(settings(self.store.url.get_secret_value()))
-        queue.submit_group(opened.group.id, token)
+        queue.submit_group(pending.group.id, token)
         queue.close()
 
     def judge_merge_group(self, taken: LeasedGroup) -> None:
@@ -279,8 +279,8 @@ class ScriptedCourt:
         taken.lease.renew()
         self.store.groups.complete(taken.lease.group)
 
-    def show_repository_added(self, greeting: RepositoryAdded) -> None:
-        self.world.note("greeted", repository=greeting.repository)
+    def show_repository_added(self, added: RepositoryAdded) -> None:
+        self.world.note("greeted", repository=added.repository)
 
     def sync_shared_head(self, commit: CommitRef) -> None:
         """Nobody shares a commit here."""
@@ -294,7 +294,7 @@ class ScriptedCourt:
     def upload_sarif(self, scan: SarifUpload) -> None:
         """Nobody here wants SARIF."""
 
-    def update_author_comment(self, letter: CommentJob) -> None:
+    def update_author_comment(self, job: CommentJob) -> None:
         """Nobody here wants to be told."""
 
     def postpone(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None:

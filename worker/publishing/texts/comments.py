@@ -21,18 +21,18 @@ HEADER: Final = ("Command", "Who may", "What it does")
 OWN_PULL_REQUEST: Final = "No account decides about its own pull request"
 
 
-def refusal_comment(ask: CommandRequest, why: CommandRefusal, role: Role, detail: str = "") -> str:
+def refusal_comment(command: CommandRequest, why: CommandRefusal, role: Role, detail: str = "") -> str:
     """Why a command is not followed, and what to do instead. *detail*: what the reason itself has to say."""
-    right = COMMAND_RIGHTS[ask.command]
+    right = COMMAND_RIGHTS[command.command]
     spelled = code(right.syntax)
     match why:
         case CommandRefusal.ROLE:
             return (
                 f"{spelled} is for people with the role {_roles(right.least_role)} in this repository. "
-                f"{code(ask.login)} has {'none' if role is Role.NONE else role.value}."
+                f"{code(command.login)} has {'none' if role is Role.NONE else role.value}."
             )
         case CommandRefusal.AUTHOR:
-            return f"{spelled} is not for {code(ask.login)} here. {OWN_PULL_REQUEST}: ask another account with the role {_roles(right.least_role)}."
+            return f"{spelled} is not for {code(command.login)} here. {OWN_PULL_REQUEST}: ask another account with the role {_roles(right.least_role)}."
         case CommandRefusal.REASON:
             return f"A reason is missing. Write it behind the command, on the same line: {spelled}."
         case CommandRefusal.TIME:
@@ -48,10 +48,10 @@ def refusal_comment(ask: CommandRequest, why: CommandRefusal, role: Role, detail
             assert_never(why)
 
 
-def unknown_command_comment(ask: CommandRequest) -> str:
+def unknown_command_comment(command: CommandRequest) -> str:
     """There is no such command."""
     return (
-        f"There is no command {code(f'/{ask.misspelt}')}. The nearest one is {code(COMMAND_RIGHTS[ask.command].syntax)}; "
+        f"There is no command {code(f'/{command.misspelt}')}. The nearest one is {code(COMMAND_RIGHTS[command.command].syntax)}; "
         f"{code('/assay help')} lists all of them."
     )
 

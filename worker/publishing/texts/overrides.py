@@ -40,10 +40,10 @@ class RequestedReviews(Value):
 
 
 def with_decisions(
-    content: CheckContent, decisions: HumanDecisions, verdict: Verdict | None, called: RequestedReviews | None = None
+    content: CheckContent, decisions: HumanDecisions, verdict: Verdict | None, requested: RequestedReviews | None = None
 ) -> CheckContent:
     """The check of a head, and what people said about it."""
-    notes = [*_contest_notes(decisions.contest), *([] if called is None else [_review_request_note(called)])]
+    notes = [*_contest_notes(decisions.contest), *([] if requested is None else [_review_request_note(requested)])]
     shown = _with_notes(content, *notes) if notes else content
     if decisions.override is not None:
         return _with_override(shown, decisions.override)
@@ -67,8 +67,8 @@ def decision_lines(decisions: HumanDecisions) -> Iterator[str]:
         yield f"Contested by {_who(decisions.contest)}: {one_line(decisions.contest.reason)}"
 
 
-def _who(word: HumanDecision) -> str:
-    return f"@{one_line(word.login)} at {format_time(word.at)}"
+def _who(decision: HumanDecision) -> str:
+    return f"@{one_line(decision.login)} at {format_time(decision.at)}"
 
 
 def unjudged_content() -> CheckContent:
@@ -120,9 +120,9 @@ def _with_review(content: CheckContent, review: ReviewDecision) -> CheckContent:
     return replace(_with_notes(content, note), title=title, conclusion=conclusion, block=block)
 
 
-def _dismissal_note(word: ReviewDismissal) -> str:
+def _dismissal_note(decision: ReviewDismissal) -> str:
     return (
-        f"**Taken back by {code(word.login)}** at {format_time(word.at)}: the review of {code(word.of)}, which had decided about this "
+        f"**Taken back by {code(decision.login)}** at {format_time(decision.at)}: the review of {code(decision.of)}, which had decided about this "
         "commit, was dismissed. The verdict stands as it was."
     )
 
@@ -138,23 +138,23 @@ def _contest_notes(contest: Contest | None) -> list[str]:
     return [f"**Contested by {code(contest.login)}** at {format_time(contest.at)}: {prose(contest.reason)}{how}"]
 
 
-def _review_request_note(called: RequestedReviews) -> str:
+def _review_request_note(requested: RequestedReviews) -> str:
     way = "An approving review of a code owner lets this commit pass, and so does"
     or_else = f"{code('/override REASON')} (roles maintain and admin)"
-    if called.is_refused:
+    if requested.is_refused:
         return (
             "**A person has to decide.** Assay could not ask for a review: GitHub refuses it (it needs *Pull requests: write*). "
             f"{way} {or_else}."
         )
-    if called.is_declined and called.has_owners:
+    if requested.is_declined and requested.has_owners:
         return (
             "**A person has to decide.** No review was requested: the operator declined that "
             f"({code('ASSAY_COMMENTS')}). {way} {or_else}."
         )
-    if not called.names:
-        missing = "no code owner could be asked" if called.has_owners else "this repository names no code owners"
+    if not requested.names:
+        missing = "no code owner could be asked" if requested.has_owners else "this repository names no code owners"
         return f"**A person has to decide**, and {missing}. {or_else} lets this commit pass."
-    names = ", ".join(code(name) for name in called.names)
+    names = ", ".join(code(name) for name in requested.names)
     return f"**A person has to decide.** Asked for a review: {names}. {way} {or_else}."
 
 
