@@ -120,7 +120,7 @@ MUTATIONS = (
     Mutation(
         "record: the ledger is not written",
         "worker/scheduling/record.py",
-        "    recorder.ledger.append(pull, made, events, beside)",
+        "    recorder.ledger.append(pull, entry, events, beside)",
         "    del pull",
         "test_the_first_case.py test_the_model.py",
     ),
@@ -155,8 +155,8 @@ MUTATIONS = (
     Mutation(
         "carry: the same content is judged again",
         "worker/scheduling/pipeline.py",
-        "carried_over = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, opened, bench)",
-        "carried_over = carry_over_verdict(dossier, opened, bench) if dossier.contest or is_rejudge else None",
+        "carried_over = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, header, context)",
+        "carried_over = carry_over_verdict(dossier, header, context) if dossier.contest or is_rejudge else None",
         "test_heads_that_move.py test_commands.py test_same_content.py",
     ),
     Mutation(

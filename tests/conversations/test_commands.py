@@ -490,7 +490,7 @@ def refuse(world: World, *endings: str) -> None:
 
 @pytest.mark.slow
 def test_where_the_app_may_not_write_commands_work_all_the_same(world: World) -> None:
-    world.expected_errors = ("nobody was asked for a review",)
+    world.expected_errors = ("no review was requested",)
     world.repository({**PROJECT, "CODEOWNERS": "* @bob\n"})
     world.model.decides(lambda _: accept(RETRY_AT))
     refuse(world, "requested_reviewers")

@@ -1,9 +1,8 @@
-"""Tells the author of a pull request that was rejected, or whose CI failed, in one comment what to do next.
+"""Tell the author of a rejected pull request, or of one with failing CI, what to do next, in a single comment.
 
-Once the comment is there, the judge changes it himself right before he shows his verdict, since GitHub's answer to that names
-the newest head, which he had to ask for anyway; whatever stands in the way of that is left to the errand that follows each verdict.
-Does not decide about the pull request and does not word anything. Invariant: one comment a pull request, whatever answers get
-lost: what it will hold is noted before it is written, and looked for before it is written again. Two never write it at a time.
+A pull request gets one comment even if an answer of GitHub is lost: its nonce is recorded before it is written and searched for before
+another try. The judge updates an existing comment right before it shows its verdict, because GitHub's answer names the newest head as
+well; everything else is left to the background task after each verdict. The two never write at the same time.
 """
 
 import logging
@@ -37,10 +36,10 @@ from worker.publishing.texts.comments import feedback_comment
 
 LOG: Final = logging.getLogger(__name__)
 SEARCH_WINDOW: Final = timedelta(days=1)
-"""How far back a comment is looked for whose answer was lost: clocks differ, and errands are tried again for a while."""
+"""How far back a comment whose answer was lost is searched for: clocks differ, and tasks retry for a while."""
 
 REFUSED_NODE_ID: Final = ""
-"""What stands for the name of a comment that GitHub did not let us change by it: each try would be a request more."""
+"""The node id of a comment that GitHub refused to change by its id: another try would only cost a request."""
 
 
 class AuthorCommentPublisher(Value):
@@ -55,7 +54,7 @@ class AuthorCommentPublisher(Value):
     is_silent: bool = False
 
     def publish(self, job: CommentJob) -> None:
-        """May be called again. Raises what GitHub's outages raise; where it does not let us, nothing is written."""
+        """Write or update the comment. Idempotent; raises on GitHub's outages, and leaves the comment alone on a refusal."""
         update = self._update(job)
         if update is None:
             return
@@ -65,9 +64,9 @@ class AuthorCommentPublisher(Value):
             LOG.info("the author is not told: %s", refused, extra={"number": job.pull.number})
 
     def publish_and_find_head(self, job: CommentJob) -> Sha | None:
-        """Change the comment, and see in GitHub's answer which head is the newest; None: that is still to be asked for.
+        """Change the comment, and read the newest head from GitHub's answer; None: it is unknown.
 
-        Raises RateLimited, and Unavailable where not GitHub but our own memory is away.
+        Raises RateLimited, and Unavailable if Redis is down.
         """
         update = self._update(job)
         if update is None or update.note is None or not update.note.node_id:
@@ -85,7 +84,7 @@ class AuthorCommentPublisher(Value):
         return tip.head_sha if tip and tip.is_open else None
 
     def can_find_head(self, job: CommentJob, state: AuthorMessage) -> bool:
-        """Whether `publish_and_find_head` would change the comment, once this is on record."""
+        """Whether `publish_and_find_head` would change the comment once this verdict is recorded."""
         if self.is_silent:
             return False
         note = self.notes.find_record(job.pull)
@@ -93,7 +92,7 @@ class AuthorCommentPublisher(Value):
         return is_known and needs_update(state, job.head_sha, note) and self._is_newest(job)
 
     def _update(self, job: CommentJob) -> "CommentUpdate | None":
-        """What the comment is to say; None: there is nothing new, or nothing is to be said."""
+        """The new text of the comment; None: nothing changes."""
         if self.is_silent:
             return None
         entries = self.ledger.entries(job.pull)
@@ -112,16 +111,14 @@ class AuthorCommentPublisher(Value):
         return self.newest_head(job.pull) in (None, job.head_sha)
 
     def _write(self, pull: PullRef, update: "CommentUpdate") -> None:
-        if update.note is None:
+        note = update.note
+        if note is None:
             note = CommentRecord(nonce=secrets.token_hex(16))
             self.notes.put(pull, note)
-        else:
-            note = update.note
-        posted = self._post(pull, update, note)
-        self.notes.put(pull, update.updated_note(note, posted))
+        self.notes.put(pull, update.updated_note(note, self._post(pull, update, note)))
 
     def _post(self, pull: PullRef, update: "CommentUpdate", note: CommentRecord) -> PostedComment | None:
-        """The comment, which says this now; None: there is none, and none is needed."""
+        """Write the text into the comment; None: there is no comment, and none is needed."""
         repository, comment_id = update.entry.verdict.subject.repository, note.comment_id
         if comment_id is None and update.note is not None:
             match = self.comments.find(pull, repository, comment_marker(note.nonce), self.clock.now() - SEARCH_WINDOW)
@@ -132,7 +129,7 @@ class AuthorCommentPublisher(Value):
 
 
 class CommentUpdate(Value):
-    """What the comment is to say of this verdict, its text without the mark, and what is known of it so far."""
+    """The comment for a verdict: its text without the mark, and its record so far."""
 
     entry: LedgerEntry
     note: CommentRecord | None
@@ -147,7 +144,7 @@ class CommentUpdate(Value):
         return f"{self.text}\n\n{comment_marker(note.nonce)}"
 
     def updated_note(self, note: CommentRecord, posted: PostedComment | None = None) -> CommentRecord:
-        """The note once this is said, in the comment that was *posted*. What GitHub refused once stays refused."""
+        """The record after the update, with the ids of the *posted* comment. A refusal stays recorded."""
         changes = {} if posted is None else {"comment_id": posted.id, "node_id": posted.node_id}
         if note.node_id is not None:
             changes.pop("node_id", None)
@@ -156,15 +153,15 @@ class CommentUpdate(Value):
 
 
 class EarlyAuthorComment(Value):
-    """The author is told by what asks for the newest head. `is_waiting`: whether an errand may be at this pull request's comment."""
+    """Updates the comment along with the question for the newest head. `is_waiting`: whether a task may be writing this comment."""
 
     publisher: AuthorCommentPublisher
     is_waiting: Callable[[PullRef], bool]
 
     def prepare(self, request: JudgeRequest, judged: JudgingCompleted) -> Callable[[], Sha | None] | None:
-        """What tells the author of this verdict once it is on record, and finds the newest head out.
+        """The update to run once this verdict is recorded, which returns the newest head.
 
-        None: the comment says nothing new, or can't be changed so. What was carried over needs no such question.
+        None: the comment stays as it is, or can't be changed this way, or the verdict is carried over and needs no such question.
         """
         job = comment_job_for(request, judged)
         if job is None or judged.verdict.carried_from is not None or self.is_waiting(job.pull):
@@ -176,16 +173,16 @@ class EarlyAuthorComment(Value):
 
 
 def comment_job_for(request: JudgeRequest, outcome: JudgingOutcome) -> CommentJob | None:
-    """What the author may have to be told of; None: nothing, or nobody wants them to be told.
+    """The comment that follows this judging; None: there is nothing to tell, or comments are off.
 
-    A reject or a red CI that blocks nothing is shown on the check, and asks for nothing.
+    A reject or a red CI that blocks nothing is shown on the check alone.
     """
     if not isinstance(outcome, JudgingCompleted):
         return None
     verdict, dossier = outcome.verdict, outcome.dossier
     is_overridden = outcome.decisions.override is not None
     if outcome.decisions.is_deciding(verdict) and not is_overridden:
-        return None  # a review did, of a verdict that left it to a person: the author was told so
+        return None  # a review decided, and the author was told that a person would
     message = message_to_author(verdict, is_overridden=is_overridden)
     if message is None or not is_comment_enabled(verdict, config_of(dossier).feedback):
         return None

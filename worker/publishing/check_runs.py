@@ -1,10 +1,8 @@
 """Publish a verdict as a check run.
 
-Does not word anything (`worker.publishing.texts` does). Invariant: success is written only for the head commit that was
-judged, by the judge that still holds the pull request (asked right before each request), and not once we were told that something else which it was judged by
-changed; and one head has one check run. A head that moved is not an error: its check is cancelled, naming the newer commit, and
-the newer request will speak. Where several pull requests have one
-head, none of their check runs lets a merge pass that another one's stands in the way of (`worker.publishing.shared_head` keeps them so).
+A head commit has one check run. Each write of a judge renews its lease first, and a conclusion is held back once something that the
+verdict depends on changed. Where the head moved, its check is cancelled and names the newer commit. Pull requests that share a head
+show the strictest of their states (`worker.publishing.shared_head`).
 """
 
 import contextlib
@@ -41,7 +39,7 @@ from worker.publishing.texts.states import combine_content, started_content, wit
 
 
 class ReviewDecisions(Protocol):
-    """What people said about a head, and whom a verdict asks."""
+    """What people decided about a head, and the reviews that a verdict asks for."""
 
     def decisions_for(self, pull: PullRef, head_sha: Sha) -> HumanDecisions: ...
 
@@ -51,7 +49,7 @@ class ReviewDecisions(Protocol):
 
 
 class CheckExtras(NamedTuple):
-    """What a verdict's check tells besides the verdict. *find_sarif_refusal*: why its repository's SARIF was not taken, if it wants any."""
+    """What a verdict's check shows beside the verdict. *find_sarif_refusal*: why GitHub refused the SARIF of a repository that wants it."""
 
     decisions: ReviewDecisions | None
     find_sarif_refusal: Callable[[PullRef, Dossier], UploadRefusal | None] | None
@@ -61,19 +59,19 @@ NO_EXTRAS: Final = CheckExtras(None, None)
 
 
 class LiveSource(PullSource, Protocol):
-    """A source that knows how fresh its word is."""
+    """A source that knows the age of its answers."""
 
     def is_newest_head(self, request: JudgeRequest, head_sha: Sha) -> bool:
-        """Whether GitHub said a moment ago, after all that was read of this pull request, that this is its newest head."""
+        """Whether the last answer of GitHub about this pull request is fresh and names this head as the newest."""
         ...
 
 
 def no_lease() -> None:
-    """The fence of whoever judges nothing. What he wrote too late is told from the registry's notes, and set right."""
+    """The fence of a writer without a lease. The registry detects and repairs its late writes."""
 
 
 class CheckStatusReporter:
-    """GitHub's board: one check run per head commit. *desk*: one whose every write is under this fence."""
+    """The status reporter that writes check runs at GitHub. *open_service*: the service whose writes all pass this fence."""
 
     def __init__(
         self,
@@ -90,13 +88,13 @@ class CheckStatusReporter:
         self._site_url = site_url
 
     def begin(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Show `in_progress` on this head, and nothing unfinished on any other."""
+        """Show `in_progress` on this head, and cancel the unfinished checks of all others."""
         self._lease.renew()
         self._service.restart(request, head_sha)
         self._service.supersede(request, head_sha)
 
     def show_skipped(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
-        """Say why nobody judges this head, or not yet. Raises LeaseLost."""
+        """Show why this head is not judged, or not yet. Raises LeaseLost."""
         if not self._is_outdated(request, head_sha, content):
             self._service.write(request, head_sha, content)
         self._service.supersede(request, head_sha)
@@ -109,32 +107,30 @@ class CheckStatusReporter:
     def find_newer_head(
         self, request: JudgeRequest, head_sha: Sha, *, is_fresh: bool = False, find_head: FindHead | None = None
     ) -> Sha | None:
-        """The newest head if it is not *head_sha*; our check there is then cancelled. Raises Gone, LeaseLost.
+        """The newest head if it is not *head_sha*; the check on *head_sha* is then cancelled. Raises SubjectGone, LeaseLost.
 
-        *at_once*: nobody took any time since the dossier was read, so that an answer that came with it may be as new as another.
-        *look*: writes at GitHub, and may find it out; where it does not, it is asked for.
+        *is_fresh*: no time passed since the dossier was read, so an answer that came with it will do.
+        *find_head*: a write to GitHub whose answer may name the head; where it does not, GitHub is asked.
         """
         if is_fresh and self._source.is_newest_head(request, head_sha):
             return None
-        newest = self._find_head(find_head) or self._source.head_sha(request)
+        newest = None
+        if find_head is not None:
+            self._lease.renew()
+            newest = find_head()
+        newest = newest or self._source.head_sha(request)
         if newest == head_sha:
             return None
         self._lease.renew()
         self._service.supersede(request, newest)
         return newest
 
-    def _find_head(self, find_head: FindHead | None) -> Sha | None:
-        if find_head is None:
-            return None
-        self._lease.renew()
-        return find_head()
-
     def publish(
         self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None
     ) -> bool:
         """Write the verdict on the head that it was made for. Raises LeaseLost.
 
-        False: something else that it was judged by changed meanwhile. Its check says so and stays open.
+        False: something else that it depends on changed meanwhile. Its check says so and stays open.
         """
         head_sha = verdict.subject.head_sha
         made = check_content(verdict, dossier, self._site_url, again_at, request.delivery_id)
@@ -153,7 +149,7 @@ class CheckStatusReporter:
         return True
 
     def show_decision(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """A person decided about a head that has no verdict. Raises LeaseLost."""
+        """Show a person's decision about a head without a verdict. Raises LeaseLost."""
         decisions = self._decisions.decisions_for(request.pull, head_sha) if self._decisions else NO_DECISIONS
         content = with_decisions(unjudged_content(), decisions, None)
         if not self._is_outdated(request, head_sha, content):
@@ -161,7 +157,7 @@ class CheckStatusReporter:
         self._service.cancel_abandoned(request, head_sha)
 
     def _is_outdated(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> bool:
-        """Whether this conclusion counts no more already: its check then goes on. Raises LeaseLost."""
+        """Whether this conclusion is already stale: the check then restarts instead. Raises LeaseLost."""
         why = self._lease.renew()
         if why is None or content.conclusion is None:
             return False
@@ -169,13 +165,13 @@ class CheckStatusReporter:
         return True
 
     def close(self, request: JudgeRequest, *, is_over: bool) -> None:
-        """The pull request was closed, or can't be seen: nobody waits for its checks any more."""
+        """Conclude the checks of a pull request that was closed, or that the App can't see."""
         self._lease.renew()
         self._service.close(request, is_over=is_over)
 
 
 class CheckRunService:
-    """The check runs of one pull request, as GitHub and the registry know them. *siblings* None: nobody else has their heads."""
+    """The check runs of one pull request, at GitHub and in the registry. *shared_heads* None: no other pull request shares a head."""
 
     def __init__(
         self,
@@ -191,11 +187,10 @@ class CheckRunService:
         self._shared_heads = shared_heads
 
     def open(self, request: JudgeRequest, head_sha: Sha, content: CheckContent | None = None) -> bool:
-        """Give this head its check run, and cancel the unfinished ones of older heads. False: somebody judges it already.
+        """Give this head its check run, and cancel the unfinished ones of older heads. False: a judge has this head already.
 
-        An existing one is left, unless nobody judges it yet: then it says *content*, or goes on saying until when nobody can.
-        Whether it still is the newest is asked once the claim is there to be seen: whoever judges a newer one either sees the
-        claim, or is seen here.
+        An existing check run stays as it is, unless it still waits for its judge: then it shows *content*, or keeps the time of a
+        retry. The newest head is read after the claim is written: a judge of a newer head either sees the claim, or is seen here.
         """
         check, shown = self._registry.claim(request.pull, head_sha), content or judging_content()
         newest = self._registry.newest_head(request.pull) or head_sha
@@ -207,33 +202,33 @@ class CheckRunService:
             if shown.conclusion is not None or not self._registry.is_deferred(request.pull, head_sha):
                 return self.reopen(request, head_sha, check, shown)
         elif (outdated := self._registry.find_outdated(request.pull, head_sha)) is not None:
-            return self.reopen(
-                request, head_sha, check, shown if outdated.trigger is None else started_content(outdated.trigger)
-            )
+            again = shown if outdated.trigger is None else started_content(outdated.trigger)
+            return self.reopen(request, head_sha, check, again)
         elif self._shared_heads is not None:
             self._shared_heads.rejoin(request.pull, head_sha)
         self.supersede(request, newest)
         return True
 
     def reopen(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
-        """Have a check that is noted to rest say this. False: somebody judges it by now."""
+        """Show *content* on a check that is registered as waiting. False: a judge has started meanwhile."""
         self._update(request, head_sha, check, content)
         self.supersede(request, self._registry.newest_head(request.pull) or head_sha)
-        is_left = self._is_unchanged(request, head_sha, check, content)
-        if not is_left and not self.cancel_stale(request, head_sha, check):
+        if content.conclusion is None:
+            is_unchanged = self._registry.record_still_waiting(request.pull, head_sha, check, content)
+        else:
+            is_waiting = self._registry.is_waiting(request.pull, head_sha)
+            is_unchanged = is_waiting and self._registry.record_concluded(request.pull, head_sha, check)
+        if not is_unchanged and not self.cancel_stale(request, head_sha, check):
             self.mark_overwritten(request, head_sha, check)
-        return is_left
+        return is_unchanged
 
     def mark_overwritten(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
-        """Others concluded a check that was written to meanwhile: it may say that nobody did, and counts as open until somebody judges."""
+        """Register a check as open and expiring, since a late write may have replaced its conclusion at GitHub."""
         self._registry.record_opened(request.pull, head_sha, check)
         self._registry.mark_expiring(request.pull, head_sha)
 
     def cancel_stale(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> bool:
-        """Cancel a check that may say something else than was noted last, if its head is the newest no more: nobody judges that again.
-
-        False: it is the newest, as far as we know.
-        """
+        """Cancel a check that may differ from what is registered, if its head is stale. False: the head is the newest known."""
         newest = self._registry.newest_head(request.pull)
         if newest in (None, head_sha):
             return False
@@ -241,23 +236,18 @@ class CheckRunService:
         self._registry.record_concluded(request.pull, head_sha)
         return True
 
-    def _is_unchanged(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
-        """Whether nobody began to judge while this was written, and no watchdog wrote. Else one may stand in the place of the other."""
-        if content.conclusion is None:
-            return self._registry.record_still_waiting(request.pull, head_sha, check, content)
-        is_resting = self._registry.is_waiting(request.pull, head_sha)
-        return is_resting and self._registry.record_concluded(request.pull, head_sha, check)
-
     def restart(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Show that this head is being judged: one that was only queued, or is finished, goes to `in_progress`.
+        """Show that this head is being judged: a queued or concluded check goes to `in_progress`.
 
-        One that says already when its judging begins is left as it is: the verdict takes its place.
+        A waiting check that announces the start of judging stays as it is until the verdict.
         """
         check = self._registry.claim(request.pull, head_sha)
         if check is None:
             self._create(request, head_sha, started_content(request.trigger))
         elif head_sha not in self._registry.open_checks(request.pull):
-            self._registry.record_opened(request.pull, head_sha, check)  # first: whoever dies here has left a note
+            self._registry.record_opened(
+                request.pull, head_sha, check
+            )  # before the write: a crash in between leaves a note
             self._update(request, head_sha, check, started_content(request.trigger))
         elif self._registry.is_waiting(request.pull, head_sha):
             if request.trigger not in HEAD_TRIGGERS or not self._registry.is_announced(request.pull, head_sha):
@@ -265,12 +255,12 @@ class CheckRunService:
             self._registry.record_opened(request.pull, head_sha, check)
 
     def restart_outdated(self, request: JudgeRequest, head_sha: Sha, why: Trigger) -> None:
-        """Show that this head is judged again before anything else was shown, and watch it anew."""
+        """Show that this head is judged again before its verdict was shown, and restart its deadline."""
         check = self._registry.claim(request.pull, head_sha)
         if check is None:
             self._create(request, head_sha, started_content(why))
         else:
-            self._registry.record_opened(request.pull, head_sha, check)  # first: whoever dies here has left a note
+            self._registry.record_opened(request.pull, head_sha, check)  # before the write, as in `restart`
             self._update(request, head_sha, check, started_content(why))
 
     def write(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> None:
@@ -278,21 +268,15 @@ class CheckRunService:
         check = self._registry.claim(request.pull, head_sha)
         if check is None:
             self._create(request, head_sha, content)
-        elif content.conclusion is not None:
-            self._conclude(request, head_sha, check, content)
-        else:
-            self._update(request, head_sha, check, content)
-            if content.is_queued:
-                self._register(request, head_sha, check, content)
-
-    def _conclude(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
-        """Have it say how it ended. Where the watchdog closed it meanwhile, perhaps over that, it is written again."""
+            return
         self._update(request, head_sha, check, content)
-        if not self._registry.record_concluded(request.pull, head_sha, check):
-            self._update(request, head_sha, check, content)
+        if content.is_queued and content.conclusion is None:
+            self._register(request, head_sha, check, content)
+        elif content.conclusion is not None and not self._registry.record_concluded(request.pull, head_sha, check):
+            self._update(request, head_sha, check, content)  # the watchdog may have written over it
 
     def _register(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
-        """What everybody knows of a check run that says this."""
+        """Note the state that this content gives a check run."""
         pull = request.pull
         if content.conclusion is not None:
             self._registry.record_concluded(pull, head_sha, check)
@@ -302,20 +286,23 @@ class CheckRunService:
             self._registry.record_opened(pull, head_sha, check)
 
     def _update(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> None:
-        """Have it say this, as far as the other pull requests of this head let it."""
-        view = self._other_pull_requests(request.pull, head_sha, content)
-        shown = content if view is None else combine_content(content, view.other_pulls, is_head=view.is_current)
+        """Show *content*, as far as the other pull requests of this head allow."""
+        view, shown = self._combine(request.pull, head_sha, content)
         self._checks.update(request, check, shown)
-        self._note_shown(request.pull, head_sha, view, shown)
+        self._record_shown(request.pull, head_sha, view, shown)
 
     def _superseded_content(self, request: JudgeRequest, newest: Sha) -> CheckContent:
         return superseded_content(newest, checks_page(self._site_url, request.repository, newest))
 
-    def _other_pull_requests(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadView | None:
-        return self._shared_heads.record_content(pull, head_sha, content) if self._shared_heads else None
+    def _combine(
+        self, pull: PullRef, head_sha: Sha, content: CheckContent
+    ) -> tuple[SharedHeadView | None, CheckContent]:
+        """Record the pull request's own content; what its check shows beside the others of its head."""
+        view = self._shared_heads.record_content(pull, head_sha, content) if self._shared_heads else None
+        return view, content if view is None else combine_content(content, view.other_pulls, is_head=view.is_current)
 
-    def _note_shown(self, pull: PullRef, head_sha: Sha, view: SharedHeadView | None, shown: CheckContent) -> None:
-        """GitHub shows it. Whoever is alone and stands in the way of a merge may not have been alone all the time: no harm in that."""
+    def _record_shown(self, pull: PullRef, head_sha: Sha, view: SharedHeadView | None, shown: CheckContent) -> None:
+        """Record what GitHub shows. A check that blocks needs no record while no other pull request shares its head."""
         if self._shared_heads is None or view is None:
             return
         if view.other_pulls or strictness_of(check_state(shown)) is Strictness.PASSES:
@@ -329,7 +316,7 @@ class CheckRunService:
                 self._registry.record_concluded(request.pull, head_sha)
 
     def cancel_abandoned(self, request: JudgeRequest, newest: Sha) -> None:
-        """Cancel the check runs of other heads that somebody began to create and never told the end of."""
+        """Cancel check runs of other heads whose creation never completed."""
         if heads := [head_sha for head_sha in self._registry.list_unfinished_heads(request.pull) if head_sha != newest]:
             self._adopt_all(request, heads)
             self.supersede(request, newest)
@@ -337,7 +324,8 @@ class CheckRunService:
     def conclude_all(self, request: JudgeRequest, content: CheckContent) -> None:
         """Conclude every unfinished check of the pull request.
 
-        One that we may not see any more is forgotten: whoever looks around finds its head without a state, should we see it again.
+        A check that the App can't write to is dropped from the registry: should it become visible, a sweep finds its head without a
+        state.
         """
         self._adopt_all(request, self._registry.list_unfinished_heads(request.pull))
         for head_sha, check in self._registry.open_checks(request.pull).items():
@@ -349,19 +337,19 @@ class CheckRunService:
                 self._registry.record_concluded(request.pull, head_sha)
 
     def close(self, request: JudgeRequest, *, is_over: bool = True) -> None:
-        """Nobody waits for this pull request's checks any more; and where it *is_over*, none of another one waits for it."""
+        """Conclude the pull request's checks; where it *is_over*, it also leaves the heads that it shares."""
         self.conclude_all(request, closed_content())
         if self._shared_heads is not None and is_over:
             self._shared_heads.leave(request.pull)
 
     def fail(self, request: JudgeRequest, reason: str) -> None:
-        """Say on every unfinished check that nobody judged, and why; on the head asked for if there is none yet."""
+        """Show on every unfinished check why judging failed; on the requested head if none is open."""
         if request.head_sha is not None and not self._registry.open_checks(request.pull):
             self.write(request, request.head_sha, failed_content(reason, request.delivery_id))
         self.conclude_all(request, failed_content(reason, request.delivery_id))
 
     def postpone(self, request: JudgeRequest, until: datetime, *, is_away: bool = False) -> None:
-        """Say on every unfinished check until when nobody can judge. *is_away*: GitHub fails, else it lets us ask no more."""
+        """Show on every unfinished check when judging goes on. *is_away*: GitHub is down, else its rate limit is reached."""
         content = github_outage_content(until) if is_away else rate_limit_content(until)
         for head_sha, check in self._registry.open_checks(request.pull).items():
             self._update(request, head_sha, check, content)
@@ -370,10 +358,10 @@ class CheckRunService:
             )
 
     def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
-        """Close a check that is still unfinished. False: somebody concluded it while this was written, perhaps over that."""
+        """Close a check that is still unfinished. False: it was concluded during the write, and may be overwritten."""
         if self._registry.open_checks(request.pull).get(head_sha) != check:
             return True
-        self._registry.mark_expiring(request.pull, head_sha)  # first: whoever dies here has left a note
+        self._registry.mark_expiring(request.pull, head_sha)  # before the write: a crash in between leaves a note
         try:
             self._update(request, head_sha, check, content)
         except (SubjectGone, Forbidden):
@@ -385,13 +373,13 @@ class CheckRunService:
         return self._registry.record_expired(request.pull, head_sha, check)
 
     def _adopt_all(self, request: JudgeRequest, heads: Iterable[Sha]) -> None:
-        """Have every check run that is being created known by its id; waits for makers that are still at it."""
+        """Register every check run whose creation was started; waits for writers that still hold their claim."""
         for head_sha in heads:
             if self._registry.claim(request.pull, head_sha) is None:
                 self._adopt(request, head_sha)
 
     def _adopt(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Take over what an earlier maker may have left on this head, whose claim is ours; create nothing."""
+        """Register what an earlier writer may have created on this head, under our claim; create nothing."""
         with contextlib.suppress(SubjectGone):
             if check := self._checks.find(request, head_sha):
                 self._registry.record_opened(request.pull, head_sha, check)
@@ -403,13 +391,14 @@ class CheckRunService:
         with contextlib.ExitStack() as unless_created:
             unless_created.callback(self._registry.release, request.pull, head_sha)
             is_new = request.trigger is not Trigger.SWEEP and self._registry.is_first(request.pull, head_sha)
-            make = self._checks.create_first if is_new else self._checks.create  # a sweep looks for what we forgot
-            view = self._other_pull_requests(request.pull, head_sha, content)
-            shown = content if view is None else combine_content(content, view.other_pulls, is_head=view.is_current)
-            check = make(request, head_sha, shown)
+            create = (
+                self._checks.create_first if is_new else self._checks.create
+            )  # a sweep searches for a forgotten one first
+            view, shown = self._combine(request.pull, head_sha, content)
+            check = create(request, head_sha, shown)
             unless_created.pop_all()
-        # whoever was stopped for longer than his claim may have been followed by another, who made one, too
+        # a process that was stopped for longer than its claim holds may have been followed by another, which created one, too
         if not self._registry.is_claim_held(request.pull, head_sha):
             check = self._checks.find(request, head_sha) or check
         self._register(request, head_sha, check, content)
-        self._note_shown(request.pull, head_sha, view, shown)
+        self._record_shown(request.pull, head_sha, view, shown)

@@ -1,8 +1,7 @@
-"""Hands the SARIF of a verdict to GitHub's code scanning, where the repository wants it.
+"""Upload the SARIF of a verdict to GitHub's code scanning, where the repository enables it: a background task after the verdict.
 
-Does not word it (`worker.publishing.texts.sarif` does) and is no part of judging: an errand that follows the verdict. Invariant: one
-request for each head and verdict, unless its answer is lost; a head that was superseded is left out; what GitHub refuses is
-not asked for again before the next verdict, and is noted for the check that shows that one.
+One request per head and verdict, unless its answer is lost; superseded heads are left out. A refusal is recorded, shown on the check of
+the next verdict, and not retried before that.
 """
 
 import base64
@@ -22,35 +21,33 @@ from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain
 from worker.dossier.config import config_of
-from worker.publishing.texts.sarif import SarifRule
-from worker.signals.registry import SIGNALS
-from worker.signals.signal import SignalKind
+from worker.publishing.texts.sarif import SarifRule, sarif_for_upload
 
 LOG: Final = logging.getLogger(__name__)
 
 
 class SarifUploads(Protocol):
-    """GitHub's code scanning. Raises Gone and Unavailable."""
+    """GitHub's code scanning. Raises SubjectGone and Unavailable."""
 
     def upload(self, pull: PullRef, repository: RepositoryName, head_sha: Sha, sarif: str) -> UploadRefusal | None:
-        """Hand it over, gzipped and in base64; why it was not taken, or None."""
+        """Upload it, gzipped and in base64; why GitHub refused it, or None."""
         ...
 
 
 class ScanNotes(Protocol):
-    """What is known of SARIF that was sent. May be called twice; raises Unavailable."""
+    """The record of uploads. Idempotent; raises Unavailable."""
 
     def last_scan(self, pull: PullRef) -> UploadedSarif | None: ...
 
     def note(self, pull: PullRef, scanned: UploadedSarif, refusal: UploadRefusal | None) -> None: ...
 
     def refusal(self, pull: PullRef) -> UploadRefusal | None:
-        """Why the last of this repository was not taken."""
+        """Why GitHub refused the last upload of this repository."""
         ...
 
 
 class ScannedDossiers(Protocol):
-    """What verdicts were made from, as long as that is kept."""
+    """The dossiers of verdicts, while they are kept."""
 
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 
@@ -65,12 +62,12 @@ class SarifUploader(Value):
     newest_head: Callable[[PullRef], Sha | None]
 
     def upload(self, scan: SarifUpload) -> None:
-        """May be called again. Raises what GitHub's outages raise."""
+        """Upload a verdict's SARIF. Idempotent; raises on GitHub's outages."""
         before = self.notes.last_scan(scan.pull)
         if self.newest_head(scan.pull) not in (None, scan.head_sha) or (before is not None and before.matches(scan)):
             return
         entry = next((entry for entry in self.ledger.entries(scan.pull) if entry.eval_id == scan.eval_id), None)
-        if entry is None:  # forgotten meanwhile
+        if entry is None:  # deleted meanwhile
             return
         refusal = self._upload(scan, entry)
         if refusal is not None:
@@ -78,8 +75,6 @@ class SarifUploader(Value):
         self.notes.note(scan.pull, UploadedSarif(head_sha=scan.head_sha, origin=scan.origin), refusal)
 
     def _upload(self, scan: SarifUpload, entry: LedgerEntry) -> UploadRefusal | None:
-        from worker.publishing.texts.sarif import sarif_for_upload  # noqa: PLC0415 - most repositories want none
-
         text = sarif_for_upload(entry.verdict, self.archive.find(scan.eval_id), sarif_rules(), version("assay"))
         packed = gzip.compress(text.encode(), mtime=0)
         if len(packed) > MOST_BYTES:
@@ -89,7 +84,7 @@ class SarifUploader(Value):
 
 
 def scan_job_for(request: JudgeRequest, outcome: JudgingOutcome) -> SarifUpload | None:
-    """What is due after this judging; None: nobody judged, or the repository wants no SARIF."""
+    """The upload that follows this judging; None: there is no verdict, or the repository does not enable SARIF."""
     if (
         not isinstance(outcome, JudgingCompleted)
         or isinstance(outcome.verdict, Abstain)
@@ -107,11 +102,15 @@ def scan_job_for(request: JudgeRequest, outcome: JudgingOutcome) -> SarifUpload 
 
 
 def refusal_for(notes: ScanNotes, pull: PullRef, dossier: Dossier) -> UploadRefusal | None:
-    """Why the SARIF of this repository was not taken when it was last tried; None: it was, or is not wanted."""
+    """Why GitHub refused the last SARIF of this repository; None: it was uploaded, or SARIF is not enabled."""
     return notes.refusal(pull) if config_of(dossier).sarif else None
 
 
 def sarif_rules() -> list[SarifRule]:
+    """One rule per signal."""
+    from worker.signals.registry import SIGNALS  # noqa: PLC0415 - most repositories upload none, and signals load grammars
+    from worker.signals.signal import SignalKind  # noqa: PLC0415
+
     return [
         SarifRule(signal.name, signal.category, signal.kind is SignalKind.FACT, signal.description)
         for signal in SIGNALS

@@ -1,7 +1,6 @@
-"""Whether a head is judged here, by all that is known of it; and what its check says if it is not.
+"""Whether a head is judged, from its dossier, and the check of a head that is not.
 
-Does not decide (`worker.dossier.eligibility` does) and shows nothing. Invariant: what a repository sets counts over the operator's
-word; a dossier of a laptop is judged, whoever wrote it.
+The repository's configuration overrides the operator's. Dossiers of a laptop are judged whoever wrote them.
 """
 
 from typing import assert_never
@@ -23,7 +22,7 @@ from worker.dossier.eligibility import (
 
 
 def eligibility_of(request: JudgeRequest, dossier: Dossier, operators: Authors | None) -> Eligibility:
-    """What becomes of this head. *operators* None: all of it is judged."""
+    """Whether this head is judged. *operators* None: every head is."""
     if operators is None:
         return Eligible()
     pull = dossier.pull_request
@@ -37,7 +36,7 @@ def eligibility_of(request: JudgeRequest, dossier: Dossier, operators: Authors |
 
 
 def repository_authors(dossier: Dossier) -> Authors:
-    """What the repository says of authors."""
+    """The repository's `authors`."""
     if not dossier.config:
         return Authors()
     from worker.dossier.config import config_of  # noqa: PLC0415 - most repositories have no configuration
@@ -46,13 +45,13 @@ def repository_authors(dossier: Dossier) -> Authors:
 
 
 def as_observed(dossier: Dossier, author: AuthorKind) -> Dossier:
-    """Judged, and neither passed nor blocked, whatever the repository does with others."""
+    """The same dossier, judged in observe mode: its check neither passes nor blocks."""
     policy = (dossier.policy or Policy()).model_copy(update={"mode": "observe", "categories": {}})
     return dossier.model_copy(update={"policy": policy, "observed_as": author})
 
 
 def idle_content(skipped: DraftHeld | AuthorSkipped) -> CheckContent:
-    """What the check of a head says that nobody judges."""
+    """The check of a head that is not judged."""
     from worker.publishing.texts.states import draft_content, skipped_content  # noqa: PLC0415 - a laptop leaves nothing alone
 
     match skipped:

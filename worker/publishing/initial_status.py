@@ -1,8 +1,7 @@
-"""The first thing that a head's check says: who waits for what, or why nobody judges it.
+"""The first status of a head's check: what judging waits for, or why the head is skipped.
 
-Does not judge and does not read a change. Invariant: what can't be told from here is left to the judge, who knows all of it;
-what a judge says is never overwritten by what was true before; and a check that lets a pull request pass is written only once
-who wrote it was asked of GitHub, commits included.
+Eligibility that needs the whole dossier is left to the judge, and the content of a judge is not overwritten. A check that lets a pull
+request pass is written only after GitHub was asked for its author, commits included.
 """
 
 from collections.abc import Iterator
@@ -43,27 +42,26 @@ from worker.publishing.texts.states import TRIGGER_TEXTS, existing_pull_content,
 from worker.traces import late_delivery_id
 
 MIN_ANNOUNCED_WAIT: Final = timedelta(seconds=1)
-"""A shorter wait is not worth a word."""
+"""A shorter wait is not announced."""
 
 WATCHED_SHARE: Final = 0.5
-"""How much of a check's time may pass until judging begins, for its deadline to count from the beginning."""
+"""The share of a check's deadline that a wait may take for the deadline to count from its creation."""
 
 MAX_WRITES: Final = 10
-"""How many checks of old pull requests are written in one go: GitHub allows few writes a minute."""
+"""Checks of preexisting pull requests that are written in a row: GitHub allows few writes a minute."""
 
 CONTINUE_AFTER: Final = timedelta(minutes=1)
-"""How long to leave it at that."""
-
+"""The pause after them."""
 
 TEXT_TRIGGERS: Final = frozenset({Trigger.EDITED, Trigger.CASE, Trigger.CRITERIA, Trigger.RULES})
-"""They change nothing about what a check says that waits for its verdict."""
+"""They leave a check that waits for its verdict as it is."""
 
 QUIET_WINDOW_TRIGGERS: Final = frozenset({Trigger.TEXT, Trigger.REOPENED})
-"""They have a verdict count no more, and wait for the quiet window: there may be more of it."""
+"""They make a verdict stale, and wait for the quiet window: further edits may follow."""
 
 
 class AuthorListing(Protocol):
-    """Who wrote a pull request, and which ones are open. Raises as PullSource does."""
+    """Authors of pull requests, and the open ones. Raises as PullSource does."""
 
     def find_author(self, request: JudgeRequest) -> PullSnapshot: ...
 
@@ -71,7 +69,7 @@ class AuthorListing(Protocol):
 
 
 class InitialStatus(Value):
-    """Opens check runs. `operators`: whose pull requests are judged where a repository does not say."""
+    """Opens check runs. `operators`: the operator's defaults for `authors`."""
 
     service: CheckRunService
     checks: ReopenedChecks
@@ -83,37 +81,29 @@ class InitialStatus(Value):
     deadline: timedelta
 
     def open(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Give a head its check run, with what is true of it now. May be called again: after a write whose end is not known, too."""
+        """Give a head its check run with its current status. Idempotent, also after a write whose end is unknown."""
         doubtful = self.checks.list_overwritten_heads(request.pull)
         if head_sha in doubtful:
             self.pulls.request_judging(late_request(request))
-        self._show(request, head_sha)
+        outdated = None if request.trigger in HEAD_TRIGGERS else self.checks.find_outdated(request.pull, head_sha)
+        is_unchanged = request.trigger in TEXT_TRIGGERS and not request.draft
+        if outdated is not None and outdated.trigger is not None:
+            self._reopen(request, head_sha, outdated.check, outdated.trigger)
+        elif outdated is not None or not (is_unchanged and self.checks.has_check_run(request.pull, head_sha)):
+            self._open(request, head_sha)
         for sha in doubtful:
             self._repair(request, sha)
 
-    def _show(self, request: JudgeRequest, head_sha: Sha) -> None:
-        outdated = None if request.trigger in HEAD_TRIGGERS else self.checks.find_outdated(request.pull, head_sha)
-        if outdated is not None and outdated.trigger is not None:
-            self._reopen(request, head_sha, outdated.check, outdated.trigger)
-        elif outdated is not None or not self._is_shown(request, head_sha):
-            self._open(request, head_sha)
-
     def _repair(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Have a check that may say anything cancelled, or counted as open until somebody judges. May be called again."""
+        """Cancel a check whose content at GitHub is unknown, or register it as open until a judging. Idempotent."""
         check = self.checks.find_check_run(request.pull, head_sha)
         is_left = check is not None and self.service.cancel_stale(request, head_sha, check)
         if check is not None and not is_left and head_sha not in self.checks.open_checks(request.pull):
             self.service.mark_overwritten(request, head_sha, check)
         self.checks.clear_reopened(request.pull, head_sha)
 
-    def _is_shown(self, request: JudgeRequest, head_sha: Sha) -> bool:
-        """Whether what happened changes nothing about what the check says as long as it waits for its verdict."""
-        return (
-            request.trigger in TEXT_TRIGGERS and not request.draft and self.checks.has_check_run(request.pull, head_sha)
-        )
-
     def _reopen(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId, why: Trigger) -> None:
-        """What its check says counts no more, and somebody is to judge it: nobody may rely on it until then."""
+        """Replace a stale verdict on the check right away, before the judging that is due."""
         content = self._content(request.pull, why) if why in QUIET_WINDOW_TRIGGERS else started_content(why)
         self.checks.mark_reopened(request.pull, head_sha)
         if not self.service.reopen(request, head_sha, check, content):
@@ -123,11 +113,13 @@ class InitialStatus(Value):
 
     def _open(self, request: JudgeRequest, head_sha: Sha) -> None:
         eligibility = self._eligibility(request)
-        content = (
-            self._content(request.pull, self._outdated_by(request, head_sha))
-            if isinstance(eligibility, Eligible)
-            else idle_content(eligibility)
-        )
+        if isinstance(eligibility, Eligible):
+            had_verdict = request.trigger in TRIGGER_TEXTS and any(
+                entry.head_sha == head_sha for entry in self.ledger.entries(request.pull)
+            )
+            content = self._content(request.pull, request.trigger if had_verdict else None)
+        else:
+            content = idle_content(eligibility)
         if is_known := self.checks.has_check_run(request.pull, head_sha):
             self.checks.mark_reopened(request.pull, head_sha)
         if not self.service.open(request, head_sha, content):
@@ -138,7 +130,7 @@ class InitialStatus(Value):
             self.checks.clear_reopened(request.pull, head_sha)
 
     def expire(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
-        """Close a check run that nobody concluded in time, and no verdict with it."""
+        """Close a check run past its deadline; a verdict that was shown meanwhile is requested again."""
         if not self.service.expire(request, head_sha, check, failed_content(CHECK_EXPIRED, request.delivery_id)):
             self.pulls.request_judging(late_request(request))
 
@@ -156,15 +148,8 @@ class InitialStatus(Value):
         )
         return decide_eligibility(inputs, with_operator_defaults(snapshot.authors, self.operators))
 
-    def _outdated_by(self, request: JudgeRequest, head_sha: Sha) -> Trigger | None:
-        """What has a verdict on this head count no more; None: nothing, or there is none."""
-        is_told = request.trigger in TRIGGER_TEXTS and any(
-            entry.head_sha == head_sha for entry in self.ledger.entries(request.pull)
-        )
-        return request.trigger if is_told else None
-
     def _content(self, pull: PullRef, why: Trigger | None) -> CheckContent:
-        """What the check says until it is judged."""
+        """The check until it is judged. *why*: what made its verdict stale, if it has one."""
         plan, now = self.pulls.find_plan(pull), self.clock.now()
         if plan is None or plan.due_at - now < MIN_ANNOUNCED_WAIT:
             return started_content(why) if why is Trigger.TEXT else judging_content()
@@ -172,9 +157,9 @@ class InitialStatus(Value):
         return quiet_window_content(plan.due_at, plan.window_s, is_watched=is_watched, why=why)
 
     def show_preexisting(self, added: RepositoryAdded) -> bool:
-        """Say on the open pull requests of a repository that they were there before; False: not yet on all of them.
+        """Show on the open pull requests of a new repository that they precede Assay; False: more are left.
 
-        One that Assay heard of in an earlier time is judged instead. May be called again. Raises as PullSource does.
+        A pull request with a record from an earlier installation is judged instead. Idempotent. Raises as PullSource does.
         """
         written = 0
         for open_pull in self.listing.open_pulls(added.installation_id, added.repository):
@@ -196,7 +181,7 @@ class InitialStatus(Value):
 
 
 def preexisting_content(request: JudgeRequest, listing: AuthorListing, operators: Authors) -> CheckContent | None:
-    """What the check of a pull request from before Assay says; None: it is closed by now. Raises as PullSource does."""
+    """The check of a pull request that precedes Assay; None: it is closed by now. Raises as PullSource does."""
     try:
         snapshot = listing.find_author(request)
     except SubjectGone:
@@ -209,18 +194,18 @@ def preexisting_content(request: JudgeRequest, listing: AuthorListing, operators
 
 
 def late_request(request: JudgeRequest) -> JudgeRequest:
-    """Somebody began to judge while the check was written: it may say what was true before, also of a draft that is none."""
+    """A request for a judging after a check was written that a judge had begun with: the check may be stale, also about a draft."""
     changes = {"trigger": Trigger.LATE, "delivery_id": late_delivery_id(request.delivery_id), "head_sha": None}
     return request.model_copy(update={**changes, "draft": False})
 
 
 def is_known_head(pull: PullRef, head_sha: Sha, pulls: JudgeRequests, ledger: Ledger) -> bool:
-    """Whether somebody asked for it lately, it was ever judged, or it was pushed to since it was greeted."""
+    """Whether a judging was requested lately, it was ever judged, or it was pushed to since the repository was added."""
     try:
         if pulls.find_request(pull) is not None or ledger.entries(pull):
             return True
     except Unreadable:
-        return True  # there is an entry, and its key is missing: the judge says so on the check
+        return True  # an entry whose key is missing: the judge shows that on the check
     return pulls.find_initial_head(pull) not in (None, head_sha)
 
 

@@ -1,8 +1,7 @@
-"""A verdict that needs a person asks the code owners for their review, once, and says on the check whom it asked.
+"""Ask code owners for a review of a verdict that needs a person, once per pull request, and never its author.
 
-Who reviewed this very commit before there was a verdict to decide about is heard now. Does not judge and does not decide by whose
-review the check goes (`worker.scheduling.commands` does). Invariant: nobody is asked twice at one pull request, the author is never asked, and
-what GitHub refuses is said on the check and stops nothing.
+Reviews of the same commit that came before the verdict are imported as commands. What GitHub refuses is shown on the check and does not
+stop the verdict.
 """
 
 import logging
@@ -31,14 +30,11 @@ from worker.publishing.texts.overrides import RequestedReviews
 
 LOG: Final = logging.getLogger(__name__)
 MAX_OWNERS: Final = 5
-"""Who owns most of the changed files comes first."""
+"""Owners of most of the changed files come first."""
 
 
 class ReviewRequests(Value):
-    """What people said about a head, and whom to ask about it. `review_settings`: whom the repository wants asked.
-
-    `is_silent`: the operator declined that.
-    """
+    """Decisions about a head, and requests for them. `review_settings`: the repository's `review`; `is_silent`: the operator declined."""
 
     decisions: DecisionStore
     commands: CommandQueue
@@ -52,7 +48,7 @@ class ReviewRequests(Value):
     def request_reviews(
         self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier
     ) -> RequestedReviews | None:
-        """Ask the code owners, if this verdict needs a person, blocks a merge and nobody was asked yet; None: nobody needs to be asked."""
+        """Ask the code owners if this verdict needs a person and blocks a merge, unless they were asked; None: no review is needed."""
         if not needs_human(verdict):
             return None
         decisions = self.decisions_for(request.pull, verdict.subject.head_sha)
@@ -77,29 +73,29 @@ class ReviewRequests(Value):
             Forbidden,
             SubjectGone,
             Unavailable,
-        ) as refused:  # Gone: what we asked at; the check tells of the pull request itself
-            LOG.warning("nobody was asked for a review: %s", refused, extra={"repository": request.repository})
+        ) as refused:  # gone may be the page alone; the judging detects the rest
+            LOG.warning("no review was requested: %s", refused, extra={"repository": request.repository})
             return RequestedReviews(is_refused=not isinstance(refused, Unavailable))
         if requested is not None and not requested.is_declined:
             self.decisions.record_requested_reviewers(request.pull, requested.names)
         return requested
 
     def _import_reviews(self, request: JudgeRequest, head_sha: Sha) -> frozenset[str]:
-        """Have those reviews looked into that were given before the verdict, if one approves; who approves."""
+        """Queue the reviews from before the verdict as commands, if one approves; the approving logins."""
         try:
             reviews = [review for review in self.reviewers.list_reviews(request) if review.head_sha == head_sha]
         except RateLimited:
             raise
         except (Forbidden, SubjectGone, Unavailable) as refused:
-            LOG.warning("nobody knows who reviewed this before: %s", refused, extra={"repository": request.repository})
+            LOG.warning("earlier reviews can't be read: %s", refused, extra={"repository": request.repository})
             return frozenset()
         approved = frozenset(review.review.login.casefold() for review in reviews if review.is_approved)
         for review in reviews if approved else ():
             self.commands.put(_command_of_review(request, review))
         return approved
 
-    def record_outcome(self, request: JudgeRequest, outcome: JudgingOutcome, happenings: PullRequestEventQueue) -> None:
-        """What was asked for was done, if somebody decided; and a contest that was right is told. May be called again."""
+    def record_outcome(self, request: JudgeRequest, outcome: JudgingOutcome, events: PullRequestEventQueue) -> None:
+        """Record that a requested judging was done, and a contest that it upheld. Idempotent."""
         if (
             not isinstance(outcome, JudgingCompleted)
             or outcome.decisions.rejudge_requested_at is None
@@ -111,12 +107,12 @@ class ReviewRequests(Value):
             self.decisions.record_judged(request.pull, head_sha, outcome.decisions)
         contested = _reject_before(outcome) if outcome.decisions.open_contest_reason is not None else None
         if contested is not None and (isinstance(verdict, Accept) or needs_human(verdict)):
-            happenings.put(_contest_upheld(request, contested, verdict.created_at))
+            events.put(_contest_upheld(request, contested, verdict.created_at))
 
     def _request(
         self, request: JudgeRequest, dossier: Dossier, review: Review, approved: frozenset[str]
     ) -> RequestedReviews | None:
-        """None: nobody needs to be asked, since an owner approved already."""
+        """Request the reviews; None: an owner approved already."""
         pull = dossier.pull_request
         owners = owners_at_base(self.reviewers, request.pull, dossier)
         if any(owner.team is None and owner.login.casefold() in approved for owner in owners):
@@ -130,7 +126,7 @@ class ReviewRequests(Value):
         return RequestedReviews(tuple(owner.name for owner in requested), has_owners=bool(owners))
 
     def _label_once(self, request: JudgeRequest, name: str | None) -> None:
-        """A label is chosen by itself: it tells of such a verdict where nobody is to be asked, too."""
+        """Add the label where no review is requested: a repository may set it alone."""
         if name is None or self.is_silent or self.decisions.is_labelled(request.pull):
             return
         try:
@@ -143,7 +139,7 @@ class ReviewRequests(Value):
             self.decisions.record_labelled(request.pull)
 
     def _label(self, request: JudgeRequest, name: str) -> None:
-        """Whom GitHub let us ask is asked, whatever it says to the label."""
+        """Add the label; a refusal leaves the requested reviews in place."""
         try:
             self.reviewers.add_label(request, name)
         except (Forbidden, SubjectGone) as refused:
@@ -151,16 +147,16 @@ class ReviewRequests(Value):
 
 
 class CodeOwnership(Value):
-    """Whether somebody's review counts. `dossier_of`: what a verdict was made from."""
+    """Whether a reviewer owns changed code. `dossier_of`: the dossier of a verdict."""
 
     reviewers: Reviewers
     ledger: Ledger
     dossier_of: Callable[[CommandRequest, EvalId], Dossier]
 
     def find_owned_base(self, command: CommandRequest, role: Role) -> str | None:
-        """The base of the commit under review, if a person has to decide about that and the reviewer owns a file of it there.
+        """The base of the reviewed commit, if its verdict needs a person and the reviewer owns one of its files there.
 
-        Of a team nobody tells us the members: for it speaks who may override anyway.
+        The App can't read the members of a team: for a team counts a reviewer who may override.
         """
         entries = [entry for entry in self.ledger.entries(command.pull) if entry.verdict.parent_eval_id is None]
         last = next((entry for entry in reversed(entries) if entry.head_sha == command.head_sha), None)
@@ -180,7 +176,7 @@ class CodeOwnership(Value):
 
 
 def _command_of_review(request: JudgeRequest, review: SubmittedReview) -> CommandRequest:
-    """As if it had been submitted now; each judging that comes to such a verdict asks once."""
+    """The review as a command that is submitted now, once per judging."""
     return CommandRequest(
         pull=request.pull,
         repository=request.repository,
@@ -196,7 +192,7 @@ def _command_of_review(request: JudgeRequest, review: SubmittedReview) -> Comman
 
 
 def _reject_before(outcome: JudgingCompleted) -> LedgerEntry | None:
-    """The reject that stood at this head before."""
+    """The last verdict on this head before this one, if it is a reject."""
     head_sha, eval_id = outcome.verdict.subject.head_sha, outcome.verdict.eval_id
     before = [entry for entry in outcome.dossier.ledger if entry.head_sha == head_sha and entry.eval_id != eval_id]
     return before[-1] if before and isinstance(before[-1].verdict, Reject) else None
@@ -215,7 +211,7 @@ def _contest_upheld(request: JudgeRequest, contested: LedgerEntry, at: datetime)
 
 
 def owners_at_base(reviewers: Reviewers, pull: PullRef, dossier: Dossier) -> tuple[Owner, ...]:
-    """Who owns the changed files, by the base commit: a pull request does not choose its own judges."""
+    """The owners of the changed files by CODEOWNERS of the base commit, which the pull request can't edit."""
     proposed = dossier.pull_request
     written = reviewers.read_codeowners(pull, proposed.repository, proposed.base_sha)
     return find_owners(written or "", changed_paths(dossier))

@@ -1,14 +1,22 @@
-"""Check runs of one commit are made to say together what they should: from the record, without judging anything.
+"""Keep check runs of pull requests sharing a head consistent, from the recorded contents and without judging.
 
-Does not decide (`worker.domain.check.shared_head` does) and words nothing. Invariant: what is shown is what each of them said last beside
-what the others said last, whoever writes at the same time; and nobody is held by a pull request that GitHub says is not there.
+Each check shows its pull request's last content beside the last contents of the others, also when several processes write at the same
+time. A pull request that GitHub no longer shows at this head holds none of the others.
 """
 
 import logging
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from worker.domain.check.check_run import CheckContent
-from worker.domain.check.shared_head import CommitRef, SharedHeadMember, SharedHeadState, find_strictest, hash_content
+from worker.domain.check.shared_head import (
+    CommitRef,
+    OtherPull,
+    SharedHeadMember,
+    SharedHeadState,
+    find_strictest,
+    hash_content,
+)
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.ports import CheckPublisher, JudgeRequests, PullSource, SharedHeads
 from worker.domain.request.judge_request import JudgeRequest, PullRef
@@ -20,20 +28,20 @@ from worker.publishing.texts.states import combine_content
 LOG: Final = logging.getLogger(__name__)
 
 MAX_ROUNDS: Final = 3
-"""How often in a row a commit is looked at where something is said all the time. Then others are served first."""
+"""How often a commit that keeps changing is synced in a row before others get their turn."""
 
 MAX_WRITES: Final = 10
-"""How many check runs are written at one look."""
+"""Check runs that are written in one round."""
 
 
 class KnownChecks(Protocol):
-    """Which check run belongs to which head."""
+    """The check run of each head."""
 
     def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None: ...
 
 
 class SharedHeadSync(Value):
-    """Looks at commits of several pull requests. Raises as PullSource does: whoever asked comes again."""
+    """Syncs the check runs of one commit. Raises as PullSource does, and may be retried."""
 
     shared_heads: SharedHeads
     checks: CheckPublisher
@@ -42,7 +50,7 @@ class SharedHeadSync(Value):
     source: PullSource
 
     def sync(self, commit: CommitRef) -> bool:
-        """Have all check runs of a commit say what they should. False: something was said meanwhile. May be called again."""
+        """Update all check runs of a commit. False: the state keeps changing. Idempotent."""
         for _ in range(MAX_ROUNDS):
             state = self.shared_heads.find_state(commit)
             if self._show_all(commit, state) and self.shared_heads.close_version(commit, state.version):
@@ -50,14 +58,15 @@ class SharedHeadSync(Value):
         return False
 
     def _show_all(self, commit: CommitRef, state: SharedHeadState) -> bool:
-        """False: there is more to be written, or somebody left."""
+        """Write each check that shows something else. False: more is to be written, or a pull request left the commit."""
         wrong = 0
         for member in state.members:
             own = self.shared_heads.own_content(commit, member.number)
-            content = self._content(own, member, state)
+            others = _others(state, member)
+            content = combine_content(own, others, is_head=member.is_here)
             if hash_content(content) == member.shown:
                 continue
-            if content != own and self._has_left(commit, state, member):
+            if content != own and self._has_left(commit, state, others):
                 return False
             wrong += 1
             if wrong > MAX_WRITES:
@@ -65,13 +74,9 @@ class SharedHeadSync(Value):
             self._show(commit, state, member, content)
         return True
 
-    def _content(self, own: CheckContent, member: SharedHeadMember, state: SharedHeadState) -> CheckContent:
-        others = [other.other_pull for other in state.members if other.is_here and other != member]
-        return combine_content(own, others, is_head=member.is_here)
-
-    def _has_left(self, commit: CommitRef, state: SharedHeadState, member: SharedHeadMember) -> bool:
-        """Whether who decides about this one is no open pull request of this commit any more, whatever we were told of it."""
-        strictest = find_strictest(other.other_pull for other in state.members if other.is_here and other != member)
+    def _has_left(self, commit: CommitRef, state: SharedHeadState, others: Sequence[OtherPull]) -> bool:
+        """Whether the strictest of the others left this commit without a delivery that told so."""
+        strictest = find_strictest(others)
         request = self._request(commit, state, strictest.number) if strictest else None
         if request is None:
             return False
@@ -88,11 +93,11 @@ class SharedHeadSync(Value):
         return True
 
     def _show(self, commit: CommitRef, state: SharedHeadState, member: SharedHeadMember, content: CheckContent) -> None:
-        """Where GitHub lets us write no more, it may again some day: what it shows is not known until then."""
+        """Write one check. Where GitHub refuses the write, what it shows stays unknown, and a later sync retries."""
         request = self._request(commit, state, member.number)
         check = self.registry.find_check_run(request.pull, commit.head_sha) if request else None
         if request is None or check is None:
-            return  # who makes it is beside the others then
+            return  # its creation combines it with the others
         self.shared_heads.mark_updating(commit, member.number)
         try:
             self.checks.with_fence(no_lease).update(request, check, replace(content, annotations=()))
@@ -102,11 +107,15 @@ class SharedHeadSync(Value):
         self.shared_heads.record_shown(request.pull, commit.head_sha, state.version, content)
 
     def _request(self, commit: CommitRef, state: SharedHeadState, number: int) -> JudgeRequest | None:
-        """Anybody's of this repository will do for one that nobody asked for yet."""
+        """The request of a pull request; one of the same repository, rewritten to it, where it has none."""
         for candidate in (number, *(member.number for member in state.members)):
             if request := self.pulls.find_request(_ref(commit, candidate)):
                 return request.model_copy(update={"pull": _ref(commit, number)})
         return None
+
+
+def _others(state: SharedHeadState, member: SharedHeadMember) -> list[OtherPull]:
+    return [other.other_pull for other in state.members if other.is_here and other != member]
 
 
 def _ref(commit: CommitRef, number: int) -> PullRef:

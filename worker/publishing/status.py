@@ -1,7 +1,4 @@
-"""Where the state of one judging is shown: the port that the pipeline knows, and a laptop's board, which shows nothing.
-
-Does not know check runs (`worker.publishing.check_runs` does). Invariant: a head that moved is seen on every board.
-"""
+"""The port on which the pipeline reports the state of a judging, and the one of a laptop, which shows nothing."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,18 +14,18 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 
 class CiWait(Value):
-    """What is waited for, and until when at the latest."""
+    """The checks that judging waits for, and its deadline."""
 
     names: tuple[str, ...]
     until: datetime
 
 
 FindHead = Callable[[], Sha | None]
-"""What finds the newest head out beside something else that it does; None: it did not, and it is still to be asked for."""
+"""A request to GitHub whose answer also names the newest head; None: it did not."""
 
 
 class StatusReporter(Protocol):
-    """Where the state of a pull request's judging is shown."""
+    """Shows the state of a pull request's judging."""
 
     def begin(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
@@ -41,14 +38,14 @@ class StatusReporter(Protocol):
     ) -> Sha | None:
         """The newest head if it is not *head_sha*.
 
-        *at_once*: nobody took any time since the dossier was read; *look*: what may find it out, and writes at GitHub.
+        *is_fresh*: no time passed since the dossier was read; *find_head*: a write to GitHub whose answer may name it.
         """
         ...
 
     def publish(
         self, request: JudgeRequest, verdict: Accept | Reject | Abstain, dossier: Dossier, again_at: datetime | None
     ) -> bool:
-        """Show the verdict. False: something that it was judged by changed meanwhile. It is judged again, and this is not shown."""
+        """Show the verdict. False: something that it depends on changed meanwhile; the head is judged again instead."""
         ...
 
     def show_decision(self, request: JudgeRequest, head_sha: Sha) -> None: ...
@@ -57,7 +54,7 @@ class StatusReporter(Protocol):
 
 
 class NullStatusReporter:
-    """A laptop's board: shows nothing, and still asks whether the head moved."""
+    """Shows nothing, and still detects a newer head."""
 
     def __init__(self, source: PullSource) -> None:
         self._source = source
@@ -73,7 +70,7 @@ class NullStatusReporter:
         request: JudgeRequest,
         head_sha: Sha,
         *,
-        is_fresh: bool = False,  # noqa: ARG002 - it costs nothing
+        is_fresh: bool = False,  # noqa: ARG002 - asking git costs nothing
         find_head: FindHead | None = None,  # noqa: ARG002 - a laptop writes nothing
     ) -> Sha | None:
         newest = self._source.head_sha(request)
@@ -81,7 +78,7 @@ class NullStatusReporter:
 
     def publish(
         self,
-        request: JudgeRequest,  # noqa: ARG002 - it shows nothing
+        request: JudgeRequest,  # noqa: ARG002 - shows nothing
         verdict: Accept | Reject | Abstain,  # noqa: ARG002
         dossier: Dossier,  # noqa: ARG002
         again_at: datetime | None,  # noqa: ARG002
