@@ -1,5 +1,4 @@
-"""Every text that people read: check runs, the terminal, the doctor's report.
+"""Every text that people read, as pure functions over values: check runs, comments, the terminal.
 
-Pure functions over values. Does not decide anything and does no I/O. Invariant: text that others wrote
-(titles, paths, lines, the model's words) can neither format, link, mention nor move a cursor.
+Text that others wrote (titles, paths, lines, the model's sentences) can't format, link, mention or move a cursor.
 """

@@ -1,7 +1,6 @@
-"""What is on record of a verdict, for people: how it came about, whether it comes out again, and what is forgotten.
+"""Terminal reports about what is on record: a verdict and its replay, a deletion, a dossier, a wait, a judged output, API tokens.
 
-Does not take secrets out (whoever calls has done so) and does not print. Invariant: no character that another person wrote
-can move the cursor, change colours or hide text; a question and a reply are shown whole.
+The values come redacted. Questions and replies of the model are shown in full.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,9 +15,9 @@ from worker.domain.request.judge_request import LOCAL_INSTALLATION
 from worker.domain.value import Value
 from worker.domain.verdict.audit import AuditRecord, Exchange, RecordedRedaction, RecordedReply, Replay, Step
 from worker.domain.verdict.judge_digest import DIGEST_SIGNAL, SHADOW_SIGNAL
-from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Reject, Side, SubjectKind, Tokens, Verdict
+from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side, SubjectKind, Verdict
 from worker.judge.task_judgement import TaskJudgement
-from worker.publishing.texts import phrases as words
+from worker.publishing.texts import phrases
 from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
 from worker.publishing.texts.markdown import exact_line, one_line, visible
 from worker.publishing.texts.overrides import decision_lines
@@ -27,17 +26,16 @@ LABEL_COLUMNS: Final = 12
 
 
 class VerdictRecord(Value):
-    """What is known of a verdict. `audit` None: how it came about is not kept (any more); `kept_until`: how long it is."""
+    """A verdict with its audit record (None: not kept), the end of its retention, and the decisions about its head."""
 
     verdict: Accept | Reject | Abstain
     audit: AuditRecord | None
     kept_until: datetime | None
     decisions: overrides.HumanDecisions = overrides.NO_DECISIONS
-    """What people said about its head."""
 
 
 class StoredKind(StrEnum):
-    """What is stored about a repository, in the words of one and of many."""
+    """Kinds of records about a repository, as a singular noun."""
 
     VERDICTS = "verdict"
     PULLS = "pull request's state"
@@ -62,7 +60,7 @@ PLURALS: Final[Mapping[StoredKind, str]] = {
 
 
 class StoredCounts(Value):
-    """How much is stored about a repository; `forgotten_at`: when it was forgotten before."""
+    """Counts of records about a repository; `forgotten_at`: its last deletion."""
 
     repository: str
     counts: Mapping[StoredKind, int]
@@ -74,11 +72,11 @@ class StoredCounts(Value):
 
 
 def verdict_record(record: VerdictRecord, page: TerminalPage) -> str:
-    """The whole record: the verdict, its way stage by stage, its evidence, and every exchange with the model."""
+    """The whole record: the verdict, its stages, its evidence, and every exchange with the model."""
     audit = record.audit
     parts = (
         _decision(record.verdict, page),
-        _facts(record, page),
+        (line for label, text in _rows(record) for line in _row(label, text, page)),
         (line for sentence in decision_lines(record.decisions) for line in wrap_lines(sentence, page)),
         _steps(audit.steps, page) if audit else (),
         _evidence(record.verdict, page),
@@ -93,20 +91,15 @@ def _decision(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
             line, ink = "Accepted", Ink.GREEN
         case Reject():
             where = f" at {one_line(verdict.evidence[0].location)}" if verdict.evidence else ""
-            line, ink = f"Rejected: {words.category_phrase(verdict.category)}{where}", Ink.RED
+            line, ink = f"Rejected: {phrases.category_phrase(verdict.category)}{where}", Ink.RED
         case Abstain():
-            line, ink = f"Not judged: {words.NOT_JUDGED_PHRASES[verdict.abstain_reason]}", Ink.YELLOW
+            line, ink = f"Not judged: {phrases.NOT_JUDGED_PHRASES[verdict.abstain_reason]}", Ink.YELLOW
         case _:
             assert_never(verdict)
     yield page.ink(line, ink)
     yield from wrap_lines(one_line(verdict.concern), page, indent=2)
     if verdict.next_step:
         yield from wrap_lines(f"Next step: {one_line(verdict.next_step)}", page, indent=2)
-
-
-def _facts(record: VerdictRecord, page: TerminalPage) -> Iterator[str]:
-    for label, text in _rows(record):
-        yield from _row(label, text, page)
 
 
 def _rows(record: VerdictRecord) -> Iterator[tuple[str, str]]:
@@ -118,9 +111,9 @@ def _rows(record: VerdictRecord) -> Iterator[tuple[str, str]]:
         yield "Carried from", verdict.carried_from
     when = f"{verdict.created_at:%Y-%m-%d %H:%M} UTC"
     yield "Of", f"{subject.repository}#{subject.number}, commit {subject.head_sha[:12]}, round {verdict.round}, {when}"
-    yield "Judged by", f"{words.judge_phrase(verdict)}, {words.duration_phrase(verdict.judge_latency_ms)}"
-    tokens = words.token_phrase(verdict)
-    yield "Cost", words.cost_phrase(verdict) + (f", tokens: {tokens}" if tokens else "")
+    yield "Judged by", f"{phrases.judge_phrase(verdict)}, {phrases.duration_phrase(verdict.judge_latency_ms)}"
+    tokens = phrases.token_phrase(verdict)
+    yield "Cost", phrases.cost_phrase(verdict) + (f", tokens: {tokens}" if tokens else "")
     yield "Redacted", _redactions(record)
     yield "Kept", _retention(record)
 
@@ -147,7 +140,7 @@ def _retention(record: VerdictRecord) -> str:
 
 
 def missing_dossier_reason(verdict: Verdict) -> str | None:
-    """Why this verdict never had a dossier of its own, and whose it was made from; None: it had one."""
+    """Why a verdict has no dossier of its own, and which one it was made from; None: it has one."""
     parent = verdict.parent_eval_id
     if verdict.signals.get(SHADOW_SIGNAL):
         return f"a canary's verdict has no dossier of its own. It was judged from that of {parent}."
@@ -176,17 +169,13 @@ def _row(label: str, text: str, page: TerminalPage) -> Iterator[str]:
 
 def _steps(steps: Iterable[Step], page: TerminalPage) -> Iterator[str]:
     yield page.ink("The way to it", Ink.BOLD)
-    for step in steps:
-        yield from _step(step, page)
-
-
-def _step(step: Step, page: TerminalPage) -> Iterator[str]:
     margin = LABEL_COLUMNS + 3
-    first, *rest = wrap_lines(one_line(step.outcome), page, indent=margin)
-    yield f"  {step.stage.value}{' ' * (LABEL_COLUMNS + 1 - len(step.stage.value))}{first.lstrip()}"
-    yield from rest
-    if step.reason:
-        yield from wrap_lines(one_line(step.reason), page, indent=margin + 2)
+    for step in steps:
+        first, *rest = wrap_lines(one_line(step.outcome), page, indent=margin)
+        yield f"  {step.stage.value}{' ' * (LABEL_COLUMNS + 1 - len(step.stage.value))}{first.lstrip()}"
+        yield from rest
+        if step.reason:
+            yield from wrap_lines(one_line(step.reason), page, indent=margin + 2)
 
 
 def _evidence(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
@@ -194,15 +183,10 @@ def _evidence(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
     if pointers:
         yield page.ink("Evidence", Ink.BOLD)
     for pointer in dict.fromkeys(pointers):
-        yield from _pointer(pointer, page)
-
-
-def _pointer(pointer: EvidencePointer, page: TerminalPage) -> Iterator[str]:
-    side = "" if pointer.side is Side.HEAD else " (before the change)"
-    status = "the file alone" if pointer.quote is None else "found"
-    yield f"  {exact_line(pointer.location)}{side}: {status}"
-    if pointer.quote is not None:
-        yield from quote_lines(pointer.quote, page, 4)
+        side = "" if pointer.side is Side.HEAD else " (before the change)"
+        yield f"  {exact_line(pointer.location)}{side}: {'the file alone' if pointer.quote is None else 'found'}"
+        if pointer.quote is not None:
+            yield from quote_lines(pointer.quote, page, 4)
 
 
 def _exchange(exchange: Exchange, page: TerminalPage) -> Iterator[str]:
@@ -229,28 +213,26 @@ def _full_text(text: str) -> Iterator[str]:
 def _reply_facts(reply: RecordedReply) -> str:
     cost = "price unknown" if reply.cost_usd is None else f"${reply.cost_usd:f}"
     stop = f"{reply.stop} {reply.stop_detail}".strip()
-    return one_line(", ".join([reply.request_id or "no request id", stop, *_token_counts(reply.tokens), cost]))
-
-
-def _token_counts(tokens: Tokens) -> Iterator[str]:
+    tokens = reply.tokens
     pairs = (
         (tokens.input, "in"),
         (tokens.output, "out"),
         (tokens.cache_read, "cached"),
         (tokens.cache_write, "to cache"),
     )
-    return (f"{count:,} {name}" for count, name in pairs if count)
+    counts = [f"{count:,} {name}" for count, name in pairs if count]
+    return one_line(", ".join([reply.request_id or "no request id", stop, *counts, cost]))
 
 
 def rejudged_note(parent: str) -> str:
-    """The note under a judging anew."""
+    """The note under a re-evaluation."""
     return (
         f"A new entry beside {parent}. It is on record, and decides nothing about the pull request; nothing was posted."
     )
 
 
 def replay_report(replay: Replay, page: TerminalPage) -> str:
-    """Whether the recorded verdict comes out again; if not, where the two ways part."""
+    """Whether a replay gives the recorded verdict; if not, the first stage that differs."""
     eval_id = replay.recorded.eval_id
     if replay.is_same:
         lines = [page.ink("The same decision comes out again.", Ink.GREEN)]
@@ -282,23 +264,18 @@ def _first_difference(replay: Replay, page: TerminalPage) -> Iterator[str]:
 
 
 def deletion_report(stored: StoredCounts, page: TerminalPage, deleted: "StoredCounts | None" = None) -> str:
-    """What is stored about a repository; with *deleted*, what is gone now."""
+    """The records about a repository; with *deleted*, what was deleted and what is left."""
     if deleted is not None:
         lines = wrap_lines(f"Forgotten: {_counts(deleted)} of {deleted.repository}.", page)
-        return "\n".join([*lines, *_remaining(stored, page), ""])
+        if not stored.is_empty:
+            left = f"While that was deleted, more was stored: {_counts(stored)}. Stop the App there first, then say it again."
+            lines += wrap_lines(left, page)
+        return "\n".join([*lines, ""])
     if stored.is_empty:
         when = f"; it was forgotten on {stored.forgotten_at:%Y-%m-%d %H:%M} UTC" if stored.forgotten_at else ""
         return f"Nothing is stored about {stored.repository}{when}.\n"
     ask = "Nothing was deleted. This can't be undone: say --yes to delete it."
     return "\n".join([*wrap_lines(f"Stored about {stored.repository}: {_counts(stored)}.", page), ask, ""])
-
-
-def _remaining(stored: StoredCounts, page: TerminalPage) -> Iterator[str]:
-    if not stored.is_empty:
-        text = (
-            f"While that was deleted, more was stored: {_counts(stored)}. Stop the App there first, then say it again."
-        )
-        yield from wrap_lines(text, page)
 
 
 def _counts(stored: StoredCounts) -> str:
@@ -308,7 +285,7 @@ def _counts(stored: StoredCounts) -> str:
 
 
 def dossier_report(dossier: Dossier, path: str, taken: Sequence[RecordedRedaction], page: TerminalPage) -> str:
-    """What stands in a dossier that is to be given away, and what was taken out of it."""
+    """The parts of an exported dossier, and what was redacted."""
     lines = [page.ink(f"Written to {exact_line(path)}. It holds, for each of its readers:", Ink.BOLD)]
     for name, text in _dossier_parts(dossier):
         lines += _row(name, text, page)
@@ -322,7 +299,7 @@ def _dossier_parts(dossier: Dossier) -> Iterator[tuple[str, str]]:
     pull = dossier.pull_request
     yield (
         "pull_request",
-        f"{pull.repository}#{pull.number}, title, text, {words.count_phrase(pull.commits, 'commit')}, names",
+        f"{pull.repository}#{pull.number}, title, text, {phrases.count_phrase(pull.commits, 'commit')}, names",
     )
     yield "diff", f"{len(dossier.diff.encode('utf-8', 'surrogatepass')):,} bytes"
     several = (
@@ -336,11 +313,11 @@ def _dossier_parts(dossier: Dossier) -> Iterator[tuple[str, str]]:
     )
     for name, items, noun in several:
         if items:
-            yield name, words.count_phrase(items, noun)
+            yield name, phrases.count_phrase(items, noun)
     single = (("case", dossier.case), ("policy", dossier.policy), ("contest", dossier.contest), ("seed", dossier.seed))
     yield from ((name, "whole") for name, value in single if value is not None)
     if dossier.ci:
-        yield "ci", f"{words.count_phrase(dossier.ci.checks, 'check')}, with the ends of their logs"
+        yield "ci", f"{phrases.count_phrase(dossier.ci.checks, 'check')}, with the ends of their logs"
 
 
 TITLES = {
@@ -353,7 +330,7 @@ DECISIONS = {"accept": "accepted", "reject": "rejected", "abstain": "not judged"
 
 
 def wait_status_text(answer: Mapping[str, Any], page: TerminalPage) -> str:
-    """*answer* as the API gives it."""
+    """The status of one commit. *answer*: the response of `GET /api/verdicts`."""
     name = f"{one_line(answer['repository'])}@{one_line(answer['sha'])[:12]}"
     verdict = answer["verdict"]
     is_branch = verdict is not None and verdict["subject"]["installation_id"] == LOCAL_INSTALLATION
@@ -367,28 +344,24 @@ def wait_status_text(answer: Mapping[str, Any], page: TerminalPage) -> str:
         + (f", {one_line(reason.replace('_', ' '))}" if reason else "")
     ]
     lines += wrap_lines(one_line(verdict["concern"]), page, 2)
-    lines += _failure(verdict.get("ci_failure") or {})
+    failure = verdict.get("ci_failure") or {}
+    if failure.get("test"):
+        lines.append(f"  First failing test: {one_line(failure['test'])}")
+    lines += [f"    {exact_line(line)}" for line in (failure.get("log") or "").splitlines()]
     if verdict.get("case_error"):
         lines += wrap_lines(f"{CASE_REFUSED} {one_line(verdict['case_error'])}", page, 2)
-    if answer.get("overridden_by"):  # a server of an earlier version tells of none
+    if answer.get("overridden_by"):  # missing in the answer of an older server
         lines += wrap_lines(one_line(answer["why"]), page, 2)
     elif verdict["next_step"]:
         lines += wrap_lines(f"Next step: {one_line(verdict['next_step'])}", page, 2)
     return "\n".join([*lines, f"  Verdict {one_line(verdict['eval_id'])}", ""])
 
 
-def _failure(failure: Mapping[str, Any]) -> Iterator[str]:
-    """The first failing test of a red CI, with its log."""
-    if failure.get("test"):
-        yield f"  First failing test: {one_line(failure['test'])}"
-    yield from (f"    {exact_line(line)}" for line in (failure.get("log") or "").splitlines())
-
-
 UNKNOWN_COST = "not known"
 
 
 def judgement_report(judgement: TaskJudgement) -> str:
-    """The ruling, then each criterion, then what to do and what it cost."""
+    """The ruling on an output, then each criterion, the next step and the cost."""
     lines = [f"{judgement.verdict}: {one_line(judgement.reasoning)}"]
     for criterion in judgement.criteria:
         lines.append(f"  {criterion.verdict:<11} {one_line(criterion.id)}  {one_line(criterion.text)}")
@@ -405,7 +378,7 @@ def judgement_report(judgement: TaskJudgement) -> str:
 
 
 class TokenGrant(Protocol):
-    """A token without the token."""
+    """An API token without its secret."""
 
     @property
     def name(self) -> str: ...
@@ -418,7 +391,7 @@ class TokenGrant(Protocol):
 
 
 def created_message(name: str, token: str, installations: Iterable[int]) -> str:
-    """The token goes alone on its line, so that it can be copied or piped."""
+    """A new token, alone on the first line so that it can be copied or piped. No other text contains one."""
     return (
         f"{token}\n"
         f'This is the token "{name}". It is not shown again: only its hash is kept.\n'

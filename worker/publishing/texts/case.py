@@ -1,7 +1,4 @@
-"""What `assay case` prints: a draft of a case, and what code says of one.
-
-Does not look anything up. Invariant: a draft is a case that can be read, and others' words can't move the cursor.
-"""
+"""What `assay case` prints: a draft of a case, which parses as one, and the check of a written case."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -24,7 +21,7 @@ STATUS_COLUMNS: Final = 2 + max(len(name) for name, _ in STATUS.values()) + 2
 
 
 def draft(title: str, claims: Sequence[DraftClaim]) -> str:
-    """The block, ready for the description of a pull request once its author has confirmed it."""
+    """A draft of the `assay` block for the description, to be confirmed by its author."""
     lines = [f"summary: {_scalar(f'{title} ({CONFIRMATION_MARK})')}"]
     covered = [line for claim in claims for line in _draft_claim(claim)]
     has_place = any(claim.places for claim in claims)
@@ -52,20 +49,20 @@ def _printable(text: str) -> str:
 
 
 def _scalar(text: str) -> str:
-    """*text* as YAML: plain where it can't be taken for anything else."""
+    """*text* as YAML: plain if it can only be a string."""
     text = _printable(text)
     is_plain = text[:1].isalpha() and all(char.isalnum() or char in "_./-() " for char in text)
     return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
 def parse_error_report(name: str, line: int | None, message: str, page: TerminalPage) -> str:
-    """The one thing to mend of a case that can't be read, with its line in the file."""
+    """The error of a case that does not parse, with its line in the file."""
     location = one_line(name) if line is None else f"{one_line(name)}:{line}"
     return "\n".join([*wrap_lines(f"{location}: {one_line(message)}", page), ""])
 
 
 def check_report(name: str, result: CheckedCase, page: TerminalPage) -> str:
-    """Each claim with what is known of its place, and what has to be mended."""
+    """Each claim with the status of its place, and what has to be mended."""
     lines = [line for claim in result.claims for line in _claim(claim, page)]
     for finding in result.findings:
         effect = "Rejects" if finding.fact else "Doubted"

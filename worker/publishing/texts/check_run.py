@@ -1,7 +1,6 @@
 """The check run's texts and conclusion, for a verdict and for every state before and beside one.
 
-Does not talk to GitHub. Invariant: title, summary and text fit GitHub's limits in bytes; `success` comes
-from an accept alone; a pull request's words can't format, link or mention anything.
+Title, summary and text fit GitHub's limits in bytes. `success` comes from an accept alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,9 +34,9 @@ from worker.publishing.texts.markdown import address, bullets, code, fit, join_b
 from worker.publishing.texts.sections import Site
 
 SUMMARY_BYTES: Final = BODY_BYTES - 16_000
-"""What people say of a head, and why it is judged, is put above its verdict later: the verdict is not to give way to that."""
+"""The rest is for decisions and trigger notes, which are put above the verdict later without cutting it."""
 DETAILS_BYTES: Final = 40_000
-"""The part of the text that is for people; the JSON gets the rest."""
+"""The part of the text for people; the JSON gets the rest."""
 MESSAGE_BYTES: Final = 4_000
 MOST_ANNOTATIONS: Final = 50
 GITHUB: Final = "https://github.com"
@@ -46,9 +45,9 @@ GITHUB: Final = "https://github.com"
 def check_content(
     verdict: Verdict, dossier: Dossier, site_url: str = GITHUB, again_at: datetime | None = None, delivery_id: str = ""
 ) -> CheckContent:
-    """The finished check run of a verdict. *site_url* is where people look at this GitHub.
+    """The finished check run of a verdict. *site_url*: GitHub's address for people.
 
-    *again_at*: when Assay judges this head again by itself. *delivery_id*: what asked for this verdict, as the log tells it.
+    *again_at*: when Assay retries this head. *delivery_id*: the delivery that requested this verdict.
     """
     site = Site(site_url, verdict, dossier, delivery_id)
     details = join_blocks([*_details(verdict, site)], DETAILS_BYTES)
@@ -71,10 +70,7 @@ def check_content(
 
 
 def buttons(verdict: Verdict) -> tuple[Button, ...]:
-    """GitHub has room for three. An accept needs no contest, and of a reject *Helpful* alone says what a contest does not.
-
-    Where nothing was decided, there is nothing to contest and nothing that could have helped.
-    """
+    """The buttons of a verdict; GitHub allows three. A contest already means that a reject was not helpful."""
     match verdict:
         case Accept():
             return (REJUDGE, HELPFUL, NOT_HELPFUL)
@@ -87,7 +83,7 @@ def buttons(verdict: Verdict) -> tuple[Button, ...]:
 
 
 def _retry_note(at: datetime | None) -> list[str]:
-    """What comes by itself, above what somebody may do."""
+    """The time of Assay's own retry, above what people may do."""
     if at is None:
         return []
     when = f"**Assay judges this again by itself at {at:%H:%M} UTC** ({at:%Y-%m-%d})"
@@ -122,7 +118,7 @@ def _details(verdict: Verdict, site: Site) -> Iterator[str]:
 
 
 def conclusion(verdict: Verdict, dossier: Dossier) -> Conclusion:
-    """What branch protection sees (the table of docs/verdict.md)."""
+    """The conclusion for branch protection (the table of docs/verdict.md)."""
     if phrases.is_observed(verdict, dossier):
         return Conclusion.NEUTRAL
     match verdict:
@@ -130,30 +126,17 @@ def conclusion(verdict: Verdict, dossier: Dossier) -> Conclusion:
             return Conclusion.SUCCESS
         case Reject():
             return Conclusion.FAILURE
-        case Abstain():
-            return _abstain_conclusion(verdict, dossier)
+        case Abstain(abstain_reason=reason):
+            chosen = dossier.policy.abstains.get(reason) if dossier.policy else None
+            is_modelless = reason is AbstainReason.UNPROVEN and phrases.lacks_model(verdict) and not dossier.is_required
+            is_neutral = reason is AbstainReason.PAUSED or is_modelless if chosen is None else chosen == "neutral"
+            return Conclusion.NEUTRAL if is_neutral else Conclusion.ACTION_REQUIRED
         case _:
             assert_never(verdict)
 
 
-def _abstain_conclusion(verdict: Abstain, dossier: Dossier) -> Conclusion:
-    chosen = dossier.policy.abstains.get(verdict.abstain_reason) if dossier.policy else None
-    if chosen is not None:
-        return Conclusion.NEUTRAL if chosen == "neutral" else Conclusion.ACTION_REQUIRED
-    match verdict.abstain_reason:
-        case AbstainReason.PAUSED:
-            return Conclusion.NEUTRAL
-        case AbstainReason.UNPROVEN if phrases.lacks_model(verdict) and not dossier.is_required:
-            return Conclusion.NEUTRAL
-        case _:
-            return Conclusion.ACTION_REQUIRED
-
-
 def annotations(verdict: Verdict, dossier: Dossier) -> tuple[Annotation, ...]:
-    """Notes at the lines that carry a reject or stand in the way of a verdict; only lines of the head.
-
-    Of what could not be read in full, no line is to blame.
-    """
+    """Notes at the evidence of a reject or abstain, on lines of the head; none where the change was too large to read."""
     if isinstance(verdict, Accept) or verdict.abstain_reason is AbstainReason.TOO_LARGE:
         return ()
     blocks = isinstance(verdict, Reject) and not phrases.is_observed(verdict, dossier)
@@ -177,7 +160,7 @@ def _annotation(pointer: EvidencePointer, verdict: Reject | Abstain, level: Anno
 
 
 def judging_content() -> CheckContent:
-    """From the first second on."""
+    """The first content of a check run."""
     return CheckContent(
         title="Judging",
         summary="Assay reads the change, the issue it answers and the results of the other checks. "
@@ -187,7 +170,7 @@ def judging_content() -> CheckContent:
 
 
 def waiting_for_ci_content(names: Sequence[str], deadline: datetime | None = None) -> CheckContent:
-    """Other checks still run; *deadline* is when waiting ends."""
+    """Other checks still run; judging starts at *deadline* at the latest."""
     until = f", at the latest at {deadline:%H:%M} UTC" if deadline else ""
     listed = bullets([code(name, 200) for name in names], 50)
     return CheckContent(
@@ -198,7 +181,7 @@ def waiting_for_ci_content(names: Sequence[str], deadline: datetime | None = Non
 
 
 def rate_limit_content(until: datetime) -> CheckContent:
-    """GitHub lets us ask no more for a while; what is left is kept for telling so."""
+    """GitHub's rate limit is reached; the requests that are left show this."""
     return CheckContent(
         title=f"Waiting until {until:%H:%M} UTC: GitHub's rate limit is reached",
         summary="GitHub takes no more requests for this installation until then: those of this hour are used up, or too many came "
@@ -209,7 +192,7 @@ def rate_limit_content(until: datetime) -> CheckContent:
 
 
 def github_outage_content(until: datetime) -> CheckContent:
-    """GitHub fails at something that judging takes, for longer than a moment."""
+    """GitHub keeps failing at requests that judging needs."""
     return CheckContent(
         title=f"Waiting for GitHub: tried again after {until:%H:%M} UTC",
         summary="GitHub answers Assay with errors, or not at all. This commit is judged as soon as that is over, and a verdict "
@@ -221,7 +204,7 @@ def github_outage_content(until: datetime) -> CheckContent:
 
 
 def superseded_content(newer_sha: Sha, checks_url: str = "") -> CheckContent:
-    """The head moved; the newer commit has a check of its own. *checks_url*: the page of that commit's checks."""
+    """The head moved. *checks_url*: the page of the newer commit's checks."""
     newer = link(code(newer_sha[:12]), checks_url) if checks_url else newer_sha
     return CheckContent(
         title=f"Superseded by {newer_sha[:12]}",
@@ -232,12 +215,12 @@ def superseded_content(newer_sha: Sha, checks_url: str = "") -> CheckContent:
 
 
 def checks_page(site_url: str, repository: str, sha: Sha) -> str:
-    """Where GitHub shows the checks of a commit."""
+    """The page of a commit's checks."""
     return f"{site_url}/{address(repository, 'commit', sha, 'checks')}"
 
 
 def duplicate_content() -> CheckContent:
-    """This commit has a newer check run of ours."""
+    """This commit has a newer check run of Assay."""
     return CheckContent(
         title="Created twice",
         summary="Two processes created this check at the same time. The newer run holds the verdict.",
@@ -247,7 +230,7 @@ def duplicate_content() -> CheckContent:
 
 
 def closed_content() -> CheckContent:
-    """Nobody waits for this verdict any more."""
+    """The pull request was closed."""
     return CheckContent(
         title="Closed before it was judged",
         summary="The pull request was closed. Reopen it to have it judged.",
@@ -257,7 +240,7 @@ def closed_content() -> CheckContent:
 
 
 def failed_content(reason: str, delivery_id: str = "") -> CheckContent:
-    """Nobody judged, and it is not the pull request's fault. *delivery_id*: what the log tells it by."""
+    """Judging failed for a reason outside the change. *delivery_id*: its name in the log."""
     return CheckContent(
         title="Not judged: Assay failed",
         summary=f"This says nothing about the change. What happened: {prose(reason)}\n\n"
@@ -273,7 +256,7 @@ CONFIG_MESSAGE_BYTES: Final = 1_000
 
 
 def proposed_changes(dossier: Dossier) -> list[str]:
-    """What the pull request would change about how it is judged, as blocks of Markdown."""
+    """What the pull request would change about how it is judged."""
     rows = proposals(dossier)
     if not rows:
         return []
@@ -282,13 +265,13 @@ def proposed_changes(dossier: Dossier) -> list[str]:
 
 
 def used_configuration(verdict: Verdict, dossier: Dossier) -> list[str]:
-    """By which configuration was judged, as blocks of Markdown."""
+    """The configuration that the verdict used."""
     rows = [*map(prose, config_notes(verdict, dossier))]
     return ["### Configuration", bullets(rows)] if rows else []
 
 
 def config_annotations(dossier: Dossier) -> tuple[Annotation, ...]:
-    """What is wrong in the pull request's own version of the file, at its lines."""
+    """Mistakes in the pull request's own version of the configuration, at their lines."""
     made = read_proposed(dossier)
     return tuple(
         Annotation(

@@ -1,13 +1,11 @@
-"""Columns of a terminal: how wide text is, where it breaks, and colour.
-
-Does not know verdicts. Invariant: colour changes no text, and without it no escape sequence is written.
-"""
+"""Columns of a terminal: width, line breaks, colour and small charts. Without colour no escape sequence is written."""
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from itertools import accumulate
+from math import inf
 from typing import Final
 
 from worker.domain.value import Value
@@ -27,18 +25,18 @@ class Ink(StrEnum):
 
 
 class TerminalPage(Value):
-    """What is written on: its width in columns, and whether it shows colour."""
+    """A terminal: its width in columns, and whether it shows colour."""
 
     width: int = 80
     has_colour: bool = False
 
     def ink(self, text: str, ink: Ink) -> str:
-        """The text in colour, where there is colour."""
+        """The text in colour, if the terminal shows colour."""
         return f"\x1b[{ink}m{text}\x1b[0m" if self.has_colour and text else text
 
 
 def display_width(text: str) -> int:
-    """How many columns a text takes: wide characters two, combining ones none."""
+    """Columns of a text: two for wide characters, none for combining ones."""
     return len(text) if text.isascii() else sum(map(_character_width, text))
 
 
@@ -49,37 +47,32 @@ def _character_width(char: str) -> int:
 
 
 def wrap_lines(text: str, page: TerminalPage, indent: int = 0) -> list[str]:
-    """Words in lines that fit the page. A word that is longer than a line stays whole (paths stay clickable)."""
-    room = max(page.width - indent, 20)
-    return [" " * indent + line for paragraph in visible(text).split("\n") for line in _lines(paragraph, room)]
-
-
-def _lines(paragraph: str, room: int) -> Iterator[str]:
-    line = ""
-    for word in paragraph.split():
-        longer = f"{line} {word}" if line else word
-        if line and display_width(longer) > room:
-            yield line
-            longer = word
-        line = longer
-    yield line
+    """Wrap text to the page. A word that is longer than a line stays whole, so that paths stay clickable."""
+    width, lines = max(page.width - indent, 20), list[str]()
+    for paragraph in visible(text).split("\n"):
+        line = ""
+        for word in paragraph.split():
+            longer = f"{line} {word}" if line else word
+            if line and display_width(longer) > width:
+                lines.append(line)
+                longer = word
+            line = longer
+        lines.append(line)
+    return [" " * indent + line for line in lines]
 
 
 def quote_lines(text: str, page: TerminalPage, indent: int) -> list[str]:
-    """Lines of code behind a bar, cut at the page's edge so that none is mistaken for another."""
-    margin = " " * indent
-    room = max(page.width - indent - 2, 20)
-    return [
-        margin + page.ink(f"| {_cut(visible(line).expandtabs(TAB), room)}".rstrip(), Ink.DIM)
-        for line in text.split("\n")
-    ]
+    """Lines of code behind a bar, cut at the page's edge so that each stays one line."""
+    width = max(page.width - indent - 2, 20)
+    lines = [_cut(visible(line).expandtabs(TAB), width) for line in text.split("\n")]
+    return [" " * indent + page.ink(f"| {line}".rstrip(), Ink.DIM) for line in lines]
 
 
-def _cut(line: str, room: int) -> str:
-    if display_width(line) <= room:
+def _cut(line: str, width: int) -> str:
+    if display_width(line) <= width:
         return line
     ends = [*accumulate(map(_character_width, line))]
-    return f"{line[: bisect_right(ends, room - 2)]} …"
+    return f"{line[: bisect_right(ends, width - 2)]} …"
 
 
 STEPS: Final = "▁▂▃▄▅▆▇█"
@@ -87,17 +80,13 @@ PLAIN_STEPS: Final = "_.-=+*%#"
 
 
 def bar(share: float, width: int, page: TerminalPage) -> str:
-    """A share from 0 to 1 as a bar."""
+    """A share from 0 to 1 as a bar of this width."""
     full = round(max(0.0, min(1.0, share)) * width)
     return ("█" * full + "░" * (width - full)) if page.has_colour else ("#" * full + "." * (width - full))
 
 
 def sparkline(figures: Sequence[int | float | None], page: TerminalPage) -> str:
-    """One character a figure, from 0 to the largest; a blank where there is none."""
+    """One character per figure, scaled from 0 to the largest; a blank for None."""
     steps = STEPS if page.has_colour else PLAIN_STEPS
-    most = max((figure for figure in figures if figure is not None), default=0)
-    return "".join(" " if figure is None else steps[_step(figure, most)] for figure in figures)
-
-
-def _step(figure: float, most: float) -> int:
-    return round(figure / most * (len(STEPS) - 1)) if most else 0
+    most = max((figure for figure in figures if figure is not None), default=0) or inf
+    return "".join(" " if figure is None else steps[round(figure / most * (len(STEPS) - 1))] for figure in figures)

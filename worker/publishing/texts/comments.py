@@ -1,7 +1,6 @@
-"""What Assay answers to a command in a comment of its own: refused, not known, the list of commands, paused.
+"""Assay's comments: answers to commands, and the one at an agent's pull request.
 
-Does not decide. Invariant: an answer holds no line that is a command, to us or to another bot; words of others can't format,
-link or mention anything.
+No line of a comment is a command to Assay or another bot, and the only mention is the name that an agent listens to.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +21,7 @@ OWN_PULL_REQUEST: Final = "No account decides about its own pull request"
 
 
 def refusal_comment(command: CommandRequest, why: CommandRefusal, role: Role, detail: str = "") -> str:
-    """Why a command is not followed, and what to do instead. *detail*: what the reason itself has to say."""
+    """Why a command is refused, and what to do instead. *detail*: an error message, or the newest commit."""
     right = COMMAND_RIGHTS[command.command]
     spelled = code(right.syntax)
     match why:
@@ -49,7 +48,7 @@ def refusal_comment(command: CommandRequest, why: CommandRefusal, role: Role, de
 
 
 def unknown_command_comment(command: CommandRequest) -> str:
-    """There is no such command."""
+    """The nearest command to a misspelt one."""
     return (
         f"There is no command {code(f'/{command.misspelt}')}. The nearest one is {code(COMMAND_RIGHTS[command.command].syntax)}; "
         f"{code('/assay help')} lists all of them."
@@ -57,13 +56,13 @@ def unknown_command_comment(command: CommandRequest) -> str:
 
 
 def help_comment() -> str:
-    """All commands. A list: at a telephone's 375 px the third column of a table is out of sight."""
+    """All commands, as a list: at a phone's 375 px the third column of a table is out of sight."""
     rows = [f"{name}: {does} For {who}." for name, who, does in _rows()]
     return f"Assay takes these commands, each at the start of a line:\n\n{bullets(rows)}"
 
 
 def commands_table() -> str:
-    """The table of `worker.domain.config.command_permissions`, for docs/using.md."""
+    """The table of commands in docs/using.md."""
     return table(HEADER, _rows())
 
 
@@ -75,14 +74,14 @@ def _rows() -> Iterator[tuple[str, str, str]]:
 
 
 def pause_comment(suspension: JudgingPause) -> str:
-    """Judging stops."""
+    """The answer to `/assay pause`."""
     until = f" until {format_time(suspension.until)}" if suspension.until else ""
     why = f" Reason: {prose(suspension.reason)}" if suspension.reason else ""
     return f"Judging is paused in this repository{until}. {code('/assay resume')} goes on.{why}"
 
 
 def resume_comment(*, was_paused: bool) -> str:
-    """Judging goes on."""
+    """The answer to `/assay resume`."""
     return "Judging goes on. What waited is judged now." if was_paused else "Judging was not paused here."
 
 
@@ -95,15 +94,15 @@ EDITED_NOTE: Final = (
     "This comment is changed in place: once for each push, and again only if what it says is not so any more."
 )
 COMMENT_BYTES: Final = 60_000
-"""Of 65,536; what is left is enough for the mark by which the comment is found again."""
+"""Of GitHub's 65,536; the rest holds the mark by which the comment is found."""
 CONDITIONS_BYTES: Final = 14_000
 EARLIER_BYTES: Final = 8_000
 MOST_EARLIER: Final = 20
-WORDS_BYTES: Final = 2_000
+PROSE_BYTES: Final = 2_000
 
 
 def feedback_comment(entries: Sequence[LedgerEntry], round_limit: int, *, is_overridden: bool = False) -> str:
-    """The comment's text. *entries*: this pull request's, oldest first; the newest submission's verdict is what it is about."""
+    """The comment about the newest submission's verdict. *entries*: of this pull request, oldest first."""
     own = submission_entries(entries)
     newest = own[-1].verdict
     if isinstance(newest, Reject) and not is_overridden:
@@ -113,18 +112,15 @@ def feedback_comment(entries: Sequence[LedgerEntry], round_limit: int, *, is_ove
     elif message_to_author(newest, is_overridden=is_overridden) is AuthorMessage.CASE_REFUSED:
         blocks = _case_blocks(newest, own)
     else:
-        blocks = iter(
-            [_closing_note(newest, is_overridden=is_overridden), *_earlier_verdicts(own if is_overridden else own[:-1])]
-        )
+        earlier = _earlier_verdicts(own if is_overridden else own[:-1])
+        blocks = (_closing_note(newest, is_overridden=is_overridden), *earlier)
     return join_blocks([*blocks], COMMENT_BYTES)
 
 
 def _reject_blocks(verdict: Reject, own: Sequence[LedgerEntry], round_limit: int) -> Iterator[str]:
-    mention = find_mention(verdict.author_agent)
-    address = f"{mention} " if mention else ""
-    yield f"{address}Assay rejected {code(_short(verdict))}: **{category_phrase(verdict.category)}**."
-    yield f"**Why:** {prose(verdict.concern, WORDS_BYTES)}"
-    yield f"**Next step:** {prose(verdict.next_step, WORDS_BYTES)}"
+    yield f"{_address(verdict)}Assay rejected {code(_short(verdict))}: **{category_phrase(verdict.category)}**."
+    yield f"**Why:** {prose(verdict.concern, PROSE_BYTES)}"
+    yield f"**Next step:** {prose(verdict.next_step, PROSE_BYTES)}"
     yield from _case_error(verdict)
     if verdict.closing_conditions:
         listed = [f"{checkbox(condition)} {prose(condition.text, 500)}" for condition in verdict.closing_conditions]
@@ -137,56 +133,56 @@ def _reject_blocks(verdict: Reject, own: Sequence[LedgerEntry], round_limit: int
 
 
 def _ci_blocks(verdict: Abstain, own: Sequence[LedgerEntry]) -> Iterator[str]:
-    mention, failure = find_mention(verdict.author_agent), verdict.ci_failure
-    check = f": **{prose(failure.check, WORDS_BYTES)}**" if failure else ""
-    yield f"{f'{mention} ' if mention else ''}CI failed on {code(_short(verdict))}{check}."
+    failure = verdict.ci_failure
+    check = f": **{prose(failure.check, PROSE_BYTES)}**" if failure else ""
+    yield f"{_address(verdict)}CI failed on {code(_short(verdict))}{check}."
     if failure and failure.test:
         yield f"First failing test: {code(failure.test)}"
     if failure and failure.log:
-        yield code_block(indent(failure.log, "  "))  # no line begins with what other bots take for a command
-    yield f"**Next step:** {prose(verdict.next_step, WORDS_BYTES)} This costs no round."
+        yield code_block(indent(failure.log, "  "))  # another bot could take an unindented line for a command
+    yield f"**Next step:** {prose(verdict.next_step, PROSE_BYTES)} This costs no round."
     yield from _case_error(verdict)
     yield from _earlier_verdicts(own[:-1])
     yield EDITED_NOTE
 
 
 def _case_blocks(verdict: Verdict, own: Sequence[LedgerEntry]) -> Iterator[str]:
-    mention = find_mention(verdict.author_agent)
-    yield f"{f'{mention} ' if mention else ''}Assay did not judge {code(_short(verdict))}: {prose(verdict.concern, WORDS_BYTES)}"
+    yield f"{_address(verdict)}Assay did not judge {code(_short(verdict))}: {prose(verdict.concern, PROSE_BYTES)}"
     yield from _case_error(verdict)
     yield from _earlier_verdicts(own[:-1])
     yield EDITED_NOTE
 
 
+def _address(verdict: Verdict) -> str:
+    mention = find_mention(verdict.author_agent)
+    return f"{mention} " if mention else ""
+
+
 def _case_error(verdict: Verdict) -> Iterator[str]:
-    """The one thing to mend of a case that can't be read."""
+    """The error of a case that does not parse."""
     if verdict.case_error:
-        yield f"**The author's case could not be read:** {prose(verdict.case_error, WORDS_BYTES)} Mend it in the description; that uses no round."
+        yield f"**The author's case could not be read:** {prose(verdict.case_error, PROSE_BYTES)} Mend it in the description; that uses no round."
 
 
 def _closing_note(verdict: Verdict, *, is_overridden: bool) -> str:
-    """Nothing is asked of the author any more."""
+    """The comment where the author has nothing left to do."""
     if is_overridden:
         return f"A maintainer overrode the verdict on {code(_short(verdict))}. Nothing is left to do here."
     if isinstance(verdict, Accept):
         return f"Assay accepted {code(_short(verdict))}. Nothing is left to do here."
-    why = prose(verdict.concern, WORDS_BYTES)
+    why = prose(verdict.concern, PROSE_BYTES)
     if verdict.abstain_reason is AbstainReason.NEEDS_HUMAN:
         return f"A person has to decide about {code(_short(verdict))}: {why}"
     return f"CI does not fail on {code(_short(verdict))}. Assay did not judge it: {why}"
 
 
 def _earlier_verdicts(before: Sequence[LedgerEntry]) -> Iterator[str]:
-    earlier = [entry for entry in before if _is_judged(entry)][-MOST_EARLIER:]
+    """Earlier accepts and rejects; one that was carried over repeats another."""
+    decided = [entry for entry in before if isinstance(entry.verdict, (Accept, Reject))]
+    earlier = [entry for entry in decided if entry.verdict.carried_from is None][-MOST_EARLIER:]
     if earlier:
-        rows = [_line(entry) for entry in earlier]
-        listed = bullets(rows, MOST_EARLIER, EARLIER_BYTES)
+        listed = bullets([_line(entry) for entry in earlier], MOST_EARLIER, EARLIER_BYTES)
         yield f"<details><summary>Earlier verdicts ({len(earlier)})</summary>\n\n{listed}\n\n</details>"
-
-
-def _is_judged(entry: LedgerEntry) -> bool:
-    """What was carried over says nothing that was not said."""
-    return isinstance(entry.verdict, (Accept, Reject)) and entry.verdict.carried_from is None
 
 
 def _line(entry: LedgerEntry) -> str:

@@ -1,6 +1,6 @@
-"""What `assay config check` prints: each mistake with its line and a caret, or what holds and who set it.
+"""What `assay config` prints: mistakes with a caret, the effective values and their sources, the JSON Schema, the reference page.
 
-Does not read files. Invariant: what stands in a file can move no cursor and hide no text.
+A test holds docs/assay.schema.json and docs/repository-configuration.md to the last two.
 """
 
 import json
@@ -17,14 +17,14 @@ from worker.publishing.texts.config_phrases import value_phrase
 from worker.publishing.texts.markdown import exact_line, fit
 
 BEFORE_CARET: Final = 200
-"""A caret further to the right points at nothing that anybody sees."""
+"""A caret further to the right is out of sight."""
 
 LINE_BYTES: Final = 300
 DEFAULT_SOURCE: Final = "default"
 
 
 def mistake_report(problems: Sequence[Problem], text: str, name: str, page: TerminalPage) -> str:
-    """One paragraph for each, and how many there are."""
+    """Each mistake, then their number."""
     lines = text.removeprefix("\ufeff").split("\n")
     shown = [line for problem in problems for line in _mistake(problem, lines, name, page)]
     count = f"{len(problems)} mistake{'' if len(problems) == 1 else 's'}"
@@ -49,7 +49,7 @@ def _mistake(problem: Problem, lines: Sequence[str], name: str, page: TerminalPa
 
 
 def effective_report(configured: EffectiveConfig, names: Mapping[ConfigOrigin, str], page: TerminalPage) -> str:
-    """Every key with its value, and whose file set it."""
+    """Every key with its value and source."""
     rows = [
         (key, value_phrase(value), key_source(configured, key, names))
         for key, value in to_keys(configured.config).items()
@@ -66,7 +66,7 @@ def _row(key: str, value: str, of: str, wide: int, page: TerminalPage) -> list[s
 
 
 def key_source(configured: EffectiveConfig, key: str, names: Mapping[ConfigOrigin, str]) -> str:
-    """The file that sets a key, or that none does."""
+    """The file that sets a key, or `default`."""
     origin = configured.origins.get(key)
     return DEFAULT_SOURCE if origin is None else exact_line(names[origin])
 
@@ -104,13 +104,13 @@ OPERATOR_DEFAULTS: Final = {
 
 
 def schema() -> str:
-    """The JSON Schema, as a file."""
+    """The JSON Schema as a file."""
     made = {"$schema": DRAFT, **_without_titles(ConfigKeys.model_json_schema()), "title": TITLE}
     return f"{json.dumps(made, indent=2, ensure_ascii=False)}\n"
 
 
 def _without_titles(part: Any) -> Any:
-    """Without the titles that pydantic makes of names: an editor shows them instead of what is meant."""
+    """Without the titles that pydantic makes of names: editors show them instead of descriptions."""
     match part:
         case dict():
             fields = cast("dict[str, Any]", part).items()
@@ -124,9 +124,10 @@ def _without_titles(part: Any) -> Any:
 
 
 def reference() -> str:
-    """Every key, and an example that sets all of them."""
+    """The reference page: every key, and an example that sets all of them."""
     rows = "\n".join(f"| `{key}` | {default} | {meaning} |" for key, default, meaning in _rows())
-    example = "".join(_example())
+    examples = {key: _yaml(*(field.examples or ())) for key, field in ConfigKeys.model_fields.items()}
+    example = "".join(f"{key}: {value}\n" for key, value in examples.items())
     return f"{HEAD}{rows}\n\n## All of it\n\n```yaml\n{example}```\n"
 
 
@@ -134,19 +135,10 @@ def _rows() -> Iterator[tuple[str, str, str]]:
     defaults: dict[str, Any] = {**to_keys(RepositoryConfig()), "version": 1}
     for key, field in ConfigKeys.model_fields.items():
         nested = getattr(field.annotation, "model_fields", {})
-        yield key, _default(key, defaults[key], nested), str(field.description)
+        default = OPERATOR_DEFAULTS.get(key) or ("as below" if nested else f"`{_yaml(defaults[key])}`")
+        yield key, default, str(field.description)
         for name, inner in nested.items():
             yield f"{key}.{name}", f"`{_yaml(defaults[key][name])}`", str(inner.description)
-
-
-def _default(key: str, value: object, nested: Mapping[str, object]) -> str:
-    if key in OPERATOR_DEFAULTS:
-        return OPERATOR_DEFAULTS[key]
-    return "as below" if nested else f"`{_yaml(value)}`"
-
-
-def _flow(examples: list[Any] | None) -> str:
-    return _yaml(*(examples or ()))
 
 
 def _yaml(value: Any) -> str:
@@ -163,8 +155,3 @@ def _yaml(value: Any) -> str:
             return value
         case _:
             return json.dumps(value)
-
-
-def _example() -> Iterator[str]:
-    for key, field in ConfigKeys.model_fields.items():
-        yield f"{key}: {_flow(field.examples)}\n"

@@ -1,7 +1,6 @@
-"""Sentences about `.github/assay.yml`: whose file set what, what could not be used, and what a pull request would change.
+"""Sentences about `.github/assay.yml`: the source of each key, mistakes, and what a pull request would change.
 
-Plain text with code in backticks, for a check and a terminal alike. Does not decide anything. Invariant: where no file is there
-and none is edited, nothing is told, and nothing is loaded for it.
+Plain text with code in backticks, for checks and terminals alike. Without a file and an edit there are none, and nothing is loaded.
 """
 
 import json
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from worker.dossier.config_file import EffectiveConfig, Problem, RefusedConfig
 
 CONFIG_MARKS: Final = (CONFIG_PATH, MISNAMED_CONFIG_PATH, *ROOT_NAMES, *FOLDER_NAMES, *RULE_FOLDERS)
-"""A diff that holds none of these edits no file that decides how it is judged."""
+"""A diff without these edits no file that decides how it is judged."""
 
 WEAKENINGS: Final[Mapping[str, str]] = {
     "mode": "a reject would not fail the check any more",
@@ -32,16 +31,15 @@ WEAKENINGS: Final[Mapping[str, str]] = {
     "authors": "less would be judged, or could fail",
 }
 MISTAKE_COST: Final = "nothing is accepted without a model as long as it stands"
-"""What a mistake costs."""
 HIDDEN_MISTAKE_COST: Final = "nothing is accepted without a model and no file is sent to a model as long as it stands"
-"""What a mistake costs that may hide `never_send`."""
+"""The cost of a mistake that may hide `never_send`."""
 
 VALUE_BYTES: Final = 120
 MOST_PROBLEMS: Final = 3
 
 
 def proposals(dossier: Dossier) -> list[str]:
-    """One sentence for each thing that the pull request would change, for people; code stands in backticks."""
+    """A sentence for each thing that the pull request would change."""
     made = read_proposed(dossier)
     if made is None:
         return []
@@ -58,32 +56,33 @@ def proposals(dossier: Dossier) -> list[str]:
 
 
 def config_notes(verdict: Verdict, dossier: Dossier) -> list[str]:
-    """One sentence for each file that had a part in this verdict, and what could not be done as it says."""
+    """A sentence for each file that configured this verdict, and for what could not be applied."""
     if not dossier.config:
         return []
     from worker.dossier.config_file import resolve_config  # noqa: PLC0415 - most repositories have none
 
     config = resolve_config(dossier.config)
-    return [*_config_sources(config, dossier), *map(_refusal, config.refused_files), *_other_model(verdict)]
+    notes = [*_config_sources(config, dossier), *map(_refusal, config.refused_files)]
+    if model := verdict.signals.get("model_not_allowed"):
+        notes.append(
+            f"`model: {model}` is not among the models that the operator allows (ASSAY_MODELS), and was not asked"
+        )
+    return notes
 
 
 def _config_sources(configured: "EffectiveConfig", dossier: Dossier) -> Iterator[str]:
-    for origin in ConfigOrigin:
-        if keys := [key for key, whose in configured.origins.items() if whose is origin]:
-            yield f"{_file(origin)} of {_owner(origin, dossier)} sets {', '.join(f'`{key}`' for key in keys)}"
-
-
-def _owner(origin: ConfigOrigin, dossier: Dossier) -> str:
     owner = dossier.pull_request.repository.partition("/")[0]
-    return "the base commit" if origin is ConfigOrigin.REPOSITORY else f"`{owner}/.github`, the default for its owner,"
-
-
-def _file(origin: ConfigOrigin) -> str:
-    return f"`{CONFIG_PATH}`" if origin is ConfigOrigin.REPOSITORY else f"The `{CONFIG_PATH}`"
+    files = {
+        ConfigOrigin.REPOSITORY: f"`{CONFIG_PATH}` of the base commit",
+        ConfigOrigin.ORGANISATION: f"The `{CONFIG_PATH}` of `{owner}/.github`, the default for its owner,",
+    }
+    for origin in ConfigOrigin:
+        if keys := [key for key, setter in configured.origins.items() if setter is origin]:
+            yield f"{files[origin]} sets {', '.join(f'`{key}`' for key in keys)}"
 
 
 def _refusal(refusal: "RefusedConfig") -> str:
-    """What is wrong in the owner's file is told by its lines alone: it may be private, and a check be read by anybody."""
+    """The mistakes of a file. Of the owner's only their lines are shown: it may be private, and a check is public."""
     is_own = refusal.origin is ConfigOrigin.REPOSITORY
     where = "at the base commit" if is_own else "of the owner's `.github` repository"
     instead = "its last version without one" if refusal.is_replaced else "the defaults"
@@ -99,11 +98,6 @@ def _refusal(refusal: "RefusedConfig") -> str:
     )
 
 
-def _other_model(verdict: Verdict) -> Iterator[str]:
-    if name := verdict.signals.get("model_not_allowed"):
-        yield f"`model: {name}` is not among the models that the operator allows (ASSAY_MODELS), and was not asked"
-
-
 def _problem_list(problems: Sequence["Problem"]) -> str:
     shown = [f"line {problem.line}, {problem.message}" for problem in problems[:MOST_PROBLEMS]]
     left = len(problems) - len(shown)
@@ -116,7 +110,7 @@ def _edit(edit: "ConfigEdit") -> str:
 
 
 def value_phrase(value: object) -> str:
-    """A value as somebody would write it."""
+    """A value as in YAML."""
     if value is None:
         return "not set"
     if isinstance(value, Enum):
@@ -127,7 +121,7 @@ def value_phrase(value: object) -> str:
 
 
 def read_proposed(dossier: Dossier) -> "ProposedConfig | None":
-    """What the pull request does to the files by which it is judged; None where it edits none of them."""
+    """The pull request's edits of the files by which it is judged; None: it edits none of them."""
     if not any(mark in dossier.diff for mark in CONFIG_MARKS):
         return None
     from worker.dossier.config_edits import find_proposed_config  # noqa: PLC0415 - most changes edit no such file

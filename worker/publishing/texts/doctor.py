@@ -1,7 +1,4 @@
-"""The report of `assay doctor`: one line for each thing that was looked at.
-
-Does not look at anything. Invariant: whatever is not right says what to do.
-"""
+"""The report of `assay doctor`, one line per finding, and docs/permissions.md. A finding that is not OK says what to do."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
@@ -42,7 +39,7 @@ class Health(StrEnum):
 
 
 class DoctorFinding(Value):
-    """One thing that was looked at. *message* say what was found and, unless all is well, what to do."""
+    """One line of the report. *message*: the state and, unless all is well, what to do."""
 
     name: str
     health: Health
@@ -50,7 +47,7 @@ class DoctorFinding(Value):
 
 
 def is_healthy(examined: Sequence[DoctorFinding], *, strict: bool) -> bool:
-    """Whether nothing has to be changed; *strict*: nor anything be looked at."""
+    """Whether nothing has to be changed; *strict*: warnings count as well."""
     passes = {Health.OK} if strict else {Health.OK, Health.WARNING}
     return all(finding.health in passes for finding in examined)
 
@@ -65,7 +62,7 @@ def caps_phrase(caps: Caps) -> str:
 
 
 def week_cost_phrase(week: Week, each_usd: Decimal, heads: int) -> str:
-    """What the pull requests of the last seven days would have cost."""
+    """The estimated cost of the pull requests of the last seven days."""
     if not week.pulls:
         return "no pull request was opened in the last seven days: $0.00"
     pulls = f"{week.pulls} pull request{'' if week.pulls == 1 else 's'}"
@@ -76,7 +73,7 @@ def week_cost_phrase(week: Week, each_usd: Decimal, heads: int) -> str:
 
 
 def dollars(usd: Decimal) -> str:
-    """Cents at least, and no more than a hundredth of one, rounded up."""
+    """An amount in cents, or in hundredths of a cent, rounded up."""
     cents = usd.quantize(Decimal("0.0001"), ROUND_CEILING)
     return f"${cents:f}" if cents % Decimal("0.01") else f"${cents:.2f}"
 
@@ -87,7 +84,7 @@ NAME_COLUMNS: Final = 24
 
 
 def doctor_report(examined: Sequence[DoctorFinding], page: TerminalPage) -> str:
-    """All lines, and what is left to do."""
+    """All lines, and how many need a change."""
     lines = [line for finding in examined for line in _lines(finding, page)]
     bad = sum(finding.health not in (Health.OK, Health.WARNING) for finding in examined)
     last = "All is well." if not bad else f"{bad} of {len(examined)} to change; the lines above say how."
@@ -122,12 +119,12 @@ AUTHOR_KEYS: Final = {
     ),
     AuthorKind.BOT: ("bots", "An agent whose account Assay does not know counts as a bot."),
 }
-"""Who else an author may be, with the key of `authors`."""
+"""Key of `authors` and a caveat, per kind of author besides agents."""
 APP_SETTINGS: Final = "the App's settings: Permissions & events, Repository permissions"
 
 
 def permission_lines(asked: Mapping[str, str], declined: Collection[OptIn] = ()) -> Iterator[DoctorFinding]:
-    """What the App itself asks for: all that judging needs, and which opt-ins. *declined*: those that a setting keeps off."""
+    """The permissions that the App asks for. *declined*: opt-ins that a setting turns off."""
     lacks = find_missing_permissions(asked)
     if lacks:
         needs = "; ".join(f"{permission.label} (to {permission.reason})" for permission in lacks)
@@ -148,7 +145,7 @@ def permission_lines(asked: Mapping[str, str], declined: Collection[OptIn] = ())
 def installation_lines(
     asked: Mapping[str, str], installed: Sequence[AppInstallation], app_url: str, declined: Collection[OptIn] = ()
 ) -> Iterator[DoctorFinding]:
-    """Each installation that is not as the App would have it, by name. What is *declined* is not missed."""
+    """Each installation that is suspended or lacks a permission which is not *declined*."""
     if not installed:
         text = f"the App is installed nowhere. Choose its repositories at {app_url}/installations/new"
         yield DoctorFinding("Installations", Health.MISSING, text)
@@ -181,7 +178,7 @@ def _installation_lines(
 def _missing_features(
     granted: Mapping[str, str], asked: Mapping[str, str], declined: Collection[OptIn]
 ) -> Iterator[str]:
-    """What does not work without that, in whole sentences."""
+    """What does not work without the missing permissions, in whole sentences."""
     for needed in find_missing_permissions(granted):
         yield f"Judging needs {needed.label}, to {needed.reason}. "
     for optional in OPTIONAL_PERMISSIONS:
@@ -194,7 +191,7 @@ def _missing_features(
 
 
 def gate_lines(gate: RepositoryProtection, our_app_id: int, slug: str, operators: Authors) -> Iterator[DoctorFinding]:
-    """What is missing for merges of this repository to wait for our check. *operators*: whose pull requests are judged by default."""
+    """Whether merges of this repository wait for Assay's check. *operators*: the operator's defaults for `authors`."""
     if gate.installation is None:
         text = f"the App is not installed on {gate.repository}, or there is no such repository. Install it there."
         yield DoctorFinding("Installed", Health.MISSING, text)
@@ -220,7 +217,7 @@ def gate_lines(gate: RepositoryProtection, our_app_id: int, slug: str, operators
 
 
 def team_names(teams: Sequence[str]) -> str:
-    """The first few of them, by name."""
+    """The first few teams by name, and how many more there are."""
     left = len(teams) - MOST_TEAMS
     return ", ".join(teams[:MOST_TEAMS]) + (f" and {left} more teams" if left > 0 else "")
 
