@@ -344,7 +344,7 @@ def wait_status_text(answer: Mapping[str, Any], page: TerminalPage) -> str:
         + (f", {one_line(reason.replace('_', ' '))}" if reason else "")
     ]
     lines += wrap_lines(one_line(verdict["concern"]), page, 2)
-    failure = verdict.get("ci_failure") or {}
+    failure: Mapping[str, Any] = verdict.get("ci_failure") or {}
     if failure.get("test"):
         lines.append(f"  First failing test: {one_line(failure['test'])}")
     lines += [f"    {exact_line(line)}" for line in (failure.get("log") or "").splitlines()]

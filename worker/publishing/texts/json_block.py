@@ -1,7 +1,6 @@
-"""What programs read of a check run, as JSON at the end of its text: the verdict, if there is one, and what the check itself says.
+"""The JSON at the end of a check run's text, for programs: the verdict, if there is one, and the check's own state.
 
-Does not judge what matters to people. Invariant: each block always parses; what does not fit of a verdict is left out whole and
-named in `cut`; and what is no verdict is not called one.
+Each block always parses. Fields of a verdict that do not fit are left out whole and named in `cut`.
 """
 
 import json
@@ -20,11 +19,11 @@ BACKTICK_RUN: Final = pattern("`{3,}")
 LONG_TEXTS: Final = ("concern", "next_step", "escalation_reason")
 TEXT_BYTES: Final = 1_000
 FENCE_BYTES: Final = 500
-"""Room for the fence and the names of what was left out."""
+"""Kept for the fence and the names in `cut`."""
 
 CHECK_VERSION: Final = 1
 BLOCK_BYTES: Final = 4_000
-"""Room that is kept in every text for what the check itself says."""
+"""Kept in every text for the block of the check itself."""
 
 DECISIONS: Final = ("accept", "reject", "abstain")
 OPTIONAL_FIELDS: Final = ("superseded_by", "overridden_by", "reviewed_by")
@@ -33,12 +32,11 @@ OPTIONAL_FIELDS: Final = ("superseded_by", "overridden_by", "reviewed_by")
 def json_block(verdict: Verdict, limit: int) -> str:
     """A folded block of at most *limit* bytes with the verdict in JSON."""
     head, tail = "<details><summary>The verdict as JSON</summary>\n\n", "\n\n</details>"
-    room = limit - len(head) - len(tail)
-    return f"{head}{_fit_fields(verdict.model_dump(mode='json'), room)}{tail}"
+    return f"{head}{_fit_fields(verdict.model_dump(mode='json'), limit - len(head) - len(tail))}{tail}"
 
 
 def check_text(content: CheckContent) -> str:
-    """The text of a check run as it is written: last of all stands for programs what the check says."""
+    """The text of a check run as it is written: with the check's own block at its end."""
     if content.block is None:
         return content.text
     block = code_block(_json(_fields(content, content.block), indent=2), "json")
@@ -47,7 +45,7 @@ def check_text(content: CheckContent) -> str:
 
 
 def check_schema() -> str:
-    """The JSON Schema of that block, as docs/check.schema.json has it."""
+    """The JSON Schema of the check's own block, published as docs/check.schema.json."""
     texts = {name: {"type": ["string", "null"]} for name in ("until", "eval_id", *OPTIONAL_FIELDS)}
     reasons = sorted({*WaitReason, *Category, *AbstainReason})
     fields: dict[str, Any] = {
@@ -65,7 +63,7 @@ def check_schema() -> str:
 
 
 def _fields(content: CheckContent, block: StatusBlock) -> dict[str, Any]:
-    """The names of `GET /api/verdicts` and of a verdict, and beside them what only a check run has."""
+    """The fields of `GET /api/verdicts` and of a verdict by the same names, and those that only a check run has."""
     return {
         "check_version": CHECK_VERSION,
         "state": block.state.value,
@@ -89,7 +87,7 @@ def _fit_fields(fields: dict[str, Any], room: int) -> str:
 
 
 def _cut_fields(fields: dict[str, Any], sizes: dict[str, int], room: int) -> dict[str, Any]:
-    """The fields that fit, least important ones out first; what was left out is named."""
+    """The fields that fit; the least important ones are cut first."""
     size, cut = sum(sizes.values()) + FENCE_BYTES, list[str]()
     for name in OMISSION_ORDER:
         if size > room:
@@ -102,5 +100,5 @@ def _cut_fields(fields: dict[str, Any], sizes: dict[str, int], room: int) -> dic
 
 
 def _json(fields: dict[str, Any], indent: int | None = None) -> str:
-    """ASCII, so that every reader gets the same bytes, and without anything that could end the fence."""
+    """JSON in ASCII, with escaped backticks that could end the fence."""
     return BACKTICK_RUN.sub(lambda run: "\\u0060" * len(run[0]), json.dumps(fields, indent=indent))

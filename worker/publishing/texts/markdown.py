@@ -1,8 +1,8 @@
-"""GitHub's Markdown, written from text that others wrote.
+"""Text that others wrote, made harmless: invisible characters are shown by name, and Markdown is escaped.
 
-Does not know verdicts. Invariant: `prose`, `code` and `fenced` turn any string into Markdown that shows
-that string and nothing else: no markup, HTML, link, image, mention, reference or new block, also in a
-table's cell. `joined` never exceeds its limit and never cuts inside a block; `blocks` finds those of a page again.
+`prose`, `code` and `code_block` turn any string into Markdown that shows this string and nothing else: no markup, HTML, link, image,
+mention, reference or new block, also in a table's cell. `visible` leaves no control character but newline and tab, nothing that reorders
+or hides text, and nothing that can't be encoded.
 """
 
 import re
@@ -15,13 +15,13 @@ from urllib.parse import quote
 from worker.domain.pattern import pattern
 
 ZERO_WIDTH_SPACE: Final = "&#8203;"
-"""A space without width: GitHub looks for mentions and links after a backslash is gone, so that can't stop them."""
+"""Breaks mentions and links. A backslash does not: GitHub finds them after unescaping."""
 
 ENTITIES: Final = {"&": "&amp;", "<": "&lt;"}
 CODE_SPAN: Final = pattern(r"(?<!`)`([^`]+)`(?!`)")
 BACKTICKS: Final = pattern("`+")
 FENCE: Final = pattern(r"^(?P<ticks>`{3,})(?P<language>[^`]*)$")
-"""The line that a code block of ours begins or ends with. One with further backticks is a code span."""
+"""A line that opens or closes a code block. A line with further backticks is a code span."""
 PUNCTUATION: Final = pattern(r"[!-/:-@\[-`{-~]")
 
 SPECIAL: Final = pattern(
@@ -34,14 +34,11 @@ BLOCK_START: Final = pattern(r"^(?P<mark>[-+=#>])|^(?P<number>\d+)(?=[.)])")
 
 
 def prose(text: str, limit: int = 4_000) -> str:
-    """Words as one paragraph. `code` between single backticks stays code, all else is literal."""
+    """Text as one paragraph. `code` between single backticks stays code, all else is literal."""
     parts = CODE_SPAN.split(fit(one_line(text), limit))
-    return "".join(code(part) if position % 2 else _escape(part, position) for position, part in enumerate(parts))
-
-
-def _escape(text: str, position: int) -> str:
-    escaped = SPECIAL.sub(_escape_match, text)
-    return BLOCK_START.sub(_escape_block_start, escaped) if position == 0 else escaped
+    shown = [code(part) if index % 2 else SPECIAL.sub(_escape_match, part) for index, part in enumerate(parts)]
+    shown[0] = BLOCK_START.sub(_escape_block_start, shown[0])
+    return "".join(shown)
 
 
 def _escape_match(match: re.Match[str]) -> str:
@@ -57,7 +54,7 @@ def _escape_block_start(match: re.Match[str]) -> str:
 def code(text: str, limit: int = 500) -> str:
     """A code span that shows exactly this, on one line."""
     shown = fit(exact_line(text), limit) or " "
-    if "|" in shown:  # a table would split a code span there
+    if "|" in shown:  # it splits a code span in a table
         return f"<code>{PUNCTUATION.sub(_entity, shown)}</code>"
     ticks = "`" * (_longest_run(shown) + 1)
     pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
@@ -80,23 +77,23 @@ def _longest_run(text: str) -> int:
 
 
 def link(label: str, url: str) -> str:
-    """A link. The label is Markdown already; the address is ours, made by `address`."""
+    """A link. *label* is Markdown already; *url* is made by `address`."""
     return f"[{label}]({url})"
 
 
 def address(*segments: str) -> str:
-    """Path segments of a URL, quoted; a slash inside stays."""
+    """Quoted path segments of a URL; slashes inside a segment stay."""
     return "/".join(quote(segment, safe="/") for segment in segments)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; the cells are Markdown already."""
+    """A table of cells that are Markdown already."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def bullets(items: Sequence[str], most: int = 100, limit: int | None = None) -> str:
-    """A list of at most *most* items, in *limit* bytes and one line more, which says how many it left out."""
+    """A list of at most *most* items in *limit* bytes, and a line with the number of omitted ones."""
     shown = [f"- {item}" for item in items[:most]]
     if limit is not None:
         shown = shown[: bisect_right([*accumulate(len(item.encode()) + 1 for item in shown)], limit)]
@@ -105,7 +102,7 @@ def bullets(items: Sequence[str], most: int = 100, limit: int | None = None) -> 
 
 
 def split_blocks(page: str) -> tuple[str, ...]:
-    """The blocks of a page of ours, which `joined` puts together again: a fence and what is folded stay whole."""
+    """Split a page by Assay into the blocks that `join_blocks` joins: code blocks and folded parts stay whole."""
     blocks, parts, fence, depth = list[str](), list[str](), "", 0
     for part in page.split("\n\n"):
         parts.append(part)
@@ -120,7 +117,7 @@ def split_blocks(page: str) -> tuple[str, ...]:
 
 
 def _fence_after(fence: str, line: str) -> str:
-    """The fence that stands open after this line."""
+    """The fence that is open after this line."""
     run = FENCE.match(line)
     if run is None:
         return fence
@@ -130,7 +127,7 @@ def _fence_after(fence: str, line: str) -> str:
 
 
 def join_blocks(parts: Sequence[str], limit: int) -> str:
-    """Blocks with blank lines between, as many as fit into *limit* bytes; says so if one did not."""
+    """Join as many whole blocks as fit into *limit* bytes, with a note if one does not."""
     note = "*Cut here: the rest does not fit into a check run.*"
     whole = "\n\n".join(parts)
     if len(whole.encode()) <= limit:
@@ -152,24 +149,24 @@ LINE_BREAK: Final = "␤"
 
 
 def visible(text: str) -> str:
-    """Show what can't be seen: ESC as ␛, a right-to-left override as ⟨U+202E⟩. Newline and tab stay."""
-    if text.isascii() and text.isprintable():  # most of all that is shown; takes a quarter of a search
+    """Show invisible characters: ESC as ␛, a right-to-left override as ⟨U+202E⟩. Newline and tab stay."""
+    if text.isascii() and text.isprintable():  # nearly every text, at a quarter of the search's time
         return text
     return INVISIBLE.sub(_visible_name, text)
 
 
 def one_line(text: str) -> str:
-    """The words on one line, every run of white space as one blank."""
+    """Text on one line, every run of white space as one blank."""
     return visible(" ".join(text.split()))
 
 
 def exact_line(text: str) -> str:
-    """One line with all its blanks, for paths and code; a line break is shown."""
+    """Text on one line with all its blanks, for paths and code; line breaks are shown."""
     return visible(text).replace("\n", LINE_BREAK)
 
 
 def fit(text: str, limit: int, cut: str = " …") -> str:
-    """Shorten to *limit* bytes of UTF-8, never inside a character, and show that it was cut."""
+    """Shorten to *limit* bytes of UTF-8 between characters, with a mark where it is cut."""
     raw = text.encode()
     if len(raw) <= limit:
         return text
@@ -177,7 +174,7 @@ def fit(text: str, limit: int, cut: str = " …") -> str:
 
 
 def fit_end(text: str, limit: int, cut: str = "… ") -> str:
-    """Like `fit`, but keeps the end: of a log, or of a path with its line."""
+    """Like `fit`, but keep the end: of a log, or of a path with its line."""
     raw = text.encode()
     if len(raw) <= limit:
         return text

@@ -1,8 +1,4 @@
-"""What the check on a merge group says, in every state that it can be in.
-
-Does not decide. Invariant: the pull request is named by its number and linked; what others wrote is shown as words; and a
-text that does not let the group pass says what to do.
-"""
+"""The check on a merge group in each of its states. A text that does not let the group pass names the next step."""
 
 from datetime import datetime
 from typing import Final
@@ -26,7 +22,7 @@ END_TEXTS: Final = {
 
 
 class StopText(Value):
-    """Why it does not pass, and what to do about it. What stands in braces is filled in by `stopped`."""
+    """Why a group does not pass, and the next step. `stopped_content` fills the braces."""
 
     title: str
     reason: str
@@ -71,7 +67,7 @@ STOP_TEXTS: Final = {
 
 
 class GroupLocation(Value):
-    """Where a group's pull request is. `site_url` is GitHub's own address, without a slash at the end."""
+    """A group's pull request. `site_url`: GitHub's address for people, without a slash at the end."""
 
     site_url: str
     repository: RepositoryName
@@ -87,7 +83,7 @@ class GroupLocation(Value):
         return link(self.name, f"{self.site_url}/{address(self.repository, 'pull', str(self.number))}")
 
     def check(self, published: PublishedCheckRun | None) -> str:
-        """Its check, as a link; the pull request, where it has none."""
+        """Its check as a link; without one, the pull request."""
         if published is None:
             return self.pull
         url = f"{self.site_url}/{address(self.repository, 'runs', str(published.check))}"
@@ -95,7 +91,7 @@ class GroupLocation(Value):
 
 
 def looking_content(location: GroupLocation) -> CheckContent:
-    """From the first second on."""
+    """The first content of a group's check."""
     return CheckContent(
         title=f"Looking up the verdict on {location.name}",
         summary=f"The merge queue tries {location.pull} on this commit. If it changes what was judged, and that was accepted, "
@@ -105,7 +101,7 @@ def looking_content(location: GroupLocation) -> CheckContent:
 
 
 def waiting_content(location: GroupLocation, until: datetime) -> CheckContent:
-    """The pull request's own verdict is not there yet."""
+    """The pull request has no verdict yet."""
     return CheckContent(
         title=f"Waiting for the verdict on {location.name}",
         summary=f"{location.pull} has no verdict yet. This check follows it, and is closed at {until:%H:%M} UTC if there is "
@@ -115,7 +111,7 @@ def waiting_content(location: GroupLocation, until: datetime) -> CheckContent:
 
 
 def group_judging_content(location: GroupLocation) -> CheckContent:
-    """Conflicts were resolved in another way than in what was judged."""
+    """The group changes other lines than the accepted change."""
     return CheckContent(
         title=f"Judging: this commit differs from {location.name}",
         summary=f"{location.pull} was accepted, but on this commit it changes other lines. So the change is judged as it is "
@@ -125,7 +121,7 @@ def group_judging_content(location: GroupLocation) -> CheckContent:
 
 
 def carried_over_content(location: GroupLocation, verdict: Accept, published: PublishedCheckRun) -> CheckContent:
-    """The same change as what was accepted."""
+    """The group is the accepted change."""
     return CheckContent(
         title=f"Accepted with {location.name}: the same change",
         summary=f"On this commit {location.pull} changes just what was accepted at {verdict.subject.head_sha[:12]}: "
@@ -138,7 +134,7 @@ def carried_over_content(location: GroupLocation, verdict: Accept, published: Pu
 
 
 def passed_content(location: GroupLocation, passes: GroupPasses) -> CheckContent:
-    """The pull request passes without an accept; its group is told the same, no more and no less."""
+    """The pull request passes without an accept, and so does its group."""
     title = passes.published.title
     return CheckContent(
         title=fit(f"As {location.name}: {one_line(title)}", TITLE_BYTES),
@@ -150,7 +146,7 @@ def passed_content(location: GroupLocation, passes: GroupPasses) -> CheckContent
 
 
 def stopped_content(location: GroupLocation, stops: GroupStops) -> CheckContent:
-    """It does not pass, because of its pull request."""
+    """The group does not pass because of its pull request."""
     text, verdict = STOP_TEXTS[stops.reason], stops.verdict
     fields = {
         "name": location.name,
@@ -170,7 +166,7 @@ def stopped_content(location: GroupLocation, stops: GroupStops) -> CheckContent:
 
 
 def _stop_block(stops: GroupStops) -> StatusBlock:
-    """A reject of the pull request counts for its group. Nothing else that stops it says anything about the change."""
+    """The status of a stopped group: a reject if its pull request is rejected, else none, since nothing is said about the change."""
     if stops.reason is not GroupStopReason.REJECTED:
         return build_idle_block(WaitReason(stops.reason.value))
     rejected = stops.verdict
@@ -180,7 +176,7 @@ def _stop_block(stops: GroupStops) -> StatusBlock:
 
 
 def group_verdict_content(location: GroupLocation, content: CheckContent, parent: EvalId) -> CheckContent:
-    """The verdict on the group itself, under a line that says what it is about."""
+    """The verdict on the group itself, under a line about its subject."""
     about = (
         f"*This is about {location.pull} as the merge queue put it upon the base branch. It changes other lines there than what "
         f"was accepted as `{parent}`.*"
@@ -193,7 +189,7 @@ def group_verdict_content(location: GroupLocation, content: CheckContent, parent
 
 
 def ended_content(end: GroupEnd) -> CheckContent:
-    """GitHub gave the group up before it was answered."""
+    """GitHub removed the group before its check was concluded."""
     return CheckContent(
         title="Not needed any more",
         summary=f"This merge group is gone. {END_TEXTS[end]}",
@@ -203,7 +199,7 @@ def ended_content(end: GroupEnd) -> CheckContent:
 
 
 def group_failed_content(location: GroupLocation, reason: str) -> CheckContent:
-    """Nobody could answer, and it is not the pull request's fault."""
+    """Assay failed, for a reason outside the change."""
     return CheckContent(
         title="Not judged: Assay failed",
         summary=f"This says nothing about {location.pull}. What happened: {prose(reason)}\n\n"

@@ -1,7 +1,6 @@
-"""What people said about a head, on its check: overridden, decided by a review, contested; and whom Assay asked.
+"""Decisions about a head on its check: overridden, decided by a review, contested; and the reviews that Assay requested.
 
-Does not decide whose word counts. Invariant: the verdict's own text stands below unchanged, as far as there is room; a
-person's word concludes a check as neutral or blocks it, and never makes it a success.
+The verdict's own text follows unchanged, as far as it fits. A person's decision makes a check neutral or blocks it, but never a success.
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ from worker.domain.check.overrides import (
     HumanDecisions,
     Override,
     ReviewDecision,
-    ReviewDismissal,
     needs_human,
 )
 from worker.domain.check.wait_status import WaitReason, WaitState
@@ -31,7 +29,7 @@ NAME_BYTES: Final = 100
 
 
 class RequestedReviews(Value):
-    """Whom a verdict that needs a person asked. `is_refused`: GitHub did not let us ask; `is_declined`: the operator."""
+    """The reviewers that were requested. `is_refused`: GitHub refused the request; `is_declined`: the operator turned it off."""
 
     names: tuple[str, ...] = ()
     is_refused: bool = False
@@ -42,7 +40,7 @@ class RequestedReviews(Value):
 def with_decisions(
     content: CheckContent, decisions: HumanDecisions, verdict: Verdict | None, requested: RequestedReviews | None = None
 ) -> CheckContent:
-    """The check of a head, and what people said about it."""
+    """The check of a head with the decisions about it."""
     notes = [*_contest_notes(decisions.contest), *([] if requested is None else [_review_request_note(requested)])]
     shown = _with_notes(content, *notes) if notes else content
     if decisions.override is not None:
@@ -50,12 +48,17 @@ def with_decisions(
     if decisions.review is not None and needs_human(verdict):
         return _with_review(shown, decisions.review)
     if decisions.dismissed is not None and needs_human(verdict):
-        return _with_notes(shown, _dismissal_note(decisions.dismissed))
+        gone = decisions.dismissed
+        note = (
+            f"**Taken back by {code(gone.login)}** at {format_time(gone.at)}: the review of {code(gone.of)}, which had decided about this "
+            "commit, was dismissed. The verdict stands as it was."
+        )
+        return _with_notes(shown, note)
     return shown
 
 
 def decision_lines(decisions: HumanDecisions) -> Iterator[str]:
-    """The same in plain words, a line each, for a terminal."""
+    """The decisions as plain lines for a terminal."""
     if decisions.override is not None:
         yield f"Overridden by {_who(decisions.override)}: {one_line(decisions.override.reason)}"
     if decisions.review is not None:
@@ -72,7 +75,7 @@ def _who(decision: HumanDecision) -> str:
 
 
 def unjudged_content() -> CheckContent:
-    """What stands below a person's word where there is no verdict."""
+    """The content below a decision about a head without a verdict."""
     return CheckContent(
         title="Not judged",
         summary=NO_VERDICT,
@@ -83,18 +86,18 @@ def unjudged_content() -> CheckContent:
 
 def _with_override(content: CheckContent, override: Override) -> CheckContent:
     own = ", the author" if override.is_own else ""
-    who = f"@{one_line(override.login)}{own}"
+    rest = "The verdict stays as it is; its text follows." if override.eval_id else "There was no verdict then."
     note = (
         f"**Overridden by {code(override.login)}{own}** at {format_time(override.at)}: {prose(override.reason)}\n\n"
-        f"This holds for this commit alone: the next push ends it, and it counts again where the branch comes back to it. {_verdict_note(override)}"
+        f"This holds for this commit alone: the next push ends it, and it counts again where the branch comes back to it. {rest}"
     )
-    title = fit(f"Overridden by {who}: {one_line(override.reason)}", TITLE_BYTES)
+    title = fit(f"Overridden by @{one_line(override.login)}{own}: {one_line(override.reason)}", TITLE_BYTES)
     block = None if content.block is None else _overridden_block(content.block, override.login)
     return replace(_with_notes(content, note), title=title, conclusion=Conclusion.NEUTRAL, block=block)
 
 
 def _overridden_block(block: StatusBlock, login: str) -> StatusBlock:
-    """Nothing is left to do, whatever the verdict says, and whether it was to be made again."""
+    """The status of an overridden head: nothing is left to do, also where a retry was due."""
     name = fit(one_line(login), NAME_BYTES)
     if block.decision is None:
         return replace(block, state=WaitState.NONE, reason=WaitReason.OVERRIDDEN.value, until=None, overridden_by=name)
@@ -102,33 +105,22 @@ def _overridden_block(block: StatusBlock, login: str) -> StatusBlock:
 
 
 def _with_review(content: CheckContent, review: ReviewDecision) -> CheckContent:
-    who, what = f"@{one_line(review.login)}", "approved" if review.is_approved else "changes requested"
-    holds = (
-        "This commit may pass."
-        if review.is_approved
-        else "This commit stays blocked until the next push, or their next review."
-    )
+    if review.is_approved:
+        conclusion, what, holds = Conclusion.NEUTRAL, "approved", "This commit may pass."
+    else:
+        conclusion, what = Conclusion.ACTION_REQUIRED, "changes requested"
+        holds = "This commit stays blocked until the next push, or their next review."
     note = (
         f"**Decided by {code(review.login)}** at {format_time(review.at)}: {what}. {holds} "
         "The verdict stays as it is; its text follows."
     )
-    conclusion = Conclusion.NEUTRAL if review.is_approved else Conclusion.ACTION_REQUIRED
-    title = fit(f"Decided by {who}: {what}", TITLE_BYTES)
-    block = (
-        None if content.block is None else replace(content.block, reviewed_by=fit(one_line(review.login), NAME_BYTES))
+    login, block = one_line(review.login), content.block
+    return replace(
+        _with_notes(content, note),
+        title=fit(f"Decided by @{login}: {what}", TITLE_BYTES),
+        conclusion=conclusion,
+        block=block and replace(block, reviewed_by=fit(login, NAME_BYTES)),
     )
-    return replace(_with_notes(content, note), title=title, conclusion=conclusion, block=block)
-
-
-def _dismissal_note(decision: ReviewDismissal) -> str:
-    return (
-        f"**Taken back by {code(decision.login)}** at {format_time(decision.at)}: the review of {code(decision.of)}, which had decided about this "
-        "commit, was dismissed. The verdict stands as it was."
-    )
-
-
-def _verdict_note(override: Override) -> str:
-    return "The verdict stays as it is; its text follows." if override.eval_id else "There was no verdict then."
 
 
 def _contest_notes(contest: Contest | None) -> list[str]:

@@ -1,10 +1,6 @@
-"""The words for every closed set, and the sentences that the check run and the terminal share.
+"""Phrases for every closed set, and the sentences that the check run and the terminal share: plain text without Markdown or colour."""
 
-Plain text, no Markdown, no colour. Invariant: every member of every closed set has words, and nothing
-here comes from a pull request unless it says so.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import (
@@ -43,9 +39,9 @@ from worker.publishing.texts.markdown import fit, fit_end, one_line
 TITLE_BYTES: Final = 250
 PLACE_BYTES: Final = 160
 ONLY_WORDING: Final = "only spelling, layout or links of documentation changed"
-"""All that code alone accepts."""
+"""The changes that code alone accepts."""
 NO_MODEL: Final = "no_model"
-"""`signals.escalation_skipped` of a verdict whose operator configured no model."""
+"""`signals.escalation_skipped` where no model is configured."""
 
 REQUIRED_UNPROVEN: Final = (
     "The base branch requires this check, so a change that was not judged does not pass. "
@@ -65,11 +61,11 @@ OBSERVED_REPOSITORY: Final = (
     "This repository only observes: whatever is decided here, the check neither passes nor blocks."
 )
 CHECK_EXPIRED: Final = "no judge finished within the time allowed for this check."
-"""Why the watchdog closed a check."""
+"""The watchdog's reason for closing a check."""
 MAX_POINTERS: Final = 20
 MAX_ACCEPT_POINTERS: Final = 6
 INFERRED_BYTES: Final = 160
-"""Of prose that is one criterion as a whole: whoever reads this has it in full beside."""
+"""Of a description that is one criterion as a whole: readers have it in full on the same page."""
 PASSING: Final = frozenset({"success", "neutral", "skipped"})
 
 NOT_JUDGED_PHRASES: Final[dict[AbstainReason, str]] = {
@@ -119,6 +115,7 @@ CI_PHRASES: Final[dict[CiState, str]] = {
     CiState.PENDING: "not finished",
     CiState.MISSING: "no check has a result on this commit; judged without",
 }
+PAUSED_BY: Final = {"operator": "by the operator", "repository": "in this repository"}
 UNMET_STATUSES: Final = frozenset({CriterionStatus.MISSING, CriterionStatus.PARTIAL})
 
 
@@ -127,20 +124,18 @@ def category_phrase(category: Category) -> str:
 
 
 def is_observed(verdict: Verdict, dossier: Dossier) -> bool:
-    """Whether the repository only watches, be it this category alone: nothing blocks, nothing passes."""
-    policy = dossier.policy
-    if policy is None:
-        return False
+    """Whether the repository is in observe mode, for this verdict's category or for all: the check neither blocks nor passes."""
+    policy = dossier.policy or Policy()
     return (policy.categories.get(verdict.category, policy.mode) if verdict.category else policy.mode) == "observe"
 
 
 def lacks_model(verdict: Verdict) -> bool:
-    """Whether nobody judged because the operator set up no model."""
+    """Whether the head was not judged because no model is configured."""
     return verdict.signals.get("escalation_skipped") == NO_MODEL
 
 
 def passing_phrase(verdict: Verdict, dossier: Dossier) -> str:
-    """Why the check passes or blocks, where the verdict alone does not decide that; else empty."""
+    """Why the check passes or blocks, where the configuration decides that; else empty."""
     policy, reason = dossier.policy or Policy(), verdict.abstain_reason
     is_unproven = reason is AbstainReason.UNPROVEN and lacks_model(verdict)
     if is_unproven and dossier.is_required and policy.mode == "block" and reason not in policy.abstains:
@@ -160,12 +155,13 @@ def passing_phrase(verdict: Verdict, dossier: Dossier) -> str:
 
 
 def headline(verdict: Verdict, dossier: Dossier) -> str:
-    """One line that says what was decided and where to look first. A path in it is visible, and no Markdown."""
+    """One line with the decision and its first location. Invisible characters of a path are shown."""
     would = is_observed(verdict, dossier)
     bare = "" if dossier.has_criteria else " without criteria"
     match verdict:
         case Accept(judge_kind=kind):
-            why = ONLY_WORDING if kind is JudgeKind.HEURISTIC else _solved_phrase(dossier)
+            solved = "solves what the issue asks for" if dossier.has_criteria else "does what its description says"
+            why = ONLY_WORDING if kind is JudgeKind.HEURISTIC else solved
             line = f"{'Would have accepted' if would else 'Accepted'}{bare}: {why}"
         case Reject():
             outcome = "Would have rejected" if would else "Rejected"
@@ -178,21 +174,17 @@ def headline(verdict: Verdict, dossier: Dossier) -> str:
 
 
 def max_pointers(verdict: Verdict) -> int:
-    """How many places are shown: all that somebody has to do something about, and a few of what may stay as it is."""
+    """How many pointers are shown: a few of an accept, most of everything else."""
     return MAX_ACCEPT_POINTERS if isinstance(verdict, Accept) else MAX_POINTERS
 
 
 def criterion_texts(dossier: Dossier, most_bytes: int) -> dict[str, str]:
-    """What was asked for, by the criterion's id, as one line each."""
+    """The text of each criterion on one line, by id."""
     asked = dossier.criteria or ()
     return {
         criterion.id: fit(one_line(criterion.text), INFERRED_BYTES if criterion.inferred else most_bytes)
         for criterion in asked
     }
-
-
-def _solved_phrase(dossier: Dossier) -> str:
-    return "solves what the issue asks for" if dossier.has_criteria else "does what its description says"
 
 
 def _first_place(verdict: Reject) -> str:
@@ -203,7 +195,7 @@ def _first_place(verdict: Reject) -> str:
 
 
 def not_judged_phrase(verdict: Abstain, dossier: Dossier) -> str:
-    """Why nobody judged, in half a sentence. Names failing checks, which are others' words."""
+    """Why the head was not judged, in half a sentence, with the names of failing checks."""
     names = ", ".join(one_line(check.name) for check in failed_checks(dossier))
     if verdict.abstain_reason is AbstainReason.CI_FAILED and names:
         return f"CI failed ({fit(names, PLACE_BYTES)})"
@@ -222,7 +214,9 @@ def not_judged_phrase(verdict: Abstain, dossier: Dossier) -> str:
         if is_partly_read
         else NOT_JUDGED_PHRASES[verdict.abstain_reason]
     )
-    return ("no criteria, " if is_unproven and not dossier.has_criteria else "") + why + _until(verdict)
+    pause = pause_from_signals(verdict.signals)
+    until = f" until {format_time(pause.until)}" if pause and pause.until else ""
+    return ("no criteria, " if is_unproven and not dossier.has_criteria else "") + why + until
 
 
 def _is_readable(dossier: Dossier) -> bool:
@@ -233,14 +227,8 @@ def _is_readable(dossier: Dossier) -> bool:
     return True
 
 
-def _until(verdict: Abstain) -> str:
-    """When a pause ends by itself; else empty."""
-    pause = pause_from_signals(verdict.signals)
-    return f" until {format_time(pause.until)}" if pause and pause.until else ""
-
-
 def has_no_ci_run(dossier: Dossier) -> bool:
-    """Whether CI was silenced by the author, or waits for somebody's approval."""
+    """Whether the author skipped CI, or all of it waits for approval."""
     ci = dossier.ci or Ci()
     open_ones = [check for check in ci.checks if check.conclusion is None]
     return ci.silenced is not None or (
@@ -255,7 +243,7 @@ def failed_checks(dossier: Dossier) -> tuple[CiCheck, ...]:
 
 
 def status_phrase(criterion: CriterionVerdict, verdict: Verdict) -> str:
-    """How a criterion stands, and whether the author claimed it. Where no model was asked, it is not judged."""
+    """The status of a criterion, and whether the author claimed it."""
     is_open = criterion.status is CriterionStatus.UNVERIFIABLE and verdict.judge_kind is JudgeKind.HEURISTIC
     phrase = "not judged" if is_open else STATUS_PHRASES[criterion.status]
     if not criterion.claimed:
@@ -266,12 +254,12 @@ def status_phrase(criterion: CriterionVerdict, verdict: Verdict) -> str:
 
 
 def places_phrase(criterion: CriterionVerdict) -> str:
-    """What the lines beside a criterion are to it."""
+    """The phrase before a criterion's locations."""
     return "the change speaks of it at" if criterion.status is CriterionStatus.UNVERIFIABLE else "see"
 
 
 def shown_criteria(verdict: Verdict) -> tuple[CriterionVerdict, ...]:
-    """Those that say something: of the description, that nothing judged it is known already."""
+    """All criteria but a description that could not be verified."""
     return tuple(
         criterion
         for criterion in verdict.criteria
@@ -288,12 +276,12 @@ def criteria_heading(shown: Sequence[CriterionVerdict], dossier: Dossier) -> str
 
 
 def suspicions(verdict: Verdict) -> tuple[Finding, ...]:
-    """What a person looks at who judges in place of a model."""
+    """What a person should look at where no verdict was reached."""
     return tuple(finding for finding in verdict.findings if not finding.fact) if isinstance(verdict, Abstain) else ()
 
 
 def cost_phrase(verdict: Verdict) -> str:
-    """What it cost, with the tokens that were paid for."""
+    """The cost of a verdict, with the version of the prices."""
     if verdict.judge_kind is JudgeKind.HEURISTIC:
         return "$0"
     cost = "price unknown" if verdict.judge_cost_usd is None else f"${verdict.judge_cost_usd:f}"
@@ -305,7 +293,7 @@ def cost_phrase(verdict: Verdict) -> str:
 
 
 def budget_phrase(verdict: Verdict) -> str:
-    """That a budget is almost used up, where it was when this verdict was paid for; else empty."""
+    """A note if this verdict almost used up a budget; else empty."""
     signals = verdict.signals
     whose = BUDGET_PHRASES.get(str(signals.get("budget_cap")))
     if whose is None or verdict.carried_from is not None:
@@ -317,7 +305,7 @@ def budget_phrase(verdict: Verdict) -> str:
 
 
 def opinion_phrase(verdict: Verdict) -> str:
-    """What each of several opinions said, where they differ or more than one was asked for; else empty."""
+    """Each of several opinions, and whether they agree; empty for a single one."""
     opinions = verdict.signals.get("opinions")
     if not opinions:
         return ""
@@ -325,7 +313,7 @@ def opinion_phrase(verdict: Verdict) -> str:
 
 
 def direction_phrases(verdict: Verdict) -> list[tuple[str, str]]:
-    """What of a change over many files works, and what does not: what its one direction builds on."""
+    """What works and what does not, of a change over many files."""
     named = (("What works", "what_works"), ("What does not", "what_does_not"))
     return [(name, str(value)) for name, key in named if (value := verdict.signals.get(key))]
 
@@ -343,10 +331,14 @@ def token_phrase(verdict: Verdict) -> str:
 
 
 def judge_phrase(verdict: Verdict) -> str:
-    """Who judged, or who would have."""
-    if isinstance(verdict, Abstain) and (nobody := _not_judged_cause(verdict)):
-        return nobody
-    model = verdict.judge_model or "a model"
+    """What judged, or why nothing did."""
+    match verdict:
+        case Abstain(abstain_reason=AbstainReason.PAUSED):
+            return f"nothing: judging is paused {PAUSED_BY.get(str(verdict.signals.get('paused_by')), 'here')}"
+        case Abstain(abstain_reason=AbstainReason.JUDGE_UNAVAILABLE) if not verdict.tokens.output:
+            return f"code checks alone: {verdict.judge_model or 'the model'} gave no answer"
+        case _:
+            model = verdict.judge_model or "a model"
     match verdict.judge_kind:
         case JudgeKind.HEURISTIC:
             return "code checks alone"
@@ -358,22 +350,8 @@ def judge_phrase(verdict: Verdict) -> str:
             assert_never(verdict.judge_kind)
 
 
-def _not_judged_cause(verdict: Abstain) -> str:
-    """Why nobody did, where it is for what the operator, the repository or the model's server did; else empty."""
-    match verdict.abstain_reason:
-        case AbstainReason.PAUSED:
-            return f"nothing: judging is paused {PAUSED_BY.get(str(verdict.signals.get('paused_by')), 'here')}"
-        case AbstainReason.JUDGE_UNAVAILABLE if not verdict.tokens.output:
-            return f"code checks alone: {verdict.judge_model or 'the model'} gave no answer"
-        case _:
-            return ""
-
-
-PAUSED_BY: Final = {"operator": "by the operator", "repository": "in this repository"}
-
-
 def escalation_phrase(verdict: Verdict) -> str:
-    """Whether the model was asked, and why (not). Nobody asks for what is carried over from a verdict before."""
+    """Whether a model was asked, and why."""
     once = " for the verdict that is carried over" if verdict.carried_from else ""
     return f"{f'asked{once}' if verdict.escalated else 'not asked'}: {one_line(verdict.escalation_reason)}"
 
@@ -383,48 +361,43 @@ def duration_phrase(milliseconds: int) -> str:
 
 
 def issue_phrase(issue: Issue) -> str:
-    """An issue and the words that link it: others' words, on one line."""
+    """An issue with its title and the text that links it, on one line."""
     name = f"{issue.repository or ''}#{issue.number}" if issue.number else "the issue given"
     why = f', linked by "{fit(one_line(issue.linked_by), 100)}"' if issue.linked_by else ""
     return f'{name} "{fit(one_line(issue.title), 200)}"{why}'
 
 
 def edit_phrases(dossier: Dossier) -> tuple[str, ...]:
-    """Which issues the judged edited or renamed while it was judged by them: a sentence each."""
-    several = len(dossier.issues) > 1
-    return tuple(phrase for issue in dossier.issues for phrase in _late_phrases(issue, several=several))
-
-
-def _late_phrases(issue: Issue, *, several: bool) -> Iterator[str]:
-    name = f"The issue {issue.repository or ''}#{issue.number}" if several else "The issue"
-    if edits := issue.late_edits:
-        shown = ("what stood there before", "the issue as it stands", "the issue as it stood before")
-        yield _late_sentence(f"{name} was edited", edits, *shown)
-    if renames := issue.late_renames:
-        shown = ("what it was called before", "the title that it has", "the title that it had before")
-        yield _late_sentence(f"{name} was renamed", renames, *shown)
+    """A sentence for each issue that was edited or renamed after the pull request was opened."""
+    phrases = list[str]()
+    for issue in dossier.issues:
+        name = f"The issue {issue.repository or ''}#{issue.number}" if len(dossier.issues) > 1 else "The issue"
+        if edits := issue.late_edits:
+            texts = ("what stood there before", "the issue as it stands", "the issue as it stood before")
+            phrases.append(_late_sentence(f"{name} was edited", edits, *texts))
+        if renames := issue.late_renames:
+            texts = ("what it was called before", "the title that it has", "the title that it had before")
+            phrases.append(_late_sentence(f"{name} was renamed", renames, *texts))
+    return tuple(phrases)
 
 
 def _late_sentence(edited: str, edits: Sequence[LateEdit], lost: str, now: str, before: str) -> str:
-    """*lost*: what GitHub does not show where an edit had to be used."""
-    sentence = f"{edited} by {_late_names(edits)} after this pull request was opened"
+    """*lost*: what GitHub does not show, so that an edit had to be used."""
+    names = " and ".join(dict.fromkeys(one_line(edit.by) for edit in edits))
+    sentence = f"{edited} by {names} after this pull request was opened"
     if any(edit.used for edit in edits):
         return f"{sentence}, and GitHub does not show {lost}; it was judged by {now}."
     return f"{sentence}; it was judged by {before}."
 
 
-def _late_names(edits: Iterable[LateEdit]) -> str:
-    return " and ".join(dict.fromkeys(one_line(edit.by) for edit in edits))
-
-
 def check_phrase(check: CiCheck) -> str:
-    """`test (success, required)`; the name is somebody's words."""
+    """`test (success, required)`."""
     required = ", required" if check.required else ""
     return f"{fit(one_line(check.name), 200)} ({one_line(check.conclusion or check.status)}{required})"
 
 
 def ci_phrase(dossier: Dossier) -> str:
-    """The state of the other checks, in a word; the words that silenced them are the author's."""
+    """The state of the other checks; quotes the commit message that skipped them."""
     if dossier.ci and dossier.ci.silenced:
         return f'not run, skipped by the author: the commit message says "{one_line(dossier.ci.silenced)}"'
     state = dossier.ci.state if dossier.ci else None

@@ -1,7 +1,6 @@
-"""The verdict as SARIF 2.1.0, for code scanning and other viewers: one rule a signal, one result a place.
+"""The verdict as SARIF 2.1.0, one rule per signal and one result per location, and the texts about a refused upload.
 
-Does not upload it (`worker.publishing.code_scanning` does). Invariant: a result stands at a line of the head or says in words where it stood; what has no place is told
-in a notification; words of models and of pull requests hold no link.
+Results point at lines of the head, or describe a line of the base; findings without a location are notifications.
 """
 
 import hashlib
@@ -32,7 +31,7 @@ _PLACEHOLDER: Final = pattern(r"\{(?=\d)")
 
 
 class SarifRule(Value):
-    """A signal of the heuristic tier. *description*: what it sees, in a sentence, and how often that misfired."""
+    """A signal. *description*: what it reports, and its measured false alarms."""
 
     name: str
     category: Category
@@ -41,7 +40,7 @@ class SarifRule(Value):
 
 
 class SarifResult(Value):
-    """One place of a rule. *line* is of *side*; None: the whole file."""
+    """One location of a rule. *line*: on *side*; None: the whole file."""
 
     rule: str
     level: str
@@ -53,15 +52,13 @@ class SarifResult(Value):
 
 
 class _Texts:
-    """The lines of the change, as far as the dossier knows them."""
+    """The lines of the changed files that the dossier holds."""
 
     def __init__(self, dossier: Dossier | None) -> None:
         self._files: dict[str, list[str]] = {}
         self._shown: dict[tuple[str, Side, int], str] = {}
-        if dossier is not None:
-            self._read(dossier)
-
-    def _read(self, dossier: Dossier) -> None:
+        if dossier is None:
+            return
         self._files = {file.path: text_lines(file.text) for file in dossier.files or () if file.text}
         try:
             files = diff_of(dossier.diff).files
@@ -82,27 +79,27 @@ class _Texts:
 
 
 def sarif_text(verdict: Verdict, dossier: Dossier, rules: Sequence[SarifRule], version: str) -> str:
-    """One run of Assay at this head, as a JSON text that ends in a newline."""
+    """One run of Assay on this head, as JSON that ends in a newline."""
     return json.dumps(_log(verdict, dossier, rules, version, [*_results(verdict)]), indent=2) + "\n"
 
 
 def sarif_for_upload(verdict: Verdict, dossier: Dossier | None, rules: Sequence[SarifRule], version: str) -> str:
-    """The same for code scanning: as much as it shows. An accept has no results, so that every alert before it closes.
+    """The same for code scanning, within its limits. An accept has no results, so that earlier alerts close.
 
-    *dossier* None: it is not kept. Then alerts are told apart by their words, and not by the lines that they stand at.
+    *dossier* None: it is not kept. Alerts are then identified by their text instead of their line.
     """
-    results = (
-        []
-        if isinstance(verdict, Accept)
-        else sorted(_results(verdict), key=lambda result: result.level != "error")[:MOST_RESULTS]
+    listed = (
+        [] if isinstance(verdict, Accept) else sorted(_results(verdict), key=lambda result: result.level != "error")
     )
+    results = listed[:MOST_RESULTS]
     return json.dumps(_log(verdict, dossier, rules, version, results), separators=(",", ":"))
 
 
 def _log(
     verdict: Verdict, dossier: Dossier | None, rules: Sequence[SarifRule], version: str, listed: Sequence[SarifResult]
 ) -> dict[str, Any]:
-    described = [_rule(rule) for rule in rules] + [_category(category) for category in Category]
+    described = [_rule(rule) for rule in rules]
+    described += [_described(category.value, category, REJECT_TEXT, "error") for category in Category]
     texts, seen = _Texts(dossier), Counter[str]()
     results = [_result(result, texts, seen) for result in listed]
     run = {
@@ -123,10 +120,6 @@ def _rule(rule: SarifRule) -> dict[str, Any]:
     )
 
 
-def _category(category: Category) -> dict[str, Any]:
-    return _described(category.value, category, REJECT_TEXT, "error")
-
-
 def _described(name: str, category: Category, text: str, level: str) -> dict[str, Any]:
     precision = "very-high" if level == "error" else "medium"
     return {
@@ -140,7 +133,7 @@ def _described(name: str, category: Category, text: str, level: str) -> dict[str
 
 
 def _results(verdict: Verdict) -> Iterator[SarifResult]:
-    """What the signals saw, then the places of a reject that are none of theirs, nor what stood there before."""
+    """The signals' findings, then the evidence of a reject that is neither one of them nor the base side of a fact's file."""
     findings = [finding for finding in verdict.findings if finding.path]
     yield from (_finding_result(finding, verdict) for finding in findings)
     if isinstance(verdict, Reject):
@@ -153,7 +146,7 @@ def _results(verdict: Verdict) -> Iterator[SarifResult]:
 
 
 def _finding_result(finding: Finding, verdict: Verdict) -> SarifResult:
-    """A fact is an error; what was suspected of an accepted change is a note."""
+    """A fact is an error; a suspicion is a warning, or a note if the change was accepted."""
     level = "error" if finding.fact else "note" if isinstance(verdict, Accept) else "warning"
     text = finding.note or finding.signal.replace("_", " ")
     return SarifResult(
@@ -169,7 +162,7 @@ def _evidence_result(pointer: EvidencePointer, verdict: Reject) -> SarifResult:
 
 
 def _sentence(text: str) -> str:
-    """Our own words, which begin small."""
+    """A note of a signal, which starts in lower case, as a sentence."""
     return _with_period(text[:1].upper() + text[1:])
 
 
@@ -179,7 +172,7 @@ def _with_period(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """SARIF's own links and placeholders are taken apart."""
+    """Break SARIF's links and placeholders."""
     return fit(_PLACEHOLDER.sub("{ ", _LINK.sub("] (", visible(text))), TEXT_BYTES)
 
 
@@ -203,13 +196,13 @@ def _result(result: SarifResult, texts: _Texts, seen: Counter[str]) -> dict[str,
 
 
 def _address(path: str) -> str:
-    """Within the repository, whatever a recorded diff says: a path that leads out of it is the name of one file."""
+    """A path within the repository: one that leads out of it is quoted as a single file name."""
     parts = path.split("/")
     return quote(path, safe="/" if all(parts) and ".." not in parts else "", errors="surrogatepass")
 
 
 def _region(result: SarifResult, texts: _Texts) -> dict[str, int]:
-    """The lines at head; the first one stands for a file, and for what is not there any more: GitHub wants a line."""
+    """The lines at the head; line 1 for a whole file and for deleted lines, since GitHub requires one."""
     is_there = result.line is not None and result.side is Side.HEAD
     start, end = (result.line or 1, result.end_line or result.line or 1) if is_there else (1, 1)
     region = {"startLine": start, "startColumn": 1, "endLine": end}
@@ -222,7 +215,7 @@ _LEVELS: Final = {"accept": "note", "reject": "error", "abstain": "warning"}
 
 
 def _invocation(verdict: Verdict, dossier: Dossier | None) -> dict[str, Any]:
-    """Where nobody judged, nothing was executed successfully: no result is no pass."""
+    """The invocation; an abstain counts as failed, so that its lack of results is no pass."""
     step = "" if verdict.next_step is None else f" Next step: {verdict.next_step}"
     first = "" if dossier is None else f"{phrases.headline(verdict, dossier)}. "
     text = f"{first}{_with_period(verdict.concern)}{step}"
@@ -241,7 +234,7 @@ def _notice(text: str, level: str) -> dict[str, Any]:
 
 
 def sarif_refusal_phrase(refusal: UploadRefusal) -> str:
-    """Why, and what to do: half a sentence, and a whole one."""
+    """Why GitHub refused the upload, in half a sentence, and what to do."""
     match refusal:
         case UploadRefusal.PERMISSION:
             return (
@@ -271,7 +264,7 @@ def sarif_refusal_line(refusal: UploadRefusal) -> str:
 
 
 def with_sarif_refusal(content: CheckContent, refusal: UploadRefusal | None) -> CheckContent:
-    """A verdict's check that says what became of the SARIF before this one; None: nothing stood in its way."""
+    """A verdict's check with the refusal of the last SARIF upload; None: it was not refused."""
     if refusal is None:
         return content
     line = (

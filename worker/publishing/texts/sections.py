@@ -1,14 +1,12 @@
-"""The parts of a judged check run, each a pure function from the verdict to Markdown blocks.
+"""The sections of a verdict's check run, each a function from the verdict to bounded Markdown blocks; an empty section has none.
 
-Does not limit the whole (`worker.publishing.texts.check_run` does); each block alone is bounded. Invariant: a part
-that has nothing to say is no block, whatever others wrote goes through `worker.publishing.texts.markdown`, and nothing is a table: on a
-telephone (375 px) a list wraps, while of a table the first column is seen.
+Lists instead of tables: at a phone's 375 px a list wraps, while only the first column of a table is in sight.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final, assert_never
 
-from worker.domain.dossier.dossier import CiCheck, Dossier
+from worker.domain.dossier.dossier import Dossier
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import (
     Abstain,
@@ -30,9 +28,9 @@ MOST_PATHS: Final = 60
 
 
 class Site(Value):
-    """Where the repository's pages are, for links. `url` is GitHub's own address, without a slash at the end.
+    """Links to the repository's pages. `url`: GitHub's address for people, without a slash at the end.
 
-    `delivery_id`: what asked for the verdict, as all of the log is told by; empty where nothing did.
+    `delivery_id`: the delivery that requested the verdict; empty: none did.
     """
 
     url: str
@@ -62,7 +60,7 @@ def _anchor(pointer: EvidencePointer) -> str:
 
 
 def decision(verdict: Verdict) -> list[str]:
-    """What was decided and why, then the one next step."""
+    """The concern and the next step."""
     concern = prose(verdict.concern)
     match verdict:
         case Accept():
@@ -78,24 +76,24 @@ def decision(verdict: Verdict) -> list[str]:
 
 
 def missing_criteria(dossier: Dossier) -> list[str]:
-    """What counts where no criteria are known."""
+    """The rules for a change without criteria."""
     return [] if dossier.has_criteria else [phrases.WITHOUT_CRITERIA]
 
 
 def budget(verdict: Verdict) -> list[str]:
-    """A cap that is almost reached."""
+    """A budget that is almost used up."""
     phrase = phrases.budget_phrase(verdict)
     return [f"**Budget:** {prose(phrase)}"] if phrase else []
 
 
 def opinions(verdict: Verdict) -> list[str]:
-    """Every opinion, where several were asked for."""
+    """Each of several opinions."""
     phrase = phrases.opinion_phrase(verdict)
     return [f"**Opinions** {prose(phrase, 2000)}"] if phrase else []
 
 
 def case_error(dossier: Dossier) -> list[str]:
-    """The one error of the author's `assay` block."""
+    """The error of the author's `assay` block."""
     if not dossier.case_error:
         return []
     error = prose(dossier.case_error)
@@ -105,7 +103,7 @@ def case_error(dossier: Dossier) -> list[str]:
 
 
 def edits(dossier: Dossier) -> list[str]:
-    """What the judged made of the issue meanwhile."""
+    """Late edits of the issue."""
     return [*map(prose, phrases.edit_phrases(dossier))]
 
 
@@ -133,7 +131,7 @@ def pointer_link(pointer: EvidencePointer, site: Site) -> str:
 
 
 def suspicions(verdict: Verdict, site: Site) -> list[str]:
-    """What a person looks at where nothing was decided, each with its place."""
+    """What a person should look at, each with its location."""
     rows = [
         f"{_where(suspicion, site)}{prose(suspicion.note or suspicion.signal.replace('_', ' '), 300)}"
         for suspicion in phrases.suspicions(verdict)
@@ -142,7 +140,7 @@ def suspicions(verdict: Verdict, site: Site) -> list[str]:
 
 
 def criteria(verdict: Verdict, site: Site) -> list[str]:
-    """What was asked for, and how each point stands."""
+    """Each criterion with its status."""
     shown = phrases.shown_criteria(verdict)
     if not shown:
         return []
@@ -163,17 +161,13 @@ def _criterion(criterion: CriterionVerdict, texts: Mapping[str, str], site: Site
 
 
 def failures(verdict: Verdict, dossier: Dossier) -> list[str]:
-    """The report of each failed check: the feedback, where nothing was judged because of it."""
-    if not isinstance(verdict, Abstain):
-        return []
-    return [block for check in phrases.failed_checks(dossier)[:5] for block in _failure(check)]
-
-
-def _failure(check: CiCheck) -> list[str]:
-    reports = (fit(check.summary, LOG_BYTES), fit_end(check.log_tail, LOG_BYTES))
-    return [f"### {prose(check.name, 200)}: {prose(check.conclusion or '', 60)}"] + [
-        code_block(report.strip("\n")) for report in reports if report.strip()
-    ]
+    """The report of each failed check, which is all the feedback where CI prevented a verdict."""
+    blocks = list[str]()
+    for check in phrases.failed_checks(dossier)[:5] if isinstance(verdict, Abstain) else ():
+        blocks.append(f"### {prose(check.name, 200)}: {prose(check.conclusion or '', 60)}")
+        reports = (fit(check.summary, LOG_BYTES), fit_end(check.log_tail, LOG_BYTES))
+        blocks += [code_block(report.strip("\n")) for report in reports if report.strip()]
+    return blocks
 
 
 def claims(verdict: Verdict) -> list[str]:
@@ -191,7 +185,7 @@ def _aside(note: str) -> str:
 
 
 def conditions(verdict: Verdict) -> list[str]:
-    """What closes this, from the first reject on: each condition, ticked once it is met."""
+    """The closing conditions, ticked once they are met."""
     rows = [
         f"{phrases.checkbox(condition)} {prose(condition.id, 60)}: {prose(condition.text, 500)}"
         for condition in verdict.closing_conditions
@@ -200,7 +194,7 @@ def conditions(verdict: Verdict) -> list[str]:
 
 
 def findings(verdict: Verdict, site: Site) -> list[str]:
-    """What the code checks saw, whatever was decided, besides what the summary names."""
+    """The findings that the summary does not name."""
     shown = phrases.suspicions(verdict)
     rows = [_finding(finding, site) for finding in verdict.findings if finding not in shown]
     return ["### What the code checks saw", bullets(rows, MOST_ROWS)] if rows else []
@@ -214,7 +208,7 @@ def _finding(finding: Finding, site: Site) -> str:
 
 
 def _where(finding: Finding, site: Site) -> str:
-    """The finding's place as a link, with a colon behind it; nothing where it has none."""
+    """The finding's location as a link with a colon; empty without one."""
     if not finding.path:
         return ""
     pointer = EvidencePointer(path=finding.path, line=finding.line, side=finding.side)
@@ -234,15 +228,14 @@ def scores(verdict: Verdict) -> list[str]:
 
 
 def coverage(verdict: Verdict, dossier: Dossier) -> list[str]:
-    """What was read in full, in part, and not at all."""
+    """The files that were read in full, in part, and not at all."""
     read, reasons = verdict.coverage, phrases.unread_phrases(dossier)
-    rows = [f"{phrases.count_phrase(read.read, 'file')} in full{_paths(read.read, reasons)}"]
-    rows += (
-        [f"{phrases.count_phrase(read.partly, 'file')} in part{_paths(read.partly, reasons)}"] if read.partly else []
-    )
-    rows += (
-        [f"{phrases.count_phrase(read.unread, 'file')} not at all{_paths(read.unread, reasons)}"] if read.unread else []
-    )
+    parts = ((read.read, "in full"), (read.partly, "in part"), (read.unread, "not at all"))
+    rows = [
+        f"{phrases.count_phrase(paths, 'file')} {extent}{_paths(paths, reasons)}"
+        for paths, extent in parts
+        if paths or extent == "in full"
+    ]
     return ["### What was read", bullets(rows)]
 
 
@@ -253,7 +246,7 @@ def _paths(paths: Sequence[str], reasons: Mapping[str, str]) -> str:
 
 
 def sources(dossier: Dossier, site: Site) -> list[str]:
-    """The issue and the other checks that were used."""
+    """The issues, checks and rules that were used."""
     issues = [
         link(prose(f"{issue.repository or ''}#{issue.number}"), site.issue(issue.repository, issue.number))
         + f" {prose(issue.title, 300)}"
@@ -271,14 +264,13 @@ def sources(dossier: Dossier, site: Site) -> list[str]:
 
 
 def judging_facts(verdict: Verdict, site: Site) -> list[str]:
-    """Who judged, what it cost, and the names to ask about it by."""
-    asked = f"The model was {prose(phrases.escalation_phrase(verdict), 1000)}"
+    """What judged, the cost, and the ids for questions about it."""
     tokens = phrases.token_phrase(verdict)
     head = verdict.subject.head_sha
     rows = [
         f"Judged by {prose(phrases.judge_phrase(verdict), 100)} in {phrases.duration_phrase(verdict.judge_latency_ms)}, "
         f"cost {phrases.cost_phrase(verdict)}" + (f", tokens: {tokens}" if tokens else ""),
-        asked,
+        f"The model was {prose(phrases.escalation_phrase(verdict), 1000)}",
         f"Rubric {prose(verdict.rubric_id, 100)}, version {prose(verdict.rubric_version, 100)}"
         + (f"; prompt {code(verdict.prompt_version, 100)}" if verdict.prompt_version else ""),
         f"Head commit {link(code(head[:12]), site.commit(head))}, round {verdict.round}",

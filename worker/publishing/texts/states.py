@@ -1,7 +1,4 @@
-"""The check of a head that nobody judges yet, or at all: who waits for what, and what ends the waiting.
-
-Pure. Does not decide (`worker.dossier.eligibility` does). Invariant: nothing of a pull request's own words is in these texts.
-"""
+"""Checks without a verdict of their own: waiting, skipped, judged again, held by another pull request; and the texts of `assay pause`."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -54,7 +51,7 @@ TRIGGER_TEXTS: Final[dict[Trigger, tuple[str, str]]] = {
 def quiet_window_content(
     starts_at: datetime, window_s: float, *, is_watched: bool = True, why: Trigger | None = None
 ) -> CheckContent:
-    """The quiet window. *why*: what has a verdict that stood there count no more."""
+    """The quiet window. *why*: the trigger that made an earlier verdict stale."""
     when = f"Judging starts at {starts_at:%H:%M:%S} UTC"
     before = f"{TRIGGER_TEXTS[why][1]} " if why is not None and why in TRIGGER_TEXTS else ""
     return CheckContent(
@@ -90,7 +87,7 @@ def skipped_content(author: AuthorKind) -> CheckContent:
 
 
 def existing_pull_content(*, is_blocking: bool = False) -> CheckContent:
-    """*is_blocking*: merges wait for this check, and the repository does not let pass what was not judged."""
+    """A pull request from before Assay. *is_blocking*: the check is required, and unjudged changes do not pass."""
     step = "**Next step:** push a commit, or comment `/rejudge`."
     return CheckContent(
         title="Opened before Assay was installed",
@@ -102,7 +99,7 @@ def existing_pull_content(*, is_blocking: bool = False) -> CheckContent:
 
 
 def started_content(trigger: Trigger) -> CheckContent:
-    """Judging begins, and where a verdict may stand there already: why it counts no more."""
+    """Judging starts; the trigger says why an earlier verdict is stale."""
     if trigger not in TRIGGER_TEXTS:
         return judging_content()
     title, why = TRIGGER_TEXTS[trigger]
@@ -114,7 +111,7 @@ def started_content(trigger: Trigger) -> CheckContent:
 
 
 def with_trigger_reason(content: CheckContent, trigger: Trigger) -> CheckContent:
-    """A verdict that was made because something else than the change changed says what."""
+    """A verdict with the trigger of its re-evaluation, if that is not a change of the head."""
     if trigger not in TRIGGER_TEXTS:
         return content
     note = f"*Judged again, since {TRIGGER_TEXTS[trigger][0]}.*"
@@ -122,7 +119,7 @@ def with_trigger_reason(content: CheckContent, trigger: Trigger) -> CheckContent
 
 
 class ListedPause(Value):
-    """A pause that is in force. *is_everywhere*: in all repositories."""
+    """An active pause. *is_everywhere*: of all repositories."""
 
     suspension: JudgingPause
     is_everywhere: bool
@@ -136,17 +133,17 @@ def unknown_repository(repository: str) -> str:
 
 
 def not_installed(repository: str) -> str:
-    """GitHub was asked about it, too."""
+    """A repository that GitHub does not know either."""
     return f"{repository} is not known here, and GitHub says that the App is not installed in it. Check the name.\n"
 
 
 def github_not_reached(repository: str, why: str) -> str:
-    """GitHub might know it."""
+    """A repository that GitHub may know."""
     return f"{unknown_repository(repository)}GitHub can't be asked about it: {why.rstrip('.')}.\n"
 
 
 def paused_message(repository: str | None, suspension: JudgingPause) -> str:
-    """Judging was stopped in a repository, or everywhere."""
+    """Judging is paused in a repository, or everywhere."""
     where = f"in {repository}" if repository else "everywhere"
     how_long = f"until {format_time(suspension.until)}" if suspension.until else "until it is resumed"
     after = "Then what was not judged meanwhile is judged by itself." if suspension.until else _AFTER_RESUME
@@ -160,7 +157,7 @@ _AFTER_RESUME = "What was not judged meanwhile is judged when it goes on."
 
 
 def resumed_message(repository: str | None) -> str:
-    """Judging goes on."""
+    """Judging goes on in a repository, or everywhere."""
     where = f"in {repository}" if repository else "everywhere that is not paused on its own"
     return f"Judging goes on {where}: what was not judged meanwhile is judged now, by itself.\n"
 
@@ -171,14 +168,11 @@ def not_paused_message(repository: str | None) -> str:
 
 
 def pause_list(pauses: Sequence[ListedPause]) -> str:
-    """All pauses that are in force."""
-    if not pauses:
-        return "Judging is paused nowhere.\n"
-    return "".join(f"{pause_line(pause)}\n" for pause in pauses)
+    return "".join(f"{pause_line(pause)}\n" for pause in pauses) or "Judging is paused nowhere.\n"
 
 
 def pause_line(pause: ListedPause) -> str:
-    """One pause on one line: where, until when, by whom and why."""
+    """A pause on one line: scope, start, end, login and reason."""
     suspension = pause.suspension
     where = "Everywhere" if pause.is_everywhere else one_line(suspension.repository or "A repository")
     until = f"until {format_time(suspension.until)}" if suspension.until else "until it is resumed"
@@ -209,7 +203,10 @@ NOT_JUDGED_YET: Final = "not judged yet"
 
 
 def combine_content(own: CheckContent, others: Sequence[OtherPull], *, is_head: bool) -> CheckContent:
-    """What is shown. *is_head*: the pull request is open, and the commit is its head."""
+    """What a check shows beside other pull requests of its commit. *is_head*: it is open with this commit as its head.
+
+    A check lets a merge pass only if every open pull request of the commit passes.
+    """
     mine, top = strictness_of(check_state(own)), find_strictest(others)
     if top is None or top.strictness is Strictness.IDLE:
         return own
@@ -219,7 +216,7 @@ def combine_content(own: CheckContent, others: Sequence[OtherPull], *, is_head: 
 
 
 def _held_content(own: CheckContent, by: OtherPull) -> CheckContent:
-    """Another one is in the way."""
+    """The own content, held by a stricter pull request."""
     here, is_ = CONCLUSION_TEXTS.get(check_state(own), "Not judged yet"), STATE_TEXTS.get(by.state, NOT_JUDGED_YET)
     follows = "fails with it" if by.strictness is Strictness.FAILS else "waits for it"
     why = f"**{here}. #{by.number} has the same commit and is {is_}: {ONE_CHECK}, so this one {follows}.**"
@@ -229,7 +226,7 @@ def _held_content(own: CheckContent, by: OtherPull) -> CheckContent:
 
 
 def _matching_content(own: CheckContent, other: OtherPull) -> CheckContent:
-    """This one counts for nothing, and may be what GitHub looks at."""
+    """The state of another pull request: this one has none, but its check may be the one that GitHub evaluates."""
     shown = replace(own, title=f"As #{other.number}, which is {STATE_TEXTS.get(other.state, NOT_JUDGED_YET)}")
     return _describe_other(
         shown, other, f"#{other.number} has the same commit: {ONE_CHECK}, so this one says what that one's does."

@@ -1,14 +1,10 @@
-"""A verdict as text for a terminal: what was decided, where, what to do, and what it rests on.
-
-Does not print. Invariant: no character that another person wrote can move the cursor, change colours or
-hide text; without colour the text holds no escape sequence at all.
-"""
+"""A verdict as text for a terminal: the decision, its evidence, the next step and the facts behind it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.verdict.verdict import Abstain, Accept, EvidencePointer, Finding, Reject, Side, Verdict
+from worker.domain.verdict.verdict import Abstain, Accept, Finding, Reject, Side, Verdict
 from worker.publishing.texts import config_phrases, phrases
 from worker.publishing.texts.columns import Ink, TerminalPage, display_width, quote_lines, wrap_lines
 from worker.publishing.texts.markdown import exact_line, fit, fit_end, one_line
@@ -31,7 +27,7 @@ def verdict_report(verdict: Verdict, dossier: Dossier, page: TerminalPage, notes
         _conditions(verdict, page),
         _criteria(verdict, dossier, page),
         _findings(verdict, page),
-        _facts(verdict, dossier, page, notes),
+        (line for label, text in _rows(verdict, dossier, notes) for line in _row(label, text, page)),
     )
     return "\n\n".join("\n".join(lines) for lines in (list(part) for part in parts) if lines) + "\n"
 
@@ -67,18 +63,14 @@ def _evidence(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
         yield page.ink("Evidence", Ink.BOLD)
     most = phrases.max_pointers(verdict)
     for pointer in verdict.evidence[:most]:
-        yield from _pointer(pointer, page)
+        side = "" if pointer.side is Side.HEAD else " (before the change)"
+        yield f"  {exact_line(pointer.location)}{side}"
+        if pointer.quote is not None:
+            yield from quote_lines("\n".join(pointer.quote.split("\n")[:QUOTE_LINES]), page, 4)
+        if pointer.note:
+            yield from wrap_lines(one_line(pointer.note), page, indent=4)
     if left := verdict.evidence[most:]:
         yield f"  … and {phrases.count_phrase(left, 'more place')} (--json shows all)"
-
-
-def _pointer(pointer: EvidencePointer, page: TerminalPage) -> Iterator[str]:
-    side = "" if pointer.side is Side.HEAD else " (before the change)"
-    yield f"  {exact_line(pointer.location)}{side}"
-    if pointer.quote is not None:
-        yield from quote_lines("\n".join(pointer.quote.split("\n")[:QUOTE_LINES]), page, 4)
-    if pointer.note:
-        yield from wrap_lines(one_line(pointer.note), page, indent=4)
 
 
 def _next_step(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
@@ -91,7 +83,7 @@ def _next_step(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
 
 
 def _conditions(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
-    """The closing conditions with their boxes; a lone one that is the next step was said there."""
+    """The closing conditions with their boxes; a single one that is the next step is omitted."""
     conditions = verdict.closing_conditions
     if all(condition.text == verdict.next_step for condition in conditions):
         return
@@ -121,7 +113,7 @@ def _criteria(verdict: Verdict, dossier: Dossier, page: TerminalPage) -> Iterato
 
 
 def _findings(verdict: Verdict, page: TerminalPage) -> Iterator[str]:
-    """What the code checks saw besides the evidence. A reject's fact without a place is its concern."""
+    """The findings besides the evidence. A reject's fact without a location is its concern."""
     shown = {(pointer.path, pointer.line, pointer.side) for pointer in verdict.evidence}
     rest = [finding for finding in verdict.findings if (finding.path, finding.line, finding.side) not in shown]
     if isinstance(verdict, Reject):
@@ -141,11 +133,6 @@ def _where(finding: Finding) -> str:
     line = "" if finding.line is None else f":{finding.line}"
     side = "" if finding.side is Side.HEAD else " (before the change)"
     return f" at {exact_line(finding.path)}{line}{side}"
-
-
-def _facts(verdict: Verdict, dossier: Dossier, page: TerminalPage, notes: Sequence[str]) -> Iterator[str]:
-    for label, text in _rows(verdict, dossier, notes):
-        yield from _row(label, text, page)
 
 
 def _rows(verdict: Verdict, dossier: Dossier, notes: Sequence[str]) -> Iterator[tuple[str, str]]:
