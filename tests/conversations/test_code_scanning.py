@@ -110,7 +110,7 @@ def test_where_code_scanning_is_off_the_next_check_says_so_until_it_is_on(world:
 def test_an_upload_that_github_failed_at_is_tried_again(world: World) -> None:
     here = world.repository(WANTED)
     world.github.fault(rf"POST /repos/{here.name}/code-scanning/sarifs", kind="status", status=503, count=1)
-    world.expected_errors = ("errand waits",)
+    world.expected_errors = ("task postponed",)
     with granted(world, OptIn.CODE_SCANNING):
         rejected(world)
     assert (len(uploads(world)), tries(world)) == (1, 2)

@@ -63,7 +63,7 @@ def test_pain_13_an_agent_is_told_once_and_after_the_fix_that_nothing_is_left(wo
 def test_a_comment_whose_answer_was_lost_is_not_written_twice(world: World) -> None:
     here = world.repository(PROJECT)
     world.github.fault(rf"POST /repos/{here.name}/issues/\d+/comments", kind="reset", after=True, count=1)
-    world.expected_errors = ("errand waits",)
+    world.expected_errors = ("task postponed",)
     rejected(world)
     assert len(comments(world)) == 1
 

@@ -1,6 +1,6 @@
 """Whether a head is judged, from its dossier, and the check of a head that is not.
 
-The repository's configuration overrides the operator's. Dossiers of a laptop are judged whoever wrote them.
+The repository's configuration overrides the operator's. Dossiers of a laptop are judged whatever their author.
 """
 
 from typing import assert_never

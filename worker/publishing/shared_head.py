@@ -102,7 +102,7 @@ class SharedHeadSync(Value):
         try:
             self.checks.with_fence(no_lease).update(request, check, replace(content, annotations=()))
         except (SubjectGone, Forbidden) as refused:
-            LOG.info("a check run can't be shown anew: %s", refused, extra={"number": member.number})
+            LOG.info("a check run can't be updated: %s", refused, extra={"number": member.number})
             return
         self.shared_heads.record_shown(request.pull, commit.head_sha, state.version, content)
 

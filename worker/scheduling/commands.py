@@ -1,8 +1,7 @@
-"""What follows from a command: who gives it, whether they may, what is done, and what they are told.
+"""Carry out commands of comments, reviews and buttons: check permissions, act, answer; and resume what waited for a pause.
 
-Does not judge: what a command asks for is written down, and a judge does it. Invariant: whoever may not is refused before
-anything is done; a bot is never answered; the same words in the same comment are followed once; nobody is told the same twice.
-All of it may be done again: an errand that broke off comes back.
+Permissions are checked before anything is done, and bots get no answer. The same text in the same comment acts once, and a person gets
+the same answer once. Everything is idempotent, since an interrupted task is retried. What a command asks of a judge is requested.
 """
 
 import logging
@@ -39,11 +38,11 @@ REFUSED_REACTION: Final = "-1"
 UNKNOWN_REACTION: Final = "confused"
 
 FindOwnedBase = Callable[[CommandRequest, Role], str | None]
-"""Into which branch a commit goes that a person has to decide about, if the reviewer owns a file of it."""
+"""The base branch of a commit whose verdict needs a person, if the reviewer owns one of its files."""
 
 
 class AuthorizedCommand(Value):
-    """A command whose author may give it."""
+    """A permitted command."""
 
     request: CommandRequest
     proposal: CurrentPull
@@ -51,7 +50,7 @@ class AuthorizedCommand(Value):
 
     @property
     def head_sha(self) -> Sha:
-        """The commit that it is about: the one that it names, or the newest."""
+        """The commit that it names, or the newest."""
         return self.request.head_sha or self.proposal.head_sha
 
 
@@ -64,7 +63,7 @@ class CommandHandler(Value):
     find_owned_base: FindOwnedBase
 
     def answer(self, request: CommandRequest) -> None:
-        """Do what somebody asks for, if they may, and let them see it."""
+        """Carry out a command if it is permitted, and answer it."""
         if request.command is CommandName.DISMISSED:
             self._dismiss(request)
             return
@@ -88,7 +87,7 @@ class CommandHandler(Value):
             self._begin(request, proposal, role)
 
     def _proposal(self, request: CommandRequest) -> CurrentPull:
-        """Raises Gone only once a while has passed: GitHub may not find at once what it has just told of."""
+        """The pull request. Raises SubjectGone only after a while: GitHub may not find right away what it just sent an event about."""
         try:
             return self.api.find_pull(request)
         except SubjectGone as gone:
@@ -105,14 +104,14 @@ class CommandHandler(Value):
             )
 
     def _begin(self, request: CommandRequest, proposal: CurrentPull, role: Role) -> None:
-        """Follow it, unless the same words in the same comment were followed before: it was edited elsewhere."""
+        """Carry it out, unless an edit left the same text in the same comment."""
         act = f"{_command_source(request)} {request.command} {request.reason}"
         at = self.store.decisions.claim_action(request.pull, act, request.delivery_id, self.clock.now())
         if at is not None and self._execute(AuthorizedCommand(request, proposal, at), role):
             self._react(request, ACCEPTED_REACTION)
 
     def _execute(self, command: AuthorizedCommand, role: Role) -> bool:
-        """Do it; False: it was refused all the same."""
+        """Carry it out; False: it was refused after all."""
         request = command.request
         match request.command:
             case CommandName.REJUDGE:
@@ -140,7 +139,7 @@ class CommandHandler(Value):
         return True
 
     def _contest(self, command: AuthorizedCommand) -> None:
-        """A press of the button takes no words from who wrote some before."""
+        """Record a contest. A button without a reason does not replace an earlier reason."""
         request, head_sha = command.request, command.head_sha
         decisions = self.store.decisions.find_decisions(request.pull, head_sha)
         if not is_button_press(request) or decisions.contested_at is None:
@@ -163,9 +162,9 @@ class CommandHandler(Value):
         )
 
     def _review(self, command: AuthorizedCommand, role: Role) -> None:
-        """A code owner's review counts, of the commit that it is about; what others think is theirs.
+        """Record a code owner's review of the newest commit; other reviews decide nothing.
 
-        An older one, and one that is dismissed already, may be looked into after the newer: then it is nothing.
+        Reviews may be processed out of order: an older or dismissed one changes nothing.
         """
         request, decisions = command.request, self.store.decisions
         if request.head_sha != command.proposal.head_sha or (base_ref := self.find_owned_base(request, role)) is None:
@@ -187,14 +186,14 @@ class CommandHandler(Value):
         self._request_judging(command, Trigger.COMMAND, None)
 
     def _dismiss(self, request: CommandRequest) -> None:
-        """Whom GitHub lets take back a review takes back what it decided: the check says again what is on record."""
+        """Withdraw the decision of a dismissed review: the check shows the recorded verdict again."""
         review, head_sha, decisions = request.review, request.head_sha, self.store.decisions
         if review is None or head_sha is None:
             return
         decision = ReviewDismissal(login=request.login, at=request.asked_at, of=review.login)
         decisions.dismiss(
             request.pull, review, decision
-        )  # first: whoever looks into the review right now sees this, or is seen below
+        )  # before the read: a concurrent `_review` either sees this, or is seen below
         current = decisions.find_decisions(request.pull, head_sha)
         if current.review is not None and current.review.matches(review):
             decisions.withdraw(request.pull, head_sha, decision)
@@ -231,15 +230,15 @@ class CommandHandler(Value):
     def _request_judging(
         self, command: AuthorizedCommand, trigger: Trigger, happened: PullRequestEventKind | None
     ) -> None:
-        """Have it judged, and note down what may be an outcome."""
+        """Request a judging, and queue the event for its outcome."""
         self.store.pulls.request_judging(request_for_command(command.request, trigger, command.at))
         if happened is not None:
             self.store.pull_request_events.put(_pull_request_event(command, happened))
 
     def _is_about_other_head(self, command: AuthorizedCommand) -> bool:
-        """Whether the words are not about the newest commit: they name an older one, or it came after them.
+        """Whether the command is not about the newest commit: it names an older one, or was written before the newest was first seen.
 
-        One that we were not told of yet came after the one that we know: who spoke may not have seen it.
+        A head without a delivery so far is newer than the last known one, and its author may not have seen it.
         """
         if command.request.head_sha is not None:
             return command.request.head_sha != command.proposal.head_sha
@@ -247,7 +246,7 @@ class CommandHandler(Value):
         return newest is not None and (newest.head_sha != command.head_sha or newest.at > command.request.asked_at)
 
     def _current_verdict(self, command: AuthorizedCommand) -> EvalId | None:
-        """The verdict that stands at this commit."""
+        """The newest verdict on this commit."""
         entries = self.store.ledger.entries(command.request.pull)
         own = [
             entry for entry in entries if entry.head_sha == command.head_sha and entry.verdict.parent_eval_id is None
@@ -255,18 +254,18 @@ class CommandHandler(Value):
         return own[-1].eval_id if own else None
 
     def _react(self, request: CommandRequest, sign: str) -> None:
-        """A review that only decides is no command: nothing is left at it, whoever wrote it."""
+        """React to a command; a review that only decides gets no reaction."""
         if COMMAND_RIGHTS[request.command].syntax:
             self.api.react(request, sign)
 
     def _reply(self, request: CommandRequest, what: str, text: Callable[[], str]) -> None:
-        """Answer in words, if this person was not told so before. Raises RateLimited: the same errand says it later."""
+        """Post an answer, unless this person got it before. Raises RateLimited; the same task posts it later."""
         if self.store.decisions.claim_answer(request.pull, f"{request.login.casefold()} {what}", request.delivery_id):
             self.api.post_comment(request, text())
 
 
 def request_for_command(request: CommandRequest, trigger: Trigger, at: datetime) -> JudgeRequest:
-    """Have the newest commit judged, because of a command."""
+    """The request to judge the newest commit, caused by a command."""
     return JudgeRequest(
         pull=request.pull,
         repository=request.repository,
@@ -278,7 +277,7 @@ def request_for_command(request: CommandRequest, trigger: Trigger, at: datetime)
 
 
 def reason_of(request: CommandRequest) -> str:
-    """What somebody says in favour of a command. A press of a button says nothing."""
+    """The reason of a command; a button has a fixed one."""
     return BUTTON_REASON if is_button_press(request) and request.command is CommandName.CONTEST else request.reason
 
 
@@ -288,7 +287,7 @@ def is_button_press(request: CommandRequest) -> bool:
 
 
 def _command_source(request: CommandRequest) -> object:
-    """Where it was said. What a review itself decides is said once, by its delivery."""
+    """The source of a command, which makes it idempotent: a comment, a review, or the delivery."""
     if request.comment_id is None and request.review is not None and COMMAND_RIGHTS[request.command].syntax:
         return f"review-{request.review.id}"
     return request.comment_id or request.delivery_id
@@ -312,7 +311,7 @@ RESUMED_PREFIX: Final = pattern(r"resumed-\d+-")
 
 
 def update_paused_heads(store: Store, request: JudgeRequest, fence: int, outcome: JudgingOutcome) -> None:
-    """Note down what came of a judging: nobody judged, for a pause; or it is over. May be called twice."""
+    """Queue a head that was not judged because of a pause, or drop one that was. Idempotent."""
     match outcome:
         case JudgingCompleted(verdict=Abstain(abstain_reason=AbstainReason.PAUSED)):
             store.paused_heads.put(resumed_request(request, fence))
@@ -323,9 +322,9 @@ def update_paused_heads(store: Store, request: JudgeRequest, fence: int, outcome
 
 
 def resumed_request(request: JudgeRequest, fence: int) -> JudgeRequest:
-    """What is asked for when the pause is over: whatever head is the newest then. Its delivery is told by the first one's id.
+    """The request for the newest head after a pause, named after the first delivery.
 
-    Who looks then asks GitHub whether it is a draft: as one it would wait here for ever, though somebody had asked for it.
+    It is no draft, so that the judge asks GitHub for that: a draft would wait for good even if a judging was requested.
     """
     first = RESUMED_PREFIX.sub("", request.delivery_id)
     changes = {"head_sha": None, "trigger": Trigger.RESUMED, "delivery_id": DeliveryId(f"resumed-{fence}-{first}")}
@@ -333,7 +332,7 @@ def resumed_request(request: JudgeRequest, fence: int) -> JudgeRequest:
 
 
 def resume_paused_heads(store: Store, clock: Clock) -> int:
-    """Ask for what waits where no pause is in force any more; how many that were. May be called twice."""
+    """Request judgings of the heads whose pause ended; their number. Idempotent."""
     asked = 0
     for paused in store.paused_heads.next():
         if store.pauses.find_pause(paused.installation_id, paused.repository_id) is not None:

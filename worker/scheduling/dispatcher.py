@@ -1,8 +1,7 @@
-"""The dispatcher: hands out what is due, has check runs opened, answers commands, brings back what was lost.
+"""The dispatcher: queues what is due, opens check runs, answers commands, requeues what was lost.
 
-Does not judge. One of them leads at a time, by a lease; what it does in Redis it does itself, in one thread, and what
-needs GitHub goes to a few errand threads, so that a slow GitHub delays no judging. Invariant: whatever it was doing
-when it stopped comes back by itself; an outage of Redis stops it from working, never from running.
+One dispatcher leads at a time, by a lease. It works on Redis in one thread, and runs what needs GitHub as background tasks in a few
+threads, so that a slow GitHub delays no judging. Work that was interrupted is retried; during an outage of Redis it waits.
 """
 
 import logging
@@ -47,10 +46,10 @@ from worker.traces import bind_log_fields, log_fields
 
 LOG: Final = logging.getLogger(__name__)
 MAX_TASKS: Final = 8
-"""How many errands may be under way at a time."""
+"""Tasks that run at a time."""
 
 MAX_OUTSIDE_TASKS: Final = MAX_TASKS // 4
-"""How many of them may open check runs of what strangers opened from forks."""
+"""Of these, tasks that open check runs for outsiders' forks."""
 
 RECORD_OUTCOMES: Final = "look into what happened"
 JUDGE_WHOLE: Final = "judge a whole pull request"
@@ -59,20 +58,20 @@ ADD_REPOSITORY: Final = "greet a repository"
 CLEAN_UP: Final = "tidy"
 RECONCILE: Final = "catch up"
 REPOSITORY_INTERVAL_S: Final = 20.0
-"""How long to leave between two repositories that are new to us: GitHub allows few writes a minute."""
+"""Between two new repositories: GitHub allows few writes a minute."""
 
 LONGEST_PAUSE_S: Final = 5.0
 OPEN_RETRY_S: Final = 2.0
-"""How soon a check run that GitHub did not open is tried again: somebody looks at the pull request right now."""
+"""First retry of a check run that GitHub did not open: people are looking at the pull request."""
 
 GROUP_RETRY_S: Final = 10.0
-"""The same for a merge group: a queue waits for it."""
+"""First retry of a merge group, which blocks its queue."""
 
 OpenTaskHandlers = Callable[[Settings, Store], AbstractContextManager[TaskHandlers]]
 
 
 class Dispatcher:
-    """One process's attempt to be the dispatcher."""
+    """The dispatcher of one process; it idles while another one leads."""
 
     def __init__(self, settings: Settings, store: Store, open_clerk: OpenTaskHandlers, clock: Clock) -> None:
         self._settings = settings
@@ -115,7 +114,7 @@ class Dispatcher:
             time.sleep(min(left, self._timing.tick))
 
     def _step(self, pool: ThreadPoolExecutor) -> float:
-        """Do all that can be done now; how long to pause then."""
+        """Start all work that is due; the seconds to pause afterwards."""
         if not self._store.pulls.claim_leadership(self._token):
             return self._timing.leader / 5
         self._collect_finished()
@@ -131,13 +130,13 @@ class Dispatcher:
         try:
             self._store.pulls.resign_leadership(self._token)
         except Unavailable as error:
-            LOG.info("the leader's lease runs out by itself: %s", error)
+            LOG.info("the lease of the leader was not released: %s", error)
         self._queue.close()
 
     # Judgings
 
     def _dispatch_due(self) -> None:
-        """Give what is due to the queue. A call keeps its name until its job is in the queue: nothing falls between."""
+        """Queue what is due. A call keeps its name until its job is queued, so that a crash in between loses nothing."""
         while leased := self._store.pulls.next_due(self._call, self._limits):
             submit = self._queue.submit_outside if leased.is_outside else self._queue.submit
             submit(leased.fence, leased.request.pull)
@@ -155,20 +154,20 @@ class Dispatcher:
             self._close_expired(pool, expired)
         for orphaned in self._checks.take_orphaned():
             if self._requeue_orphaned(orphaned):
-                LOG.warning("an open check that nobody would conclude: looked at again", extra=orphaned.model_dump())
+                LOG.warning("orphaned check run requeued", extra=orphaned.model_dump())
         if not self._settings.is_paused:
             resume_paused_heads(self._store, self._clock)
         self._next_sweep = time.monotonic() + self._timing.sweep
 
     def _requeue_orphaned(self, orphaned: ExpiredCheckRun) -> bool:
-        """False: that was asked for before, once is enough; or nobody knows any more what it is about."""
+        """Requeue an orphaned check run. False: it was requeued before, or its pull request is forgotten."""
         pull = orphaned.pull
         if pull.number:
             return self._store.pulls.requeue_orphaned(pull, orphaned.check)
         commit = (pull.installation_id, pull.repository_id, orphaned.head_sha)
         return self._store.groups.requeue_orphaned(commit, orphaned.check, self._clock.now())
 
-    # Errands
+    # Background tasks
 
     def _start_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
         while PendingWork.OPEN in due and len(self._tasks) < MAX_TASKS and (opening := self._next_to_open()):
@@ -200,7 +199,7 @@ class Dispatcher:
         return self._store.pulls.next_to_open(MAX_OUTSIDE_TASKS - under_way)
 
     def _start_once(self, pool: ThreadPoolExecutor, task: BackgroundTask) -> None:
-        """Leave its turn out while the one before is under way: two would do the same, and each hold a thread."""
+        """Start a task unless its predecessor still runs."""
         if task.name not in self._running_names():
             self._start(pool, task)
 
@@ -208,7 +207,7 @@ class Dispatcher:
         return {task.name for task in self._tasks.values()}
 
     def _start_exclusive_tasks(self, pool: ThreadPoolExecutor, due: frozenset[PendingWork]) -> None:
-        """One happening, one verdict on a whole and one commit at a time: a revert is looked into after its merge."""
+        """Start tasks that run one at a time per kind, so that a revert is recorded after its merge."""
         under_way = self._running_names()
         if (
             PendingWork.FOLLOW in due
@@ -261,7 +260,7 @@ class Dispatcher:
         )
 
     def _whole_pull_request_task(self, due: DuePullRequest) -> BackgroundTask:
-        """One that fails for a while comes again after its hold."""
+        """A task that fails is retried after its hold."""
         return BackgroundTask(
             name=JUDGE_WHOLE,
             work=lambda handlers: handlers.judge_whole_pull_request(due),
@@ -270,7 +269,7 @@ class Dispatcher:
         )
 
     def _shared_head_task(self, commit: CommitRef, attempt: int) -> BackgroundTask:
-        """The clerk says when it is done; one that fails otherwise than for an outage comes again after its hold."""
+        """Its handler completes it; a failure other than an outage is retried after its hold."""
         return BackgroundTask(
             name=SYNC_SHARED_HEAD,
             work=lambda handlers: handlers.sync_shared_head(commit),
@@ -283,7 +282,7 @@ class Dispatcher:
         )
 
     def _merge_group_task(self, pending: PendingGroup) -> BackgroundTask:
-        """The clerk says when it is done; one that fails otherwise than for an outage comes again after its hold."""
+        """Its handler completes it; a failure other than an outage is retried after its hold."""
         group = pending.group
         return BackgroundTask(
             name="answer merge group",
@@ -341,7 +340,7 @@ class Dispatcher:
         )
 
     def _close_expired(self, pool: ThreadPoolExecutor, expired: ExpiredCheckRun) -> None:
-        """One of a pull request or merge group that nobody knows any more is only let go."""
+        """Close a check past its deadline; that of a forgotten pull request or merge group is only dropped."""
         pull, head_sha, check = expired.pull, expired.head_sha, expired.check
         request = self._store.pulls.find_request(pull)
         group = self._store.groups.find_group((pull.installation_id, pull.repository_id, head_sha))
@@ -371,7 +370,7 @@ class Dispatcher:
         work: Callable[[TaskHandlers], None],
         fields: dict[str, object],
     ) -> None:
-        """Who closes it notes that. Until then it stays open, and is given up by nobody: a required check must not hang."""
+        """Start the task that closes it, which is retried until it succeeds: a required check must not hang."""
 
         def close(handlers: TaskHandlers) -> None:
             work(handlers)
@@ -400,7 +399,7 @@ class Dispatcher:
             task.work(handlers)
 
     def _collect_finished(self) -> None:
-        """Look at the errands that came back. One whose end can't be noted comes again, and changes nothing."""
+        """Handle finished tasks. One whose end can't be recorded runs again, without effect."""
         for future in [future for future in self._tasks if future.done()]:
             task = self._tasks.pop(future)
             error = future.exception()
@@ -418,7 +417,7 @@ class Dispatcher:
             self._release_waiting(InstallationId(task.installation))
 
     def _release_waiting(self, installation: InstallationId) -> None:
-        """GitHub answered one that had waited for it: others need not wait for long."""
+        """Bring forward tasks that wait for GitHub, since it answered one of them."""
         now = time.monotonic()
         for slot, at in self._outage_backoff.release(installation, RELEASED_AT_A_TIME, now):
             slot.postpone(timedelta(seconds=at - now))
@@ -430,42 +429,40 @@ class Dispatcher:
 
     def _handle_failure(self, task: BackgroundTask, error: Exception) -> None:
         rule, attempt = retry_rule_for(task, self._settings), task.attempt
-        if isinstance(
-            error, Outage
-        ):  # not all errands know how often they were tried: those are tried until they are done
+        if isinstance(error, Outage):  # a task that does not count its attempts is retried until it succeeds
             attempt = max(attempt, min(self._outage_backoff.count_failure(task.key), rule.outage_attempts))
         fields = task.fields | {"errand": task.name, "attempt": attempt}
         match classify(error, attempt, rule):
             case RetryIn(delay):
-                LOG.info("errand waits: %s", error, extra=fields)
+                LOG.info("task postponed: %s", error, extra=fields)
                 task.postpone(delay)
             case RetryAfterOutage(delay):
-                LOG.info("errand waits: %s", error, extra=fields)
+                LOG.info("task postponed: %s", error, extra=fields)
                 self._postpone(task, delay, self._outage_backoff)
             case RetryAt(at) if task.is_prioritized:
-                LOG.info("errand waits: %s", error, extra=fields)
+                LOG.info("task postponed: %s", error, extra=fields)
                 task.postpone(at - self._clock.now())
             case RetryAt(at):
-                LOG.info("errand waits: %s", error, extra=fields)
+                LOG.info("task postponed: %s", error, extra=fields)
                 self._postpone(task, at - self._clock.now(), self._rate_limit_backoff)
             case Discard(reason) | FailCheck(reason):
-                LOG.warning("errand dropped: %s", reason, extra=fields)
+                LOG.warning("task dropped: %s", reason, extra=fields)
                 self._discard(task)
             case Bug():
-                LOG.error("errand failed", exc_info=error, extra=fields)
+                LOG.error("task failed", exc_info=error, extra=fields)
                 self._discard(task)
             case _ as never:
                 assert_never(never)
 
     def _postpone(self, task: BackgroundTask, delay: timedelta, among: TaskBackoff) -> None:
-        """Put it off for so long, or for longer where others of its installation come back then."""
+        """Postpone a task by *delay*, or longer if other tasks of its installation run then."""
         now = time.monotonic()
         slot = RetrySlot(task.installation, task.key, task.postpone)
         task.postpone(timedelta(seconds=among.reserve(slot, now + delay.total_seconds(), now) - now))
 
 
 def merge_group_fields(group: MergeGroup) -> dict[str, object]:
-    """Which merge group the log tells of."""
+    """The log fields of a merge group."""
     return {"delivery_id": group.delivery_id, "repository": group.repository, "head_sha": group.head_sha}
 
 

@@ -1,7 +1,6 @@
-"""What RQ runs for a merge group that differs from what was accepted: one judging of it.
+"""The RQ job of a merge group that differs from the accepted change. RQ's queued jobs name `judge` by this module.
 
-Does not judge (`worker.scheduling.merge_queue` does). Invariant: whatever happens here, either the group says so to who answers it, or
-its lease runs out and brings it back; and one that kills its judges is given up.
+Whatever happens in a job, either its end is recorded in the group's queue, or its lease expires and the group is answered again.
 """
 
 import logging
@@ -24,7 +23,7 @@ NO_DELAY: Final = timedelta(0)
 
 
 class GroupJudgingApp(Protocol):
-    """What such a job needs of a court. Raises `worker.errors`."""
+    """What such a job needs of the App. Raises `worker.errors`."""
 
     def judge_merge_group(self, leased: LeasedGroup) -> None: ...
 
@@ -33,7 +32,7 @@ OpenGroupJudgingApp = Callable[[Settings, Store], AbstractContextManager[GroupJu
 
 
 def run_job(group_id: str, token: str) -> bool:
-    """Judge a group; whether that went well. What went wrong is in the log, and told to who answers the group."""
+    """Judge a group; whether it succeeded. Errors are logged, and recorded in the group's queue."""
     error = catch_error(partial(judge, group_id, token))
     if error is not None:
         LOG.error("a merge group could not be judged", exc_info=error, extra={"group": group_id})
@@ -41,11 +40,11 @@ def run_job(group_id: str, token: str) -> bool:
 
 
 def judge(group_id: str, token: str) -> None:
-    """Judge a group under this token, if it still admits one."""
+    """Judge a group under this token, unless it is stale."""
     context = JOB_CONTEXT.get()
     leased = context.store.groups.take_lease(group_id, token)
     if leased is None:
-        LOG.info("not to be judged any more", extra={"group": group_id})
+        LOG.info("stale job discarded", extra={"group": group_id})
         return
     with renewing_lease(leased.lease, context.settings.timing.lease):
         error = catch_error(partial(_judge, context, leased))
@@ -54,7 +53,7 @@ def judge(group_id: str, token: str) -> None:
 
 
 def requeue(group_id: str, token: str) -> None:
-    """The process of this job is dead: have its group looked at again, if it was not done."""
+    """Requeue the group of a dead job, unless it was finished."""
     LOG.error("a judge was killed", extra={"group": group_id})
     store = JOB_CONTEXT.get().store
     try:
@@ -62,7 +61,7 @@ def requeue(group_id: str, token: str) -> None:
     except Unavailable as error:
         LOG.warning("the lease brings it back: %s", error)
     finally:
-        store.client.close()  # here is where jobs are forked
+        store.client.close()  # a job that is forked later must not inherit the connection
 
 
 def _judge(context: JobContext, leased: LeasedGroup) -> None:
@@ -72,7 +71,7 @@ def _judge(context: JobContext, leased: LeasedGroup) -> None:
 
 
 def _handle_failure(context: JobContext, leased: LeasedGroup, error: Exception) -> None:
-    """Say what becomes of the group. Raises the error where it is a bug."""
+    """Record how the group goes on. Raises the error if it is a bug."""
     later, queued = context.store.groups.postpone, leased.pending.queued
     fields = {"group": leased.lease.group.id, "attempt": leased.pending.attempt}
     match classify(error, leased.pending.attempt, context.settings.retry_rule):
@@ -85,7 +84,7 @@ def _handle_failure(context: JobContext, leased: LeasedGroup, error: Exception) 
         case Discard(reason):
             LOG.info("dropped: %s", reason, extra=fields)
             if not isinstance(error, LeaseLost):
-                later(queued, NO_DELAY)  # who answers it finds out what is gone
+                later(queued, NO_DELAY)  # its handler finds what is gone
         case FailCheck(reason):
             later(queued.model_copy(update={"failed": reason}), NO_DELAY)
         case Bug():

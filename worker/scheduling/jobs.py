@@ -1,8 +1,7 @@
-"""What RQ runs: one judging, from taking the pull request to saying what becomes of it.
+"""The RQ job of a judging, from taking the lease to recording its end.
 
-Owns the one broad `except` of the product: an error is classified, and a pull request is never left behind because of
-one. Does not judge (`worker.scheduling.pipeline`). Invariant: whatever happens in a job, either it is told to Redis what becomes
-of the pull request, or its lease runs out and the sweeper brings it back; and no dossier is tried for ever.
+Holds the product's only broad `except`: every error is classified. Whatever happens in a job, either its end is recorded in Redis, or its
+lease expires and a sweep requeues the pull request; the number of attempts is bounded.
 """
 
 import logging
@@ -54,13 +53,13 @@ T = TypeVar("T")
 LOG: Final = logging.getLogger(__name__)
 FAILED: Final = "Assay failed on this pull request; its log says where."
 RECORDED_DELAY_FACTOR: Final = 6
-"""How many times as long as the longest wait of an outage one waits, after all that time, whose verdict is on record: an hour."""
+"""The wait of a recorded verdict after all retries of an outage, in multiples of the longest delay: an hour."""
 
 NO_RESULT: Final = "Assay tried {tries} times and came to no end."
 
 
 class JudgingApp(Protocol):
-    """What a job needs of a court. Raises `worker.errors`."""
+    """What a job needs of the App. Raises `worker.errors`."""
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> JudgingOutcome: ...
 
@@ -74,9 +73,9 @@ OpenJudgingApp = Callable[[Settings, Store], AbstractContextManager[JudgingApp]]
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What the jobs of a process work with. *app_factory* names what opens a court, as `module:function`.
+    """What the jobs of a process share. *app_factory*: the name of an `OpenJudgingApp`, as `module:function`.
 
-    A job inherits the store: it was spoken to and has its keys, and a forked process makes connections of its own.
+    A forked job inherits the store with its keys, and opens its own connections.
     """
 
     settings: Settings
@@ -86,11 +85,11 @@ class JobContext:
 
 
 JOB_CONTEXT: Final[ContextVar[JobContext]] = ContextVar("scene")
-"""Set once by the worker, before it takes jobs; each forked job inherits it."""
+"""Set once by the worker before it takes jobs; forked jobs inherit it."""
 
 
 class JudgingFailed(Exception):
-    """A bug, for whoever runs the job. The error itself is in the log only: its words may quote a private source."""
+    """A bug. The error itself is in the log only, since its message may quote private source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +110,7 @@ def judge(installation_id: int, repository_id: int, number: int, fence: int) -> 
     pull = _pull(installation_id, repository_id, number)
     leased = context.store.pulls.take_lease(pull, fence)
     if leased is None:
-        LOG.info(
-            "not to be judged any more", extra={"pull": pull.model_dump(), **_request_fields(pull), "fence": fence}
-        )
+        LOG.info("stale job discarded", extra={"pull": pull.model_dump(), **_request_fields(pull), "fence": fence})
         return
     fields = log_fields(leased.request)
     with bind_log_fields(fields):
@@ -126,7 +123,7 @@ def judge(installation_id: int, repository_id: int, number: int, fence: int) -> 
 
 
 def run_job(job: Job) -> bool:
-    """Do what this job says; whether that went well. What went wrong is in the log, and nowhere else."""
+    """Run a job; whether it succeeded. Errors are logged."""
     pull, fence = parse_job(job)
     error = catch_error(partial(judge, pull.installation_id, pull.repository_id, pull.number, fence))
     if error is not None:
@@ -137,7 +134,7 @@ def run_job(job: Job) -> bool:
 
 
 def handle_killed_job(job: Job, pid: int, status: int, _: struct_rusage) -> None:
-    """RQ found the process of a job killed: bring its pull request back without waiting for the lease."""
+    """Requeue the pull request of a killed job right away, without waiting for its lease."""
     pull, fence = parse_job(job)
     fields = {**_request_fields(pull), "fence": fence, "pid": pid, "status": status}
     LOG.error("a judge was killed", extra={"pull": pull.model_dump(), **fields})
@@ -146,13 +143,13 @@ def handle_killed_job(job: Job, pid: int, status: int, _: struct_rusage) -> None
 
 
 def _request_fields(pull: PullRef) -> dict[str, object]:
-    """What is known of the newest request of this pull request, for a line of the log."""
+    """Log fields of the pull request's newest request."""
     request = catch_error(lambda: JOB_CONTEXT.get().store.pulls.find_request(pull))
     return log_fields(request) if isinstance(request, JudgeRequest) else {}
 
 
 def requeue(job: Job) -> None:
-    """The process of this job is dead: have its pull request judged again, if it was not done."""
+    """Requeue the pull request of a dead job, unless it was finished."""
     pull, fence = parse_job(job)
     store = JOB_CONTEXT.get().store
     try:
@@ -160,11 +157,11 @@ def requeue(job: Job) -> None:
     except Unavailable as error:
         LOG.warning("the lease brings it back: %s", error, extra={"pull": pull.model_dump(), "fence": fence})
     finally:
-        store.client.close()  # here is where jobs are forked
+        store.client.close()  # a job that is forked later must not inherit the connection
 
 
 class JudgeJob:
-    """One judging that was begun."""
+    """One judging under a lease."""
 
     def __init__(self, context: JobContext, leased: LeasedJob) -> None:
         self._context = context
@@ -178,7 +175,7 @@ class JudgeJob:
         }
 
     def run(self) -> JobEnd:
-        """Judge, and say how it ended."""
+        """Judge; how it ended."""
         with renewing_lease(self._leased.lease, self._context.settings.timing.lease):
             result = catch_error(self._judge_within_limit)
             match result:
@@ -190,9 +187,9 @@ class JudgeJob:
                     return self._end_of(result)
 
     def _judge_within_limit(self) -> JudgingOutcome | str:
-        """What came of it; or why it is not tried again, after so many that came to no end.
+        """The outcome, or why judging is given up after too many attempts.
 
-        What got as far as a verdict is no dossier that kills its judge: as often again it is tried to publish that.
+        A dossier with a recorded verdict does not crash its judge, so publishing that gets as many further attempts.
         """
         tries, most = self._leased.attempt, self._rule.attempts + 1
         if tries > 2 * most or (tries > most and not self._has_new_verdict()):
@@ -200,7 +197,7 @@ class JudgeJob:
         return self._judge()
 
     def _has_new_verdict(self) -> bool:
-        """Whether one is on record that was made since this was asked for."""
+        """Whether a verdict was recorded since this request."""
         own = self._own_entries()
         return bool(own) and own[-1].created_at >= self._leased.request.requested_at
 
@@ -224,7 +221,7 @@ class JudgeJob:
             case WaitForCi(poll=poll):
                 return JobEnd(Finish.WAIT, poll)
             case JudgingDiscarded(reason=reason):
-                LOG.info("nobody waits for a verdict: %s", reason, extra=self._fields)
+                LOG.info("judging discarded: %s", reason, extra=self._fields)
                 return JobEnd(Finish.JUDGED)
             case _ as never:
                 assert_never(never)
@@ -237,7 +234,7 @@ class JudgeJob:
                 return JobEnd(Finish.RETRY, delay)
             case RetryAfterOutage(delay):
                 LOG.warning("GitHub is away, tried again in %s: %s", delay, error, extra=self._fields)
-                if attempt > self._rule.attempts:  # else it may be over before anybody reads of it
+                if attempt > self._rule.attempts:  # a short outage is not shown
                     self._postpone_check(self._context.clock.now() + delay, is_away=True)
                 return JobEnd(Finish.AWAY, delay)
             case RetryAt(at):
@@ -257,7 +254,7 @@ class JudgeJob:
                 assert_never(never)
 
     def _retry_slot(self, limit: datetime) -> datetime:
-        """When this one is judged of all that wait for a rate limit's end."""
+        """This pull request's turn among all that wait for the end of a rate limit."""
         timing, request = self._context.settings.timing, self._leased.request
         spread = RetrySchedule(timedelta(seconds=timing.release_gap), timedelta(seconds=timing.github_delay))
         return spread.retry_at(limit, request, self._context.store.pulls.count_waiting(request.pull.installation_id))
@@ -267,18 +264,18 @@ class JudgeJob:
         return JobEnd(Finish.PUT_OFF, RateLimitWait(limit - now, turn - now))
 
     def _has_recorded_verdict(self) -> bool:
-        """Whether the newest head that we know of has a verdict, be it shown already or not."""
+        """Whether the newest known head has a verdict, shown or not."""
         request = self._leased.request
         head_sha = self._context.store.checks().newest_head(request.pull) or request.head_sha
         return any(entry.head_sha == head_sha for entry in self._own_entries())
 
     def _own_entries(self) -> list[LedgerEntry]:
-        """Without what was judged anew for an audit, which decides nothing."""
+        """The entries without re-evaluations."""
         entries = self._context.store.ledger.entries(self._leased.request.pull)
         return [entry for entry in entries if entry.verdict.parent_eval_id is None]
 
     def _wait_with_verdict(self, error: Exception) -> JobEnd:
-        """A verdict on record is not given up for an outage, however long: it would be lost, or written over."""
+        """Keep retrying to publish a recorded verdict through an outage of any length, so that it is not lost or replaced."""
         wait = self._rule.longest_delay * RECORDED_DELAY_FACTOR
         LOG.warning(
             "GitHub is away, a verdict on record waits for it, tried again in %s: %s", wait, error, extra=self._fields
@@ -287,7 +284,7 @@ class JudgeJob:
         return JobEnd(Finish.AWAY, wait)
 
     def _postpone_check(self, until: datetime, *, is_away: bool = False) -> None:
-        """Tell the check until when nobody judges, if as much can be told."""
+        """Show on the check when judging resumes; a failure to do so is only logged."""
         error = catch_error(partial(self._show_postponed, until, is_away=is_away))
         if error is not None:
             LOG.info("the check can't be told: %s", error, extra=self._fields)
@@ -297,10 +294,10 @@ class JudgeJob:
             app.postpone(self._leased.request, self._leased.lease, until, is_away=is_away)
 
     def _fail_check(self, reason: str) -> JobEnd:
-        """Tell the check that there is no verdict. What stops even that is tried as often again, then left alone.
+        """Show on the check that there is no verdict, with as many further attempts.
 
-        While GitHub is away there is no end to it: else a check would stay open that nobody knows of, and a verdict be lost that
-        is on record. Each try is a judging first, so that it is published when GitHub is back.
+        During an outage of GitHub the attempts are unlimited, so that no check stays open and no recorded verdict is lost. Each attempt
+        judges first, which publishes such a verdict once GitHub is back.
         """
         LOG.warning("no verdict: %s", reason, extra=self._fields)
         error = catch_error(partial(self._show_failed, reason))
@@ -328,7 +325,7 @@ class JudgeJob:
 
 
 def _close(context: JobContext, leased: LeasedJob, end: JobEnd) -> None:
-    """Write down how it ended. Whoever was overtaken may have written late: somebody has to look again."""
+    """Record how it ended. A job that lost its lease may have written late, so a correction is requested."""
     pulls = context.store.pulls
     later = retry_after_outage(leased.request, context.clock.now()) if end.finish is Finish.OUTAGE else None
     if end.is_for_ci:
@@ -343,12 +340,12 @@ def _close(context: JobContext, leased: LeasedJob, end: JobEnd) -> None:
 
 
 def guard_parsers(attempt: int) -> AbstractContextManager[None]:
-    """Around whatever parses: what was tried before may have ended because a parser did not survive one of its texts."""
+    """Run parsers in a sandbox from the second attempt on: a parser may have crashed the first one."""
     return sandboxed_parsing() if attempt > 1 else nullcontext()
 
 
 def catch_error(work: Callable[[], T]) -> T | Exception:
-    """The one broad `except`: what went wrong is a value from here on."""
+    """The product's broad `except`: return the error as a value."""
     try:
         return work()
     except Exception as error:
@@ -356,7 +353,7 @@ def catch_error(work: Callable[[], T]) -> T | Exception:
 
 
 def parse_job(job: Job) -> tuple[PullRef, int]:
-    """Which pull request the job judges, under which fence."""
+    """The pull request and the fence of a job."""
     arguments = cast("list[int]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
     installation_id, repository_id, number, fence = arguments
     return _pull(installation_id, repository_id, number), fence
@@ -372,12 +369,12 @@ CI_REASONS: Final = frozenset({AbstainReason.CI_FAILED, AbstainReason.CI_PENDING
 
 
 def is_retriggered_by_ci(verdict: Accept | Reject | Abstain, decisions: HumanDecisions) -> bool:
-    """Whether news of other checks may change what is shown: not where somebody lets the head pass whatever they say."""
+    """Whether a change of other checks triggers another judging: CI prevented the verdict, and it is not overridden."""
     return isinstance(verdict, Abstain) and verdict.abstain_reason in CI_REASONS and decisions.override is None
 
 
 def request_after_ci(request: JudgeRequest, fence: int, at: datetime) -> JudgeRequest:
-    """What is asked for then: whatever head is the newest. Its delivery is told by the first one's id."""
+    """The request for the newest head after other checks changed, named after the first delivery."""
     first = RETRIGGER_PREFIX.sub("", request.delivery_id)
     changes = {"head_sha": None, "trigger": Trigger.CI, "requested_at": at, "outages": 0}
     return request.model_copy(update={**changes, "delivery_id": DeliveryId(f"ci-{fence}-{first}")})

@@ -1,8 +1,8 @@
-"""Answers merge groups: carries the accept of their pull request over, says why not, waits for it, or has them judged.
+"""Answer merge groups: carry over the accept of their pull request, stop them, wait for its verdict, or judge the group's own change.
 
-Does not talk to GitHub or Redis: it is given ports. Invariant: a group passes only by an accept that is on record for what
-it changes, or where its pull request passes without one, and not once we were told anything of that pull request since it was
-looked at; a group is done only once its check says how it ended; and an answer that was recorded is published, not made again.
+A group passes by a recorded accept of what it changes, or where its pull request passes without one; the answer is held back if any event
+of the pull request came since it was read. A group is done once its check is concluded, and a recorded answer is published, not made
+again. A verdict on a group is recorded beside the accept, shown to no judge, and counts as no round.
 """
 
 from collections.abc import Callable
@@ -50,17 +50,17 @@ from worker.scheduling.record import EventPublishing, VerdictStores, record_besi
 from worker.traces import late_delivery_id
 
 JUDGING_POLL: Final = timedelta(seconds=1)
-"""How soon a group is looked at again whose pull request is being judged: that asks Redis alone."""
+"""Between looks at a group whose pull request is being judged: this asks Redis alone."""
 
 GITHUB_POLL: Final = timedelta(seconds=10)
-"""The same, where GitHub has to be asked."""
+"""The same where GitHub is asked."""
 
 ABANDON_AFTER: Final = timedelta(hours=6)
-"""How long past its deadline a group is tried at whose check can't be told: GitHub's queue waits no longer for any check."""
+"""When to give up a check that can't be updated, after its deadline: GitHub's queue waits no longer for any check."""
 
 NO_DELAY: Final = timedelta(0)
 PASSING: Final = frozenset({Conclusion.SUCCESS, Conclusion.NEUTRAL, Conclusion.SKIPPED})
-"""What lets GitHub merge."""
+"""Conclusions with which GitHub merges."""
 
 NO_RESULT: Final = "Assay tried {tries} times and came to no end."
 
@@ -76,7 +76,7 @@ class GroupPullHead(Protocol):
 
 
 class GroupSource(Protocol):
-    """GitHub, as far as groups need it (`worker.adapters.github.merge_groups`)."""
+    """GitHub's side of groups (`worker.adapters.github.merge_groups`)."""
 
     def head(self, group: MergeGroup, number: int) -> GroupPullHead | None: ...
 
@@ -96,7 +96,7 @@ class GroupCheck(Protocol):
 
 
 class GroupQueue(Protocol):
-    """Groups that nobody answered yet (`worker.adapters.redis.merge_groups`)."""
+    """Groups without an answer (`worker.adapters.redis.merge_groups`)."""
 
     def postpone(self, queued: QueuedGroup, delay: timedelta) -> None: ...
 
@@ -109,18 +109,18 @@ class GroupQueue(Protocol):
     def dispatch(self, group: MergeGroup) -> str | None: ...
 
     def settled_at(self, pull: PullRef) -> int | None:
-        """The number of what was heard last of it; None: somebody is to judge it."""
+        """The number of the last event of a pull request; None: a judging is due."""
         ...
 
 
 class GroupDossiers(Protocol):
-    """What verdicts were made from, as long as that is kept."""
+    """The dossiers of verdicts, while they are kept."""
 
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 
 
 class GroupTerms(Value):
-    """`wait`: how long a group waits for its pull request's verdict. `attempts`: how often it is tried to answer one."""
+    """`wait`: the longest wait for the pull request's verdict. `attempts`: retries of an answer."""
 
     wait: timedelta
     attempts: int
@@ -128,11 +128,11 @@ class GroupTerms(Value):
 
 
 class GroupOutdated(AssayError):
-    """Something was told of a group's pull request since it was looked at: what it is to be told may count no more."""
+    """An event of the group's pull request came since it was read, so its answer may be stale."""
 
 
 class GroupCase(Value):
-    """A group, how far it got, and what was heard last of the pull request that it names (0: it names none) when it was looked at."""
+    """A group, its pull request (number 0: it names none), and the number of that one's last event when it was read."""
 
     opened: PendingGroup
     location: texts.GroupLocation
@@ -148,7 +148,7 @@ class GroupCase(Value):
 
 
 class MergeGroupHandler(Value):
-    """Answers groups. `submit` has a worker judge one, under this name."""
+    """Answers groups. `submit`: queue a judging of one under this token."""
 
     queue: GroupQueue
     source: GroupSource
@@ -160,7 +160,7 @@ class MergeGroupHandler(Value):
     terms: GroupTerms
 
     def answer(self, pending: PendingGroup) -> None:
-        """Do what can be done about a group now. May be called again."""
+        """Advance a group as far as possible. Idempotent."""
         group, location = pending.group, self._location(pending.group)
         if self.clock.now() >= self._deadline(group) + ABANDON_AFTER:
             self.queue.complete(group)
@@ -169,14 +169,14 @@ class MergeGroupHandler(Value):
         try:
             if not self._conclude(GroupCase(pending, location, settled)) and group.ended is None:
                 return
-        except SubjectGone as gone:  # the repository, or the App in it: nobody waits for this group
+        except SubjectGone as gone:  # the repository is gone, or the App in it
             late = unavailable_if_recent("the merge group", gone, group.at, self.clock.now())
             if late is not None and group.ended is None:
                 raise late from gone
         self.queue.complete(group)
 
     def _conclude(self, case: GroupCase) -> bool:
-        """Say how it ends. False: there is nothing to say, or not yet."""
+        """Conclude the group's check. False: there is no conclusion, or not yet."""
         content = self._conclusion(case)
         if content is None:
             return False
@@ -189,7 +189,7 @@ class MergeGroupHandler(Value):
         return True
 
     def _fence(self, case: GroupCase, conclusion: Conclusion | None) -> Fence:
-        """What lets a merge pass counts as long as nothing was told of the pull request that it was made from."""
+        """A fence that stops a passing conclusion once another event of the pull request came."""
         if conclusion not in PASSING or case.group.ended is not None:
             return no_lease
 
@@ -200,7 +200,7 @@ class MergeGroupHandler(Value):
         return stands
 
     def expire(self, group: MergeGroup, check: CheckRunId) -> None:
-        """Close the check of a group that nobody answered in time. An answer that came while this was written is shown again."""
+        """Close the check of a group past its deadline. An answer that was written meanwhile is shown again."""
         content = (
             texts.group_failed_content(self._location(group), CHECK_EXPIRED)
             if group.ended is None
@@ -211,14 +211,14 @@ class MergeGroupHandler(Value):
             self.queue.reopen(location, late_delivery_id(group.delivery_id), self.clock.now())
 
     def _location(self, group: MergeGroup) -> texts.GroupLocation:
-        """Which pull request it tries; 0: it names none."""
+        """The group's pull request; number 0: it names none."""
         number = find_pull_number(group.head_ref, group.base_ref)
         return texts.GroupLocation(
             self.terms.site_url, group.repository, 0 if isinstance(number, GroupRefusal) else number
         )
 
     def _conclusion(self, case: GroupCase) -> CheckContent | None:
-        """How the group's check ends; None: there is nothing to show, or not yet."""
+        """The conclusion of the group's check; None: there is none, or not yet."""
         pending, location = case.opened, case.location
         if case.group.ended is not None:
             return self._ended_content(case, case.group.ended)
@@ -233,19 +233,19 @@ class MergeGroupHandler(Value):
         try:
             return self._by_pull_request(case)
         except Unavailable:
-            with suppress(Unavailable):  # what kept us from the answer is told, not what kept us from saying so
+            with suppress(Unavailable):  # the first error counts, not that of showing it
                 self._show_looking(case)
             raise
 
     def _has_failed_too_often(self, case: GroupCase) -> bool:
-        """Whether it was tried often enough. What got as far as a verdict kills no judge: as often again it is tried to publish that."""
+        """Whether the attempts are used up. A group with a recorded answer gets as many again to publish it."""
         tries, most = case.opened.attempt, self.terms.attempts + 1
         if most < tries <= 2 * most:
             return not any(is_entry_of(case.group, entry) for entry in self.ledger.entries(case.pull))
         return tries > most
 
     def _show_looking(self, case: GroupCase) -> None:
-        """Say that the answer takes longer than the moment that it mostly takes: then it is the first word."""
+        """Show the first content of the check; most answers are faster and need none."""
         if not self.check.is_open(case.group):
             self.check.show(case.group, case.location.number, texts.looking_content(case.location), no_lease)
 
@@ -277,7 +277,7 @@ class MergeGroupHandler(Value):
                 assert_never(standing)
 
     def _wait(self, case: GroupCase, published: PublishedCheckRun | None, delay: timedelta) -> CheckContent | None:
-        """Look again after a while; past the deadline there is no verdict."""
+        """Postpone the group; past the deadline, stop it."""
         until, queued = self._deadline(case.group), case.opened.queued
         left = until - self.clock.now()
         if left <= NO_DELAY:
@@ -307,7 +307,7 @@ class MergeGroupHandler(Value):
         return texts.carried_over_content(location, accepted.accept, accepted.published)
 
     def _carry_over(self, case: GroupCase, accepted: GroupAccepted, entries: tuple[LedgerEntry, ...]) -> None:
-        """Record the accept for the group, beside the verdict that it stands for."""
+        """Record the accept for the group, beside the verdict that it carries over."""
         at = self.clock.now()
         eval_id = eval_id_after(at, (entry.eval_id for entry in entries))
         verdict = carry_over_accept(accepted.accept, case.group.head_sha, eval_id, at)
@@ -315,7 +315,7 @@ class MergeGroupHandler(Value):
         self.ledger.append(case.pull, made, whole_evaluation_events(made, EvalTrigger.BUS))
 
     def _dispatch(self, case: GroupCase) -> None:
-        """Have a worker judge it. Its own words come first: the judge may be faster than this."""
+        """Queue a judging of the group. The check is updated first, since the judge may be fast."""
         self.check.show(case.group, case.location.number, texts.group_judging_content(case.location), no_lease)
         if token := self.queue.dispatch(case.group):
             self.submit(case.group, token)
@@ -324,13 +324,13 @@ class MergeGroupHandler(Value):
 def judged_group_content(
     location: texts.GroupLocation, entry: LedgerEntry, parent: LedgerEntry, dossier: Dossier | None
 ) -> CheckContent:
-    """What the check of a group says that was judged. Where its dossier is not kept, the verdict has to do."""
+    """The check of a judged group, from its verdict alone where the dossier is not kept."""
     content = check_content(entry.verdict, dossier or _minimal_dossier(entry), location.site_url)
     return texts.group_verdict_content(location, content, parent.eval_id)
 
 
 def _minimal_dossier(entry: LedgerEntry) -> Dossier:
-    """A dossier of which only is known what its verdict says."""
+    """A dossier with the subject of a verdict only."""
     subject = entry.verdict.subject
     pull = PullRequest(
         repository=subject.repository,
@@ -345,14 +345,14 @@ def _minimal_dossier(entry: LedgerEntry) -> Dossier:
 
 
 class GroupJudgement(Value):
-    """What came of a judging, and what it was made from."""
+    """A verdict on a group and its dossier."""
 
     evaluated: EvaluatedVerdict
     dossier: Dossier
 
 
 class GroupJudging(Protocol):
-    """What a group's change is judged from, and by whom."""
+    """Opens the dossier and the judge of a group."""
 
     def judge_dossier(
         self, request: JudgeRequest, taken: LeasedGroup, hold: Callable[[Dossier, JudgeContext], EvaluatedVerdict]
@@ -360,7 +360,7 @@ class GroupJudging(Protocol):
 
 
 class GroupJudge(Value):
-    """Judges groups, one after the other."""
+    """Judges groups."""
 
     queue: GroupQueue
     source: GroupSource
@@ -373,10 +373,10 @@ class GroupJudge(Value):
     site_url: str
 
     def judge(self, leased: LeasedGroup) -> None:
-        """Judge one, record it, and say so on its check.
+        """Judge a group, record the verdict and show it on the group's check.
 
-        One that is not to be judged any more is looked at again; likewise where something was told of its pull request meanwhile:
-        what its accept was made by may have been edited, and what was judged here with it.
+        A group that needs no judging is requeued, and so is one whose pull request had another event meanwhile: the base of its accept may
+        have changed, and of this verdict with it.
         """
         group, number = leased.lease.group, find_pull_number(leased.lease.group.head_ref, leased.lease.group.base_ref)
         pull = None if isinstance(number, GroupRefusal) else group.pull_ref(number)
@@ -413,7 +413,7 @@ class GroupJudge(Value):
     def _current_accept(
         self, group: MergeGroup, pull: PullRef, head: GroupPullHead, entries: tuple[LedgerEntry, ...]
     ) -> LedgerEntry | None:
-        """The accept of its pull request that stands now; None: there is none any more."""
+        """The current accept of the group's pull request; None: there is none."""
         published = self.source.published(group, pull.number, head.sha)
         standing = group_standing(GroupPullRequest(head.is_closed, published, newest_entry(entries, head.sha)))
         return standing.entry if isinstance(standing, GroupAccepted) else None
@@ -436,7 +436,7 @@ class GroupJudge(Value):
 
 
 def _request(group: MergeGroup, pull: PullRef, head_sha: Sha) -> JudgeRequest:
-    """Its pull request, at its newest head."""
+    """A request for the group's pull request at its newest head."""
     return JudgeRequest(
         pull=pull,
         repository=group.repository,

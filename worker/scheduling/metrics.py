@@ -1,8 +1,4 @@
-"""What is counted for `/metrics` while work goes on.
-
-Does not keep the figures (`worker.adapters.redis.metrics` does). Invariant: nothing waits for a figure and nothing fails for one:
-where it can't be counted, it is not.
-"""
+"""Count for `/metrics`. A figure that can't be counted is dropped, so that no work waits or fails for one."""
 
 import logging
 from collections.abc import Callable
@@ -21,14 +17,14 @@ LOG: Final = logging.getLogger(__name__)
 
 
 def record_first_check(store: Store, request: JudgeRequest, head_sha: Sha, now: datetime) -> None:
-    """A head has its check run. What asks for a judging of another one tells nothing about this."""
+    """Record the time to a head's first check run, if the request is about this head."""
     if request.head_sha == head_sha:
         seconds = (now - request.requested_at).total_seconds()
         _count(lambda: store.measures.record_duration(DurationMetric.FIRST_CHECK, seconds))
 
 
 def record_verdict(store: Store, request: JudgeRequest, outcome: JudgingOutcome, now: datetime) -> None:
-    """A verdict is on its check. How long it took counts where somebody judged."""
+    """Count a verdict, with its time unless it is retried or paused."""
     if not isinstance(outcome, JudgingCompleted):
         return
     verdict = outcome.verdict
@@ -43,7 +39,7 @@ def count_event(store: Store, event: EventCount) -> None:
 
 
 def reason_of(verdict: Accept | Reject | Abstain) -> str:
-    """The word of a closed set behind a decision; empty for an accept."""
+    """The category or abstain reason of a decision; empty for an accept."""
     match verdict:
         case Accept():
             return ""

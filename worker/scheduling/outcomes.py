@@ -1,8 +1,7 @@
-"""What follows from a happening: which outcome of which verdict it is, found out in the ledgers.
+"""Record outcomes: what events of a pull request, and reactions to Assay's comment, mean for which of its verdicts.
 
-Does not ask GitHub anything. Invariant: looking into the same happening again tells nothing new, since every outcome has a
-name; an outcome is of a pull request that was judged, and says which of its verdicts it is about; and what a verdict on the
-whole counts is what was told, whoever told it when.
+An outcome belongs to a judged pull request and names the verdict that it is about. Each has a name, so that recording an event again
+publishes nothing new. GitHub is asked for reactions only, once per closed pull request with a comment, since it sends no event for them.
 """
 
 import logging
@@ -28,12 +27,16 @@ from worker.dossier.diff.parser import DiffError, LineKind, diff_of
 from worker.errors import Forbidden, SubjectGone
 from worker.judge.outcome_scores import next_eval_id, pull_request_verdict, submissions_of
 
+LOG: Final = logging.getLogger(__name__)
+SECOND: Final = timedelta(seconds=1)
+"""The resolution of GitHub's times."""
+
 MIN_LINE_LENGTH: Final = 8
-"""Characters besides white space from which on a line is not to be found just anywhere."""
+"""Characters besides white space of a line that is unlikely to occur elsewhere."""
 
 
 class WholePullRequest(Protocol):
-    """A pull request whose verdict on the whole is to be made. `is_reevaluation`: one was made since its last submission."""
+    """A pull request whose overall verdict is due. `is_reevaluation`: it has one since its last submission."""
 
     @property
     def pull(self) -> PullRef: ...
@@ -43,13 +46,13 @@ class WholePullRequest(Protocol):
 
 
 class OutcomePublisher(Protocol):
-    """Tells of an outcome once under its name, or of something that people did and that is none."""
+    """Publishes an outcome once under its name, or an event of people that is none."""
 
     def publish(self, pull: PullRef, name: str, outcome: Outcome | None, *, is_event: bool) -> None: ...
 
 
 class OutcomeStore(OutcomePublisher, Protocol):
-    """What is known of outcomes, and of what tells of one (`worker.adapters.redis.outcomes`). All of it may be called twice."""
+    """Outcomes and what they are found by (`worker.adapters.redis.outcomes`). Idempotent."""
 
     def outcomes_of(self, pull: PullRef) -> tuple[Outcome, ...]: ...
 
@@ -67,7 +70,7 @@ class OutcomeStore(OutcomePublisher, Protocol):
 
 
 class OutcomeClaims(Protocol):
-    """What has come of a pull request, and whose turn it is to weigh it."""
+    """The outcomes of a pull request, and claims on its overall verdict."""
 
     def outcomes_of(self, pull: PullRef) -> tuple[Outcome, ...]: ...
 
@@ -75,13 +78,13 @@ class OutcomeClaims(Protocol):
 
 
 class OutcomeDossiers(Protocol):
-    """The way back to what a verdict was made from."""
+    """The dossiers of verdicts."""
 
     def find(self, eval_id: EvalId) -> Dossier | None: ...
 
 
 class FoundOutcome(Value):
-    """An outcome of a pull request. *entry*: the verdict that it is about. *name*: what makes telling it twice tell it once."""
+    """An outcome of a pull request. *entry*: the verdict that it is about. *name*: its idempotency key."""
 
     pull: PullRef
     kind: OutcomeKind
@@ -90,14 +93,14 @@ class FoundOutcome(Value):
 
 
 class OutcomeRecorder(Value):
-    """Looks into what happened."""
+    """Records the outcomes of events."""
 
     store: OutcomeStore
     ledger: Ledger
     dossiers: OutcomeDossiers
 
     def record(self, event: PullRequestEvent) -> None:
-        """Tell of every outcome that this happening is."""
+        """Publish every outcome of an event."""
         for found_outcome in self._outcomes(event):
             entry = found_outcome.entry
             outcome = Outcome(
@@ -154,7 +157,7 @@ class OutcomeRecorder(Value):
                 assert_never(event.what)
 
     def _stated(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
-        """Closed, reopened, helpful, overridden ...: the delivery says all of it. A word is about the head that it was said at."""
+        """An outcome that the delivery states, about the head that it names: closed, reopened, helpful, overridden."""
         kind = {
             PullRequestEventKind.CLOSED: OutcomeKind.CLOSED_UNMERGED,
             PullRequestEventKind.REOPENED: OutcomeKind.REOPENED,
@@ -170,7 +173,7 @@ class OutcomeRecorder(Value):
             yield FoundOutcome(pull, kind, entry, event.delivery_id)
 
     def _upheld_contest(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
-        """It is about the reject that was contested, not about what came of that."""
+        """An upheld contest, about the contested reject instead of its successor."""
         own = [entry for entry in self.ledger.entries(pull) if entry.verdict.parent_eval_id is None]
         about = _entry_at([entry for entry in own if isinstance(entry.verdict, Reject)], event.head_sha)
         if about is not None:
@@ -190,7 +193,7 @@ class OutcomeRecorder(Value):
             yield from self._later_fixes(pull, entry, taken_back)
 
     def _later_fixes(self, pull: PullRef, fix: LedgerEntry, taken_back: Sequence[PullRef]) -> Iterator[FoundOutcome]:
-        """Earlier merges, lines of which this fix removes. Needs the dossier of the fix: hashes don't give back a line."""
+        """Earlier merges whose lines this fix removes. Needs the dossier of the fix, since the ledger holds hashes only."""
         dossier = self.dossiers.find(fix.eval_id)
         removed = removed_lines(dossier.diff) if dossier is not None else {}
         if not removed:
@@ -209,7 +212,7 @@ class OutcomeRecorder(Value):
                 yield from self._revert(pull)
 
     def _revert(self, pull: PullRef) -> Iterator[FoundOutcome]:
-        """A merge can be reverted once: by a push, by GitHub's button, or told of by both."""
+        """A revert of a merge, once, whether a push or GitHub's button reports it."""
         if self.store.merged_lines(pull) is not None:
             yield FoundOutcome(pull, OutcomeKind.REVERTED, _newest(self._submissions(pull)), "")
 
@@ -222,19 +225,19 @@ class OutcomeRecorder(Value):
             yield FoundOutcome(pull, OutcomeKind.CI_RED_LATER, entry, sha)
 
     def _foreign_push(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
-        """Somebody else's commit on an agent's branch, upon the one that our verdict is about. It may be told after newer verdicts."""
+        """A commit by another account on an agent's judged head. It may be reported after newer verdicts."""
         before = None if event.before_sha is None else _entry_at(self._submissions(pull), event.before_sha)
         if before is not None and before.verdict.author_agent is not None:
             yield FoundOutcome(pull, OutcomeKind.EDIT_FOLLOWUP, before, event.delivery_id)
 
     def _retry(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
-        """A judging is asked for, and there is nothing new to judge."""
+        """A request to judge an unchanged head."""
         entry = _newest(self._submissions(pull))
         if entry is not None and self.store.newest_head(pull) in (None, entry.head_sha):
             yield FoundOutcome(pull, OutcomeKind.RETRY, entry, event.delivery_id)
 
     def _manual_swaps(self, pull: PullRef, event: PullRequestEvent) -> Iterator[FoundOutcome]:
-        """Others that close the same issue, were judged before, and did not make it."""
+        """Earlier judged pull requests for the same issue that were not merged."""
         rivals = {rival.number for issue in event.issues for rival in self.store.competing_pulls(pull, issue)}
         for rival in map(event.pull_with_number, sorted(rivals)):
             entry = _newest(self._submissions(rival))
@@ -247,7 +250,7 @@ class OutcomeRecorder(Value):
 
 
 class WholePullRequestJudge(Value):
-    """Makes verdicts on whole pull requests."""
+    """Makes overall verdicts on pull requests."""
 
     ledger: Ledger
     claims: OutcomeClaims
@@ -255,7 +258,7 @@ class WholePullRequestJudge(Value):
     clock: Clock
 
     def judge(self, whole: WholePullRequest) -> None:
-        """Record the verdict on a pull request as it stands now, once for what has come of it. Raises LeaseLost."""
+        """Record the overall verdict on a pull request, once per number of outcomes. Raises LeaseLost."""
         outcomes, entries = self.claims.outcomes_of(whole.pull), self.ledger.entries(whole.pull)
         submissions, now = submissions_of(entries), self.clock.now()
         if not submissions:
@@ -270,7 +273,7 @@ class WholePullRequestJudge(Value):
 
 
 def derived_entry(parent: LedgerEntry, verdict: Accept | Reject | Abstain) -> LedgerEntry:
-    """The entry of a verdict that was made from its parent's: it has no lines and no case of its own."""
+    """The entry of a verdict that is derived from its parent, without lines and case of its own."""
     return LedgerEntry(
         eval_id=verdict.eval_id,
         created_at=verdict.created_at,
@@ -284,7 +287,7 @@ def derived_entry(parent: LedgerEntry, verdict: Accept | Reject | Abstain) -> Le
 
 
 def whole_evaluation_events(entry: LedgerEntry, trigger: EvalTrigger, part: str = "") -> tuple[Event, Event]:
-    """What is told of a verdict that code makes from its parent's: its beginning and its end at once."""
+    """The start and end events of a verdict that code derives from its parent."""
     verdict = entry.verdict
     rubric = (verdict.rubric_id, verdict.rubric_version)
     started = EvaluationStarted(verdict.eval_id, verdict.subject, *rubric, JudgeKind.HEURISTIC, trigger, part)
@@ -292,7 +295,7 @@ def whole_evaluation_events(entry: LedgerEntry, trigger: EvalTrigger, part: str 
 
 
 def removed_lines(diff: str) -> dict[str, frozenset[str]]:
-    """Per path, hashes of the lines that a diff takes away, as the ledger has them of whoever added them."""
+    """Hashes of the lines that a diff removes, per path, equal to those that the ledger has for added lines."""
     try:
         files = diff_of(diff).files
     except DiffError:
@@ -309,7 +312,7 @@ def removed_lines(diff: str) -> dict[str, frozenset[str]]:
 
 
 def outcome_name(pull: PullRef, kind: OutcomeKind, name: str) -> str:
-    """Under which name an outcome is told, so that telling it twice tells it once."""
+    """The idempotency key of an outcome."""
     return f"outcome:{pull.repository_id}/{pull.number}:{kind}:{name}"
 
 
@@ -321,11 +324,6 @@ def _entry_at(entries: Sequence[LedgerEntry], sha: Sha | None) -> LedgerEntry | 
     return next((entry for entry in reversed(entries) if entry.head_sha == sha), None)
 
 
-LOG: Final = logging.getLogger(__name__)
-SECOND: Final = timedelta(seconds=1)
-"""GitHub tells whole ones."""
-
-
 class CommentReactions(Protocol):
     """The reactions at one comment. Raises as PullSource does."""
 
@@ -333,7 +331,7 @@ class CommentReactions(Protocol):
 
 
 class ReactionRecorder(Value):
-    """Looks at the comment of a pull request that is over."""
+    """Records the thumbs at Assay's comment once its pull request is closed."""
 
     reactions: CommentReactions
     notes: CommentRecords
@@ -341,7 +339,7 @@ class ReactionRecorder(Value):
     publisher: OutcomePublisher
 
     def record(self, event: PullRequestEvent) -> None:
-        """Tell of every thumb, if this ended a pull request. May be called again; raises what GitHub's outages raise."""
+        """Publish every thumb if this event closed a pull request. Idempotent; raises on GitHub's outages."""
         pull = event.pull
         if pull is None or event.what not in CLOSING_KINDS:
             return
@@ -364,5 +362,5 @@ class ReactionRecorder(Value):
 
 
 def _entry_at_thumb(entries: Sequence[LedgerEntry], thumb: Reaction) -> LedgerEntry:
-    """The verdict that the comment told of when the thumb was given."""
+    """The verdict in the comment at the time of the thumb."""
     return next((entry for entry in reversed(entries) if entry.created_at < thumb.at + SECOND), entries[0])

@@ -1,9 +1,8 @@
-"""The four stages on one screen: assemble, judge, record, publish.
+"""The four stages of a judging: assemble, judge, record, publish.
 
-Does not know GitHub, git, Redis or any model: it is given ports. Invariant: nothing is published for a head that moved, and
-nothing recorded for one that GitHub says has moved (where it can't be asked, or lets us see nothing for a while, the verdict is recorded and waits; where its author
-is told of it by what finds the head out, it is recorded before); a verdict is recorded before anybody is told of it; and one that
-is on record when its judge dies, or can't ask GitHub, is published once its head is known to stand, not judged again.
+A verdict is recorded before it is shown, and neither for a head that GitHub says has moved. It is recorded first where GitHub can't be
+asked, or where the author's comment is updated along with the question. A recorded verdict whose judge died is published once its head is
+confirmed, instead of judged again.
 """
 
 from collections.abc import Callable
@@ -47,15 +46,14 @@ from worker.scheduling.retry import OutageRetries
 from worker.signals.heuristic_opinion import find_lookups
 
 UNCERTAIN_REASONS: Final = frozenset({"deleted", "head commit deleted"})
-"""What may be told of one thing that GitHub does not find, or not yet, though the pull request is there."""
-
+"""Reasons that may be about one missing object of a pull request that exists."""
 
 UNDECIDED_REASONS: Final = frozenset({AbstainReason.UNPROVEN, AbstainReason.NEEDS_HUMAN})
-"""No verdict, though a model was asked and answered."""
+"""Abstains after a usable answer of a model."""
 
 
 class CiWaitPolicy(Value):
-    """How long to wait for other checks, since when, and how often to look. `longest_required_wait`: as long as one is required."""
+    """How long to wait for other checks, since when, and how often to poll. `longest_required_wait`: while a required one runs."""
 
     longest_wait: timedelta
     poll: timedelta
@@ -67,7 +65,7 @@ class CiWaitPolicy(Value):
         return (self.waiting_since or now) + (self.longest_required_wait if is_required else self.longest_wait)
 
     def next_poll(self, now: datetime) -> timedelta:
-        """How long until somebody looks without being told: what waits for hours is looked at rarely, since deliveries wake it."""
+        """The wait until the next poll, longer with time, since deliveries trigger a judging anyway."""
         return max(self.poll, (now - (self.waiting_since or now)) * POLL_SHARE)
 
 
@@ -76,17 +74,17 @@ POLL_SHARE: Final = 0.05
 
 
 class AuthorNotifier(Protocol):
-    """How the author of a pull request is told of a verdict."""
+    """Tells the author of a verdict."""
 
     def prepare(self, request: JudgeRequest, judged: JudgingCompleted) -> FindHead | None:
-        """What tells of this verdict once it is on record, and may find the newest head out; None: there is no such thing."""
+        """The update to run once this verdict is recorded, which may return the newest head; None: there is none."""
         ...
 
 
 class JudgingDependencies(Value):
-    """Everything that one judging needs from outside. `rubric_problem`: why the rubric may not be judged by, if it may not.
+    """The ports and settings of a judging. `rubric_problem`: why the rubric can't be used.
 
-    `demoted_signals`: signals that may not reject alone here, since people took their rejects back too often.
+    `demoted_signals`: signals that do not reject alone here, since their rejects were overridden too often.
     """
 
     source: PullSource
@@ -100,21 +98,21 @@ class JudgingDependencies(Value):
     rubric_problem: str | None = None
     demoted_signals: frozenset[str] = frozenset()
     authors: Authors | None = None
-    """Whose pull requests are judged, where the repository does not say; None: everybody's."""
+    """The operator's defaults for `authors`; None: every pull request is judged."""
     configs: LastGoodConfigs | None = None
-    """None: a configuration that can't be used has no older one to stand in for it."""
+    """The last valid configurations; None: an invalid one has no replacement."""
     human_decisions: Callable[[PullRef, Sha], HumanDecisions] | None = None
-    """What people said about a head; None: nobody says anything, as on a laptop."""
+    """The decisions about a head; None: there are none, as on a laptop."""
     look_up: TreeLookup | None = None
-    """None: the head tree is not at hand."""
+    """None: the head tree is not available."""
     author_notifier: AuthorNotifier | None = None
-    """None: nobody is told along with the question for the newest head."""
+    """None: the comment is left to the task after the verdict."""
     may_spend: Callable[[JudgeRequest, Dossier], bool] | None = None
-    """Whether a model may be asked about this head; None: about every one, as on a laptop."""
+    """Whether a model may be asked about this head; None: about every head, as on a laptop."""
     find_dossier: Callable[[EvalId], Dossier | None] | None = None
-    """What a verdict was made from; None: none is kept."""
+    """The dossier of a verdict; None: none is kept."""
     is_rejudge: bool = False
-    """Somebody wants it judged anew, whatever is on record."""
+    """Judge again, whatever is on record."""
 
 
 def judge_pull_request(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
@@ -128,7 +126,7 @@ def judge_pull_request(request: JudgeRequest, deps: JudgingDependencies) -> Judg
 
 
 def confirm_gone(reported: SubjectGone, request: JudgeRequest, source: PullSource) -> SubjectGone:
-    """What became of the pull request. Raises Unavailable where it is there: only something of it was not found."""
+    """The confirmed reason. Raises Unavailable if the pull request exists and only a part of it was not found."""
     try:
         source.head_sha(request)
     except SubjectGone as gone:
@@ -172,16 +170,16 @@ def _judge(request: JudgeRequest, deps: JudgingDependencies) -> JudgingOutcome:
 
 
 def without_untrusted_model(request: JudgeRequest, dossier: Dossier, deps: JudgingDependencies) -> JudgingDependencies:
-    """The same without a model, where none may be asked about this head."""
+    """The same without a model, if none may be asked about this head."""
     is_allowed = deps.may_spend is None or deps.context.model is None or deps.may_spend(request, dossier)
     return deps if is_allowed else replace(deps, context=deps.context.without_model(ModelSkipReason.OUTSIDER))
 
 
 def show_human_decision(request: JudgeRequest, dossier: Dossier, deps: JudgingDependencies) -> JudgingOutcome | None:
-    """Show what a person decided about this head, and judge nothing; None: nobody did, or it is to be judged anew.
+    """Show a person's decision about this head instead of judging; None: there is none, or a judging is requested.
 
-    A decision that was taken back leaves the verdict on record, if that is of what is proposed now: GitHub takes reviews back
-    also where a pull request goes into another base.
+    After a dismissed review the recorded verdict is shown, if it is about the same content: GitHub dismisses reviews also when the base
+    changes.
     """
     head_sha = dossier.pull_request.head_sha
     decisions = human_decisions_for(request, dossier, deps)
@@ -207,7 +205,7 @@ def is_same_content(verdict: Verdict | None, dossier: Dossier, context: JudgeCon
 
 
 def human_decisions_for(request: JudgeRequest, dossier: Dossier, deps: JudgingDependencies) -> HumanDecisions:
-    """What people said about this head that counts for where it goes."""
+    """The decisions about this head that hold for its base."""
     pull = dossier.pull_request
     return (
         deps.human_decisions(request.pull, pull.head_sha).for_base(pull.base_ref)
@@ -217,7 +215,7 @@ def human_decisions_for(request: JudgeRequest, dossier: Dossier, deps: JudgingDe
 
 
 def add_contest(dossier: Dossier, decisions: HumanDecisions) -> Dossier:
-    """The judge learns what somebody holds against the verdict. What a recorded dossier says stands."""
+    """The dossier with the reason of an open contest, for the judge. A recorded one stays."""
     return (
         dossier
         if decisions.open_contest_reason is None
@@ -232,9 +230,9 @@ def evaluate(
     decisions: HumanDecisions,
     deps: JudgingDependencies,
 ) -> Accept | Reject | Abstain | Sha | None:
-    """Judge and record, told from its beginning to its end; the newer head, where the judged one moved meanwhile.
+    """Judge and record, with the events of the evaluation; the newer head if it moved meanwhile.
 
-    None: what it is judged by was edited while it was read. Then nobody judges by what was read.
+    None: something that the dossier was read from was edited during the read, so it is stale.
     """
     rubric, recorder = deps.context.rubric, deps.recorder
     started = EvaluationStarted(header.eval_id, header.subject, rubric.id, rubric.version, deps.context.planned_judge)
@@ -247,7 +245,7 @@ def evaluate(
     cost = format(evaluated.verdict.judge_cost_usd or 0, "f")
     judged = JudgingCompleted(evaluated.verdict, dossier, decisions=decisions)
     if deps.author_notifier is not None and (find_head := deps.author_notifier.prepare(request, judged)) is not None:
-        record(request.pull, evaluated, dossier, recorder)  # first: its author may rely on what he is told
+        record(request.pull, evaluated, dossier, recorder)  # before the comment, which must be backed by the record
         return deps.status.find_newer_head(request, header.subject.head_sha, find_head=find_head) or evaluated.verdict
     try:
         at_once = evaluated.verdict.carried_from is not None
@@ -255,7 +253,7 @@ def evaluate(
     except (Forbidden, SubjectGone, Unavailable) as error:
         if isinstance(error, SubjectGone) and error.is_closed:
             recorder.end_without_verdict(request.pull, started, FailureMode.SUBJECT_NOT_FOUND, error.reason, cost)
-        else:  # whoever tries again, or finds it once we may see it again, publishes this, and pays nothing
+        else:  # a retry publishes this verdict at no cost
             record(request.pull, evaluated, dossier, recorder)
         raise
     if newer is not None:
@@ -266,10 +264,7 @@ def evaluate(
 
 
 def assemble(request: JudgeRequest, deps: JudgingDependencies) -> Dossier:
-    """The complete dossier. A source that knows no ledger (all but a recorded dossier) gets ours.
-
-    What was judged anew for an audit is on record, and decides nothing about the pull request.
-    """
+    """The complete dossier, with the ledger unless it is a recorded one. Re-evaluations are left out of the ledger."""
     raw = deps.source.dossier(request)
     if "ledger" not in raw.model_fields_set:
         own = tuple(entry for entry in deps.ledger.entries(request.pull) if entry.verdict.parent_eval_id is None)
@@ -281,7 +276,7 @@ def assemble(request: JudgeRequest, deps: JudgingDependencies) -> Dossier:
 
 
 def with_lookups(request: JudgeRequest, dossier: Dossier, look_up: TreeLookup | None) -> Dossier:
-    """Look up in the head tree what a finding would say is not there. A recorded lookup stands."""
+    """Look up in the head tree what findings would report as missing. Recorded lookups stay."""
     if look_up is None or "lookups" in dossier.model_fields_set:
         return dossier
     sought = find_lookups(dossier)
@@ -293,9 +288,9 @@ def with_lookups(request: JudgeRequest, dossier: Dossier, look_up: TreeLookup | 
 
 
 def with_frozen_text(dossier: Dossier, request: JudgeRequest, deps: JudgingDependencies) -> Dossier:
-    """The author's text of a head's last verdict, once an edit of it was judged: another edit draws no further judging.
+    """Freeze the author's text at the head's last verdict after one judged edit, so that further edits trigger no judging.
 
-    Issues whose links did not change count as they stand now. Where no dossier is kept, only the case is known.
+    Issues with unchanged links count in their current state. Without a kept dossier only the case is frozen.
     """
     text, head_sha = author_text(dossier), dossier.pull_request.head_sha
     edited_at = request.requested_at if request.trigger in AUTHOR_EDIT_TRIGGERS else None
@@ -315,7 +310,7 @@ def with_frozen_text(dossier: Dossier, request: JudgeRequest, deps: JudgingDepen
 
 
 def with_last_good_config(dossier: Dossier, request: JudgeRequest, deps: JudgingDependencies) -> Dossier:
-    """Beside a configuration that can't be used the last one that could. A recorded policy stands as it is."""
+    """The dossier with the last valid configuration beside an invalid one. A recorded policy stays."""
     if deps.configs is None or "policy" in dossier.model_fields_set:
         return dossier
     from worker.dossier.config import with_last_good  # noqa: PLC0415 - a laptop remembers none
@@ -324,7 +319,7 @@ def with_last_good_config(dossier: Dossier, request: JudgeRequest, deps: Judging
 
 
 def with_repository_wait(dossier: Dossier, patience: CiWaitPolicy) -> CiWaitPolicy:
-    """The patience that this repository chose."""
+    """The wait policy with the repository's `ci_wait`."""
     if not dossier.config:
         return patience
     from worker.dossier.config import ci_wait  # noqa: PLC0415 - most repositories choose nothing
@@ -335,7 +330,7 @@ def with_repository_wait(dossier: Dossier, patience: CiWaitPolicy) -> CiWaitPoli
 
 
 def with_demotions(dossier: Dossier, demoted: frozenset[str]) -> Dossier:
-    """Part of the policy from here on, so that the record says by what was judged. What a repository switched off stays off."""
+    """The dossier with demotions in its policy, so that the record has them. The repository's own settings win."""
     if not demoted:
         return dossier
     policy = dossier.policy or Policy()
@@ -344,7 +339,7 @@ def with_demotions(dossier: Dossier, demoted: frozenset[str]) -> Dossier:
 
 
 def with_push_time(dossier: Dossier, request: JudgeRequest) -> Dossier:
-    """When we were told that this head came: rounds are counted by it. Of a head that nobody announced it is not known."""
+    """The dossier with the time when its head was announced, by which rounds are counted; unknown without a delivery."""
     pull = dossier.pull_request
     came = head_first_seen(request)
     if came is None or came.head_sha != pull.head_sha or pull.pushed_at is not None:
@@ -353,13 +348,13 @@ def with_push_time(dossier: Dossier, request: JudgeRequest) -> Dossier:
 
 
 def is_answer_to_sweep(request: JudgeRequest, last: Verdict) -> bool:
-    """Who looks around asks for nothing but a state. What a model was asked for is shown, where another try would say the same."""
+    """Whether a recorded verdict answers a sweep: a decision, or an abstain that another judging would repeat."""
     is_ruled = not isinstance(last, Abstain) or last.abstain_reason in UNDECIDED_REASONS
     return request.trigger is Trigger.SWEEP and is_ruled
 
 
 def is_new_head_only(request: JudgeRequest) -> bool:
-    """Whether all that it says is that a head came. Who asked by hand is answered, whatever was told after he asked."""
+    """Whether the request only announces a head. A manual request is more, whatever came after it."""
     came = request.arrived
     if request.trigger in MANUAL_TRIGGERS:
         return False
@@ -367,7 +362,7 @@ def is_new_head_only(request: JudgeRequest) -> bool:
 
 
 def head_first_seen(request: JudgeRequest) -> FirstSeen | None:
-    """When the newest head that we heard of came."""
+    """When the newest known head was first seen."""
     if request.arrived is not None or request.trigger not in HEAD_TRIGGERS or request.head_sha is None:
         return request.arrived
     return FirstSeen(head_sha=request.head_sha, at=request.requested_at)
@@ -376,7 +371,7 @@ def head_first_seen(request: JudgeRequest) -> FirstSeen | None:
 def carry_over_or_judge(
     dossier: Dossier, header: EvaluationHeader, context: JudgeContext, *, is_rejudge: bool = False
 ) -> EvaluatedVerdict:
-    """Carry over what was decided on the same content, or judge. What is contested, or asked for anew, is judged again."""
+    """Carry over the verdict on the same content, or judge. A contest and a rejudge always judge."""
     carried_over = None if dossier.contest or is_rejudge else carry_over_verdict(dossier, header, context)
     return (
         judge_with_record(dossier, header, context)
@@ -386,10 +381,9 @@ def carry_over_or_judge(
 
 
 def find_ci_wait(dossier: Dossier, now: datetime, patience: CiWaitPolicy) -> CiWait | None:
-    """The checks worth waiting for; None when none is due, one failed already, or the wait is over. What was silenced never comes.
+    """The checks to wait for; None: none is pending, one failed, CI is skipped, or the wait is over.
 
-    A required check that has not reported may follow those that run, so it is waited for as long as they are. Alone, it may never
-    start.
+    A required check without a report may start after those that run, so it counts while they do. Alone, it may never start.
     """
     if dossier.ci is None or dossier.ci.silenced or dossier.ci.state is not CiState.PENDING:
         return None
@@ -400,17 +394,17 @@ def find_ci_wait(dossier: Dossier, now: datetime, patience: CiWaitPolicy) -> CiW
 
 
 def ends_by_itself(check: CiCheck) -> bool:
-    """Whether it ends by itself. What waits for a person's approval wakes us when it is given."""
+    """Whether a check ends without a person. An approval sends a delivery of its own."""
     return check.status != AWAITING_APPROVAL
 
 
 def find_recorded_verdict(
     request: JudgeRequest, dossier: Dossier, header: EvaluationHeader, rejudge_requested_at: datetime | None = None
 ) -> Accept | Reject | Abstain | None:
-    """The verdict that answers this very request: its judge died before publishing it, or was ahead of the delivery.
+    """The recorded verdict that answers this request: its judge died before publishing it, or was ahead of the delivery.
 
-    *rejudge_requested_at*: when somebody asked for one that is made anew. That nobody could judge since then is no answer to whoever asks
-    later: it stays open, and would come back for ever. That a person has to decide is one: who decides asks nobody to judge.
+    *rejudge_requested_at*: when a rejudge was requested. An earlier verdict is no answer to it, and neither is a later abstain to later
+    requests, unless it leaves the decision to a person.
     """
     last = dossier.ledger[-1] if dossier.ledger else None
     if last is None or last.head_sha != dossier.pull_request.head_sha or header.fingerprint != last.fingerprint:

@@ -1,7 +1,6 @@
-"""The queue that carries judgings to workers: RQ, and nothing that it decides.
+"""The RQ queues that carry judgings to workers.
 
-Does not know when a pull request is due or who may judge it (`worker.adapters.redis.pull_requests`). Invariant: a job is named by its
-fence, so that it may be pushed twice and judged once; it leaves nothing behind but its failures, for a week.
+A job is named by its fence, so that it may be pushed twice and is judged once. RQ keeps failures for a week and nothing else.
 """
 
 from collections.abc import Collection, Generator, Iterable
@@ -26,21 +25,21 @@ from worker.settings import Settings
 
 JUDGE_QUEUE: Final = "judge"
 OUTSIDE_QUEUE: Final = "outside"
-"""What strangers opened from forks. It has its own workers, so that nothing else waits for it, however much it is."""
+"""Judgings of outsiders' forks. It has workers of its own, so that it delays nothing else."""
 
 JUDGE_JOB: Final = "worker.scheduling.jobs.judge"
 EVALUATE_QUEUE: Final = "evaluate"
-"""What nobody waits for: judgings anew, and a canary's. Its workers take nothing else, so that nothing else waits for it."""
+"""Re-evaluations and shadow evaluations. It has workers of its own, so that it delays nothing else."""
 
 GROUP_JOB: Final = "worker.scheduling.group_jobs.judge"
 EVALUATE_JOB: Final = "worker.evaluation.evaluate_jobs.anew"
 KEEP_FAILURES: Final = timedelta(days=7)
 
 UNFINISHED_STATUSES: Final = frozenset({JobStatus.QUEUED, JobStatus.STARTED, JobStatus.DEFERRED, JobStatus.SCHEDULED})
-"""A job that is none of these is over."""
+"""A job in any other state is over."""
 
 Batch = Pipeline
-"""Writes of RQ that go together, in one round trip."""
+"""Writes of RQ in one round trip."""
 
 
 def rq_connection(settings: Settings) -> Redis:
@@ -68,7 +67,7 @@ def evaluate_queue(connection: Redis) -> Queue:
 
 
 class EvaluateQueue:
-    """The near end of the queue of what nobody waits for. Its methods raise Unavailable."""
+    """The producer's side of the evaluation queue. Its methods raise Unavailable."""
 
     def __init__(self, connection: Redis, longest_s: float) -> None:
         self._connection = connection
@@ -81,7 +80,7 @@ class EvaluateQueue:
         return cls(rq_connection(settings), settings.timing.check_deadline)
 
     def submit(self, name: str, payload: str) -> None:
-        """Have a worker do what *payload* tells it. The same *name* again, while it waits, changes nothing."""
+        """Queue *payload* for a worker. Idempotent by *name* while it waits."""
         with _translate_errors():
             if Job.exists(name, self._connection):
                 return
@@ -95,17 +94,17 @@ class EvaluateQueue:
             )
 
     def workers(self) -> int:
-        """How many workers take from it, on all machines."""
+        """Workers of this queue, on all machines."""
         with _translate_errors():
             return Worker.count(queue=self._queue)
 
     def unfinished(self, names: Collection[str]) -> set[str]:
-        """Those of *names* that still wait or are at work."""
+        """Those of *names* that wait or run."""
         with _translate_errors():
             return {job.id for job in self._fetch_jobs(names) if job.get_status(refresh=False) in UNFINISHED_STATUSES}
 
     def withdraw(self, names: Iterable[str]) -> None:
-        """Take back what no worker has begun."""
+        """Delete jobs that no worker has started."""
         with _translate_errors():
             for job in self._fetch_jobs(names):
                 if job.get_status(refresh=False) == JobStatus.QUEUED:
@@ -122,7 +121,7 @@ class EvaluateQueue:
 
 
 class JudgeQueue:
-    """The dispatcher's end of the queues of those who judge live. Its methods raise Unavailable."""
+    """The dispatcher's side of the live judging queues. Its methods raise Unavailable."""
 
     def __init__(self, settings: Settings) -> None:
         connection = rq_connection(settings)
@@ -136,11 +135,11 @@ class JudgeQueue:
         return self._queue.key, self._outside.key
 
     def submit(self, fence: int, pull: PullRef) -> None:
-        """Have a worker judge under this fence. Twice the same is harmless: the fence admits one."""
+        """Queue a judging under this fence. Idempotent: the fence admits one."""
         self._submit(self._queue, fence, pull)
 
     def submit_outside(self, fence: int, pull: PullRef) -> None:
-        """The same of what a stranger opened from a fork."""
+        """The same for an outsider's fork."""
         self._submit(self._outside, fence, pull)
 
     def _submit(self, queue: Queue, fence: int, pull: PullRef) -> None:
@@ -158,7 +157,7 @@ class JudgeQueue:
             )
 
     def submit_group(self, group_id: str, token: str) -> None:
-        """Have a worker judge a merge group under this token. Twice the same is harmless: the token admits one."""
+        """Queue a judging of a merge group under this token. Idempotent: the token admits one."""
         with _translate_errors():
             self._queue.enqueue(  # pyright: ignore[reportUnknownMemberType] - RQ takes any function
                 GROUP_JOB,
@@ -171,7 +170,7 @@ class JudgeQueue:
             )
 
     def workers(self) -> int:
-        """How many workers there are, on all machines, without those for strangers."""
+        """Workers on all machines, without those for outsiders."""
         with _translate_errors():
             return Worker.count(queue=self._queue)
 

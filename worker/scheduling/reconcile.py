@@ -1,7 +1,7 @@
-"""Catches up with what was missed: deliveries that never arrived, open pull requests whose head has no state, or one of another base.
+"""Reconcile with GitHub: missed deliveries, open heads without a state or with another base, and checks that are open again.
 
-Does not judge. Invariant: bounded in requests, a delivery is asked for at most MOST_TIMES, and a head that has its check run is
-left alone, but where it goes into another base than we heard of.
+Each run is bounded in requests, and a delivery in its redeliveries. A check that Redis has as ended may be open at GitHub after a restore
+from a backup: its head is compared once per run of the Redis server, while no judging is due, and requeued once per check run.
 """
 
 import logging
@@ -27,27 +27,27 @@ from worker.judge.merge_group import PublishedCheckRun
 LOG: Final = logging.getLogger(__name__)
 
 OVERLAP: Final = timedelta(minutes=10)
-"""How much of the time before the last look is looked at again: what was under way then has its end now."""
+"""Overlap with the previous run, for deliveries that were in flight then."""
 FIRST_LOOKBACK: Final = timedelta(hours=1)
 MAX_REDELIVERIES: Final = 100
-"""How many deliveries are asked for in one go: the others wait for the next."""
+"""Redeliveries per run."""
 MAX_CONSECUTIVE_FAILURES: Final = 3
-"""After so many failures GitHub is taken to be away: the others wait for the next look."""
+"""Failures after which GitHub counts as down, and the rest waits for the next run."""
 MAX_FAILED_ATTEMPTS: Final = 3
-"""A delivery that GitHub failed to make in as many looks is told of."""
+"""Failed runs after which a delivery is reported."""
 MAX_PENDING: Final = 1_000
-"""While as many wait, nobody looks for more: GitHub's list stays for days."""
+"""While this many wait, no more are listed: GitHub keeps its list for days."""
 MAX_HEADS: Final = 100
-"""How many heads of an installation are taken up in one go: the others come with the next."""
+"""Heads of an installation that one sweep requests."""
 MAX_PAGES: Final = 3
-"""Pages of a hundred repositories that one sweep looks at: at most 3 * 6 requests for repositories with few pull requests."""
+"""Pages of a hundred repositories per sweep: at most 3 * 6 requests for repositories with few pull requests."""
 
 
 class DeliveryLog(Protocol):
-    """What GitHub delivered. Raises as PullSource does."""
+    """GitHub's log of deliveries. Raises as PullSource does."""
 
     def list_since(self, since: datetime, cursor: str | None) -> tuple[Sequence[DeliveryAttempt], str | None]:
-        """The attempts since then, the newest first, as many as may be read in one go; and where to go on."""
+        """One batch of attempts since then, the newest first, and the cursor to go on from."""
         ...
 
     def redeliver(self, sent: DeliveryAttempt) -> bool: ...
@@ -64,22 +64,22 @@ class RepositoryListing(Protocol):
 
 
 class RedeliveryProgress(Protocol):
-    """How far earlier looks at deliveries came. May be called twice; raises Unavailable."""
+    """The progress of redeliveries. Idempotent; raises Unavailable."""
 
     def last_completed_at(self) -> datetime | None:
-        """When the last look began that came to its end."""
+        """The start of the last completed run."""
         ...
 
     def complete(self, at: datetime) -> None: ...
 
     def load_position(self) -> DeliveryCursor | None:
-        """Where a look goes on that did not come to its end."""
+        """The position of an incomplete run."""
         ...
 
     def save_position(self, position: DeliveryCursor) -> None: ...
 
     def pending(self) -> Sequence[DeliveryAttempt]:
-        """What is to be asked for."""
+        """The deliveries to request."""
         ...
 
     def add_pending(self, attempts: Iterable[DeliveryAttempt]) -> None: ...
@@ -87,20 +87,20 @@ class RedeliveryProgress(Protocol):
     def remove_pending(self, guid: str) -> None: ...
 
     def mark_arrived(self, guid: str) -> None:
-        """Another attempt came through: it is never asked for again."""
+        """Another attempt arrived: it is not requested again."""
         ...
 
     def is_settled(self, guid: str, attempt: int) -> bool:
-        """Whether it arrived after all, or was asked for after this attempt or a later one."""
+        """Whether it arrived, or was requested after this attempt or a later one."""
         ...
 
     def may_redeliver(self, guid: str, attempt: int) -> bool:
-        """Whether this delivery was not asked for too often; the same *attempt* again counts once."""
+        """Whether this delivery has redeliveries left; the same *attempt* counts once."""
         ...
 
 
 class SweepProgress(Protocol):
-    """How far earlier sweeps came. May be called twice; raises Unavailable."""
+    """The progress of sweeps. Idempotent; raises Unavailable."""
 
     def next_page(self, installation: InstallationId) -> int: ...
 
@@ -108,7 +108,7 @@ class SweepProgress(Protocol):
 
 
 class MissedDeliveries(Value):
-    """Deliveries that never arrived. *on_passed_over* hears of those that GitHub fails to make again time and again."""
+    """Redelivers what never arrived. *on_passed_over*: called for a delivery that GitHub keeps failing to redeliver."""
 
     deliveries: DeliveryLog
     progress: RedeliveryProgress
@@ -116,14 +116,14 @@ class MissedDeliveries(Value):
     on_passed_over: Callable[[DeliveryAttempt], None] = lambda _: None
 
     def run(self) -> int:
-        """Have delivered again what never arrived; how many deliveries that were."""
+        """Redeliver what never arrived; the number of redeliveries."""
         waiting = self.progress.pending()
         if len(waiting) < MAX_PENDING:
             self._read_missed(waiting, self.clock.now())
         return self._redeliver(sorted(self.progress.pending(), key=retry_order))
 
     def _read_missed(self, waiting: Iterable[DeliveryAttempt], now: datetime) -> None:
-        """Note what never arrived, as far as one look goes; the next one goes on there."""
+        """List one batch of what never arrived; the next run goes on from there."""
         position = self.progress.load_position() or self._first_position(now)
         deliveries, cursor = self.deliveries.list_since(max(position.since, now - REDELIVERY_LIMIT), position.cursor)
         waiting_ids = {delivery.guid: delivery.id for delivery in waiting}
@@ -146,7 +146,7 @@ class MissedDeliveries(Value):
         return DeliveryCursor(began=now, since=last - OVERLAP if last else now - FIRST_LOOKBACK)
 
     def _redeliver(self, waiting: Sequence[DeliveryAttempt]) -> int:
-        """Each until it is known that it was asked for: whoever dies here asks for one of them twice."""
+        """Request each delivery, and drop it afterwards: a crash in between requests one of them twice."""
         asked = again = in_a_row = 0
         for delivery in waiting:
             if asked == MAX_REDELIVERIES:
@@ -168,7 +168,7 @@ class MissedDeliveries(Value):
         return again
 
     def _requeue_failed(self, delivery: DeliveryAttempt, error: Unavailable) -> None:
-        """The others come first from now on; it is tried behind them until GitHub makes it, or is too old for that."""
+        """Retry a failed redelivery after all others, until it succeeds or is too old."""
         late = delivery.model_copy(update={"failed": delivery.failed + 1})
         self.progress.add_pending((late,))
         LOG.info(
@@ -180,43 +180,43 @@ class MissedDeliveries(Value):
 
 
 MAX_DOUBTFUL_HEADS: Final = 1_000
-"""Ten requests. The others come with the next look."""
+"""Ten requests; the rest follows in the next sweep."""
 
 
 class PublishedChecks(Protocol):
-    """What GitHub shows. Raises as PullSource does."""
+    """Check runs at GitHub. Raises as PullSource does."""
 
     def newest_runs(
         self, installation: InstallationId, asked: Sequence[JudgeRequest]
     ) -> Sequence[PublishedCheckRun | None]:
-        """Our newest check run on each head; None: it has none, or another one is the newest head."""
+        """Assay's newest check run on each head; None: it has none, or is not the newest head."""
         ...
 
 
 class EndedChecks(Protocol):
-    """What we know of checks that ended. Raises Unavailable."""
+    """The record of ended checks. Raises Unavailable."""
 
     def find_doubt(self, pull: PullRef, head_sha: Sha) -> str:
-        """A word as long as Redis may have forgotten that it was opened again; '': it did not."""
+        """A token while Redis may have lost that the check was reopened; '': it did not."""
         ...
 
     def confirm_ended(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
-        """GitHub shows it ended, too, unless something happened since this doubt."""
+        """Record that GitHub shows it ended as well, unless the token is stale."""
         ...
 
     def requeue(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
-        """Have somebody look again. False: that was asked for before."""
+        """Request another judging. False: it was requested before."""
         ...
 
 
 class ReopenedCheckSweep(Value):
-    """Compares what we take for ended with what GitHub shows."""
+    """Compares ended checks with what GitHub shows."""
 
     published: PublishedChecks
     ended: EndedChecks
 
     def requeue_reopened(self, installation: InstallationId, requests: Sequence[JudgeRequest]) -> int:
-        """How many of these heads somebody looks at again."""
+        """Requeue the heads whose check GitHub shows open; their number."""
         doubtful = [(request, doubt) for request in requests if (doubt := self._find_doubt(request))][
             :MAX_DOUBTFUL_HEADS
         ]
@@ -232,7 +232,7 @@ class ReopenedCheckSweep(Value):
     def _requeue_if_reopened(self, request: JudgeRequest, doubt: str, run: PublishedCheckRun | None) -> bool:
         head_sha = request.head_sha
         if head_sha is None or self.ended.find_doubt(request.pull, head_sha) != doubt:
-            return False  # whoever judged meanwhile may have ended it after we asked
+            return False  # a judge may have ended it after GitHub answered
         if run is not None and run.conclusion is None:
             return self.ended.requeue(request, run.check, doubt)
         self.ended.confirm_ended(request.pull, head_sha, doubt)
@@ -240,39 +240,39 @@ class ReopenedCheckSweep(Value):
 
 
 class HeadStates(Protocol):
-    """What is known of heads, and how they are taken up."""
+    """The state of heads, and requests for them."""
 
     def has_state(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether it has its state. What is remembered of it is kept for longer then, since GitHub shows it open."""
+        """Whether a head has its state, whose retention is then renewed, since GitHub shows it open."""
         ...
 
     def recorded_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
-        """Which base we heard of; where that is none, this one, and from now on if anybody ever asked for it."""
+        """The recorded base; without one, *base*, which is recorded if the pull request has a request."""
         ...
 
     def is_known_head(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether its newest head is no business of the time before Assay."""
+        """Whether its newest head does not precede Assay."""
         ...
 
     def new_repositories(self, installation: InstallationId) -> Collection[RepositoryId]:
-        """Repositories that are new to us: nobody has said yet what was open there before."""
+        """New repositories, whose preexisting pull requests are not shown yet."""
         ...
 
     def visible_since(
         self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
     ) -> Mapping[RepositoryId, datetime]:
-        """Since when the App sees each of them: from now on, if nobody noted it before."""
+        """The time since which the App sees each repository: now, unless it is recorded."""
         ...
 
     def request_judging(self, request: JudgeRequest) -> None: ...
 
     def show_preexisting(self, request: JudgeRequest, head_sha: Sha) -> None:
-        """Say that it was opened before Assay came."""
+        """Show that it precedes Assay."""
         ...
 
 
 class OpenPullSweep(Value):
-    """Open pull requests without a state for their head get one, and those that went into another base another one."""
+    """Requests judgings of open pull requests whose head has no state, or whose base changed."""
 
     listing: RepositoryListing
     heads: HeadStates
@@ -281,7 +281,7 @@ class OpenPullSweep(Value):
     reopened: ReopenedCheckSweep
 
     def run_all(self, installed: Iterable[tuple[InstallationId, datetime]]) -> None:
-        """Look at every installation, whatever became of the others. Raises Unavailable if none could be looked at."""
+        """Sweep every installation, also after failures of others. Raises Unavailable if all failed."""
         failed, looked_at = list[Unavailable](), 0
         for installation, installed_at in installed:
             fields = {"installation_id": installation}
@@ -298,7 +298,7 @@ class OpenPullSweep(Value):
             raise failed[0]
 
     def run(self, installation: InstallationId, installed_at: datetime) -> int:
-        """Look at the next pages of an installation, which exists since then; how many heads were taken up."""
+        """Sweep the next pages of an installation that exists since *installed_at*; the number of heads that were requested."""
         taken, number = 0, self.progress.next_page(installation)
         try:
             for _ in range(MAX_PAGES):
@@ -328,7 +328,7 @@ class OpenPullSweep(Value):
         most: int,
         unchanged: list[JudgeRequest],
     ) -> int:
-        """How many were taken up. To *known* goes who has its state and goes where we know."""
+        """Request up to *most* heads of a repository; their number. Heads with a current state are added to *unchanged*."""
         taken = 0
         for open_pull in repository.pulls:
             pull = PullRef(

@@ -1,8 +1,4 @@
-"""Verdict -> ledger entry, archived dossier, and the record of how it came about.
-
-Does not decide and does not publish. Invariant: what is written can never be edited, and writing the
-same verdict twice leaves one entry.
-"""
+"""Record a verdict: ledger entry, archived dossier, audit record and events. Entries are immutable, and recording twice leaves one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol
@@ -37,54 +33,52 @@ CHILDREN: Final = "child_eval_ids"
 
 
 class EventPublishing(Value):
-    """What evaluations came of. `redact`: an opinion's words are told, too, as this leaves them; None: they are not."""
+    """The trigger in published events. `redact`: redaction of the opinion texts in them; None: events have no texts."""
 
     trigger: EvalTrigger = EvalTrigger.BUS
     redact: Callable[[str], str] | None = None
 
 
 def event_publishing(settings: Settings, trigger: EvalTrigger = EvalTrigger.BUS) -> EventPublishing:
-    """What is told of verdicts: their words, too, where the operator asks for it."""
+    """The events of verdicts, with texts where the operator enables them."""
     if not settings.has_event_words:
         return EventPublishing(trigger)
-    from worker.judge.llm.fencing import redact_text  # noqa: PLC0415 - only where the operator wants the words
+    from worker.judge.llm.fencing import redact_text  # noqa: PLC0415 - only where the operator enables texts
 
     return EventPublishing(trigger, redact_text)
 
 
 class SubmissionWatch(Protocol):
-    """Who looks at what happens to what was judged. Its methods may be called twice, and raise Unavailable."""
+    """Watches submissions for outcomes. Idempotent; raises Unavailable."""
 
     def begin_submission(self, pull: PullRef, author: str, base: BaseHash, issues: tuple[tuple[str, int], ...]) -> bool:
-        """A submission is about to be judged by the rules of this base and by these issues: their edits are about it from now on.
+        """Watch the base's rules and the issues of a submission that is about to be judged, and charge its author.
 
-        What a model costs for it is its author's.
-
-        False: one came while they were read, and was about nobody.
+        False: one of them was edited while it was read, before it was watched.
         """
         ...
 
     def add_verdict(self, pull: PullRef, entry: LedgerEntry, issues: tuple[tuple[str, int], ...]) -> None:
-        """A verdict on a submission, which closes these issues, is about to be recorded."""
+        """Note a verdict that is about to be recorded, on a submission that closes these issues."""
         ...
 
 
 class VerdictRecorder(Value):
-    """Where a verdict is kept, how it is told of, and the right to do so."""
+    """The stores of a verdict, its events, and the lease that permits both."""
 
     ledger: Ledger
     archive: Archive
     events: EvaluationEvents
     lease: Lease
     publishing: EventPublishing | None = EventPublishing()
-    """None: no figure counts it."""
+    """None: no events, so no figure counts it."""
     submissions: SubmissionWatch | None = None
-    """None on a laptop: nobody does anything about its verdicts."""
+    """None on a laptop."""
 
     def begin(self, pull: PullRef, started: EvaluationStarted, dossier: Dossier) -> bool:
-        """Tell that this evaluation begins, and have whoever changes what it is judged by heard until it ends.
+        """Publish that this evaluation starts, and watch what it depends on until it ends.
 
-        False: it does not begin, since what was read may be older than what it is to be judged by.
+        False: it does not start, since something that was read is stale.
         """
         proposed = dossier.pull_request
         if self.submissions is not None and not self.submissions.begin_submission(
@@ -98,15 +92,15 @@ class VerdictRecorder(Value):
     def end_without_verdict(
         self, pull: PullRef, started: EvaluationStarted, mode: FailureMode, message: str, cost_usd: str
     ) -> None:
-        """Tell that it comes to nothing, and what it has cost."""
+        """Publish that it ended without a verdict, with its cost."""
         if self.publishing is not None:
             self.events.record_ended(pull, failed_event(started, mode, message, cost_usd))
 
 
 def record(pull: PullRef, evaluated: EvaluatedVerdict, dossier: Dossier, recorder: "VerdictRecorder") -> LedgerEntry:
-    """Append the verdict to the ledger, with the opinions that led to it and a verdict on each check of its head, all at once.
+    """Append the verdict, its opinions and a verdict on each CI check to the ledger in one write, after archiving the dossier.
 
-    What it was made from is kept before. Raises LeaseLost.
+    Raises LeaseLost.
     """
     entry = ledger_entry(evaluated.verdict, dossier, recorder.lease.fence)
     recorder.lease.renew()
@@ -132,7 +126,7 @@ def record(pull: PullRef, evaluated: EvaluatedVerdict, dossier: Dossier, recorde
 
 
 def _with_children(entry: LedgerEntry, beside: Sequence[EntryWithEvents]) -> LedgerEntry:
-    """The entry whose verdict names its children, and nobody else's: one that is carried over has none of the first's."""
+    """The entry with the ids of its own children; those of the verdict that it carries over are dropped."""
     signals = {name: value for name, value in entry.verdict.signals.items() if name != CHILDREN}
     if beside:
         signals[CHILDREN] = tuple(child.eval_id for child, _ in beside)
@@ -142,7 +136,7 @@ def _with_children(entry: LedgerEntry, beside: Sequence[EntryWithEvents]) -> Led
 def _opinion_entries(
     evaluated: EvaluatedVerdict, dossier: Dossier, fence: int
 ) -> Iterator[tuple[LedgerEntry, EvaluatedVerdict]]:
-    """Each that led to this verdict, with its entry."""
+    """Each opinion behind this verdict with its entry."""
     for opinion in evaluated.opinions:
         yield ledger_entry(opinion.verdict, dossier, fence), opinion
         yield from _opinion_entries(opinion, dossier, fence)
@@ -151,7 +145,7 @@ def _opinion_entries(
 def _child_events(
     entry: LedgerEntry, evaluated: EvaluatedVerdict, publishing: EventPublishing | None
 ) -> EntryWithEvents:
-    """A verdict beside another one: told from its beginning to its end."""
+    """A child entry with the events of its whole evaluation."""
     if publishing is None:
         return entry, ()
     return entry, (
@@ -165,7 +159,7 @@ def _closed_issues(dossier: Dossier) -> tuple[tuple[str, int], ...]:
 
 
 def _ci_check_entries(entry: LedgerEntry, ci: Ci, publishing: EventPublishing) -> Iterator[EntryWithEvents]:
-    """Each check of this head beside the verdict on it. They were made from the same dossier: none is kept for them."""
+    """An entry per CI check of the head, beside its verdict and from the same dossier."""
     from worker.judge.ci_checks import ci_check_verdicts  # noqa: PLC0415 - a laptop needs none of it
     from worker.judge.rubric import load_ci_check_rubric  # noqa: PLC0415
     from worker.scheduling.outcomes import derived_entry, whole_evaluation_events  # noqa: PLC0415
@@ -176,7 +170,7 @@ def _ci_check_entries(entry: LedgerEntry, ci: Ci, publishing: EventPublishing) -
 
 
 class VerdictStores(Value):
-    """Where a judging anew is kept."""
+    """The stores of a re-evaluation."""
 
     ledger: Ledger
     archive: Archive
@@ -189,7 +183,7 @@ def record_beside(
     stores: VerdictStores,
     publishing: EventPublishing,
 ) -> LedgerEntry:
-    """Record a judging anew beside the verdict that it judges again. Raises LeaseLost where that is gone."""
+    """Record a re-evaluation beside its parent verdict. Raises LeaseLost if that is gone."""
     subject = parent.verdict.subject
     pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
     entry = ledger_entry(evaluated.verdict, dossier, parent.fence)
@@ -206,7 +200,7 @@ def record_beside(
 def verdict_events(
     evaluated: EvaluatedVerdict, case_error: str | None, publishing: EventPublishing
 ) -> tuple[Event, ...]:
-    """What is told of a verdict: its end first, then what could not be read on the way to it."""
+    """The events of a verdict: its end, then the problems on the way."""
     text = publishing.redact(evaluated.verdict.concern) if publishing.redact else ""
     return (
         terminal_event(evaluated.verdict, publishing.trigger, opinion_text=text),
@@ -215,7 +209,7 @@ def verdict_events(
 
 
 def evaluation_started(verdict: Accept | Reject | Abstain, publishing: EventPublishing) -> EvaluationStarted:
-    """How the evaluation began that led to this verdict."""
+    """The start of the evaluation behind this verdict."""
     who = verdict.judge_kind
     return EvaluationStarted(
         verdict.eval_id, verdict.subject, verdict.rubric_id, verdict.rubric_version, who, publishing.trigger
@@ -223,7 +217,7 @@ def evaluation_started(verdict: Accept | Reject | Abstain, publishing: EventPubl
 
 
 def ledger_entry(verdict: Accept | Reject | Abstain, dossier: Dossier, fence: int) -> LedgerEntry:
-    """The ledger entry of a verdict: what was judged as hashes and counts, never as text."""
+    """The ledger entry of a verdict, with the change as hashes and counts instead of text."""
     diff, text = _diff(dossier), author_text(dossier)
     return LedgerEntry(
         eval_id=verdict.eval_id,
@@ -256,7 +250,7 @@ def summarize_diff(diff: Diff) -> str:
 def _diff(dossier: Dossier) -> Diff:
     try:
         return diff_of(dossier.diff)
-    except DiffError:  # the court has said so in its verdict; the entry still has to be written
+    except DiffError:  # the verdict says so; its entry is written all the same
         return Diff(())
 
 

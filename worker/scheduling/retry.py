@@ -1,9 +1,8 @@
-"""When errands that failed because GitHub was away are tried again: each ever later, and one after the other.
+"""Retry times: background tasks after an outage, judgings after a rate limit, and judgings without a reachable model.
 
-Those that a rate limit put off have times of their own, one after the other from its end on. Once one of them went well others
-follow at once, as fast as GitHub lets us write. Kept in memory, by the one dispatcher that leads: whoever takes over begins with
-short waits again. Does not wait. Invariant: of one installation no two come within the gap, however many failed at once; no more
-are tried too early than went well, a few for each; and what is not heard of again is let go.
+Tasks of one installation keep a gap between each other, however many failed together; after a success a few waiting ones are brought
+forward. Their times live in the memory of the leading dispatcher. Judgings after a rate limit are spread over a window after its end, at
+positions that are stable for a pull request, with those requested by hand first.
 """
 
 from collections.abc import Callable, Hashable
@@ -15,11 +14,11 @@ from worker.domain.value import Value
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, Reject
 
 MAX_REMEMBERED: Final = 10_000
-"""How many errands are remembered; whoever is older begins anew."""
+"""Tasks whose failures are counted; the oldest start over."""
 
 
 class RetrySlot(Value):
-    """An errand that waits, and how it is put off."""
+    """A waiting task and how to postpone it."""
 
     installation: int
     task: Hashable
@@ -27,7 +26,7 @@ class RetrySlot(Value):
 
 
 class TaskBackoff:
-    """Times on one clock, in seconds. *follow_s*: the gap between those that follow one that went well."""
+    """Retry times in seconds of one clock. *follow_s*: the gap between tasks that are brought forward."""
 
     def __init__(self, gap_s: float, follow_s: float) -> None:
         self._gap_s = gap_s
@@ -36,18 +35,18 @@ class TaskBackoff:
         self._slots: dict[int, dict[Hashable, tuple[float, RetrySlot]]] = {}
 
     def count_failure(self, task: Hashable) -> int:
-        """Count a failure; how many in a row that makes."""
+        """Count a failure; the number of failures in a row."""
         self._failures[task] = failures = self._failures.pop(task, 0) + 1
         if len(self._failures) > MAX_REMEMBERED:
             del self._failures[next(iter(self._failures))]
         return failures
 
     def forget(self, task: Hashable) -> bool:
-        """It was done, or is given up; whether it had failed before."""
+        """Drop a finished task; whether it had failed before."""
         return self._failures.pop(task, 0) > 0
 
     def reserve(self, slot: RetrySlot, at: float, now: float) -> float:
-        """The first time from *at* on that is nobody else's of this installation."""
+        """The first time from *at* that keeps the gap to other tasks of this installation."""
         self._drop_passed(now)
         slots = self._slots.setdefault(slot.installation, {})
         slots.pop(slot.task, None)
@@ -58,7 +57,7 @@ class TaskBackoff:
         return at
 
     def release(self, installation: int, most: int, now: float) -> list[tuple[RetrySlot, float]]:
-        """The next few that wait, each with the earlier time that it gets."""
+        """The next *most* waiting tasks that can run earlier, each with its new time."""
         self._drop_passed(now)
         slots = self._slots.get(installation, {})
         moved, at = list[tuple[RetrySlot, float]](), now
@@ -72,7 +71,7 @@ class TaskBackoff:
         return moved
 
     def _drop_passed(self, now: float) -> None:
-        """Who came to its time may be tried right now."""
+        """Drop tasks whose time has passed."""
         self._slots = {
             installation: kept
             for installation, turns in self._slots.items()
@@ -81,25 +80,23 @@ class TaskBackoff:
 
 
 BY_HAND_SHARE: Final = 0.25
-"""How much of the time is kept for what somebody asked for by hand."""
+"""The first part of the window, kept for judgings requested by hand."""
 
 GOLDEN_RATIO: Final = 0.6180339887498949
-"""Multiples of this, without their whole part, lie evenly between 0 and 1 however many they are: here, of the numbers in a row that
-pull requests mostly have.
-"""
+"""The fractional parts of its multiples are evenly spread for any run of consecutive pull request numbers."""
 
 PLASTIC_RATIO: Final = 0.7548776662466927
-"""The same for repositories, so that number 7 of one does not meet number 7 of another."""
+"""The same for repositories, so that equal numbers of two repositories differ."""
 
 
 class RetrySchedule(Value):
-    """*gap*: how far apart they come on average."""
+    """Spreads judgings after a rate limit. *gap*: their average distance."""
 
     gap: timedelta
     longest_delay: timedelta
 
     def retry_at(self, limit: datetime, request: JudgeRequest, waiting_count: int) -> datetime:
-        """When this one of *crowd* is judged, after a limit that ends at *limit*."""
+        """When this request of *waiting_count* is judged, at the earliest at *limit*; a single one does not wait."""
         window = min(self.longest_delay, (waiting_count - 1) * self.gap)
         position, share = _position(request.pull), BY_HAND_SHARE
         if request.trigger in MANUAL_TRIGGERS:
@@ -108,18 +105,18 @@ class RetrySchedule(Value):
 
 
 def _position(pull: PullRef) -> float:
-    """From 0 to less than 1."""
+    """A stable position in the window, from 0 to less than 1."""
     return (pull.number * GOLDEN_RATIO + pull.repository_id * PLASTIC_RATIO) % 1
 
 
 class OutageRetries(Value):
-    """How often to try again, and after how long; each wait is twice as long as the one before."""
+    """Retries while no model can be reached, with exponential backoff. Manual requests and pushes start over."""
 
     max_retries: int = 0
     delay: timedelta = timedelta(0)
 
     def wait(self, request: JudgeRequest, verdict: Accept | Reject | Abstain) -> timedelta | None:
-        """How long until this request is worth another try; None: it is not."""
+        """The wait until the next retry; None: none is due."""
         is_outage = isinstance(verdict, Abstain) and verdict.abstain_reason is AbstainReason.JUDGE_UNAVAILABLE
         if not is_outage or request.outages >= self.max_retries:
             return None
@@ -127,6 +124,6 @@ class OutageRetries(Value):
 
 
 def retry_after_outage(request: JudgeRequest, at: datetime) -> JudgeRequest:
-    """The request that is judged after the wait: for whatever head is the newest then."""
+    """The request after the wait, for the newest head."""
     changes = {"head_sha": None, "trigger": Trigger.OUTAGE, "requested_at": at, "outages": request.outages + 1}
     return request.model_copy(update=changes)

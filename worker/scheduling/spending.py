@@ -1,7 +1,6 @@
-"""Whether a model may be asked about a pull request, by who wrote it and who asked.
+"""Whether a model may be asked about a pull request.
 
-Does not keep budgets (`worker.adapters.redis.budget` does). Invariant: about a pull request from a fork whose author may not write here
-no model is asked before an account with write access asks, or the repository allows it.
+For a fork whose author has no write access it may not, until an account with write access asks or the repository allows it.
 """
 
 from collections.abc import Callable
@@ -21,7 +20,7 @@ class SpendingPolicy(Value):
     may_write: Callable[[JudgeRequest, str], bool]
 
     def is_allowed(self, request: JudgeRequest, dossier: Dossier) -> bool:
-        """Raises what GitHub's outages raise. Who pushes to a branch of the repository itself may write there."""
+        """Whether a model may be asked. Raises on GitHub's outages. A branch of the repository itself proves write access."""
         if request.trigger in MANUAL_TRIGGERS:
             self.decisions.mark_vouched(request.pull)
             return True

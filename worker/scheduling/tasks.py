@@ -1,7 +1,4 @@
-"""What the dispatcher does at GitHub besides handing out judgings: one thing each, tried again as its errors say.
-
-Does not do any (`worker.wiring.app` has the clerk). Invariant: an errand knows how it ends and how it is put off.
-"""
+"""Background tasks of the dispatcher at GitHub, each with its completion and its retry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,11 +21,11 @@ from worker.errors import RetryRule
 from worker.settings import Settings
 
 MAX_DELAY_FACTOR: Final = 6
-"""How many times as long as at first an errand that somebody waits for is put off at the longest, while GitHub is away."""
+"""The longest retry delay of an urgent task during an outage of GitHub, in multiples of its first delay."""
 
 
 class TaskHandlers(Protocol):
-    """What errands need of a court. Raises `worker.errors`."""
+    """The work of each task. Raises `worker.errors`."""
 
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None: ...
 
@@ -59,11 +56,11 @@ class TaskHandlers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTask:
-    """Something to do at GitHub. `complete`: it needs no doing any more; `postpone`: put it off; *first_retry_s*: so soon at first.
+    """A task at GitHub. `complete`: record that it is done; `postpone`: retry it later; *first_retry_s*: its first retry delay.
 
-    `discard`: what becomes of it where it is given up; None: it is done then. `installation` 0: of none.
-    `is_prioritized`: a queue of merges waits for it; of what a rate limit put off it comes back behind nothing else.
-    `is_outside`: it is about what a stranger opened from a fork, and only so many of these are under way at a time.
+    `discard`: called where it is given up; None: `complete` is. `installation` 0: of none.
+    `is_prioritized`: a merge queue waits for it, so after a rate limit it is not spread among others.
+    `is_outside`: it is about an outsider's fork; few of these run at a time.
     """
 
     name: str
@@ -80,12 +77,12 @@ class BackgroundTask:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The same for the same errand, when it comes again."""
+        """The identity of a task across its retries."""
         return (self.name, *map(str, self.fields.values()))
 
 
 def retry_rule_for(task: BackgroundTask, settings: Settings) -> RetryRule:
-    """How often, and after how long, an errand is tried again; what somebody waits for sooner than the rest."""
+    """The retry rule of a task; an urgent one is retried sooner."""
     rule = settings.retry_rule
     if task.first_retry_s == inf:
         return rule

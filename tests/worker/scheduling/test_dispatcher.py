@@ -251,7 +251,7 @@ def test_what_github_is_away_for_longer_than_is_waited_is_dropped_and_said(
     world.order(pull(), *["away"] * 8)
     with dispatching(replace(here, timing=replace(AWAY, github_outage=0))):
         store.commands.put(command())
-        assert becomes(lambda: "errand dropped: GitHub is unavailable: 502" in caplog.text)
+        assert becomes(lambda: "task dropped: GitHub is unavailable: 502" in caplog.text)
     assert len(world.story("asked")) == 3, "as often as anything else"
 
 
@@ -297,7 +297,7 @@ def test_a_command_that_can_not_be_answered_is_dropped_and_said(
 ) -> None:
     world.order(pull(), *["unavailable"] * 3)
     store.commands.put(command())
-    assert becomes(lambda: "errand dropped: GitHub is unavailable: 502" in caplog.text)
+    assert becomes(lambda: "task dropped: GitHub is unavailable: 502" in caplog.text)
     assert becomes(lambda: not store.client.call("ZCARD", COMMANDS.order.name))
     assert len(world.story("asked")) == 3
 
@@ -454,7 +454,7 @@ def test_the_watchdog_closes_a_merge_groups_check_too(
 def test_a_check_that_was_left_open_by_who_wrote_late_and_died_is_judged_again(
     here: Settings, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    place, said = keys.pull(pull()).name, "an open check that nobody would conclude: looked at again"
+    place, said = keys.pull(pull()).name, "orphaned check run requeued"
     store.client.call("HSET", place, "inst", 100, "req", wish(head_sha=None).model_dump_json())
     store.checks().record_opened(pull(), HEAD, CheckRunId(7))
     assert said not in caplog.messages
@@ -560,5 +560,5 @@ def test_every_line_about_a_request_names_its_delivery_and_the_first_check_is_ti
     told = {
         one.msg: vars(one).get("delivery_id") for one in caplog.records if one.name == "worker.scheduling.dispatcher"
     }
-    assert told.keys() >= {"handed out", "errand waits: %s"}
+    assert told.keys() >= {"handed out", "task postponed: %s"}
     assert set(told.values()) == {"guid-1"}
