@@ -46,7 +46,7 @@ from worker.domain.request.open_pulls import Repository  # noqa: E402 - as above
 from worker.scheduling.reconcile import (  # noqa: E402 - as above
     MAX_HEADS,
     OpenPullSweep,
-    ReopenedCheckSweep,  # noqa: E402 - as above
+    ReopenedCheckSweep,
 )
 from worker.settings import AppCredentials, Settings  # noqa: E402 - as above
 

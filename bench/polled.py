@@ -29,10 +29,7 @@ from worker.adapters.github.client import app_access  # noqa: E402 - as above
 from worker.adapters.github.installations import GitHubRepositories  # noqa: E402 - as above
 from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.ids import InstallationId  # noqa: E402 - as above
-from worker.scheduling.reconcile import (
-    OpenPullSweep,  # noqa: E402 - as above
-    ReopenedCheckSweep,  # noqa: E402 - as above
-)
+from worker.scheduling.reconcile import OpenPullSweep, ReopenedCheckSweep  # noqa: E402 - as above
 from worker.settings import Settings, Timing  # noqa: E402 - as above
 
 HOUR_S, BUDGET, EACH = 3600, 5000, 5
