@@ -212,20 +212,20 @@ def missing_setting(name: str) -> SettingError:
 def malformed_setting(name: str, problem: str) -> SettingError:
     from worker.settings_reference import VARIABLES  # noqa: PLC0415 - the texts of all are needed only when one is wrong
 
-    return SettingError(name, problem, next(one for one in VARIABLES if one.name == name).remedy)
+    return SettingError(name, problem, next(variable for variable in VARIABLES if variable.name == name).remedy)
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:
     """Names that begin as ours and that nothing reads, each with the one that may be meant."""
     from worker.settings_reference import VARIABLES  # noqa: PLC0415 - as above
 
-    known = {one.name for one in VARIABLES}
-    unknown = sorted(name for name in environ if name.startswith("ASSAY_") and name not in known)
+    names = {variable.name for variable in VARIABLES}
+    unknown = sorted(name for name in environ if name.startswith("ASSAY_") and name not in names)
     if not unknown:
         return {}
     from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
 
-    return {name: next(iter(get_close_matches(name, known, 1)), None) for name in unknown}
+    return {name: next(iter(get_close_matches(name, names, 1)), None) for name in unknown}
 
 
 def unknown_variable_phrase(name: str, meant: str | None) -> str:
@@ -283,7 +283,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
             people=_handling(values, "ASSAY_PEOPLE", Handling.OBSERVE),
             bots=_handling(values, "ASSAY_BOTS", Handling.OBSERVE),
         ),
-        declined=frozenset(one for name, one in OPT_IN_SETTINGS.items() if _choice(values, name, ("1", "0")) == "0"),
+        declined=frozenset(
+            opt_in for name, opt_in in OPT_IN_SETTINGS.items() if _choice(values, name, ("1", "0")) == "0"
+        ),
         timing=_timing(values),
     )
 
@@ -386,10 +388,10 @@ def _private_keys(value: str) -> tuple[SecretStr, ...]:
 
 
 def _keys_of(paths: list[str]) -> str:
-    found = [_key_file(word) or _decode(word) for word in paths]
-    if len(paths) > 1 and not all(found):
+    keys = [_key_file(word) or _decode(word) for word in paths]
+    if len(paths) > 1 and not all(keys):
         raise malformed_setting("ASSAY_APP_PRIVATE_KEY", "holds a word that is neither a key nor the path of one")
-    return "".join(found)
+    return "".join(keys)
 
 
 def _key_file(value: str) -> str:
@@ -453,10 +455,10 @@ def _address(values: Mapping[str, str], name: str) -> tuple[str, int] | None:
     value = values.get(name)
     if value is None:
         return None
-    found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\s\[\]]+)):(\d{1,5})", value, re.ASCII)
-    if found is None or int(found[3]) > 65535:  # noqa: PLR2004 - the highest port
+    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\s\[\]]+)):(\d{1,5})", value, re.ASCII)
+    if match is None or int(match[3]) > 65535:  # noqa: PLR2004 - the highest port
         raise malformed_setting(name, f'is "{value}"')
-    return found[1] or found[2], int(found[3])
+    return match[1] or match[2], int(match[3])
 
 
 def _choice(values: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:

@@ -20,8 +20,8 @@ class Variable(Value):
     @property
     def remedy(self) -> str:
         """What to set it to, and where that is to be had."""
-        told = f"Expected: {self.expected}."
-        return told if self.source == CHOICE else f"{told} Get it from: {self.source}."
+        expected = f"Expected: {self.expected}."
+        return expected if self.source == CHOICE else f"{expected} Get it from: {self.source}."
 
 
 CHOICE: Final = "your choice"

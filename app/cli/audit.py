@@ -47,10 +47,10 @@ def show(arguments: argparse.Namespace) -> CommandResult:
     """Tell all that is on record of one verdict."""
     settings = load_settings()
     with open_store(settings) as store:
-        found = _load_record(store, EvalId(arguments.eval_id))
+        record = _load_record(store, EvalId(arguments.eval_id))
     if arguments.json:
-        return CommandResult(Exit.ACCEPT, _record_json(found))
-    return CommandResult(Exit.ACCEPT, verdict_record(found, terminal_page()))
+        return CommandResult(Exit.ACCEPT, _record_json(record))
+    return CommandResult(Exit.ACCEPT, verdict_record(record, terminal_page()))
 
 
 def _load_record(store: Store, eval_id: EvalId) -> VerdictRecord:
@@ -61,18 +61,20 @@ def _load_record(store: Store, eval_id: EvalId) -> VerdictRecord:
     until = None if left is None else SystemClock().now() + left
     subject = entry.verdict.subject
     pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
-    said = store.decisions.find_decisions(pull, subject.head_sha)
-    return VerdictRecord(verdict_without_secrets(entry.verdict), without_secrets(audit) if audit else None, until, said)
+    decisions = store.decisions.find_decisions(pull, subject.head_sha)
+    return VerdictRecord(
+        verdict_without_secrets(entry.verdict), without_secrets(audit) if audit else None, until, decisions
+    )
 
 
 def _record_json(record: VerdictRecord) -> str:
-    said = {
+    fields = {
         "verdict": record.verdict.model_dump(mode="json"),
         "audit": dump_audit(record.audit) if record.audit else None,
         "kept_until": record.kept_until.isoformat(timespec="seconds") if record.kept_until else None,
         "said": dump_decisions(record.decisions),
     }
-    return f"{json.dumps(said, indent=2)}\n"
+    return f"{json.dumps(fields, indent=2)}\n"
 
 
 def _entry(store: Store, eval_id: EvalId) -> LedgerEntry:
@@ -112,7 +114,7 @@ def _origin_id(store: Store, eval_id: EvalId) -> EvalId:
 
 
 def _replay_json(made: Replay) -> str:
-    said = {
+    fields = {
         "eval_id": made.recorded.eval_id,
         "is_same": made.is_same,
         "differing": made.differing,
@@ -124,7 +126,7 @@ def _replay_json(made: Replay) -> str:
         else None,
         "again": made.replayed.model_dump(mode="json"),
     }
-    return f"{json.dumps(said, indent=2)}\n"
+    return f"{json.dumps(fields, indent=2)}\n"
 
 
 def _rejudge(arguments: argparse.Namespace) -> CommandResult:
@@ -150,8 +152,8 @@ def _rejudge(arguments: argparse.Namespace) -> CommandResult:
 def _load_judged(store: Store, eval_id: EvalId) -> tuple[LedgerEntry, Dossier, AuditRecord | None]:
     """All three, or an InputError: without its dossier nothing can be judged again."""
     entry, dossier = _entry(store, eval_id), store.archive.find(eval_id)
-    if dossier is None and (said := missing_dossier_reason(entry.verdict)):
-        raise InputError(f"{eval_id} can't be judged again or reported: {said}")
+    if dossier is None and (reason := missing_dossier_reason(entry.verdict)):
+        raise InputError(f"{eval_id} can't be judged again or reported: {reason}")
     if dossier is None:
         raise InputError(f"The dossier of {eval_id} is not kept (any more). ASSAY_RETENTION_DAYS says how long one is.")
     return entry, dossier, store.archive.audit(eval_id)
@@ -163,8 +165,8 @@ def report(arguments: argparse.Namespace) -> CommandResult:
 
     with open_store(load_settings()) as store:
         _, dossier, _ = _load_judged(store, EvalId(arguments.eval_id))
-    given, redactions = make_shareable(dossier.model_copy(update={"dossier_version": dossier.dossier_version}))
-    written = f"{given.model_dump_json(indent=1, exclude_unset=True)}\n"
+    shareable, redactions = make_shareable(dossier.model_copy(update={"dossier_version": dossier.dossier_version}))
+    written = f"{shareable.model_dump_json(indent=1, exclude_unset=True)}\n"
     if arguments.out == "-":
         return CommandResult(Exit.ACCEPT, written)
     name = arguments.out or f"assay-report-{arguments.eval_id}.json"
@@ -172,8 +174,8 @@ def report(arguments: argparse.Namespace) -> CommandResult:
         Path(name).write_text(written, encoding="utf-8")
     except OSError as error:
         raise InputError(f"--out: {name} can't be written: {error.strerror}.") from error
-    taken = [RecordedRedaction(one.kind.value, one.where, one.line) for one in redactions]
-    return CommandResult(Exit.ACCEPT, dossier_report(given, name, taken, terminal_page()))
+    taken = [RecordedRedaction(redaction.kind.value, redaction.where, redaction.line) for redaction in redactions]
+    return CommandResult(Exit.ACCEPT, dossier_report(shareable, name, taken, terminal_page()))
 
 
 def forget(arguments: argparse.Namespace) -> CommandResult:
@@ -182,16 +184,17 @@ def forget(arguments: argparse.Namespace) -> CommandResult:
         raise InputError(f'"{arguments.repository}" is no repository. Expected: OWNER/REPO.')
     with open_store(load_settings()) as store:
         records = store.records()
-        found = records.find_holdings(arguments.repository)
-        if found.is_empty or not arguments.yes:
+        holdings = records.find_holdings(arguments.repository)
+        if holdings.is_empty or not arguments.yes:
             return CommandResult(
-                Exit.ACCEPT if found.is_empty else Exit.USAGE, deletion_report(_count_stored(found), terminal_page())
+                Exit.ACCEPT if holdings.is_empty else Exit.USAGE,
+                deletion_report(_count_stored(holdings), terminal_page()),
             )
-        records.forget(found, SystemClock().now())
+        records.forget(holdings, SystemClock().now())
         left = records.find_holdings(arguments.repository)
     return CommandResult(
         Exit.ACCEPT if left.is_empty else Exit.FAILED,
-        deletion_report(_count_stored(left), terminal_page(), _count_stored(found)),
+        deletion_report(_count_stored(left), terminal_page(), _count_stored(holdings)),
     )
 
 
@@ -203,7 +206,7 @@ def _count_stored(holdings: RepositoryHoldings) -> StoredCounts:
         StoredKind.AUDITS: holdings.count("audit"),
         StoredKind.CHECKS: holdings.count("check"),
         StoredKind.COMMANDS: len(holdings.commands),
-        StoredKind.EVENTS: holdings.events + sum(len(one.evals) for one in holdings.owned),
+        StoredKind.EVENTS: holdings.events + sum(len(owner.evals) for owner in holdings.owned),
         StoredKind.OTHER: sum(
             holdings.count(what)
             for what in ("ledger", "decisions", "answered", "checks", "spent", "kept", "paused", "shelf")

@@ -106,8 +106,8 @@ def _print_forecast(files: Sequence[Path], total: int, opening: BenchOpener) -> 
 
     with sandboxed_parsing(), opening.open_context() as judges:
         raws = (raw for path in files for raw in read_lines(path))
-        known = forecast_cost(raws, total, judges, model)
-    print(forecast_text(known, money.limit_usd, money.spent_usd), file=sys.stderr)
+        forecast = forecast_cost(raws, total, judges, model)
+    print(forecast_text(forecast, money.limit_usd, money.spent_usd), file=sys.stderr)
 
 
 def _check_names(files: Sequence[Path]) -> None:
@@ -134,8 +134,8 @@ def _run(files: Sequence[Path], folder: Path, opening: BenchOpener, size: tuple[
         print(f"{done} of {total} are judged; the same command goes on from there.", file=sys.stderr)
         raise
     except HaltedError as error:
-        said = f"{error} {done} of {total} are judged; the same command goes on from there."
-        raise InputError(said) from error
+        message = f"{error} {done} of {total} are judged; the same command goes on from there."
+        raise InputError(message) from error
     except RowFailedError as error:
         print(f"The judge itself failed on {error.place}.", file=sys.stderr)
         raise

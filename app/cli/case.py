@@ -52,8 +52,10 @@ def check(arguments: argparse.Namespace) -> CommandResult:
         line = None if reading.case.line is None else before + reading.case.line
         return CommandResult(Exit.USAGE, parse_error_report(name, line, reading.case.message, terminal_page()))
     with sandboxed_parsing():
-        found = check_case(dossier or _dossier(arguments, text), reading.case, reading.unread)
-    return CommandResult(Exit.USAGE if found.problem_count else Exit.ACCEPT, check_report(name, found, terminal_page()))
+        checked = check_case(dossier or _dossier(arguments, text), reading.case, reading.unread)
+    return CommandResult(
+        Exit.USAGE if checked.problem_count else Exit.ACCEPT, check_report(name, checked, terminal_page())
+    )
 
 
 def _dossier(arguments: argparse.Namespace, case_text: str | None) -> Dossier:

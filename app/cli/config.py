@@ -34,17 +34,17 @@ def check(arguments: argparse.Namespace) -> CommandResult:
     files = _files(arguments)
     texts = {origin: _text(path) for origin, path in files.items()}
     names = {origin: str(path) for origin, path in files.items()}
-    found = resolve_config([ConfigText(origin=origin, text=text) for origin, text in texts.items()])
-    code = Exit.USAGE if found.refused_files else Exit.ACCEPT
+    effective = resolve_config([ConfigText(origin=origin, text=text) for origin, text in texts.items()])
+    code = Exit.USAGE if effective.refused_files else Exit.ACCEPT
     if arguments.json:
-        return CommandResult(code, f"{json.dumps(_json(found, names), indent=2)}\n")
-    if not found.refused_files:
-        return CommandResult(code, effective_report(found, names, terminal_page()))
-    told = (
-        mistake_report(one.problems, texts[one.origin] or "", names[one.origin], terminal_page())
-        for one in found.refused_files
+        return CommandResult(code, f"{json.dumps(_json(effective, names), indent=2)}\n")
+    if not effective.refused_files:
+        return CommandResult(code, effective_report(effective, names, terminal_page()))
+    reports = (
+        mistake_report(file.problems, texts[file.origin] or "", names[file.origin], terminal_page())
+        for file in effective.refused_files
     )
-    return CommandResult(code, "\n".join(told))
+    return CommandResult(code, "\n".join(reports))
 
 
 def _files(arguments: argparse.Namespace) -> dict[ConfigOrigin, Path]:
@@ -61,7 +61,7 @@ def _files(arguments: argparse.Namespace) -> dict[ConfigOrigin, Path]:
 
 def _checkout_root(folder: Path) -> Path:
     """The root of the checkout that a folder is in; the folder itself where there is none."""
-    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
 def _text(path: Path) -> str | None:
@@ -75,7 +75,7 @@ def _text(path: Path) -> str | None:
 
 def _json(configured: EffectiveConfig, names: Mapping[ConfigOrigin, str]) -> dict[str, object]:
     if configured.refused_files:
-        wrong = [row for one in configured.refused_files for row in _problems(one.problems, names[one.origin])]
+        wrong = [row for file in configured.refused_files for row in _problems(file.problems, names[file.origin])]
         return {"valid": False, "problems": wrong, "effective": None}
     holds = {
         key: {"value": value, "from": key_source(configured, key, names)}
@@ -86,6 +86,6 @@ def _json(configured: EffectiveConfig, names: Mapping[ConfigOrigin, str]) -> dic
 
 def _problems(problems: Sequence[Problem], name: str) -> list[dict[str, object]]:
     return [
-        {"file": name, "line": one.line, "column": one.column, "key": one.key, "message": one.message}
-        for one in problems
+        {"file": name, "line": problem.line, "column": problem.column, "key": problem.key, "message": problem.message}
+        for problem in problems
     ]

@@ -79,13 +79,13 @@ def doctor(arguments: argparse.Namespace) -> CommandResult:
 
 def read_partial_settings(environ: Mapping[str, str]) -> tuple[Settings, list[DoctorFinding]]:
     """The settings as far as they can be read, and each variable that can't."""
-    left, found = dict(environ), list[DoctorFinding]()
+    left, findings = dict(environ), list[DoctorFinding]()
     while True:
         try:
-            return read_settings(left), found
+            return read_settings(left), findings
         except SettingError as error:
             is_set = left.pop(error.variable, None) is not None
-            found.append(_wrong_setting(error.variable, error, Health.WRONG if is_set else Health.MISSING))
+            findings.append(_wrong_setting(error.variable, error, Health.WRONG if is_set else Health.MISSING))
             for name in () if is_set else APP_VARIABLES:
                 left.pop(name, None)
 
@@ -101,58 +101,64 @@ def _data_dir(settings: Settings) -> DoctorFinding:
         with tempfile.TemporaryFile(dir=folder):
             return DoctorFinding("Data folder", Health.OK, str(folder))
     except OSError as error:
-        words = f"{folder} can't be written to ({error.strerror}). Set ASSAY_DATA_DIR to a folder that can."
-        return DoctorFinding("Data folder", Health.WRONG, words)
+        message = f"{folder} can't be written to ({error.strerror}). Set ASSAY_DATA_DIR to a folder that can."
+        return DoctorFinding("Data folder", Health.WRONG, message)
 
 
 def _redis(settings: Settings) -> Iterator[DoctorFinding]:
     try:
         with open_store(settings) as store:
             report = examine_store(store)
-            refused = [said for said in map(store.rubrics.check, shipped_rubrics()) if said]
-            demoted = [notice for one in store.events.installations() for notice in _demotion_notices(store, one)]
-            pauses = [ListedPause(one.suspension, one.is_everywhere) for one in store.pauses.list_pauses()]
+            refused = [refusal for refusal in map(store.rubrics.check, shipped_rubrics()) if refusal]
+            demoted = [
+                notice
+                for installation in store.events.installations()
+                for notice in _demotion_notices(store, installation)
+            ]
+            pauses = [ListedPause(pause.suspension, pause.is_everywhere) for pause in store.pauses.list_pauses()]
     except SettingError as error:
         yield _wrong_setting(error.variable, error, Health.WRONG if settings.redis_url else Health.MISSING)
     except AssayError as error:
-        words = f"{error}. Check REDIS_URL, and that the server runs." if settings.redis_url else str(error)
-        yield DoctorFinding("Redis", Health.WRONG, words)
+        message = f"{error}. Check REDIS_URL, and that the server runs." if settings.redis_url else str(error)
+        yield DoctorFinding("Redis", Health.WRONG, message)
     else:
         yield from redis_lines(report, "embedded" if settings.redis_url is None else "REDIS_URL")
-        yield from (DoctorFinding("Demoted signal", Health.OK, one) for one in demoted)
-        yield from (DoctorFinding("Pause", Health.OK, pause_words(one)) for one in pauses)
-        yield from (DoctorFinding("Rubric", Health.WRONG, f"{one} Until then nothing is judged.") for one in refused)
+        yield from (DoctorFinding("Demoted signal", Health.OK, notice) for notice in demoted)
+        yield from (DoctorFinding("Pause", Health.OK, pause_words(pause)) for pause in pauses)
+        yield from (
+            DoctorFinding("Rubric", Health.WRONG, f"{refusal} Until then nothing is judged.") for refusal in refused
+        )
 
 
 def _demotion_notices(store: Store, installation: InstallationId) -> list[str]:
-    return [one.notice(installation) for one in store.demotions.list_demotions(installation)]
+    return [demotion.notice(installation) for demotion in store.demotions.list_demotions(installation)]
 
 
 def redis_lines(report: StoreReport, which: str) -> Iterator[DoctorFinding]:
     """What a server that answers is like."""
     yield DoctorFinding("Redis", Health.OK, f"{which}, version {report.version}; what it stores is encrypted")
     if report.lacks_key:
-        words = (
+        message = (
             f"{LACKS_KEY} {RESTORE_HINT} Until then a pull request with a record under that key gets no verdict, and its check says so. "
             "If the key is lost, delete such records with `assay forget OWNER/NAME`; this line goes 90 days after the key was used."
         )
-        yield DoctorFinding("Store key", Health.WRONG, words)
+        yield DoctorFinding("Store key", Health.WRONG, message)
     if report.persistence:
         yield DoctorFinding("Redis persistence", Health.OK, report.persistence)
     else:
-        words = "neither AOF nor RDB is on: a restart loses every pull request's memory. Set `appendonly yes`."
-        yield DoctorFinding("Redis persistence", Health.WRONG, words)
+        message = "neither AOF nor RDB is on: a restart loses every pull request's memory. Set `appendonly yes`."
+        yield DoctorFinding("Redis persistence", Health.WRONG, message)
     if report.eviction == "noeviction":
         yield DoctorFinding("Redis eviction", Health.OK, "noeviction")
     else:
-        words = f"maxmemory-policy is {report.eviction}: requests may get lost. Set `maxmemory-policy noeviction`."
-        yield DoctorFinding("Redis eviction", Health.WRONG, words)
+        message = f"maxmemory-policy is {report.eviction}: requests may get lost. Set `maxmemory-policy noeviction`."
+        yield DoctorFinding("Redis eviction", Health.WRONG, message)
 
 
 def _app(settings: Settings) -> Iterator[DoctorFinding]:
     if settings.app is None:
-        words = f"{missing_setting('ASSAY_APP_ID')} Without an App, `assay judge` works, and `assay up` serves /setup, which makes one."
-        yield DoctorFinding("GitHub App", Health.MISSING, words)
+        message = f"{missing_setting('ASSAY_APP_ID')} Without an App, `assay judge` works, and `assay up` serves /setup, which makes one."
+        yield DoctorFinding("GitHub App", Health.MISSING, message)
         return
     from app.ingest.events import SUBSCRIBED_EVENTS
     from worker.adapters.github.doctor import examine_app
@@ -200,11 +206,11 @@ def skew_line(skew: timedelta) -> DoctorFinding:
 
 def _model(settings: Settings) -> Iterator[DoctorFinding]:
     if settings.is_paused:
-        words = "ASSAY_PAUSED is 1: nothing is judged, and every check is neutral. Set it to 0 to go on."
-        yield DoctorFinding("Pause", Health.WRONG, words)
+        message = "ASSAY_PAUSED is 1: nothing is judged, and every check is neutral. Set it to 0 to go on."
+        yield DoctorFinding("Pause", Health.WRONG, message)
     if settings.model is None:
-        words = "ANTHROPIC_API_KEY is not set: no model is asked, and what needs one is left unproven"
-        yield DoctorFinding("Model", Health.OK, words)
+        message = "ANTHROPIC_API_KEY is not set: no model is asked, and what needs one is left unproven"
+        yield DoctorFinding("Model", Health.OK, message)
         return
     from worker.adapters.anthropic.model import check_key
     from worker.adapters.anthropic.prices import typical_cost, unpriced_text
@@ -246,8 +252,8 @@ def _weekly_cost(settings: Settings, repository: str) -> DoctorFinding:
     try:
         pulls = count_opened_this_week(settings, SystemClock(), repository)
     except AssayError as error:
-        words = f"can't be looked up: {str(error).rstrip('.')}. Check the name, or set GITHUB_TOKEN to one that may read it."
-        return DoctorFinding(name, Health.WRONG, words)
+        message = f"can't be looked up: {str(error).rstrip('.')}. Check the name, or set GITHUB_TOKEN to one that may read it."
+        return DoctorFinding(name, Health.WRONG, message)
     return DoctorFinding(
         name,
         Health.OK,
@@ -258,16 +264,16 @@ def _weekly_cost(settings: Settings, repository: str) -> DoctorFinding:
 def _required_check(settings: Settings, repository: str) -> Iterator[DoctorFinding]:
     """Whether merges of a repository wait for our check."""
     if settings.app is None:
-        words = f"{repository} can't be looked at: that needs the App's settings."
-        yield DoctorFinding("Required check", Health.MISSING, words)
+        message = f"{repository} can't be looked at: that needs the App's settings."
+        yield DoctorFinding("Required check", Health.MISSING, message)
         return
     from worker.adapters.github.doctor import read_branch_protection
 
     try:
         gate = read_branch_protection(settings, SystemClock(), repository)
     except AssayError as error:
-        words = f"{repository} can't be looked at: {str(error).rstrip('.')}."
-        yield DoctorFinding("Required check", Health.WRONG, words)
+        message = f"{repository} can't be looked at: {str(error).rstrip('.')}."
+        yield DoctorFinding("Required check", Health.WRONG, message)
     else:
         yield from gate_lines(gate, settings.app.app_id, "your App", settings.authors)
 
@@ -276,11 +282,11 @@ def _sarif_refusals(settings: Settings, repository: str) -> Iterator[DoctorFindi
     """Why SARIF that this repository wants was not uploaded when it was tried last. Who can't be asked was told of before."""
     with suppress(AssayError), open_store(settings) as store:
         yield from (
-            DoctorFinding("SARIF", Health.WRONG, sarif_refusal_line(one))
-            for one in store.scan_notes.refusals(repository)
+            DoctorFinding("SARIF", Health.WRONG, sarif_refusal_line(refusal))
+            for refusal in store.scan_notes.refusals(repository)
         )
 
 
 def _token(settings: Settings) -> DoctorFinding:
-    words = "set" if settings.github_token else "not set: `assay judge OWNER/REPO#N` reads public repositories only"
-    return DoctorFinding("GITHUB_TOKEN", Health.OK, words)
+    message = "set" if settings.github_token else "not set: `assay judge OWNER/REPO#N` reads public repositories only"
+    return DoctorFinding("GITHUB_TOKEN", Health.OK, message)

@@ -67,7 +67,9 @@ def evaluate(arguments: argparse.Namespace) -> CommandResult:
         span, terms = _span(arguments, now), _terms(arguments, settings, store)
         surveyor = Surveyor(store, _selection(arguments, span, terms.law, store))
         list(surveyor.read_new())
-        run = RejudgeRun(settings, store, terms, [make_order(one) for one in surveyor.survey.unanswered], open_terms)
+        run = RejudgeRun(
+            settings, store, terms, [make_order(verdict) for verdict in surveyor.survey.unanswered], open_terms
+        )
         if arguments.dry_run:
             return _show_forecast(arguments, run, len(surveyor.survey.standing))
         stopped = _judge_all(run, surveyor, arguments.jobs) if run.orders else ""
@@ -151,24 +153,24 @@ def _selection(arguments: argparse.Namespace, span: Window, law: str, store: Sto
     numbers = None
     if arguments.repository:
         owned = store.records().find_holdings(arguments.repository).owned
-        numbers = frozenset((int(one.installation), int(one.repository)) for one in owned)
+        numbers = frozenset((int(owner.installation), int(owner.repository)) for owner in owned)
     return RejudgeSelection(SubjectKind(arguments.subject), span, law, numbers)
 
 
 def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, subjects: int) -> CommandResult:
-    known = forecast_run(run)
+    cost = forecast_run(run)
     model = with_model(run.settings, run.terms.model).model
-    told = RejudgeForecast(
+    forecast = RejudgeForecast(
         subjects=subjects,
         todo=len(run.orders),
-        asked=known.asked if known else 0,
-        sampled=known.sampled if known else 0,
-        expected_usd=known.expected_usd if known else None,
-        most_usd=known.most_usd if known else None,
+        asked=cost.asked if cost else 0,
+        sampled=cost.sampled if cost else 0,
+        expected_usd=cost.expected_usd if cost else None,
+        most_usd=cost.most_usd if cost else None,
         has_model=model is not None and run.terms.tier != "heuristic" and bool(run.orders),
         law=_rubric_name(run.terms),
     )
-    return CommandResult(Exit.ACCEPT, _json(told) if arguments.json else forecast_text(told))
+    return CommandResult(Exit.ACCEPT, _json(forecast) if arguments.json else forecast_text(forecast))
 
 
 def _judge_all(run: RejudgeRun, surveyor: Surveyor, jobs: int | None) -> str:
@@ -203,12 +205,12 @@ def _progress_bar(total: int) -> Generator[Callable[[], object]]:
 
 
 def _show_result(arguments: argparse.Namespace, run: RejudgeRun, surveyor: Surveyor, stopped: str) -> CommandResult:
-    one = _summarize(run, surveyor, stopped)
-    is_whole = not (one.failed or one.capped or one.left or one.stopped)
+    summary = _summarize(run, surveyor, stopped)
+    is_whole = not (summary.failed or summary.capped or summary.left or summary.stopped)
     if is_whole and run.terms.book:
         run.store.run_budget(run.terms.book, run.terms.limit_usd).close()
     code = Exit.ACCEPT if is_whole else Exit.USAGE
-    return CommandResult(code, _json(one) if arguments.json else summary_text(one, terminal_page()))
+    return CommandResult(code, _json(summary) if arguments.json else summary_text(summary, terminal_page()))
 
 
 def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSummary:
@@ -229,8 +231,8 @@ def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSumm
         left=len(survey.standing) - len(final) - len(unheard),
         decisions=dict(Counter(answer.summary for _, answer in judged).most_common()),
         changes=tuple(_change(run.store, *pair) for pair in judged if pair[0].summary != pair[1].summary),
-        cost_usd=sum((one.cost_usd for one in fresh if one.cost_usd is not None), Decimal(0)),
-        unpriced=sum(one.cost_usd is None for one in fresh),
+        cost_usd=sum((answer.cost_usd for answer in fresh if answer.cost_usd is not None), Decimal(0)),
+        unpriced=sum(answer.cost_usd is None for answer in fresh),
         law=_rubric_name(run.terms),
         unread=survey.unread_count,
         stopped=stopped,
@@ -249,7 +251,7 @@ def _missing_source(terms: RejudgeTerms) -> str:
 def _change(store: Store, before: RecordedVerdict, now: RecordedVerdict) -> VerdictChange:
     """Where and why it came out otherwise, as the ledger has it."""
     entries = store.ledger.entries(now.pull)
-    verdict = next((one.verdict for one in entries if one.eval_id == now.eval_id), None)
+    verdict = next((entry.verdict for entry in entries if entry.eval_id == now.eval_id), None)
     name = verdict.subject.repository if verdict else f"repository {now.repository}"
     return VerdictChange(
         name=f"{name}#{now.number}",
@@ -257,7 +259,7 @@ def _change(store: Store, before: RecordedVerdict, now: RecordedVerdict) -> Verd
         now=now.summary,
         eval_id=now.eval_id,
         concern=verdict.concern if verdict else "it was forgotten meanwhile",
-        places=tuple(one.location for one in verdict.evidence) if verdict else (),
+        places=tuple(finding.location for finding in verdict.evidence) if verdict else (),
     )
 
 
@@ -275,7 +277,7 @@ def _plain(value: object) -> object:
         case RejudgeSummary() | RejudgeForecast() | VerdictChange():
             return {name: _plain(getattr(value, name)) for name in value.__match_args__}
         case tuple():
-            return [_plain(one) for one in cast("tuple[object, ...]", value)]
+            return [_plain(item) for item in cast("tuple[object, ...]", value)]
         case Decimal():
             return f"{value:f}"
         case _:

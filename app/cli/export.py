@@ -51,9 +51,9 @@ def export(arguments: argparse.Namespace) -> CommandResult:
 
 def _span(arguments: argparse.Namespace, now: datetime) -> ExportSpan:
     """The times that are named, to the millisecond: so what is exported up to one moment, and from it on, is each there once."""
-    given = {name: value for name, value in (("from", arguments.since), ("to", arguments.until)) if value}
+    times = {name: value for name, value in (("from", arguments.since), ("to", arguments.until)) if value}
     try:
-        parse_query(given, StatsTopic.QUALITY, now)
+        parse_query(times, StatsTopic.QUALITY, now)
     except ParameterError as error:
         option = {"from": "--since", "to": "--until"}[error.parameter]
         raise InputError(f"{option}: expected {error.expected}, found {error.received!r}.") from error

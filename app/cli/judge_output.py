@@ -37,10 +37,10 @@ def judge_outputs(arguments: argparse.Namespace) -> CommandResult:
     if arguments.output == arguments.criteria == "-":
         raise InputError("--output and --criteria can't both read standard input. Name a file for one of them.")
     criteria = _text(arguments.criteria, "--criteria") if arguments.criteria else None
-    given = _text(arguments.output, "--output")
+    output = _text(arguments.output, "--output")
     if arguments.output.endswith(BATCH_SUFFIX):
-        return _batch([*_tasks(given, arguments.output, criteria)])
-    return _single(given, criteria, is_json=arguments.json)
+        return _batch([*_tasks(output, arguments.output, criteria)])
+    return _single(output, criteria, is_json=arguments.json)
 
 
 def _single(output: str, criteria: Criteria, *, is_json: bool) -> CommandResult:
@@ -65,13 +65,13 @@ def _batch(tasks: Sequence[DelegatedTask]) -> CommandResult:
             done = [add_judgement(*task, judge) for task in tasks]
     except Unavailable:
         done = [add_judgement(*task, judge_output) for task in tasks]
-    rulings = {cast("dict[str, str]", one["judge"])["verdict"] for one in done if "judge" in one}
-    worst = next((one for one in (TaskRuling.FAIL, TaskRuling.UNAVAILABLE) if one in rulings), TaskRuling.PASS)
+    rulings = {cast("dict[str, str]", result["judge"])["verdict"] for result in done if "judge" in result}
+    worst = next((ruling for ruling in (TaskRuling.FAIL, TaskRuling.UNAVAILABLE) if ruling in rulings), TaskRuling.PASS)
     return CommandResult(EXIT_CODES[worst], _lines(done))
 
 
 def _lines(results: Sequence[Mapping[str, object]]) -> str:
-    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in results)
+    return "".join(f"{json.dumps(result, ensure_ascii=False)}\n" for result in results)
 
 
 def _tasks(text: str, name: str, criteria: Criteria) -> Iterator[DelegatedTask]:
@@ -112,7 +112,7 @@ def _check_criteria(criteria: Criteria, location: str) -> Criteria:
 def _task_criteria(value: object, location: str) -> Criteria:
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and all(isinstance(one, str) for one in cast("list[object]", value)):
+    if isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value)):
         return cast("list[str]", value)
     raise InputError(f"{location}: acceptance_criteria: expected a text or a list of texts: docs/delegate.md.")
 

@@ -19,8 +19,8 @@ from app.cli.parser import build_parser
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns its exit code; for `--help` and wrong arguments argparse exits by itself."""
-    given = sys.argv[1:] if argv is None else argv
-    arguments = build_parser(given[0] if given else None).parse_args(given)
+    call = sys.argv[1:] if argv is None else argv
+    arguments = build_parser(call[0] if call else None).parse_args(call)
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # noqa: TID251 - what is installed beside Assay must not read along, and finding it takes time
     if arguments.run.name == "judge":
         gc.disable()  # until all is loaded (`judge` turns it on): looking for garbage in that takes a tenth of the time
@@ -86,22 +86,22 @@ class ErrorBoundary:
         code = Exit.FAILED
         match error:
             case LeaseLost():
-                words = "Another process took this judging over. Judge again."
+                message = "Another process took this judging over. Judge again."
             case Unavailable(service="Redis") if os.environ.get("REDIS_URL"):  # noqa: TID251 - settings may be what failed, and none are read here
-                words = f"{error}. Check REDIS_URL, and that the server runs."
+                message = f"{error}. Check REDIS_URL, and that the server runs."
             case Unavailable():
-                words = f"{error}. Try again later."
+                message = f"{error}. Try again later."
             case SubjectGone():
-                words, code = f"There is nothing to judge: {error}.", Exit.USAGE
+                message, code = f"There is nothing to judge: {error}.", Exit.USAGE
             case AssayError():
-                words, code = str(error), Exit.USAGE
-            case OSError() | MemoryError() if known := machine_error_phrase(error):
-                words = known
+                message, code = str(error), Exit.USAGE
+            case OSError() | MemoryError() if phrase := machine_error_phrase(error):
+                message = phrase
             case _:
                 from app.cli.crash import record_traceback
 
-                words = f"Assay itself failed. {record_traceback(error)}"
-        return self._say(words, code)
+                message = f"Assay itself failed. {record_traceback(error)}"
+        return self._say(message, code)
 
     def _say(self, message: str, code: Exit) -> Exit:
         """Tell whoever still reads; nobody there is no reason for another exit code."""

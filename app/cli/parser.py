@@ -75,8 +75,8 @@ def judge_options(judge: argparse.ArgumentParser) -> None:
         "--output", metavar="FILE", help="judge the output of a delegated task; FILE.jsonl: of many, with criteria each"
     )
     what.add_argument("--example", action="store_true", help="make a tiny repository and judge it")
-    for option, metavar, words in SOURCE_OPTIONS:
-        judge.add_argument(option, metavar=metavar, help=words)
+    for option, metavar, help_text in SOURCE_OPTIONS:
+        judge.add_argument(option, metavar=metavar, help=help_text)
     judge.add_argument("--criteria", metavar="FILE", help="with --output: what it has to meet, in Markdown")
     judge.add_argument("--junit", metavar="FILE", action="append", help="JUnit XML as a result of CI; may be repeated")
     judge.add_argument("--tier", choices=("heuristic", "hybrid", "llm"), help=TIER_HELP)
@@ -191,9 +191,9 @@ def case_options(case: argparse.ArgumentParser) -> None:
     check.set_defaults(answer="check")
     for command in (new, check):
         command.set_defaults(junit=None)
-        for option, metavar, words in SOURCE_OPTIONS:
+        for option, metavar, help_text in SOURCE_OPTIONS:
             if option in ("--base", "--head", "--issue", "--body"):
-                command.add_argument(option, metavar=metavar, help=words)
+                command.add_argument(option, metavar=metavar, help=help_text)
 
 
 def process_options(command: argparse.ArgumentParser) -> None:
@@ -383,14 +383,14 @@ def build_parser(command_name: str | None = None) -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action=ShowVersion, nargs=0, help="print the version")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for one in [one for one in COMMANDS if one.name == command_name] or COMMANDS:
-        told = one.description or f"{one.summary[0].upper()}{one.summary[1:]}."
+    for command in [command for command in COMMANDS if command.name == command_name] or COMMANDS:
+        description = command.description or f"{command.summary[0].upper()}{command.summary[1:]}."
         made = commands.add_parser(
-            one.name, help=one.summary, description=told, epilog=one.epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter if one.epilog else argparse.HelpFormatter,
+            command.name, help=command.summary, description=description, epilog=command.epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter if command.epilog else argparse.HelpFormatter,
         )  # fmt: skip
-        one.options(made)
-        made.set_defaults(run=one)
+        command.options(made)
+        made.set_defaults(run=command)
     return top
 
 

@@ -29,12 +29,12 @@ def pause(arguments: argparse.Namespace) -> CommandResult:
         if repository is None:
             store.pauses.pause_all(suspension)
             return CommandResult(Exit.ACCEPT, texts.paused_message(None, suspension))
-        found = [(one.installation, one.repository) for one in store.records().find_holdings(repository).owned]
-        found = found or _find_at_github(settings, repository)
-        if isinstance(found, str):
-            return CommandResult(Exit.USAGE, found)
-        for one in found:
-            store.pauses.pause(*one, suspension)
+        numbers = [(owner.installation, owner.repository) for owner in store.records().find_holdings(repository).owned]
+        numbers = numbers or _find_at_github(settings, repository)
+        if isinstance(numbers, str):
+            return CommandResult(Exit.USAGE, numbers)
+        for pair in numbers:
+            store.pauses.pause(*pair, suspension)
         return CommandResult(Exit.ACCEPT, texts.paused_message(repository, suspension))
 
 
@@ -43,10 +43,10 @@ def _find_at_github(settings: Settings, repository: str) -> list[tuple[Installat
     from worker.adapters.github.doctor import find_numbers
 
     try:
-        found = find_numbers(settings, SystemClock(), repository)
+        numbers = find_numbers(settings, SystemClock(), repository)
     except AssayError as error:
         return texts.github_not_reached(repository, str(error))
-    return texts.not_installed(repository) if found is None else [(found.installation, found.repository)]
+    return texts.not_installed(repository) if numbers is None else [(numbers.installation, numbers.repository)]
 
 
 def resume(arguments: argparse.Namespace) -> CommandResult:
@@ -58,7 +58,7 @@ def resume(arguments: argparse.Namespace) -> CommandResult:
         owned = store.records().find_holdings(repository).owned
         if not owned:
             return CommandResult(Exit.USAGE, texts.unknown_repository(repository))
-        were = [store.pauses.resume(one.installation, one.repository) for one in owned]
+        were = [store.pauses.resume(owner.installation, owner.repository) for owner in owned]
         return CommandResult(
             Exit.ACCEPT, texts.resumed_message(repository) if any(were) else texts.not_paused_message(repository)
         )
@@ -66,11 +66,11 @@ def resume(arguments: argparse.Namespace) -> CommandResult:
 
 def list_pauses(store: Store) -> tuple[texts.ListedPause, ...]:
     """All pauses, for people to read."""
-    return tuple(texts.ListedPause(one.suspension, one.is_everywhere) for one in store.pauses.list_pauses())
+    return tuple(texts.ListedPause(pause.suspension, pause.is_everywhere) for pause in store.pauses.list_pauses())
 
 
 def _repository(arguments: argparse.Namespace) -> str | None:
-    named: list[str] = [one for one in (arguments.repository, arguments.repo) if one]
+    named: list[str] = [name for name in (arguments.repository, arguments.repo) if name]
     if len(set(named)) > 1:
         raise InputError(f"Two repositories are named: {' and '.join(named)}. Name one.")
     return named[0] if named else None

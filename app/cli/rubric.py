@@ -71,7 +71,7 @@ def diff(arguments: argparse.Namespace) -> CommandResult:
         _check_versions(rubrics, arguments, store)
         record = RubricDiff(store, RejudgeSelection(SubjectKind.SUBMISSION, span, ""), rubrics, prompts)
         rows = list(record.rows())
-    one = RubricDifferences(
+    differences = RubricDifferences(
         before=names[0],
         now=names[1],
         compared=len(rows),
@@ -84,7 +84,9 @@ def diff(arguments: argparse.Namespace) -> CommandResult:
         unread=record.survey.unread_count,
         by_prompts=prompts is not None,
     )
-    return CommandResult(Exit.ACCEPT, _json(one) if arguments.json else differences_text(one, terminal_page()))
+    return CommandResult(
+        Exit.ACCEPT, _json(differences) if arguments.json else differences_text(differences, terminal_page())
+    )
 
 
 def promote(arguments: argparse.Namespace) -> CommandResult:
@@ -102,19 +104,19 @@ def _rubric(name: str) -> Rubric:
 
 def _check_versions(rubrics: RubricPair, arguments: argparse.Namespace, store: Store) -> None:
     """Raises RubricRefused where a version stands for another content: verdicts that name it would be told as this one's."""
-    known = store.rubrics
-    known.refusal(load_rubric())  # what ships with Assay says first what its version stands for
+    known_rubrics = store.rubrics
+    known_rubrics.refusal(load_rubric())  # what ships with Assay says first what its version stands for
     for read, name in zip(rubrics, (arguments.before, arguments.now), strict=True):
-        if refusal := known.check(read, name):
+        if refusal := known_rubrics.check(read, name):
             raise RubricRefused(refusal)
     if is_version_reused(*rubrics):
-        said = f'both say "{rubrics.now.id}" {rubrics.now.version}, and are not the same: raise the version of one.'
-        raise RubricRefused(f"{arguments.before} and {arguments.now} {said}")
+        problem = f'both say "{rubrics.now.id}" {rubrics.now.version}, and are not the same: raise the version of one.'
+        raise RubricRefused(f"{arguments.before} and {arguments.now} {problem}")
 
 
 def _names(rubrics: RubricPair, arguments: argparse.Namespace) -> tuple[str, str]:
     """By their ids and versions; where these are the same, by what was typed."""
-    before, now = (f"{one.id} {one.version}" for one in rubrics)
+    before, now = (f"{rubric.id} {rubric.version}" for rubric in rubrics)
     if arguments.prompt:
         return before, f"{now} with {arguments.prompt}"
     return (before, now) if before != now else (arguments.before, arguments.now)
@@ -126,17 +128,20 @@ def _prompts(candidate: str | None) -> tuple[str, str] | None:
 
 
 def _agreement(rows: list[ComparedChange]) -> tuple[StrengthAgreement, ...]:
-    found = count_agreement(rows, {kind.value: strength.value for kind, strength in STRENGTHS.items()}, is_borne_out)
+    agreements = count_agreement(
+        rows, {kind.value: strength.value for kind, strength in STRENGTHS.items()}, is_borne_out
+    )
     return tuple(
         StrengthAgreement(
-            one.strength, *(ShareWithInterval(*counts, wilson_interval(*counts)) for counts in (one.before, one.now))
+            agreement.strength,
+            *(ShareWithInterval(*counts, wilson_interval(*counts)) for counts in (agreement.before, agreement.now)),
         )
-        for one in found
+        for agreement in agreements
     )
 
 
 def _json(difference: RubricDifferences) -> str:
-    said = {
+    fields = {
         "before": difference.before,
         "now": difference.now,
         "compared": difference.compared,
@@ -151,7 +156,7 @@ def _json(difference: RubricDifferences) -> str:
             for each in difference.agreement
         ],
     }
-    return f"{json.dumps(said, indent=2)}\n"
+    return f"{json.dumps(fields, indent=2)}\n"
 
 
 def _row(row: ComparedChange) -> dict[str, object]:

@@ -46,7 +46,7 @@ class StatsReader:
         self._installations = of
         self._now = now
         standings = [self._rollups.catch_up_with_all(installation) for installation in of]
-        self._last = max((one.until for one in standings), default=EPOCH)
+        self._last = max((state.until for state in standings), default=EPOCH)
 
     def extend_to_latest(self, question: StatsQuery) -> StatsQuery:
         """The question without an upper end: whatever clock wrote an entry, it is among what there is."""
@@ -57,24 +57,26 @@ class StatsReader:
 
     def answer(self, topic: StatsTopic, question: StatsQuery) -> dict[str, Any]:
         tables = tables_needed(topic, question)
-        found = [self._rollups.find(one, tables, question.window, self._now) for one in self._installations]
-        return answer_query(topic, question, combine_tables(found))
+        counted = [
+            self._rollups.find(installation, tables, question.window, self._now) for installation in self._installations
+        ]
+        return answer_query(topic, question, combine_tables(counted))
 
     def demotion_notices(self) -> tuple[str, ...]:
         """Of each signal that is a suspicion now, why, and how a person takes that back."""
         return tuple(
-            one.notice(installation)
+            demotion.notice(installation)
             for installation in self._installations
-            for one in self._demotions.list_demotions(installation)
+            for demotion in self._demotions.list_demotions(installation)
         )
 
 
 def stats(arguments: argparse.Namespace) -> CommandResult:
     """Quality, cost, agreement and backlog; or what would be blocked, was overridden, or how agents fare."""
-    given = {name: getattr(arguments, option) for option, name in OPTIONS.items() if getattr(arguments, option)}
+    parameters = {name: getattr(arguments, option) for option, name in OPTIONS.items() if getattr(arguments, option)}
     now = SystemClock().now()
     try:
-        questions = {topic: parse_query(given, topic, now) for topic in StatsTopic}
+        questions = {topic: parse_query(parameters, topic, now) for topic in StatsTopic}
     except ParameterError as error:
         raise InputError(
             f"--{error.parameter.replace('_', '-')}: expected {error.expected}, found {error.received!r}."
@@ -83,19 +85,19 @@ def stats(arguments: argparse.Namespace) -> CommandResult:
     with open_store(load_settings()) as store:
         of = tuple(dict.fromkeys(arguments.installation or store.events.installations()))
         office = StatsReader(store, of, now)
-        if "to" not in given:
+        if "to" not in parameters:
             questions = {topic: office.extend_to_latest(question) for topic, question in questions.items()}
-        said = {topic: office.answer(topic, questions[topic]) for topic in _topics(arguments)}
+        answers = {topic: office.answer(topic, questions[topic]) for topic in _topics(arguments)}
         days = (
             list(_days(office, questions[StatsTopic.QUALITY]))
-            if StatsTopic.BACKLOG in said and not arguments.json
+            if StatsTopic.BACKLOG in answers and not arguments.json
             else []
         )
-        if StatsTopic.OVERRIDES in said:
-            said[StatsTopic.OVERRIDES] |= {"demotions": office.demotion_notices()}
+        if StatsTopic.OVERRIDES in answers:
+            answers[StatsTopic.OVERRIDES] |= {"demotions": office.demotion_notices()}
     if arguments.json:
-        return CommandResult(Exit.ACCEPT, f"{json.dumps(said, indent=2)}\n")
-    return CommandResult(Exit.ACCEPT, _render(said, days))
+        return CommandResult(Exit.ACCEPT, f"{json.dumps(answers, indent=2)}\n")
+    return CommandResult(Exit.ACCEPT, _render(answers, days))
 
 
 def _topics(arguments: argparse.Namespace) -> tuple[StatsTopic, ...]:
@@ -136,19 +138,22 @@ def history(arguments: argparse.Namespace) -> CommandResult:
     """A pull request's verdicts, and what was done about them."""
     name, _, number = arguments.pull.partition("#")
     with open_store(load_settings()) as store:
-        found = found_history(store, name, int(number), at_most=NO_LIMIT)
-        said = {one.head_sha: store.decisions.find_decisions(_pull_of(one), one.head_sha) for one in found.entries}
-    if not found.entries:
+        pull_history = found_history(store, name, int(number), at_most=NO_LIMIT)
+        by_head = {
+            entry.head_sha: store.decisions.find_decisions(_pull_of(entry), entry.head_sha)
+            for entry in pull_history.entries
+        }
+    if not pull_history.entries:
         raise InputError(
             f"Nothing is on record of {arguments.pull} here. REDIS_URL or ASSAY_DATA_DIR say where to look."
         )
-    shown, done = list_evaluations(found.entries), list_outcomes(found.pulls)
+    shown, done = list_evaluations(pull_history.entries), list_outcomes(pull_history.pulls)
     if arguments.json:
         return CommandResult(
             Exit.ACCEPT,
-            f"{json.dumps({'evaluations': shown, 'outcomes': done, 'said': _decisions_json(said)}, indent=2)}\n",
+            f"{json.dumps({'evaluations': shown, 'outcomes': done, 'said': _decisions_json(by_head)}, indent=2)}\n",
         )
-    return CommandResult(Exit.ACCEPT, told(arguments.pull, shown, done, terminal_page(), said))
+    return CommandResult(Exit.ACCEPT, told(arguments.pull, shown, done, terminal_page(), by_head))
 
 
 def _pull_of(entry: LedgerEntry) -> PullRef:
@@ -157,4 +162,4 @@ def _pull_of(entry: LedgerEntry) -> PullRef:
 
 
 def _decisions_json(by_head: Mapping[Sha, HumanDecisions]) -> dict[Sha, dict[str, Any]]:
-    return {head_sha: words for head_sha, said in by_head.items() if (words := dump_decisions(said))}
+    return {head_sha: dumped for head_sha, decisions in by_head.items() if (dumped := dump_decisions(decisions))}

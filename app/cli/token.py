@@ -25,7 +25,7 @@ def token(arguments: argparse.Namespace) -> CommandResult:
 
 def create(arguments: argparse.Namespace) -> CommandResult:
     """Make a token and print it, once."""
-    numbers = frozenset(InstallationId(one) for one in arguments.installation)
+    numbers = frozenset(InstallationId(number) for number in arguments.installation)
     with open_store(load_settings()) as store:
         token = store.tokens().create(arguments.name, numbers, SystemClock().now())
     if token is None:

@@ -163,13 +163,13 @@ class Supervisor:
         return os.read(self._inbox, 64) if self._inbox in ready else b""
 
     def _pass_on(self, says: "IO[bytes]") -> None:
-        said = os.read(says.fileno(), 65_536)
-        if not said:
+        chunk = os.read(says.fileno(), 65_536)
+        if not chunk:
             says.close()
             return
-        sys.stdout.buffer.write(said)
+        sys.stdout.buffer.write(chunk)
         sys.stdout.flush()
-        *lines, self._partial_line = (self._partial_line + said).split(b"\n")
+        *lines, self._partial_line = (self._partial_line + chunk).split(b"\n")
         for line in lines:
             if url := parse_listening_url(line):
                 _say(f"{self._next_step(url)} Ctrl-C stops Assay.")
@@ -183,12 +183,12 @@ class Supervisor:
 def parse_listening_url(line: bytes) -> str | None:
     """The address in the door's line that says that it listens."""
     try:
-        said = json.loads(line)
+        parsed = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(said, dict):
+    if not isinstance(parsed, dict):
         return None
-    fields = cast("dict[str, Any]", said)
+    fields = cast("dict[str, Any]", parsed)
     return str(fields.get("url")) if fields.get("event") == "listening" else None
 
 

@@ -33,11 +33,11 @@ FetchStatus = Callable[[float], dict[str, Any]]
 
 def wait(arguments: argparse.Namespace) -> CommandResult:
     """0 accept, 1 reject, 3 for all else: not judged, overridden, superseded, none coming, or pending when the time is up."""
-    found = COMMIT_NAME.fullmatch(arguments.commit)
-    if found is None:
+    match = COMMIT_NAME.fullmatch(arguments.commit)
+    if match is None:
         raise InputError(f'"{arguments.commit}": expected OWNER/REPO@SHA, with all 40 characters of the commit id.')
     settings = load_settings()
-    repository, sha = found[1], found[2].lower()
+    repository, sha = match[1], match[2].lower()
     answer = _poll_until(status_source(settings, repository, sha), arguments.timeout, _print_status)
     verdict = answer["verdict"]
     is_overridden = answer.get("overridden_by") is not None  # a server of an earlier version tells of none

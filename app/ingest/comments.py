@@ -49,8 +49,8 @@ def on_comment_created(delivery: Delivery) -> CommandIssued | PersonCommented | 
     payload = delivery.read(CommentPayload)
     if ignored := _not_for_us(payload, delivery):
         return ignored
-    said = _written_text(payload, payload.issue.number)
-    return _command(said, payload.comment.body) or _person_commented(said)
+    written = _written_text(payload, payload.issue.number)
+    return _command(written, payload.comment.body) or _person_commented(written)
 
 
 def on_comment_edited(delivery: Delivery) -> CommandIssued | Ignored:
@@ -79,22 +79,22 @@ def on_line_comment_edited(delivery: Delivery) -> CommandIssued | Ignored:
 
 def on_review_submitted(delivery: Delivery) -> CommandIssued | PersonCommented | Ignored:
     payload = delivery.read(ReviewPayload)
-    said = _review(payload)
-    if isinstance(said, Ignored):
-        return said
-    said = replace(said, written_at=_parse_time(payload.review.submitted_at))
-    command = _command(said, payload.review.body or "")
-    decided = None if said.is_bot else REVIEW_DECISIONS.get(payload.review.state)
+    written = _review(payload)
+    if isinstance(written, Ignored):
+        return written
+    written = replace(written, written_at=_parse_time(payload.review.submitted_at))
+    command = _command(written, payload.review.body or "")
+    decided = None if written.is_bot else REVIEW_DECISIONS.get(payload.review.state)
     if command is None or decided is None:
-        return command or (_person_commented(said) if decided is None else _command_issued(said, decided))
+        return command or (_person_commented(written) if decided is None else _command_issued(written, decided))
     return replace(command, decides=decided)
 
 
 def on_review_edited(delivery: Delivery) -> CommandIssued | Ignored:
     """Its text alone can be edited: what it decided was said when it was submitted."""
     payload = delivery.read(ReviewPayload)
-    said = _review(payload)
-    return said if isinstance(said, Ignored) else _command_of_edit(said, payload, payload.review.body or "")
+    written = _review(payload)
+    return written if isinstance(written, Ignored) else _command_of_edit(written, payload, payload.review.body or "")
 
 
 def _review(payload: ReviewPayload) -> WrittenText | Ignored:
@@ -199,12 +199,12 @@ def _command_of_edit(
 
 def _command(written: WrittenText, text: str) -> CommandIssued | None:
     """What a bot misspells is no command: two bots could go on for ever about it."""
-    found = parse_command(text)
-    if found is None or (written.is_bot and isinstance(found, CommandError)):
+    command = parse_command(text)
+    if command is None or (written.is_bot and isinstance(command, CommandError)):
         return None
-    if isinstance(found, ParsedCommand):
-        return _command_issued(written, found.name, reason=found.reason)
-    return _command_issued(written, found.nearest, misspelt=found.typed)
+    if isinstance(command, ParsedCommand):
+        return _command_issued(written, command.name, reason=command.reason)
+    return _command_issued(written, command.nearest, misspelt=command.typed)
 
 
 def _command_issued(

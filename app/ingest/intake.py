@@ -106,7 +106,7 @@ class EventIntake:
 
     def _is_judged_by_issue(self, event: PullEdited) -> bool:
         """Whether it was judged by one of the issues that say what is asked for instead: its text says nothing of that then."""
-        return any(intake.is_judged_by(self.store.client, event.pull, hash_issue(*one)) for one in event.closes)
+        return any(intake.is_judged_by(self.store.client, event.pull, hash_issue(*issue)) for issue in event.closes)
 
     def _store_rare_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
         match event:
@@ -127,7 +127,7 @@ class EventIntake:
         if happening is not None:
             intake.queue_event(self.store.client, happening)
         taken = [self.store.commands.put(ask) for ask in to_command_requests(event, delivery_id, at)]
-        return next((one for one in taken if one is not DUPLICATE), DUPLICATE)
+        return next((outcome for outcome in taken if outcome is not DUPLICATE), DUPLICATE)
 
     def _store_repository_event(
         self, event: HeadRerunRequested | IssueChanged | BranchPushed, delivery_id: DeliveryId, at: datetime
@@ -139,12 +139,12 @@ class EventIntake:
             case HeadRerunRequested():
                 woken = self._rejudge_all(intake.find_requests_by_head(wire, event), Trigger.RERUN, delivery_id, at)
                 if woken is UNKNOWN:  # no pull request's head, but perhaps a merge group
-                    place = (event.installation_id, event.repository_id, event.head_sha)
-                    woken = RedisMergeGroups(wire, self.store.timing).reopen(place, delivery_id, at)
+                    commit = (event.installation_id, event.repository_id, event.head_sha)
+                    woken = RedisMergeGroups(wire, self.store.timing).reopen(commit, delivery_id, at)
             case IssueChanged():
                 mark = hash_issue(event.repository, event.number)
-                found = intake.find_requests_by_issue(wire, event.installation_id, mark)
-                woken = self._rejudge_all(found, Trigger.CRITERIA, delivery_id, at)
+                requests = intake.find_requests_by_issue(wire, event.installation_id, mark)
+                woken = self._rejudge_all(requests, Trigger.CRITERIA, delivery_id, at)
             case BranchPushed():
                 woken = self._rejudge_base(event, delivery_id, at)
             case _:
@@ -157,9 +157,9 @@ class EventIntake:
         """Each of them is judged once more, whatever its newest head is then."""
         outcomes = [
             intake.request_judging(
-                self.store.client, rejudge_request(one, trigger, delivery_id, at), self.store.timing
+                self.store.client, rejudge_request(request, trigger, delivery_id, at), self.store.timing
             ).outcome
-            for one in requests
+            for request in requests
         ]
         return outcomes[0] if outcomes else UNKNOWN
 
@@ -167,14 +167,16 @@ class EventIntake:
         """What was judged by the old ones is judged again; what the door keeps of the configuration is not known any more."""
         if not (event.has_new_rules or event.is_rewritten):
             return UNKNOWN
-        place = event.installation_id, event.repository_id, hash_base(event.branch)
+        branch = event.installation_id, event.repository_id, hash_base(event.branch)
         if event.has_new_config or event.is_rewritten:
-            intake.set_window(self.store.client, *place, None)
+            intake.set_window(self.store.client, *branch, None)
         why = Trigger.BASE if event.is_rewritten else Trigger.RULES  # what is built upon it changes something else now
-        found = intake.find_requests_by_base(self.store.client, *place)
+        requests = intake.find_requests_by_base(self.store.client, *branch)
         if event.is_rewritten:
-            found = [one for one in found if one.base in (None, place[2])]  # not what goes elsewhere by now
-        woken = self._rejudge_all(found, why, delivery_id, at)
+            requests = [
+                request for request in requests if request.base in (None, branch[2])
+            ]  # not what goes elsewhere by now
+        woken = self._rejudge_all(requests, why, delivery_id, at)
         return NOTED if woken is UNKNOWN and event.has_new_config else woken
 
     def _update_installation(
@@ -191,7 +193,10 @@ class EventIntake:
             if event.added_repositories or not (event.removed_repositories or event.has_new_permissions):
                 leaving.record_installed(event.installation_id)
             self.store.first_seen.remove(event.installation_id, event.removed_repositories)
-            new = [to_repository_added(event.installation_id, one, delivery_id, at) for one in event.added_repositories]
+            new = [
+                to_repository_added(event.installation_id, repository, delivery_id, at)
+                for repository in event.added_repositories
+            ]
             intake.add_repositories(self.store.client, new)
         else:
             leaving.record_uninstalled(event.installation_id)
@@ -214,15 +219,17 @@ def to_command_requests(event: CommandIssued, delivery_id: DeliveryId, at: datet
 
     What is told late was said before what came since: a push, or another review.
     """
-    said = asdict(event)
-    decides, said_at = said.pop("decides"), said.pop("said_at")
+    fields = asdict(event)
+    decides, said_at = fields.pop("decides"), fields.pop("said_at")
     is_late = said_at is not None and at - said_at > LATE_AFTER
     when = {"asked_at": said_at if is_late else at}
-    given = CommandRequest.model_validate({**said, **when, "delivery_id": delivery_id})
+    command = CommandRequest.model_validate({**fields, **when, "delivery_id": delivery_id})
     if decides is None:
-        return (given,)
-    said |= {"command": decides, "reason": "", "misspelt": None}
-    return given, CommandRequest.model_validate({**said, **when, "delivery_id": DeliveryId(f"{delivery_id}-review")})
+        return (command,)
+    fields |= {"command": decides, "reason": "", "misspelt": None}
+    return command, CommandRequest.model_validate(
+        {**fields, **when, "delivery_id": DeliveryId(f"{delivery_id}-review")}
+    )
 
 
 def to_merge_group(event: MergeGroupChanged, delivery_id: DeliveryId, at: datetime) -> MergeGroup:
@@ -232,5 +239,5 @@ def to_merge_group(event: MergeGroupChanged, delivery_id: DeliveryId, at: dateti
 def to_repository_added(
     installation: InstallationId, seen: VisibleRepository, delivery_id: DeliveryId, at: datetime
 ) -> RepositoryAdded:
-    told = {"installation_id": installation, "since": at, "delivery_id": delivery_id}
-    return RepositoryAdded.model_validate({**asdict(seen), **told})
+    fields = {"installation_id": installation, "since": at, "delivery_id": delivery_id}
+    return RepositoryAdded.model_validate({**asdict(seen), **fields})

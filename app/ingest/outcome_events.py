@@ -28,10 +28,10 @@ EventFields = dict[str, object]
 
 def to_outcome_event(event: Event, delivery_id: DeliveryId, at: datetime) -> PullRequestEvent | None:
     """What may be an outcome in this event; None: nothing."""
-    found = _from_repository(event) if isinstance(event, RepositoryEvent) else _from_pull_request(event)
-    if found is None or not isinstance(event, (PullEvent, RepositoryEvent)):
+    fields = _from_repository(event) if isinstance(event, RepositoryEvent) else _from_pull_request(event)
+    if fields is None or not isinstance(event, (PullEvent, RepositoryEvent)):
         return None
-    return PullRequestEvent.model_validate({**_subject_fields(event), "delivery_id": delivery_id, "at": at, **found})
+    return PullRequestEvent.model_validate({**_subject_fields(event), "delivery_id": delivery_id, "at": at, **fields})
 
 
 def _from_pull_request(event: Event) -> EventFields | None:
@@ -69,11 +69,11 @@ def _from_repository(event: RepositoryEvent) -> EventFields | None:
 
 
 def _from_close(event: PullClosed) -> EventFields:
-    found: EventFields = {"by_person": event.by_person, "head_sha": event.head_sha}
+    fields: EventFields = {"by_person": event.by_person, "head_sha": event.head_sha}
     if event.merge_sha is None:
-        return {"what": PullRequestEventKind.CLOSED, **found}
-    said = {"merge_sha": event.merge_sha, "mends": event.mends, "reverts": event.reverts}
-    return {"what": PullRequestEventKind.MERGED, **found, **said}
+        return {"what": PullRequestEventKind.CLOSED, **fields}
+    merge = {"merge_sha": event.merge_sha, "mends": event.mends, "reverts": event.reverts}
+    return {"what": PullRequestEventKind.MERGED, **fields, **merge}
 
 
 def _subject_fields(event: PullEvent | RepositoryEvent) -> EventFields:

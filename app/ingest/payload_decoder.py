@@ -30,46 +30,46 @@ def decode_payload(body: bytes) -> object:
 @cache
 def _decoder() -> Decoder[Any]:
     shapes = set(_subclasses(PayloadModel))
-    parts = {part for shape in shapes for one in _field_types(shape).values() for part in _models_in(one)}
+    parts = {part for shape in shapes for annotation in _field_types(shape).values() for part in _models_in(annotation)}
     return Decoder(_object_type(sorted(shapes - parts, key=lambda shape: shape.__name__)))
 
 
 def _subclasses(shape: type[PayloadModel]) -> Iterator[type[PayloadModel]]:
-    for one in shape.__subclasses__():
-        yield one
-        yield from _subclasses(one)
+    for subclass in shape.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
 
 
 def _field_types(shape: type[PayloadModel]) -> dict[str, object]:
     """What is said of each field, by its name in the body."""
-    found = shape.model_fields.items()
-    return {str(field.validation_alias or name): field.annotation for name, field in found}
+    fields = shape.model_fields.items()
+    return {str(field.validation_alias or name): field.annotation for name, field in fields}
 
 
 def _models_in(annotation: object) -> Iterator[type[PayloadModel]]:
     if is_payload_model(annotation):
         yield annotation
-    for one in get_args(annotation):
-        yield from _models_in(one)
+    for argument in get_args(annotation):
+        yield from _models_in(argument)
 
 
 def _object_type(shapes: Iterable[type[PayloadModel]]) -> Any:
     """What a decoder takes for an object with the fields of all these shapes, each of which may be missing."""
-    said = defaultdict[str, list[object]](list)
+    types = defaultdict[str, list[object]](list)
     for shape in shapes:
-        for name, one in _field_types(shape).items():
-            said[name].append(_unwrap(one))
+        for name, annotation in _field_types(shape).items():
+            types[name].append(_unwrap(annotation))
     make = cast("Callable[..., Any]", TypedDict)
-    return make("Looked", {name: _merged_type(ones) for name, ones in said.items()}, total=False)
+    return make("Looked", {name: _merged_type(ones) for name, ones in types.items()}, total=False)
 
 
 def _merged_type(annotations: list[object]) -> Any:
     """What a decoder takes for a value of which all this is said. Null is left to the shapes."""
-    shapes = [one for one in annotations if is_payload_model(one)]
+    shapes = [item for item in annotations if is_payload_model(item)]
     if len(shapes) == len(annotations):
         return _object_type(shapes) | None
-    if all(get_origin(one) is tuple for one in annotations):
-        return tuple[_merged_type([_unwrap(get_args(one)[0]) for one in annotations]), ...] | None
+    if all(get_origin(item) is tuple for item in annotations):
+        return tuple[_merged_type([_unwrap(get_args(item)[0]) for item in annotations]), ...] | None
     return Any
 
 
@@ -78,8 +78,8 @@ def _unwrap(annotation: object) -> object:
     if get_origin(annotation) is Annotated:
         return _unwrap(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        [one, *others] = [one for one in get_args(annotation) if one is not NoneType]
-        return object if others else _unwrap(one)
+        [argument, *others] = [argument for argument in get_args(annotation) if argument is not NoneType]
+        return object if others else _unwrap(argument)
     return annotation
 
 

@@ -365,8 +365,8 @@ def _describe_error(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     if first["type"] == "json_invalid":
         return f"The body is not JSON: {first['msg'].removeprefix('Invalid JSON: ')}."
-    place = ".".join(str(part) for part in first["loc"])
-    where = f'Field "{place}"' if place else "The body"
+    path = ".".join(str(part) for part in first["loc"])
+    where = f'Field "{path}"' if path else "The body"
     if first["type"] == "missing":
         return f"{where}: expected a value, found nothing."
     return f"{where}: expected {_expected(first['msg'])}, found {json_type_name(first['input'])}."

@@ -121,8 +121,8 @@ def _edit_effect(payload: PullRequestPayload) -> _EditEffect | None:
 
 def _texts(payload: PullRequestPayload) -> tuple[_PullText, _PullText]:
     """What it says now, and what it said before the edit."""
-    found, changes = payload.pull_request, payload.changes
-    now = _PullText(found.title, found.body or "")
+    pull, changes = payload.pull_request, payload.changes
+    now = _PullText(pull.title, pull.body or "")
     title = now.title if changes.title is None else changes.title.before or ""
     body = now.body if changes.body is None else changes.body.before or ""
     return now, _PullText(title, body)
@@ -153,22 +153,22 @@ def _links(body: str, payload: PullRequestPayload) -> frozenset[tuple[str, int]]
 
 def _host(url: str) -> str:
     """Where this GitHub is; issues may be named by their URL there."""
-    found = HOST.match(url)
-    return found[1] if found else "github.com"
+    match = HOST.match(url)
+    return match[1] if match else "github.com"
 
 
 def on_closed(delivery: Delivery) -> PullClosed:
     payload = delivery.read(PullRequestPayload)
-    found, repository = payload.pull_request, payload.repository.full_name
-    said = found.body or ""
+    pull, repository = payload.pull_request, payload.repository.full_name
+    body = pull.body or ""
     return PullClosed(
-        pull=pull_ref(payload, found.number),
+        pull=pull_ref(payload, pull.number),
         repository=repository,
-        head_sha=found.head.sha,
+        head_sha=pull.head.sha,
         by_person=is_person(payload.sender),
-        merge_sha=(found.merge_commit_sha or found.head.sha) if found.merged else None,
-        mends=found.merged and is_declared_fix(found.title, said, repository),
-        reverts=find_reverted_pulls(found.head.ref, said, repository) if found.merged else (),
+        merge_sha=(pull.merge_commit_sha or pull.head.sha) if pull.merged else None,
+        mends=pull.merged and is_declared_fix(pull.title, body, repository),
+        reverts=find_reverted_pulls(pull.head.ref, body, repository) if pull.merged else (),
     )
 
 
@@ -186,17 +186,17 @@ class _HeadFields(TypedDict):
 
 
 def _head_fields(payload: PullRequestPayload) -> _HeadFields:
-    found = payload.pull_request
-    base = found.base
+    pull = payload.pull_request
+    base = pull.base
     return {
-        "pull": pull_ref(payload, found.number),
+        "pull": pull_ref(payload, pull.number),
         "repository": payload.repository.full_name,
-        "head_sha": found.head.sha,
-        "author": _author(found),
-        "draft": found.draft,
+        "head_sha": pull.head.sha,
+        "author": _author(pull),
+        "draft": pull.draft,
         "base_sha": base.sha if base else None,
         "base_ref": base.ref if base else None,
-        "is_outside": _is_from_fork(payload) and found.author_association not in {"", *MEMBER_ASSOCIATIONS},
+        "is_outside": _is_from_fork(payload) and pull.author_association not in {"", *MEMBER_ASSOCIATIONS},
     }
 
 

@@ -63,15 +63,15 @@ def on_push(delivery: Delivery) -> BranchPushed | Ignored:
     has_new_config = CONFIG_PATH in paths
     has_new_rules = has_new_config or any(map(is_rules_file, paths))
     branch = payload.ref.removeprefix("refs/heads/")
-    found = _reverted_commits(payload.commits) if branch == payload.repository.default_branch else ()
+    reverted = _reverted_commits(payload.commits) if branch == payload.repository.default_branch else ()
     is_rewritten = payload.forced and not (payload.created or payload.deleted)
-    if not (found or has_new_rules or is_rewritten):
+    if not (reverted or has_new_rules or is_rewritten):
         return Ignored("nothing_judged_by")
     return BranchPushed(
         installation_id=payload.installation.id,
         repository_id=payload.repository.id,
         branch=branch,
-        reverted_commits=found,
+        reverted_commits=reverted,
         has_new_config=has_new_config,
         has_new_rules=has_new_rules,
         is_rewritten=is_rewritten,
@@ -112,7 +112,7 @@ def on_merge_group_destroyed(delivery: Delivery) -> MergeGroupChanged:
 def on_app_installed(delivery: Delivery) -> InstallationChanged:
     payload = delivery.read(InstallationRepositoriesPayload)
     new = (*payload.repositories, *payload.repositories_added)
-    gone = tuple(one.id for one in payload.repositories_removed)
+    gone = tuple(repository.id for repository in payload.repositories_removed)
     return InstallationChanged(
         installation_id=payload.installation.id,
         is_installed=True,

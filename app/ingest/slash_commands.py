@@ -78,8 +78,8 @@ def parse_command(markdown: str) -> ParsedCommand | CommandError | None:
     text = markdown[:MAX_COMMENT_LENGTH].replace("\r\n", "\n").replace("\r", "\n")
     if not SLASH_LINE.search(text):
         return None
-    read = [said for lines in paragraphs(text) for said in _commands(lines)]
-    return next((said for said in read if isinstance(said, ParsedCommand)), next(iter(read), None))
+    read = [command for lines in paragraphs(text) for command in _commands(lines)]
+    return next((command for command in read if isinstance(command, ParsedCommand)), next(iter(read), None))
 
 
 def command_lines(text: str) -> Iterator[str]:
@@ -118,13 +118,13 @@ def _lines(children: Sequence[Token]) -> Iterator[CommentLine]:
 def _commands(lines: Sequence[CommentLine]) -> Iterator[ParsedCommand | CommandError]:
     """What a paragraph says to us. A reason goes on until its end, or until the next command."""
     for at, line in enumerate(lines):
-        said = _parse_line(line)
-        if isinstance(said, ParsedCommand):
-            more = takewhile(lambda one: not isinstance(_parse_line(one), ParsedCommand), lines[at + 1 :])
-            reason = "\n".join([said.reason, *(one.text.strip() for one in more)])
-            yield ParsedCommand(said.name, reason.strip()[:LONGEST_REASON].rstrip())
-        elif said is not None:
-            yield said
+        parsed = _parse_line(line)
+        if isinstance(parsed, ParsedCommand):
+            more = takewhile(lambda following: not isinstance(_parse_line(following), ParsedCommand), lines[at + 1 :])
+            reason = "\n".join([parsed.reason, *(following.text.strip() for following in more)])
+            yield ParsedCommand(parsed.name, reason.strip()[:LONGEST_REASON].rstrip())
+        elif parsed is not None:
+            yield parsed
 
 
 def _parse_line(line: CommentLine) -> ParsedCommand | CommandError | None:

@@ -62,49 +62,49 @@ class AnalyticsApi:
                 return scope
             return answered(scope)
         except ParameterError as error:
-            told = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
-            return Response({"error": str(error), **told}, status_code=HTTPStatus.BAD_REQUEST)
+            problem = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
+            return Response({"error": str(error), **problem}, status_code=HTTPStatus.BAD_REQUEST)
         except Unavailable as error:
             return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
 
     def authorize(self, request: AnyRequest) -> "frozenset[InstallationId] | JsonResponse":
         """The installations of the request's token, or the refusal. Raises Unavailable."""
-        said = request.headers.get("authorization", "")
-        if said[: len(SCHEME)].lower() != SCHEME:
-            return _unauthorized("another scheme" if said else "none")
-        scope = self._tokens.scope(said[len(SCHEME) :].strip())
+        header = request.headers.get("authorization", "")
+        if header[: len(SCHEME)].lower() != SCHEME:
+            return _unauthorized("another scheme" if header else "none")
+        scope = self._tokens.scope(header[len(SCHEME) :].strip())
         return _unauthorized("one that was not made here, or that was revoked") if scope is None else scope
 
     def _analytics(self, request: AnyRequest, name: str, scope: frozenset[InstallationId]) -> JsonResponse:
         if name not in set(StatsTopic):
             return _not_found(f"analytics: expected one of {', '.join(StatsTopic)}, found {name[:100]!r}.")
-        given: dict[str, str] = {}
+        parameters: dict[str, str] = {}
         for parameter, value in request.query_params.multi_items():
-            if parameter in given:
-                raise ParameterError(parameter, "one value", f"{given[parameter]}, {value}")
-            given[parameter] = str(value)
+            if parameter in parameters:
+                raise ParameterError(parameter, "one value", f"{parameters[parameter]}, {value}")
+            parameters[parameter] = str(value)
         topic, now = StatsTopic(name), self._clock.now()
-        question = parse_query(given, topic, now)
+        question = parse_query(parameters, topic, now)
         rollups, tables = open_rollups(self._store), tables_needed(topic, question)
-        found: list[CountedTables] = []
+        counted: list[CountedTables] = []
         left = MOST_ENTRIES  # of all installations together
         for installation in sorted(scope):
-            found.append(rollups.find(installation, tables, question.window, now, at_most=left))
-            left -= found[-1].counted
-        return Response(answer_query(topic, question, combine_tables(found)))
+            counted.append(rollups.find(installation, tables, question.window, now, at_most=left))
+            left -= counted[-1].counted
+        return Response(answer_query(topic, question, combine_tables(counted)))
 
     def _pull(self, repository: str, number: str, scope: frozenset[InstallationId]) -> JsonResponse:
         if not number.isascii() or not number.isdecimal() or len(number) > MAX_NUMBER_DIGITS:
             raise ParameterError("number", "a pull request's number", number)
-        found = read_history(self._store, repository, int(number), scope)
-        if not found.entries:
+        history = read_history(self._store, repository, int(number), scope)
+        if not history.entries:
             return _not_found(f"Nothing is on record of {repository[:200]}#{number} that this token may read.")
         return Response(
             {
                 "repository": repository,
                 "number": int(number),
-                "evaluations": list_evaluations(found.entries),
-                "outcomes": list_outcomes(found.pulls),
+                "evaluations": list_evaluations(history.entries),
+                "outcomes": list_outcomes(history.pulls),
             }
         )
 

@@ -56,22 +56,22 @@ class VerdictApi:
                 return scope
             wait, commit = _parse_wait(request.query_params.get("wait", "0")), _parse_sha(sha)
             with self._count_waiter():
-                found = await self._poll(repository, commit, scope, wait if self._waiting <= self._most else 0.0)
+                status = await self._poll(repository, commit, scope, wait if self._waiting <= self._most else 0.0)
         except ParameterError as error:
-            told = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
-            return Response({"error": str(error), **told}, status_code=HTTPStatus.BAD_REQUEST)
+            problem = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
+            return Response({"error": str(error), **problem}, status_code=HTTPStatus.BAD_REQUEST)
         except Unavailable as error:
             return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
-        return Response(wait_answer(found, repository, commit), headers={"Cache-Control": "no-store"})
+        return Response(wait_answer(status, repository, commit), headers={"Cache-Control": "no-store"})
 
     async def _poll(self, repository: str, sha: Sha, scope: frozenset[InstallationId], wait: float) -> WaitStatus:
         loop = asyncio.get_running_loop()
         until = loop.time() + wait
         while True:
-            found = await to_thread.run_sync(self._read_status, repository, sha, scope)
+            status = await to_thread.run_sync(self._read_status, repository, sha, scope)
             left = until - loop.time()
-            if found.is_final or left <= 0:
-                return found
+            if status.is_final or left <= 0:
+                return status
             await asyncio.sleep(min(self._look_s, left))
 
     def _read_status(self, repository: str, sha: Sha, scope: frozenset[InstallationId]) -> WaitStatus:

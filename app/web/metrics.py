@@ -47,21 +47,21 @@ def store_families(standing: CurrentGauges, figures: MetricTotals) -> Iterator[M
     yield _gauge("store_up", "Whether Redis answers.", 1)
     yield from _queue_families(standing)
     yield from _counter_families(figures)
-    for span, words in DURATION_METRICS.items():
-        yield _histogram(f"{span}_seconds", words, figures.spans[span])
+    for span, description in DURATION_METRICS.items():
+        yield _histogram(f"{span}_seconds", description, figures.spans[span])
     yield MetricFamily(
         "assay_spend_today_usd",
         "gauge",
         "What models cost today (UTC), with what is reserved, by installation, in dollars.",
-        tuple(("", {"installation": str(one)}, float(usd)) for one, usd in figures.spent_usd.items()),
+        tuple(("", {"installation": str(installation)}, float(usd)) for installation, usd in figures.spent_usd.items()),
     )
     yield MetricFamily(
         "assay_github_requests_left",
         "gauge",
         "Requests that GitHub still grants an installation, by GitHub's budget, where it said so lately.",
         tuple(
-            ("", {"installation": str(one), "budget": budget}, float(left))
-            for (one, budget), left in figures.left.items()
+            ("", {"installation": str(installation), "budget": budget}, float(left))
+            for (installation, budget), left in figures.left.items()
         ),
     )
 
@@ -112,10 +112,10 @@ def _counter_families(figures: MetricTotals) -> Iterator[MetricFamily]:
         ("", {"decision": decision, "reason": reason}, float(count))
         for (decision, reason), count in figures.verdicts.items()
     )
-    words = "Verdicts shown, by decision and its reason: a reject's category, why it was not judged."
-    yield MetricFamily("assay_verdicts_total", "counter", words, rows)
-    for count, (name, said) in COUNTER_METRICS.items():
-        yield MetricFamily(f"assay_{name}", "counter", said, (("", {}, figures.counts[count]),))
+    description = "Verdicts shown, by decision and its reason: a reject's category, why it was not judged."
+    yield MetricFamily("assay_verdicts_total", "counter", description, rows)
+    for count, (name, text) in COUNTER_METRICS.items():
+        yield MetricFamily(f"assay_{name}", "counter", text, (("", {}, figures.counts[count]),))
 
 
 def _gauge(name: str, description: str, figure: float) -> MetricFamily:
@@ -133,5 +133,5 @@ def _histogram(name: str, description: str, histogram: Histogram) -> MetricFamil
 
 
 def _render_labels(labels: Mapping[str, str]) -> str:
-    inside = ",".join(f'{name}="{said}"' for name, said in labels.items())
+    inside = ",".join(f'{name}="{value}"' for name, value in labels.items())
     return f"{{{inside}}}" if inside else ""

@@ -97,7 +97,7 @@ class SetupHandler:
             wanted = read_setup_form(form.address, form.deliveries, form.organization, ticked)
         except SetupFormError as error:
             return self._respond(form_page(form, str(error)), HTTPStatus.BAD_REQUEST)
-        state = self._setup.begin_setup(declined=[one.opt_in for one in find_declined(wanted.opt_ins)])
+        state = self._setup.begin_setup(declined=[permission.opt_in for permission in find_declined(wanted.opt_ins)])
         if state is None:
             return self._respond(closed_page(SETUP_CLOSED), HTTPStatus.NOT_FOUND)
         self._log.info("setup", outcome="begun", organization=wanted.organization, deliveries=wanted.webhook_base)
@@ -215,5 +215,5 @@ async def _run_in_thread(work: Callable[[], HtmlResponse]) -> HtmlResponse:
     try:
         return await to_thread.run_sync(work)
     except Unavailable as error:
-        words = refused_page(f"{error}. Reload this page to try again.")
-        return page_response(words, HTTPStatus.SERVICE_UNAVAILABLE, "https://github.com")
+        html = refused_page(f"{error}. Reload this page to try again.")
+        return page_response(html, HTTPStatus.SERVICE_UNAVAILABLE, "https://github.com")

@@ -57,9 +57,10 @@ class SetupFormValues(Value):
 
 def form_page(form: SetupFormValues, wrong: str = "") -> str:
     """The first page: who is there, where Assay is, what it may do."""
-    ticks = "".join(_checkbox(one.opt_in, form.opt_ins) for one in OPTIONAL_PERMISSIONS)
+    ticks = "".join(_checkbox(extra.opt_in, form.opt_ins) for extra in OPTIONAL_PERMISSIONS)
     core = "".join(
-        f"<li>{escape(_permission_text(one.title, one.level))}: {escape(one.reason)}.</li>" for one in CORE_PERMISSIONS
+        f"<li>{escape(_permission_text(permission.title, permission.level))}: {escape(permission.reason)}.</li>"
+        for permission in CORE_PERMISSIONS
     )
     return _page(
         "Set up Assay",
@@ -92,10 +93,10 @@ def confirm_page(wanted: SetupForm, manifest: Manifest, target: str) -> str:
         ("Permissions", ", ".join(f"{name}: {level}" for name, level in manifest["default_permissions"].items())),
         ("Events", ", ".join(manifest["default_events"])),
     ]
-    told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(words)}</dd>" for name, words in rows)
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows)
     return _page(
         "Is this right?",
-        f"""<dl>{told}</dl>{note}
+        f"""<dl>{listed}</dl>{note}
 <p>Sign in to {escape(target.split("/")[2])} in this browser first. There you may still change the App’s name, which no other App may have.</p>
 <form method="post" action="{escape(target)}"><input type="hidden" name="manifest" value="{escape(json.dumps(manifest))}">
 <button>Create the App on GitHub</button></form>
@@ -129,7 +130,7 @@ def setting_lines(made: CreatedApp, declined: Collection[str] = ()) -> list[str]
     key = base64.b64encode(made.pem.get_secret_value().encode()).decode()
     values = (str(made.id), made.webhook_secret.get_secret_value(), key)
     names = ("ASSAY_APP_ID", "ASSAY_WEBHOOK_SECRET", "ASSAY_APP_PRIVATE_KEY")
-    off = [f"{name}=0" for name, one in OPT_IN_SETTINGS.items() if one in declined]
+    off = [f"{name}=0" for name, opt_in in OPT_IN_SETTINGS.items() if opt_in in declined]
     return [*(f"{name}={shlex.quote(value)}" for name, value in zip(names, values, strict=True)), *off]
 
 
@@ -163,12 +164,12 @@ def _field(name: str, label: str, kind: str, value: str, hint: str) -> str:
 
 
 def _checkbox(opt_in: OptIn, ticked: Collection[str]) -> str:
-    one = next(extra for extra in OPTIONAL_PERMISSIONS if extra.opt_in is opt_in)
+    optional = next(extra for extra in OPTIONAL_PERMISSIONS if extra.opt_in is opt_in)
     is_on = " checked" if opt_in in ticked else ""
-    asks = _permission_text(one.permission.title, one.permission.level)
+    asks = _permission_text(optional.permission.title, optional.permission.level)
     return (
         f'<label class="tick"><input type="checkbox" name="opt_in" value="{opt_in}"{is_on}> '
-        f"{escape(asks)}: {_render_code(one.permission.reason)}<small>Without it {escape(one.consequence)}.</small></label>"
+        f"{escape(asks)}: {_render_code(optional.permission.reason)}<small>Without it {escape(optional.consequence)}.</small></label>"
     )
 
 

@@ -73,12 +73,13 @@ class TimedHttpProtocol(HttpToolsProtocol):
 def evict_connections(connections: Iterable[object]) -> None:
     """Close those that were waited for longest: GitHub's requests come whole within moments."""
     waited_for = [
-        one
-        for one in connections
-        if isinstance(one, TimedHttpProtocol) and (_is_idle(one.cycle) or _is_reading_body(one.cycle))
+        connection
+        for connection in connections
+        if isinstance(connection, TimedHttpProtocol)
+        and (_is_idle(connection.cycle) or _is_reading_body(connection.cycle))
     ]
-    for one in nsmallest(MAX_EVICTIONS, waited_for, key=lambda one: one.reading_since):
-        one.transport.close()
+    for connection in nsmallest(MAX_EVICTIONS, waited_for, key=lambda connection: connection.reading_since):
+        connection.transport.close()
 
 
 def _is_idle(last: RequestResponseCycle | None) -> bool:
@@ -99,14 +100,14 @@ class ConnectionTimeouts:
     def close_expired(self, connections: Iterable[object], now: float) -> None:
         """To be called every CHECK_INTERVAL_S with all connections there are; *now*: seconds of a clock that never goes back."""
         waits: dict[TimedHttpProtocol, tuple[object, float]] = {}
-        for one in connections:
-            if not isinstance(one, TimedHttpProtocol) or (patience := one.read_timeout) is None:
+        for connection in connections:
+            if not isinstance(connection, TimedHttpProtocol) or (patience := connection.read_timeout) is None:
                 continue
-            what = (one.cycle, patience)
-            before = self._since.get(one, (None, now))
+            what = (connection.cycle, patience)
+            before = self._since.get(connection, (None, now))
             since = before[1] if before[0] == what else now
             if now - since >= patience:
-                one.transport.close()
+                connection.transport.close()
             else:
-                waits[one] = (what, since)
+                waits[connection] = (what, since)
         self._since = waits

@@ -125,14 +125,14 @@ class BodyMemory:
         self._all.pop(held, None)
 
     def _evict(self, newest: BodyReservation) -> None:
-        awaited = [one for one in self._all if one is not newest and one.limit is not None]
-        for one in awaited:
+        awaited = [body for body in self._all if body is not newest and body.limit is not None]
+        for body in awaited:
             if self.used_bytes <= self._most:
                 return
-            self.release(one)
-            one.was_evicted = True
-            if one.limit is not None and not one.limit.expired():
-                one.limit.reschedule(0)
+            self.release(body)
+            body.was_evicted = True
+            if body.limit is not None and not body.limit.expired():
+                body.limit.reschedule(0)
         if self.used_bytes > max(self._most, newest.size):  # what is whole and looked at can't give way
             raise TooManyRequests
 
@@ -150,8 +150,8 @@ class DeliveryResponse(Struct, frozen=True):
 
     @property
     def content(self) -> Mapping[str, str]:
-        said = REASON_KEYS.get(self.outcome)
-        return {"outcome": self.outcome} if said is None else {said: self.reason}
+        key = REASON_KEYS.get(self.outcome)
+        return {"outcome": self.outcome} if key is None else {key: self.reason}
 
     @property
     def headers(self) -> dict[str, str]:
@@ -263,9 +263,9 @@ class WebhookIntake:
             raise DeliveryRefused(HTTP_401_UNAUTHORIZED, WRONG_SIGNATURE)
         require_json(headers)
         delivery_id, event_name = read_plain_header(headers, DELIVERY), read_plain_header(headers, EVENT)
-        found = decode_payload(body)
-        envelope = validate_payload(Envelope, found, body)
-        return Delivery(DeliveryId(delivery_id), event_name, self.our_app_id, envelope, body, found)
+        values = decode_payload(body)
+        envelope = validate_payload(Envelope, values, body)
+        return Delivery(DeliveryId(delivery_id), event_name, self.our_app_id, envelope, body, values)
 
     async def _store(self, meant: AcceptedDelivery) -> DeliveryResponse:
         try:
@@ -304,13 +304,13 @@ def has_long_text(values: object) -> bool:
 def _holds_long_text(values: object) -> bool:
     left = [values]
     while left:
-        one = left.pop()
-        if isinstance(one, str) and len(one) > INLINE_TEXT_BYTES:
+        value = left.pop()
+        if isinstance(value, str) and len(value) > INLINE_TEXT_BYTES:
             return True
-        if isinstance(one, dict):
-            left.extend(cast("Mapping[str, object]", one).values())
-        elif isinstance(one, (list, tuple)):
-            left.extend(cast("Sequence[object]", one))
+        if isinstance(value, dict):
+            left.extend(cast("Mapping[str, object]", value).values())
+        elif isinstance(value, (list, tuple)):
+            left.extend(cast("Sequence[object]", value))
     return False
 
 
@@ -451,22 +451,22 @@ def require_json(headers: Headers) -> None:
     """Raises Refused for the other content type that GitHub offers."""
     if headers.get(RAW[CONTENT]) == b"application/json":
         return
-    found = read_header(headers, CONTENT)
-    if found.partition(";")[0].strip().lower() != "application/json":
+    content_type = read_header(headers, CONTENT)
+    if content_type.partition(";")[0].strip().lower() != "application/json":
         raise DeliveryRefused(
             HTTP_415_UNSUPPORTED_MEDIA_TYPE,
-            f'Content-Type is "{found[:100]}": expected application/json. '
+            f'Content-Type is "{content_type[:100]}": expected application/json. '
             "Choose application/json in the App's settings, under Webhook.",
         )
 
 
 def read_plain_header(headers: Headers, header: str) -> str:
     """The header's value, a plain name. Raises Refused."""
-    found = headers.get(RAW[header])
-    if found is None:
+    value = headers.get(RAW[header])
+    if value is None:
         raise DeliveryRefused(HTTP_400_BAD_REQUEST, f"{header} is missing. GitHub sends it with every delivery.")
-    if not NAME.fullmatch(found):
+    if not NAME.fullmatch(value):
         raise DeliveryRefused(
             HTTP_400_BAD_REQUEST, f"{header} is no name: expected up to 100 letters, digits, dots and dashes."
         )
-    return found.decode("ascii")
+    return value.decode("ascii")

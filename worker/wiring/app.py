@@ -187,8 +187,8 @@ class AppContext(Value):
         from worker.scheduling.commands import CommandHandler, request_for_command
 
         def dossier_of(ask: CommandRequest, eval_id: EvalId) -> Dossier:
-            found = self.store.archive.find(eval_id)
-            return found or self.source.dossier(request_for_command(ask, Trigger.COMMAND, ask.asked_at))
+            dossier = self.store.archive.find(eval_id)
+            return dossier or self.source.dossier(request_for_command(ask, Trigger.COMMAND, ask.asked_at))
 
         owning = CodeOwnership(self.reviewers, self.store.ledger, dossier_of)
         CommandHandler(self.command_api, self.store, self.clock, owning.find_owned_base).answer(ask)
@@ -271,7 +271,9 @@ class AppContext(Value):
 
 def ci_wait_policy(timing: Timing, since: datetime | None) -> CiWaitPolicy:
     """The operator's patience; a repository may choose as much as required checks are waited for."""
-    wait, poll, required = (timedelta(seconds=one) for one in (timing.ci_wait, timing.ci_poll, timing.ci_required_wait))
+    wait, poll, required = (
+        timedelta(seconds=seconds) for seconds in (timing.ci_wait, timing.ci_poll, timing.ci_required_wait)
+    )
     return CiWaitPolicy(wait, poll, since, required)
 
 

@@ -23,11 +23,11 @@ class StoreReport:
 
 def examine_store(store: Store) -> StoreReport:
     """Ask the server about itself. Raises Unavailable when it went away."""
-    said = text(store.client.call("INFO", "everything"))
+    info = text(store.client.call("INFO", "everything"))
     return StoreReport(
-        version=_field(said, "valkey_version") or _field(said, "redis_version"),
-        persistence="AOF" if _field(said, "aof_enabled") == "1" else _snapshots(store),
-        eviction=_field(said, "maxmemory_policy"),
+        version=_field(info, "valkey_version") or _field(info, "redis_version"),
+        persistence="AOF" if _field(info, "aof_enabled") == "1" else _snapshots(store),
+        eviction=_field(info, "maxmemory_policy"),
         lacks_key=store.is_key_missing(),
     )
 
@@ -42,5 +42,5 @@ def _snapshots(store: Store) -> str:
 
 
 def _field(info: str, name: str) -> str:
-    found = re.search(rf"^{name}:(.*?)\r?$", info, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(rf"^{name}:(.*?)\r?$", info, re.MULTILINE)
+    return match[1] if match else ""

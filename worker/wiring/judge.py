@@ -71,7 +71,7 @@ def open_judge_context(
             pause,
             settings.round_limit,
             token_budget=_token_budget(settings, model, payer),
-            token_budgets={name: _token_budget(settings, one, payer) for name, one in others.items()},
+            token_budgets={name: _token_budget(settings, other, payer) for name, other in others.items()},
             second_model=others.get(settings.second_model or ""),
             is_panel=settings.has_panel,
             choices={name: others[name] for name in settings.models if name in others},

@@ -88,7 +88,11 @@ class ReconcileContext(Value):
 def _installations(api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:
     """Installations and since when they exist, from where the last round stopped; what is suspended is left out."""
     for page, following in list_installation_pages(api, progress.round()):
-        yield from ((InstallationId(one.id), one.created_at) for one in page if one.suspended_at is None)
+        yield from (
+            (InstallationId(installation.id), installation.created_at)
+            for installation in page
+            if installation.suspended_at is None
+        )
         progress.goes_on(following)
 
 

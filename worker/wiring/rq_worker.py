@@ -190,10 +190,10 @@ class JudgeWorker(Worker):
             if looks
             else self.demotions_checked_at
         )
-        said = json.dumps({"pull": pull.model_dump(mode="json"), "looks": looks})
+        task = json.dumps({"pull": pull.model_dump(mode="json"), "looks": looks})
         try:
             queue = EvaluateQueue(self.connection, settings.timing.check_deadline)
-            queue.submit(f"after-{pull.installation_id}-{fence}", said)
+            queue.submit(f"after-{pull.installation_id}-{fence}", task)
         except Unavailable as error:
             LOG.warning("nothing follows this judging: %s", error, extra={"pull": pull.model_dump()})
 
@@ -205,7 +205,7 @@ class EvaluateWorker(JudgeWorker):
         from worker.evaluation.evaluate_jobs import perform_task as evaluated  # noqa: PLC0415 - the live judges need none of it
         from worker.wiring.rejudge import open_terms  # noqa: PLC0415 - as above
 
-        return evaluated([str(one) for one in job.args], open_terms)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
+        return evaluated([str(argument) for argument in job.args], open_terms)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
 
     def requeue(self, job: Job) -> None:
         """Nobody does."""
