@@ -34,8 +34,8 @@ from worker.domain.pattern import compile_patterns  # noqa: E402 - as above
 from worker.domain.verdict.verdict import Finding  # noqa: E402 - as above
 from worker.dossier.assemble import complete_dossier  # noqa: E402 - as above
 from worker.dossier.diff.parser import diff_of  # noqa: E402 - as above
-from worker.garbage_collection import collect_rarely  # noqa: E402 - as above
 from worker.judge.rubric import load_rubric  # noqa: E402 - as above
+from worker.process_limits import collect_rarely  # noqa: E402 - as above
 from worker.signals.analysis import syntax  # noqa: E402 - as above
 from worker.signals.analysis.change import CodeChange, Memoized  # noqa: E402 - as above
 from worker.signals.analysis.file_roles import Language  # noqa: E402 - as above

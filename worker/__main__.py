@@ -25,7 +25,7 @@ from worker.clock import SystemClock
 from worker.errors import InputError, Unavailable
 from worker.judge.rubric import shipped_rubrics
 from worker.log import log_json
-from worker.parent_death_signal import die_with_parent
+from worker.process_limits import die_with_parent
 from worker.scheduling import dispatcher
 from worker.scheduling.jobs import JOB_CONTEXT, JobContext, handle_killed_job
 from worker.scheduling.queue import evaluate_queue, judge_queue, outside_queue, rq_connection

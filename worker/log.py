@@ -1,23 +1,33 @@
-"""Logs of the long-running commands: one JSON object a line, on stderr.
+"""JSON logs of the long-running commands on stderr, one object a line, and the fields that tie a line to its request.
 
-Does not log anything itself; modules use the standard library's `logging`, with fields in `extra`. Invariant: every
-line of every library goes the same way, and at no level does one hold what a model is asked.
+Modules log with the standard library's `logging` and fields in `extra`. Fields are ids, names and commits, never a repository's text.
 """
 
 import logging
+import re
+import secrets
 import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Final
 
 import structlog
+from structlog.contextvars import bound_contextvars
 from structlog.typing import Processor
+
+from worker.domain.ids import DeliveryId, Sha
+from worker.domain.request.judge_request import JudgeRequest
+
+LATE_PREFIX: Final = re.compile(r"^late-[0-9a-f]{8}-")
 
 
 def log_json(level: str) -> None:
-    """Send all logging of this process through here."""
+    """Format the logging of all libraries in this process as JSON."""
     shared: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
-        structlog.contextvars.merge_contextvars,  # after: what a line says of itself is nearer than what it is part of
+        structlog.contextvars.merge_contextvars,  # last: a line's own fields win over those of its context
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.CallsiteParameterAdder([structlog.processors.CallsiteParameter.PROCESS]),
     ]
@@ -31,8 +41,29 @@ def log_json(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    logging.getLogger("anthropic").setLevel("INFO" if level == "DEBUG" else level)  # below, it logs whole questions
-    if level in ("DEBUG", "ERROR"):
-        return
-    for chatty in ("rq.worker", "rq.job", "httpx", "httpx2", "httpcore", "hishel", "uvicorn"):
-        logging.getLogger(chatty).setLevel("WARNING")
+    logging.getLogger("anthropic").setLevel("INFO" if level == "DEBUG" else level)  # at DEBUG it logs whole requests
+    if level not in ("DEBUG", "ERROR"):
+        for chatty in ("rq.worker", "rq.job", "httpx", "httpx2", "httpcore", "hishel", "uvicorn"):
+            logging.getLogger(chatty).setLevel("WARNING")
+
+
+def log_fields(request: JudgeRequest, head_sha: Sha | None = None) -> dict[str, object]:
+    """The fields of a line about this request. *head_sha*: the head that is judged, where it is known better."""
+    return {
+        "delivery_id": request.delivery_id,
+        "repository": request.repository,
+        "number": request.pull.number,
+        "head_sha": head_sha or request.head_sha,
+    }
+
+
+def late_delivery_id(delivery_id: DeliveryId) -> DeliveryId:
+    """A new id for repeating what a delivery asked for; the delivery's own id counts as a duplicate."""
+    return DeliveryId(f"late-{secrets.token_hex(4)}-{LATE_PREFIX.sub('', delivery_id)}")
+
+
+@contextmanager
+def bind_log_fields(fields: Mapping[str, object]) -> Generator[None]:
+    """Add these fields to all that is logged in this block."""
+    with bound_contextvars(**fields):
+        yield

@@ -12,7 +12,7 @@ from typing import Final
 
 from app.cli.exit_codes import CommandResult, Exit
 from app.cli.judge import exit_code_of
-from app.cli.page import terminal_page
+from app.cli.terminal import terminal_page
 from worker.adapters.redis.records import RepositoryHoldings
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock

@@ -15,7 +15,7 @@ from typing import Final
 
 from app.cli.exit_codes import CommandResult, Exit
 from app.cli.judge import require_key
-from app.cli.progress import show_count
+from app.cli.terminal import show_count
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
 from worker.evaluation.bench.compare import Comparison, TierComparison, compare_runs, compare_tiers, read_earlier_run

@@ -7,8 +7,8 @@ import argparse
 from typing import Final
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.judge_inputs import checkout_source, read_text
-from app.cli.page import terminal_page
+from app.cli.judge import checkout_source, read_text
+from app.cli.terminal import terminal_page
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.dossier.assemble import complete_dossier

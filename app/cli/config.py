@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.page import terminal_page
+from app.cli.terminal import terminal_page
 from worker.domain.config.config_path import CONFIG_PATH, MISNAMED_CONFIG_PATH
 from worker.domain.config.schema import to_keys
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText

@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.page import terminal_page
+from app.cli.terminal import terminal_page
 from worker.adapters.redis.encryption import LACKS_KEY, RESTORE_HINT
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock

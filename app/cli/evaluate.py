@@ -19,8 +19,7 @@ from statistics import fmean
 from typing import Final, cast
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.page import terminal_page
-from app.cli.progress import show_count
+from app.cli.terminal import show_count, terminal_page
 from worker.adapters.redis.store import Store, open_store, with_store_url
 from worker.clock import SystemClock
 from worker.domain.verdict.events import FailureMode

@@ -1,14 +1,12 @@
-"""`assay export`: verdicts for other programs, as lines, a table or columns.
-
-Does not word a line (`worker.evaluation.stats.export` does). Invariant: nothing is written but the export; what was left out is said.
-"""
+"""`assay export`: write verdicts for other programs, as JSON lines, CSV or Parquet."""
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from app.cli.exit_codes import CommandResult, Exit
 from worker.adapters.redis.event_stream import StreamEntry
@@ -17,40 +15,51 @@ from worker.adapters.redis.stream_pages import read_entries_ahead
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
 from worker.errors import InputError
-from worker.evaluation.stats.export import TERMINAL_EVENTS, SkippedCount, export_columns, export_csv, export_jsonl
+from worker.evaluation.stats.export import (
+    COLUMN_KINDS,
+    TERMINAL_EVENTS,
+    TYPED_COLUMNS,
+    SkippedCount,
+    export_columns,
+    export_csv,
+    export_jsonl,
+)
 from worker.evaluation.stats.stats_query import WEEK, ParameterError, StatsTopic, parse_moment, parse_query
 from worker.evaluation.stats.windows import EPOCH, to_milliseconds
 from worker.settings import load_settings
 
-if TYPE_CHECKING:
-    from app.cli.parquet import Parquet
+MISSING_PACKAGE: Final = "--format parquet needs pyarrow. Install the extra: pip install 'assay[parquet]'."
 
 
 class ExportSpan(NamedTuple):
-    """Milliseconds since 1970: from the first, and before the last; None: all that is there, whatever clock wrote it."""
+    """Milliseconds since 1970: from the first, and before the last; None: to the newest, whatever clock wrote it."""
 
     since_ms: int
     until_ms: int | None
 
 
 def export(arguments: argparse.Namespace) -> CommandResult:
-    """Verdicts as lines, to a file or to standard output."""
+    """Write the export alone to a file or standard output; report skipped entries on standard error."""
     span, skipped = _span(arguments, SystemClock().now()), SkippedCount()
-    parquet = _parquet(arguments.out) if arguments.format == "parquet" else None
+    parquet = None
+    if arguments.format == "parquet":
+        if arguments.out == "-":
+            raise InputError("--format parquet: name a file with --out. Such a file can't be written as it comes.")
+        parquet = ParquetWriter()
     with open_store(load_settings()) as store:
         of = tuple(dict.fromkeys(arguments.installation or store.events.installations()))
         if parquet is not None:
-            _save(arguments.out, lambda out: parquet.write(out, _column_groups(store, of, span, skipped)))
+            _save(arguments.out, lambda path: parquet.write(path, _column_groups(store, of, span, skipped)))
         else:
             _write(arguments.out, _parts(store, of, span, arguments.format, skipped))
     if skipped.count:
-        what = "entry" if skipped.count == 1 else "entries"
-        print(f"assay: left out, since it can't be read: {skipped.count} {what} of the stream.", file=sys.stderr)
+        unit = "entry" if skipped.count == 1 else "entries"
+        print(f"assay: left out, since it can't be read: {skipped.count} {unit} of the stream.", file=sys.stderr)
     return CommandResult(Exit.ACCEPT)
 
 
 def _span(arguments: argparse.Namespace, now: datetime) -> ExportSpan:
-    """The times that are named, to the millisecond: so what is exported up to one moment, and from it on, is each there once."""
+    """The span to the millisecond, so that two exports that meet at one moment share no entry and miss none."""
     times = {name: value for name, value in (("from", arguments.since), ("to", arguments.until)) if value}
     try:
         parse_query(times, StatsTopic.QUALITY, now)
@@ -62,17 +71,8 @@ def _span(arguments: argparse.Namespace, now: datetime) -> ExportSpan:
     return ExportSpan(to_milliseconds(since), to_milliseconds(until) if arguments.until else None)
 
 
-def _parquet(out: str) -> "Parquet":
-    """What writes it. Raises InputError where it can't."""
-    from app.cli.parquet import Parquet
-
-    if out == "-":
-        raise InputError("--format parquet: name a file with --out. Such a file can't be written as it comes.")
-    return Parquet()
-
-
 def _terminal_entries(store: Store, installation: InstallationId, span: ExportSpan) -> Iterator[StreamEntry]:
-    """The ends of its evaluations in that time."""
+    """The ends of the installation's evaluations in that span."""
     kinds = tuple(TERMINAL_EVENTS.values())
     after = f"{span.since_ms - 1}-{2**64 - 1}" if span.since_ms else ""
     last_ms = None if span.until_ms is None else span.until_ms - 1
@@ -95,15 +95,19 @@ def _parts(
     for number, installation in enumerate(of):
         parts = lines(_terminal_entries(store, installation, span), installation, skipped)
         if number and format_ == "csv":
-            yield next(parts).partition(b"\n")[2]  # the names of the columns stand at the top alone
+            yield next(parts).partition(b"\n")[2]  # one header, at the top
         yield from parts
 
 
 def _write(out: str, parts: Iterable[bytes]) -> None:
+    def fill(path: Path) -> None:
+        with path.open("wb") as file:
+            _write_parts(file, parts)
+
     if out == "-":
         _write_parts(sys.stdout.buffer, parts)
-        return
-    _save(out, lambda path: _fill(path, parts))
+    else:
+        _save(out, fill)
 
 
 def _save(out: str, write: Callable[[Path], None]) -> None:
@@ -113,11 +117,27 @@ def _save(out: str, write: Callable[[Path], None]) -> None:
         raise InputError(f"--out: {out} can't be written: {error.strerror}.") from error
 
 
-def _fill(path: Path, parts: Iterable[bytes]) -> None:
-    with path.open("wb") as file:
-        _write_parts(file, parts)
-
-
 def _write_parts(into: BinaryIO, parts: Iterable[bytes]) -> None:
     into.writelines(parts)
     into.flush()
+
+
+class ParquetWriter:
+    """Writes groups of rows as Parquet. Raises InputError where pyarrow, an extra, is not installed."""
+
+    def __init__(self) -> None:
+        try:
+            self._arrow: Any = import_module("pyarrow")
+            self._parquet: Any = import_module("pyarrow.parquet")
+        except ImportError as error:
+            raise InputError(MISSING_PACKAGE) from error
+
+    def write(self, to: Path, groups: Iterable[Mapping[str, list[Any]]]) -> None:
+        """Write each group as one compressed row group; without groups a file with columns alone. Raises OSError."""
+        arrow = self._arrow
+        of = {int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_(), list: arrow.list_(arrow.string())}
+        kinds = {name: of[COLUMN_KINDS[name]] if name in COLUMN_KINDS else arrow.string() for name in TYPED_COLUMNS}
+        schema = arrow.schema(list((kinds | {"at": arrow.timestamp("ms", tz="UTC")}).items()))
+        with to.open("wb") as file, self._parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+            for group in groups:
+                writer.write_table(arrow.table(dict(group), schema=schema))

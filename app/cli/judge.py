@@ -6,23 +6,35 @@ this judging does not need.
 """
 
 import argparse
-from contextlib import AbstractContextManager, nullcontext
+import hashlib
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, Final, assert_never
+from urllib.parse import urlsplit
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.judge_inputs import open_judge_inputs
-from app.cli.page import terminal_page
+from app.cli.terminal import terminal_page
+from worker.adapters.git.recorded_dossier import RecordedSource, read_recorded
 from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
-from worker.domain.dossier.dossier import Dossier
-from worker.domain.value import replace
+from worker.domain.dossier.dossier import CiCheck, Dossier
+from worker.domain.ids import DeliveryId, RepositoryId
+from worker.domain.pattern import pattern
+from worker.domain.ports import Clock, PullSource, TreeLookup
+from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
+from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Verdict
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
-from worker.garbage_collection import collect_rarely
+from worker.process_limits import collect_rarely
 from worker.publishing.texts.terminal import verdict_report
 from worker.settings import Settings, load_settings, missing_setting
+
+if TYPE_CHECKING:
+    from worker.adapters.git.checkout import CheckoutSource
 
 
 def judge(arguments: argparse.Namespace) -> CommandResult:
@@ -70,7 +82,7 @@ def _show_waiting(settings: Settings) -> AbstractContextManager[None]:
     """Tell that a model is still being waited for; code alone takes no such time."""
     if settings.model is None or settings.tier == "heuristic":
         return nullcontext()
-    from app.cli.progress import show_elapsed
+    from app.cli.terminal import show_elapsed
 
     name = settings.model.name
     return show_elapsed(lambda seconds: f"judging with {name}, {seconds:.0f} s")
@@ -110,3 +122,180 @@ def _save(dossier: Dossier, name: str) -> None:
         Path(name).write_text(f"{versioned.model_dump_json(indent=1, exclude_unset=True)}\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"--save-dossier: {name} can't be written: {error.strerror}.") from error
+
+
+SHORT_NAME: Final = pattern(r"(?P<repository>[\w.-]+/[\w.-]+)#(?P<number>[1-9]\d{0,9})")
+PULL_REQUEST_PAGE: Final = pattern(r"/(?P<repository>[\w.-]+/[\w.-]+)/pull/(?P<number>[1-9]\d{0,9})(/.*)?")
+CHECKOUT_OPTIONS: Final = ("base", "head", "issue", "case", "body", "junit")
+ANONYMOUS_NOTE: Final = "Read without a token: at most 6 requests and 20 files' texts. Set GITHUB_TOKEN to read it all."
+
+
+class JudgeInputs(Value):
+    """What is to be judged, and what a person should know about it."""
+
+    source: PullSource
+    request: JudgeRequest
+    notes: Sequence[str] = ()
+    look_up: TreeLookup | None = None
+    """None: the head tree is not at hand."""
+
+
+@contextmanager
+def open_judge_inputs(arguments: argparse.Namespace, settings: Settings, clock: Clock) -> Generator[JudgeInputs]:
+    """Find what the arguments name. Raises InputError where it is not there."""
+    if arguments.criteria is not None:
+        raise InputError("--criteria belongs to --output FILE. A change is judged by its --issue.")
+    if arguments.target or arguments.dossier or arguments.example:
+        _refuse_checkout_options(arguments)
+    if arguments.target:
+        with open_github_pull(arguments.target, settings, clock) as matter:
+            yield matter
+    elif arguments.dossier:
+        source = read_recorded(_bytes(arguments.dossier, "--dossier"), arguments.dossier)
+        yield JudgeInputs(source, source.request(clock.now()))
+    elif arguments.example:
+        with _open_example(clock) as matter:
+            yield matter
+    else:
+        yield _checkout(arguments, clock)
+
+
+def _refuse_checkout_options(arguments: argparse.Namespace) -> None:
+    for name in CHECKOUT_OPTIONS:
+        if getattr(arguments, name) is not None:
+            raise InputError(
+                f"--{name} belongs to a checkout, and something else is to be judged. Leave --{name} out, or judge a checkout."
+            )
+
+
+def _checkout(arguments: argparse.Namespace, clock: Clock) -> JudgeInputs:
+    """The branch that is checked out here, with what the options add to it."""
+    if arguments.issue == arguments.case == "-":
+        raise InputError("--issue and --case can't both read standard input. Name a file for one of them.")
+    source = checkout_source(arguments, read_text(arguments.case, "--case"))
+    return JudgeInputs(source, source.request(clock.now()), source.notes(), source.look_up)
+
+
+def checkout_source(arguments: argparse.Namespace, case: str | None) -> "CheckoutSource":
+    """The branch that the options name, with *case* in the place of the description's. Raises InputError."""
+    from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
+
+    inputs = CheckoutInputs(
+        issue=read_text(arguments.issue, "--issue"),
+        case=case,
+        body=_check_encoding(arguments.body, "--body"),
+        checks=tuple(_junit(name) for name in arguments.junit or ()),
+    )
+    return CheckoutSource(_working_directory(), base=arguments.base, head=arguments.head, inputs=inputs)
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise InputError("The working directory was deleted. Go to a checkout, or use --dossier FILE.") from error
+
+
+def _junit(name: str) -> CiCheck:
+    from worker.adapters.git.junit import read_junit
+
+    return read_junit(_bytes(name, "--junit"), Path(name).name)
+
+
+@contextmanager
+def _open_example(clock: Clock) -> Generator[JudgeInputs]:
+    """A tiny repository, gone when it has been judged."""
+    from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
+    from worker.adapters.git.example_repository import make_example
+    from worker.adapters.git.junit import read_junit
+
+    with tempfile.TemporaryDirectory(prefix="assay-example-") as folder:
+        made = make_example(Path(folder))
+        inputs = CheckoutInputs(
+            issue=made.issue.read_text(encoding="utf-8"),
+            checks=(read_junit(made.junit.read_bytes(), made.junit.name),),
+        )
+        source = CheckoutSource(made.checkout, base=made.base, head=made.head, inputs=inputs)
+        yield JudgeInputs(source, source.request(clock.now()), look_up=source.look_up)
+
+
+@contextmanager
+def open_github_pull(target: str, settings: Settings, clock: Clock) -> Generator[JudgeInputs]:
+    """A pull request as GITHUB_TOKEN may read it, or as anybody may."""
+    repository, number = parse_pull_request(target, settings.github_api_url)
+    if settings.github_token is None:
+        from worker.adapters.github.public_api import open_public_pull
+
+        public = open_public_pull(settings, clock, repository, number)
+        source = RecordedSource(public.dossier)
+        yield JudgeInputs(source, source.request(clock.now()), (ANONYMOUS_NOTE, *public.notes))
+        return
+    from worker.adapters.github.public_api import open_token_source
+
+    with open_token_source(settings, clock) as source:
+        yield JudgeInputs(source, _request(repository, number, clock), look_up=source.look_up)
+
+
+def parse_pull_request(target: str, api_url: str) -> tuple[str, int]:
+    """Read OWNER/REPO#N or the URL of a pull request's page. Raises InputError."""
+    if short := SHORT_NAME.fullmatch(target):
+        return short["repository"], int(short["number"])
+    parts = urlsplit(target)
+    page = PULL_REQUEST_PAGE.fullmatch(parts.path)
+    if parts.scheme not in {"http", "https"} or not page:
+        raise InputError(
+            f'"{target}" is no pull request. Expected: OWNER/REPO#12 or https://github.com/OWNER/REPO/pull/12.'
+        )
+    host = web_host(api_url)
+    if parts.hostname not in {host, f"www.{host}"}:
+        raise InputError(
+            f"{parts.hostname} is not the GitHub that is set up here ({host}). Set ASSAY_GITHUB_API_URL to its API."
+        )
+    return page["repository"], int(page["number"])
+
+
+def web_host(api_url: str) -> str:
+    """The host of a GitHub's pages."""
+    from worker.domain.config.app_manifest import web_url
+
+    return urlsplit(web_url(api_url)).hostname or ""
+
+
+def _request(repository: str, number: int, clock: Clock) -> JudgeRequest:
+    digest, at = hashlib.sha256(repository.encode()).digest(), clock.now()
+    return JudgeRequest(
+        pull=PullRef(
+            installation_id=LOCAL_INSTALLATION, repository_id=RepositoryId(int.from_bytes(digest[:6])), number=number
+        ),
+        repository=repository,
+        head_sha=None,
+        trigger=Trigger.LOCAL,
+        delivery_id=DeliveryId(f"local-{repository}-{number}-{at.timestamp():.6f}"),
+        requested_at=at,
+    )
+
+
+def _check_encoding(text: str | None, option: str) -> str | None:
+    try:
+        return text if text is None else text.encode().decode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{option} is not UTF-8 at character {error.start}. Write it as UTF-8.") from error
+
+
+def read_text(name: str | None, option: str) -> str | None:
+    """The text of a file, or of standard input for `-`; None where no file is named. Raises InputError."""
+    if name is None:
+        return None
+    try:
+        return _bytes(name, option).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{option}: {name} is not UTF-8 at byte {error.start}. Save it as UTF-8.") from error
+
+
+def _bytes(name: str, option: str) -> bytes:
+    if name == "-" and sys.stdin is None:
+        raise InputError(f"{option}: - is standard input, which is closed. Name a file.")
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(f"{option}: {name} can't be read: {error.strerror}.") from error

@@ -1,7 +1,6 @@
-"""`assay`: the command line. Starts the command that is called, and turns what went wrong into an exit code.
+"""`assay`: start the command that is called, and turn errors into exit codes.
 
-Knows no option (`app.cli.parser` does), does not judge, serve or print verdicts (`app.cli.*` do). Invariant: nothing heavy is imported before
-a command needs it, and only a verdict ends with 1: an error of Assay's own is 4, a caller's mistake 2.
+Commands import what they need, so that `--help` and `--version` stay fast. Only a verdict ends with 1.
 """
 
 import gc
@@ -18,14 +17,16 @@ from app.cli.parser import build_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Returns its exit code; for `--help` and wrong arguments argparse exits by itself."""
+    """Run one command. Returns its exit code. Raises SystemExit for `--help` and wrong arguments."""
     call = sys.argv[1:] if argv is None else argv
     arguments = build_parser(call[0] if call else None).parse_args(call)
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # noqa: TID251 - what is installed beside Assay must not read along, and finding it takes time
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # noqa: TID251 - plugins of packages installed beside Assay must not read along, and finding them takes time
     if arguments.run.name == "judge":
-        gc.disable()  # until all is loaded (`judge` turns it on): looking for garbage in that takes a tenth of the time
+        gc.disable()  # `judge` enables it once all is loaded: collecting what is loaded takes a tenth of the time
     with ErrorBoundary() as edge:
-        if arguments.run.name != "doctor" and getattr(arguments, "end_with", None) is None:  # which tell it themselves
+        if (
+            arguments.run.name != "doctor" and getattr(arguments, "end_with", None) is None
+        ):  # those report it themselves
             warn_of_unknown_names()
         edge.code, text = arguments.run(arguments)
         write_out(text)
@@ -43,11 +44,11 @@ REMEDIES: Final[Mapping[int | None, str]] = {
     ENFILE: FILE_LIMIT_HINT,
     ENOMEM: "Free memory, or raise its limit.",
 }
-"""What to do where the machine has no more to give."""
+"""What to do about a resource that the machine has run out of."""
 
 
 def machine_error_phrase(error: OSError | MemoryError) -> str | None:
-    """What the machine has no more of, and what to do about it; None: the error is no matter of that."""
+    """The resource that the machine has run out of, and what to do; None: the error has another cause."""
     if isinstance(error, MemoryError):
         return f"There is not enough memory. {REMEDIES[ENOMEM]}"
     if str(error.strerror).startswith("No usable temporary directory"):
@@ -58,7 +59,7 @@ def machine_error_phrase(error: OSError | MemoryError) -> str | None:
 
 
 class ErrorBoundary:
-    """Where an exception becomes a line for people and an exit code."""
+    """Turns an exception into a line for people and an exit code."""
 
     code: int = Exit.FAILED
 
@@ -68,10 +69,10 @@ class ErrorBoundary:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Speak about *error*, and let nothing but an exit pass."""
+        """Report *error*, and let nothing but SystemExit pass."""
         match error:
             case KeyboardInterrupt() | Exception() if is_interrupt(error):
-                self.code = self._say("Interrupted.", Exit.INTERRUPTED)
+                self.code = self._report("Interrupted.", Exit.INTERRUPTED)
             case BrokenPipeError():
                 silence_stream(sys.stdout)
             case Exception():
@@ -87,7 +88,7 @@ class ErrorBoundary:
         match error:
             case LeaseLost():
                 message = "Another process took this judging over. Judge again."
-            case Unavailable(service="Redis") if os.environ.get("REDIS_URL"):  # noqa: TID251 - settings may be what failed, and none are read here
+            case Unavailable(service="Redis") if os.environ.get("REDIS_URL"):  # noqa: TID251 - reading the settings may be what failed
                 message = f"{error}. Check REDIS_URL, and that the server runs."
             case Unavailable():
                 message = f"{error}. Try again later."
@@ -98,13 +99,11 @@ class ErrorBoundary:
             case OSError() | MemoryError() if phrase := machine_error_phrase(error):
                 message = phrase
             case _:
-                from app.cli.crash import record_traceback
-
                 message = f"Assay itself failed. {record_traceback(error)}"
-        return self._say(message, code)
+        return self._report(message, code)
 
-    def _say(self, message: str, code: Exit) -> Exit:
-        """Tell whoever still reads; nobody there is no reason for another exit code."""
+    def _report(self, message: str, code: Exit) -> Exit:
+        """Print it on standard error. A closed one changes no exit code."""
         try:
             print(f"assay: {message}", file=sys.stderr, flush=True)
         except OSError:
@@ -112,9 +111,34 @@ class ErrorBoundary:
         return code
 
 
+def record_traceback(error: BaseException) -> str:
+    """Write the traceback into the data folder's logs, else into the temporary folder. Returns a sentence that says where."""
+    import tempfile
+    import time
+    from pathlib import Path
+    from traceback import format_exception
+
+    from worker.errors import SettingError
+    from worker.settings import load_settings
+
+    def write(path: Path) -> str:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        return f"The traceback is in {path}."
+
+    name = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.getpid()}.log"
+    text = "".join(format_exception(error))
+    with suppress(OSError, SettingError):
+        return write(load_settings().data_dir / "logs" / name)
+    try:
+        return write(Path(tempfile.gettempdir()) / f"assay-{name}")
+    except OSError:
+        return f"No folder can be written to, so this is the traceback:\n{text}"
+
+
 def warn_of_unknown_names() -> None:
-    """Say which variables nothing reads."""
-    if sum(name.startswith("ASSAY_") for name in os.environ) == 0:  # noqa: TID251 - before any settings are loaded
+    """Warn of variables that begin with ASSAY_ and are no settings."""
+    if not any(name.startswith("ASSAY_") for name in os.environ):  # noqa: TID251 - before any settings are loaded
         return
     from worker.settings import environment, unknown_variable_phrase, unknown_variables
 
@@ -123,7 +147,7 @@ def warn_of_unknown_names() -> None:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is at the bottom of it: what it interrupts may make another error of it."""
+    """Whether Ctrl-C caused the error: what it interrupts may raise another one."""
     seen: set[int] = set()  # an error may be its own cause
     while error is not None and not isinstance(error, KeyboardInterrupt) and id(error) not in seen:
         seen.add(id(error))
@@ -132,8 +156,8 @@ def is_interrupt(error: BaseException | None) -> bool:
 
 
 def write_out(text: str) -> None:
-    """Print on standard output, if there is one. Raises BrokenPipeError, and InputError when it takes no more."""
-    if sys.stdout is None:  # it was closed before we began
+    """Print on standard output, if it is open. Raises BrokenPipeError, and InputError where writing fails."""
+    if sys.stdout is None:
         return
     sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - TextIO's stub lacks what every real one has
     try:
@@ -149,17 +173,14 @@ def write_out(text: str) -> None:
 
 
 def silence_stream(stream: TextIO) -> None:
-    """Whoever read it has gone: write the rest nowhere, also what Python flushes at its end."""
+    """Discard what is written to a stream whose reader has gone, including what Python flushes at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def run() -> NoReturn:
-    """The process: one command, then the end, at once.
-
-    Every command has closed what it opened by then. To take all modules apart would be a twentieth of `judge`.
-    """
+    """Run one command, then end the process without tearing modules down, which takes a twentieth of `judge`."""
     try:
         code = main()
     except SystemExit as ended:  # `--help`, or wrong arguments
@@ -172,7 +193,7 @@ def run() -> NoReturn:
             os.write(2, f"assay: Assay itself failed ({type(error).__name__}).\n".encode())
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
-            with suppress(OSError, ValueError):  # nobody reads it any more
+            with suppress(OSError, ValueError):  # its reader has gone
                 stream.flush()
     os._exit(code)
 

@@ -331,7 +331,7 @@ COMMANDS: Final = (
         "app.cli.bench:bench", bench_options,
         "Judge recorded dossiers, and report how right that was. The format of a line: docs/bench.md.",
     ),
-    CommandSpec("up", "run all of Assay: Redis if none is configured, web door, dispatcher and worker", "app.cli.up:up", no_options),
+    CommandSpec("up", "run all of Assay: Redis if none is configured, web door, dispatcher and worker", "app.cli.serve:up", no_options),
     CommandSpec("serve", "run the web door alone", "app.cli.serve:serve", process_options),
     CommandSpec("work", "run dispatcher and worker alone", "app.cli.serve:work", process_options),
     CommandSpec("doctor", "check every setting and connection, and say what to do", "app.cli.doctor:doctor", doctor_options),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.page import terminal_page
+from app.cli.terminal import terminal_page
 from worker.adapters.redis.documents import is_version_reused
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock

@@ -1,15 +1,28 @@
 """`assay serve` and `assay work`: the two halves of a deployment, each in its own process.
 
-Does not supervise (`app.cli.up` does). Invariant: a process that was started to end with another one
+Does not supervise (`app.cli.serve` does). Invariant: a process that was started to end with another one
 ends with it, however that one ended.
 """
 
 import argparse
+import json
+import os
+import select
 import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import IO, Any, Final, cast
 
 from app.cli.exit_codes import CommandResult, Exit
-from worker.parent_death_signal import die_with_parent
-from worker.settings import Settings, load_settings, malformed_setting
+from worker.adapters.redis.embedded_server import FolderRole
+from worker.adapters.redis.store import open_store, with_store_url
+from worker.process_limits import die_with_parent
+from worker.settings import Settings, environment, load_settings, malformed_setting
 
 
 def serve(arguments: argparse.Namespace) -> CommandResult:
@@ -56,3 +69,174 @@ def require_usable_app(settings: Settings, *, is_needed: bool = True) -> None:
             raise malformed_setting(
                 "ASSAY_APP_PRIVATE_KEY", f"holds a key (number {position}) that is damaged"
             ) from error
+
+
+MIN_UPTIME_S: Final = 10.0
+"""A part that ends sooner than this after its start would only end again."""
+WEB_STOP_S: Final = 15.0
+"""How long the door may take to answer what it has taken."""
+WORK_MARGIN_S: Final = 15.0
+"""On top of what the worker itself allows its judges: it has to stop them."""
+FORCED_STOP_S: Final = 5.0
+STOP_SIGNALS: Final = {int(signal.SIGINT), int(signal.SIGTERM)}
+
+
+def up(_: argparse.Namespace) -> CommandResult:
+    """Run until told to stop: 130 after Ctrl-C, 0 after SIGTERM. Without an App, only the door, which creates one."""
+    settings = load_settings()
+    require_usable_app(settings, is_needed=False)
+    with open_signal_pipe() as inbox, open_store(settings, FolderRole.OWNER) as store:
+        return CommandResult(Supervisor(with_store_url(settings, store), inbox).run())
+
+
+def child_environment(settings: Settings) -> dict[str, str]:
+    """The environment of the parts: ours, with the store that is open here."""
+    url = settings.redis_url.get_secret_value() if settings.redis_url else ""
+    keys = " ".join(key.get_secret_value() for key in settings.store_keys)
+    return environment() | {"REDIS_URL": url, "ASSAY_STORE_KEYS": keys}
+
+
+@contextmanager
+def open_signal_pipe() -> Generator[int]:
+    """A pipe that gets one byte, the signal's number, for each SIGINT, SIGTERM and SIGCHLD."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    watched = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD)
+    before = {number: signal.signal(number, _wake) for number in watched}
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield reader
+    finally:
+        signal.set_wakeup_fd(-1)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(reader)
+        os.close(writer)
+
+
+def _wake(_number: int, _frame: FrameType | None) -> None:
+    """Nothing: the byte in the pipe is what wakes us."""
+
+
+@dataclass
+class ChildProcess:
+    """One child process: `assay serve` or `assay work`."""
+
+    name: str
+    environ: Mapping[str, str]
+    stop_timeout_s: float
+    output: int | None
+    process: "subprocess.Popen[bytes]" = field(init=False)
+    started_at: float = field(init=False)
+
+    def start(self) -> None:
+        """In a session of its own: Ctrl-C is for us to pass on, in order."""
+        command = [sys.executable, "-I", "-m", "app.cli.main", self.name, "--end-with", str(os.getpid())]
+        self.process = subprocess.Popen(  # noqa: S603 - our own program
+            command, stdin=subprocess.DEVNULL, stdout=self.output, env=self.environ, start_new_session=True
+        )
+        self.started_at = time.monotonic()
+
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+
+class Supervisor:
+    """Keeps both parts running, passes on what the door says, stops them in order."""
+
+    def __init__(self, settings: Settings, inbox: int) -> None:
+        environ = child_environment(settings)
+        self._web = ChildProcess("serve", environ, WEB_STOP_S, subprocess.PIPE)
+        self._work = ChildProcess("work", environ, settings.timing.stop_grace + WORK_MARGIN_S, None)
+        self._parts = (self._web,) if settings.app is None else (self._web, self._work)
+        self._inbox = inbox
+        self._partial_line = b""
+
+    def run(self) -> int:
+        """Until a signal, or until a part can't be kept running."""
+        parts = self._parts
+        for part in parts:
+            part.start()
+        try:
+            return self._watch(parts)
+        finally:
+            for part in parts:
+                self._stop(part)
+
+    def _watch(self, parts: Sequence[ChildProcess]) -> int:
+        while True:
+            heard = self._listen(None)
+            if signal.SIGINT in heard:
+                return Exit.INTERRUPTED
+            if signal.SIGTERM in heard:
+                return Exit.ACCEPT
+            for part in parts:
+                if part.has_ended() and (code := self._restart(part)) is not None:
+                    return code
+
+    def _restart(self, part: ChildProcess) -> int | None:
+        """Start a part again that had been running for a while. The exit code when there is no use in it."""
+        code = part.process.returncode
+        if time.monotonic() - part.started_at < MIN_UPTIME_S:
+            _say(f"`assay {part.name}` ended at its start (exit code {code}); what it says above has to be changed.")
+            return Exit.USAGE if code == Exit.USAGE else Exit.FAILED
+        _say(f"`assay {part.name}` ended (exit code {code}) and is started again.")
+        part.start()
+        return None
+
+    def _stop(self, part: ChildProcess) -> None:
+        """Let it finish what it has begun. Told again, it is told again; too late, it goes at once."""
+        if part.has_ended():
+            return
+        _say(f"Stopping `assay {part.name}`. Ctrl-C again to stop it at once.")
+        part.process.terminate()
+        limit = time.monotonic() + part.stop_timeout_s
+        while not part.has_ended() and (left := limit - time.monotonic()) > 0:
+            if STOP_SIGNALS & set(self._listen(left)):
+                part.process.terminate()
+                limit = min(limit, time.monotonic() + FORCED_STOP_S)
+        if not part.has_ended():
+            part.process.kill()
+            part.process.wait()
+
+    def _listen(self, timeout_s: float | None) -> bytes:
+        """The signals that came, by number; meanwhile what the door says is passed on."""
+        says = self._web.process.stdout
+        sources = [self._inbox, says] if says and not says.closed else [self._inbox]
+        ready, _, _ = select.select(sources, [], [], timeout_s)
+        if says in ready:
+            self._pass_on(says)
+        return os.read(self._inbox, 64) if self._inbox in ready else b""
+
+    def _pass_on(self, says: "IO[bytes]") -> None:
+        chunk = os.read(says.fileno(), 65_536)
+        if not chunk:
+            says.close()
+            return
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.flush()
+        *lines, self._partial_line = (self._partial_line + chunk).split(b"\n")
+        for line in lines:
+            if url := parse_listening_url(line):
+                _say(f"{self._next_step(url)} Ctrl-C stops Assay.")
+
+    def _next_step(self, url: str) -> str:
+        if len(self._parts) > 1:
+            return f"Deliveries go to {url}/github/webhooks."
+        return f"Open {url}/setup and enter the token above. Then start Assay again, with what that page gives you."
+
+
+def parse_listening_url(line: bytes) -> str | None:
+    """The address in the door's line that says that it listens."""
+    try:
+        parsed = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(parsed, dict):
+        return None
+    fields = cast("dict[str, Any]", parsed)
+    return str(fields.get("url")) if fields.get("event") == "listening" else None
+
+
+def _say(message: str) -> None:
+    print(f"assay: {message}", file=sys.stderr, flush=True)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.page import terminal_page
+from app.cli.terminal import terminal_page
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
 from worker.domain.check.overrides import HumanDecisions, dump_decisions

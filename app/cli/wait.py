@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from app.cli.exit_codes import CommandResult, Exit
-from app.cli.page import terminal_page
+from app.cli.terminal import terminal_page
 from worker.domain.pattern import pattern
 from worker.errors import InputError, Unavailable
 from worker.publishing.texts.audit import wait_status_text

@@ -1,16 +1,16 @@
-"""Event -> Wish, Ask, Happening, MergeGroup ... -> scripts in Redis. What the door does about an event, and all of it.
+"""Event -> judge request, command, outcome event, merge group -> scripts in Redis: all that the web process does about an event.
 
-Does not judge, does not ask GitHub anything and does not start a job: a dispatcher takes it from here.
-Invariant: each write may be sent twice, and a delivery that was counted before changes nothing.
+Each write is idempotent: a delivery that was counted before changes nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Final, assert_never
 
 from anyio import to_thread
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from app.ingest.event_types import (
     BranchPushed,
@@ -18,6 +18,7 @@ from app.ingest.event_types import (
     CommandIssued,
     Event,
     FeedbackGiven,
+    FrozenEvent,
     HeadEvent,
     HeadRerunRequested,
     InstallationChanged,
@@ -25,125 +26,142 @@ from app.ingest.event_types import (
     MergeGroupChanged,
     PersonCommented,
     PullClosed,
+    PullDrafted,
     PullEdited,
+    PullEvent,
+    PullOpened,
+    PullPushed,
+    PullReady,
     PullReopened,
+    PullRequestEdit,
+    RepositoryEvent,
     RerunRequested,
+    ReviewRequested,
     VisibleRepository,
 )
-from app.ingest.judge_requests import head_origin, to_judge_request
-from app.ingest.outcome_events import to_outcome_event
 from worker.adapters.redis import intake, keys
 from worker.adapters.redis.async_client import AsyncRedisClient
+from worker.adapters.redis.intake import NO_HEAD, NamedHead
 from worker.adapters.redis.merge_groups import RedisMergeGroups
 from worker.adapters.redis.store import Store
 from worker.domain.check.merge_group import MergeGroup
-from worker.domain.ids import DeliveryId, InstallationId, hash_base
+from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryName, Sha, hash_base
 from worker.domain.ports import Clock
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest, Trigger
-from worker.domain.request.pull_request_events import hash_issue
+from worker.domain.request.judge_request import AuthorKind, CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind, hash_issue
 from worker.domain.request.repository_added import RepositoryAdded
 
 LATE_AFTER: Final = timedelta(minutes=1)
-"""What is told sooner was said when we heard it: GitHub's clock and ours differ, and a push is told late, too."""
+"""A time in a delivery counts only beyond this distance: GitHub's clock differs from ours, and a push is delivered late, too."""
 
 NOTED, UNKNOWN, DUPLICATE = intake.IntakeOutcome.NOTED, intake.IntakeOutcome.UNKNOWN, intake.IntakeOutcome.DUPLICATE
 RareEvent = CommandIssued | InstallationChanged | MergeGroupChanged | HeadRerunRequested | IssueChanged | BranchPushed
+JudgeTriggerEvent = (
+    PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewRequested | RerunRequested
+)
+EventFields = dict[str, object]
+
+EDIT_TRIGGERS: Final[Mapping[PullRequestEdit, Trigger]] = MappingProxyType(
+    {
+        PullRequestEdit.CASE: Trigger.CASE,
+        PullRequestEdit.BASE: Trigger.BASE,
+        PullRequestEdit.LINKS: Trigger.EDITED,
+        PullRequestEdit.TEXT: Trigger.TEXT,
+    }
+)
+EVENT_TRIGGERS: Final[Mapping[type[JudgeTriggerEvent], Trigger]] = MappingProxyType(
+    {
+        PullPushed: Trigger.PUSHED,
+        PullDrafted: Trigger.EDITED,
+        PullReopened: Trigger.REOPENED,
+        PullReady: Trigger.READY,
+        ReviewRequested: Trigger.REVIEW,
+        RerunRequested: Trigger.RERUN,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
 class EventIntake:
-    """Where events are written down. What comes often goes by the lane, on the event loop; the rest blocks a thread."""
+    """Stores events. Frequent ones go through the asynchronous client, on the event loop; rare ones block a thread."""
 
     store: Store
     clock: Clock
     async_client: AsyncRedisClient
 
     async def take_in(self, event: Event, delivery_id: DeliveryId) -> intake.IntakeOutcome:
-        """Write down what an event asks for. Raises Unavailable."""
-        at = self.clock.now()
+        """Store what an event asks for. Raises Unavailable."""
+        at, run_script = self.clock.now(), self.async_client.run_script
         match event:
             case HeadEvent() | RerunRequested():
-                if isinstance(event, PullReopened):
-                    await to_thread.run_sync(intake.reopen_pull_request, self.store.client, event.pull)
-                if (
-                    isinstance(event, PullEdited)
-                    and event.closes
-                    and await to_thread.run_sync(self._is_judged_by_issue, event)
-                ):
-                    return UNKNOWN
-                wish = to_judge_request(event, delivery_id, at)
-                reply = await self.async_client.run_script(
-                    intake.judging_call(wish, self.store.timing, head_origin(event))
-                )
-                if happening := to_outcome_event(event, delivery_id, at):
-                    await self.async_client.run_script(intake.queue_event_call(happening))
-                return intake.parse_outcome(reply)
+                return await self._request_judging(event, delivery_id, at)
             case PullClosed():
-                await self.async_client.run_script(
-                    intake.close_pull_request_call(event.pull, self.store.ledger_retention)
-                )
+                await run_script(intake.close_pull_request_call(event.pull, self.store.ledger_retention))
                 return await self._store_outcome_event(event, delivery_id, at)
             case CiChanged():
                 noted = await self._store_outcome_event(event, delivery_id, at)
-                woken = intake.parse_retrigger(
-                    await self.async_client.run_script(
-                        intake.retrigger_ci_call(event, self.store.timing, is_green=event.is_green)
-                    )
-                )
+                call = intake.retrigger_ci_call(event, self.store.timing, is_green=event.is_green)
+                woken = intake.parse_retrigger(await run_script(call))
                 return noted if woken is UNKNOWN else woken
             case PersonCommented() | FeedbackGiven():
                 return await self._store_outcome_event(event, delivery_id, at)
             case _:
                 return await to_thread.run_sync(self._store_rare_event, event, delivery_id, at)
 
+    async def _request_judging(
+        self, event: JudgeTriggerEvent, delivery_id: DeliveryId, at: datetime
+    ) -> intake.IntakeOutcome:
+        if isinstance(event, PullReopened):
+            await to_thread.run_sync(intake.reopen_pull_request, self.store.client, event.pull)
+        if isinstance(event, PullEdited) and event.closes and await to_thread.run_sync(self._is_judged_by_issue, event):
+            return UNKNOWN  # the issue states the criteria, so the edited text does not
+        request = to_judge_request(event, delivery_id, at)
+        call = intake.judging_call(request, self.store.timing, head_origin(event))
+        reply = await self.async_client.run_script(call)
+        await self._store_outcome_event(event, delivery_id, at)
+        return intake.parse_outcome(reply)
+
     async def _store_outcome_event(self, event: Event, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
-        happening = to_outcome_event(event, delivery_id, at)
-        return (
-            UNKNOWN
-            if happening is None
-            else intake.parse_event_outcome(await self.async_client.run_script(intake.queue_event_call(happening)))
-        )
+        outcome = to_outcome_event(event, delivery_id, at)
+        if outcome is None:
+            return UNKNOWN
+        return intake.parse_event_outcome(await self.async_client.run_script(intake.queue_event_call(outcome)))
 
     def _is_judged_by_issue(self, event: PullEdited) -> bool:
-        """Whether it was judged by one of the issues that say what is asked for instead: its text says nothing of that then."""
         return any(intake.is_judged_by(self.store.client, event.pull, hash_issue(*issue)) for issue in event.closes)
 
     def _store_rare_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
         match event:
             case CommandIssued():
-                return self._store_command(event, delivery_id, at)
+                self._queue_outcome_event(event, delivery_id, at)  # a review that decides is also an act of a person
+                stored = [self.store.commands.put(command) for command in to_command_requests(event, delivery_id, at)]
+                return next((outcome for outcome in stored if outcome is not DUPLICATE), DUPLICATE)
             case InstallationChanged():
                 return self._update_installation(event, delivery_id, at)
             case MergeGroupChanged():
-                return RedisMergeGroups(self.store.client, self.store.timing).put(
-                    to_merge_group(event, delivery_id, at)
-                )
+                groups = RedisMergeGroups(self.store.client, self.store.timing)
+                return groups.put(to_merge_group(event, delivery_id, at))
             case _:
                 return self._store_repository_event(event, delivery_id, at)
 
-    def _store_command(self, event: CommandIssued, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
-        """A decision in a review is something that a person did, too."""
-        happening = to_outcome_event(event, delivery_id, at)
-        if happening is not None:
-            intake.queue_event(self.store.client, happening)
-        taken = [self.store.commands.put(ask) for ask in to_command_requests(event, delivery_id, at)]
-        return next((outcome for outcome in taken if outcome is not DUPLICATE), DUPLICATE)
+    def _queue_outcome_event(self, event: RareEvent, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
+        outcome = to_outcome_event(event, delivery_id, at)
+        return UNKNOWN if outcome is None else intake.queue_event(self.store.client, outcome)
 
     def _store_repository_event(
         self, event: HeadRerunRequested | IssueChanged | BranchPushed, delivery_id: DeliveryId, at: datetime
     ) -> intake.IntakeOutcome:
-        wire = self.store.client
-        happening = to_outcome_event(event, delivery_id, at)
-        noted = UNKNOWN if happening is None else intake.queue_event(wire, happening)
+        client = self.store.client
+        noted = self._queue_outcome_event(event, delivery_id, at)
         match event:
             case HeadRerunRequested():
-                woken = self._rejudge_all(intake.find_requests_by_head(wire, event), Trigger.RERUN, delivery_id, at)
-                if woken is UNKNOWN:  # no pull request's head, but perhaps a merge group
+                woken = self._rejudge_all(intake.find_requests_by_head(client, event), Trigger.RERUN, delivery_id, at)
+                if woken is UNKNOWN:  # no pull request's head, but perhaps a merge group's
                     commit = (event.installation_id, event.repository_id, event.head_sha)
-                    woken = RedisMergeGroups(wire, self.store.timing).reopen(commit, delivery_id, at)
+                    woken = RedisMergeGroups(client, self.store.timing).reopen(commit, delivery_id, at)
             case IssueChanged():
                 mark = hash_issue(event.repository, event.number)
-                requests = intake.find_requests_by_issue(wire, event.installation_id, mark)
+                requests = intake.find_requests_by_issue(client, event.installation_id, mark)
                 woken = self._rejudge_all(requests, Trigger.CRITERIA, delivery_id, at)
             case BranchPushed():
                 woken = self._rejudge_base(event, delivery_id, at)
@@ -154,7 +172,7 @@ class EventIntake:
     def _rejudge_all(
         self, requests: Iterable[JudgeRequest], trigger: Trigger, delivery_id: DeliveryId, at: datetime
     ) -> intake.IntakeOutcome:
-        """Each of them is judged once more, whatever its newest head is then."""
+        """Request a judging of each pull request's newest head. Returns the outcome of the first."""
         outcomes = [
             intake.request_judging(
                 self.store.client, rejudge_request(request, trigger, delivery_id, at), self.store.timing
@@ -164,72 +182,181 @@ class EventIntake:
         return outcomes[0] if outcomes else UNKNOWN
 
     def _rejudge_base(self, event: BranchPushed, delivery_id: DeliveryId, at: datetime) -> intake.IntakeOutcome:
-        """What was judged by the old ones is judged again; what the door keeps of the configuration is not known any more."""
+        """Rejudge what was judged by the branch's old rules, and drop the cached quiet window of its configuration."""
         if not (event.has_new_rules or event.is_rewritten):
             return UNKNOWN
         branch = event.installation_id, event.repository_id, hash_base(event.branch)
         if event.has_new_config or event.is_rewritten:
             intake.set_window(self.store.client, *branch, None)
-        why = Trigger.BASE if event.is_rewritten else Trigger.RULES  # what is built upon it changes something else now
         requests = intake.find_requests_by_base(self.store.client, *branch)
-        if event.is_rewritten:
-            requests = [
-                request for request in requests if request.base in (None, branch[2])
-            ]  # not what goes elsewhere by now
-        woken = self._rejudge_all(requests, why, delivery_id, at)
+        if event.is_rewritten:  # the diff against it is another one now; what has left this base is unaffected
+            requests = [request for request in requests if request.base in (None, branch[2])]
+        trigger = Trigger.BASE if event.is_rewritten else Trigger.RULES
+        woken = self._rejudge_all(requests, trigger, delivery_id, at)
         return NOTED if woken is UNKNOWN and event.has_new_config else woken
 
     def _update_installation(
         self, event: InstallationChanged, delivery_id: DeliveryId, at: datetime
     ) -> intake.IntakeOutcome:
-        """All about an installation that left is forgotten, unless it is back in time.
+        """Schedule the deletion of an installation that left, or cancel it.
 
-        What was taken from it or granted to it may be told late, after it left: that brings nobody back.
+        Removed repositories and new permissions may be delivered after the uninstallation: they cancel nothing.
         """
-        leaving = self.store.uninstallations()
+        uninstallations = self.store.uninstallations()
         if event.has_new_permissions:
-            self.store.vault.drop(keys.token(event.installation_id))  # what it may do was said when it was made
+            self.store.vault.drop(keys.token(event.installation_id))  # a token has the permissions of its creation
         if event.is_installed:
             if event.added_repositories or not (event.removed_repositories or event.has_new_permissions):
-                leaving.record_installed(event.installation_id)
+                uninstallations.record_installed(event.installation_id)
             self.store.first_seen.remove(event.installation_id, event.removed_repositories)
-            new = [
+            added = [
                 to_repository_added(event.installation_id, repository, delivery_id, at)
                 for repository in event.added_repositories
             ]
-            intake.add_repositories(self.store.client, new)
+            intake.add_repositories(self.store.client, added)
         else:
-            leaving.record_uninstalled(event.installation_id)
+            uninstallations.record_uninstalled(event.installation_id)
         return NOTED
+
+
+class HeadFirstSeen(FrozenEvent, frozen=True, kw_only=True):
+    """When the first delivery about a head arrived."""
+
+    head_sha: Sha
+    at: datetime
+
+
+class JudgeRequestRecord(FrozenEvent, frozen=True, kw_only=True):
+    """A JudgeRequest with all of its fields, in their order; three times as fast to create and encode.
+
+    The payload was validated when it was read, and the worker validates the request.
+    """
+
+    pull: PullRef
+    repository: RepositoryName
+    head_sha: Sha | None
+    trigger: Trigger
+    delivery_id: DeliveryId
+    requested_at: datetime
+    outages: int = 0
+    author: AuthorKind | None = None
+    draft: bool = False
+    arrived: HeadFirstSeen | None = None
+    base_sha: Sha | None = None
+    base: BaseHash | None = None
+    outside: bool = False
+
+
+def to_judge_request(event: JudgeTriggerEvent, delivery_id: DeliveryId, at: datetime) -> JudgeRequestRecord:
+    request = JudgeRequestRecord(
+        pull=event.pull,
+        repository=event.repository,
+        head_sha=event.head_sha,
+        trigger=trigger_of(event),
+        delivery_id=delivery_id,
+        requested_at=at,
+    )
+    if not isinstance(event, HeadEvent):
+        return request
+    return replace(
+        request,
+        author=event.author,
+        draft=event.draft,
+        arrived=HeadFirstSeen(head_sha=event.head_sha, at=at) if isinstance(event, (PullPushed, PullOpened)) else None,
+        base_sha=event.base_sha,
+        base=None if event.base_ref is None else hash_base(event.base_ref),
+        outside=event.is_outside,
+    )
+
+
+def head_origin(event: JudgeTriggerEvent) -> NamedHead:
+    """The commit that a push led from, or the base that an edit left."""
+    match event:
+        case PullPushed():
+            return NamedHead(event.before, has_case=event.has_case)
+        case PullOpened():
+            return NamedHead(NO_HEAD)
+        case PullEdited(left_base_ref=str() as left):
+            return NamedHead(previous_base=hash_base(left))
+        case _:
+            return NamedHead()
+
+
+def trigger_of(event: JudgeTriggerEvent) -> Trigger:
+    match event:
+        case PullOpened():
+            return Trigger.CASE if event.has_case else Trigger.OPENED
+        case PullEdited():
+            return EDIT_TRIGGERS[event.edit]
+        case _:
+            return EVENT_TRIGGERS[type(event)]
+
+
+def to_outcome_event(event: Event, delivery_id: DeliveryId, at: datetime) -> PullRequestEvent | None:
+    """What may be an outcome of a verdict, as numbers, hashes and words of closed sets; None: nothing in this event."""
+    fields = _outcome_fields(event)
+    if fields is None or not isinstance(event, (PullEvent, RepositoryEvent)):
+        return None
+    if isinstance(event, PullEvent):
+        fields |= event.pull.model_dump()
+    else:
+        fields |= {"installation_id": event.installation_id, "repository_id": event.repository_id}
+    return PullRequestEvent.model_validate({**fields, "delivery_id": delivery_id, "at": at})
+
+
+def _outcome_fields(event: Event) -> EventFields | None:
+    kind, fields = None, EventFields()
+    match event:
+        case PullPushed():  # first: most deliveries are pushes by the author
+            if event.by_another:
+                kind = PullRequestEventKind.PUSHED_BY_ANOTHER
+                fields = {"by_person": True, "head_sha": event.head_sha, "before_sha": event.before}
+        case PullReopened():
+            kind = PullRequestEventKind.REOPENED
+            fields = {"by_person": event.by_person, "head_sha": event.head_sha}
+        case PersonCommented() | CommandIssued(command=CommandName.APPROVED | CommandName.CHANGES):
+            kind, fields = PullRequestEventKind.SPOKE, {"by_person": True}
+        case FeedbackGiven():
+            kind = PullRequestEventKind.HELPFUL if event.is_helpful else PullRequestEventKind.NOT_HELPFUL
+            fields = {"by_person": True, "head_sha": event.head_sha}
+        case PullClosed():
+            kind = PullRequestEventKind.CLOSED if event.merge_sha is None else PullRequestEventKind.MERGED
+            fields = {"by_person": event.by_person, "head_sha": event.head_sha}
+            if event.merge_sha is not None:
+                fields |= {"merge_sha": event.merge_sha, "mends": event.mends, "reverts": event.reverts}
+        case CiChanged(has_failed=True):
+            kind, fields = PullRequestEventKind.CI_FAILED, {"head_sha": event.head_sha}
+        case BranchPushed(reverted_commits=reverted) if reverted:
+            kind, fields = PullRequestEventKind.REVERTED, {"reverted_shas": reverted}
+        case _:
+            pass
+    return None if kind is None else {"what": kind, **fields}
 
 
 def rejudge_request(request: JudgeRequest, trigger: Trigger, delivery_id: DeliveryId, at: datetime) -> JudgeRequest:
     """The same pull request for another reason. One delivery may be about several.
 
-    What was last told of it may be old: who judges asks GitHub for the head, and whether it is a draft.
+    Head and draft state of the recorded request may be old; the worker asks GitHub for them.
     """
     own = DeliveryId(f"{delivery_id}-{request.pull.repository_id}-{request.pull.number}")
     changes = {"head_sha": None, "trigger": trigger, "delivery_id": own, "requested_at": at, "outages": 0}
-    changes["draft"] = False
-    return request.model_copy(update=changes)
+    return request.model_copy(update={**changes, "draft": False})
 
 
 def to_command_requests(event: CommandIssued, delivery_id: DeliveryId, at: datetime) -> tuple[CommandRequest, ...]:
-    """A command in a review that decides something is followed, and what it decides counts: each for itself.
+    """The command, and what the review that holds it decides: two requests.
 
-    What is told late was said before what came since: a push, or another review.
+    A late delivery counts as of when it was written, before pushes and reviews that were delivered meanwhile.
     """
     fields = asdict(event)
     decides, said_at = fields.pop("decides"), fields.pop("said_at")
     is_late = said_at is not None and at - said_at > LATE_AFTER
-    when = {"asked_at": said_at if is_late else at}
-    command = CommandRequest.model_validate({**fields, **when, "delivery_id": delivery_id})
+    fields["asked_at"] = said_at if is_late else at
+    command = CommandRequest.model_validate({**fields, "delivery_id": delivery_id})
     if decides is None:
         return (command,)
-    fields |= {"command": decides, "reason": "", "misspelt": None}
-    return command, CommandRequest.model_validate(
-        {**fields, **when, "delivery_id": DeliveryId(f"{delivery_id}-review")}
-    )
+    fields |= {"command": decides, "reason": "", "misspelt": None, "delivery_id": DeliveryId(f"{delivery_id}-review")}
+    return command, CommandRequest.model_validate(fields)
 
 
 def to_merge_group(event: MergeGroupChanged, delivery_id: DeliveryId, at: datetime) -> MergeGroup:

@@ -5,23 +5,33 @@ nothing about an installation that the token does not name; what is refused says
 found, and never the token.
 """
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from anyio import to_thread
 from litestar import Request, Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
+from pydantic import TypeAdapter, ValidationError
 
 from worker.adapters.redis.store import Store
+from worker.adapters.redis.wait_status import find_seen_pulls
 from worker.clock import SystemClock
-from worker.domain.ids import InstallationId
+from worker.domain.check.wait_status import WaitStatus, find_wait_status
+from worker.domain.ids import InstallationId, Sha
 from worker.errors import Unavailable
-from worker.evaluation.stats.evaluations import list_evaluations, list_outcomes
+from worker.evaluation.stats.evaluations import list_evaluations, list_outcomes, wait_answer
 from worker.evaluation.stats.histories import read_history
 from worker.evaluation.stats.queries import CountedTables, answer_query, combine_tables, tables_needed
 from worker.evaluation.stats.rollups import MOST_ENTRIES, open_rollups
 from worker.evaluation.stats.stats_query import ParameterError, StatsTopic, parse_query
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
 
 AnyRequest = Request[Any, Any, Any]
 JsonResponse = Response[Mapping[str, Any]]
@@ -140,3 +150,86 @@ def api_routes(api: AnalyticsApi) -> list[HTTPRouteHandler]:
         return api.get_history(request, owner, repo, number)
 
     return [analytics, pull]
+
+
+MAX_WAIT_S: Final = 60.0
+POLL_INTERVAL_S: Final = 0.5
+MAX_WAITERS: Final = 500
+SHA: Final = TypeAdapter(Sha)
+
+
+class VerdictApi:
+    """What an open question passes: the token, the parameters, then one look after another."""
+
+    def __init__(
+        self, store: Store, api: AnalyticsApi, poll_interval_s: float = POLL_INTERVAL_S, max_waiters: int = MAX_WAITERS
+    ) -> None:
+        self._store = store
+        self._api = api
+        self._look_s = poll_interval_s
+        self._most = max_waiters
+        self._waiting = 0
+
+    async def get_verdict(self, request: Request[Any, Any, Any], repository: str, sha: str) -> JsonResponse:
+        """Raises nothing: what is refused or fails is an answer, too."""
+        try:
+            scope = await to_thread.run_sync(self._api.authorize, request)
+            if isinstance(scope, Response):
+                return scope
+            wait, commit = _parse_wait(request.query_params.get("wait", "0")), _parse_sha(sha)
+            with self._count_waiter():
+                status = await self._poll(repository, commit, scope, wait if self._waiting <= self._most else 0.0)
+        except ParameterError as error:
+            problem = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
+            return Response({"error": str(error), **problem}, status_code=HTTPStatus.BAD_REQUEST)
+        except Unavailable as error:
+            return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
+        return Response(wait_answer(status, repository, commit), headers={"Cache-Control": "no-store"})
+
+    async def _poll(self, repository: str, sha: Sha, scope: frozenset[InstallationId], wait: float) -> WaitStatus:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait
+        while True:
+            status = await to_thread.run_sync(self._read_status, repository, sha, scope)
+            left = until - loop.time()
+            if status.is_final or left <= 0:
+                return status
+            await asyncio.sleep(min(self._look_s, left))
+
+    def _read_status(self, repository: str, sha: Sha, scope: frozenset[InstallationId]) -> WaitStatus:
+        return find_wait_status(find_seen_pulls(self._store, repository, sha, scope), sha)
+
+    @contextmanager
+    def _count_waiter(self) -> "Generator[None]":
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+
+def _parse_wait(text: str) -> float:
+    try:
+        wait = float(text) if text.isascii() else -1.0
+    except ValueError:
+        wait = -1.0
+    if not 0 <= wait <= MAX_WAIT_S:
+        raise ParameterError("wait", f"seconds from 0 to {MAX_WAIT_S:.0f}", text[:100])
+    return wait
+
+
+def _parse_sha(text: str) -> Sha:
+    try:
+        return SHA.validate_python(text.lower())
+    except ValidationError:
+        raise ParameterError("sha", "a whole commit id of 40 characters", text[:100]) from None
+
+
+def verdict_routes(verdicts: VerdictApi) -> list[HTTPRouteHandler]:
+    @get("/api/verdicts/{owner:str}/{repo:str}/{sha:str}")
+    async def verdict(
+        request: Request[Any, Any, Any], owner: FromPath[str], repo: FromPath[str], sha: FromPath[str]
+    ) -> Response[Mapping[str, Any]]:
+        return await verdicts.get_verdict(request, f"{owner}/{repo}", sha)
+
+    return [verdict]

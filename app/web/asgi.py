@@ -27,8 +27,7 @@ from msgspec.json import encode
 from structlog.typing import FilteringBoundLogger
 
 from app.ingest.intake import EventIntake
-from app.web.api import AnalyticsApi, api_routes
-from app.web.api_verdicts import VerdictApi, verdict_routes
+from app.web.api import AnalyticsApi, VerdictApi, api_routes, verdict_routes
 from app.web.health import DeliveryCounters, DeliveryOutcome, health_routes
 from app.web.setup import SetupHandler, closed_routes, open_setup, setup_routes
 from app.web.timeouts import CHECK_INTERVAL_S, ConnectionTimeouts, TimedHttpProtocol
@@ -233,7 +232,7 @@ def _serve_metrics(settings: Settings, store: Store, tally: DeliveryCounters) ->
     if settings.metrics_address is None:
         yield
         return
-    from app.web.metrics_port import render_metrics, serve_metrics  # noqa: PLC0415 - a door that nobody watches needs none of it
+    from app.web.metrics import render_metrics, serve_metrics  # noqa: PLC0415 - a door that nobody watches needs none of it
 
     with serve_metrics(settings.metrics_address, lambda: render_metrics(store, tally, SystemClock())) as url:
         json_log(sys.stderr, settings.log_level).info("metrics", url=url)

@@ -1,6 +1,6 @@
 """/livez and /readyz: is the process alive, can it take deliveries; and what it counts of them.
 
-Does not look at the judging side, and tells nobody the counts (`app.web.metrics_port` does). Invariant: /livez never asks anybody; the counters are this process's
+Does not look at the judging side, and tells nobody the counts (`app.web.metrics` does). Invariant: /livez never asks anybody; the counters are this process's
 own and begin at zero with it.
 """
 

@@ -8,9 +8,10 @@ store or not for us, everything else that GitHub may deliver it again.
 import hmac
 import re
 from asyncio import Timeout, timeout
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol, cast
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from anyio import to_thread
 from litestar.exceptions import MethodNotAllowedException
@@ -31,9 +32,7 @@ from msgspec.json import encode
 from app.ingest.event_types import Event, Ignored
 from app.ingest.events import translate
 from app.ingest.intake import EventIntake
-from app.ingest.payload_decoder import decode_payload
-from app.ingest.payloads import Delivery, Envelope, MalformedPayload, validate_payload
-from app.web.eager_await import PendingAwait, start_awaiting
+from app.ingest.payloads import Delivery, Envelope, MalformedPayload, decode_payload, validate_payload
 from app.web.health import DeliveryCounters, DeliveryOutcome
 from worker.adapters.redis.intake import IntakeOutcome as Taken
 from worker.domain.ids import DeliveryId
@@ -470,3 +469,29 @@ def read_plain_header(headers: Headers, header: str) -> str:
             HTTP_400_BAD_REQUEST, f"{header} is no name: expected up to 100 letters, digits, dots and dashes."
         )
     return value.decode("ascii")
+
+
+T = TypeVar("T")
+
+
+class PendingAwait(Generic[T]):
+    """The rest of a wait. To be awaited once, by the task that began it, and before anything else is."""
+
+    def __init__(self, steps: Generator[Any, Any, T], waits_for: object) -> None:
+        self._steps = steps
+        self._waits_for = waits_for
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        with closing(self._steps):
+            yield self._waits_for
+            return (yield from self._steps)
+
+
+def start_awaiting(wait: Awaitable[T]) -> T | PendingAwait[T]:
+    """What it gives, if it is there already."""
+    steps = wait.__await__()
+    try:
+        waits_for = next(steps)
+    except StopIteration as over:
+        return over.value
+    return PendingAwait(steps, waits_for)

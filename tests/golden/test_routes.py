@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.web.asgi import create_app
-from app.web.metrics_port import serve_metrics
+from app.web.metrics import serve_metrics
 from tests.app.web.served import PATH, ServedDoor, payload, served, settings, standard_headers
 from tests.golden.golden import Golden
 from tests.world.redis import Redis

@@ -39,12 +39,12 @@ CALLERS: Final = {
     "urllib3", "webbrowser", "xmlrpc.client",
 }  # fmt: skip
 WHO_MAY_CALL: Final = {
-    "app/web/api_verdicts.py": "waits, and calls nobody",
+    "app/web/api.py": "waits, and calls nobody",
     "app/web/asgi.py": "listens",
-    "app/cli/up.py": "starts our own commands",
+    "app/cli/serve.py": "starts our own commands",
     "app/cli/wait.py": "the Assay that the caller names",
     "app/web/timeouts.py": "listens",
-    "app/web/metrics_port.py": "listens",
+    "app/web/metrics.py": "listens",
     "app/web/setup_exchange.py": "ASSAY_GITHUB_API_URL",
     "app/web/webhooks.py": "waits, and calls nobody",
     "worker/adapters/github/client.py": "ASSAY_GITHUB_API_URL",

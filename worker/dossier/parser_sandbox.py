@@ -18,8 +18,7 @@ from select import select
 from typing import Final
 
 from worker.dossier.tree_sitter import SANDBOX, Grammar, parse_within_limits
-from worker.parent_death_signal import die_with_parent
-from worker.process_limits import limit_memory
+from worker.process_limits import die_with_parent, limit_memory
 
 LOG: Final = logging.getLogger(__name__)
 

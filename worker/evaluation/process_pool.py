@@ -18,9 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import AssayError, InputError
-from worker.garbage_collection import collect_rarely
-from worker.parent_death_signal import die_with_parent
-from worker.process_limits import limit_memory
+from worker.process_limits import collect_rarely, die_with_parent, limit_memory
 
 T = TypeVar("T")
 A = TypeVar("A")

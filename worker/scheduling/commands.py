@@ -29,8 +29,8 @@ from worker.domain.request.pull_request_events import PullRequestEvent, PullRequ
 from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Abstain, AbstainReason
 from worker.errors import SubjectGone, unavailable_if_recent
+from worker.log import log_fields
 from worker.publishing.texts import comments
-from worker.traces import log_fields
 
 LOG: Final = logging.getLogger(__name__)
 ACCEPTED_REACTION: Final = "eyes"

@@ -36,13 +36,13 @@ from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
 from worker.errors import Bug, Discard, FailCheck, Outage, RetryAfterOutage, RetryAt, RetryIn, Unavailable, classify
+from worker.log import bind_log_fields, log_fields
 from worker.scheduling import metrics
 from worker.scheduling.commands import resume_paused_heads
 from worker.scheduling.queue import JudgeQueue
 from worker.scheduling.retry import RetrySlot, TaskBackoff
 from worker.scheduling.tasks import BackgroundTask, TaskHandlers, retry_rule_for
 from worker.settings import Settings
-from worker.traces import bind_log_fields, log_fields
 
 LOG: Final = logging.getLogger(__name__)
 MAX_TASKS: Final = 8

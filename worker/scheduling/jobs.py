@@ -42,11 +42,11 @@ from worker.errors import (
     Unavailable,
     classify,
 )
+from worker.log import bind_log_fields, log_fields
 from worker.scheduling import metrics
 from worker.scheduling.commands import update_paused_heads
 from worker.scheduling.retry import RetrySchedule, retry_after_outage
 from worker.settings import Settings
-from worker.traces import bind_log_fields, log_fields
 
 T = TypeVar("T")
 

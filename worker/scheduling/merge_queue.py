@@ -40,6 +40,7 @@ from worker.judge.merge_group import (
     is_same_change,
     newest_entry,
 )
+from worker.log import late_delivery_id
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts import merge_group as texts
 from worker.publishing.texts.check_run import check_content
@@ -47,7 +48,6 @@ from worker.publishing.texts.merge_group import GroupLocation
 from worker.publishing.texts.phrases import CHECK_EXPIRED
 from worker.scheduling.outcomes import derived_entry, whole_evaluation_events
 from worker.scheduling.record import EventPublishing, VerdictStores, record_beside
-from worker.traces import late_delivery_id
 
 JUDGING_POLL: Final = timedelta(seconds=1)
 """Between looks at a group whose pull request is being judged: this asks Redis alone."""

@@ -1,250 +1,239 @@
-"""Builds the server's adapters from Settings: what one process needs for the installations of the App.
+"""Compose what a process needs to act as the App: judging, commands, merge groups, reconciling.
 
-Does not decide; who judges is composed in `worker.wiring.judge`, what a command judges with in `worker.wiring.cli`. Invariant: what is
-made here is made anew, so that it may run in a forked job.
+All clients are created per opening, since a forked job must not share its parent's connections.
 """
 
-from collections.abc import Generator
+import logging
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from worker.adapters.github.check_runs import GitHubChecks, GitHubPublishedRuns
+from worker.adapters.github.client import AppAccess, GitHubApi, app_access, key_api
+from worker.adapters.github.code_scanning import GitHubScans
+from worker.adapters.github.comments import GitHubCommandApi, GitHubComments, GitHubReactions
+from worker.adapters.github.installations import (
+    GitHubDeliveries,
+    GitHubListing,
+    GitHubRepositories,
+    list_installation_pages,
+)
+from worker.adapters.github.merge_groups import GitHubMergeGroups, group_external_id
+from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
+from worker.adapters.github.reviews import GitHubReviewers
+from worker.adapters.redis.intake import IntakeOutcome
+from worker.adapters.redis.merge_groups import LeasedGroup, PendingGroup
+from worker.adapters.redis.metrics import EventCount
+from worker.adapters.redis.outcomes import DuePullRequest
+from worker.adapters.redis.records import RedisProgress
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
+from worker.domain.check.author_comment import CommentJob
+from worker.domain.check.check_run import CheckContent
+from worker.domain.check.code_scanning import SarifUpload
+from worker.domain.check.merge_group import MergeGroup
+from worker.domain.check.shared_head import CommitRef
 from worker.domain.config.app_manifest import web_url
 from worker.domain.config.app_permissions import OptIn
+from worker.domain.config.config import Authors
 from worker.domain.dossier.dossier import Dossier
-from worker.domain.ids import CheckRunId, EvalId, Sha
+from worker.domain.ids import BaseHash, CheckRunId, DeliveryId, EvalId, InstallationId, RepositoryId, Sha
 from worker.domain.judging import JudgingOutcome
 from worker.domain.model import build_models
 from worker.domain.pattern import compile_patterns
-from worker.domain.ports import CheckPublisher, Clock, CommandApi, Comments, Fence, Lease, Reviewers
-from worker.domain.request.judge_request import CommandRequest, JudgeRequest, Trigger
+from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, CommandApi, Comments, Fence, Lease, Reviewers
+from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
+from worker.domain.request.missed_deliveries import DeliveryAttempt
+from worker.domain.request.open_pulls import Repository
 from worker.domain.request.pull_request_events import PullRequestEvent
+from worker.domain.request.repository_added import RepositoryAdded
 from worker.domain.value import Value, replace
+from worker.domain.verdict.audit import EvaluatedVerdict
+from worker.dossier.config import config_of
+from worker.errors import Forbidden, RubricRefused
 from worker.evaluation.stats.rollups import open_rollups
-from worker.judge.rubric import load_ci_check_rubric
-from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, judge_pull_request
+from worker.judge.context import JudgeContext
+from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
+from worker.publishing.author_comment import AuthorCommentPublisher, EarlyAuthorComment, comment_job_for
+from worker.publishing.check_runs import CheckExtras, CheckRunService, CheckStatusReporter, no_lease
+from worker.publishing.code_scanning import SarifUploader, SarifUploads, refusal_for, scan_job_for
+from worker.publishing.initial_status import CONTINUE_AFTER, InitialStatus, is_known_head, preexisting_content
+from worker.publishing.review_requests import CodeOwnership, ReviewRequests
+from worker.publishing.shared_head import SharedHeadSync
+from worker.publishing.status import NullStatusReporter
+from worker.scheduling import metrics
+from worker.scheduling.commands import CommandHandler, request_for_command
+from worker.scheduling.merge_queue import GroupJudge, GroupJudgement, GroupTerms, MergeGroupHandler
+from worker.scheduling.outcomes import CommentReactions, OutcomeRecorder, ReactionRecorder, WholePullRequestJudge
+from worker.scheduling.pipeline import CiWaitPolicy, JudgingDependencies, assemble, judge_pull_request
+from worker.scheduling.queue import JudgeQueue
+from worker.scheduling.reconcile import MissedDeliveries, OpenPullSweep, ReopenedCheckSweep
+from worker.scheduling.record import PreviousDossier, VerdictRecorder, VerdictStores, event_publishing
 from worker.scheduling.retry import OutageRetries
+from worker.scheduling.spending import SpendingPolicy
 from worker.settings import Settings, Timing
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
 
-if TYPE_CHECKING:
-    from worker.adapters.github.client import AppAccess
-    from worker.adapters.github.installations import GitHubListing
-    from worker.adapters.github.pull_requests import GitHubPullSource
-    from worker.adapters.redis.merge_groups import LeasedGroup, PendingGroup
-    from worker.adapters.redis.outcomes import DuePullRequest
-    from worker.domain.check.author_comment import CommentJob
-    from worker.domain.check.code_scanning import SarifUpload
-    from worker.domain.check.merge_group import MergeGroup
-    from worker.domain.check.shared_head import CommitRef
-    from worker.domain.request.repository_added import RepositoryAdded
-    from worker.publishing.author_comment import AuthorCommentPublisher
-    from worker.publishing.check_runs import CheckRunService
-    from worker.publishing.code_scanning import SarifUploads
-    from worker.publishing.initial_status import InitialStatus
-    from worker.scheduling.outcomes import CommentReactions
-    from worker.wiring.merge_group import MergeGroupContext
-
+LOG: Final = logging.getLogger(__name__)
 PRELOADED_MODULES: Final = (
     "worker.judge.ci_checks",
-    "worker.dossier.config",
     "worker.domain.verdict.outcome_rubric",
     "worker.dossier.criteria",
-    "worker.publishing.author_comment",
     "worker.judge.opinions",
-    "worker.scheduling.outcomes",
-    "worker.publishing.check_runs",
-    "worker.publishing.review_requests",
-    "worker.publishing.code_scanning",
-    "worker.scheduling.spending",
     "worker.adapters.redis.check_runs",
-    "worker.adapters.redis.documents",
-    "worker.adapters.redis.outcomes",
-    "worker.adapters.redis.documents",
+    "worker.adapters.redis.decisions",
+    "worker.adapters.redis.demotions",
     "worker.adapters.redis.budget",
-    "worker.adapters.redis.documents",
+    "worker.adapters.redis.rubrics",
     "worker.adapters.redis.shared_heads",
 )
-"""What a judging on a laptop may do without."""
+"""What a judging imports late; loaded here, before the fork."""
+
+NO_PULL: Final = 0
+"""The number under which the check registry keeps the checks of merge groups; no pull request has it."""
 
 
 class AppContext(Value):
-    """What one process needs to judge the pull requests of the App's installations."""
+    """What one process needs to judge the pull requests of the App's installations.
+
+    All methods but `judge`, `fail_check` and `postpone` are idempotent.
+    """
 
     settings: Settings
     store: Store
     clock: Clock
-    source: "GitHubPullSource"
+    source: GitHubPullSource
     checks: CheckPublisher
     command_api: CommandApi
     comments: Comments
-    reactions: "CommentReactions"
+    reactions: CommentReactions
     reviewers: Reviewers
-    scans: "SarifUploads"
+    scans: SarifUploads
     groups: "MergeGroupContext"
-    listing: "GitHubListing"
+    listing: GitHubListing
 
     def judge(self, request: JudgeRequest, lease: Lease, waiting_since: datetime | None) -> JudgingOutcome:
-        from worker.dossier.config import config_of
-        from worker.publishing.author_comment import EarlyAuthorComment, comment_job_for
-        from worker.publishing.check_runs import CheckExtras, CheckStatusReporter
-        from worker.publishing.code_scanning import refusal_for, scan_job_for
-        from worker.publishing.review_requests import ReviewRequests
-        from worker.scheduling.spending import SpendingPolicy
-
-        people = ReviewRequests(
-            self.store.decisions,
-            self.store.commands,
+        store, timing = self.store, self.settings.timing
+        reviews = ReviewRequests(
+            store.decisions,
+            store.commands,
             self.reviewers,
             lambda dossier: config_of(dossier).review,
             is_silent=OptIn.COMMENTS in self.settings.declined,
         )
-        unscanned = partial(refusal_for, self.store.scan_notes)
+        extras = CheckExtras(reviews, partial(refusal_for, store.scan_notes))
         site = web_url(self.settings.github_api_url)
-        timing = self.settings.timing
-        payer = BudgetAccount(self.store, request.pull)
-        with open_judge_context(self.settings, self.settings.tier, payer=payer) as bench:
+        account = BudgetAccount(store, request.pull)
+        with open_judge_context(self.settings, self.settings.tier, payer=account) as context:
             outcome = judge_pull_request(
                 request,
                 JudgingDependencies(
                     source=self.source,
-                    status=CheckStatusReporter(
-                        self.source, self._check_service, lease, site, CheckExtras(people, unscanned)
-                    ),
-                    ledger=self.store.ledger,
-                    recorder=replace(recorder_of(self.settings, self.store, lease), submissions=self.store.outcomes),
-                    context=bench,
+                    status=CheckStatusReporter(self.source, self._check_service, lease, site, extras),
+                    ledger=store.ledger,
+                    recorder=replace(recorder_of(self.settings, store, lease), submissions=store.outcomes),
+                    context=context,
                     clock=self.clock,
                     ci_wait=ci_wait_policy(timing, waiting_since),
                     outage_retries=OutageRetries(self.settings.outage_retries, timedelta(seconds=timing.outage_delay)),
-                    rubric_problem=self.store.rubrics.refusal(bench.rubric),
-                    demoted_signals=self.store.demotions.signals(request.pull.installation_id),
+                    rubric_problem=store.rubrics.refusal(context.rubric),
+                    demoted_signals=store.demotions.signals(request.pull.installation_id),
                     authors=self.settings.authors,
-                    configs=self.store.configs,
-                    human_decisions=people.decisions_for,
+                    configs=store.configs,
+                    human_decisions=reviews.decisions_for,
                     look_up=self.source.look_up,
-                    author_notifier=EarlyAuthorComment(self._author_comments(), self.store.comment_jobs.is_waiting),
-                    may_spend=SpendingPolicy(self.store.decisions, self.source.may_write).is_allowed,
-                    find_dossier=self.store.archive.find,
+                    author_notifier=EarlyAuthorComment(self._author_comments(), store.comment_jobs.is_waiting),
+                    may_spend=SpendingPolicy(store.decisions, self.source.may_write).is_allowed,
+                    find_dossier=store.archive.find,
                 ),
             )
-        people.record_outcome(request, outcome, self.store.pull_request_events)
-        if letter := comment_job_for(request, outcome):
-            self.store.comment_jobs.put(letter)
+        reviews.record_outcome(request, outcome, store.pull_request_events)
+        if comment := comment_job_for(request, outcome):
+            store.comment_jobs.put(comment)
         if scan := scan_job_for(request, outcome):
-            self.store.scans.put(scan)
+            store.scans.put(scan)
         return outcome
 
     def fail_check(self, request: JudgeRequest, lease: Lease, reason: str) -> None:
-        """Say on the pull request's unfinished checks that nobody judged, and why."""
+        """Report on the pull request's unfinished checks that judging failed, and why."""
         lease.renew()
         self._check_service(lease.renew).fail(request, reason)
 
     def postpone(self, request: JudgeRequest, lease: Lease, until: datetime, *, is_away: bool = False) -> None:
-        """Say on the pull request's unfinished checks until when GitHub can't be asked."""
+        """Report on the pull request's unfinished checks until when GitHub can't be asked."""
         lease.renew()
         self._check_service(lease.renew).postpone(request, until, is_away=is_away)
 
     def open_check(self, request: JudgeRequest, head_sha: Sha) -> None:
         self._initial_status().open(request, head_sha)
 
-    def show_repository_added(self, greeting: "RepositoryAdded") -> None:
-        """Say on what was open before Assay came that it was. May be called again."""
-        from worker.publishing.initial_status import CONTINUE_AFTER
+    def show_repository_added(self, added: RepositoryAdded) -> None:
+        """Give the pull requests that were open before Assay was installed their neutral check run."""
+        if not self._initial_status().show_preexisting(added):
+            self.store.added_repositories.continue_later(added, CONTINUE_AFTER)
 
-        if not self._initial_status().show_preexisting(greeting):
-            self.store.added_repositories.continue_later(greeting, CONTINUE_AFTER)
-
-    def sync_shared_head(self, commit: "CommitRef") -> None:
-        """Have the checks of a commit say together what they should. May be called again."""
-        from worker.publishing.shared_head import SharedHeadSync
-
-        SharedHeadSync(self.store.shared_heads, self.checks, self.store.checks(), self.store.pulls, self.source).sync(
-            commit
-        )
-
-    def _initial_status(self) -> "InitialStatus":
-        from worker.publishing.check_runs import no_lease
-        from worker.publishing.initial_status import InitialStatus
-
-        checks, deadline = self.store.checks(), timedelta(seconds=self.settings.timing.check_deadline)
-        desk, operators = self._check_service(no_lease), self.settings.authors
-        return InitialStatus(
-            desk, checks, self.store.pulls, self.store.ledger, self.listing, self.clock, operators, deadline
-        )
+    def sync_shared_head(self, commit: CommitRef) -> None:
+        """Show the strictest status of all open pull requests with this head on each of them."""
+        store = self.store
+        SharedHeadSync(store.shared_heads, self.checks, store.checks(), store.pulls, self.source).sync(commit)
 
     def close_expired_check(self, request: JudgeRequest, head_sha: Sha, check: CheckRunId) -> None:
-        """Close a check run that nobody finished in time."""
+        """Close a check run that passed its deadline."""
         self._initial_status().expire(request, head_sha, check)
 
-    def answer_command(self, ask: CommandRequest) -> None:
-        """Do what somebody asks for, if they may, and let them see it. May be called again."""
-        from worker.publishing.review_requests import CodeOwnership
-        from worker.scheduling.commands import CommandHandler, request_for_command
+    def answer_command(self, command: CommandRequest) -> None:
+        """Execute a command if its author may give it, and answer."""
 
-        def dossier_of(ask: CommandRequest, eval_id: EvalId) -> Dossier:
-            dossier = self.store.archive.find(eval_id)
-            return dossier or self.source.dossier(request_for_command(ask, Trigger.COMMAND, ask.asked_at))
+        def dossier_of(command: CommandRequest, eval_id: EvalId) -> Dossier:
+            request = request_for_command(command, Trigger.COMMAND, command.asked_at)
+            return self.store.archive.find(eval_id) or self.source.dossier(request)
 
-        owning = CodeOwnership(self.reviewers, self.store.ledger, dossier_of)
-        CommandHandler(self.command_api, self.store, self.clock, owning.find_owned_base).answer(ask)
+        owners = CodeOwnership(self.reviewers, self.store.ledger, dossier_of)
+        CommandHandler(self.command_api, self.store, self.clock, owners.find_owned_base).answer(command)
 
-    def record_outcomes(self, happening: PullRequestEvent) -> None:
-        """Tell of every outcome that something which happened is. May be called again."""
-        from worker.scheduling.outcomes import OutcomeRecorder, ReactionRecorder
-
+    def record_outcomes(self, event: PullRequestEvent) -> None:
+        """Record every outcome that an event at a pull request is."""
+        store = self.store
         try:
-            ReactionRecorder(self.reactions, self.store.author_comments, self.store.ledger, self.store.outcomes).record(
-                happening
-            )
-        finally:  # whether reactions can be read or not, a merge is told
-            OutcomeRecorder(self.store.outcomes, self.store.ledger, self.store.archive).record(happening)
+            ReactionRecorder(self.reactions, store.author_comments, store.ledger, store.outcomes).record(event)
+        finally:  # a merge is recorded even where reactions can't be read
+            OutcomeRecorder(store.outcomes, store.ledger, store.archive).record(event)
 
-    def judge_whole_pull_request(self, due: "DuePullRequest") -> None:
-        """Record the verdict on a pull request as a whole. May be called again."""
-        from worker.judge.rubric import load_pull_request_rubric
-        from worker.scheduling.outcomes import WholePullRequestJudge
-
+    def judge_whole_pull_request(self, due: DuePullRequest) -> None:
+        """Record the verdict on a pull request as a whole."""
         rubric = load_pull_request_rubric()
         WholePullRequestJudge(self.store.ledger, self.store.outcomes, rubric, self.clock).judge(due)
 
-    def answer_merge_group(self, opened: "PendingGroup") -> None:
+    def answer_merge_group(self, opened: PendingGroup) -> None:
         self.groups.answer(opened)
 
-    def update_author_comment(self, letter: "CommentJob") -> None:
-        """Tell a pull request's author what to do next, if that is news. May be called again."""
-        self._author_comments().publish(letter)
+    def update_author_comment(self, job: CommentJob) -> None:
+        """Tell a pull request's author what to do next, if that changed."""
+        self._author_comments().publish(job)
 
-    def upload_sarif(self, scan: "SarifUpload") -> None:
-        """Upload a verdict's SARIF, if that was not done. May be called again."""
-        from worker.publishing.code_scanning import SarifUploader
-
+    def upload_sarif(self, scan: SarifUpload) -> None:
+        """Upload a verdict's SARIF, unless it was uploaded before."""
         store = self.store
-        SarifUploader(self.scans, store.scan_notes, store.ledger, store.archive, store.checks().newest_head).upload(
-            scan
-        )
+        uploader = SarifUploader(self.scans, store.scan_notes, store.ledger, store.archive, store.checks().newest_head)
+        uploader.upload(scan)
 
-    def close_merge_group_check(self, group: "MergeGroup", check: CheckRunId) -> None:
-        """Close the check of a merge group that nobody answered in time."""
+    def close_merge_group_check(self, group: MergeGroup, check: CheckRunId) -> None:
+        """Close the check run of a merge group that passed its deadline."""
         self.groups.expire(group, check)
 
-    def judge_merge_group(self, taken: "LeasedGroup") -> None:
-        self.groups.judge(taken)
+    def judge_merge_group(self, leased: LeasedGroup) -> None:
+        self.groups.judge(leased)
 
     def reconcile(self) -> None:
-        """See to what was missed. May be called again."""
-        from worker.publishing.check_runs import no_lease
-        from worker.wiring.reconcile import ReconcileContext
-
-        desk = self._check_service(no_lease)
-        ReconcileContext(self.settings, self.store, self.clock, self.groups.access, desk).reconcile()
+        """Catch up with missed deliveries and with heads that have no state."""
+        service = self._check_service(no_lease)
+        ReconcileContext(self.settings, self.store, self.clock, self.groups.access, service).reconcile()
 
     def clean_up(self) -> None:
-        """Forget who uninstalled the App, events that are too old, and what is counted of those. May be called again."""
+        """Forget uninstalled installations, expired events and what is counted of them."""
         records, rollups = self.store.records(), open_rollups(self.store)
         for installation in self.store.uninstallations().list_due():
             records.forget_installation(installation, self.clock.now())
@@ -253,24 +242,32 @@ class AppContext(Value):
             rollups.trim(installation)
             rollups.catch_up(installation)
 
-    def _author_comments(self) -> "AuthorCommentPublisher":
-        from worker.publishing.author_comment import AuthorCommentPublisher
-
-        newest, limit = self.store.checks().newest_head, self.settings.round_limit
-        is_silent = OptIn.COMMENTS in self.settings.declined
-        return AuthorCommentPublisher(
-            self.comments, self.store.author_comments, self.store.ledger, newest, self.clock, limit, is_silent
+    def _initial_status(self) -> InitialStatus:
+        store, deadline = self.store, timedelta(seconds=self.settings.timing.check_deadline)
+        service, authors = self._check_service(no_lease), self.settings.authors
+        return InitialStatus(
+            service, store.checks(), store.pulls, store.ledger, self.listing, self.clock, authors, deadline
         )
 
-    def _check_service(self, fence: Fence) -> "CheckRunService":
-        from worker.publishing.check_runs import CheckRunService
+    def _author_comments(self) -> AuthorCommentPublisher:
+        store, settings = self.store, self.settings
+        return AuthorCommentPublisher(
+            self.comments,
+            store.author_comments,
+            store.ledger,
+            store.checks().newest_head,
+            self.clock,
+            settings.round_limit,
+            OptIn.COMMENTS in settings.declined,
+        )
 
+    def _check_service(self, fence: Fence) -> CheckRunService:
         site = web_url(self.settings.github_api_url)
         return CheckRunService(self.checks, self.store.checks(), fence, self.store.shared_heads, site)
 
 
 def ci_wait_policy(timing: Timing, since: datetime | None) -> CiWaitPolicy:
-    """The operator's patience; a repository may choose as much as required checks are waited for."""
+    """How long to wait for CI: the operator's settings; a repository may choose up to the limit of required checks."""
     wait, poll, required = (
         timedelta(seconds=seconds) for seconds in (timing.ci_wait, timing.ci_poll, timing.ci_required_wait)
     )
@@ -279,25 +276,17 @@ def ci_wait_policy(timing: Timing, since: datetime | None) -> CiWaitPolicy:
 
 @contextmanager
 def open_app(settings: Settings, store: Store) -> Generator[AppContext]:
-    """Act as the App. What one opening loads and builds, a forked job finds done; the clients are to be its own."""
-    from worker.adapters.github.check_runs import GitHubChecks
-    from worker.adapters.github.client import app_access
-    from worker.adapters.github.code_scanning import GitHubScans
-    from worker.adapters.github.comments import GitHubCommandApi, GitHubComments, GitHubReactions
-    from worker.adapters.github.installations import GitHubListing
-    from worker.adapters.github.reviews import GitHubReviewers
-    from worker.wiring.merge_group import MergeGroupContext
-
-    _prepare()
+    """Act as the App. The first opening of a process loads what later forks find loaded."""
+    _preload()
     clock = SystemClock()
     with app_access(settings, store.vault, clock, store.rates) as access:
-        app_id = settings.require_app().app_id
+        read_options = make_read_options(settings.require_app().app_id, settings.github_api_url)
         yield AppContext(
             settings=settings,
             store=store,
             clock=clock,
-            source=github_source(settings, store, access),
-            checks=GitHubChecks(access, app_id),
+            source=GitHubPullSource(access, read_options, PreviousDossier(store.ledger, store.archive)),
+            checks=GitHubChecks(access, settings.require_app().app_id),
             command_api=GitHubCommandApi(access, settings.declined),
             comments=GitHubComments(access),
             reactions=GitHubReactions(access),
@@ -309,8 +298,7 @@ def open_app(settings: Settings, store: Store) -> Generator[AppContext]:
 
 
 @cache
-def _prepare() -> None:
-    """Load and build what jobs need: once in a process, and for all that it forks."""
+def _preload() -> None:
     for module in PRELOADED_MODULES:
         import_module(module)
     load_ci_check_rubric()
@@ -318,9 +306,232 @@ def _prepare() -> None:
     compile_patterns()
 
 
-def github_source(settings: Settings, store: Store, access: "AppAccess") -> "GitHubPullSource":
-    from worker.adapters.github.pull_requests import GitHubPullSource, make_read_options
-    from worker.scheduling.record import PreviousDossier
+class MergeGroupContext(Value):
+    """What one process needs for the merge groups of the App's installations."""
 
-    seen = make_read_options(settings.require_app().app_id, settings.github_api_url)
-    return GitHubPullSource(access, seen, PreviousDossier(store.ledger, store.archive))
+    settings: Settings
+    store: Store
+    clock: Clock
+    access: AppAccess
+
+    def answer(self, opened: PendingGroup) -> None:
+        """Do what can be done about a merge group now. Idempotent."""
+        self._handler().answer(opened)
+
+    def expire(self, group: MergeGroup, check: CheckRunId) -> None:
+        """Close the check of a group that passed its deadline, unless it was concluded meanwhile."""
+        self._handler().expire(group, check)
+
+    def judge(self, leased: LeasedGroup) -> None:
+        """Judge a merge group that differs from what was accepted."""
+        GroupJudge(
+            queue=self.store.groups,
+            source=self._github(),
+            check=self._check(),
+            judging=self,
+            ledger=self.store.ledger,
+            stores=VerdictStores(self.store.ledger, self.store.archive),
+            publishing=event_publishing(self.settings),
+            clock=self.clock,
+            site_url=web_url(self.settings.github_api_url),
+        ).judge(leased)
+
+    def judge_dossier(
+        self, request: JudgeRequest, taken: LeasedGroup, hold: Callable[[Dossier, JudgeContext], EvaluatedVerdict]
+    ) -> GroupJudgement:
+        """Judge the group as its pull request is judged: same rubric, same configuration, same budget."""
+        source = self._github().pulls(taken.lease.group)
+        store = self.store
+        with open_judge_context(self.settings, self.settings.tier, payer=BudgetAccount(store, request.pull)) as context:
+            if refused := store.rubrics.refusal(context.rubric):
+                raise RubricRefused(refused)
+            deps = JudgingDependencies(
+                source=source,
+                status=NullStatusReporter(source),
+                ledger=store.ledger,
+                recorder=VerdictRecorder(store.ledger, store.archive, store.events, taken.lease),
+                context=context,
+                clock=self.clock,
+                ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), None),
+                demoted_signals=store.demotions.signals(request.pull.installation_id),
+                configs=store.configs,
+                find_dossier=store.archive.find,
+            )
+            dossier = assemble(request, deps)
+            return GroupJudgement(hold(dossier, context), dossier)
+
+    def _handler(self) -> MergeGroupHandler:
+        settings = self.settings
+        group_wait, site = timedelta(seconds=settings.timing.group_wait), web_url(settings.github_api_url)
+        return MergeGroupHandler(
+            queue=self.store.groups,
+            source=self._github(),
+            check=self._check(),
+            ledger=self.store.ledger,
+            dossiers=self.store.archive,
+            submit=self._submit,
+            clock=self.clock,
+            terms=GroupTerms(group_wait, settings.retries, site),
+        )
+
+    def _submit(self, group: MergeGroup, token: str) -> None:
+        queue = JudgeQueue(self.settings)
+        try:
+            queue.submit_group(group.id, token)
+        finally:
+            queue.close()
+
+    def _github(self) -> GitHubMergeGroups:
+        app_id = self.settings.require_app().app_id
+        return GitHubMergeGroups(self.access, make_read_options(app_id, self.settings.github_api_url))
+
+    def _check(self) -> "MergeGroupCheck":
+        app_id = self.settings.require_app().app_id
+        return MergeGroupCheck(
+            lambda number: GitHubChecks(self.access, app_id, lambda _: group_external_id(number)), self.store.checks()
+        )
+
+
+class MergeGroupCheck(Value):
+    """The one check run of each group's head. *checks*: publishes for a group of that pull request; 0 where it does not matter."""
+
+    checks: Callable[[int], CheckPublisher]
+    registry: CheckRegistry
+
+    def show(self, group: MergeGroup, number: int, content: CheckContent, fence: Fence) -> None:
+        """Write it to the group's check run, which is created if need be."""
+        CheckRunService(self.checks(number), self.registry, fence).write(_request(group), group.head_sha, content)
+
+    def expire(self, group: MergeGroup, check: CheckRunId, content: CheckContent) -> bool:
+        """Close an unconcluded check run. False: it was concluded meanwhile, perhaps overwritten by this."""
+        service = CheckRunService(self.checks(NO_PULL), self.registry, no_lease)
+        return service.expire(_request(group), group.head_sha, check, content)
+
+    def is_open(self, group: MergeGroup) -> bool:
+        """Whether an unconcluded check run exists, or its creation was begun."""
+        pull = _placeholder_pull(group)
+        return group.head_sha in {*self.registry.open_checks(pull), *self.registry.list_unfinished_heads(pull)}
+
+
+def _request(group: MergeGroup) -> JudgeRequest:
+    return JudgeRequest(
+        pull=_placeholder_pull(group),
+        repository=group.repository,
+        head_sha=group.head_sha,
+        trigger=Trigger.PUSHED,  # its commit was made for it: without a claim there is no check run
+        delivery_id=group.delivery_id,
+        requested_at=group.at,
+    )
+
+
+def _placeholder_pull(group: MergeGroup) -> PullRef:
+    return PullRef(installation_id=group.installation_id, repository_id=group.repository_id, number=NO_PULL)
+
+
+class ReconcileContext(Value):
+    """What one process needs to catch up with what was missed."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    access: AppAccess
+    check_service: CheckRunService
+
+    def reconcile(self) -> None:
+        """Redeliver what was missed, then find heads without a state. Raises as PullSource does.
+
+        Asks as the App itself, with the first of its keys that GitHub accepts.
+        """
+        app = self.settings.require_app()
+        refused = Forbidden("the App has no key")
+        for key in app.private_keys:
+            try:
+                with key_api(self.settings, app, key, self.clock) as api:
+                    self._reconcile_with(api)
+            except Forbidden as error:
+                refused = error
+            else:
+                return
+        raise refused
+
+    def _reconcile_with(self, api: GitHubApi) -> None:
+        progress = RedisProgress(self.store.client)
+        listing, operators = GitHubListing(self.access), self.settings.authors
+        heads = _HeadStates(self.store, self.check_service, self.clock, listing, operators)
+        published = GitHubPublishedRuns(self.access, self.settings.require_app().app_id)
+        reopened = ReopenedCheckSweep(published, RedisEndedChecks(self.store))
+        sweep = OpenPullSweep(GitHubRepositories(self.access), heads, progress, self.clock, reopened)
+        try:
+            redelivery = MissedDeliveries(GitHubDeliveries(api), progress, self.clock, self._count_passed_over)
+            if count := redelivery.run():
+                LOG.warning("asked for deliveries that never arrived", extra={"count": count})
+        finally:  # it finds what no delivery reported
+            sweep.run_all(_installations(api, progress))
+
+    def _count_passed_over(self, _: DeliveryAttempt) -> None:
+        metrics.count_event(self.store, EventCount.PASSED_OVER)
+
+
+def _installations(api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:
+    """Active installations and their creation times, from where the last round stopped."""
+    for page, following in list_installation_pages(api, progress.round()):
+        for installation in page:
+            if installation.suspended_at is None:
+                yield InstallationId(installation.id), installation.created_at
+        progress.goes_on(following)
+
+
+class _HeadStates(Value):
+    store: Store
+    check_service: CheckRunService
+    clock: Clock
+    listing: GitHubListing
+    operators: Authors
+
+    def has_state(self, pull: PullRef, head_sha: Sha) -> bool:
+        return self.store.checks().stays(pull, head_sha) or self.store.pulls.find_initial_head(pull) == head_sha
+
+    def recorded_base(self, pull: PullRef, base: BaseHash) -> BaseHash:
+        return self.store.pulls.record_base(pull, base)
+
+    def is_known_head(self, pull: PullRef, head_sha: Sha) -> bool:
+        return is_known_head(pull, head_sha, self.store.pulls, self.store.ledger)
+
+    def new_repositories(self, installation: InstallationId) -> Collection[RepositoryId]:
+        return self.store.added_repositories.repositories(installation)
+
+    def visible_since(
+        self, installation: InstallationId, repositories: Sequence[Repository], installed_at: datetime
+    ) -> Mapping[RepositoryId, datetime]:
+        return self.store.first_seen.record_seen(installation, repositories, installed_at, self.clock.now())
+
+    def request_judging(self, request: JudgeRequest) -> None:
+        self.store.pulls.request_judging(request)
+
+    def show_preexisting(self, request: JudgeRequest, head_sha: Sha) -> None:
+        content = preexisting_content(request, self.listing, self.operators)
+        if content is not None:
+            self.check_service.open(request, head_sha, content)
+            self.store.pulls.record_initial_head(request.pull, head_sha)
+
+
+class RedisEndedChecks(Value):
+    """Check runs that Redis records as concluded, for the sweep of reopened ones."""
+
+    store: Store
+
+    def find_doubt(self, pull: PullRef, head_sha: Sha) -> str:
+        return self.store.checks().doubt(pull, head_sha)
+
+    def confirm_ended(self, pull: PullRef, head_sha: Sha, doubt: str) -> None:
+        self.store.checks().is_as_known(pull, head_sha, doubt)
+
+    def requeue(self, request: JudgeRequest, check: CheckRunId, doubt: str) -> bool:
+        """Repeat the last request of the pull request, whose verdict is shown then; without one, *request*."""
+        run = doubt.partition(" ")[0]
+        pulls = self.store.pulls
+        if pulls.find_request(request.pull) is not None:
+            return pulls.requeue_orphaned(request.pull, check, f"-{run}")
+        delivery_id = DeliveryId(f"late-check-{check}-{run}")
+        named = request.model_copy(update={"delivery_id": delivery_id})
+        return pulls.request_judging(named).outcome is not IntakeOutcome.DUPLICATE

@@ -23,9 +23,7 @@ from rq.timeouts import JobTimeoutException
 from rq.utils import now
 
 from worker.errors import Unavailable
-from worker.garbage_collection import collect_rarely
-from worker.parent_death_signal import die_with_parent
-from worker.process_limits import limit_memory
+from worker.process_limits import collect_rarely, die_with_parent, limit_memory
 from worker.scheduling import group_jobs
 from worker.scheduling.jobs import JOB_CONTEXT, parse_job, requeue, run_job
 from worker.scheduling.queue import GROUP_JOB, Batch, EvaluateQueue

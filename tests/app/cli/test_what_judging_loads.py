@@ -66,7 +66,7 @@ ONLY_FOR = {
         "tree_sitter_kotlin",
         "worker.signals.analysis.languages",
     ),
-    "the other doors": ("app.web.asgi", "app.cli.up", "app.cli.serve", "litestar", "uvicorn"),
+    "the other doors": ("app.web.asgi", "app.cli.serve", "litestar", "uvicorn"),
     "what our own code does without": ("asyncio", "redis", "httpx", "ssl", "http.client", "structlog", "rq"),
 }
 

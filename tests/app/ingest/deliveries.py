@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from app.ingest.event_types import Event, Ignored
 from app.ingest.events import translate
-from app.ingest.payload_decoder import decode_payload
-from app.ingest.payloads import Delivery, Envelope, parse_payload
+from app.ingest.payloads import Delivery, Envelope, decode_payload, parse_payload
 from worker.domain.check.check_run import external_id
 from worker.domain.ids import DeliveryId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef

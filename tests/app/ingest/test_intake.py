@@ -27,9 +27,16 @@ from app.ingest.event_types import (
     ReviewRequested,
     VisibleRepository,
 )
-from app.ingest.intake import rejudge_request, to_command_requests, to_merge_group, to_repository_added
-from app.ingest.judge_requests import JudgeTriggerEvent, head_origin, to_judge_request
-from app.ingest.outcome_events import to_outcome_event
+from app.ingest.intake import (
+    JudgeTriggerEvent,
+    head_origin,
+    rejudge_request,
+    to_command_requests,
+    to_judge_request,
+    to_merge_group,
+    to_outcome_event,
+    to_repository_added,
+)
 from tests.app.ingest.deliveries import HERE, OLD, PULL, SHA, SOMEWHERE
 from worker.adapters.redis.intake import NO_HEAD, NamedHead, request_json
 from worker.domain.check.merge_group import GroupEnd, MergeGroup

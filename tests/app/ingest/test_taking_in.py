@@ -246,6 +246,15 @@ def test_new_rules_have_what_was_judged_by_the_old_ones_judged_again_in_their_ba
     assert took(intake, nobody, "elsewhere") is IntakeOutcome.UNKNOWN
 
 
+def test_a_force_push_has_what_is_compared_with_the_branch_judged_again(intake: EventIntake) -> None:
+    here, moved = was_judged(intake, 1, "main"), was_judged(intake, 2, "main")
+    took(intake, PullPushed(pull=moved, repository="acme/widgets", head_sha=OLD, base_ref="next"), "moved")
+    forced = BranchPushed(**SOMEWHERE, branch="main", is_rewritten=True)
+    assert took(intake, forced, "forced") is IntakeOutcome.QUEUED
+    requests = [intake.store.pulls.find_request(pull) for pull in (here, moved)]
+    assert [request and request.trigger for request in requests] == [Trigger.BASE, Trigger.PUSHED]
+
+
 def test_a_merge_group_is_handed_on(intake: EventIntake) -> None:
     refs: dict[str, Any] = {"head_ref": "refs/heads/x", "base_ref": "refs/heads/main"}
     event = MergeGroupChanged(**SOMEWHERE, repository="acme/widgets", head_sha=SHA, base_sha=OLD, **refs)

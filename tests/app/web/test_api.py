@@ -1,21 +1,31 @@
-"""The records over HTTP: with a token, about the installations that it names, and with words for what is refused."""
+"""The API over HTTP: scopes of a token, the verdict on one commit, and the words of a refusal."""
 
+import io
 import json
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from threading import Timer
+from typing import Any, cast
 
 import httpx
 import pytest
+from litestar.routes import HTTPRoute
 
-from tests.app.web.served import ServedDoor
-from tests.worker.adapters.redis.played import pull
+from app.web.asgi import create_app
+from tests.app.web.served import ServedDoor, settings
+from tests.worker.adapters.redis.played import AT, HEAD, NEWER, pull, wish
 from tests.worker.adapters.redis.test_kept import entry, judging
 from tests.worker.evaluation.stats.told import HERE, NOON, completed, outcome
+from tests.worker.publishing.test_review_requests import recorded
+from tests.worker.publishing.texts.samples import accepted, rejected
 from worker.adapters.redis import keys
+from worker.adapters.redis.intake import close_pull_request
+from worker.adapters.redis.pull_requests import DispatchLimits, Finish
 from worker.adapters.redis.store import Store
 from worker.adapters.redis.tokens import RedisTokens
 from worker.domain.ids import InstallationId
+from worker.domain.request.judge_request import PullRef, Trigger
+from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.outcomes import OutcomeKind
 
 AROUND = {"from": "2026-11-20", "to": "2026-11-21"}
@@ -145,3 +155,174 @@ def test_one_question_counts_no_more_for_many_installations_than_for_one(
     first, second = (get(door, "/api/analytics/overrides", AROUND, made).json() for _ in range(2))
     assert (first["is_behind"], first["outcomes"]) == (True, {"merged": 1})
     assert (second["is_behind"], second["outcomes"]) == (False, {"merged": 2})
+
+
+def ask(door: ServedDoor, store: Store, sha: str = HEAD, wait: str = "0", of: int = 100) -> httpx.Response:
+    made = RedisTokens(store.client).create(
+        f"for-{of}-{sha}-{wait}", [InstallationId(of)], datetime(2026, 11, 20, tzinfo=UTC)
+    )
+    assert made is not None
+    headers = {"Authorization": f"Bearer {made}"}
+    return door.http.get(f"/api/verdicts/acme/widgets/{sha}", params={"wait": wait}, headers=headers, timeout=30)
+
+
+def judged(store: Store) -> None:
+    """The first head of the pull request gets its verdict."""
+    taken = judging(store)
+    store.ledger.append(pull(), entry("verdict-of-a", taken.lease.fence))
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+
+
+def test_pain_06_an_agent_that_waits_on_its_commit_never_gets_another_ones_verdict(
+    door: ServedDoor, store: Store
+) -> None:
+    judged(store)
+    found = ask(door, store).json()
+    assert (found["state"], found["number"], found["verdict"]["eval_id"]) == ("done", 1, "verdict-of-a")
+
+    store.pulls.request_judging(wish(head_sha=NEWER))
+    waiting = ask(door, store, NEWER).json()
+    assert (waiting["state"], waiting["verdict"]) == ("pending", None)
+    late = ask(door, store, wait="0.1").json()
+    assert (late["state"], late["verdict"], late["superseded_by"]) == ("superseded", None, NEWER)
+
+
+def test_who_waits_is_answered_when_the_verdict_is_there(door: ServedDoor, store: Store) -> None:
+    taken = judging(store)
+
+    def finish() -> None:
+        store.ledger.append(pull(), entry("late", taken.lease.fence))
+        store.pulls.finish(taken.lease, Finish.JUDGED)
+
+    timer = Timer(0.2, finish)
+    timer.start()
+    found = ask(door, store, wait="20").json()
+    timer.join()
+    assert (found["state"], found["verdict"]["eval_id"]) == ("done", "late")
+
+
+def decided(store: Store, ref: PullRef, entry_of: Callable[[int], LedgerEntry]) -> None:
+    """Somebody judges what is due of this pull request."""
+    job = store.pulls.next_due(f"call-{ref.installation_id}-{ref.number}", DispatchLimits(1, 10))
+    taken = job and store.pulls.take_lease(ref, job.fence)
+    assert taken is not None
+    store.ledger.append(ref, entry_of(taken.lease.fence))
+    store.pulls.finish(taken.lease, Finish.JUDGED)
+
+
+def green(fence: int) -> LedgerEntry:
+    return recorded(accepted(), fence=fence, head_sha=HEAD)
+
+
+def red(fence: int) -> LedgerEntry:
+    return recorded(rejected(), fence=fence, head_sha=HEAD)
+
+
+def test_an_accept_is_not_told_while_another_open_pull_request_of_the_commit_is_judged_or_rejected(
+    door: ServedDoor, store: Store
+) -> None:
+    store.pulls.request_judging(wish(number=2))
+    decided(store, pull(2), green)
+    assert ask(door, store).json()["verdict"]["decision"] == "accept"
+
+    store.pulls.request_judging(wish())
+    found = ask(door, store, wait="0.01").json()
+    assert (found["state"], found["number"], found["verdict"]) == ("pending", 1, None)
+    decided(store, pull(), red)
+    found = ask(door, store, wait="0.02").json()
+    assert (found["state"], found["number"], found["verdict"]["decision"]) == ("done", 1, "reject")
+
+    close_pull_request(store.client, pull(), timedelta(days=1))
+    found = ask(door, store, wait="0.03").json()
+    assert (found["number"], found["verdict"]["decision"], found["other_pull_requests"]) == (2, "accept", [1])
+
+
+def test_what_an_installation_that_is_gone_said_of_a_commit_gives_way_to_the_one_that_came_after(
+    door: ServedDoor, store: Store
+) -> None:
+    store.pulls.request_judging(wish())
+    decided(store, pull(), red)
+    store.pulls.request_judging(wish(installation=200))
+    decided(store, pull(installation=200), green)
+    both = [InstallationId(100), InstallationId(200)]
+    made = RedisTokens(store.client).create("both", both, datetime(2026, 11, 20, tzinfo=UTC))
+    found = door.http.get(f"/api/verdicts/acme/widgets/{HEAD}", headers={"Authorization": f"Bearer {made}"}).json()
+    assert (found["verdict"]["decision"], found["other_pull_requests"]) == ("accept", [])
+
+
+def test_a_commit_that_is_not_known_is_waited_for_and_then_said(door: ServedDoor, store: Store) -> None:
+    found = ask(door, store, "9" * 40, wait="0.6")
+    assert (found.status_code, found.json()["state"], found.json()["number"]) == (200, "none", None)
+    assert found.headers["Cache-Control"] == "no-store"
+
+
+def test_a_draft_has_no_verdict_coming(door: ServedDoor, store: Store) -> None:
+    store.pulls.request_judging(wish(trigger=Trigger.OPENED, draft=True))
+    found = ask(door, store, wait="20").json()
+    assert (found["state"], found["number"], "draft" in found["why"]) == ("none", 1, True)
+
+
+def test_a_token_of_another_installation_sees_nothing(door: ServedDoor, store: Store) -> None:
+    judged(store)
+    assert ask(door, store, of=200).json()["state"] == "none"
+
+
+def test_without_a_token_nothing_is_answered(door: ServedDoor) -> None:
+    assert door.http.get(f"/api/verdicts/acme/widgets/{HEAD}").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("sha", "wait", "parameter"),
+    [
+        ("abc", "0", "sha"),
+        ("g" * 40, "0", "sha"),
+        (HEAD, "61", "wait"),
+        (HEAD, "-1", "wait"),
+        (HEAD, "nan", "wait"),
+        (HEAD, "٣", "wait"),
+    ],
+)
+def test_what_can_not_be_used_is_told(door: ServedDoor, store: Store, sha: str, wait: str, parameter: str) -> None:
+    refused = ask(door, store, sha, wait)
+    assert (refused.status_code, refused.json()["parameter"]) == (400, parameter)
+
+
+def routes(store: Store) -> list[HTTPRoute]:
+    app = create_app(settings(), store, io.StringIO())
+    return [cast("HTTPRoute", one) for one in app.routes if one.path.startswith("/api")]
+
+
+def paths(store: Store) -> list[str]:
+    """Each with something in the place of its parameters."""
+    made: list[str] = []
+    for route in routes(store):
+        parts = cast("list[Any]", route.path_components)
+        made.append("/" + "/".join(one if isinstance(one, str) else "1" * 40 for one in parts))
+    return made
+
+
+def test_the_api_only_reads(store: Store) -> None:
+    assert len(routes(store)) >= 2
+    assert {method for route in routes(store) for method in route.methods} <= {"GET", "OPTIONS", "HEAD"}
+
+
+def test_no_route_of_the_api_answers_without_a_token_or_with_one_that_was_revoked(
+    door: ServedDoor, store: Store
+) -> None:
+    tokens = store.tokens()
+    revoked = tokens.create("gone", [InstallationId(1)], AT)
+    tokens.revoke("gone")
+    for claimed in (None, "Bearer", "Bearer made-up", f"Bearer {revoked}", f"Basic {revoked}"):
+        headers = {"Authorization": claimed} if claimed else {}
+        answers = {path: door.http.get(path, headers=headers) for path in paths(store)}
+        assert {path: one.status_code for path, one in answers.items()} == dict.fromkeys(answers, 401)
+        assert not [one for one in answers.values() if str(revoked) in one.text]
+
+
+def test_a_token_of_one_installation_opens_nothing_else_and_no_delivery(door: ServedDoor, store: Store) -> None:
+    token = store.tokens().create("mine", [InstallationId(1)], AT)
+    headers = {"Authorization": f"Bearer {token}"}
+    for path in paths(store):
+        assert door.http.get(path, headers=headers).status_code in (200, 400, 404), path
+    assert door.http.post("/github/webhooks", content=b"{}", headers=headers).status_code == 401
+    assert door.http.post("/setup", content=f"token={token}", headers=headers).status_code == 404

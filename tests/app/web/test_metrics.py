@@ -15,8 +15,7 @@ from inline_snapshot import snapshot
 from pydantic import SecretStr
 
 from app.web.health import DeliveryCounters, DeliveryOutcome
-from app.web.metrics import process_families, render_exposition, store_families
-from app.web.metrics_port import render_metrics, serve_metrics
+from app.web.metrics import process_families, render_exposition, render_metrics, serve_metrics, store_families
 from tests.app.web.served import settings
 from tests.worker.adapters.redis.played import pull, wish
 from tests.world.redis import Redis
@@ -207,7 +206,7 @@ def test_a_reader_who_gets_no_answer_is_a_line_of_the_log_and_nothing_else(
 
     with serve_metrics(("127.0.0.1", 0), fails) as url, pytest.raises(httpx.RemoteProtocolError):
         httpx.get(url)
-    assert [(one.levelname, one.message) for one in caplog.records if one.name == "app.web.metrics_port"] == [
+    assert [(one.levelname, one.message) for one in caplog.records if one.name == "app.web.metrics"] == [
         ("WARNING", "a reader of the figures got no answer")
     ]
     assert capfd.readouterr() == ("", "")

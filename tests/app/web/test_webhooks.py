@@ -1,4 +1,4 @@
-"""The door over real HTTP, with a real Redis. Invariant: one answer and one log line per delivery, never a 5xx but 503."""
+"""The webhook route over real HTTP, with a real Redis. Invariant: one answer and one log line per delivery, never a 5xx but 503."""
 
 import asyncio
 import json
@@ -19,9 +19,11 @@ from app.web.webhooks import (
     BodyMemory,
     BodyReservation,
     DeliveryRefused,
+    PendingAwait,
     SignatureVerifier,
     has_long_text,
     read_body,
+    start_awaiting,
 )
 from tests.app.web.served import NEXT_SECRET, PATH, SECRET, ServedDoor, comment, payload, signature, standard_headers
 from worker.adapters.redis import keys
@@ -376,3 +378,54 @@ def test_a_delivery_id_is_what_redis_counts_by(door: ServedDoor) -> None:
     door.deliver("pull_request", payload(), {"X-GitHub-Delivery": "d-1"})
     with door.redis.client as redis:
         assert redis.exists(keys.delivery(DeliveryId("d-1")).name)
+
+
+async def given(value: int) -> int:
+    return value
+
+
+async def later(value: int, seen: list[str]) -> int:
+    try:
+        for _ in range(3):
+            await asyncio.sleep(0.001)
+        return 12 // value
+    finally:
+        seen.append("over")
+
+
+def test_what_is_there_already_is_had_at_once() -> None:
+    assert start_awaiting(given(3)) == 3
+
+
+def test_what_is_not_there_yet_is_waited_for_to_its_end() -> None:
+    async def run() -> tuple[int, list[str]]:
+        seen = list[str]()
+        wait = start_awaiting(later(3, seen))
+        assert isinstance(wait, PendingAwait)
+        async with asyncio.timeout(5):
+            return await wait, seen
+
+    assert asyncio.run(run()) == (4, ["over"])
+
+
+def test_a_failure_comes_where_it_is_waited_for() -> None:
+    async def run() -> None:
+        wait = start_awaiting(later(0, []))
+        assert isinstance(wait, PendingAwait)
+        await wait
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(run())
+
+
+def test_who_is_stopped_while_it_waits_stops_what_was_begun() -> None:
+    async def run() -> tuple[str, ...]:
+        seen = list[str]()
+        wait = start_awaiting(later(3, seen))
+        assert isinstance(wait, PendingAwait)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0):
+                await wait
+        return tuple(seen)  # as it is now, while the wait is still known
+
+    assert asyncio.run(run()) == ("over",)

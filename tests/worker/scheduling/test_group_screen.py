@@ -26,7 +26,7 @@ from worker.errors import Forbidden, Outage
 from worker.publishing.check_runs import no_lease
 from worker.publishing.texts.merge_group import GroupLocation, looking_content, waiting_content
 from worker.scheduling.merge_queue import MergeGroupHandler
-from worker.wiring.merge_group import NO_PULL, MergeGroupCheck
+from worker.wiring.app import NO_PULL, MergeGroupCheck
 
 PLACE = GroupLocation("https://github.com", "acme/widgets", 7)
 NAME = f"100/{NO_PULL} {HEAD}"

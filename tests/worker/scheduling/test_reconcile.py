@@ -31,7 +31,7 @@ from worker.scheduling.reconcile import (
     OpenPullSweep,
     ReopenedCheckSweep,
 )
-from worker.wiring.reconcile import RedisEndedChecks
+from worker.wiring.app import RedisEndedChecks
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HERE = InstallationId(100)

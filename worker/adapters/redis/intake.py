@@ -136,7 +136,7 @@ class FirstSeenHead(Protocol):
 
 
 class JudgeRequestFields(Protocol):
-    """What the door reads of a JudgeRequest; the web writes one without making it (`app.ingest.judge_requests`)."""
+    """What the door reads of a JudgeRequest; the web writes one without making it (`app.ingest.intake`)."""
 
     @property
     def pull(self) -> PullRef: ...

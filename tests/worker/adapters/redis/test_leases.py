@@ -12,8 +12,8 @@ from worker.adapters.redis.client import text
 from worker.adapters.redis.leases import renewing_lease
 from worker.adapters.redis.store import Store, open_store
 from worker.errors import LeaseLost
+from worker.log import bind_log_fields
 from worker.settings import Timing
-from worker.traces import bind_log_fields
 
 
 def beats() -> bool:

@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from app.cli.up import MIN_UPTIME_S, parse_listening_url
+from app.cli.serve import MIN_UPTIME_S, parse_listening_url
 from tests.app.cli.assay_command import ASSAY, assay, environment
 
 STARTS_S = 60.0

@@ -1,0 +1,66 @@
+"""The terminal that a command writes to: its width and colour, and progress on standard error."""
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final
+
+from worker.publishing.texts.columns import TerminalPage
+from worker.settings import environment
+
+INTERVAL_S: Final = 10.0
+WIDTH: Final = 100
+MIN_WIDTH: Final = 40
+
+
+def terminal_page() -> TerminalPage:
+    """Standard output's width, and whether it shows colour (see no-color.org); a file or a pipe gets none."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return TerminalPage(WIDTH)
+    environ = environment()
+    has_colour = not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    return TerminalPage(max(shutil.get_terminal_size((WIDTH, 24)).columns, MIN_WIDTH), has_colour)
+
+
+@contextmanager
+def show_count(total: int, unit: str) -> Generator[Callable[[int], None]]:
+    """Show progress: a bar on a terminal, elsewhere a line every ten seconds. Yields what takes the count so far."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        from tqdm import tqdm  # a pipe needs none
+
+        with tqdm(total=total, unit=unit, file=sys.stderr, mininterval=0.5) as bar:
+
+            def advance(count: int) -> None:
+                bar.update(count - bar.n)
+
+            yield advance
+        return
+    done = 0
+
+    def update(count: int) -> None:
+        nonlocal done
+        done = count
+
+    with show_elapsed(lambda seconds: f"{done} of {total} {unit}s, {seconds:.0f} s"):
+        yield update
+
+
+@contextmanager
+def show_elapsed(message: Callable[[float], str]) -> Generator[None]:
+    """Print a line every ten seconds; *message* gets the seconds since the start."""
+    is_over, began = threading.Event(), time.monotonic()
+
+    def repeat() -> None:
+        while not is_over.wait(INTERVAL_S):
+            print(f"assay: {message(time.monotonic() - began)}", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
