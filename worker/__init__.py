@@ -1,1 +1,1 @@
-"""The court: assemble, judge, record, publish. Knows nothing of the web. Invariant: stages know ports, never an SDK."""
+"""Judge pull requests: everything but HTTP and the command line, which are in `app`."""

@@ -1,7 +1,6 @@
 """The judging processes: one dispatcher and the workers, forked from a parent that has everything loaded.
 
-Does not serve HTTP. Invariant: the parent runs no thread and holds no connection when it forks; a job finds the SDKs
-loaded, and makes its own clients.
+The parent runs no thread and holds no connection when it forks; each job creates its own clients.
 """
 
 import argparse
@@ -37,7 +36,7 @@ from worker.wiring.rq_worker import EvaluateWorker, JudgeWorker
 LOG: Final = logging.getLogger(__name__)
 
 APP_FACTORY: Final = "worker.wiring.app:open_app"
-"""What opens a court: `open_court(settings, store)`, a context manager."""
+"""The context manager that opens an AppContext: `open_app(settings, store)`."""
 
 PRELOADED_MODULES: Final = (
     "anthropic.resources.messages",
@@ -46,17 +45,17 @@ PRELOADED_MODULES: Final = (
     "worker.scheduling.pipeline",
     "cryptography.hazmat.primitives.ciphers.aead",
 )
-"""What a job would load only once it is at work."""
+"""What a job imports late; loaded here, before the fork."""
 
 LOW_PRIORITY_NICENESS: Final = 10
-"""How nice the processes are that re-evaluate verdicts or judge what strangers open from forks."""
+"""The niceness of processes that re-evaluate verdicts or judge outsiders' forks."""
 
 USAGE_EXIT: Final = 2
 FAILURE_EXIT: Final = 4
 
 
 class StopFlag:
-    """Whether a signal asked for the end. No Event: its lock may be held by what the signal interrupts."""
+    """Set by a signal. Not an Event: the interrupted code may hold its lock."""
 
     is_requested = False
 
@@ -65,25 +64,26 @@ class StopFlag:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """`python -m worker`: work until told to stop."""
+    """`python -m worker`: work until a signal."""
     parser = argparse.ArgumentParser(prog="python -m worker", description="Judge what is due.")
-    parser.add_argument("--court", default=APP_FACTORY, help="what opens a court, as module:function")
+    parser.add_argument("--court", default=APP_FACTORY, help="what opens the App's context, as module:function")
     parser.add_argument("--with-parent", action="store_true", help="stop when the parent process ends")
     options = parser.parse_args(arguments)
     if options.with_parent:
         die_with_parent(os.getppid(), signal.SIGTERM)
     try:
-        settings = load_settings()
-        run_work(settings, app_factory=options.court)
+        run_work(load_settings(), app_factory=options.court)
     except InputError as error:
-        return _report_problem(str(error), USAGE_EXIT)
+        print(error, file=sys.stderr)  # noqa: T201 - the reason of the exit code
+        return USAGE_EXIT
     except Unavailable as error:
-        return _report_problem(str(error), FAILURE_EXIT)
+        print(error, file=sys.stderr)  # noqa: T201 - the reason of the exit code
+        return FAILURE_EXIT
     return 0
 
 
 def run_work(settings: Settings, *, app_factory: str = APP_FACTORY, role: FolderRole = FolderRole.GUEST) -> None:
-    """Dispatch and judge until SIGINT or SIGTERM. To be called in the main thread of a process without others."""
+    """Dispatch and judge until SIGINT or SIGTERM. To be called in a process without other threads."""
     log_json(settings.log_level)
     wait_for_redis(settings, LOG.warning)
     with open_store(settings, role) as store:
@@ -92,20 +92,22 @@ def run_work(settings: Settings, *, app_factory: str = APP_FACTORY, role: Folder
             store.rubrics.admit(rubric)
         _preload(here, store, app_factory)
         store.client.close()
-        hands = [SupervisedProcess("dispatcher", partial(run_dispatcher, here, app_factory))]
         numbers = range(1, settings.workers + 1)
-        hands += [SupervisedProcess(f"worker {n}", partial(run_worker, here, app_factory)) for n in numbers]
-        strangers = range(1, workers_for_strangers(settings.workers) + 1)
-        hands += [
-            SupervisedProcess(f"worker for strangers {n}", partial(run_outside_worker, here, app_factory))
-            for n in strangers
+        work = [
+            ("dispatcher", run_dispatcher),
+            *((f"worker {n}", run_worker) for n in numbers),
+            *(
+                (f"worker for strangers {n}", run_outside_worker)
+                for n in range(1, workers_for_strangers(settings.workers) + 1)
+            ),
+            *((f"evaluator {n}", run_evaluator) for n in numbers),
         ]
-        hands += [SupervisedProcess(f"evaluator {n}", partial(run_evaluator, here, app_factory)) for n in numbers]
-        ProcessSupervisor(hands, settings.timing.stop_grace).run()
+        processes = [SupervisedProcess(name, partial(run, here, app_factory)) for name, run in work]
+        ProcessSupervisor(processes, settings.timing.stop_grace).run()
 
 
 def run_dispatcher(settings: Settings, app_factory: str = APP_FACTORY) -> None:
-    """One dispatcher; it leads if no other does."""
+    """Run a dispatcher, which leads if no other does."""
     stop = StopFlag()
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, stop.request)
@@ -114,20 +116,20 @@ def run_dispatcher(settings: Settings, app_factory: str = APP_FACTORY) -> None:
 
 
 def run_worker(settings: Settings, app_factory: str = APP_FACTORY) -> None:
-    """One worker: takes jobs one after the other, each in a process of its own."""
+    """Run a worker: one job after the other, each in a process of its own."""
     with _job_context(settings, app_factory):
         JudgeWorker.for_queue(judge_queue(rq_connection(settings)), handle_killed_job).work(logging_level=None)
 
 
 def run_outside_worker(settings: Settings, app_factory: str = APP_FACTORY) -> None:
-    """One that judges what strangers opened from forks: it takes nothing else, and stands back where others need the processor."""
+    """Run a worker for outsiders' forks alone, at low priority."""
     os.nice(LOW_PRIORITY_NICENESS)
     with _job_context(settings, app_factory):
         JudgeWorker.for_queue(outside_queue(rq_connection(settings)), handle_killed_job).work(logging_level=None)
 
 
 def run_evaluator(settings: Settings, app_factory: str = APP_FACTORY) -> None:
-    """One that judges anew what nobody waits for: it takes no live judging, and stands back where one needs the processor."""
+    """Run a worker for re-evaluations alone, at low priority."""
     os.nice(LOW_PRIORITY_NICENESS)
     import_module("worker.evaluation.evaluate_jobs")
     with _job_context(settings, app_factory):
@@ -135,29 +137,24 @@ def run_evaluator(settings: Settings, app_factory: str = APP_FACTORY) -> None:
 
 
 @contextmanager
-def _job_context(settings: Settings, court: str) -> Generator[None]:
-    """What the jobs that are forked from here work with."""
+def _job_context(settings: Settings, app_factory: str) -> Generator[None]:
+    """Set what the jobs forked from here work with."""
     with open_store(settings) as store:
         store.client.close()
-        JOB_CONTEXT.set(JobContext(settings, court, SystemClock(), store))
+        JOB_CONTEXT.set(JobContext(settings, app_factory, SystemClock(), store))
         yield
 
 
-def _preload(settings: Settings, store: Store, court: str) -> None:
-    """Open a court and its bench once, for all that they load; and keep the collector from copying that into each job."""
+def _preload(settings: Settings, store: Store, app_factory: str) -> None:
+    """Load what jobs need by opening the contexts once, and freeze it, so that collecting does not copy it into each job."""
     for module in PRELOADED_MODULES:
         import_module(module)
-    with resolve_name(court)(settings, store), open_judge_context(settings, settings.tier):
+    with resolve_name(app_factory)(settings, store), open_judge_context(settings, settings.tier):
         pass
     for script in Script:
         digest(script)
     gc.collect()
     gc.freeze()
-
-
-def _report_problem(problem: str, status: int) -> int:
-    print(problem, file=sys.stderr)  # noqa: T201 - a program's last words
-    return status
 
 
 if __name__ == "__main__":

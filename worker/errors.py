@@ -1,21 +1,20 @@
-"""The errors that the product knows, and the one place that says what a job does about each.
+"""The errors that the product knows, and `classify`, which decides what a job does about each.
 
     AssayError
-    ├── InputError            the person who called us has to change something (exit 2)
-    │   ├── SettingError      a variable: which, what is expected, where to get it
+    ├── InputError            the caller has to change something (exit code 2)
+    │   ├── SettingError      a variable: which one, what is expected, where to get it
     │   ├── RubricRefused     a rubric that was changed and kept its version
     │   └── (others)          a file, an option, a checkout: where, expected, found
-    ├── Unreadable            what is stored can't be read: its key is missing, or it was written by something else
-    ├── Forbidden             GitHub refuses, and will refuse again until somebody acts
-    ├── Unavailable           a server can't be reached or answers errors; trying again may help
+    ├── Unreadable            a stored value can't be read: its key is missing, or another program wrote it
+    ├── Forbidden             GitHub refuses, and will until a person acts
+    ├── Unavailable           a server can't be reached or answers errors; a retry may help
     │   ├── RateLimited       ... not before a stated time
-    │   └── Outage            GitHub answers nobody, or not this: what is to be done there is waited out, for hours
-    ├── BudgetReached         a cap stands before a question to a model; the judge says so in its verdict
-    ├── Gone                  nobody is waiting for an answer any more (deleted, closed, uninstalled)
+    │   └── Outage            GitHub does not answer; retried for hours
+    ├── BudgetReached         a cap prevents a request to a model; the verdict says so
+    ├── SubjectGone           the subject was deleted or closed, or the App uninstalled
     └── LeaseLost             another judge took over; stop without writing
 
-Does not retry or sleep. Invariant: adapters raise these and nothing of their SDK; what is none of these
-is a bug, and a bug is raised, never judged.
+Adapters raise these and nothing of their SDK. Any other exception is a bug.
 """
 
 from bisect import bisect_left
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 
 
 class AssayError(Exception):
-    """Something we know how to tell a person about."""
+    """An error with a message for people."""
 
 
 class InputError(AssayError):
-    """What the caller gave us can't be used. The message says what, where, and what to do."""
+    """Unusable input. The message says what, where, and what to do."""
 
 
 class SettingError(InputError):
@@ -48,21 +47,21 @@ class SettingError(InputError):
 
 
 class RubricRefused(InputError):
-    """A rubric whose version stands for another content. Nothing is judged by it until somebody raises the version."""
+    """A rubric whose version is recorded with another content. It judges nothing until its version is raised."""
 
 
 class Unreadable(AssayError):
-    """What is stored can't be read, and trying again will not help."""
+    """A stored value can't be read; a retry does not help."""
 
 
 class Forbidden(AssayError):
-    """GitHub says no: a permission that the App lacks, a repository that a token can't see."""
+    """GitHub refuses: the App lacks a permission, or the token can't see the repository."""
 
 
 class Unavailable(AssayError):
-    """*service* can't be reached or fails; `reason` is for people, without secrets.
+    """*service* can't be reached or fails. `reason`: for people, without secrets.
 
-    `lost_usd`: what questions that nobody answered may have cost all the same.
+    `lost_usd`: the possible cost of unanswered requests.
     """
 
     def __init__(self, service: str, reason: str, lost_usd: Decimal = Decimal(0)) -> None:
@@ -73,7 +72,7 @@ class Unavailable(AssayError):
 
 
 class RateLimited(Unavailable):
-    """*what* asks us to come back at `retry_at`."""
+    """*service* refuses requests until `retry_at`."""
 
     def __init__(self, service: str, retry_at: datetime) -> None:
         super().__init__(service, f"rate limit reached, again at {retry_at:%H:%M:%S} UTC")
@@ -81,13 +80,13 @@ class RateLimited(Unavailable):
 
 
 class Outage(Unavailable):
-    """*what* is away: a broken connection, no answer in time, a 5xx. What it refuses (4xx) is none."""
+    """*service* does not answer: a broken connection, a timeout, a 5xx; not a 4xx."""
 
 
 class BudgetReached(AssayError):
-    """Asking could cost *asked_usd*, and *level* has no room for it. Nothing was reserved.
+    """A request could cost *asked_usd*, which exceeds the cap of *level*. Nothing was reserved.
 
-    `lost_usd`: what earlier tries of the same question may have cost, which nobody answered.
+    `lost_usd`: the possible cost of earlier, unanswered attempts.
     """
 
     def __init__(self, level: "CapLevel", asked_usd: Decimal, lost_usd: Decimal = Decimal(0)) -> None:
@@ -98,11 +97,11 @@ class BudgetReached(AssayError):
 
 
 CLOSED_REASONS: Final = frozenset({"closed", "merged", "deleted"})
-"""What is said of a pull request that is gone."""
+"""Reasons that concern the pull request itself."""
 
 
 class SubjectGone(AssayError):
-    """The thing to judge is not there any more; `reason` is a word like `closed` or `deleted`."""
+    """The subject is gone. `reason`: a word like `closed` or `deleted`."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -110,22 +109,22 @@ class SubjectGone(AssayError):
 
     @property
     def is_closed(self) -> bool:
-        """Whether the pull request itself is. Else we may only not see it (suspended, uninstalled), perhaps for a while."""
+        """Whether the pull request itself is gone, rather than invisible to the App, perhaps for a while."""
         return self.reason in CLOSED_REASONS
 
 
 NOT_FOUND_GRACE: Final = timedelta(minutes=1)
-"""How long GitHub may not find yet what it has just told of: its parts learn of something new one after the other."""
+"""How long GitHub may answer 404 for what it has just announced: its parts are eventually consistent."""
 
 
 def unavailable_if_recent(service: str, gone: SubjectGone, announced_at: datetime, now: datetime) -> Unavailable | None:
-    """What to raise instead, as long as GitHub told of *service* just now; None: it is gone."""
+    """The error to raise instead within the grace after GitHub announced *service*; None: it is gone."""
     is_fresh = now < announced_at + NOT_FOUND_GRACE
     return Unavailable(service, f"GitHub does not find it yet ({gone.reason})") if is_fresh else None
 
 
 class LeaseLost(AssayError):
-    """This judge was overtaken. It must not write anything any more."""
+    """Another judge took over. This one must write nothing."""
 
 
 class RetryIn(Value):
@@ -137,7 +136,7 @@ class RetryAt(Value):
 
 
 class RetryAfterOutage(Value):
-    """An outage: try again after so long. That counts as no try, since nothing was tried."""
+    """An outage: retry after the delay, without counting an attempt."""
 
     delay: timedelta
 
@@ -149,20 +148,20 @@ class FailCheck(Value):
 
 
 class Discard(Value):
-    """Nothing to write: nobody is waiting, or somebody else will answer."""
+    """Write nothing: no answer is needed, or another judge gives it."""
 
     reason: str
 
 
 class Bug(Value):
-    """Not one of ours: log the traceback, tell the check that Assay failed, raise."""
+    """Any other exception: log the traceback, report on the check that Assay failed, raise."""
 
 
 RetryDecision = RetryIn | RetryAt | RetryAfterOutage | FailCheck | Discard | Bug
 
 
-def classify(error: Exception, attempt: int, retry: "RetryRule") -> RetryDecision:  # noqa: PLR0911 - one return a fate
-    """Say what the job does about *error*; *attempt* counts from 1, of outages apart from all else."""
+def classify(error: Exception, attempt: int, retry: "RetryRule") -> RetryDecision:  # noqa: PLR0911 - one return for each decision
+    """Decide what the job does about *error*. *attempt* counts from 1, outages separately."""
     match error:
         case LeaseLost():
             return Discard("another judge took over")
@@ -170,7 +169,7 @@ def classify(error: Exception, attempt: int, retry: "RetryRule") -> RetryDecisio
             return Discard(what)
         case Forbidden() | RubricRefused() | Unreadable():
             return FailCheck(str(error))
-        case RateLimited(retry_at=at):  # however often: it is no failure, and it says itself when it is over
+        case RateLimited(retry_at=at):  # however often: it is no failure
             return RetryAt(at)
         case Outage() if attempt <= retry.outage_attempts:
             return RetryAfterOutage(retry.outage_delay(attempt))
@@ -183,16 +182,16 @@ def classify(error: Exception, attempt: int, retry: "RetryRule") -> RetryDecisio
 
 
 MAX_BACKOFF_STEPS: Final = 40
-"""After so many tries the longest wait is reached, however short the first was."""
+"""After so many attempts the longest delay is reached."""
 
 MIN_DELAY_SHARE: Final = 1 / 40
-"""Of the longest wait: no shorter one waits an outage out, or trying would become all that is done."""
+"""The shortest delay in an outage, as a share of the longest."""
 
 
 class RetryRule(Value):
-    """Retries after the first try: `first_delay`, then *factor* times as long each.
+    """Exponential backoff: `first_delay`, then *factor* times as long each.
 
-    Of an outage for `outage_limit` in all, at most `longest_delay` apart; never fewer than of anything else.
+    In an outage retries go on for `outage_limit` in all, at most `longest_delay` apart; never fewer than *attempts*.
     """
 
     attempts: int
@@ -202,14 +201,14 @@ class RetryRule(Value):
     outage_limit: timedelta = timedelta(0)
 
     def outage_delay(self, attempt: int) -> timedelta:
-        """How long to wait after so many tries in vain."""
+        """The delay after so many failed attempts."""
         grown = self.first_delay.total_seconds() * self.factor ** min(attempt - 1, MAX_BACKOFF_STEPS)
         longest = self.longest_delay.total_seconds()
         return timedelta(seconds=min(longest, max(grown, longest * MIN_DELAY_SHARE)))
 
     @property
     def outage_attempts(self) -> int:
-        """After how many tries in vain an outage is taken for more than that."""
+        """How many attempts fit into `outage_limit`."""
         passed = list(accumulate(self.outage_delay(attempt) for attempt in range(1, MAX_BACKOFF_STEPS + 1)))
         beyond = max(0, ceil((self.outage_limit - passed[-1]) / self.longest_delay))
         return max(self.attempts, min(bisect_left(passed, self.outage_limit) + 1, MAX_BACKOFF_STEPS) + beyond)

@@ -1,8 +1,6 @@
-"""Settings, read once from the environment and frozen.
+"""Settings, read once from the environment, the only reader of it, and frozen.
 
-The only reader of the environment. Does not connect to anything (`assay doctor` does).
-Invariant: a Settings that exists is well-formed; what is missing or malformed is one SettingError that
-names the variable, what is expected and where to get it. Secrets never show in a repr.
+A missing or malformed variable is a SettingError that names it, what is expected and where to get it. No repr shows a secret.
 """
 
 import base64
@@ -27,16 +25,16 @@ from worker.errors import RetryRule, SettingError
 PEM: Final = pattern(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.+?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
 
 WRITES_A_MINUTE: Final = 80
-"""GitHub's secondary limit of requests that create content."""
+"""GitHub's secondary limit for requests that create content."""
 
 WRITES_AN_HOUR: Final = 500
-"""The same for an hour."""
+"""The same limit for an hour."""
 
 WRITES_EACH: Final = 3
-"""What a head takes of them: that it is judged, its verdict, a comment for its author."""
+"""Writes for each head: the check run, its verdict, a comment for the author."""
 
 MOST_USD: Final = 1_000_000
-"""No budget is larger: up to here, Redis counts every nanodollar exactly."""
+"""The largest budget: up to here, Redis counts nanodollars exactly."""
 
 
 class AppCredentials(Value):
@@ -61,14 +59,14 @@ class ModelAccess(Value):
 
 
 class ServerAccess(Value):
-    """A running Assay, and the token that it made for us; None: none is set."""
+    """A running Assay, and a token of its API."""
 
     url: str
     token: SecretStr | None
 
 
 class ShadowSettings(Value):
-    """A candidate that judges beside the active rubric and prompt; `day_usd`: what its questions may cost an installation a day."""
+    """A candidate rubric or prompt for the shadow evaluation. `day_usd`: its daily cap for each installation."""
 
     rubric: Path | None = None
     prompt: Path | None = None
@@ -80,7 +78,7 @@ class ShadowSettings(Value):
 
 
 class Timing(Value):
-    """Every duration, in seconds. What each is for: docs/configuration.md."""
+    """Every duration, in seconds, as docs/configuration.md explains them."""
 
     quiet_window: float = 10.0
     quiet_max: float = 300.0
@@ -112,47 +110,34 @@ class Timing(Value):
 
     @property
     def retry_gap(self) -> float:
-        """How far apart what failed because GitHub was away is tried again, of one installation."""
+        """The distance of one installation's retries during an outage of GitHub."""
         return self.retry_delay / 3
 
     @property
     def release_gap(self) -> float:
-        """The same once it is back: as fast as GitHub lets an installation write."""
+        """The same after the outage: as fast as GitHub lets an installation write."""
         return min(self.retry_gap, WRITES_EACH * 60 / WRITES_A_MINUTE)
 
     @property
     def write_gap(self) -> float:
-        """How far apart errands are done that one rate limit put off: each writes once."""
+        """The distance of tasks that a rate limit postponed; each writes once."""
         return min(self.retry_gap, 60 / WRITES_A_MINUTE)
 
     @property
     def outside_gap(self) -> float:
-        """How far apart heads that strangers push have their turns, of one installation: half of an hour's writes are left to others."""
+        """The distance of judgings of outsiders' heads, so that half of an hour's writes are left to others."""
         return min(3 * self.retry_delay, 2 * WRITES_EACH * 3600 / WRITES_AN_HOUR)
 
 
-ZERO_ALLOWED: Final = frozenset(
-    {
-        "quiet_window",
-        "quiet_max",
-        "catch_up",
-        "gather",
-        "retry_delay",
-        "outage_delay",
-        "forget_after",
-        "group_wait",
-        "ci_wait",
-        "ci_required_wait",
-        "ci_poll",
-        "redis_wait",
-        "stop_grace",
-    }
-)
-"""Any other duration of 0 would be a lease that nobody ever holds, or an answer that nobody waits for."""
+ZERO_ALLOWED: Final = frozenset({
+    "quiet_window", "quiet_max", "catch_up", "gather", "retry_delay", "outage_delay", "forget_after", "group_wait", "ci_wait",
+    "ci_required_wait", "ci_poll", "redis_wait", "stop_grace",
+})  # fmt: skip
+"""Durations that may be 0."""
 
 
 class Settings(Value):
-    """All of it. `redis_url` None: the embedded server in `data_dir`. `store_keys` empty: one is made there."""
+    """All settings. `redis_url` None: the embedded server in `data_dir`. `store_keys` empty: one is created there."""
 
     data_dir: Path
     app: AppCredentials | None = None
@@ -190,7 +175,7 @@ class Settings(Value):
 
     @property
     def retry_rule(self) -> RetryRule:
-        """How often, and after how long, what failed is tried again."""
+        """How failed jobs are retried."""
         return RetryRule(
             self.retries,
             timedelta(seconds=self.timing.retry_delay),
@@ -210,38 +195,36 @@ def missing_setting(name: str) -> SettingError:
 
 
 def malformed_setting(name: str, problem: str) -> SettingError:
-    from worker.settings_reference import VARIABLES  # noqa: PLC0415 - the texts of all are needed only when one is wrong
+    from worker.settings_reference import VARIABLES  # noqa: PLC0415 - needed for an error only
 
     return SettingError(name, problem, next(variable for variable in VARIABLES if variable.name == name).remedy)
 
 
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:
-    """Names that begin as ours and that nothing reads, each with the one that may be meant."""
+    """Variables that begin with ASSAY_ and are no settings, each with the one that may be meant."""
     from worker.settings_reference import VARIABLES  # noqa: PLC0415 - as above
 
     names = {variable.name for variable in VARIABLES}
     unknown = sorted(name for name in environ if name.startswith("ASSAY_") and name not in names)
     if not unknown:
         return {}
-    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
+    from difflib import get_close_matches  # noqa: PLC0415 - as above
 
     return {name: next(iter(get_close_matches(name, names, 1)), None) for name in unknown}
 
 
 def unknown_variable_phrase(name: str, meant: str | None) -> str:
-    """That a name is no setting."""
-    return f"{name} is no setting of Assay" + (
-        f"; is {meant} meant?" if meant else ". All of them: docs/configuration.md."
-    )
+    hint = f"; is {meant} meant?" if meant else ". All of them: docs/configuration.md."
+    return f"{name} is no setting of Assay{hint}"
 
 
 def environment() -> dict[str, str]:
-    """A copy of the process's environment: for the processes below, and for `assay doctor` to look through."""
+    """A copy of the process's environment, for child processes and `assay doctor`."""
     return dict(os.environ)
 
 
 def load_settings() -> Settings:
-    """Read the process's environment. Raises SettingError for the first variable that is wrong."""
+    """Read the process's environment. Raises SettingError for the first wrong variable."""
     return read_settings(os.environ)
 
 

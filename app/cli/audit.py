@@ -1,7 +1,6 @@
-"""`assay show`, `replay`, `report` and `forget`: what is on record of a verdict, looked at, judged again, given away, deleted.
+"""`assay show`, `replay`, `report` and `forget`: show a recorded verdict, judge it again, share its dossier, delete a repository.
 
-Does not judge itself and posts nothing. Invariant: nothing on record is ever changed: a judging anew is a new entry, and
-what is forgotten goes whole; what is shown or written for others holds no secret that Assay knows.
+A rejudging is a new entry; recorded ones never change.
 """
 
 import argparse
@@ -10,8 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from app.cli.exit_codes import CommandResult, Exit
-from app.cli.judge import exit_code_of
+from app.cli.exit_codes import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.adapters.redis.records import RepositoryHoldings
 from worker.adapters.redis.store import Store, open_store
@@ -41,16 +39,15 @@ from worker.publishing.texts.terminal import verdict_report as judged_report
 from worker.settings import load_settings, missing_setting
 
 NAME: Final = pattern(r"[^/\s]{1,200}/[^/\s]{1,200}")
+OTHER_KINDS: Final = ("ledger", "decisions", "answered", "checks", "spent", "kept", "paused", "shelf")
 
 
 def show(arguments: argparse.Namespace) -> CommandResult:
-    """Tell all that is on record of one verdict."""
-    settings = load_settings()
-    with open_store(settings) as store:
+    """Show all that is on record of one verdict."""
+    with open_store(load_settings()) as store:
         record = _load_record(store, EvalId(arguments.eval_id))
-    if arguments.json:
-        return CommandResult(Exit.ACCEPT, _record_json(record))
-    return CommandResult(Exit.ACCEPT, verdict_record(record, terminal_page()))
+    text = _record_json(record) if arguments.json else verdict_record(record, terminal_page())
+    return CommandResult(Exit.ACCEPT, text)
 
 
 def _load_record(store: Store, eval_id: EvalId) -> VerdictRecord:
@@ -88,10 +85,10 @@ def _entry(store: Store, eval_id: EvalId) -> LedgerEntry:
 
 
 def replay(arguments: argparse.Namespace) -> CommandResult:
-    """Judge a recorded dossier again: with the recorded replies, or anew."""
+    """Judge a recorded dossier again: with the recorded replies, or by asking the model."""
     if arguments.ask or arguments.model or arguments.rubric:
         return _rejudge(arguments)
-    from worker.judge.replay import replay as made_again
+    from worker.judge.replay import replay as replay_recorded
     from worker.judge.rubric import load_prompt, load_rubric
 
     with open_store(load_settings()) as store:
@@ -99,38 +96,37 @@ def replay(arguments: argparse.Namespace) -> CommandResult:
     if "opinion_of" in entry.verdict.signals:
         raise InputError(f"{entry.eval_id} is one opinion of several. Replay {entry.verdict.parent_eval_id}.")
     if audit is None:
-        raise InputError(f"How {entry.eval_id} came about is not on record. To judge it anew: --ask.")
-    made = made_again(entry.verdict, audit, dossier, load_rubric(), load_prompt())
-    code = Exit.FAILED if made.differing else Exit.ACCEPT
-    return CommandResult(code, _replay_json(made) if arguments.json else replay_report(made, terminal_page()))
+        raise InputError(f"How {entry.eval_id} came about is not on record. To rejudge it: --ask.")
+    result = replay_recorded(entry.verdict, audit, dossier, load_rubric(), load_prompt())
+    code = Exit.FAILED if result.differing else Exit.ACCEPT
+    return CommandResult(code, _replay_json(result) if arguments.json else replay_report(result, terminal_page()))
 
 
 def _origin_id(store: Store, eval_id: EvalId) -> EvalId:
-    """The verdict that this one was carried over from, however often; the verdict itself where it was judged."""
+    """The verdict that was judged, from which this one was carried over, perhaps repeatedly."""
     while (origin := _entry(store, eval_id).verdict.carried_from) is not None:
         print(f"assay: {eval_id} was carried over from {origin}, which is replayed.", file=sys.stderr)
         eval_id = origin
     return eval_id
 
 
-def _replay_json(made: Replay) -> str:
+def _replay_json(result: Replay) -> str:
+    parted = result.first_difference and [
+        step and {"stage": step.stage, "outcome": step.outcome, "reason": step.reason}
+        for step in result.first_difference
+    ]
     fields = {
-        "eval_id": made.recorded.eval_id,
-        "is_same": made.is_same,
-        "differing": made.differing,
-        "parted": [
-            step and {"stage": step.stage, "outcome": step.outcome, "reason": step.reason}
-            for step in made.first_difference
-        ]
-        if made.first_difference
-        else None,
-        "again": made.replayed.model_dump(mode="json"),
+        "eval_id": result.recorded.eval_id,
+        "is_same": result.is_same,
+        "differing": result.differing,
+        "parted": parted,
+        "again": result.replayed.model_dump(mode="json"),
     }
     return f"{json.dumps(fields, indent=2)}\n"
 
 
 def _rejudge(arguments: argparse.Namespace) -> CommandResult:
-    """A new entry beside the recorded one: by another rubric or model, or the same ones asked again."""
+    """Judge it again as a new entry, by another rubric or model where one is named."""
     settings = load_settings()
     if arguments.model:
         if settings.model is None:
@@ -142,25 +138,24 @@ def _rejudge(arguments: argparse.Namespace) -> CommandResult:
         entry, dossier, _ = _load_judged(store, EvalId(arguments.eval_id))
         rubric = Path(arguments.rubric) if arguments.rubric else None
         verdict = rejudge_recorded(settings, store, entry, dossier, rubric)
-    if arguments.json:
-        return CommandResult(exit_code_of(verdict), f"{verdict.model_dump_json(indent=2)}\n")
-    return CommandResult(
-        exit_code_of(verdict), judged_report(verdict, dossier, terminal_page(), (rejudged_note(entry.eval_id),))
-    )
+    text = f"{verdict.model_dump_json(indent=2)}\n"
+    if not arguments.json:
+        text = judged_report(verdict, dossier, terminal_page(), (rejudged_note(entry.eval_id),))
+    return CommandResult(VERDICT_EXITS[verdict.decision], text)
 
 
 def _load_judged(store: Store, eval_id: EvalId) -> tuple[LedgerEntry, Dossier, AuditRecord | None]:
-    """All three, or an InputError: without its dossier nothing can be judged again."""
+    """The entry, its dossier and its audit. Raises InputError where the dossier is not kept."""
     entry, dossier = _entry(store, eval_id), store.archive.find(eval_id)
     if dossier is None and (reason := missing_dossier_reason(entry.verdict)):
         raise InputError(f"{eval_id} can't be judged again or reported: {reason}")
     if dossier is None:
-        raise InputError(f"The dossier of {eval_id} is not kept (any more). ASSAY_RETENTION_DAYS says how long one is.")
+        raise InputError(f"The dossier of {eval_id} is not kept. ASSAY_RETENTION_DAYS says how long one is.")
     return entry, dossier, store.archive.audit(eval_id)
 
 
 def report(arguments: argparse.Namespace) -> CommandResult:
-    """Write a dossier to give away, and say what it holds."""
+    """Write a dossier without secrets to share, and report what it holds."""
     from worker.judge.disclosure import make_shareable
 
     with open_store(load_settings()) as store:
@@ -174,28 +169,25 @@ def report(arguments: argparse.Namespace) -> CommandResult:
         Path(name).write_text(written, encoding="utf-8")
     except OSError as error:
         raise InputError(f"--out: {name} can't be written: {error.strerror}.") from error
-    taken = [RecordedRedaction(redaction.kind.value, redaction.where, redaction.line) for redaction in redactions]
-    return CommandResult(Exit.ACCEPT, dossier_report(shareable, name, taken, terminal_page()))
+    removed = [RecordedRedaction(redaction.kind.value, redaction.where, redaction.line) for redaction in redactions]
+    return CommandResult(Exit.ACCEPT, dossier_report(shareable, name, removed, terminal_page()))
 
 
 def forget(arguments: argparse.Namespace) -> CommandResult:
-    """Delete all that is stored about a repository; without --yes, say what that is."""
+    """Delete all that is stored about a repository; without --yes, report what that is."""
     if not NAME.fullmatch(arguments.repository):
         raise InputError(f'"{arguments.repository}" is no repository. Expected: OWNER/REPO.')
     with open_store(load_settings()) as store:
         records = store.records()
         holdings = records.find_holdings(arguments.repository)
+        stored = _count_stored(holdings)
         if holdings.is_empty or not arguments.yes:
-            return CommandResult(
-                Exit.ACCEPT if holdings.is_empty else Exit.USAGE,
-                deletion_report(_count_stored(holdings), terminal_page()),
-            )
+            code = Exit.ACCEPT if holdings.is_empty else Exit.USAGE
+            return CommandResult(code, deletion_report(stored, terminal_page()))
         records.forget(holdings, SystemClock().now())
         left = records.find_holdings(arguments.repository)
-    return CommandResult(
-        Exit.ACCEPT if left.is_empty else Exit.FAILED,
-        deletion_report(_count_stored(left), terminal_page(), _count_stored(holdings)),
-    )
+    code = Exit.ACCEPT if left.is_empty else Exit.FAILED
+    return CommandResult(code, deletion_report(_count_stored(left), terminal_page(), stored))
 
 
 def _count_stored(holdings: RepositoryHoldings) -> StoredCounts:
@@ -207,9 +199,6 @@ def _count_stored(holdings: RepositoryHoldings) -> StoredCounts:
         StoredKind.CHECKS: holdings.count("check"),
         StoredKind.COMMANDS: len(holdings.commands),
         StoredKind.EVENTS: holdings.events + sum(len(owner.evals) for owner in holdings.owned),
-        StoredKind.OTHER: sum(
-            holdings.count(what)
-            for what in ("ledger", "decisions", "answered", "checks", "spent", "kept", "paused", "shelf")
-        ),
+        StoredKind.OTHER: sum(map(holdings.count, OTHER_KINDS)),
     }
     return StoredCounts(holdings.repository, counts, holdings.forgotten_at)

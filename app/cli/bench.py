@@ -1,7 +1,6 @@
-"""`assay bench`: judges recorded dossiers by the hundred, and reports how right that was.
+"""`assay bench`: judge recorded dossiers, and report how right that was.
 
-Does not judge or count itself (`worker.evaluation.bench` does). Invariant: a run that was stopped is taken up where it stopped,
-and no report mixes two rubrics, tiers, files or versions of the judge.
+The same command continues a stopped run. No report mixes rubrics, tiers, files or versions of the judge.
 """
 
 import argparse
@@ -30,17 +29,19 @@ from worker.settings import Settings, load_settings
 from worker.wiring.rejudge import open_rows
 
 ZERO_TIER_FOLDER: Final = "zero"
-"""Where in a run's folder its rows at the $0 tier stand."""
+"""The subfolder of a run for its rows at the $0 tier."""
 
 
 def bench(arguments: argparse.Namespace) -> CommandResult:
     """Judge the files' dossiers, and write verdicts.jsonl, report.json and report.md with its plots.
 
-    What can be wrong with the call is found before anything is judged.
+    Raises InputError for a wrong call before anything is judged.
     """
     gc.enable()
     files, folder = [Path(name) for name in arguments.files], Path(arguments.out)
-    _check_names(files)
+    names = [path.name for path in files]
+    if doubled := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"Two files are called {doubled}; the report tells files by their names. Rename one.")
     earlier = read_earlier_run(_earlier_folder(arguments.against, folder)) if arguments.against else None
     settings = load_settings()
     require_key(settings, arguments.tier)
@@ -68,7 +69,7 @@ def bench(arguments: argparse.Namespace) -> CommandResult:
 
 
 def _record(settings: Settings, outcomes: Sequence[RowOutcome]) -> None:
-    """Tell of the verdicts where Redis is; of none: find out before anything is judged whether it is there."""
+    """Record the outcomes on the event stream; without any, check before judging that Redis answers."""
     from worker.adapters.redis.store import open_store
     from worker.evaluation.bench.runner import record_run
 
@@ -77,7 +78,7 @@ def _record(settings: Settings, outcomes: Sequence[RowOutcome]) -> None:
 
 
 def _money(max_usd: Decimal | None, folder: Path, *, asks: bool) -> RunMoney | None:
-    """What this run may cost. Raises InputError where a model would be asked and nobody said."""
+    """What this run may cost. Raises InputError where that does not fit whether a model is asked."""
     if not asks and max_usd is not None:
         raise InputError("--max-usd: no model would be asked. Set ANTHROPIC_API_KEY and give --tier hybrid or llm.")
     if asks and max_usd is None:
@@ -88,7 +89,7 @@ def _money(max_usd: Decimal | None, folder: Path, *, asks: bool) -> RunMoney | N
 def _run_zero_tier(
     files: Sequence[Path], folder: Path, opening: BenchOpener, jobs: int, rows: Sequence[RowSummary]
 ) -> tuple[RowOutcome, ...]:
-    """The same rows at the $0 tier, to compare with; in a folder of their own."""
+    """Judge the same rows at the $0 tier, to compare with, in a folder of their own."""
     opening = opening._replace(tier="heuristic")
     with opening.open_context() as judges:
         plan = make_plan(files, judges, opening.tier)
@@ -98,7 +99,7 @@ def _run_zero_tier(
 
 
 def _print_forecast(files: Sequence[Path], total: int, opening: BenchOpener) -> None:
-    """Say what it will cost, before it starts."""
+    """Print on standard error what the run will cost."""
     model, money = opening.settings.model, opening.money
     if model is None or money is None:
         return
@@ -108,12 +109,6 @@ def _print_forecast(files: Sequence[Path], total: int, opening: BenchOpener) -> 
         raws = (raw for path in files for raw in read_lines(path))
         forecast = forecast_cost(raws, total, judges, model)
     print(forecast_text(forecast, money.limit_usd, money.spent_usd), file=sys.stderr)
-
-
-def _check_names(files: Sequence[Path]) -> None:
-    names = [path.name for path in files]
-    if doubled := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"Two files are called {doubled}; the report tells files by their names. Rename one.")
 
 
 def _earlier_folder(against: str, folder: Path) -> Path:

@@ -1,7 +1,4 @@
-"""`assay case`: drafts the author's case of the branch that is checked out here, and says what code will say of one.
-
-Does not judge, and stores nothing. Invariant: 0 is a case without anything to mend, 2 one with.
-"""
+"""`assay case`: draft the author's case for the checked-out branch, or check one as a judging would."""
 
 import argparse
 from typing import Final
@@ -35,7 +32,7 @@ def case(arguments: argparse.Namespace) -> CommandResult:
 
 
 def check(arguments: argparse.Namespace) -> CommandResult:
-    """Say what code will say of the case in a file, or of the one in the description."""
+    """Check the case in a file, or the one in the description. Exit code 2: it has problems."""
     if arguments.file == arguments.issue == "-":
         raise InputError("FILE and --issue can't both read standard input. Name a file for one of them.")
     text = read_text(arguments.file, "assay case check")
@@ -59,6 +56,6 @@ def check(arguments: argparse.Namespace) -> CommandResult:
 
 
 def _dossier(arguments: argparse.Namespace, case_text: str | None) -> Dossier:
-    """What the branch and the options say, with the files that the case cites."""
+    """The dossier of the branch and the options, with the files that the case cites."""
     source = checkout_source(arguments, case_text)
     return complete_dossier(source.dossier(source.request(SystemClock().now())))

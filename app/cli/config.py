@@ -1,11 +1,8 @@
-"""`assay config`: reads a `.github/assay.yml` strictly, before it is merged.
-
-Asks nobody and stores nothing. Invariant: it takes and refuses exactly what a judging does; 0 is valid, 2 is not.
-"""
+"""`assay config`: check a `.github/assay.yml` before it is merged, by the rules of a judging."""
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from app.cli.exit_codes import CommandResult, Exit
@@ -13,24 +10,19 @@ from app.cli.terminal import terminal_page
 from worker.domain.config.config_path import CONFIG_PATH, MISNAMED_CONFIG_PATH
 from worker.domain.config.schema import to_keys
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
-from worker.dossier.config_file import EffectiveConfig, Problem, resolve_config
+from worker.dossier.config_file import EffectiveConfig, resolve_config
 from worker.errors import InputError
 from worker.publishing.texts.config import effective_report, key_source, mistake_report, reference, schema
 
 
 def config(arguments: argparse.Namespace) -> CommandResult:
-    """What was asked for."""
-    match arguments.answer:
-        case "schema":
-            return CommandResult(Exit.ACCEPT, schema())
-        case "reference":
-            return CommandResult(Exit.ACCEPT, reference())
-        case _:
-            return check(arguments)
+    if arguments.answer == "check":
+        return check(arguments)
+    return CommandResult(Exit.ACCEPT, schema() if arguments.answer == "schema" else reference())
 
 
 def check(arguments: argparse.Namespace) -> CommandResult:
-    """Read the files that are named, or the one of the checkout that we stand in."""
+    """Read the named files, or the one of this checkout. Exit code 2: a file is refused."""
     files = _files(arguments)
     texts = {origin: _text(path) for origin, path in files.items()}
     names = {origin: str(path) for origin, path in files.items()}
@@ -48,7 +40,8 @@ def check(arguments: argparse.Namespace) -> CommandResult:
 
 
 def _files(arguments: argparse.Namespace) -> dict[ConfigOrigin, Path]:
-    root = _checkout_root(Path.cwd())
+    here = Path.cwd()
+    root = next((parent for parent in (here, *here.parents) if (parent / ".git").exists()), here)
     own = Path(arguments.file) if arguments.file else root / CONFIG_PATH
     misnamed = own if str(own).endswith(MISNAMED_CONFIG_PATH) else root / MISNAMED_CONFIG_PATH
     if misnamed.exists() and (own == misnamed or not own.exists()):
@@ -57,11 +50,6 @@ def _files(arguments: argparse.Namespace) -> dict[ConfigOrigin, Path]:
     if arguments.organisation:
         files[ConfigOrigin.ORGANISATION] = Path(arguments.organisation)
     return files
-
-
-def _checkout_root(folder: Path) -> Path:
-    """The root of the checkout that a folder is in; the folder itself where there is none."""
-    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
 def _text(path: Path) -> str | None:
@@ -75,17 +63,20 @@ def _text(path: Path) -> str | None:
 
 def _json(configured: EffectiveConfig, names: Mapping[ConfigOrigin, str]) -> dict[str, object]:
     if configured.refused_files:
-        wrong = [row for file in configured.refused_files for row in _problems(file.problems, names[file.origin])]
-        return {"valid": False, "problems": wrong, "effective": None}
-    holds = {
+        problems = [
+            {
+                "file": names[file.origin],
+                "line": problem.line,
+                "column": problem.column,
+                "key": problem.key,
+                "message": problem.message,
+            }
+            for file in configured.refused_files
+            for problem in file.problems
+        ]
+        return {"valid": False, "problems": problems, "effective": None}
+    values = {
         key: {"value": value, "from": key_source(configured, key, names)}
         for key, value in to_keys(configured.config).items()
     }
-    return {"valid": True, "problems": [], "effective": holds}
-
-
-def _problems(problems: Sequence[Problem], name: str) -> list[dict[str, object]]:
-    return [
-        {"file": name, "line": problem.line, "column": problem.column, "key": problem.key, "message": problem.message}
-        for problem in problems
-    ]
+    return {"valid": True, "problems": [], "effective": values}

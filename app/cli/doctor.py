@@ -1,12 +1,11 @@
-"""`assay doctor`: looks at every setting and connection, and says what to do about what is not right.
+"""`assay doctor`: check every setting and connection, and print what to do about each problem.
 
-Does not repair anything. Invariant: what was found wrong never keeps it from looking at the rest; no line
-holds a secret.
+A problem stops none of the later checks, and no line holds a secret.
 """
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -14,9 +13,8 @@ from typing import TYPE_CHECKING, Final
 from app.cli.exit_codes import CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.adapters.redis.encryption import LACKS_KEY, RESTORE_HINT
-from worker.adapters.redis.store import Store, open_store
+from worker.adapters.redis.store import open_store
 from worker.clock import SystemClock
-from worker.domain.ids import InstallationId
 from worker.domain.verdict.budget import estimate_week
 from worker.errors import AssayError, InputError, SettingError
 from worker.judge.rubric import load_prompt, load_rubric, shipped_rubrics
@@ -33,8 +31,7 @@ from worker.publishing.texts.doctor import (
     week_cost_phrase,
 )
 from worker.publishing.texts.sarif import sarif_refusal_line
-from worker.publishing.texts.states import ListedPause
-from worker.publishing.texts.states import pause_line as pause_words
+from worker.publishing.texts.states import ListedPause, pause_line
 from worker.settings import (
     Settings,
     environment,
@@ -50,25 +47,25 @@ if TYPE_CHECKING:
 
 APP_VARIABLES: Final = ("ASSAY_APP_ID", "ASSAY_APP_PRIVATE_KEY", "ASSAY_WEBHOOK_SECRET")
 HEADS_PER_PULL: Final = 3
-"""How often a pull request is taken to be judged: opened, and pushed to twice."""
+"""How often the estimate has a pull request judged: opened, and pushed to twice."""
 MOST_SKEW: Final = timedelta(seconds=30)
-"""GitHub refuses a token that was made in its future, and one that is older than ten minutes."""
+"""GitHub refuses a token from its future, and one older than ten minutes."""
 
 
 def doctor(arguments: argparse.Namespace) -> CommandResult:
-    """Look at everything. 0 when all is well, 2 when something has to be changed.
+    """Check everything. Exit code 0: healthy; 2: something has to be changed.
 
-    With a repository, estimate what a week of its pull requests costs; with --repo, say what keeps the check from being required.
+    With a repository, estimate the cost of a week of its pull requests; with --repo, report what the check lacks to be required.
     """
     repository: str | None = arguments.repository
     settings, examined = read_partial_settings(environment())
     folder = _data_dir(settings)
-    has_place = settings.redis_url is not None or folder.health is Health.OK
-    redis = _redis(settings) if has_place else ()
+    has_store = settings.redis_url is not None or folder.health is Health.OK
+    redis = _redis(settings) if has_store else ()
     examined += [folder, *redis, *_app(settings), *_model(settings), *_shadow(settings), _token(settings)]
     examined += [_weekly_cost(settings, repository)] if repository is not None else []
     examined += _required_check(settings, arguments.repo) if arguments.repo is not None else []
-    examined += _sarif_refusals(settings, arguments.repo) if arguments.repo is not None and has_place else []
+    examined += _sarif_refusals(settings, arguments.repo) if arguments.repo is not None and has_store else []
     examined += [
         DoctorFinding("Environment", Health.WARNING, unknown_variable_phrase(*pair))
         for pair in unknown_variables(environment()).items()
@@ -78,7 +75,7 @@ def doctor(arguments: argparse.Namespace) -> CommandResult:
 
 
 def read_partial_settings(environ: Mapping[str, str]) -> tuple[Settings, list[DoctorFinding]]:
-    """The settings as far as they can be read, and each variable that can't."""
+    """The settings that can be read, and a finding for each variable that can't."""
     left, findings = dict(environ), list[DoctorFinding]()
     while True:
         try:
@@ -111,9 +108,9 @@ def _redis(settings: Settings) -> Iterator[DoctorFinding]:
             report = examine_store(store)
             refused = [refusal for refusal in map(store.rubrics.check, shipped_rubrics()) if refusal]
             demoted = [
-                notice
+                demotion.notice(installation)
                 for installation in store.events.installations()
-                for notice in _demotion_notices(store, installation)
+                for demotion in store.demotions.list_demotions(installation)
             ]
             pauses = [ListedPause(pause.suspension, pause.is_everywhere) for pause in store.pauses.list_pauses()]
     except SettingError as error:
@@ -124,18 +121,14 @@ def _redis(settings: Settings) -> Iterator[DoctorFinding]:
     else:
         yield from redis_lines(report, "embedded" if settings.redis_url is None else "REDIS_URL")
         yield from (DoctorFinding("Demoted signal", Health.OK, notice) for notice in demoted)
-        yield from (DoctorFinding("Pause", Health.OK, pause_words(pause)) for pause in pauses)
+        yield from (DoctorFinding("Pause", Health.OK, pause_line(pause)) for pause in pauses)
         yield from (
             DoctorFinding("Rubric", Health.WRONG, f"{refusal} Until then nothing is judged.") for refusal in refused
         )
 
 
-def _demotion_notices(store: Store, installation: InstallationId) -> list[str]:
-    return [demotion.notice(installation) for demotion in store.demotions.list_demotions(installation)]
-
-
 def redis_lines(report: StoreReport, which: str) -> Iterator[DoctorFinding]:
-    """What a server that answers is like."""
+    """Findings about a Redis server that answers."""
     yield DoctorFinding("Redis", Health.OK, f"{which}, version {report.version}; what it stores is encrypted")
     if report.lacks_key:
         message = (
@@ -168,7 +161,7 @@ def _app(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def app_lines(report: "AppReport", settings: Settings) -> Iterator[DoctorFinding]:
-    """What GitHub said of the App."""
+    """Findings about the App, its keys and its installations."""
     for key in report.keys:
         name = "App key" if len(report.keys) == 1 else f"App key {key.position}"
         if key.problem:
@@ -178,7 +171,14 @@ def app_lines(report: "AppReport", settings: Settings) -> Iterator[DoctorFinding
     if report.app is not None:
         yield DoctorFinding("GitHub App", Health.OK, f"{report.app.slug} ({report.app.id})")
         yield from permission_lines(report.app.permissions, settings.declined)
-        yield _missing_events("App events", report.missing_events, "Permissions & events, Subscribe to events")
+        if not report.missing_events:
+            yield DoctorFinding("App events", Health.OK, "all there")
+        else:
+            missing = ", ".join(report.missing_events)
+            message = (
+                f"the App lacks {missing}. Add it in the App's settings: Permissions & events, Subscribe to events."
+            )
+            yield DoctorFinding("App events", Health.WRONG, message)
         yield from installation_lines(
             report.app.permissions, report.installations, report.app.html_url, settings.declined
         )
@@ -186,22 +186,12 @@ def app_lines(report: "AppReport", settings: Settings) -> Iterator[DoctorFinding
         yield skew_line(report.clock_skew)
 
 
-def _missing_events(name: str, lacks: Sequence[str], where: str) -> DoctorFinding:
-    if not lacks:
-        return DoctorFinding(name, Health.OK, "all there")
-    return DoctorFinding(
-        name, Health.WRONG, f"the App lacks {', '.join(lacks)}. Add it in the App's settings: {where}."
-    )
-
-
 def skew_line(skew: timedelta) -> DoctorFinding:
-    """How this machine's clock compares with GitHub's."""
-    seconds = round(skew.total_seconds())
+    """The distance of this machine's clock from GitHub's."""
+    distance = f"{round(skew.total_seconds()):+d} s against GitHub's"
     if abs(skew) <= MOST_SKEW:
-        return DoctorFinding("Clock", Health.OK, f"{seconds:+d} s against GitHub's")
-    return DoctorFinding(
-        "Clock", Health.WRONG, f"{seconds:+d} s against GitHub's, which refuses tokens then. Set it by NTP."
-    )
+        return DoctorFinding("Clock", Health.OK, distance)
+    return DoctorFinding("Clock", Health.WRONG, f"{distance}, which refuses tokens then. Set it by NTP.")
 
 
 def _model(settings: Settings) -> Iterator[DoctorFinding]:
@@ -226,16 +216,16 @@ def _model(settings: Settings) -> Iterator[DoctorFinding]:
 
 
 def _shadow(settings: Settings) -> Iterator[DoctorFinding]:
-    """The candidate that judges beside the active rubric and prompt, where there is one."""
-    canary = settings.shadow
-    if not canary.is_set:
+    """The candidate rubric or prompt of the shadow evaluation, where there is one."""
+    shadow = settings.shadow
+    if not shadow.is_set:
         return
     try:
-        rubric, _ = load_rubric(canary.rubric), load_prompt(canary.prompt)
+        rubric, _ = load_rubric(shadow.rubric), load_prompt(shadow.prompt)
     except InputError as error:
         yield DoctorFinding("Canary", Health.WRONG, f"{error} Until then it judges nothing; live judgings go on.")
         return
-    cost = f"up to {dollars(canary.day_usd)} a day and installation" if canary.day_usd else "at $0, by code alone"
+    cost = f"up to {dollars(shadow.day_usd)} a day and installation" if shadow.day_usd else "at $0, by code alone"
     yield DoctorFinding("Canary", Health.OK, f"{rubric.id} {rubric.version} judges beside the active rubric, {cost}")
 
 
@@ -254,15 +244,12 @@ def _weekly_cost(settings: Settings, repository: str) -> DoctorFinding:
     except AssayError as error:
         message = f"can't be looked up: {str(error).rstrip('.')}. Check the name, or set GITHUB_TOKEN to one that may read it."
         return DoctorFinding(name, Health.WRONG, message)
-    return DoctorFinding(
-        name,
-        Health.OK,
-        week_cost_phrase(estimate_week([HEADS_PER_PULL] * pulls, each, settings.caps), each, HEADS_PER_PULL),
-    )
+    week = estimate_week([HEADS_PER_PULL] * pulls, each, settings.caps)
+    return DoctorFinding(name, Health.OK, week_cost_phrase(week, each, HEADS_PER_PULL))
 
 
 def _required_check(settings: Settings, repository: str) -> Iterator[DoctorFinding]:
-    """Whether merges of a repository wait for our check."""
+    """Whether a repository's branch protection requires the check."""
     if settings.app is None:
         message = f"{repository} can't be looked at: that needs the App's settings."
         yield DoctorFinding("Required check", Health.MISSING, message)
@@ -279,7 +266,7 @@ def _required_check(settings: Settings, repository: str) -> Iterator[DoctorFindi
 
 
 def _sarif_refusals(settings: Settings, repository: str) -> Iterator[DoctorFinding]:
-    """Why SARIF that this repository wants was not uploaded when it was tried last. Who can't be asked was told of before."""
+    """Why the last upload of this repository's SARIF was refused. An unreachable store is reported elsewhere."""
     with suppress(AssayError), open_store(settings) as store:
         yield from (
             DoctorFinding("SARIF", Health.WRONG, sarif_refusal_line(refusal))

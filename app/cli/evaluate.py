@@ -1,7 +1,6 @@
-"""`assay evaluate`: the recorded subjects of a window, judged anew by another rubric or model, and compared.
+"""`assay evaluate`: rejudge the recorded subjects of a window by another rubric or model, and compare.
 
-Does not judge or count itself. Invariant: nothing that stands is changed: each judging is a new entry beside its verdict;
-a run that was stopped goes on where it stopped, by the same command.
+Each rejudging is a new entry beside the verdict. The same command continues a stopped run.
 """
 
 import argparse
@@ -44,20 +43,20 @@ from worker.settings import Settings, load_settings, missing_setting
 from worker.wiring.rejudge import open_terms
 
 JUDGINGS_PER_PROCESS: Final = 20
-"""So many judgings without a model are worth another process."""
+"""How many judgings without a model outweigh starting a process."""
 
 MISSING_SOURCES: Final = {
-    SubjectKind.CI_CHECK: "the dossier is not kept any more (ASSAY_RETENTION_DAYS), or the check is not in it",
-    SubjectKind.PULL_REQUEST: "not all that it was weighed from is kept",
+    SubjectKind.CI_CHECK: "the dossier is not kept (ASSAY_RETENTION_DAYS), or the check is not in it",
+    SubjectKind.PULL_REQUEST: "not all that it was scored from is kept",
 }
-"""What is missing of what can't be weighed anew."""
+"""Why a subject can't be rescored."""
 
 FIXED_NOW: Final = datetime(9000, 1, 1, tzinfo=UTC)
-"""From where `7d` is seen, so that it is the same span tomorrow, and no date that anybody names."""
+"""The moment from which a budget's name resolves `7d`, so that the name is the same tomorrow; no --since names it."""
 
 
 def evaluate(arguments: argparse.Namespace) -> CommandResult:
-    """Judge anew, or with --dry-run say what that would cost."""
+    """Rejudge, or with --dry-run forecast the cost."""
     settings = load_settings()
     _check(arguments, settings)
     with open_store(settings) as store:
@@ -66,9 +65,8 @@ def evaluate(arguments: argparse.Namespace) -> CommandResult:
         span, terms = _span(arguments, now), _terms(arguments, settings, store)
         surveyor = Surveyor(store, _selection(arguments, span, terms.law, store))
         list(surveyor.read_new())
-        run = RejudgeRun(
-            settings, store, terms, [make_order(verdict) for verdict in surveyor.survey.unanswered], open_terms
-        )
+        orders = [make_order(verdict) for verdict in surveyor.survey.unanswered]
+        run = RejudgeRun(settings, store, terms, orders, open_terms)
         if arguments.dry_run:
             return _show_forecast(arguments, run, len(surveyor.survey.standing))
         stopped = _judge_all(run, surveyor, arguments.jobs) if run.orders else ""
@@ -77,7 +75,7 @@ def evaluate(arguments: argparse.Namespace) -> CommandResult:
 
 def _check(arguments: argparse.Namespace, settings: Settings) -> None:
     if settings.is_paused:
-        raise InputError("ASSAY_PAUSED is 1: nothing is judged. Set it to 0 to judge anew.")
+        raise InputError("ASSAY_PAUSED is 1: nothing is judged. Set it to 0 to rejudge.")
     if arguments.subject in SCORED_KINDS and (
         arguments.model or arguments.max_usd is not None or arguments.override_caps
     ):
@@ -94,7 +92,6 @@ def _check(arguments: argparse.Namespace, settings: Settings) -> None:
 
 
 def _terms(arguments: argparse.Namespace, settings: Settings, store: Store) -> RejudgeTerms:
-    """By what is judged."""
     file = Path(arguments.rubric).absolute() if arguments.rubric else None
     kind = SubjectKind(arguments.subject)
     if kind not in SCORED_KINDS:
@@ -126,19 +123,16 @@ def _judging_terms(
         is_capped=not arguments.override_caps,
     )
     terms = complete_terms(settings, named, open_terms)
-    return (
-        terms if arguments.max_usd is None else terms.model_copy(update={"book": run_budget_name(arguments, terms.law)})
-    )
+    if arguments.max_usd is None:
+        return terms
+    return terms.model_copy(update={"book": run_budget_name(arguments, terms.law)})
 
 
 def run_budget_name(arguments: argparse.Namespace, law: str) -> str:
-    """The name of the run: what it judges by what law, in the window that was asked for, whenever that is.
-
-    So the same command goes on with the same money until all of it is judged, past midnight too.
-    """
+    """The name of the run's budget, made of its options: the same command, run later, spends from the same budget."""
     since, until = (parse_moment_ms(text, FIXED_NOW) for text in (arguments.since, arguments.until or "0m"))
-    called = json.dumps([since, until, arguments.subject, arguments.repository, law])
-    return f"run:{sha256(called.encode()).hexdigest()}"
+    options = json.dumps([since, until, arguments.subject, arguments.repository, law])
+    return f"run:{sha256(options.encode()).hexdigest()}"
 
 
 def _span(arguments: argparse.Namespace, now: datetime) -> Window:
@@ -173,7 +167,7 @@ def _show_forecast(arguments: argparse.Namespace, run: RejudgeRun, subjects: int
 
 
 def _judge_all(run: RejudgeRun, surveyor: Surveyor, jobs: int | None) -> str:
-    """Judge all of it, by the workers of a running server unless processes here are asked for; why it ended early."""
+    """Rejudge all orders, by a running server's workers unless --jobs is given. Returns why it stopped early, or ""."""
     with _progress_bar(len(run.orders)) as progress:
         if jobs is None and has_workers(run.settings):
             run.run_by_workers(surveyor, progress)
@@ -188,14 +182,13 @@ def _judge_all(run: RejudgeRun, surveyor: Surveyor, jobs: int | None) -> str:
 @contextmanager
 def _progress_bar(total: int) -> Generator[Callable[[], object]]:
     done = 0
-
     try:
-        with show_count(total, "subject") as tell:
+        with show_count(total, "subject") as show:
 
             def progress() -> None:
                 nonlocal done
                 done += 1
-                tell(done)
+                show(done)
 
             yield progress
     except KeyboardInterrupt:
@@ -217,17 +210,18 @@ def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSumm
     final = [pair for pair in survey.answered_pairs if pair[1].is_final]
     gone = [answer for _, answer in final if answer.failure == FailureMode.SUBJECT_NOT_FOUND]
     judged = [pair for pair in final if pair[1].failure is None]
-    unheard = [answer for _, answer in survey.answered_pairs if not answer.is_final]
-    capped = sum(answer.is_throttled for answer in unheard)
+    unjudged = [answer for _, answer in survey.answered_pairs if not answer.is_final]
+    capped = sum(answer.is_throttled for answer in unjudged)
     scored = [(before.score, now.score) for before, now in judged if before.score is not None and now.score is not None]
     fresh = [answer for before, answer in survey.answered_pairs if before.eval_id in mine]
+    missing = MISSING_SOURCES[run.terms.weighs] if run.terms.weighs else RejudgeSummary.missing
     return RejudgeSummary(
         subjects=len(survey.standing),
         answered=len(judged),
         earlier=sum(before.eval_id not in mine for before, _ in judged),
         gone=len(gone),
-        failed=len(unheard) - capped,
-        left=len(survey.standing) - len(final) - len(unheard),
+        failed=len(unjudged) - capped,
+        left=len(survey.standing) - len(final) - len(unjudged),
         decisions=dict(Counter(answer.summary for _, answer in judged).most_common()),
         changes=tuple(_change(run.store, *pair) for pair in judged if pair[0].summary != pair[1].summary),
         cost_usd=sum((answer.cost_usd for answer in fresh if answer.cost_usd is not None), Decimal(0)),
@@ -236,19 +230,15 @@ def _summarize(run: RejudgeRun, surveyor: Surveyor, stopped: str) -> RejudgeSumm
         unread=survey.unread_count,
         stopped=stopped,
         capped=capped,
-        missing=_missing_source(run.terms) if gone else "",
+        missing=missing if gone else "",
         mean_before=round(fmean(before for before, _ in scored), 4) if scored else None,
         mean_now=round(fmean(now for _, now in scored), 4) if scored else None,
         rescored=sum(before != now for before, now in scored),
     )
 
 
-def _missing_source(terms: RejudgeTerms) -> str:
-    return MISSING_SOURCES[terms.weighs] if terms.weighs else RejudgeSummary.missing
-
-
 def _change(store: Store, before: RecordedVerdict, now: RecordedVerdict) -> VerdictChange:
-    """Where and why it came out otherwise, as the ledger has it."""
+    """Where and why the decision differs, from the ledger."""
     entries = store.ledger.entries(now.pull)
     verdict = next((entry.verdict for entry in entries if entry.eval_id == now.eval_id), None)
     name = verdict.subject.repository if verdict else f"repository {now.repository}"

@@ -1,7 +1,7 @@
-"""How a command of the command line ends. Invariant: 1 is a reject and nothing else."""
+"""How a command ends. Exit code 1 is a reject and nothing else."""
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Exit(IntEnum):
@@ -13,8 +13,11 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+VERDICT_EXITS: Final = {"accept": Exit.ACCEPT, "reject": Exit.REJECT, "abstain": Exit.ABSTAIN}
+
+
 class CommandResult(NamedTuple):
-    """The exit code, and what is left to print on standard output: a reader who has gone changes no code."""
+    """The exit code, and the text for standard output: printed last, so that a closed pipe changes no exit code."""
 
     code: int
     text: str = ""

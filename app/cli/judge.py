@@ -1,8 +1,6 @@
-"""`assay judge`: judges a branch, a recorded dossier or a pull request here; posts nothing.
+"""`assay judge`: judge a checkout, a recorded dossier, the example or a pull request on GitHub; post nothing.
 
-Does not judge itself: it finds what to judge, opens the store, and goes the way of the live App. Invariant:
-what a caller got wrong is said before a server is started or a model is asked, and nothing is imported that
-this judging does not need.
+Raises InputError for a wrong call before a server is started or a model asked, and imports only what this judging needs.
 """
 
 import argparse
@@ -12,10 +10,10 @@ import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from app.cli.exit_codes import CommandResult, Exit
+from app.cli.exit_codes import VERDICT_EXITS, CommandResult
 from app.cli.terminal import terminal_page
 from worker.adapters.git.recorded_dossier import RecordedSource, read_recorded
 from worker.adapters.redis.store import open_store
@@ -26,7 +24,7 @@ from worker.domain.pattern import pattern
 from worker.domain.ports import Clock, PullSource, TreeLookup
 from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.domain.value import Value, replace
-from worker.domain.verdict.verdict import Abstain, Accept, Reject, Verdict
+from worker.domain.verdict.verdict import Verdict
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
 from worker.process_limits import collect_rarely
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def judge(arguments: argparse.Namespace) -> CommandResult:
-    """Judge what the arguments name, and tell it to people or, with --json or --format, to programs."""
+    """Judge what the arguments name, and print the verdict for people or, with --json or --format, for programs."""
     if arguments.output:
         from app.cli.judge_output import judge_outputs
 
@@ -47,10 +45,12 @@ def judge(arguments: argparse.Namespace) -> CommandResult:
     tier = arguments.tier or settings.tier
     require_key(settings, tier if tier == "llm" else None)
     if arguments.save_dossier:
-        _check_target(Path(arguments.save_dossier))
+        target = Path(arguments.save_dossier)
+        if target.is_dir() or not target.parent.is_dir():
+            raise InputError(f"--save-dossier: {target} can't be written: expected a file in a folder that exists.")
     with (
         sandboxed_parsing(),
-        open_judge_inputs(arguments, settings, SystemClock()) as matter,
+        open_judge_inputs(arguments, settings, SystemClock()) as inputs,
         open_store(settings) as store,
     ):
         from worker.wiring.cli import judge_locally
@@ -59,7 +59,7 @@ def judge(arguments: argparse.Namespace) -> CommandResult:
         is_counted = not arguments.example
         by_tier = replace(settings, tier=tier)
         with _show_waiting(by_tier):
-            judged = judge_locally(by_tier, store, matter.source, matter.request, matter.look_up, is_counted=is_counted)
+            judged = judge_locally(by_tier, store, inputs.source, inputs.request, inputs.look_up, is_counted=is_counted)
     if arguments.save_dossier:
         _save(judged.dossier, arguments.save_dossier)
     match "json" if arguments.json else arguments.format:
@@ -68,18 +68,18 @@ def judge(arguments: argparse.Namespace) -> CommandResult:
         case "sarif":
             text = _sarif(judged.verdict, judged.dossier)
         case _:
-            text = verdict_report(judged.verdict, judged.dossier, terminal_page(), matter.notes)
-    return CommandResult(exit_code_of(judged.verdict), text)
+            text = verdict_report(judged.verdict, judged.dossier, terminal_page(), inputs.notes)
+    return CommandResult(VERDICT_EXITS[judged.verdict.decision], text)
 
 
 def require_key(settings: Settings, tier: str | None) -> None:
-    """Raises SettingError where *tier* was asked for, needs a model, and has no key: without one it would be another tier."""
+    """Raises SettingError where *tier* needs a model and no key is set."""
     if tier not in {None, "heuristic"} and settings.model is None:
         raise missing_setting("ANTHROPIC_API_KEY")
 
 
 def _show_waiting(settings: Settings) -> AbstractContextManager[None]:
-    """Tell that a model is still being waited for; code alone takes no such time."""
+    """Show how long a model has been working; code alone needs no progress."""
     if settings.model is None or settings.tier == "heuristic":
         return nullcontext()
     from app.cli.terminal import show_elapsed
@@ -97,26 +97,8 @@ def _sarif(verdict: Verdict, dossier: Dossier) -> str:
     return sarif_text(verdict, dossier, sarif_rules(), version("assay"))
 
 
-def exit_code_of(verdict: Verdict) -> Exit:
-    match verdict:
-        case Accept():
-            return Exit.ACCEPT
-        case Reject():
-            return Exit.REJECT
-        case Abstain():
-            return Exit.ABSTAIN
-        case _:
-            assert_never(verdict)
-
-
-def _check_target(target: Path) -> None:
-    """Whether a file can be put there: not to be found out when the judging is paid for."""
-    if target.is_dir() or not target.parent.is_dir():
-        raise InputError(f"--save-dossier: {target} can't be written: expected a file in a folder that exists.")
-
-
 def _save(dossier: Dossier, name: str) -> None:
-    """Keep the complete dossier, with its version. What is unknown stays out, so that it stays unknown."""
+    """Write the complete dossier with its version. Unset fields are left out, so that they stay unknown."""
     versioned = dossier.model_copy(update={"dossier_version": dossier.dossier_version})
     try:
         Path(name).write_text(f"{versioned.model_dump_json(indent=1, exclude_unset=True)}\n", encoding="utf-8")
@@ -131,69 +113,60 @@ ANONYMOUS_NOTE: Final = "Read without a token: at most 6 requests and 20 files' 
 
 
 class JudgeInputs(Value):
-    """What is to be judged, and what a person should know about it."""
+    """What is to be judged, with notes for people."""
 
     source: PullSource
     request: JudgeRequest
     notes: Sequence[str] = ()
     look_up: TreeLookup | None = None
-    """None: the head tree is not at hand."""
+    """None: the head tree can't be read."""
 
 
 @contextmanager
 def open_judge_inputs(arguments: argparse.Namespace, settings: Settings, clock: Clock) -> Generator[JudgeInputs]:
-    """Find what the arguments name. Raises InputError where it is not there."""
+    """Find what the arguments name. Raises InputError."""
     if arguments.criteria is not None:
         raise InputError("--criteria belongs to --output FILE. A change is judged by its --issue.")
-    if arguments.target or arguments.dossier or arguments.example:
-        _refuse_checkout_options(arguments)
+    other = next((name for name in CHECKOUT_OPTIONS if getattr(arguments, name) is not None), None)
+    if other and (arguments.target or arguments.dossier or arguments.example):
+        raise InputError(
+            f"--{other} belongs to a checkout, and something else is to be judged. Leave --{other} out, or judge a checkout."
+        )
     if arguments.target:
-        with open_github_pull(arguments.target, settings, clock) as matter:
-            yield matter
+        with open_github_pull(arguments.target, settings, clock) as inputs:
+            yield inputs
     elif arguments.dossier:
-        source = read_recorded(_bytes(arguments.dossier, "--dossier"), arguments.dossier)
-        yield JudgeInputs(source, source.request(clock.now()))
+        recorded = read_recorded(_bytes(arguments.dossier, "--dossier"), arguments.dossier)
+        yield JudgeInputs(recorded, recorded.request(clock.now()))
     elif arguments.example:
-        with _open_example(clock) as matter:
-            yield matter
+        with _open_example(clock) as inputs:
+            yield inputs
     else:
-        yield _checkout(arguments, clock)
-
-
-def _refuse_checkout_options(arguments: argparse.Namespace) -> None:
-    for name in CHECKOUT_OPTIONS:
-        if getattr(arguments, name) is not None:
-            raise InputError(
-                f"--{name} belongs to a checkout, and something else is to be judged. Leave --{name} out, or judge a checkout."
-            )
-
-
-def _checkout(arguments: argparse.Namespace, clock: Clock) -> JudgeInputs:
-    """The branch that is checked out here, with what the options add to it."""
-    if arguments.issue == arguments.case == "-":
-        raise InputError("--issue and --case can't both read standard input. Name a file for one of them.")
-    source = checkout_source(arguments, read_text(arguments.case, "--case"))
-    return JudgeInputs(source, source.request(clock.now()), source.notes(), source.look_up)
+        if arguments.issue == arguments.case == "-":
+            raise InputError("--issue and --case can't both read standard input. Name a file for one of them.")
+        source = checkout_source(arguments, read_text(arguments.case, "--case"))
+        yield JudgeInputs(source, source.request(clock.now()), source.notes(), source.look_up)
 
 
 def checkout_source(arguments: argparse.Namespace, case: str | None) -> "CheckoutSource":
-    """The branch that the options name, with *case* in the place of the description's. Raises InputError."""
+    """The branch that the options name, with *case* instead of the description's. Raises InputError."""
     from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
 
+    try:
+        body = arguments.body if arguments.body is None else arguments.body.encode().decode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"--body is not UTF-8 at character {error.start}. Write it as UTF-8.") from error
     inputs = CheckoutInputs(
         issue=read_text(arguments.issue, "--issue"),
         case=case,
-        body=_check_encoding(arguments.body, "--body"),
+        body=body,
         checks=tuple(_junit(name) for name in arguments.junit or ()),
     )
-    return CheckoutSource(_working_directory(), base=arguments.base, head=arguments.head, inputs=inputs)
-
-
-def _working_directory() -> Path:
     try:
-        return Path.cwd()
+        folder = Path.cwd()
     except FileNotFoundError as error:
         raise InputError("The working directory was deleted. Go to a checkout, or use --dossier FILE.") from error
+    return CheckoutSource(folder, base=arguments.base, head=arguments.head, inputs=inputs)
 
 
 def _junit(name: str) -> CiCheck:
@@ -204,7 +177,7 @@ def _junit(name: str) -> CiCheck:
 
 @contextmanager
 def _open_example(clock: Clock) -> Generator[JudgeInputs]:
-    """A tiny repository, gone when it has been judged."""
+    """A tiny repository, deleted after the judging."""
     from worker.adapters.git.checkout import CheckoutInputs, CheckoutSource
     from worker.adapters.git.example_repository import make_example
     from worker.adapters.git.junit import read_junit
@@ -212,8 +185,7 @@ def _open_example(clock: Clock) -> Generator[JudgeInputs]:
     with tempfile.TemporaryDirectory(prefix="assay-example-") as folder:
         made = make_example(Path(folder))
         inputs = CheckoutInputs(
-            issue=made.issue.read_text(encoding="utf-8"),
-            checks=(read_junit(made.junit.read_bytes(), made.junit.name),),
+            issue=made.issue.read_text(encoding="utf-8"), checks=(read_junit(made.junit.read_bytes(), made.junit.name),)
         )
         source = CheckoutSource(made.checkout, base=made.base, head=made.head, inputs=inputs)
         yield JudgeInputs(source, source.request(clock.now()), look_up=source.look_up)
@@ -221,7 +193,7 @@ def _open_example(clock: Clock) -> Generator[JudgeInputs]:
 
 @contextmanager
 def open_github_pull(target: str, settings: Settings, clock: Clock) -> Generator[JudgeInputs]:
-    """A pull request as GITHUB_TOKEN may read it, or as anybody may."""
+    """A pull request as GITHUB_TOKEN may read it; without a token, a public one."""
     repository, number = parse_pull_request(target, settings.github_api_url)
     if settings.github_token is None:
         from worker.adapters.github.public_api import open_public_pull
@@ -273,13 +245,6 @@ def _request(repository: str, number: int, clock: Clock) -> JudgeRequest:
         delivery_id=DeliveryId(f"local-{repository}-{number}-{at.timestamp():.6f}"),
         requested_at=at,
     )
-
-
-def _check_encoding(text: str | None, option: str) -> str | None:
-    try:
-        return text if text is None else text.encode().decode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{option} is not UTF-8 at character {error.start}. Write it as UTF-8.") from error
 
 
 def read_text(name: str | None, option: str) -> str | None:

@@ -1,18 +1,16 @@
-"""`assay judge --output`: holds the output of a delegated task, or of a batch of them, against acceptance criteria.
+"""`assay judge --output`: judge the output of a delegated task, or of a batch, against acceptance criteria.
 
-Does not judge itself (`worker.wiring.delegate` does). Invariant: results that bring no criteria come out as they went in, and all of a
-batch is read before the first is judged.
+All of a batch is read before the first is judged; results without criteria are printed unchanged.
 """
 
 import argparse
 import gc
 import json
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 from app.cli.exit_codes import CommandResult, Exit
+from app.cli.judge import read_text
 from worker.errors import InputError
 from worker.judge.task_judgement import Criteria, TaskRuling, criteria_from
 
@@ -22,7 +20,7 @@ EXIT_CODES: Final = {TaskRuling.PASS: Exit.ACCEPT, TaskRuling.FAIL: Exit.REJECT,
 
 
 class DelegatedTask(NamedTuple):
-    """One line of a batch: the result as it came, its text, and what it has to meet."""
+    """One line of a batch: the result as received, its text, and its criteria."""
 
     result: Mapping[str, object]
     output: str
@@ -36,24 +34,21 @@ def judge_outputs(arguments: argparse.Namespace) -> CommandResult:
         raise InputError(f"--{other.replace('_', '-')} does not go with --output, which judges a text. Leave it out.")
     if arguments.output == arguments.criteria == "-":
         raise InputError("--output and --criteria can't both read standard input. Name a file for one of them.")
-    criteria = _text(arguments.criteria, "--criteria") if arguments.criteria else None
-    output = _text(arguments.output, "--output")
+    criteria = read_text(arguments.criteria, "--criteria") if arguments.criteria else None
+    output = read_text(arguments.output, "--output") or ""
     if arguments.output.endswith(BATCH_SUFFIX):
-        return _batch([*_tasks(output, arguments.output, criteria)])
-    return _single(output, criteria, is_json=arguments.json)
-
-
-def _single(output: str, criteria: Criteria, *, is_json: bool) -> CommandResult:
+        lines = enumerate(output.split("\n"), start=1)
+        return _batch([_task(line, f"{arguments.output}:{at}", criteria) for at, line in lines if line.strip()])
     from worker.publishing.texts.audit import judgement_report
     from worker.wiring.delegate import judge_output
 
     judgement = judge_output(output, criteria)
-    text = f"{judgement.model_dump_json(indent=2)}\n" if is_json else judgement_report(judgement)
+    text = f"{judgement.model_dump_json(indent=2)}\n" if arguments.json else judgement_report(judgement)
     return CommandResult(EXIT_CODES[judgement.verdict], text)
 
 
 def _batch(tasks: Sequence[DelegatedTask]) -> CommandResult:
-    """The same lines with `judge` added. A FAIL decides the exit code, else an output that nobody judged."""
+    """The same lines with `judge` added. Exit code: that of a FAIL, else that of an unavailable judgement, else 0."""
     from worker.errors import Unavailable
     from worker.settings import load_settings
     from worker.wiring.delegate import add_judgement, judge_output, open_judge
@@ -74,14 +69,8 @@ def _lines(results: Sequence[Mapping[str, object]]) -> str:
     return "".join(f"{json.dumps(result, ensure_ascii=False)}\n" for result in results)
 
 
-def _tasks(text: str, name: str, criteria: Criteria) -> Iterator[DelegatedTask]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield _task(line, f"{name}:{number}", criteria)
-
-
 def _task(line: str, location: str, criteria: Criteria) -> DelegatedTask:
-    """One task's result; *criteria* are for those that bring none. Raises InputError."""
+    """One task's result; *criteria* apply if it has none. Raises InputError."""
     try:
         read: object = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -95,18 +84,12 @@ def _task(line: str, location: str, criteria: Criteria) -> DelegatedTask:
     if not isinstance(output, str):
         raise InputError(f'{location}: "output" (or "summary"): expected a text: docs/delegate.md.')
     own = result.get("acceptance_criteria")
-    return DelegatedTask(
-        result, output, _check_criteria(criteria if own is None else _task_criteria(own, location), location)
-    )
-
-
-def _check_criteria(criteria: Criteria, location: str) -> Criteria:
-    """The same criteria: what can't be used of them is to be found out before anything is judged and paid for."""
+    criteria = criteria if own is None else _task_criteria(own, location)
     try:
         criteria_from(criteria)
     except ValueError as error:
         raise InputError(f"{location}: acceptance_criteria: {error}.") from error
-    return criteria
+    return DelegatedTask(result, output, criteria)
 
 
 def _task_criteria(value: object, location: str) -> Criteria:
@@ -115,14 +98,3 @@ def _task_criteria(value: object, location: str) -> Criteria:
     if isinstance(value, list) and all(isinstance(item, str) for item in cast("list[object]", value)):
         return cast("list[str]", value)
     raise InputError(f"{location}: acceptance_criteria: expected a text or a list of texts: docs/delegate.md.")
-
-
-def _text(name: str, option: str) -> str:
-    if name == "-" and sys.stdin is None:
-        raise InputError(f"{option}: - is standard input, which is closed. Name a file.")
-    try:
-        return (sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()).decode()
-    except OSError as error:
-        raise InputError(f"{option}: {name} can't be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{option}: {name} is not UTF-8 at byte {error.start}. Save it as UTF-8.") from error

@@ -1,8 +1,4 @@
-"""The commands and their options.
-
-Does not run them (`app.cli.main` does) and imports none of them before it is called. Invariant: what a command costs to name is a
-line: where one is called, only its options are made.
-"""
+"""The commands and their options. A command's module is imported, and its options are created, only when it is called."""
 
 import argparse
 import re
@@ -46,7 +42,7 @@ Options = Callable[[argparse.ArgumentParser], None]
 
 
 class CommandSpec(NamedTuple):
-    """`run`: the module and the function that answers it, given the arguments. `description`: what `--help` says first."""
+    """`run`: module and function that execute it. `description`: the first lines of `--help`."""
 
     name: str
     summary: str
@@ -61,7 +57,16 @@ class CommandSpec(NamedTuple):
 
 
 def no_options(_: argparse.ArgumentParser) -> None:
-    """The command has none."""
+    pass
+
+
+def json_option(command: argparse.ArgumentParser, printed: str = "it") -> None:
+    command.add_argument("--json", action="store_true", help=f"print {printed} as JSON and nothing else")
+
+
+def span_options(command: argparse.ArgumentParser, default: str) -> None:
+    command.add_argument("--since", metavar="T", default=default, help=f"{TIME_HELP} (default: {default})")
+    command.add_argument("--until", metavar="T", help=f"{TIME_HELP} (default: now)")
 
 
 def judge_options(judge: argparse.ArgumentParser) -> None:
@@ -110,20 +115,19 @@ def bench_options(bench: argparse.ArgumentParser) -> None:
 
 
 def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
-    evaluate.add_argument("--since", metavar="T", default="7d", help=f"{TIME_HELP} (default: 7d)")
-    evaluate.add_argument("--until", metavar="T", help=f"{TIME_HELP} (default: now)")
+    span_options(evaluate, "7d")
     evaluate.add_argument(
         "--subject",
         choices=("submission", "merge_group", "ci_check", "pull_request"),
         default="submission",
-        help="default: submission; ci_check and pull_request are weighed anew by code alone, at $0; the rows of a "
-        "benchmark are judged anew by `assay bench`",
+        help="default: submission; ci_check and pull_request are rescored by code alone, at $0; the rows of a "
+        "benchmark are rejudged by `assay bench`",
     )
     evaluate.add_argument(
         "--rubric",
         metavar="FILE",
         help="judge by this rubric (default: the one that ships with Assay); of a ci_check or pull_request the weights, "
-        "or the rubric by which its submissions were judged anew",
+        "or the rubric by which its submissions were rejudged",
     )
     evaluate.add_argument("--model", metavar="NAME", help="judge with this model (default: ASSAY_MODEL)")
     evaluate.add_argument(
@@ -145,7 +149,7 @@ def evaluate_options(evaluate: argparse.ArgumentParser) -> None:
         metavar="N",
         help="processes here (default: the workers of a running server; without one, a process for each core)",
     )
-    evaluate.add_argument("--json", action="store_true", help="print what came of it as JSON and nothing else")
+    json_option(evaluate, "what came of it")
 
 
 def rubric_options(rubric: argparse.ArgumentParser) -> None:
@@ -159,9 +163,8 @@ def rubric_options(rubric: argparse.ArgumentParser) -> None:
     diff.add_argument(
         "--prompt", metavar="FILE", help="hold what was judged with this prompt by B against what was with ours by A"
     )
-    diff.add_argument("--since", metavar="T", default="30d", help=f"{TIME_HELP} (default: 30d)")
-    diff.add_argument("--until", metavar="T", help=f"{TIME_HELP} (default: now)")
-    diff.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    span_options(diff, "30d")
+    json_option(diff)
     diff.set_defaults(answer="diff")
     promote = what.add_parser("promote", help="let a signal reject alone again that demoted itself")
     promote.add_argument("signal", metavar="SIGNAL")
@@ -174,7 +177,7 @@ def config_options(config: argparse.ArgumentParser) -> None:
     check = what.add_parser("check", help="read a file strictly: its mistakes by line, or every key with who sets it")
     check.add_argument("file", nargs="?", metavar="FILE", help="default: .github/assay.yml of this checkout")
     check.add_argument("--organisation", metavar="FILE", help="what holds for all repositories of the owner")
-    check.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    json_option(check)
     check.set_defaults(answer="check")
     what.add_parser("schema", help="print the JSON Schema, for editors").set_defaults(answer="schema")
     what.add_parser("reference", help="print every key with its default and an example").set_defaults(
@@ -208,17 +211,15 @@ def doctor_options(doctor: argparse.ArgumentParser) -> None:
 
 def show_options(show: argparse.ArgumentParser) -> None:
     show.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID_HELP)
-    show.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    json_option(show)
 
 
 def replay_options(replay: argparse.ArgumentParser) -> None:
     replay.add_argument("eval_id", metavar="EVAL_ID", help=EVAL_ID_HELP)
-    replay.add_argument(
-        "--ask", action="store_true", help="judge anew, as a new entry; costs what asking the model does"
-    )
-    replay.add_argument("--model", metavar="NAME", help="judge anew with this model")
-    replay.add_argument("--rubric", metavar="FILE", help="judge anew by this rubric")
-    replay.add_argument("--json", action="store_true", help="print what came of it as JSON and nothing else")
+    replay.add_argument("--ask", action="store_true", help="rejudge, as a new entry; costs what asking the model does")
+    replay.add_argument("--model", metavar="NAME", help="rejudge with this model")
+    replay.add_argument("--rubric", metavar="FILE", help="rejudge by this rubric")
+    json_option(replay, "what came of it")
 
 
 def report_options(report: argparse.ArgumentParser) -> None:
@@ -253,7 +254,7 @@ def token_options(token: argparse.ArgumentParser) -> None:
         help="an installation whose figures it reads; may be repeated",
     )  # fmt: skip
     actions.add_parser("list", help="all that were made and not revoked, without the tokens")
-    revoke = actions.add_parser("revoke", help="have one open nothing any more")
+    revoke = actions.add_parser("revoke", help="revoke one")
     revoke.add_argument("name", metavar="NAME", type=token_name)
 
 
@@ -282,18 +283,18 @@ def stats_options(stats: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--agents", action="store_true", help="agents' scorecards")
     installations_option(stats)
-    stats.add_argument("--json", action="store_true", help="print the answers as JSON and nothing else")
+    json_option(stats, "the answers")
 
 
 def history_options(history: argparse.ArgumentParser) -> None:
     history.add_argument("pull", type=pull_request, metavar="OWNER/REPO#N")
-    history.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    json_option(history)
 
 
 def wait_options(wait: argparse.ArgumentParser) -> None:
     wait.add_argument("commit", metavar="OWNER/REPO@SHA")
     wait.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="wait so many seconds (default: 600)")
-    wait.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    json_option(wait)
 
 
 def export_options(export: argparse.ArgumentParser) -> None:
@@ -337,7 +338,7 @@ COMMANDS: Final = (
     CommandSpec("doctor", "check every setting and connection, and say what to do", "app.cli.doctor:doctor", doctor_options),
     CommandSpec("show", "tell all that is on record of a verdict", "app.cli.audit:show", show_options),
     CommandSpec(
-        "replay", "judge a recorded dossier again: with the recorded replies at $0, or anew",
+        "replay", "judge a recorded dossier again: with the recorded replies at $0, or by asking the model",
         "app.cli.audit:replay", replay_options,
     ),
     CommandSpec(
@@ -345,7 +346,7 @@ COMMANDS: Final = (
         "app.cli.audit:report", report_options,
     ),
     CommandSpec(
-        "evaluate", "judge the recorded changes of a window anew, by another rubric or model, and compare",
+        "evaluate", "rejudge the recorded changes of a window by another rubric or model, and compare",
         "app.cli.evaluate:evaluate", evaluate_options,
     ),
     CommandSpec("rubric", "check a rubric, or compare two of them on what is on record", "app.cli.rubric:rubric", rubric_options),
@@ -374,7 +375,7 @@ COMMANDS: Final = (
 
 
 def build_parser(command_name: str | None = None) -> argparse.ArgumentParser:
-    """The options of all commands, or of the one that is *command_name*, which is made sooner."""
+    """The parser of all commands, or faster, of *command_name* alone."""
     top = argparse.ArgumentParser(
         prog="assay",
         description="Judges agent-written pull requests:\na proper solution, or does it just happen to pass?",
@@ -395,7 +396,7 @@ def build_parser(command_name: str | None = None) -> argparse.ArgumentParser:
 
 
 class ShowVersion(argparse.Action):
-    """Looks the version up only when somebody asks: that takes longer than all the rest of `--help`."""
+    """Reads the version only for `--version`: that takes longer than all the rest of `--help`."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from importlib.metadata import version
@@ -405,7 +406,7 @@ class ShowVersion(argparse.Action):
 
 
 def path(text: str) -> str:
-    """What a shell makes of a variable that is not set is refused, and not taken for "here" or for "none"."""
+    """A path. An empty one, as from an unset shell variable, is refused."""
     if not text:
         raise argparse.ArgumentTypeError(f"expected a path, found {text!r}")
     return text

@@ -1,7 +1,6 @@
-"""`assay pause` and `assay resume`: stop all judging in one repository or everywhere, for a while, and go on.
+"""`assay pause` and `assay resume`: stop judging in one repository or everywhere, and go on.
 
-Does not touch a judging that has begun. Invariant: GitHub is asked only about a repository that the store does not know; one that
-neither knows is not switched, and that is said; what stops judging everywhere has an end and a reason.
+A running judging continues. A pause of everything needs an end and a reason.
 """
 
 import argparse
@@ -25,21 +24,21 @@ def pause(arguments: argparse.Namespace) -> CommandResult:
         if arguments.list:
             return CommandResult(Exit.ACCEPT, texts.pause_list(list_pauses(store)))
         repository = _repository(arguments)
-        suspension = _suspension(arguments, repository)
+        made = _make_pause(arguments, repository)
         if repository is None:
-            store.pauses.pause_all(suspension)
-            return CommandResult(Exit.ACCEPT, texts.paused_message(None, suspension))
+            store.pauses.pause_all(made)
+            return CommandResult(Exit.ACCEPT, texts.paused_message(None, made))
         numbers = [(owner.installation, owner.repository) for owner in store.records().find_holdings(repository).owned]
         numbers = numbers or _find_at_github(settings, repository)
         if isinstance(numbers, str):
             return CommandResult(Exit.USAGE, numbers)
         for pair in numbers:
-            store.pauses.pause(*pair, suspension)
-        return CommandResult(Exit.ACCEPT, texts.paused_message(repository, suspension))
+            store.pauses.pause(*pair, made)
+        return CommandResult(Exit.ACCEPT, texts.paused_message(repository, made))
 
 
 def _find_at_github(settings: Settings, repository: str) -> list[tuple[InstallationId, RepositoryId]] | str:
-    """The numbers of one of which nothing was heard yet; or why it can't be paused."""
+    """The ids of a repository that the store does not know; or why it can't be paused."""
     from worker.adapters.github.doctor import find_numbers
 
     try:
@@ -53,19 +52,18 @@ def resume(arguments: argparse.Namespace) -> CommandResult:
     with open_store(load_settings()) as store:
         repository = _repository(arguments)
         if repository is None:
-            was = store.pauses.resume_all()
-            return CommandResult(Exit.ACCEPT, texts.resumed_message(None) if was else texts.not_paused_message(None))
-        owned = store.records().find_holdings(repository).owned
-        if not owned:
-            return CommandResult(Exit.USAGE, texts.unknown_repository(repository))
-        were = [store.pauses.resume(owner.installation, owner.repository) for owner in owned]
-        return CommandResult(
-            Exit.ACCEPT, texts.resumed_message(repository) if any(were) else texts.not_paused_message(repository)
-        )
+            was_paused = [store.pauses.resume_all()]
+        else:
+            owned = store.records().find_holdings(repository).owned
+            if not owned:
+                return CommandResult(Exit.USAGE, texts.unknown_repository(repository))
+            was_paused = [store.pauses.resume(owner.installation, owner.repository) for owner in owned]
+    message = texts.resumed_message if any(was_paused) else texts.not_paused_message
+    return CommandResult(Exit.ACCEPT, message(repository))
 
 
 def list_pauses(store: Store) -> tuple[texts.ListedPause, ...]:
-    """All pauses, for people to read."""
+    """All pauses, as the texts list them."""
     return tuple(texts.ListedPause(pause.suspension, pause.is_everywhere) for pause in store.pauses.list_pauses())
 
 
@@ -76,7 +74,7 @@ def _repository(arguments: argparse.Namespace) -> str | None:
     return named[0] if named else None
 
 
-def _suspension(arguments: argparse.Namespace, repository: str | None) -> JudgingPause:
+def _make_pause(arguments: argparse.Namespace, repository: str | None) -> JudgingPause:
     now = SystemClock().now()
     reason = one_line(arguments.reason or "")
     if repository is None and not (arguments.until and reason):
@@ -95,8 +93,7 @@ def _suspension(arguments: argparse.Namespace, repository: str | None) -> Judgin
 
 
 def _user() -> str:
-    """Who runs this command, as this machine knows them."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a container's user needs no name
+    except KeyError:  # a container's user may have no name
         return "the operator"

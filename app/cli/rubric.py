@@ -1,11 +1,7 @@
-"""`assay rubric`: reads a rubric strictly, and holds two of them against what is on record.
-
-Does not judge with a model and records no verdict. Invariant: `check` and `diff` cost $0.
-"""
+"""`assay rubric`: check a rubric, compare two on recorded changes, promote a demoted signal. Costs $0: no model is asked."""
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -41,26 +37,24 @@ SHIPPED_NAME: Final = "default"
 
 
 def rubric(arguments: argparse.Namespace) -> CommandResult:
-    """What was asked for."""
-    return SUBCOMMANDS[arguments.answer](arguments)
+    return {"check": check, "diff": diff, "promote": promote}[arguments.answer](arguments)
 
 
 def check(arguments: argparse.Namespace) -> CommandResult:
-    """Read a rubric strictly: what is wrong is named by its path."""
+    """Read a rubric strictly. Raises InputError with the path of what is wrong."""
     read = _rubric(arguments.file)
     try:
         with open_store(load_settings()) as store:
-            store.rubrics.refusal(load_rubric())  # what ships with Assay says first what its version stands for
-            refusal = store.rubrics.check(read, arguments.file)
-    except AssayError as error:  # it can be read all the same, and that is what was asked
-        return CommandResult(
-            Exit.ACCEPT, rubric_ok_text(read, arguments.file, f"Its version was not compared with the store's: {error}")
-        )
-    return CommandResult(Exit.ACCEPT if refusal is None else Exit.USAGE, rubric_ok_text(read, arguments.file, refusal))
+            store.rubrics.refusal(load_rubric())  # the shipped rubric is the first to claim its version
+            problem = store.rubrics.check(read, arguments.file)
+            code = Exit.ACCEPT if problem is None else Exit.USAGE
+    except AssayError as error:  # the rubric itself is well-formed
+        problem, code = f"Its version was not compared with the store's: {error}", Exit.ACCEPT
+    return CommandResult(code, rubric_ok_text(read, arguments.file, problem))
 
 
 def diff(arguments: argparse.Namespace) -> CommandResult:
-    """Which recorded changes two rubrics decide otherwise."""
+    """List the recorded changes that two rubrics decide differently."""
     rubrics = RubricPair(_rubric(arguments.before), _rubric(arguments.now))
     try:
         span = parse_window(arguments.since, arguments.until, SystemClock().now())
@@ -90,7 +84,7 @@ def diff(arguments: argparse.Namespace) -> CommandResult:
 
 
 def promote(arguments: argparse.Namespace) -> CommandResult:
-    """Let a signal reject alone again; its rejects are counted from now on."""
+    """Let a demoted signal reject alone again; its overridden rejects count from now on."""
     if arguments.signal not in REGISTERED_NAMES:
         raise InputError(f'"{arguments.signal}" is no signal. All of them: docs/signals.md.')
     with open_store(load_settings()) as store:
@@ -103,11 +97,10 @@ def _rubric(name: str) -> Rubric:
 
 
 def _check_versions(rubrics: RubricPair, arguments: argparse.Namespace, store: Store) -> None:
-    """Raises RubricRefused where a version stands for another content: verdicts that name it would be told as this one's."""
-    known_rubrics = store.rubrics
-    known_rubrics.refusal(load_rubric())  # what ships with Assay says first what its version stands for
+    """Raises RubricRefused where a version is recorded with another content: its verdicts would be attributed to this one."""
+    store.rubrics.refusal(load_rubric())  # the shipped rubric is the first to claim its version
     for read, name in zip(rubrics, (arguments.before, arguments.now), strict=True):
-        if refusal := known_rubrics.check(read, name):
+        if refusal := store.rubrics.check(read, name):
             raise RubricRefused(refusal)
     if is_version_reused(*rubrics):
         problem = f'both say "{rubrics.now.id}" {rubrics.now.version}, and are not the same: raise the version of one.'
@@ -115,7 +108,7 @@ def _check_versions(rubrics: RubricPair, arguments: argparse.Namespace, store: S
 
 
 def _names(rubrics: RubricPair, arguments: argparse.Namespace) -> tuple[str, str]:
-    """By their ids and versions; where these are the same, by what was typed."""
+    """Their ids and versions, or where these are equal, the arguments."""
     before, now = (f"{rubric.id} {rubric.version}" for rubric in rubrics)
     if arguments.prompt:
         return before, f"{now} with {arguments.prompt}"
@@ -123,7 +116,7 @@ def _names(rubrics: RubricPair, arguments: argparse.Namespace) -> tuple[str, str
 
 
 def _prompts(candidate: str | None) -> tuple[str, str] | None:
-    """The versions of our prompt and of the candidate. Raises InputError."""
+    """The versions of the shipped prompt and of the candidate. Raises InputError."""
     return (load_prompt().version, load_prompt(Path(candidate)).version) if candidate else None
 
 
@@ -152,8 +145,8 @@ def _json(difference: RubricDifferences) -> str:
         "asked_otherwise": [_row(row) for row in difference.asked],
         "moved": difference.moved,
         "agreement": [
-            {"strength": each.strength, "before": _part(each.before), "now": _part(each.now)}
-            for each in difference.agreement
+            {"strength": agreement.strength, "before": _share(agreement.before), "now": _share(agreement.now)}
+            for agreement in difference.agreement
         ],
     }
     return f"{json.dumps(fields, indent=2)}\n"
@@ -163,12 +156,5 @@ def _row(row: ComparedChange) -> dict[str, object]:
     return {**row._asdict(), "before": row.before._asdict(), "now": row.now._asdict()}
 
 
-def _part(part: ShareWithInterval) -> dict[str, object]:
-    return {"hits": part.hits, "of": part.of, "interval": part.interval}
-
-
-SUBCOMMANDS: Final[Mapping[str, Callable[[argparse.Namespace], CommandResult]]] = {
-    "check": check,
-    "diff": diff,
-    "promote": promote,
-}
+def _share(share: ShareWithInterval) -> dict[str, object]:
+    return {"hits": share.hits, "of": share.of, "interval": share.interval}

@@ -1,7 +1,7 @@
-"""`assay serve` and `assay work`: the two halves of a deployment, each in its own process.
+"""`assay serve`, `assay work` and `assay up`: the web process, the judging processes, or both with an embedded Redis.
 
-Does not supervise (`app.cli.serve` does). Invariant: a process that was started to end with another one
-ends with it, however that one ended.
+`up` starts nothing before all settings are read, and stops in order: the web process, then the workers, which finish their
+judgings, then Redis.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -24,9 +24,18 @@ from worker.adapters.redis.store import open_store, with_store_url
 from worker.process_limits import die_with_parent
 from worker.settings import Settings, environment, load_settings, malformed_setting
 
+MIN_UPTIME_S: Final = 10.0
+"""A part that ends sooner after its start is not restarted."""
+WEB_STOP_S: Final = 15.0
+"""How long the web process may take to answer open requests."""
+WORK_MARGIN_S: Final = 15.0
+"""How much longer than their judgings the workers may take to stop."""
+FORCED_STOP_S: Final = 5.0
+STOP_SIGNALS: Final = {int(signal.SIGINT), int(signal.SIGTERM)}
+
 
 def serve(arguments: argparse.Namespace) -> CommandResult:
-    """Run the web door until it is told to stop. Without an App, it serves the page that creates one."""
+    """Run the web process until a signal. Without an App, it serves the page that creates one."""
     settings = _prepare(arguments.end_with)
     require_usable_app(settings, is_needed=False)
     from app.web.asgi import run_web
@@ -36,26 +45,24 @@ def serve(arguments: argparse.Namespace) -> CommandResult:
 
 
 def work(arguments: argparse.Namespace) -> CommandResult:
-    """Run dispatcher and worker until they are told to stop."""
+    """Run dispatcher and workers until a signal."""
     settings = _prepare(arguments.end_with)
     require_usable_app(settings)
     from worker.__main__ import run_work
-    from worker.log import log_json
 
-    log_json(settings.log_level)
     run_work(settings)
     return CommandResult(Exit.ACCEPT)
 
 
 def _prepare(end_with: int | None) -> Settings:
-    """The settings, before anything is started or loaded. Raises SettingError where one is missing."""
+    """Read the settings before anything is started or loaded, and end with the parent if one is named. Raises SettingError."""
     if end_with is not None:
         die_with_parent(end_with, signal.SIGTERM)
     return load_settings()
 
 
 def require_usable_app(settings: Settings, *, is_needed: bool = True) -> None:
-    """Raises SettingError where a needed App is not set, or has a key that the first pull request would find damaged."""
+    """Raises SettingError where a needed App is not set, or has a damaged key."""
     if settings.app is None and not is_needed:
         return
     app = settings.require_app()
@@ -66,23 +73,12 @@ def require_usable_app(settings: Settings, *, is_needed: bool = True) -> None:
         try:
             load_pem_private_key(key.get_secret_value().encode(), password=None)
         except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-            raise malformed_setting(
-                "ASSAY_APP_PRIVATE_KEY", f"holds a key (number {position}) that is damaged"
-            ) from error
-
-
-MIN_UPTIME_S: Final = 10.0
-"""A part that ends sooner than this after its start would only end again."""
-WEB_STOP_S: Final = 15.0
-"""How long the door may take to answer what it has taken."""
-WORK_MARGIN_S: Final = 15.0
-"""On top of what the worker itself allows its judges: it has to stop them."""
-FORCED_STOP_S: Final = 5.0
-STOP_SIGNALS: Final = {int(signal.SIGINT), int(signal.SIGTERM)}
+            problem = f"holds a key (number {position}) that is damaged"
+            raise malformed_setting("ASSAY_APP_PRIVATE_KEY", problem) from error
 
 
 def up(_: argparse.Namespace) -> CommandResult:
-    """Run until told to stop: 130 after Ctrl-C, 0 after SIGTERM. Without an App, only the door, which creates one."""
+    """Run until Ctrl-C (exit code 130) or SIGTERM (0). Without an App only the web process runs, which creates one."""
     settings = load_settings()
     require_usable_app(settings, is_needed=False)
     with open_signal_pipe() as inbox, open_store(settings, FolderRole.OWNER) as store:
@@ -90,7 +86,7 @@ def up(_: argparse.Namespace) -> CommandResult:
 
 
 def child_environment(settings: Settings) -> dict[str, str]:
-    """The environment of the parts: ours, with the store that is open here."""
+    """This environment, with the URL and keys of the open store."""
     url = settings.redis_url.get_secret_value() if settings.redis_url else ""
     keys = " ".join(key.get_secret_value() for key in settings.store_keys)
     return environment() | {"REDIS_URL": url, "ASSAY_STORE_KEYS": keys}
@@ -115,12 +111,12 @@ def open_signal_pipe() -> Generator[int]:
 
 
 def _wake(_number: int, _frame: FrameType | None) -> None:
-    """Nothing: the byte in the pipe is what wakes us."""
+    """Do nothing: the byte in the pipe wakes the supervisor."""
 
 
 @dataclass
 class ChildProcess:
-    """One child process: `assay serve` or `assay work`."""
+    """`assay serve` or `assay work`."""
 
     name: str
     environ: Mapping[str, str]
@@ -130,7 +126,7 @@ class ChildProcess:
     started_at: float = field(init=False)
 
     def start(self) -> None:
-        """In a session of its own: Ctrl-C is for us to pass on, in order."""
+        """Start it in a session of its own, so that Ctrl-C reaches it in order, through the supervisor."""
         command = [sys.executable, "-I", "-m", "app.cli.main", self.name, "--end-with", str(os.getpid())]
         self.process = subprocess.Popen(  # noqa: S603 - our own program
             command, stdin=subprocess.DEVNULL, stdout=self.output, env=self.environ, start_new_session=True
@@ -142,7 +138,7 @@ class ChildProcess:
 
 
 class Supervisor:
-    """Keeps both parts running, passes on what the door says, stops them in order."""
+    """Keeps both processes running, passes on the web process's output, stops them in order."""
 
     def __init__(self, settings: Settings, inbox: int) -> None:
         environ = child_environment(settings)
@@ -153,42 +149,38 @@ class Supervisor:
         self._partial_line = b""
 
     def run(self) -> int:
-        """Until a signal, or until a part can't be kept running."""
-        parts = self._parts
-        for part in parts:
+        """Supervise until a signal, or until a part can't be kept running. Returns the exit code."""
+        for part in self._parts:
             part.start()
         try:
-            return self._watch(parts)
+            while True:
+                signals = self._listen(None)
+                if signal.SIGINT in signals:
+                    return Exit.INTERRUPTED
+                if signal.SIGTERM in signals:
+                    return Exit.ACCEPT
+                for part in self._parts:
+                    if part.has_ended() and (code := self._restart(part)) is not None:
+                        return code
         finally:
-            for part in parts:
+            for part in self._parts:
                 self._stop(part)
 
-    def _watch(self, parts: Sequence[ChildProcess]) -> int:
-        while True:
-            heard = self._listen(None)
-            if signal.SIGINT in heard:
-                return Exit.INTERRUPTED
-            if signal.SIGTERM in heard:
-                return Exit.ACCEPT
-            for part in parts:
-                if part.has_ended() and (code := self._restart(part)) is not None:
-                    return code
-
     def _restart(self, part: ChildProcess) -> int | None:
-        """Start a part again that had been running for a while. The exit code when there is no use in it."""
+        """Restart an ended part. Returns the exit code instead where it ended right after its start."""
         code = part.process.returncode
         if time.monotonic() - part.started_at < MIN_UPTIME_S:
-            _say(f"`assay {part.name}` ended at its start (exit code {code}); what it says above has to be changed.")
+            _report(f"`assay {part.name}` ended at its start (exit code {code}); what it says above has to be changed.")
             return Exit.USAGE if code == Exit.USAGE else Exit.FAILED
-        _say(f"`assay {part.name}` ended (exit code {code}) and is started again.")
+        _report(f"`assay {part.name}` ended (exit code {code}) and is started again.")
         part.start()
         return None
 
     def _stop(self, part: ChildProcess) -> None:
-        """Let it finish what it has begun. Told again, it is told again; too late, it goes at once."""
+        """Terminate it, again with each signal, and kill it at the timeout."""
         if part.has_ended():
             return
-        _say(f"Stopping `assay {part.name}`. Ctrl-C again to stop it at once.")
+        _report(f"Stopping `assay {part.name}`. Ctrl-C again to stop it immediately.")
         part.process.terminate()
         limit = time.monotonic() + part.stop_timeout_s
         while not part.has_ended() and (left := limit - time.monotonic()) > 0:
@@ -200,34 +192,32 @@ class Supervisor:
             part.process.wait()
 
     def _listen(self, timeout_s: float | None) -> bytes:
-        """The signals that came, by number; meanwhile what the door says is passed on."""
-        says = self._web.process.stdout
-        sources = [self._inbox, says] if says and not says.closed else [self._inbox]
+        """Wait for signals or output of the web process, and pass the output on. Returns the signals' numbers."""
+        output = self._web.process.stdout
+        sources = [self._inbox, output] if output and not output.closed else [self._inbox]
         ready, _, _ = select.select(sources, [], [], timeout_s)
-        if says in ready:
-            self._pass_on(says)
+        if output in ready:
+            self._pass_on(output)
         return os.read(self._inbox, 64) if self._inbox in ready else b""
 
-    def _pass_on(self, says: "IO[bytes]") -> None:
-        chunk = os.read(says.fileno(), 65_536)
+    def _pass_on(self, output: "IO[bytes]") -> None:
+        chunk = os.read(output.fileno(), 65_536)
         if not chunk:
-            says.close()
+            output.close()
             return
         sys.stdout.buffer.write(chunk)
         sys.stdout.flush()
         *lines, self._partial_line = (self._partial_line + chunk).split(b"\n")
         for line in lines:
             if url := parse_listening_url(line):
-                _say(f"{self._next_step(url)} Ctrl-C stops Assay.")
-
-    def _next_step(self, url: str) -> str:
-        if len(self._parts) > 1:
-            return f"Deliveries go to {url}/github/webhooks."
-        return f"Open {url}/setup and enter the token above. Then start Assay again, with what that page gives you."
+                hint = f"Deliveries go to {url}/github/webhooks."
+                if self._work not in self._parts:
+                    hint = f"Open {url}/setup and enter the token above. Then start Assay again, with what that page gives you."
+                _report(f"{hint} Ctrl-C stops Assay.")
 
 
 def parse_listening_url(line: bytes) -> str | None:
-    """The address in the door's line that says that it listens."""
+    """The address in the line that the web process prints once it listens."""
     try:
         parsed = json.loads(line)
     except ValueError:
@@ -238,5 +228,5 @@ def parse_listening_url(line: bytes) -> str | None:
     return str(fields.get("url")) if fields.get("event") == "listening" else None
 
 
-def _say(message: str) -> None:
+def _report(message: str) -> None:
     print(f"assay: {message}", file=sys.stderr, flush=True)

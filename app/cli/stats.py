@@ -1,11 +1,8 @@
-"""`assay stats` and `history`: what the records say, for who has the machine.
-
-Does not count or word anything. Invariant: nothing is judged and nothing but rollups is written; what was left out is said.
-"""
+"""`assay stats` and `assay history`: figures and a pull request's verdicts from the records here."""
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,21 +10,26 @@ from app.cli.exit_codes import CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.adapters.redis.store import Store, open_store
 from worker.clock import SystemClock
-from worker.domain.check.overrides import HumanDecisions, dump_decisions
-from worker.domain.ids import InstallationId, Sha
+from worker.domain.check.overrides import dump_decisions
+from worker.domain.ids import InstallationId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import replace
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import InputError
 from worker.evaluation.stats.evaluations import list_evaluations, list_outcomes
-from worker.evaluation.stats.histories import read_history as found_history
+from worker.evaluation.stats.histories import read_history
 from worker.evaluation.stats.queries import answer_query, combine_tables, tables_needed
 from worker.evaluation.stats.rollups import NO_LIMIT, open_rollups
 from worker.evaluation.stats.stats_query import ParameterError, StatsQuery, StatsTopic, parse_query
 from worker.evaluation.stats.windows import DAY_HOURS, EPOCH, HOUR_MS, HourWindow, to_milliseconds
-from worker.evaluation.texts.stats import StatsPage, overrides_text, scorecards_text, would_block_text
-from worker.evaluation.texts.stats import history_text as told
-from worker.evaluation.texts.stats import stats_page as worded
+from worker.evaluation.texts.stats import (
+    StatsPage,
+    history_text,
+    overrides_text,
+    scorecards_text,
+    stats_page,
+    would_block_text,
+)
 from worker.settings import load_settings
 
 OPTIONS: Final = {
@@ -38,22 +40,21 @@ MOST_DAYS: Final = 62
 
 
 class StatsReader:
-    """Answers questions about the installations that are meant. Whoever waits at a terminal waits until all is counted."""
+    """Answers queries about some installations, after all of their events are counted."""
 
     def __init__(self, store: Store, of: Sequence[InstallationId], now: datetime) -> None:
         self._rollups = open_rollups(store)
         self._demotions = store.demotions
         self._installations = of
         self._now = now
-        standings = [self._rollups.catch_up_with_all(installation) for installation in of]
-        self._last = max((state.until for state in standings), default=EPOCH)
+        states = [self._rollups.catch_up_with_all(installation) for installation in of]
+        self._last = max((state.until for state in states), default=EPOCH)
 
     def extend_to_latest(self, question: StatsQuery) -> StatsQuery:
-        """The question without an upper end: whatever clock wrote an entry, it is among what there is."""
-        over = question.window
-        return replace(
-            question, window=HourWindow(over.start, max(over.end, to_milliseconds(self._last) // HOUR_MS + 1))
-        )
+        """The query up to the newest entry, whatever clock wrote it."""
+        window = question.window
+        end = max(window.end, to_milliseconds(self._last) // HOUR_MS + 1)
+        return replace(question, window=HourWindow(window.start, end))
 
     def answer(self, topic: StatsTopic, question: StatsQuery) -> dict[str, Any]:
         tables = tables_needed(topic, question)
@@ -63,7 +64,7 @@ class StatsReader:
         return answer_query(topic, question, combine_tables(counted))
 
     def demotion_notices(self) -> tuple[str, ...]:
-        """Of each signal that is a suspicion now, why, and how a person takes that back."""
+        """For each demoted signal why, and how to promote it."""
         return tuple(
             demotion.notice(installation)
             for installation in self._installations
@@ -84,17 +85,14 @@ def stats(arguments: argparse.Namespace) -> CommandResult:
     questions[StatsTopic.COST] = replace(questions[StatsTopic.COST], include_eval=True)
     with open_store(load_settings()) as store:
         of = tuple(dict.fromkeys(arguments.installation or store.events.installations()))
-        office = StatsReader(store, of, now)
+        reader = StatsReader(store, of, now)
         if "to" not in parameters:
-            questions = {topic: office.extend_to_latest(question) for topic, question in questions.items()}
-        answers = {topic: office.answer(topic, questions[topic]) for topic in _topics(arguments)}
-        days = (
-            list(_days(office, questions[StatsTopic.QUALITY]))
-            if StatsTopic.BACKLOG in answers and not arguments.json
-            else []
-        )
+            questions = {topic: reader.extend_to_latest(question) for topic, question in questions.items()}
+        answers = {topic: reader.answer(topic, questions[topic]) for topic in _topics(arguments)}
+        has_days = StatsTopic.BACKLOG in answers and not arguments.json
+        days = list(_days(reader, questions[StatsTopic.QUALITY])) if has_days else []
         if StatsTopic.OVERRIDES in answers:
-            answers[StatsTopic.OVERRIDES] |= {"demotions": office.demotion_notices()}
+            answers[StatsTopic.OVERRIDES] |= {"demotions": reader.demotion_notices()}
     if arguments.json:
         return CommandResult(Exit.ACCEPT, f"{json.dumps(answers, indent=2)}\n")
     return CommandResult(Exit.ACCEPT, _render(answers, days))
@@ -120,25 +118,25 @@ def _render(answers: dict[StatsTopic, dict[str, Any]], days: list[tuple[int, flo
         case (StatsTopic.AGENTS,):
             return scorecards_text(answers[StatsTopic.AGENTS], terminal_page())
         case _:
-            return worded(StatsPage(*(answers[topic] for topic in answers), days=days), terminal_page())
+            return stats_page(StatsPage(*(answers[topic] for topic in answers), days=days), terminal_page())
 
 
-def _days(office: StatsReader, question: StatsQuery) -> Iterator[tuple[int, float | None]]:
-    """Verdicts and mean score of each day, where the window is not longer than a line."""
+def _days(reader: StatsReader, question: StatsQuery) -> Iterator[tuple[int, float | None]]:
+    """Verdicts and mean score of each day, if the days fit on a line."""
     starts = range(question.window.start, question.window.end, DAY_HOURS)
     if len(starts) > MOST_DAYS:
         return
     for start in starts:
         day = HourWindow(start, min(start + DAY_HOURS, question.window.end))
-        [row] = office.answer(StatsTopic.QUALITY, replace(question, window=day, group_by=None))["data"]
+        [row] = reader.answer(StatsTopic.QUALITY, replace(question, window=day, group_by=None))["data"]
         yield row["verdict_count"], row["mean_score"]
 
 
 def history(arguments: argparse.Namespace) -> CommandResult:
-    """A pull request's verdicts, and what was done about them."""
+    """A pull request's verdicts, with people's decisions and outcomes."""
     name, _, number = arguments.pull.partition("#")
     with open_store(load_settings()) as store:
-        pull_history = found_history(store, name, int(number), at_most=NO_LIMIT)
+        pull_history = read_history(store, name, int(number), at_most=NO_LIMIT)
         by_head = {
             entry.head_sha: store.decisions.find_decisions(_pull_of(entry), entry.head_sha)
             for entry in pull_history.entries
@@ -147,19 +145,15 @@ def history(arguments: argparse.Namespace) -> CommandResult:
         raise InputError(
             f"Nothing is on record of {arguments.pull} here. REDIS_URL or ASSAY_DATA_DIR say where to look."
         )
-    shown, done = list_evaluations(pull_history.entries), list_outcomes(pull_history.pulls)
-    if arguments.json:
-        return CommandResult(
-            Exit.ACCEPT,
-            f"{json.dumps({'evaluations': shown, 'outcomes': done, 'said': _decisions_json(by_head)}, indent=2)}\n",
-        )
-    return CommandResult(Exit.ACCEPT, told(arguments.pull, shown, done, terminal_page(), by_head))
+    evaluations, outcomes = list_evaluations(pull_history.entries), list_outcomes(pull_history.pulls)
+    if not arguments.json:
+        text = history_text(arguments.pull, evaluations, outcomes, terminal_page(), by_head)
+        return CommandResult(Exit.ACCEPT, text)
+    decided = {head_sha: dumped for head_sha, decisions in by_head.items() if (dumped := dump_decisions(decisions))}
+    fields = {"evaluations": evaluations, "outcomes": outcomes, "said": decided}
+    return CommandResult(Exit.ACCEPT, f"{json.dumps(fields, indent=2)}\n")
 
 
 def _pull_of(entry: LedgerEntry) -> PullRef:
     of = entry.verdict.subject
     return PullRef(installation_id=of.installation_id, repository_id=of.repository_id, number=of.number)
-
-
-def _decisions_json(by_head: Mapping[Sha, HumanDecisions]) -> dict[Sha, dict[str, Any]]:
-    return {head_sha: dumped for head_sha, decisions in by_head.items() if (dumped := dump_decisions(decisions))}

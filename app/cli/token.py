@@ -1,7 +1,4 @@
-"""`assay token create|list|revoke`: who may read the figures over HTTP.
-
-Does not show a token twice. Invariant: a token opens the installations that were named when it was made, to read.
-"""
+"""`assay token create|list|revoke`: read-only tokens of the API, each for the installations named at its creation."""
 
 import argparse
 
@@ -24,7 +21,7 @@ def token(arguments: argparse.Namespace) -> CommandResult:
 
 
 def create(arguments: argparse.Namespace) -> CommandResult:
-    """Make a token and print it, once."""
+    """Create a token and print it; it can't be shown again."""
     numbers = frozenset(InstallationId(number) for number in arguments.installation)
     with open_store(load_settings()) as store:
         token = store.tokens().create(arguments.name, numbers, SystemClock().now())
@@ -40,9 +37,6 @@ def list_tokens(_: argparse.Namespace) -> CommandResult:
 
 def revoke(arguments: argparse.Namespace) -> CommandResult:
     with open_store(load_settings()) as store:
-        is_gone = store.tokens().revoke(arguments.name)
-    return (
-        CommandResult(Exit.ACCEPT, revoked_message(arguments.name))
-        if is_gone
-        else CommandResult(Exit.USAGE, unknown_name_message(arguments.name))
-    )
+        if store.tokens().revoke(arguments.name):
+            return CommandResult(Exit.ACCEPT, revoked_message(arguments.name))
+    return CommandResult(Exit.USAGE, unknown_name_message(arguments.name))

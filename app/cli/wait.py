@@ -1,7 +1,6 @@
-"""`assay wait OWNER/REPO@SHA`: waits for the verdict on one commit, at a running Assay or in the records here.
+"""`assay wait OWNER/REPO@SHA`: wait for the verdict on one commit, at a running Assay or in the local records.
 
-Does not judge, and asks nobody to. Invariant: the answer is about the commit that was named, or says that there is none; an
-outage of the server is waited out as long as there is time.
+An outage of the server is retried until the timeout.
 """
 
 import argparse
@@ -11,11 +10,11 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
-from app.cli.exit_codes import CommandResult, Exit
+from app.cli.exit_codes import VERDICT_EXITS, CommandResult, Exit
 from app.cli.terminal import terminal_page
 from worker.domain.pattern import pattern
 from worker.errors import InputError, Unavailable
@@ -24,51 +23,44 @@ from worker.settings import ServerAccess, Settings, load_settings, missing_setti
 
 COMMIT_NAME: Final = pattern(r"([^/\s@]{1,200}/[^/\s@]{1,200})@([0-9a-fA-F]{40})")
 MAX_REQUEST_S: Final = 30
-"""How long one question to the server waits: proxies cut longer ones."""
+"""The longest wait of one request: proxies cut longer ones."""
 POLL_PAUSE_S: Final = 2.0
-EXIT_CODES: Final = {"accept": Exit.ACCEPT, "reject": Exit.REJECT, "abstain": Exit.ABSTAIN}
 
 FetchStatus = Callable[[float], dict[str, Any]]
 
 
 def wait(arguments: argparse.Namespace) -> CommandResult:
-    """0 accept, 1 reject, 3 for all else: not judged, overridden, superseded, none coming, or pending when the time is up."""
+    """Exit code 0: accept, 1: reject, 3: anything else, such as overridden, superseded or still pending at the timeout."""
     match = COMMIT_NAME.fullmatch(arguments.commit)
     if match is None:
         raise InputError(f'"{arguments.commit}": expected OWNER/REPO@SHA, with all 40 characters of the commit id.')
     settings = load_settings()
     repository, sha = match[1], match[2].lower()
-    answer = _poll_until(status_source(settings, repository, sha), arguments.timeout, _print_status)
+    answer = _poll_until(status_source(settings, repository, sha), arguments.timeout)
     verdict = answer["verdict"]
-    is_overridden = answer.get("overridden_by") is not None  # a server of an earlier version tells of none
-    code = Exit.ABSTAIN if verdict is None or is_overridden else EXIT_CODES[verdict["decision"]]
-    return CommandResult(
-        code, f"{json.dumps(answer, indent=2)}\n" if arguments.json else wait_status_text(answer, terminal_page())
-    )
+    is_overridden = answer.get("overridden_by") is not None  # an older server's answer has no such key
+    code = Exit.ABSTAIN if verdict is None or is_overridden else VERDICT_EXITS[verdict["decision"]]
+    text = f"{json.dumps(answer, indent=2)}\n" if arguments.json else wait_status_text(answer, terminal_page())
+    return CommandResult(code, text)
 
 
 def status_source(settings: Settings, repository: str, sha: str) -> FetchStatus:
-    """Whom to ask: the server of ASSAY_SERVER, or the records that this machine's settings lead to."""
+    """The server of ASSAY_SERVER, else the records of this machine's settings."""
     if settings.server is not None:
         return _RemoteSource(settings.server, repository, sha)
     return _LocalSource(settings, repository, sha)
 
 
-def _print_status(answer: Mapping[str, Any]) -> None:
-    """Say what is known before the wait begins."""
-    print(wait_status_text(answer, terminal_page()), file=sys.stderr, end="", flush=True)
+def _poll_until(ask: FetchStatus, seconds: float) -> dict[str, Any]:
+    """Ask until the status is final or the time is up. Prints the first status that is not.
 
-
-def _poll_until(ask: FetchStatus, seconds: float, tell: Callable[[Mapping[str, Any]], None]) -> dict[str, Any]:
-    """Ask until there is nothing to wait for, or the time is up; *tell* what is known where there is something to wait for.
-
-    Raises Unavailable when nobody ever answered.
+    Raises Unavailable at the timeout if no request was answered.
     """
-    until, is_told = time.monotonic() + seconds, False
+    until, is_printed = time.monotonic() + seconds, False
     while True:
         left = max(0.0, until - time.monotonic())
         try:
-            answer = ask(min(left, MAX_REQUEST_S) if is_told else 0.0)
+            answer = ask(min(left, MAX_REQUEST_S) if is_printed else 0.0)
         except Unavailable:
             if left <= POLL_PAUSE_S:
                 raise
@@ -76,16 +68,16 @@ def _poll_until(ask: FetchStatus, seconds: float, tell: Callable[[Mapping[str, A
             is_known = answer["number"] is not None
             if left <= 0 or (answer["state"] != "pending" and is_known):
                 return answer
-            if not is_told:
-                tell(answer)
-                is_told = True
+            if not is_printed:
+                print(wait_status_text(answer, terminal_page()), file=sys.stderr, end="", flush=True)
+                is_printed = True
                 continue
-        # records don't call back, and a server that is away does not say when it is there again: so look, pause, look
+        # local records and a server that is away notify of nothing
         time.sleep(min(POLL_PAUSE_S, max(0.0, until - time.monotonic())))
 
 
 class _LocalSource:
-    """The records here."""
+    """The records of this machine's settings."""
 
     def __init__(self, settings: Settings, repository: str, sha: str) -> None:
         self._settings, self._repository, self._sha = settings, repository, sha
@@ -105,7 +97,7 @@ class _LocalSource:
 
 
 class _RemoteSource:
-    """A running Assay, asked over HTTP."""
+    """A running Assay, over HTTP."""
 
     def __init__(self, server: ServerAccess, repository: str, sha: str) -> None:
         self._url = f"{server.url.rstrip('/')}/api/verdicts/{urllib.parse.quote(repository)}/{sha}"
@@ -114,7 +106,7 @@ class _RemoteSource:
         self._headers = {"Authorization": f"Bearer {server.token.get_secret_value()}", "User-Agent": "assay-wait"}
 
     def __call__(self, seconds: float) -> dict[str, Any]:
-        """Raises Unavailable, and InputError for what another try will not change."""
+        """Raises Unavailable, and InputError where a retry is useless."""
         request = urllib.request.Request(f"{self._url}?wait={seconds:.1f}", headers=self._headers)  # noqa: S310 - http(s): see settings
         try:
             with urllib.request.urlopen(request, timeout=seconds + 15) as answered:  # noqa: S310 - as above

@@ -1,7 +1,6 @@
-"""Deliveries about checks: of other Apps, which may wake a judging, and of our own, whose buttons people press.
+"""Deliveries about checks: other Apps' checks, which may retrigger a judging, and the buttons of our own check runs.
 
-Pure. Invariant: what our own check runs tell us starts nothing, or judging would never end; of them only what people press
-counts. Which pull requests a commit is the head of is not asked of a delivery: of forks it names none.
+Our own check runs start nothing by themselves, or judging would never end.
 """
 
 from typing import Final
@@ -31,7 +30,7 @@ COMMAND_BUTTONS: Final = {REJUDGE.identifier: CommandName.REJUDGE, CONTEST.ident
 
 
 def on_check_run_created(delivery: Delivery) -> CiChanged | Ignored:
-    """Some Apps create a check run that is done already."""
+    """Some Apps create a completed check run."""
     payload = delivery.read(CheckRunPayload)
     if not is_own_app(payload.check_run.app, delivery) and payload.check_run.conclusion is None:
         return Ignored("not_done")
@@ -49,11 +48,11 @@ def on_check_run_completed(delivery: Delivery) -> CiChanged | Ignored:
 
 
 def on_check_suite_completed(delivery: Delivery) -> CiChanged | Ignored:
-    """Its check runs have told already which of them failed."""
+    """A failure is delivered with the check run that failed."""
     payload = delivery.read(CheckSuitePayload)
-    if is_own_app(payload.check_suite.app, delivery):
-        return Ignored("own_check_suite")
     suite = payload.check_suite
+    if is_own_app(suite.app, delivery):
+        return Ignored("own_check_suite")
     return _ci_changed(payload, suite.head_sha, has_failed=False, is_green=suite.conclusion == "success")
 
 
@@ -80,7 +79,7 @@ def _ci_changed(payload: RepositoryPayload, head_sha: Sha, *, has_failed: bool, 
 
 
 def on_check_run_rerequested(delivery: Delivery) -> RerunRequested | HeadRerunRequested | Ignored:
-    """Names no head unless GitHub says which one is the pull request's own now: an old commit's check may be re-run too."""
+    """Its head is the pull request's current one where GitHub names it: an old commit's check may be re-run, too."""
     payload = delivery.read(CheckRunPayload)
     run = payload.check_run
     if not is_own_app(run.app, delivery):
@@ -88,7 +87,7 @@ def on_check_run_rerequested(delivery: Delivery) -> RerunRequested | HeadRerunRe
     number = _number(run, payload)
     if number is None:
         return Ignored("no_commit") if run.head_sha is None else _rerun(payload, run.head_sha)
-    head_sha = _head(_own_pulls(run, payload), number)
+    head_sha = next((pull.head.sha for pull in _own_pulls(run, payload) if pull.number == number), None)
     return RerunRequested(pull=pull_ref(payload, number), repository=payload.repository.full_name, head_sha=head_sha)
 
 
@@ -106,7 +105,6 @@ def _rerun(payload: RepositoryPayload, head_sha: Sha) -> HeadRerunRequested:
 
 
 def on_requested_action(delivery: Delivery) -> FeedbackGiven | CommandIssued | Ignored:
-    """What a bot presses says nothing."""
     payload = delivery.read(RequestedActionPayload)
     run, pressed = payload.check_run, payload.requested_action.identifier
     if not is_own_app(run.app, delivery):
@@ -142,9 +140,5 @@ def _own_pulls(run: CheckRun, payload: RepositoryPayload) -> list[CheckedPull]:
 
 
 def _number(run: CheckRun, payload: RepositoryPayload) -> int | None:
-    """Which pull request a check run of ours is of."""
+    """The pull request that a check run of ours belongs to."""
     return pull_number(run.external_id) or next((pull.number for pull in _own_pulls(run, payload)), None)
-
-
-def _head(listed: list[CheckedPull], number: int) -> Sha | None:
-    return next((pull.head.sha for pull in listed if pull.number == number), None)

@@ -1,7 +1,6 @@
 """Deliveries about what people write: comments, comments at lines, reviews.
 
-Pure. Does not know who may give a command, and what one does (`worker.scheduling.commands` does). Invariant: what our own App wrote is
-never a command; an edited comment gives the command that the edit put there, and none that stood there before.
+Our own App's comments are never commands. An edit gives the command that it added, never one that was there before.
 """
 
 from datetime import UTC, datetime
@@ -10,29 +9,21 @@ from typing import Final
 from msgspec.structs import replace
 
 from app.ingest.event_types import CommandIssued, FrozenEvent, Ignored, PersonCommented
-from app.ingest.payloads import (
-    Comment,
-    CommentPayload,
-    Delivery,
-    LineCommentPayload,
-    PayloadAccount,
-    ReviewPayload,
-)
+from app.ingest.payloads import Comment, CommentPayload, Delivery, LineCommentPayload, PayloadAccount, ReviewPayload
 from app.ingest.pull_request import pull_ref
 from app.ingest.slash_commands import CommandError, ParsedCommand, parse_command
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import CommandName, PullRef, ReviewRef
 
 REVIEW_DECISIONS: Final = {"approved": CommandName.APPROVED, "changes_requested": CommandName.CHANGES}
-"""What a review says by itself: a code owner's is the way back from a verdict that needs a person."""
-
+"""The decision of a review: a code owner's decides a verdict that needs a person."""
 
 GHOST: Final = PayloadAccount(login="ghost", type="User")
-"""As GitHub names an account that is gone."""
+"""GitHub's name for a deleted account."""
 
 
 class WrittenText(FrozenEvent, frozen=True, kw_only=True):
-    """Something that somebody wrote at a pull request, wherever. `comment_id` None: in a review's own text."""
+    """A text at a pull request. `comment_id` None: a review's own text."""
 
     pull: PullRef
     repository: str
@@ -61,18 +52,17 @@ def on_comment_edited(delivery: Delivery) -> CommandIssued | Ignored:
 
 
 def on_line_comment_created(delivery: Delivery) -> CommandIssued | Ignored:
-    """What a person says at a line is a part of their review, which is heard as one."""
+    """A comment at a line is part of a review, which is delivered as a whole."""
     payload = delivery.read(LineCommentPayload)
-    if ignored := _not_for_us_at_line(payload, delivery):
+    if ignored := _ignored_comment(payload.comment, payload.pull_request.state, delivery):
         return ignored
-    return _command(_written_text(payload, payload.pull_request.number), payload.comment.body) or Ignored(
-        "part_of_a_review"
-    )
+    written = _written_text(payload, payload.pull_request.number)
+    return _command(written, payload.comment.body) or Ignored("part_of_a_review")
 
 
 def on_line_comment_edited(delivery: Delivery) -> CommandIssued | Ignored:
     payload = delivery.read(LineCommentPayload)
-    if ignored := _not_for_us_at_line(payload, delivery):
+    if ignored := _ignored_comment(payload.comment, payload.pull_request.state, delivery):
         return ignored
     return _command_of_edit(_written_text(payload, payload.pull_request.number), payload, payload.comment.body)
 
@@ -91,7 +81,7 @@ def on_review_submitted(delivery: Delivery) -> CommandIssued | PersonCommented |
 
 
 def on_review_edited(delivery: Delivery) -> CommandIssued | Ignored:
-    """Its text alone can be edited: what it decided was said when it was submitted."""
+    """Only its text can be edited, not its decision."""
     payload = delivery.read(ReviewPayload)
     written = _review(payload)
     return written if isinstance(written, Ignored) else _command_of_edit(written, payload, payload.review.body or "")
@@ -116,7 +106,7 @@ def _review(payload: ReviewPayload) -> WrittenText | Ignored:
 
 
 def on_review_dismissed(delivery: Delivery) -> CommandIssued | Ignored:
-    """Whoever GitHub lets may take a review back, also GitHub itself and also where the pull request is closed."""
+    """GitHub itself may dismiss a review, and on a closed pull request, too."""
     payload = delivery.read(ReviewPayload)
     by, review = payload.sender or GHOST, payload.review
     if review.commit_id is None:
@@ -144,10 +134,6 @@ def _not_for_us(payload: CommentPayload, delivery: Delivery) -> Ignored | None:
     return _ignored_comment(payload.comment, payload.issue.state, delivery)
 
 
-def _not_for_us_at_line(payload: LineCommentPayload, delivery: Delivery) -> Ignored | None:
-    return _ignored_comment(payload.comment, payload.pull_request.state, delivery)
-
-
 def _ignored_comment(comment: Comment, state: str, delivery: Delivery) -> Ignored | None:
     if state != "open":
         return Ignored("pull_request_closed")
@@ -171,7 +157,7 @@ def _written_text(payload: CommentPayload | LineCommentPayload, number: int) -> 
 
 
 def _parse_time(text: str | None) -> datetime | None:
-    """What is no time says nothing."""
+    """The time in UTC; None: not a time."""
     try:
         return datetime.fromisoformat(text).astimezone(UTC) if text else None
     except (ValueError, OverflowError):
@@ -179,26 +165,25 @@ def _parse_time(text: str | None) -> datetime | None:
 
 
 def _person_commented(written: WrittenText) -> PersonCommented | Ignored:
-    return (
-        Ignored("bot_comment") if written.is_bot else PersonCommented(pull=written.pull, repository=written.repository)
-    )
+    if written.is_bot:
+        return Ignored("bot_comment")
+    return PersonCommented(pull=written.pull, repository=written.repository)
 
 
 def _command_of_edit(
     written: WrittenText, payload: CommentPayload | LineCommentPayload | ReviewPayload, text: str
 ) -> CommandIssued | Ignored:
-    """The command that was not there before the edit. Who may write may edit others' comments, and speaks for none of them."""
+    """The command that the edit added. Accounts with write access may edit others' comments, but not command in their name."""
     if payload.sender is None or payload.sender.login != written.login:
         return Ignored("edited_by_another")
-    was = payload.changes.body
-    before = None if was is None else was.before or ""
-    if before is None or parse_command(before) == parse_command(text):
+    changed = payload.changes.body
+    if changed is None or parse_command(changed.before or "") == parse_command(text):
         return Ignored("no_new_command")
     return _command(written, text) or Ignored("no_new_command")
 
 
 def _command(written: WrittenText, text: str) -> CommandIssued | None:
-    """What a bot misspells is no command: two bots could go on for ever about it."""
+    """A bot's misspelling is no command, or two bots could answer each other forever."""
     command = parse_command(text)
     if command is None or (written.is_bot and isinstance(command, CommandError)):
         return None

@@ -1,8 +1,6 @@
-"""What a delivery may mean to us: the events, each with the facts that we use of it.
+"""The events that a delivery may be, each with the fields that Assay uses.
 
-Does not read deliveries (`app.ingest.pull_request` and others do), decides nothing, and validates nothing again: that was done as it was read
-(`app.ingest.payloads`), and is once more where something is written down. Invariant: closed facts; of a text is kept what was read out
-of it, never the text, but for what somebody told us on purpose with a command.
+Payloads are validated when they are read, so events validate nothing. Events hold no text of people but a command's reason.
 """
 
 from dataclasses import dataclass
@@ -18,27 +16,26 @@ from worker.domain.request.judge_request import AuthorKind, CommandName, PullRef
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Not for us, and why: a word for logs and for the answer to GitHub."""
+    """A delivery that nothing follows from. `reason`: a word for the log and the response."""
 
     reason: str
 
 
 class FrozenEvent(Struct, frozen=True, kw_only=True):
-    """Immutable, and closed. Each delivery makes some: a model would take ten times as long."""
+    """An immutable struct: a pydantic model takes ten times as long to create."""
 
 
 class PullEvent(FrozenEvent, frozen=True, kw_only=True):
-    """What all events about one pull request have."""
+    """An event about one pull request."""
 
     pull: PullRef
     repository: RepositoryName
 
 
 class HeadEvent(PullEvent, frozen=True, kw_only=True):
-    """Its head and whose it is, as the delivery said. `author` None: the account is gone.
+    """An event with the pull request's head and author, as delivered. `author` None: the account is deleted.
 
-    `base_sha`, `base_ref`: what it is compared with. `is_outside`: opened from a fork by an account
-    that the delivery calls no owner, member or collaborator.
+    `is_outside`: opened from a fork by an account that the delivery calls no owner, member or collaborator.
     """
 
     head_sha: Sha
@@ -50,16 +47,13 @@ class HeadEvent(PullEvent, frozen=True, kw_only=True):
 
 
 class PullOpened(HeadEvent, frozen=True, kw_only=True):
-    """`has_case`: its description holds an `assay` block."""
+    """`has_case`: the description holds an `assay` block."""
 
     has_case: bool = False
 
 
 class PullPushed(HeadEvent, frozen=True, kw_only=True):
-    """`by_another`: by a person who did not open the pull request. `before`: which commit it led from.
-
-    `has_case`: the description holds an `assay` block.
-    """
+    """`by_another`: by a person other than the opener. `before`: the previous head. `has_case`: as of `PullOpened`."""
 
     by_another: bool = False
     before: Sha | None = None
@@ -71,32 +65,29 @@ class PullReopened(HeadEvent, frozen=True, kw_only=True):
 
 
 class PullReady(HeadEvent, frozen=True, kw_only=True):
-    """A draft is one no more."""
+    """A draft became ready for review."""
 
 
 class PullDrafted(HeadEvent, frozen=True, kw_only=True):
-    """It became a draft."""
+    """The pull request became a draft."""
 
 
 class ReviewRequested(HeadEvent, frozen=True, kw_only=True):
-    """Somebody is asked for a review."""
+    """A review was requested."""
 
 
 class PullRequestEdit(StrEnum):
-    """What of a pull request was edited that matters."""
+    """What an edit changed, of what is judged."""
 
     CASE = "case"
     BASE = "base"
     LINKS = "links"
     TEXT = "text"
-    """What it says of itself: its case is gone, or it asks for something else now."""
+    """The criteria in its title or text, or its case is gone."""
 
 
 class PullEdited(HeadEvent, frozen=True, kw_only=True):
-    """`closes`: issues that say what is asked for in the place of an edited text, where one of them can be read.
-
-    `left_base_ref`: which branch it went into before.
-    """
+    """`closes`: issues that state the criteria instead of the edited text, if one can be read. `left_base_ref`: the previous base."""
 
     edit: PullRequestEdit
     closes: tuple[tuple[str, int], ...] = ()
@@ -104,11 +95,11 @@ class PullEdited(HeadEvent, frozen=True, kw_only=True):
 
 
 class CommandIssued(PullEvent, frozen=True, kw_only=True):
-    """Somebody gave a command. Whether they may is not known yet. `comment_id` None: by a button, or in a review's own text.
+    """A command, whose author's permission is not yet checked. `comment_id` None: a button, or a review's own text.
 
-    `in_review`: at a line of the change. `misspelt`: what stands there instead of `command`. `head_sha`: where the button was.
-    `review`: the one that says so, or that `login` dismissed. `decides`: what that review says beside the command in its text.
-    `said_at`: when it was written, where GitHub says so.
+    `in_review`: at a line of the change or in a review. `misspelt`: the text that was taken for `command`. `head_sha`: of the button
+    or the review. `review`: the one that commands, or that `login` dismissed. `decides`: its decision beside the command in its text.
+    `said_at`: when it was written.
     """
 
     comment_id: int | None
@@ -125,13 +116,13 @@ class CommandIssued(PullEvent, frozen=True, kw_only=True):
 
 
 class RerunRequested(PullEvent, frozen=True, kw_only=True):
-    """Somebody pressed Re-run at our check. `head_sha` None: GitHub did not say what the head is now."""
+    """Re-run of our check run. `head_sha`: the current head; None: GitHub does not name it."""
 
     head_sha: Sha | None
 
 
 class PullClosed(PullEvent, frozen=True, kw_only=True):
-    """`merge_sha` None: it was not merged. `mends`, `reverts`: what it says of earlier ones (`worker.dossier.reverts`)."""
+    """`merge_sha` None: not merged. `mends`, `reverts`: what it declares about earlier ones (`worker.dossier.reverts`)."""
 
     head_sha: Sha
     by_person: bool
@@ -141,50 +132,49 @@ class PullClosed(PullEvent, frozen=True, kw_only=True):
 
 
 class PersonCommented(PullEvent, frozen=True, kw_only=True):
-    """Somebody wrote what is no command. What it says is not looked at."""
+    """A person wrote something that is no command."""
 
 
 class FeedbackGiven(PullEvent, frozen=True, kw_only=True):
-    """Somebody pressed a button at our check."""
+    """A feedback button of our check run was pressed."""
 
     head_sha: Sha | None
     is_helpful: bool
 
 
 class RepositoryEvent(FrozenEvent, frozen=True, kw_only=True):
-    """What events about a repository have."""
+    """An event about a repository."""
 
     installation_id: InstallationId
     repository_id: RepositoryId
 
 
 class CiChanged(RepositoryEvent, frozen=True, kw_only=True):
-    """Another App's check or a status ended on a commit. Whose head that is, our own index says."""
+    """Another App's check or a status completed on a commit. The index in Redis knows whose head that is."""
 
     head_sha: Sha
     has_failed: bool = False
     is_green: bool = False
-    """All checks that one App ran on this commit passed."""
+    """All checks of one App on this commit passed."""
 
 
 class HeadRerunRequested(RepositoryEvent, frozen=True, kw_only=True):
-    """Somebody pressed Re-run all, or Re-run where GitHub does not say at which pull request."""
+    """Re-run all, or Re-run where GitHub names no pull request."""
 
     head_sha: Sha
 
 
 class IssueChanged(RepositoryEvent, frozen=True, kw_only=True):
-    """What an issue asks for was edited, or the issue is gone."""
+    """An issue's title or text was edited, or the issue was deleted or transferred."""
 
     repository: RepositoryName
     number: int
 
 
 class BranchPushed(RepositoryEvent, frozen=True, kw_only=True):
-    """A push. `reverted_commits`: commits that it says it takes back.
+    """A push. `reverted_commits`: commits that its messages declare reverted.
 
-    `has_new_config`: it touches the configuration on `branch`; `has_new_rules`: that, or another file that is judged by.
-    `is_rewritten`: what `branch` was before is no part of it any more, be that rules or what others' changes build upon.
+    `has_new_config`: it touches the configuration; `has_new_rules`: that, or a rules file. `is_rewritten`: a force-push.
     """
 
     branch: str
@@ -195,7 +185,7 @@ class BranchPushed(RepositoryEvent, frozen=True, kw_only=True):
 
 
 class MergeGroupChanged(RepositoryEvent, frozen=True, kw_only=True):
-    """GitHub's merge queue tries a commit; with `ended`: no more."""
+    """GitHub's merge queue tries a commit; with `ended` it no longer does."""
 
     repository: RepositoryName
     head_sha: Sha
@@ -213,11 +203,7 @@ class VisibleRepository(FrozenEvent, frozen=True, kw_only=True):
 
 
 class InstallationChanged(FrozenEvent, frozen=True, kw_only=True):
-    """The App was installed somewhere, or taken out, or may see more or less, or do more.
-
-    `added_repositories`: repositories that it did not see before. `removed_repositories`: those that it does not see any more. `has_new_permissions`: permissions that it
-    had asked for were given to it.
-    """
+    """The App was installed or uninstalled, its repositories changed, or requested permissions were granted."""
 
     installation_id: InstallationId
     is_installed: bool
@@ -229,12 +215,12 @@ class InstallationChanged(FrozenEvent, frozen=True, kw_only=True):
 PullChanged = PullOpened | PullPushed | PullReopened | PullReady | PullDrafted | PullEdited | ReviewRequested
 
 JudgeableEvent = PullChanged | RerunRequested
-"""What may have one pull request judged."""
+"""Events that may have one pull request judged."""
 
 RepositoryWideEvent = CiChanged | HeadRerunRequested | IssueChanged | BranchPushed
-"""What names no pull request, and may be about several."""
+"""Events that name no pull request, and may be about several."""
 
 OutcomeEvent = PullClosed | PersonCommented | FeedbackGiven
-"""What may say how a verdict was. Nothing is judged because of it."""
+"""Events that may be an outcome of a verdict. They judge nothing."""
 
 Event = JudgeableEvent | RepositoryWideEvent | OutcomeEvent | CommandIssued | MergeGroupChanged | InstallationChanged

@@ -1,12 +1,6 @@
-"""What a delivery means to us: an Event (a fact that matters), or Ignored with its reason. One table.
+"""Delivery -> Event, or Ignored with its reason: one table of all deliveries that Assay handles or knowingly ignores.
 
-Pure; asks nobody. Does not read bodies itself (`app.ingest.pull_request` and others do) and does not decide what is done about an event (`app.ingest.intake`
-does). Invariant: the table is all that we act on; what is not in it is ignored by name, so a new kind of delivery can't
-surprise us; and what is in it only to say that nothing follows is subscribed to by nobody.
-
-Our own check runs come back to us as `created` and `completed`; judging those would never end. Only their
-`rerequested` and our buttons on them are for us.
-What people do afterwards (close, merge, revert, comment, press a button) judges nothing; it is noted down.
+A delivery that is not in the table is ignored by name. Events that are only ignored are not subscribed to.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,24 +19,20 @@ Translate = Callable[[Delivery], Event | Ignored]
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRule:
-    """How deliveries of this name are read, and in words what follows. `is_handled`: something does."""
+    """How a delivery becomes an event, and its effect for docs/triggers.md. `is_handled`: it has one."""
 
     to_event: Translate
     description: str
     is_handled: bool = True
 
 
-def ignore_delivery(why: str, reason: str) -> DeliveryRule:
-    """A known event that is ignored."""
-
-    def to_event(_: Delivery) -> Ignored:
-        return Ignored(reason)
-
-    return DeliveryRule(to_event, why, is_handled=False)
+def _ignore(description: str, reason: str, *names: str) -> dict[tuple[str, str], DeliveryRule]:
+    """Rules for known deliveries (`event.action`) that are ignored."""
+    rule = DeliveryRule(lambda _: Ignored(reason), description, is_handled=False)
+    return {(event, action): rule for event, _, action in (name.partition(".") for name in names)}
 
 
 JUDGED_IMMEDIATELY: Final = "judged immediately"
-PERMISSIONS_NOT_CACHED: Final = "roles are read for each command"
 
 DELIVERY_RULES: Final[Mapping[tuple[str, str], DeliveryRule]] = MappingProxyType(
     {
@@ -68,24 +58,20 @@ DELIVERY_RULES: Final[Mapping[tuple[str, str], DeliveryRule]] = MappingProxyType
             "window; else ignored",
         ),
         ("pull_request", "review_requested"): DeliveryRule(
-            partial(pull_request.on_head_event, ReviewRequested),
-            "ends the quiet window and the wait of a draft",
+            partial(pull_request.on_head_event, ReviewRequested), "ends the quiet window and the wait of a draft"
         ),
         ("pull_request", "closed"): DeliveryRule(
             pull_request.on_closed, "concludes unfinished check runs; records an outcome"
         ),
-        ("pull_request", "labeled"): ignore_delivery("labels decide nothing", "label"),
-        ("pull_request", "unlabeled"): ignore_delivery("labels decide nothing", "label"),
-        ("pull_request", "enqueued"): ignore_delivery("`merge_group` follows", "merge_queue"),
-        ("pull_request", "dequeued"): ignore_delivery("`merge_group` follows", "merge_queue"),
+        **_ignore("labels decide nothing", "label", "pull_request.labeled", "pull_request.unlabeled"),
+        **_ignore("`merge_group` follows", "merge_queue", "pull_request.enqueued", "pull_request.dequeued"),
         ("issues", "edited"): DeliveryRule(
             repository.on_issue_edited,
             "title or text: rejudges the judged open pull requests of the installation that close it",
         ),
         ("issues", "deleted"): DeliveryRule(repository.on_issue_removed, "as `issues.edited`"),
         ("issues", "transferred"): DeliveryRule(repository.on_issue_removed, "as `issues.edited`"),
-        ("issues", "closed"): ignore_delivery("the criteria stay", "issue_state"),
-        ("issues", "reopened"): ignore_delivery("the criteria stay", "issue_state"),
+        **_ignore("the criteria stay", "issue_state", "issues.closed", "issues.reopened"),
         ("issue_comment", "created"): DeliveryRule(
             comments.on_comment_created, "executes a command; else records activity of a person"
         ),
@@ -104,13 +90,11 @@ DELIVERY_RULES: Final[Mapping[tuple[str, str], DeliveryRule]] = MappingProxyType
             comments.on_review_edited, "executes a command that the edit added"
         ),
         ("pull_request_review", "dismissed"): DeliveryRule(
-            comments.on_review_dismissed,
-            "the check run shows the recorded verdict again",
+            comments.on_review_dismissed, "the check run shows the recorded verdict again"
         ),
         ("check_run", "created"): DeliveryRule(checks.on_check_run_created, "as `completed`, if completed"),
         ("check_run", "completed"): DeliveryRule(
-            checks.on_check_run_completed,
-            "of other Apps: wakes a judging that waits for CI; records a failure",
+            checks.on_check_run_completed, "of other Apps: wakes a judging that waits for CI; records a failure"
         ),
         ("check_run", "rerequested"): DeliveryRule(checks.on_check_run_rerequested, f"ours: {JUDGED_IMMEDIATELY}"),
         ("check_run", "requested_action"): DeliveryRule(checks.on_requested_action, "our buttons"),
@@ -119,8 +103,7 @@ DELIVERY_RULES: Final[Mapping[tuple[str, str], DeliveryRule]] = MappingProxyType
             "of other Apps: wakes a judging that waits for CI; success ends the quiet window",
         ),
         ("check_suite", "rerequested"): DeliveryRule(
-            checks.on_check_suite_rerequested,
-            f"ours: every pull request with that head is {JUDGED_IMMEDIATELY}",
+            checks.on_check_suite_rerequested, f"ours: every pull request with that head is {JUDGED_IMMEDIATELY}"
         ),
         ("status", ""): DeliveryRule(
             checks.on_status, "not pending: wakes a judging that waits for CI; records a failure"
@@ -142,41 +125,47 @@ DELIVERY_RULES: Final[Mapping[tuple[str, str], DeliveryRule]] = MappingProxyType
             repository.on_app_uninstalled, "deletes all stored data after `ASSAY_FORGET_AFTER`"
         ),
         ("installation", "new_permissions_accepted"): DeliveryRule(
-            repository.on_permissions_accepted,
-            "discards the installation token",
+            repository.on_permissions_accepted, "discards the installation token"
         ),
-        ("installation", "suspend"): ignore_delivery("GitHub refuses requests until unsuspended", "suspended"),
-        ("installation", "unsuspend"): ignore_delivery("the next sweep finds missed events", "unsuspended"),
+        **_ignore("GitHub refuses requests until unsuspended", "suspended", "installation.suspend"),
+        **_ignore("the next sweep finds missed events", "unsuspended", "installation.unsuspend"),
         ("installation_repositories", "added"): DeliveryRule(
             repository.on_app_installed, "open pull requests of the new repositories get a neutral check run"
         ),
         ("installation_repositories", "removed"): DeliveryRule(
             repository.on_app_installed, "forgets since when the App sees them"
         ),
-        ("repository", "deleted"): ignore_delivery("retention or `assay forget` deletes stored data", "repository"),
-        ("repository", "transferred"): ignore_delivery(
+        **_ignore("retention or `assay forget` deletes stored data", "repository", "repository.deleted"),
+        **_ignore(
             "the installations get `installation_repositories.removed` and `.added`; the new one starts without verdicts, rounds and "
             "overrides, and an unfinished check run becomes neutral; `assay forget OLD-OWNER/NAME` deletes them",
             "repository",
+            "repository.transferred",
         ),
-        ("repository", "renamed"): ignore_delivery("repositories are known by number", "repository"),
-        ("member", "added"): ignore_delivery(PERMISSIONS_NOT_CACHED, "permissions"),
-        ("member", "edited"): ignore_delivery(PERMISSIONS_NOT_CACHED, "permissions"),
-        ("member", "removed"): ignore_delivery(PERMISSIONS_NOT_CACHED, "permissions"),
-        ("membership", "added"): ignore_delivery(PERMISSIONS_NOT_CACHED, "permissions"),
-        ("membership", "removed"): ignore_delivery(PERMISSIONS_NOT_CACHED, "permissions"),
-        ("team", "edited"): ignore_delivery(PERMISSIONS_NOT_CACHED, "permissions"),
+        **_ignore("repositories are known by number", "repository", "repository.renamed"),
+        **_ignore(
+            "roles are read for each command",
+            "permissions",
+            *(
+                "member.added",
+                "member.edited",
+                "member.removed",
+                "membership.added",
+                "membership.removed",
+                "team.edited",
+            ),
+        ),
     }
 )
 
 SUBSCRIBED_EVENTS: Final = (
     frozenset(event_name for (event_name, _), row in DELIVERY_RULES.items() if row.is_handled) - IMPLICIT_EVENTS
 )
-"""The events that the App must subscribe to. What is about the App itself comes to it anyway."""
+"""The events that the App must subscribe to; GitHub delivers those about the App itself anyway."""
 
 
 def translate(delivery: Delivery) -> Event | Ignored:
-    """Say what a delivery means to us. Raises Malformed if it is one of ours and can't be read."""
+    """Translate a delivery by the table. Raises MalformedPayload for a handled one that can't be read."""
     row = DELIVERY_RULES.get((delivery.event_name, delivery.envelope.action or ""))
     if row is None:
         return Ignored(f"unhandled:{delivery.name}")

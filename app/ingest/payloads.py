@@ -1,8 +1,6 @@
-"""What we read of GitHub's deliveries: slim models that leave everything else unread.
+"""What Assay reads of GitHub's deliveries: strict models of the fields that it uses, and a decoder that skips the rest.
 
-Does not decide what a delivery means (`app.ingest.events` does). Invariant: a value that exists has the types
-that it says, nothing was converted; what does not fit is one Malformed that names the field, what was
-expected and which kind of value was found, never the value itself.
+A payload that does not fit raises MalformedPayload with the field, the expected and the found type, never the value.
 """
 
 from collections import defaultdict
@@ -23,11 +21,11 @@ Number = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 
 class MalformedPayload(Exception):
-    """A body that can't be read. The message says where: expected, found."""
+    """A body that can't be read. The message names the field, the expected and the found type."""
 
 
 class PayloadModel(BaseModel):
-    """A part of a payload. GitHub adds fields as it likes: those that we don't know are not looked at."""
+    """A part of a payload. Unknown fields are ignored, since GitHub adds some at any time."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
@@ -36,7 +34,7 @@ Shape = TypeVar("Shape", bound=PayloadModel)
 
 
 class Envelope(PayloadModel):
-    """What is read of every delivery, whatever it is. Events without an action have none."""
+    """The fields of every delivery. Some events have no action."""
 
     action: str | None = None
     installation: object = None
@@ -56,7 +54,7 @@ class InstallationPayload(PayloadModel):
 
 
 class RepositoryPayload(PayloadModel):
-    """The part that all our events share."""
+    """Installation and repository, which most deliveries name."""
 
     installation: Installation
     repository: PayloadRepository
@@ -68,13 +66,13 @@ class PayloadAccount(PayloadModel):
 
 
 class SenderPayload(RepositoryPayload):
-    """`sender`: who did it. Some deliveries of GitHub's own doing have none."""
+    """`sender`: the acting account. Some deliveries have none."""
 
     sender: PayloadAccount | None = None
 
 
 class PreviousValue(PayloadModel):
-    """What an edit replaced."""
+    """The value before an edit."""
 
     before: str | None = Field(default=None, validation_alias="from")
 
@@ -87,7 +85,7 @@ class HeadRepository(PayloadModel):
 
 
 class PayloadHead(PayloadModel):
-    """`repo` is null when the fork is gone."""
+    """`repo` is null when the fork is deleted."""
 
     sha: Sha
     ref: str = ""
@@ -100,7 +98,7 @@ class Base(PayloadModel):
 
 
 class PayloadPullRequest(PayloadModel):
-    """`user` is null when the account is gone. `merge_commit_sha` stands there of an unmerged one, too: GitHub tried."""
+    """`user` is null when the account is deleted. An unmerged one has a `merge_commit_sha`, too, of a test merge."""
 
     number: Number
     head: PayloadHead
@@ -127,7 +125,7 @@ class PullChanges(PayloadModel):
 
 
 class PullRequestPayload(SenderPayload):
-    """`changes`: of an edit. `before`: of a push, the commit that it led from."""
+    """`changes`: of an edit. `before`: the previous head, of a push."""
 
     pull_request: PayloadPullRequest
     changes: PullChanges = PullChanges()
@@ -138,7 +136,7 @@ class PullRequestPayload(SenderPayload):
 
 
 class PayloadIssue(PayloadModel):
-    """`pull_request` is there only if the issue is one."""
+    """`pull_request` is set if the issue is one."""
 
     number: Number
     state: str
@@ -150,7 +148,7 @@ class PayloadApp(PayloadModel):
 
 
 class Comment(PayloadModel):
-    """`user` is null when the account is gone. `performed_via_github_app`: an App wrote it."""
+    """`user` is null when the account is deleted. `performed_via_github_app`: an App wrote it."""
 
     id: Number
     body: str
@@ -184,7 +182,7 @@ class LineCommentPayload(SenderPayload):
 
 
 class PayloadReview(PayloadModel):
-    """Its text is null where there are only comments at lines."""
+    """`body` is null where the review has line comments only."""
 
     id: Number
     node_id: str = ""
@@ -219,7 +217,7 @@ class PayloadBranch(PayloadModel):
 
 
 class CheckedPull(PayloadModel):
-    """A pull request that has the checked commit as its head. GitHub lists none of forks."""
+    """A pull request with the checked commit as its head. GitHub lists none of forks."""
 
     number: Number
     head: PayloadBranch
@@ -243,7 +241,7 @@ class RequestedAction(PayloadModel):
 
 
 class RequestedActionPayload(CheckRunPayload):
-    """`requested_action`: which of the buttons that the check run's App put there."""
+    """`requested_action`: the button that was pressed."""
 
     requested_action: RequestedAction = RequestedAction()
 
@@ -259,7 +257,7 @@ class CheckSuitePayload(SenderPayload):
 
 
 class StatusPayload(RepositoryPayload):
-    """Not a check run: a word that any account with write access may leave at a commit."""
+    """A commit status, which any account with write access may set."""
 
     sha: Sha
     state: str
@@ -290,7 +288,7 @@ class PushedRepository(PayloadRepository):
 
 
 class PushPayload(PayloadModel):
-    """`forced`: commits that were there before are there no more, and none says what they said."""
+    """`forced`: commits were removed from the branch; the payload does not list them."""
 
     installation: Installation
     repository: PushedRepository
@@ -309,7 +307,7 @@ class PayloadMergeGroup(PayloadModel):
 
 
 class MergeGroupPayload(RepositoryPayload):
-    """`reason`: of one that GitHub gave up."""
+    """`reason`: why GitHub destroyed the group."""
 
     merge_group: PayloadMergeGroup
     reason: str | None = None
@@ -319,7 +317,7 @@ class MergeGroupPayload(RepositoryPayload):
 
 
 class InstallationRepositoriesPayload(InstallationPayload):
-    """`repositories`: all that it may see; `repositories_added`: those that it may see from now on, `_removed`: until now."""
+    """`repositories`: all of a new installation; `_added`, `_removed`: the changes of an existing one."""
 
     repositories: tuple[PayloadRepository, ...] = ()
     repositories_added: tuple[PayloadRepository, ...] = ()
@@ -327,10 +325,7 @@ class InstallationRepositoriesPayload(InstallationPayload):
 
 
 class Delivery(Struct, frozen=True):
-    """One verified delivery, opened no further than its envelope. `our_app_id` tells our checks from others'.
-
-    `values`: what `app.ingest.payloads` took out of the body for all shapes together, so that it is gone through once.
-    """
+    """One verified delivery. `values`: what `decode_payload` read of the body. `our_app_id`: identifies our own checks."""
 
     delivery_id: DeliveryId
     event_name: str
@@ -341,25 +336,25 @@ class Delivery(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The event and its action, as GitHub's documentation writes them."""
+        """The event and its action, as in GitHub's documentation."""
         action = self.envelope.action
         return f"{self.event_name}.{action}" if action else self.event_name
 
     def read(self, shape: type[Shape]) -> Shape:
-        """Take from the body what *shape* needs. Raises Malformed."""
+        """Read the fields of *shape*. Raises MalformedPayload."""
         return validate_payload(shape, self.values, self.body)
 
 
 def validate_payload(shape: type[Shape], values: object, body: bytes) -> Shape:
-    """As `read`, but from what was *values* in the body if that suffices. Raises Malformed, always in the words of `read`."""
+    """Read *shape* from *values*, or where they do not fit from *body*. Raises MalformedPayload."""
     try:
-        return shape.__pydantic_validator__.validate_python(values)  # as `model_validate`, whose options cost as much
+        return shape.__pydantic_validator__.validate_python(values)  # `model_validate` takes twice as long
     except ValidationError:
         return parse_payload(shape, body)
 
 
 def parse_payload(shape: type[Shape], body: bytes) -> Shape:
-    """Take from *body* what *shape* needs. Raises Malformed for the first thing that does not fit."""
+    """Read *shape* from *body*. Raises MalformedPayload for the first field that does not fit."""
     try:
         return shape.model_validate_json(body)
     except ValidationError as error:
@@ -374,15 +369,12 @@ def _describe_error(error: ValidationError) -> str:
     where = f'Field "{path}"' if path else "The body"
     if first["type"] == "missing":
         return f"{where}: expected a value, found nothing."
-    return f"{where}: expected {_expected(first['msg'])}, found {json_type_name(first['input'])}."
-
-
-def _expected(message: str) -> str:
-    return message.removeprefix("Input should be ").replace("String should match", "a string that matches")
+    expected = first["msg"].removeprefix("Input should be ").replace("String should match", "a string that matches")
+    return f"{where}: expected {expected}, found {json_type_name(first['input'])}."
 
 
 def json_type_name(value: object) -> str:
-    """The name that JSON has for this kind of value."""
+    """The JSON name of a value's type."""
     match value:
         case None:
             return "null"
@@ -399,10 +391,13 @@ def json_type_name(value: object) -> str:
 
 
 def decode_payload(body: bytes) -> object:
-    """What is found in a body, as plain values; None where that needs a closer look."""
+    """Decode in one pass the fields that any model reads, unchecked; None: the body has to be read as a whole.
+
+    A delivery has 36 KB, of which the models read a page.
+    """
     try:
         if not body.isascii():
-            body.decode()  # also where nobody looks, it has to be text
+            body.decode()  # skipped parts have to be UTF-8, too
         return _decoder().decode(body)
     except (DecodeError, UnicodeDecodeError, RecursionError):
         return None
@@ -422,9 +417,8 @@ def _subclasses(shape: type[PayloadModel]) -> Iterator[type[PayloadModel]]:
 
 
 def _field_types(shape: type[PayloadModel]) -> dict[str, object]:
-    """What is said of each field, by its name in the body."""
-    fields = shape.model_fields.items()
-    return {str(field.validation_alias or name): field.annotation for name, field in fields}
+    """The annotation of each field, by its name in the body."""
+    return {str(field.validation_alias or name): field.annotation for name, field in shape.model_fields.items()}
 
 
 def _models_in(annotation: object) -> Iterator[type[PayloadModel]]:
@@ -435,17 +429,17 @@ def _models_in(annotation: object) -> Iterator[type[PayloadModel]]:
 
 
 def _object_type(shapes: Iterable[type[PayloadModel]]) -> Any:
-    """What a decoder takes for an object with the fields of all these shapes, each of which may be missing."""
+    """The decoder's type of an object with the fields of all these shapes, each optional."""
     types = defaultdict[str, list[object]](list)
     for shape in shapes:
         for name, annotation in _field_types(shape).items():
             types[name].append(_unwrap(annotation))
     make = cast("Callable[..., Any]", TypedDict)
-    return make("Looked", {name: _merged_type(ones) for name, ones in types.items()}, total=False)
+    return make("Looked", {name: _merged_type(annotations) for name, annotations in types.items()}, total=False)
 
 
 def _merged_type(annotations: list[object]) -> Any:
-    """What a decoder takes for a value of which all this is said. Null is left to the shapes."""
+    """The decoder's type of a value with all these annotations. The models check for null."""
     shapes = [item for item in annotations if is_payload_model(item)]
     if len(shapes) == len(annotations):
         return _object_type(shapes) | None

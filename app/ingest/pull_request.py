@@ -1,7 +1,7 @@
 """Deliveries about a pull request itself: opened, pushed to, edited, closed ...
 
-Pure. Does not decide when it is judged (`app.ingest.intake` says why, `adapters/redis/lua/want.lua` when). Invariant: who opened it, and whether
-it is a draft, travel with every event, so that each one alone suffices.
+Each event carries author and draft state, so that it suffices without earlier ones. When to judge is decided in Redis
+(`adapters/redis/lua/want.lua`).
 """
 
 import re
@@ -20,7 +20,7 @@ from app.ingest.event_types import (
     PullRequestEdit,
     ReviewRequested,
 )
-from app.ingest.payloads import Delivery, PayloadAccount, PayloadPullRequest, PullRequestPayload, RepositoryPayload
+from app.ingest.payloads import Delivery, PayloadAccount, PullRequestPayload, RepositoryPayload
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.request.judge_request import AuthorKind, PullRef
 from worker.dossier.case_fence import case_fence
@@ -30,7 +30,7 @@ from worker.dossier.issue_links import find_closing_links
 from worker.dossier.reverts import find_reverted_pulls, is_declared_fix
 
 MEMBER_ASSOCIATIONS: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
-"""GitHub's words for who may have write access; nobody else has."""
+"""The associations of accounts that may have write access."""
 
 HOST: Final = re.compile(r"https?://([^/:]+)")
 
@@ -44,15 +44,14 @@ def on_head_event(event: HeadEventType, delivery: Delivery) -> PullReady | PullD
 
 def on_opened(delivery: Delivery) -> PullOpened:
     payload = delivery.read(PullRequestPayload)
-    return PullOpened(**_head_fields(payload), has_case=_case(payload.pull_request.body or "") is not None)
+    return PullOpened(**_head_fields(payload), has_case=case_fence(payload.pull_request.body or "") is not None)
 
 
 def on_synchronized(delivery: Delivery) -> PullPushed:
-    """A person who opened it pushes to their own branch; whether an agent did so in their name can't be told."""
+    """`by_another` is false for the opener, whether they or an agent in their name pushed."""
     payload = delivery.read(PullRequestPayload)
-    another = _other_sender(payload)
-    by_another = another is not None and is_person(another)
-    has_case = _case(payload.pull_request.body or "") is not None
+    by_another = is_person(_other_sender(payload))
+    has_case = case_fence(payload.pull_request.body or "") is not None
     return PullPushed(**_head_fields(payload), by_another=by_another, before=payload.before, has_case=has_case)
 
 
@@ -62,39 +61,33 @@ def on_reopened(delivery: Delivery) -> PullReopened:
 
 
 def on_edited(delivery: Delivery) -> PullEdited | Ignored:
-    """Another base, another case, other issues to close matter; other words do where no issue says what is asked for.
+    """A changed base, case or closing issue matters; other text does where no issue states the criteria.
 
-    Whether one that is named can be read is not known here.
+    Whether a named issue can be read is checked at intake.
     """
     payload = delivery.read(PullRequestPayload)
-    made = _edit_effect(payload)
+    effect = _edit_effect(payload)
     if ignored := _ignored_if_closed(payload):
         return ignored
-    if made is None:
+    if effect is None:
         return Ignored("nothing_judged_by")
-    closes = tuple(sorted(made.closes))
-    return PullEdited(**_head_fields(payload), edit=made.edit, closes=closes, left_base_ref=_left_base(payload))
-
-
-def _left_base(payload: PullRequestPayload) -> str | None:
     base = payload.changes.base
-    return base.ref.before if base and base.ref else None
+    left_base_ref = base.ref.before if base and base.ref else None
+    closes = tuple(sorted(effect.closes))
+    return PullEdited(**_head_fields(payload), edit=effect.edit, closes=closes, left_base_ref=left_base_ref)
 
 
 def _ignored_if_closed(payload: PullRequestPayload) -> Ignored | None:
-    """People go on writing at what is over."""
     return None if payload.pull_request.state == "open" else Ignored("pull_request_closed")
 
 
 class _PullText(NamedTuple):
-    """What a pull request says."""
-
     title: str
     body: str
 
 
 class _EditEffect(NamedTuple):
-    """What an edit changed, and the issues that say what is asked for in the place of the text."""
+    """What an edit changed, and the issues that state the criteria instead of the text."""
 
     edit: PullRequestEdit
     closes: frozenset[tuple[str, int]] = frozenset()
@@ -115,12 +108,14 @@ def _edit_effect(payload: PullRequestPayload) -> _EditEffect | None:
         return _EditEffect(PullRequestEdit.LINKS)
     if has_another:
         return _EditEffect(PullRequestEdit.TEXT)
-    asks_for_another = not _is_by_other_bot(payload) and describe_own_task(*now) != describe_own_task(*before)
-    return _EditEffect(PullRequestEdit.TEXT, links) if asks_for_another else None
+    other = _other_sender(payload)
+    is_by_other_bot = other is not None and not is_person(other)  # such as one that writes summaries
+    has_other_task = not is_by_other_bot and describe_own_task(*now) != describe_own_task(*before)
+    return _EditEffect(PullRequestEdit.TEXT, links) if has_other_task else None
 
 
 def _texts(payload: PullRequestPayload) -> tuple[_PullText, _PullText]:
-    """What it says now, and what it said before the edit."""
+    """Title and body now, and before the edit."""
     pull, changes = payload.pull_request, payload.changes
     now = _PullText(pull.title, pull.body or "")
     title = now.title if changes.title is None else changes.title.before or ""
@@ -128,33 +123,22 @@ def _texts(payload: PullRequestPayload) -> tuple[_PullText, _PullText]:
     return now, _PullText(title, body)
 
 
-def _is_by_other_bot(payload: PullRequestPayload) -> bool:
-    """One that writes summaries into the descriptions of others asks for nothing by that."""
-    another = _other_sender(payload)
-    return another is not None and not is_person(another)
-
-
 def _other_sender(payload: PullRequestPayload) -> PayloadAccount | None:
-    """Who did this, if that is not who opened it."""
+    """The sender, unless it is the opener."""
     opener, sender = payload.pull_request.user, payload.sender
     return None if sender is None or (opener is not None and sender.login == opener.login) else sender
 
 
 def _case(body: str) -> str | None:
-    """The case in a description, as it stands there."""
+    """The text of the case in a description."""
     fence = case_fence(body)
     return fence.text if fence else None
 
 
 def _links(body: str, payload: PullRequestPayload) -> frozenset[tuple[str, int]]:
-    links = find_closing_links(body, payload.repository.full_name, _host(payload.pull_request.html_url))
+    match = HOST.match(payload.pull_request.html_url)
+    links = find_closing_links(body, payload.repository.full_name, match[1] if match else "github.com")
     return frozenset((link.repository.casefold(), link.number) for link in links)
-
-
-def _host(url: str) -> str:
-    """Where this GitHub is; issues may be named by their URL there."""
-    match = HOST.match(url)
-    return match[1] if match else "github.com"
 
 
 def on_closed(delivery: Delivery) -> PullClosed:
@@ -173,7 +157,7 @@ def on_closed(delivery: Delivery) -> PullClosed:
 
 
 class _HeadFields(TypedDict):
-    """What all of these events have."""
+    """The fields of a HeadEvent."""
 
     pull: PullRef
     repository: RepositoryName
@@ -192,7 +176,7 @@ def _head_fields(payload: PullRequestPayload) -> _HeadFields:
         "pull": pull_ref(payload, pull.number),
         "repository": payload.repository.full_name,
         "head_sha": pull.head.sha,
-        "author": _author(pull),
+        "author": pull.user and _classify_account(pull.user.login, pull.user.type, pull.head.ref),
         "draft": pull.draft,
         "base_sha": base.sha if base else None,
         "base_ref": base.ref if base else None,
@@ -201,18 +185,12 @@ def _head_fields(payload: PullRequestPayload) -> _HeadFields:
 
 
 def _is_from_fork(payload: PullRequestPayload) -> bool:
-    """Who deletes a fork leaves its pull requests: a branch of the repository itself always names it."""
+    """A deleted fork leaves its pull requests without a head repository."""
     repo = payload.pull_request.head.repo
     return repo is None or repo.id != payload.repository.id
 
 
-def _author(pull: PayloadPullRequest) -> AuthorKind | None:
-    user = pull.user
-    return user and _kind(user.login, user.type, pull.head.ref)
-
-
-_kind = lru_cache(maxsize=1024)(classify_account)
-"""A pull request comes often, and whoever opened it stays the same."""
+_classify_account = lru_cache(maxsize=1024)(classify_account)
 
 
 def pull_ref(payload: RepositoryPayload, number: int) -> PullRef:

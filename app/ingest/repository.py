@@ -1,10 +1,8 @@
 """Deliveries about issues, branches, merge groups and the App itself.
 
-Pure. Does not know which pull requests they are about (our own index does). Invariant: an issue that is a pull request is
-never taken for an issue, and a ref is only handed on, never understood here.
+Which pull requests they are about is looked up at intake, in the index in Redis.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from msgspec.structs import replace
@@ -23,17 +21,14 @@ from app.ingest.payloads import (
     InstallationRepositoriesPayload,
     IssuePayload,
     MergeGroupPayload,
-    PayloadRepository,
-    PushedCommit,
     PushPayload,
 )
 from worker.domain.check.merge_group import GroupEnd
-from worker.domain.ids import Sha
 from worker.dossier.repo_rules.files import is_rules_file
 from worker.dossier.reverts import MOST_COMMITS, find_reverted_commits
 
 CONFIG_PATH: Final = ".github/assay.yml"
-"""The door keeps what it says of the quiet window. Other rules files are only judged by."""
+"""Its quiet window is cached in Redis, unlike anything in other rules files."""
 
 
 def on_issue_edited(delivery: Delivery) -> IssueChanged | Ignored:
@@ -57,13 +52,14 @@ def on_issue_removed(delivery: Delivery) -> IssueChanged | Ignored:
 
 
 def on_push(delivery: Delivery) -> BranchPushed | Ignored:
-    """A push says nothing of pull requests, but that its commits take others back, or change what is judged by."""
+    """A push matters where it reverts commits, changes rules files or rewrites the branch."""
     payload = delivery.read(PushPayload)
-    paths = {path for commit in payload.commits for path in _paths(commit)}
+    paths = {path for commit in payload.commits for path in (*commit.added, *commit.modified, *commit.removed)}
     has_new_config = CONFIG_PATH in paths
     has_new_rules = has_new_config or any(map(is_rules_file, paths))
     branch = payload.ref.removeprefix("refs/heads/")
-    reverted = _reverted_commits(payload.commits) if branch == payload.repository.default_branch else ()
+    commits = payload.commits if branch == payload.repository.default_branch else ()
+    reverted = dict.fromkeys(sha for commit in commits for sha in find_reverted_commits(commit.message))
     is_rewritten = payload.forced and not (payload.created or payload.deleted)
     if not (reverted or has_new_rules or is_rewritten):
         return Ignored("nothing_judged_by")
@@ -71,21 +67,11 @@ def on_push(delivery: Delivery) -> BranchPushed | Ignored:
         installation_id=payload.installation.id,
         repository_id=payload.repository.id,
         branch=branch,
-        reverted_commits=reverted,
+        reverted_commits=tuple(reverted)[:MOST_COMMITS],
         has_new_config=has_new_config,
         has_new_rules=has_new_rules,
         is_rewritten=is_rewritten,
     )
-
-
-def _reverted_commits(commits: Iterable[PushedCommit]) -> tuple[Sha, ...]:
-    return tuple(dict.fromkeys(sha for commit in commits for sha in find_reverted_commits(commit.message)))[
-        :MOST_COMMITS
-    ]
-
-
-def _paths(commit: PushedCommit) -> tuple[str, ...]:
-    return (*commit.added, *commit.modified, *commit.removed)
 
 
 def on_merge_group_requested(delivery: Delivery) -> MergeGroupChanged:
@@ -103,7 +89,7 @@ def on_merge_group_requested(delivery: Delivery) -> MergeGroupChanged:
 
 
 def on_merge_group_destroyed(delivery: Delivery) -> MergeGroupChanged:
-    """For a reason that we do not know, too: nobody waits for it any more."""
+    """An unknown reason counts as invalidated."""
     reason = delivery.read(MergeGroupPayload).reason
     ended = GroupEnd(reason) if reason in set(GroupEnd) else GroupEnd.INVALIDATED
     return replace(on_merge_group_requested(delivery), ended=ended)
@@ -111,13 +97,14 @@ def on_merge_group_destroyed(delivery: Delivery) -> MergeGroupChanged:
 
 def on_app_installed(delivery: Delivery) -> InstallationChanged:
     payload = delivery.read(InstallationRepositoriesPayload)
-    new = (*payload.repositories, *payload.repositories_added)
-    gone = tuple(repository.id for repository in payload.repositories_removed)
+    added = (*payload.repositories, *payload.repositories_added)
     return InstallationChanged(
         installation_id=payload.installation.id,
         is_installed=True,
-        added_repositories=tuple(map(_visible_repository, new)),
-        removed_repositories=gone,
+        added_repositories=tuple(
+            VisibleRepository(repository_id=repository.id, repository=repository.full_name) for repository in added
+        ),
+        removed_repositories=tuple(repository.id for repository in payload.repositories_removed),
     )
 
 
@@ -129,7 +116,3 @@ def on_permissions_accepted(delivery: Delivery) -> InstallationChanged:
 
 def on_app_uninstalled(delivery: Delivery) -> InstallationChanged:
     return InstallationChanged(installation_id=delivery.read(InstallationPayload).installation.id, is_installed=False)
-
-
-def _visible_repository(repository: PayloadRepository) -> VisibleRepository:
-    return VisibleRepository(repository_id=repository.id, repository=repository.full_name)

@@ -1,8 +1,7 @@
-"""Commands in comments: Markdown in; a Command, a CommandError or nothing out.
+"""Markdown comment -> ParsedCommand, CommandError or None.
 
-Pure. Does not know who may give a command. Invariant: only the text of a top-level paragraph, at the start
-of one of its lines, is a command. Code, quotes, lists, headings, tables, HTML and comments in HTML are not;
-nor is a slash that was escaped. What may be another bot's command is none of ours. No text makes it raise.
+A command starts a line of a top-level paragraph; code, quotes, lists, headings, tables, HTML and an escaped slash hold none. What may
+be another bot's command is ignored.
 """
 
 import re
@@ -20,10 +19,10 @@ from worker.domain.request.judge_request import LONGEST_REASON, CommandName
 from worker.dossier.markdown import limit_text
 
 MAX_COMMENT_LENGTH: Final = 65_536
-"""GitHub takes no longer comment."""
+"""GitHub's limit."""
 
 MAX_WORD_LENGTH: Final = 40
-"""A misspelt command is said back; nothing longer is a misspelling."""
+"""A misspelt command is quoted in the answer; a longer word is no misspelling."""
 
 SLASH_LINE: Final = re.compile(r"^[^\S\n]*/[a-zA-Z]", re.MULTILINE)
 SLASH_WORD: Final = re.compile(r"/([a-zA-Z][a-zA-Z-]*)[.,:;!]?(?=\s|$)")
@@ -33,7 +32,7 @@ SIMILARITY_CUTOFF: Final = 0.8
 ASSAY: Final = "assay"
 FORCE_WORDS: Final = frozenset({"force", "--force"})
 FORCE_LOOKALIKES: Final = frozenset({"forced", "forces", "forge"})
-"""Words of their own that are as near to `force` as a misspelling is."""
+"""English words as close to `force` as a misspelling."""
 
 REJUDGE: Final = "rejudge"
 TOP_LEVEL_COMMANDS: Final = {
@@ -41,25 +40,25 @@ TOP_LEVEL_COMMANDS: Final = {
     "contest": CommandName.CONTEST,
     "override": CommandName.OVERRIDE,
 }
-"""Commands that stand alone after the slash."""
+"""Commands right after the slash."""
 
 ASSAY_COMMANDS: Final = TOP_LEVEL_COMMANDS | {
     "pause": CommandName.PAUSE,
     "resume": CommandName.RESUME,
     "help": CommandName.HELP,
 }
-"""Commands that stand behind `/assay`."""
+"""Commands after `/assay`."""
 
 COMMAND_ALIASES: Final = ASSAY_COMMANDS | {"unpause": CommandName.RESUME, "force": CommandName.FORCE}
-"""What is meant behind `/assay`, where the nearest letters would say something else."""
+"""What may be meant after `/assay`, for the nearest match."""
 
 FOREIGN_WORDS: Final = frozenset({"context", "content", "contents", "essay"})
-"""Words of their own that are as near to one of ours as a misspelling is."""
+"""English words as close to a command as a misspelling."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedCommand:
-    """`reason`: what follows it, in its author's words."""
+    """`reason`: the text after the command."""
 
     name: CommandName
     reason: str = ""
@@ -67,29 +66,29 @@ class ParsedCommand:
 
 @dataclass(frozen=True, slots=True)
 class CommandError:
-    """Surely meant for us, and no command: `nearest` is what may have been meant."""
+    """A misspelt command, and the nearest one."""
 
     typed: str
     nearest: CommandName
 
 
 def parse_command(markdown: str) -> ParsedCommand | CommandError | None:
-    """The first command of a comment; without one, the first that was misspelt. Case does not matter."""
+    """The first command of a comment, else the first misspelt one. Ignores case. Never raises."""
     text = markdown[:MAX_COMMENT_LENGTH].replace("\r\n", "\n").replace("\r", "\n")
     if not SLASH_LINE.search(text):
         return None
-    read = [command for lines in paragraphs(text) for command in _commands(lines)]
-    return next((command for command in read if isinstance(command, ParsedCommand)), next(iter(read), None))
+    commands = [command for lines in paragraphs(text) for command in _commands(lines)]
+    return next((command for command in commands if isinstance(command, ParsedCommand)), next(iter(commands), None))
 
 
 def command_lines(text: str) -> Iterator[str]:
-    """The lines that begin with a slash, as a reader of the rendered comment sees them."""
+    """The lines that begin with a slash in the rendered comment."""
     return (line.text for lines in paragraphs(text) for line in lines if line.is_command)
 
 
 @dataclass(frozen=True, slots=True)
 class CommentLine:
-    """One line of a paragraph, as it is read. `is_command`: its first character is a slash, and no code, link or emphasis."""
+    """One rendered line of a paragraph. `is_command`: it starts with a slash outside code, links and emphasis."""
 
     text: str
     is_command: bool
@@ -116,7 +115,7 @@ def _lines(children: Sequence[Token]) -> Iterator[CommentLine]:
 
 
 def _commands(lines: Sequence[CommentLine]) -> Iterator[ParsedCommand | CommandError]:
-    """What a paragraph says to us. A reason goes on until its end, or until the next command."""
+    """The commands of a paragraph. A reason extends to the paragraph's end or the next command."""
     for at, line in enumerate(lines):
         parsed = _parse_line(line)
         if isinstance(parsed, ParsedCommand):
@@ -145,7 +144,7 @@ def _parse_line(line: CommentLine) -> ParsedCommand | CommandError | None:
 
 
 def _parse_hyphenated(name: str) -> CommandName | None:
-    """What is meant by words of ours that a dash joins. What only begins like one of ours may be another bot's."""
+    """The command that hyphenated words of ours mean. Others that start like ours may be another bot's."""
     first, _, more = name.partition("-")
     if first == ASSAY and (near := get_close_matches(more, [*COMMAND_ALIASES], n=1, cutoff=SIMILARITY_CUTOFF)):
         return COMMAND_ALIASES[near[0]]
@@ -153,7 +152,7 @@ def _parse_hyphenated(name: str) -> CommandName | None:
 
 
 def _parse_after_assay(rest: str) -> ParsedCommand | CommandError:
-    """What follows `/assay`: all of it is meant for us."""
+    """Parse what follows `/assay`, which is always meant for Assay."""
     word = FIRST_WORD.match(rest)
     if word is None:
         return ParsedCommand(CommandName.HELP)
@@ -165,20 +164,19 @@ def _parse_after_assay(rest: str) -> ParsedCommand | CommandError:
 
 
 def _command(name: CommandName, rest: str) -> ParsedCommand | CommandError:
-    """Who misspells `force` would get the verdict that they do not want any more: they are told instead."""
-    word = FIRST_WORD.match(rest) if name is CommandName.REJUDGE else None
-    if word is not None and word[1].lower() in FORCE_WORDS:
-        return ParsedCommand(CommandName.FORCE, rest[word.end() :].strip())
-    if word is not None and _is_almost_force(word[1].lower()):
-        return CommandError(f"{REJUDGE} {word[1]}", CommandName.FORCE)
+    """A misspelt `force` is an error: without force, the same verdict would be shown again."""
+    match = FIRST_WORD.match(rest) if name is CommandName.REJUDGE else None
+    if match is None:
+        return ParsedCommand(name, rest.strip())
+    word = match[1].lower()
+    if word in FORCE_WORDS:
+        return ParsedCommand(CommandName.FORCE, rest[match.end() :].strip())
+    if word not in FORCE_LOOKALIKES and get_close_matches(word, FORCE_WORDS, n=1, cutoff=SIMILARITY_CUTOFF):
+        return CommandError(f"{REJUDGE} {match[1]}", CommandName.FORCE)
     return ParsedCommand(name, rest.strip())
-
-
-def _is_almost_force(word: str) -> bool:
-    return word not in FORCE_LOOKALIKES and bool(get_close_matches(word, FORCE_WORDS, n=1, cutoff=SIMILARITY_CUTOFF))
 
 
 @cache
 def _parser() -> MarkdownIt:
-    """GitHub's blocks. Escapes stay tokens of their own, so that an escaped slash is seen as one."""
+    """A parser of GitHub's blocks that keeps an escaped slash as a token of its own."""
     return MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")

@@ -1,7 +1,4 @@
-"""The page docs/triggers.md, made of the table in `app.ingest.events`.
-
-Pure. Invariant: every row of the table is on the page, one that is acted on with its permission.
-"""
+"""Render docs/triggers.md from the table in `app.ingest.events`."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -55,8 +52,8 @@ TAIL: Final = """
 
 
 def render_page() -> str:
-    acted = [_line(name, row) for name, row in DELIVERY_RULES.items() if row.is_handled]
-    return HEAD + "".join(acted) + "".join(_ignored()) + TAIL
+    handled = [_line(name, row) for name, row in DELIVERY_RULES.items() if row.is_handled]
+    return HEAD + "".join(handled) + "".join(_ignored()) + TAIL
 
 
 def _line(name: tuple[str, str], row: DeliveryRule) -> str:

@@ -1,15 +1,13 @@
-"""GET /api/analytics/... and /api/pulls/...: what the records answer, for who has a read-only token.
+"""GET /api/...: analytics, a pull request's history, and the verdict on one commit, for holders of a read-only token.
 
-Does not count (`worker.evaluation.stats` does) and changes nothing. Invariant: nothing is answered without a token that is known, and
-nothing about an installation that the token does not name; what is refused says which parameter, what is expected, what was
-found, and never the token.
+A response covers the installations of its token only. A 400 names the parameter, the expected and the received value.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from anyio import to_thread
 from litestar import Request, Response, get
@@ -29,30 +27,31 @@ from worker.evaluation.stats.queries import CountedTables, answer_query, combine
 from worker.evaluation.stats.rollups import MOST_ENTRIES, open_rollups
 from worker.evaluation.stats.stats_query import ParameterError, StatsTopic, parse_query
 
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-
 AnyRequest = Request[Any, Any, Any]
 JsonResponse = Response[Mapping[str, Any]]
+Scope = frozenset[InstallationId]
 
 SCHEME: Final = "bearer "
 MAX_NUMBER_DIGITS: Final = 18
-"""A laptop's have ten digits, where it named none."""
+MAX_WAIT_S: Final = 60.0
+POLL_INTERVAL_S: Final = 0.5
+MAX_WAITERS: Final = 500
+"""Requests beyond do not wait, so that deliveries find free threads."""
 
+SHA: Final = TypeAdapter(Sha)
 NO_TOKEN: Final = "Authorization: expected Bearer and a token that `assay token create` printed, found {found}. "  # noqa: S105 - no token
 
 
 class TokenScopes(Protocol):
-    """Who may read what."""
+    """The installations that each token may read."""
 
-    def scope(self, token: str) -> frozenset[InstallationId] | None:
-        """The installations of a token; None: nobody made it, or it was revoked."""
+    def scope(self, token: str) -> Scope | None:
+        """The installations of a token; None: it was never created, or was revoked."""
         ...
 
 
 class AnalyticsApi:
-    """What an open question passes: the token, the parameters, the records."""
+    """Answers requests for analytics and histories."""
 
     def __init__(self, store: Store, tokens: TokenScopes) -> None:
         self._store = store
@@ -65,27 +64,22 @@ class AnalyticsApi:
     def get_history(self, request: AnyRequest, owner: str, repo: str, number: str) -> JsonResponse:
         return self._with_scope(request, lambda scope: self._pull(f"{owner}/{repo}", number, scope))
 
-    def _with_scope(self, request: AnyRequest, answered: "ScopedQuery") -> JsonResponse:
+    def _with_scope(self, request: AnyRequest, answer: Callable[[Scope], JsonResponse]) -> JsonResponse:
         try:
             scope = self.authorize(request)
-            if isinstance(scope, Response):
-                return scope
-            return answered(scope)
-        except ParameterError as error:
-            problem = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
-            return Response({"error": str(error), **problem}, status_code=HTTPStatus.BAD_REQUEST)
-        except Unavailable as error:
-            return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
+            return scope if isinstance(scope, Response) else answer(scope)
+        except (ParameterError, Unavailable) as error:
+            return _error_response(error)
 
-    def authorize(self, request: AnyRequest) -> "frozenset[InstallationId] | JsonResponse":
-        """The installations of the request's token, or the refusal. Raises Unavailable."""
+    def authorize(self, request: AnyRequest) -> Scope | JsonResponse:
+        """The installations of the request's token, or a 401. Raises Unavailable."""
         header = request.headers.get("authorization", "")
         if header[: len(SCHEME)].lower() != SCHEME:
             return _unauthorized("another scheme" if header else "none")
         scope = self._tokens.scope(header[len(SCHEME) :].strip())
         return _unauthorized("one that was not made here, or that was revoked") if scope is None else scope
 
-    def _analytics(self, request: AnyRequest, name: str, scope: frozenset[InstallationId]) -> JsonResponse:
+    def _analytics(self, request: AnyRequest, name: str, scope: Scope) -> JsonResponse:
         if name not in set(StatsTopic):
             return _not_found(f"analytics: expected one of {', '.join(StatsTopic)}, found {name[:100]!r}.")
         parameters: dict[str, str] = {}
@@ -103,7 +97,7 @@ class AnalyticsApi:
             left -= counted[-1].counted
         return Response(answer_query(topic, question, combine_tables(counted)))
 
-    def _pull(self, repository: str, number: str, scope: frozenset[InstallationId]) -> JsonResponse:
+    def _pull(self, repository: str, number: str, scope: Scope) -> JsonResponse:
         if not number.isascii() or not number.isdecimal() or len(number) > MAX_NUMBER_DIGITS:
             raise ParameterError("number", "a pull request's number", number)
         history = read_history(self._store, repository, int(number), scope)
@@ -119,17 +113,17 @@ class AnalyticsApi:
         )
 
 
-class ScopedQuery(Protocol):
-    """What comes after the token was found good."""
-
-    def __call__(self, scope: frozenset[InstallationId], /) -> JsonResponse: ...
-
-
 def _unauthorized(problem: str) -> JsonResponse:
+    content = {"error": NO_TOKEN.format(found=problem).strip()}
     headers = {"WWW-Authenticate": 'Bearer realm="assay"'}
-    return Response(
-        {"error": NO_TOKEN.format(found=problem).strip()}, status_code=HTTPStatus.UNAUTHORIZED, headers=headers
-    )
+    return Response(content, status_code=HTTPStatus.UNAUTHORIZED, headers=headers)
+
+
+def _error_response(error: ParameterError | Unavailable) -> JsonResponse:
+    if isinstance(error, Unavailable):
+        return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
+    problem = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
+    return Response({"error": str(error), **problem}, status_code=HTTPStatus.BAD_REQUEST)
 
 
 def _not_found(message: str) -> JsonResponse:
@@ -137,7 +131,7 @@ def _not_found(message: str) -> JsonResponse:
 
 
 def api_routes(api: AnalyticsApi) -> list[HTTPRouteHandler]:
-    """Each in a thread: Redis is waited for."""
+    """Synchronous routes, in threads, since reading Redis blocks."""
 
     @get("/api/analytics/{name:str}", sync_to_thread=True)
     def analytics(request: Request[Any, Any, Any], name: FromPath[str]) -> Response[Mapping[str, Any]]:
@@ -152,41 +146,32 @@ def api_routes(api: AnalyticsApi) -> list[HTTPRouteHandler]:
     return [analytics, pull]
 
 
-MAX_WAIT_S: Final = 60.0
-POLL_INTERVAL_S: Final = 0.5
-MAX_WAITERS: Final = 500
-SHA: Final = TypeAdapter(Sha)
-
-
 class VerdictApi:
-    """What an open question passes: the token, the parameters, then one look after another."""
+    """Answers requests for the verdict on a commit. A waiting request holds a thread only while it reads Redis."""
 
     def __init__(
         self, store: Store, api: AnalyticsApi, poll_interval_s: float = POLL_INTERVAL_S, max_waiters: int = MAX_WAITERS
     ) -> None:
         self._store = store
         self._api = api
-        self._look_s = poll_interval_s
-        self._most = max_waiters
+        self._poll_interval_s = poll_interval_s
+        self._max_waiters = max_waiters
         self._waiting = 0
 
     async def get_verdict(self, request: Request[Any, Any, Any], repository: str, sha: str) -> JsonResponse:
-        """Raises nothing: what is refused or fails is an answer, too."""
         try:
             scope = await to_thread.run_sync(self._api.authorize, request)
             if isinstance(scope, Response):
                 return scope
             wait, commit = _parse_wait(request.query_params.get("wait", "0")), _parse_sha(sha)
             with self._count_waiter():
-                status = await self._poll(repository, commit, scope, wait if self._waiting <= self._most else 0.0)
-        except ParameterError as error:
-            problem = {"parameter": error.parameter, "expected": error.expected, "found": error.received}
-            return Response({"error": str(error), **problem}, status_code=HTTPStatus.BAD_REQUEST)
-        except Unavailable as error:
-            return Response({"error": f"{error}. Ask again later."}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
+                wait = wait if self._waiting <= self._max_waiters else 0.0
+                status = await self._poll(repository, commit, scope, wait)
+        except (ParameterError, Unavailable) as error:
+            return _error_response(error)
         return Response(wait_answer(status, repository, commit), headers={"Cache-Control": "no-store"})
 
-    async def _poll(self, repository: str, sha: Sha, scope: frozenset[InstallationId], wait: float) -> WaitStatus:
+    async def _poll(self, repository: str, sha: Sha, scope: Scope, wait: float) -> WaitStatus:
         loop = asyncio.get_running_loop()
         until = loop.time() + wait
         while True:
@@ -194,13 +179,13 @@ class VerdictApi:
             left = until - loop.time()
             if status.is_final or left <= 0:
                 return status
-            await asyncio.sleep(min(self._look_s, left))
+            await asyncio.sleep(min(self._poll_interval_s, left))
 
-    def _read_status(self, repository: str, sha: Sha, scope: frozenset[InstallationId]) -> WaitStatus:
+    def _read_status(self, repository: str, sha: Sha, scope: Scope) -> WaitStatus:
         return find_wait_status(find_seen_pulls(self._store, repository, sha, scope), sha)
 
     @contextmanager
-    def _count_waiter(self) -> "Generator[None]":
+    def _count_waiter(self) -> Generator[None]:
         self._waiting += 1
         try:
             yield

@@ -1,7 +1,7 @@
-"""The web process: create_app puts the doors together, run_web serves them.
+"""The web process: create_app assembles the routes, run_web serves them.
 
-Does not import what judges: no queue worker, no GitHub or model client, no cryptography. Invariant: no
-answer holds a traceback; standard output gets exactly one line, when deliveries can be sent.
+It loads no queue worker, no GitHub or model client and no cryptography. No response holds a traceback. Standard output gets one line,
+once deliveries can be sent.
 """
 
 import errno
@@ -50,7 +50,7 @@ from worker.settings import AppCredentials, Settings, malformed_setting
 
 SHUTDOWN_SECONDS: Final = 10
 TICKS_PER_CHECK: Final = round(CHECK_INTERVAL_S / 0.1)
-"""Uvicorn's main loop turns ten times a second."""
+"""Uvicorn's main loop ticks ten times a second."""
 BACKLOG: Final = 2048
 JSON_ENCODER: Final = json.JSONEncoder(default=repr, separators=(",", ":"))
 INTERNAL_ERROR: Final[Mapping[str, str]] = {"error": "Assay itself failed. Its log says where."}
@@ -58,7 +58,7 @@ PORT_ERRORS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 
 
 class WebApp(Litestar):
-    """All routes. Deliveries get to theirs without the framework, whose way there takes a tenth of what they cost."""
+    """All routes. Deliveries bypass the framework's routing, which takes a tenth of their time."""
 
     deliver: DeliveryApp | None = None
     failures: "_FailureHandler"
@@ -67,7 +67,7 @@ class WebApp(Litestar):
         if self.deliver and scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "POST":
             try:
                 await self.deliver(scope, receive, send)
-            except Exception as error:  # noqa: BLE001 - a bug in what is done with a delivery is told as everywhere
+            except Exception as error:  # noqa: BLE001 - the framework reports bugs elsewhere
                 self.failures.log_failure(scope, error)
                 await respond(send, HTTP_500_INTERNAL_SERVER_ERROR, INTERNAL_ERROR, {})
         else:
@@ -79,22 +79,21 @@ def create_app(
 ) -> WebApp:
     """All routes; without the App's credentials, those that create it."""
     log, counters = json_log(log_to, settings.log_level), counters or DeliveryCounters()
-    lane = AsyncRedisClient(store.url.get_secret_value(), settings.timing.redis_timeout)
+    async_client = AsyncRedisClient(store.url.get_secret_value(), settings.timing.redis_timeout)
     routes: Sequence[ASGIRouteHandler | HTTPRouteHandler]
     deliver, failed = None, _FailureHandler(log, counters)
     if settings.app is None:
         open_setup(store, log_to)
         routes = setup_routes(SetupHandler(settings, store, log), store.ping)
     else:
-        intake = EventIntake(store, SystemClock(), lane)
-        deliver = delivery_app(
-            _webhook_intake(settings.app, intake, counters, delivery_logger(log_to, settings.log_level))
-        )
+        intake = EventIntake(store, SystemClock(), async_client)
+        logger = delivery_logger(log_to, settings.log_level)
+        deliver = delivery_app(_webhook_intake(settings.app, intake, counters, logger))
         routes = [webhook_route(deliver), *_app_routes(settings, intake)]
     web = WebApp(
         route_handlers=routes,
         exception_handlers={HTTPException: _http_error_response, Exception: failed.respond},
-        on_shutdown=[lane.close],
+        on_shutdown=[async_client.close],
         openapi_config=None,
         logging_config=None,
         debug=False,
@@ -104,11 +103,11 @@ def create_app(
 
 
 def _webhook_intake(
-    credentials: AppCredentials, intake: EventIntake, tally: DeliveryCounters, tell: DeliveryLogger
+    credentials: AppCredentials, intake: EventIntake, counters: DeliveryCounters, logger: DeliveryLogger
 ) -> WebhookIntake:
     build_models()
     secrets = tuple(secret.get_secret_value().encode() for secret in credentials.webhook_secrets)
-    return WebhookIntake(SignatureVerifier(secrets), credentials.app_id, intake, tally, tell)
+    return WebhookIntake(SignatureVerifier(secrets), credentials.app_id, intake, counters, logger)
 
 
 def _app_routes(settings: Settings, intake: EventIntake) -> list[HTTPRouteHandler]:
@@ -123,7 +122,7 @@ def _app_routes(settings: Settings, intake: EventIntake) -> list[HTTPRouteHandle
 
 
 def json_log(stream: TextIO, level: str) -> FilteringBoundLogger:
-    """One JSON object a line. Tracebacks without the values of variables: those are other people's source."""
+    """A logger of JSON lines. Tracebacks hold no values of variables, which may be private source."""
     logger = structlog.wrap_logger(
         structlog.WriteLogger(stream),
         processors=[structlog.processors.format_exc_info, _render_line],
@@ -133,24 +132,24 @@ def json_log(stream: TextIO, level: str) -> FilteringBoundLogger:
 
 
 def _render_line(_: object, level: str, fields: Mapping[str, object]) -> str:
-    """By one encoder: making it takes longer than its work."""
+    """Encode with a shared encoder, whose creation takes longer than its work."""
     at = SystemClock().now().isoformat().replace("+00:00", "Z")
     return JSON_ENCODER.encode({**fields, "level": level, "timestamp": at})
 
 
 def delivery_logger(stream: TextIO, level: str) -> DeliveryLogger:
-    """Writes what `json_log` would as `info`, for what is told of every delivery: that takes a fifth of the time."""
-    is_told, clock = logging.getLevelNamesMapping()[level] <= logging.INFO, SystemClock()
+    """A logger of what `json_log` writes at `info`, in a fifth of its time, for the line of each delivery."""
+    is_enabled, clock = logging.getLevelNamesMapping()[level] <= logging.INFO, SystemClock()
 
-    def tell(event: str, /, **fields: object) -> None:
-        if is_told:
+    def log(event: str, /, **fields: object) -> None:
+        if is_enabled:
             fields["event"], fields["level"], fields["timestamp"] = event, "info", clock.now()
             line = encode(fields)
-            # where it is not plain, somebody's header may hold what a terminal would obey
+            # beyond ASCII, a header may hold control sequences: JSON_ENCODER escapes them
             stream.write(f"{line.decode() if line.isascii() else _render_line(None, 'info', fields)}\n")
             stream.flush()
 
-    return tell
+    return log
 
 
 def _http_error_response(_: Request[Any, Any, Any], error: HTTPException) -> Response[Mapping[str, str]]:
@@ -158,11 +157,11 @@ def _http_error_response(_: Request[Any, Any, Any], error: HTTPException) -> Res
 
 
 class _FailureHandler:
-    """What the caller is told of a bug: that there is one. The log gets the rest."""
+    """Responds to a bug with 500; the log gets the traceback."""
 
-    def __init__(self, log: FilteringBoundLogger, tally: DeliveryCounters) -> None:
+    def __init__(self, log: FilteringBoundLogger, counters: DeliveryCounters) -> None:
         self._log = log
-        self._tally = tally
+        self._counters = counters
 
     def respond(self, request: Request[Any, Any, Any], error: Exception) -> Response[Mapping[str, str]]:
         self.log_failure(request.scope, error)
@@ -171,12 +170,12 @@ class _FailureHandler:
     def log_failure(self, scope: HTTPScope, error: Exception) -> None:
         raw = dict(scope["headers"]).get(b"x-github-delivery")
         delivery_id = None if raw is None else raw.decode("latin-1")
-        self._tally.count(DeliveryOutcome.FAILED)
+        self._counters.count(DeliveryOutcome.FAILED)
         self._log.error("failed", path=scope["path"], delivery_id=delivery_id, exc_info=error)
 
 
 class Server(uvicorn.Server):
-    """Says once that it listens, closes who is waited for too long, and ends without an error when it is told to stop."""
+    """Uvicorn's server that prints where it listens, closes slow connections, and exits cleanly on a signal."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -185,7 +184,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listening in sockets or ():
-            print(json.dumps({"event": "listening", "url": _url(listening)}), flush=True)  # noqa: T201 - for who started us
+            print(json.dumps({"event": "listening", "url": _url(listening)}), flush=True)  # noqa: T201 - the supervisor reads it
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS_PER_CHECK == 0:
@@ -198,7 +197,7 @@ class Server(uvicorn.Server):
 
 
 def web_server(app: Litestar) -> Server:
-    """A server that is ready to run. A second signal does not wait for open requests."""
+    """A configured server. A second signal does not wait for open requests."""
     config = uvicorn.Config(
         cast("Any", app),
         http=TimedHttpProtocol,
@@ -207,7 +206,7 @@ def web_server(app: Litestar) -> Server:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # nobody asks where a request came from
+        proxy_headers=False,  # client addresses are not used
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     return Server(config)
@@ -218,32 +217,32 @@ def run_web(settings: Settings) -> None:
     log_json(settings.log_level)
     wait_for_redis(settings, json_log(sys.stderr, settings.log_level).warning)
     with open_store(settings) as store:
-        tally = DeliveryCounters()
-        server = web_server(create_app(settings, store, counters=tally))
+        counters = DeliveryCounters()
+        server = web_server(create_app(settings, store, counters=counters))
         gc.collect()
-        gc.freeze()  # what is loaded stays: to look through it takes as long as an answer
-        with listen(settings.host, settings.port) as listening, _serve_metrics(settings, store, tally):
+        gc.freeze()  # collecting what is loaded takes as long as an answer
+        with listen(settings.host, settings.port) as listening, _serve_metrics(settings, store, counters):
             server.run(sockets=[listening])
 
 
 @contextmanager
-def _serve_metrics(settings: Settings, store: Store, tally: DeliveryCounters) -> Generator[None]:
-    """Beside the door, where the operator asks for it: `/metrics` at an address of its own."""
+def _serve_metrics(settings: Settings, store: Store, counters: DeliveryCounters) -> Generator[None]:
+    """Serve `/metrics` during the block, if it has an address."""
     if settings.metrics_address is None:
         yield
         return
-    from app.web.metrics import render_metrics, serve_metrics  # noqa: PLC0415 - a door that nobody watches needs none of it
+    from app.web.metrics import render_metrics, serve_metrics  # noqa: PLC0415 - rarely configured
 
-    with serve_metrics(settings.metrics_address, lambda: render_metrics(store, tally, SystemClock())) as url:
+    with serve_metrics(settings.metrics_address, lambda: render_metrics(store, counters, SystemClock())) as url:
         json_log(sys.stderr, settings.log_level).info("metrics", url=url)
         yield
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take the address. Port 0: any free one. Raises SettingError when it can't be had."""
+    """Bind the address. Port 0: any free one. Raises SettingError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        host.encode("idna")  # as the socket will, which would not close itself after a name that is none
+        host.encode("idna")  # as create_server will, which leaks its socket for an invalid name
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (while attempting")[0]

@@ -1,8 +1,4 @@
-"""/livez and /readyz: is the process alive, can it take deliveries; and what it counts of them.
-
-Does not look at the judging side, and tells nobody the counts (`app.web.metrics` does). Invariant: /livez never asks anybody; the counters are this process's
-own and begin at zero with it.
-"""
+"""GET /livez, which reads nothing, and GET /readyz, which asks Redis; and this process's counters of deliveries."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +16,7 @@ from worker.errors import Unavailable
 
 
 class DeliveryOutcome(StrEnum):
-    """What became of a delivery."""
+    """The result of a delivery."""
 
     QUEUED = "queued"
     COALESCED = "coalesced"
@@ -33,7 +29,7 @@ class DeliveryOutcome(StrEnum):
 
 
 class DeliveryCounters:
-    """Deliveries by outcome. Counted in the event loop only, so it needs no lock."""
+    """Deliveries by outcome. Used in the event loop only, so it needs no lock."""
 
     def __init__(self) -> None:
         self._counts = Counter[DeliveryOutcome]()
@@ -43,7 +39,7 @@ class DeliveryCounters:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Each outcome, also those that did not come."""
+        """Each outcome, including those at zero."""
         return {outcome.value: self._counts[outcome] for outcome in DeliveryOutcome}
 
 
@@ -60,7 +56,7 @@ def health_routes(intake: EventIntake) -> list[HTTPRouteHandler]:
 
 
 def _check_readiness(store: Store) -> Response[Mapping[str, str]]:
-    """Without its key the store takes deliveries all the same, and the checks say what can't be read."""
+    """A store that lacks an old key is ready: it takes deliveries, and the checks report what can't be read."""
     try:
         lacks_key = store.is_key_missing()
     except Unavailable as unavailable:

@@ -1,7 +1,6 @@
-"""What Prometheus reads: every figure in its text format.
+"""GET /metrics for Prometheus, at an address of its own, off the public side, served by threads of its own.
 
-Does not count and does not listen (`app.web.metrics` does). Invariant: a name stands once, with its type and what it
-means; a label's value is a word of a closed set or an installation's number: no repository, no person.
+Labels hold words of closed sets and installation numbers: no repository, no person.
 """
 
 import logging
@@ -24,8 +23,10 @@ from worker.settings import malformed_setting
 
 MetricKind = Literal["counter", "gauge", "histogram"]
 MetricRow = tuple[str, Mapping[str, str], float]
-"""What follows the family's name, the labels, and the figure."""
+"""Suffix of the family's name, labels, value."""
 
+LOG: Final = logging.getLogger(__name__)
+READ_TIMEOUT_S: Final = 5.0
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -41,7 +42,8 @@ class MetricFamily(NamedTuple):
         yield f"# HELP {self.name} {self.description}"
         yield f"# TYPE {self.name} {self.kind}"
         for suffix, labels, figure in self.rows:
-            yield f"{self.name}{suffix}{_render_labels(labels)} {figure:.10g}"
+            inside = ",".join(f'{name}="{value}"' for name, value in labels.items())
+            yield f"{self.name}{suffix}{f'{{{inside}}}' if inside else ''} {figure:.10g}"
 
 
 def render_exposition(families: Iterable[MetricFamily]) -> str:
@@ -49,15 +51,15 @@ def render_exposition(families: Iterable[MetricFamily]) -> str:
 
 
 def process_families(deliveries: Mapping[str, int]) -> Iterator[MetricFamily]:
-    """What this process alone counts."""
+    """Metrics of this process."""
     rows = tuple(("", {"outcome": outcome}, count) for outcome, count in deliveries.items())
     yield MetricFamily("assay_deliveries_total", "counter", "Deliveries by outcome since this process started.", rows)
 
 
-def store_families(standing: CurrentGauges, figures: MetricTotals) -> Iterator[MetricFamily]:
-    """What all processes share: the same at each of them."""
+def store_families(gauges: CurrentGauges, figures: MetricTotals) -> Iterator[MetricFamily]:
+    """Metrics from Redis, the same in all processes."""
     yield _gauge("store_up", "Whether Redis answers.", 1)
-    yield from _queue_families(standing)
+    yield from _queue_families(gauges)
     yield from _counter_families(figures)
     for span, description in DURATION_METRICS.items():
         yield _histogram(f"{span}_seconds", description, figures.spans[span])
@@ -79,7 +81,7 @@ def store_families(standing: CurrentGauges, figures: MetricTotals) -> Iterator[M
 
 
 def store_down_families() -> Iterator[MetricFamily]:
-    """Redis does not answer: nothing else is known."""
+    """The only metric without Redis."""
     yield _gauge("store_up", "Whether Redis answers.", 0)
 
 
@@ -135,7 +137,7 @@ def _gauge(name: str, description: str, figure: float) -> MetricFamily:
 
 
 def _histogram(name: str, description: str, histogram: Histogram) -> MetricFamily:
-    """Prometheus wants each bucket to hold all below it."""
+    """A histogram with cumulative buckets, as Prometheus expects."""
     bounds = [*(f"{bound:g}" for bound in BOUNDS_S), "+Inf"]
     upto = list(accumulate(histogram.counts))
     buckets = tuple(("_bucket", {"le": bound}, float(count)) for bound, count in zip(bounds, upto, strict=True))
@@ -144,18 +146,8 @@ def _histogram(name: str, description: str, histogram: Histogram) -> MetricFamil
     )
 
 
-def _render_labels(labels: Mapping[str, str]) -> str:
-    inside = ",".join(f'{name}="{value}"' for name, value in labels.items())
-    return f"{{{inside}}}" if inside else ""
-
-
-LOG: Final = logging.getLogger(__name__)
-READ_TIMEOUT_S: Final = 5.0
-"""How long a reader may be silent."""
-
-
 def render_metrics(store: Store, tally: DeliveryCounters, clock: Clock) -> str:
-    """All that is known right now. Blocks while Redis is asked."""
+    """All metrics in Prometheus's text format. Blocks while Redis is read; an unreachable one is a metric, not an error."""
     own = process_families(tally.counts)
     try:
         shared = list(store_families(store.measures.read_gauges(), store.measures.read_totals(clock.now())))
@@ -165,10 +157,10 @@ def render_metrics(store: Store, tally: DeliveryCounters, clock: Clock) -> str:
 
 
 @contextmanager
-def serve_metrics(address: tuple[str, int], tell: Callable[[], str]) -> Generator[str]:
-    """Answer there until the block ends; where that is. Raises SettingError when the address can't be had."""
+def serve_metrics(address: tuple[str, int], render: Callable[[], str]) -> Generator[str]:
+    """Serve GET /metrics at *address* during the block. Yields the URL. Raises SettingError where it can't listen there."""
     with _bind(*address) as listening:
-        server = _MetricsServer(listening, tell)
+        server = _MetricsServer(listening, render)
         thread = threading.Thread(
             target=server.serve_forever, name="metrics", kwargs={"poll_interval": 0.1}, daemon=True
         )
@@ -186,23 +178,22 @@ def _bind(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise malformed_setting(
-            "ASSAY_METRICS_ADDRESS", f'is "{host}:{port}", which can\'t be listened at ({reason})'
-        ) from error
+        problem = f'is "{host}:{port}", which can\'t be listened at ({reason})'
+        raise malformed_setting("ASSAY_METRICS_ADDRESS", problem) from error
 
 
 class _MetricsServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, listening: socket.socket, tell: Callable[[], str]) -> None:
+    def __init__(self, listening: socket.socket, render: Callable[[], str]) -> None:
         HTTPServer.__init__(self, listening.getsockname()[:2], _MetricsHandler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
-        self.render = tell
+        self.render = render
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - socketserver's signature
-        """As a line of the log. By itself it prints to standard error, where all else is JSON."""
+        """Log it as JSON; the base class prints to standard error."""
         LOG.warning("a reader of the figures got no answer", exc_info=sys.exception())
 
 
@@ -223,4 +214,4 @@ class _MetricsHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
-        """Not a word: it is read every few seconds."""
+        """Log nothing: Prometheus reads every few seconds."""

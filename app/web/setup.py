@@ -1,8 +1,7 @@
-"""GET and POST /setup, GET /setup/callback: the GitHub App is created by GitHub's manifest flow, once, by who holds the token.
+"""GET and POST /setup, GET /setup/callback: create the GitHub App once, by GitHub's manifest flow.
 
-Does not keep what GitHub told (the person puts it into the settings). Invariant: without a token that was printed here nothing
-begins, without a state that was begun here nothing is taken over; no secret is logged, no page is kept by a browser or a proxy, and
-an address gets into the manifest only as a person typed or confirmed it.
+Each step needs the printed one-time token or a state that began here. Secrets are shown to the person and not stored, and pages are
+not cached. The manifest holds only addresses that a person typed or confirmed.
 """
 
 from collections.abc import Callable, Mapping
@@ -69,7 +68,7 @@ RETRY_HINT: Final = "Reload this page to try once more: GitHub’s code is good 
 
 
 class SetupHandler:
-    """What somebody passes who sets Assay up."""
+    """The steps of the set-up."""
 
     def __init__(self, settings: Settings, store: Store, log: FilteringBoundLogger) -> None:
         self._api_url = settings.github_api_url
@@ -78,13 +77,13 @@ class SetupHandler:
         self._log = log
 
     def show_form(self, host: str, organization: str) -> HtmlResponse:
-        """The first page. What the Host header says is offered, to be confirmed."""
+        """The first page. It proposes the address of the Host header."""
         if not self._setup.is_open():
             return self._respond(closed_page(SETUP_CLOSED), HTTPStatus.NOT_FOUND)
         return self._respond(form_page(SetupFormValues(address=guess_address(host), organization=organization[:39])))
 
     def begin(self, fields: Mapping[str, list[str]]) -> HtmlResponse:
-        """The second page, for who holds a token."""
+        """The second page, for the holder of the token."""
         typed = {name: fields.get(name, [""])[0][:1000] for name in ("token", "address", "deliveries", "organization")}
         ticked = frozenset(fields.get("opt_in", ()))
         form = SetupFormValues(typed["address"], typed["deliveries"], typed["organization"], ticked)
@@ -97,7 +96,8 @@ class SetupHandler:
             wanted = read_setup_form(form.address, form.deliveries, form.organization, ticked)
         except SetupFormError as error:
             return self._respond(form_page(form, str(error)), HTTPStatus.BAD_REQUEST)
-        state = self._setup.begin_setup(declined=[permission.opt_in for permission in find_declined(wanted.opt_ins)])
+        declined = [permission.opt_in for permission in find_declined(wanted.opt_ins)]
+        state = self._setup.begin_setup(declined=declined)
         if state is None:
             return self._respond(closed_page(SETUP_CLOSED), HTTPStatus.NOT_FOUND)
         self._log.info("setup", outcome="begun", organization=wanted.organization, deliveries=wanted.webhook_base)
@@ -105,7 +105,7 @@ class SetupHandler:
         return self._respond(confirm_page(wanted, build_manifest(wanted, SUBSCRIBED_EVENTS), target))
 
     def finish(self, code: str, state: str) -> HtmlResponse:
-        """The last page, for who comes back from GitHub. Closes all of it."""
+        """The last page, after the way back from GitHub. Closes the set-up."""
         taker = self._setup.take_state(state)
         if taker is None:
             self._log.warning("setup", outcome="wrong_state")
@@ -119,7 +119,7 @@ class SetupHandler:
             self._setup.give_back(state, taker)
             self._log.warning("setup", outcome="unavailable", reason=str(error))
             return self._respond(refused_page(f"{error}. {RETRY_HINT}"), HTTPStatus.SERVICE_UNAVAILABLE)
-        with suppress(Unavailable):  # the secrets are told this once; a state that was taken opens nothing anyway
+        with suppress(Unavailable):  # GitHub returns the secrets once; the used state opens nothing anyway
             self._setup.close()
         self._log.info("setup", outcome="created", app_id=made.id, slug=made.slug)
         return self._respond(done_page(made, declined_in(state)))
@@ -129,7 +129,7 @@ class SetupHandler:
 
 
 def page_response(html: str, status: HTTPStatus, github: str) -> HtmlResponse:
-    """One page: kept by nobody, framed by nobody, without scripts; its forms go here and to GitHub."""
+    """A page that is not cached or framed and has no scripts; its forms go here and to GitHub."""
     origin = "{0.scheme}://{0.netloc}".format(urlsplit(github))
     policy = f"default-src 'none'; style-src '{STYLE_HASH}'; form-action 'self' {origin}; base-uri 'none'; frame-ancestors 'none'"
     headers = {
@@ -143,33 +143,33 @@ def page_response(html: str, status: HTTPStatus, github: str) -> HtmlResponse:
     return Response(html, status_code=status, media_type=MediaType.HTML, headers=headers)
 
 
-def open_setup(store: Store, say_to: TextIO) -> None:
-    """Make the one-time token and tell whoever started us."""
+def open_setup(store: Store, output: TextIO) -> None:
+    """Create the one-time token and print it."""
     token = store.setup().open()
-    say_to.write(
+    output.write(
         "assay: No GitHub App is configured, so nothing is judged. To create one, open /setup in a browser and enter this one-time "
         f"token (good for a day, or until there is an App):\n\n    {token}\n\n"
     )
-    say_to.flush()
+    output.flush()
 
 
-def setup_routes(door: SetupHandler, ping: Callable[[], None]) -> list[HTTPRouteHandler]:
-    """All there is while there is no App."""
+def setup_routes(handler: SetupHandler, ping: Callable[[], None]) -> list[HTTPRouteHandler]:
+    """All routes while there is no App."""
 
     @get("/setup")
     async def form(request: Request[Any, Any, Any]) -> Response[str]:
         organization = str(request.query_params.get("organization", ""))
-        return await _run_in_thread(lambda: door.show_form(request.headers.get("host", ""), organization))
+        return await _run_in_thread(lambda: handler.show_form(request.headers.get("host", ""), organization))
 
     @post("/setup", request_max_body_size=MAX_FORM_BYTES)
     async def begin(request: Request[Any, Any, Any]) -> Response[str]:
         fields = parse_qs((await request.body()).decode(errors="replace"))
-        return await _run_in_thread(lambda: door.begin(fields))
+        return await _run_in_thread(lambda: handler.begin(fields))
 
     @get(CALLBACK)
     async def callback(request: Request[Any, Any, Any]) -> Response[str]:
         code, state = (str(request.query_params.get(name, "")) for name in ("code", "state"))
-        return await _run_in_thread(lambda: door.finish(code, state))
+        return await _run_in_thread(lambda: handler.finish(code, state))
 
     @post(WEBHOOKS)
     async def deliveries() -> Response[Mapping[str, str]]:
@@ -183,7 +183,7 @@ def setup_routes(door: SetupHandler, ping: Callable[[], None]) -> list[HTTPRoute
 
     @get("/readyz")
     async def readyz() -> Response[Mapping[str, str]]:
-        """Good, or nobody behind a load balancer would ever see /setup."""
+        """Ready, so that a load balancer forwards /setup."""
         try:
             await to_thread.run_sync(ping)
         except Unavailable as error:
@@ -194,7 +194,7 @@ def setup_routes(door: SetupHandler, ping: Callable[[], None]) -> list[HTTPRoute
 
 
 def closed_routes(api_url: str) -> list[HTTPRouteHandler]:
-    """What is left of it once there is an App: words."""
+    """The routes of /setup once there is an App: they say so."""
 
     def closed() -> HtmlResponse:
         return page_response(closed_page(ALREADY_SET_UP), HTTPStatus.NOT_FOUND, web_url(api_url))
@@ -211,7 +211,7 @@ def closed_routes(api_url: str) -> list[HTTPRouteHandler]:
 
 
 async def _run_in_thread(work: Callable[[], HtmlResponse]) -> HtmlResponse:
-    """Redis and GitHub are waited for in a thread. Raises nothing but bugs."""
+    """Run blocking work in a thread; a 503 page where Redis is unavailable."""
     try:
         return await to_thread.run_sync(work)
     except Unavailable as error:

@@ -1,7 +1,6 @@
-"""The one thing the door ever asks GitHub: what App it made of our manifest.
+"""Exchange the code of GitHub's manifest flow for the created App, in one request without redirects or retries.
 
-Does not use GitHub's client (the door loads none) and asks once. Invariant: nothing is followed or tried again, no more than a
-small answer is read, and no secret is in an error or a repr.
+The web process loads no GitHub client, so urllib sends it. No error or repr holds a secret.
 """
 
 import http.client
@@ -30,12 +29,12 @@ TOO_MANY_REQUESTS: Final = 429
 
 
 class CreatedApp(BaseModel):
-    """The App, and its secrets, which GitHub tells once."""
+    """The App and its secrets, which GitHub returns once."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
     id: int = Field(gt=0)
-    # A bound in an expression is as many copies of what it bounds: these two took a twentieth of the door's start.
+    # max_length instead of {1,100} in the pattern, whose compilation takes a twentieth of the start
     slug: str = Field(pattern=r"^[\w.-]+$", max_length=100)
     html_url: str = Field(pattern=r"^https?://[^\s\"<>]+$", max_length=500)
     pem: SecretStr = Field(min_length=1)
@@ -43,11 +42,11 @@ class CreatedApp(BaseModel):
 
 
 class CodeRefused(Exception):
-    """GitHub knows no such code, or not any more. The message says so for people."""
+    """GitHub refuses the code, or it has expired. The message is for people."""
 
 
 def exchange_code(api_url: str, code: str, timeout_s: float) -> CreatedApp:
-    """Have the code's App told. Raises CodeRefused, and Unavailable where it may be asked again."""
+    """Fetch the App of a code. Raises CodeRefused, and Unavailable where a retry may help."""
     if not re.fullmatch(CODE, code):
         raise CodeRefused("That is no code of GitHub's.")
     request = Request(  # noqa: S310 - settings take http(s) only
@@ -61,7 +60,11 @@ def exchange_code(api_url: str, code: str, timeout_s: float) -> CreatedApp:
             return CreatedApp.model_validate_json(answer.read(MAX_RESPONSE_BYTES))
     except HTTPError as error:
         with error:
-            raise _error_for(error.code) from None
+            if error.code >= SERVER_ERROR or error.code == TOO_MANY_REQUESTS:
+                raise Unavailable("GitHub", f"answered {error.code}") from None
+            raise CodeRefused(
+                f"GitHub does not take this code: it answered {error.code}. A code is good for an hour, and once."
+            ) from None
     except (OSError, http.client.HTTPException) as error:
         raise Unavailable("GitHub", f"did not answer ({type(error).__name__})") from None
     except ValidationError:
@@ -69,16 +72,8 @@ def exchange_code(api_url: str, code: str, timeout_s: float) -> CreatedApp:
 
 
 def _opener() -> OpenerDirector:
-    """As urllib's own, but without following anybody: a code that opens an App goes nowhere but to GitHub."""
+    """Urllib's default opener without redirects: the code must reach GitHub only."""
     opener = OpenerDirector()
     for handler in (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor):
         opener.add_handler(handler())
     return opener
-
-
-def _error_for(status: int) -> CodeRefused | Unavailable:
-    if status >= SERVER_ERROR or status == TOO_MANY_REQUESTS:
-        return Unavailable("GitHub", f"answered {status}")
-    return CodeRefused(
-        f"GitHub does not take this code (any more): it answered {status}. A code is good for an hour, and once."
-    )

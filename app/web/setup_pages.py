@@ -1,8 +1,4 @@
-"""The pages of /setup, as HTML.
-
-Pure; sends nothing. Invariant: whatever came from outside is escaped, no page has a script or loads anything, and all of it reads
-well on a telephone.
-"""
+"""The pages of /setup as HTML: input escaped, without scripts or external resources, readable on a phone."""
 
 import base64
 import hashlib
@@ -20,7 +16,7 @@ from worker.domain.config.app_permissions import (
     DEFAULT_OPT_INS,
     OPT_IN_SETTINGS,
     OPTIONAL_PERMISSIONS,
-    OptIn,
+    OptionalPermission,
     PermissionLevel,
 )
 from worker.domain.value import Value
@@ -43,11 +39,11 @@ STYLE: Final = (
     "input{color:inherit;background:#161b22}a{color:#4493f8}}"
 )
 STYLE_HASH: Final = "sha256-" + base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-"""What the Content-Security-Policy lets through as style; all else is refused."""
+"""The only style that the Content-Security-Policy allows."""
 
 
 class SetupFormValues(Value):
-    """What stands in the form: what was typed before, or what is offered."""
+    """The values in the form: typed before, or proposed."""
 
     address: str = ""
     deliveries: str = ""
@@ -56,15 +52,16 @@ class SetupFormValues(Value):
 
 
 def form_page(form: SetupFormValues, wrong: str = "") -> str:
-    """The first page: who is there, where Assay is, what it may do."""
-    ticks = "".join(_checkbox(extra.opt_in, form.opt_ins) for extra in OPTIONAL_PERMISSIONS)
+    """The first page: token, addresses and permissions."""
+    ticks = "".join(_checkbox(permission, form.opt_ins) for permission in OPTIONAL_PERMISSIONS)
+    error_box = f'<p class="wrong" role="alert">{escape(wrong)}</p>\n' if wrong else ""
     core = "".join(
         f"<li>{escape(_permission_text(permission.title, permission.level))}: {escape(permission.reason)}.</li>"
         for permission in CORE_PERMISSIONS
     )
     return _page(
         "Set up Assay",
-        f"""{_error_box(wrong)}<p>This creates the GitHub App that Assay works as. You see all of it before GitHub is asked, and GitHub asks you again.</p>
+        f"""{error_box}<p>This creates the GitHub App that Assay works as. You see all of it before GitHub is asked, and GitHub asks you again.</p>
 <form method="post" action="/setup" autocomplete="off">
 {_field("token", "One-time token", "password", "", "Assay printed it when it started, in its terminal or log.")}
 {_field("address", "Address of this Assay", "url", form.address, "As your browser reaches it. GitHub sends you back to it, with what opens the App: it has to be yours.")}
@@ -79,7 +76,7 @@ def form_page(form: SetupFormValues, wrong: str = "") -> str:
 
 
 def confirm_page(wanted: SetupForm, manifest: Manifest, target: str) -> str:
-    """The second page: everything that is asked, and the button that asks it."""
+    """The second page: the manifest, and the button that sends it to GitHub."""
     note = ""
     if is_loopback(wanted.webhook_base):
         note = (
@@ -105,7 +102,7 @@ def confirm_page(wanted: SetupForm, manifest: Manifest, target: str) -> str:
 
 
 def done_page(made: CreatedApp, declined: Collection[str] = ()) -> str:
-    """The last page, shown once: the secrets, what was *declined*, and what to put where."""
+    """The last page, shown once: the secrets and where to put them."""
     variables = setting_lines(made, declined)
     fly = " ".join(["fly secrets set", *variables])
     return _page(
@@ -126,7 +123,7 @@ def done_page(made: CreatedApp, declined: Collection[str] = ()) -> str:
 
 
 def setting_lines(made: CreatedApp, declined: Collection[str] = ()) -> list[str]:
-    """The three settings, each on one line: the key in base64, which Assay reads as well as PEM. Then what keeps off what was *declined*."""
+    """The App's settings as shell assignments, with the key in base64; then those that switch off what was *declined*."""
     key = base64.b64encode(made.pem.get_secret_value().encode()).decode()
     values = (str(made.id), made.webhook_secret.get_secret_value(), key)
     names = ("ASSAY_APP_ID", "ASSAY_WEBHOOK_SECRET", "ASSAY_APP_PRIVATE_KEY")
@@ -135,10 +132,9 @@ def setting_lines(made: CreatedApp, declined: Collection[str] = ()) -> list[str]
 
 
 def refused_page(message: str) -> str:
-    """The way back from GitHub did not end with an App."""
-    return _page(
-        "No App was taken over", f'<p class="wrong">{escape(message)}</p><p><a href="/setup">Begin again</a></p>'
-    )
+    """The page of a failed callback."""
+    body = f'<p class="wrong">{escape(message)}</p><p><a href="/setup">Begin again</a></p>'
+    return _page("No App was taken over", body)
 
 
 def closed_page(message: str) -> str:
@@ -163,24 +159,15 @@ def _field(name: str, label: str, kind: str, value: str, hint: str) -> str:
     )
 
 
-def _checkbox(opt_in: OptIn, ticked: Collection[str]) -> str:
-    optional = next(extra for extra in OPTIONAL_PERMISSIONS if extra.opt_in is opt_in)
-    is_on = " checked" if opt_in in ticked else ""
-    asks = _permission_text(optional.permission.title, optional.permission.level)
+def _checkbox(extra: OptionalPermission, ticked: Collection[str]) -> str:
+    is_on = " checked" if extra.opt_in in ticked else ""
+    label = escape(_permission_text(extra.permission.title, extra.permission.level))
+    reason = re.sub("`([^`]+)`", r"<code>\1</code>", escape(extra.permission.reason))
     return (
-        f'<label class="tick"><input type="checkbox" name="opt_in" value="{opt_in}"{is_on}> '
-        f"{escape(asks)}: {_render_code(optional.permission.reason)}<small>Without it {escape(optional.consequence)}.</small></label>"
+        f'<label class="tick"><input type="checkbox" name="opt_in" value="{extra.opt_in}"{is_on}> '
+        f"{label}: {reason}<small>Without it {escape(extra.consequence)}.</small></label>"
     )
-
-
-def _render_code(text: str) -> str:
-    """What stands between backticks as code, as the same words show in Markdown."""
-    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _permission_text(title: str, level: PermissionLevel) -> str:
     return f"{title} ({'read and write' if level is PermissionLevel.WRITE else 'read'})"
-
-
-def _error_box(message: str) -> str:
-    return f'<p class="wrong" role="alert">{escape(message)}</p>\n' if message else ""

@@ -1,9 +1,7 @@
-"""Connections to the door: one whose request does not come whole in time, or whose head grows too long, is closed.
+"""Close connections whose request is not complete in time, or whose head is too large.
 
-Uvicorn waits for all of that for ever, so that as many silent connections as there are file descriptors would keep GitHub out. Does
-not read a request, and does not answer it (`app.web.webhooks` refuses a body before it is closed here). Invariant: who sends no whole
-head holds a connection for HEADER_TIMEOUT_S at most, and MAX_HEADER_BYTES bytes of memory; and who sends no whole body, be it read by
-anybody or not, for BODY_TIMEOUT_S more; each to CHECK_INTERVAL_S.
+Uvicorn has no such limits, so silent connections up to the limit of file descriptors would lock GitHub out. Without a whole head a
+connection lasts HEADER_TIMEOUT_S, without a whole body BODY_TIMEOUT_S more, each up to CHECK_INTERVAL_S longer.
 """
 
 import asyncio
@@ -15,33 +13,33 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 HEADER_TIMEOUT_S: Final = 10.0
 BODY_TIMEOUT_S: Final = 20.0
-"""Longer than a body is waited for, so that its sender is told before."""
+"""Longer than the route waits for a body, so that its sender gets an answer first."""
 
 CHECK_INTERVAL_S: Final = 1.0
-"""All are looked at together so often: a timer for each request would cost a tenth of what a delivery does."""
+"""How often all connections are checked; a timer for each would take a tenth of a delivery's time."""
 
 MAX_CONNECTIONS: Final = 1_000
-"""One takes 15 KB, whatever it sends."""
+"""Each takes 15 KB of memory."""
 
 MAX_EVICTIONS: Final = 50
-"""How many are closed together where there are more: to look for them takes as long as to answer some deliveries."""
+"""How many are closed beyond that: finding them takes as long as answering some deliveries."""
 
 MAX_HEADER_BYTES: Final = 64 * 1024
-"""GitHub's heads take one or two thousand bytes."""
+"""GitHub's have one or two thousand bytes."""
 
 
 class TimedHttpProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol with an end to a head, which tells what it waits for."""
+    """Uvicorn's protocol with a limit on the head, and the state that the timeouts need."""
 
     _header_bytes: int = 0
-    """How much came since the head that is awaited began."""
+    """Bytes since the awaited head began."""
 
     reading_since: float = 0.0
-    """When the newest request began, else the connection."""
+    """When the newest request began, or the connection."""
 
     @property
     def read_timeout(self) -> float | None:
-        """How long to wait for what is awaited of who sends; None: nothing is, or uvicorn itself ends the wait between two requests."""
+        """How long to wait for the client; None: for nothing, or for its next request, which uvicorn limits."""
         if _is_reading_body(self.cycle):
             return BODY_TIMEOUT_S
         return HEADER_TIMEOUT_S if self._is_reading_header() else None
@@ -64,26 +62,26 @@ class TimedHttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
-        self.cycle.more_body = False  # uvicorn leaves it where the answer was there before
+        self.cycle.more_body = False  # uvicorn leaves it set after an early response
 
     def _is_reading_header(self) -> bool:
         return _is_idle(self.cycle) and self.timeout_keep_alive_task is None
 
 
 def evict_connections(connections: Iterable[object]) -> None:
-    """Close those that were waited for longest: GitHub's requests come whole within moments."""
-    waited_for = [
+    """Close those that have been incomplete longest: GitHub's requests are complete within moments."""
+    incomplete = [
         connection
         for connection in connections
         if isinstance(connection, TimedHttpProtocol)
         and (_is_idle(connection.cycle) or _is_reading_body(connection.cycle))
     ]
-    for connection in nsmallest(MAX_EVICTIONS, waited_for, key=lambda connection: connection.reading_since):
+    for connection in nsmallest(MAX_EVICTIONS, incomplete, key=lambda connection: connection.reading_since):
         connection.transport.close()
 
 
 def _is_idle(last: RequestResponseCycle | None) -> bool:
-    """None: there was no request on this connection yet."""
+    """Whether no request is open. None: there was none yet."""
     return last is None or (last.response_complete and not last.more_body)
 
 
@@ -92,22 +90,22 @@ def _is_reading_body(last: RequestResponseCycle | None) -> bool:
 
 
 class ConnectionTimeouts:
-    """Closes whoever was waited for long enough."""
+    """Closes connections at their timeout."""
 
     def __init__(self) -> None:
         self._since: dict[TimedHttpProtocol, tuple[object, float]] = {}
 
     def close_expired(self, connections: Iterable[object], now: float) -> None:
-        """To be called every CHECK_INTERVAL_S with all connections there are; *now*: seconds of a clock that never goes back."""
+        """To be called every CHECK_INTERVAL_S with all connections; *now*: seconds of a monotonic clock."""
         waits: dict[TimedHttpProtocol, tuple[object, float]] = {}
         for connection in connections:
-            if not isinstance(connection, TimedHttpProtocol) or (patience := connection.read_timeout) is None:
+            if not isinstance(connection, TimedHttpProtocol) or (limit := connection.read_timeout) is None:
                 continue
-            what = (connection.cycle, patience)
+            awaited = (connection.cycle, limit)
             before = self._since.get(connection, (None, now))
-            since = before[1] if before[0] == what else now
-            if now - since >= patience:
+            since = before[1] if before[0] == awaited else now
+            if now - since >= limit:
                 connection.transport.close()
             else:
-                waits[connection] = (what, since)
+                waits[connection] = (awaited, since)
         self._since = waits

@@ -1,15 +1,14 @@
-"""POST /github/webhooks: size, signature over the raw bytes, translate, take in, answer.
+"""POST /github/webhooks: check size and signature of the raw bytes, translate, store, answer.
 
-Does not judge, and does not interpret a byte of a body before its signature was verified. Invariant: a
-delivery gets exactly one answer and one log line, which never holds the body; 202 means that it is in the
-store or not for us, everything else that GitHub may deliver it again.
+No byte of a body is interpreted before its signature is verified. Each delivery gets one response and one log line, which never holds
+the body. 202: stored or ignored; anything else: GitHub may deliver it again.
 """
 
 import hmac
 import re
 from asyncio import Timeout, timeout
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -41,26 +40,26 @@ from worker.errors import Unavailable
 PATH: Final = "/github/webhooks"
 
 LARGEST_BODY: Final = 25 * 1024 * 1024
-"""GitHub sends no larger one."""
+"""GitHub's limit."""
 
 BODY_SECONDS: Final = 15.0
-"""GitHub itself gives a delivery up after ten."""
+"""GitHub gives up after ten."""
 
 INLINE_BODY_BYTES: Final = 128 * 1024
-"""What is larger is verified and read in a thread, where it keeps no other delivery waiting. Few are."""
+"""A larger body is verified and parsed in a thread, so that it blocks no other delivery."""
 
 MAX_BODY_MEMORY: Final = 12 * 1024 * 1024
-"""Of bodies on their way, whose sender is known only when they are whole. fly.toml gives a door 256 MB."""
+"""For incomplete bodies, whose sender can't be verified yet. fly.toml gives the process 256 MB."""
 
 SIGNATURE: Final = re.compile(rb"sha256=[0-9a-f]{64}")
 NAME: Final = re.compile(rb"[A-Za-z0-9_.-]{1,100}")
 RETRY_SECONDS: Final = "30"
 
 INLINE_TEXT_BYTES: Final = 4096
-"""A longer text is read in a thread, too: there is Markdown of 60 KB that takes seconds."""
+"""A longer text is parsed in a thread, too: 60 KB of Markdown can take seconds."""
 
 Headers = Mapping[bytes, bytes]
-"""By their names in lower case, as ASGI gives them."""
+"""By lower-case name, as in ASGI."""
 
 DELIVERY, EVENT, CONTENT = "X-GitHub-Delivery", "X-GitHub-Event", "Content-Type"
 RAW: Final = {name: name.lower().encode() for name in (DELIVERY, EVENT, CONTENT)}
@@ -73,7 +72,7 @@ class DeliveryLogger(Protocol):
 
 
 class DeliveryRefused(Exception):
-    """The caller's fault. The message says what is wrong and what to do."""
+    """A bad request. The message says what is wrong and what to do."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -81,11 +80,11 @@ class DeliveryRefused(Exception):
 
 
 class TooManyRequests(Exception):
-    """There is no memory left for this body."""
+    """No memory is left for this body."""
 
 
 class BodyReservation:
-    """What one body takes of a room. `limit` ends the wait for the rest of it; None: all of it is there."""
+    """The memory of one body. `limit`: the timeout of its incomplete rest; None: it is complete."""
 
     __slots__ = ("limit", "size", "was_evicted")
 
@@ -96,10 +95,9 @@ class BodyReservation:
 
 
 class BodyMemory:
-    """Memory for bodies on their way, of all connections together.
+    """The memory of all incomplete bodies. Beyond *most* bytes the oldest is evicted: GitHub's are complete within moments.
 
-    Where they are more than *most* bytes, the one that is awaited for longest gives way: GitHub's come whole within moments. A body
-    that is alone may be as large as any.
+    A single body may have any size.
     """
 
     def __init__(self, most: int = MAX_BODY_MEMORY) -> None:
@@ -108,7 +106,7 @@ class BodyMemory:
         self.used_bytes = 0
 
     def grow(self, held: BodyReservation, more: int) -> None:
-        """Take *more* bytes for this one. Raises Crowded."""
+        """Reserve *more* bytes. Raises TooManyRequests."""
         if held.was_evicted:
             raise TooManyRequests
         self._all[held] = None
@@ -118,29 +116,26 @@ class BodyMemory:
             self._evict(held)
 
     def release(self, held: BodyReservation) -> None:
-        """Nothing of this one is held any more."""
+        """Free all of its bytes."""
         self.used_bytes -= held.size
         held.size = 0
         self._all.pop(held, None)
 
     def _evict(self, newest: BodyReservation) -> None:
-        awaited = [body for body in self._all if body is not newest and body.limit is not None]
-        for body in awaited:
+        incomplete = [body for body in self._all if body is not newest and body.limit is not None]
+        for body in incomplete:
             if self.used_bytes <= self._most:
                 return
             self.release(body)
             body.was_evicted = True
             if body.limit is not None and not body.limit.expired():
                 body.limit.reschedule(0)
-        if self.used_bytes > max(self._most, newest.size):  # what is whole and looked at can't give way
+        if self.used_bytes > max(self._most, newest.size):  # complete bodies can't be evicted
             raise TooManyRequests
 
 
 class DeliveryResponse(Struct, frozen=True):
-    """What the sender is told, and what the log line says.
-
-    A struct, as all that is made of each delivery: to make a named tuple takes five times as long.
-    """
+    """The response and the content of the log line. A struct is created five times as fast as a named tuple."""
 
     status: int
     outcome: DeliveryOutcome
@@ -162,29 +157,29 @@ class DeliveryResponse(Struct, frozen=True):
 
 
 CLOSE_HEADERS: Final = {"Connection": "close"}
-"""Or it goes on sending, and holds the connection."""
+"""Otherwise the client keeps sending, and holds the connection."""
 
 REASON_KEYS: Final = {
     DeliveryOutcome.IGNORED: "ignored",
     DeliveryOutcome.REFUSED: "error",
     DeliveryOutcome.UNAVAILABLE: "error",
 }
-"""As what the reason is told; the other outcomes need none."""
+"""The reason's key in the response; other outcomes have none."""
 
 IGNORED_REASONS: Final = {Taken.UNKNOWN: "nothing_judged", Taken.LATE: "older_head"}
-"""Why nothing follows from what was taken in."""
+"""Why a stored event has no effect."""
 
 STORED_OUTCOMES: Final = {taken: DeliveryOutcome(taken) for taken in Taken if taken not in IGNORED_REASONS}
 
 
 @dataclass(frozen=True, slots=True)
 class SignatureVerifier:
-    """Who may come in: whoever signs with one of the secrets. Two while one is rotated out."""
+    """Verifies signatures by one of the secrets: two while one is rotated out."""
 
     secrets: tuple[bytes, ...] = field(repr=False)
 
     def is_valid(self, signature: bytes, body: bytes) -> bool:
-        """Compare in constant time, and with every secret, whichever fits."""
+        """Compare in constant time, always with every secret."""
         return True in [
             hmac.compare_digest(signature, b"sha256=" + hmac.digest(secret, body, "sha256").hex().encode())
             for secret in self.secrets
@@ -192,7 +187,7 @@ class SignatureVerifier:
 
 
 class AcceptedDelivery(Struct, frozen=True):
-    """A delivery that something follows from."""
+    """A delivery that is an event."""
 
     event: Event
     delivery_id: DeliveryId
@@ -201,7 +196,7 @@ class AcceptedDelivery(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WebhookIntake:
-    """Everything that one delivery passes."""
+    """The steps of one delivery."""
 
     verifier: SignatureVerifier
     our_app_id: int
@@ -211,7 +206,7 @@ class WebhookIntake:
     body_memory: BodyMemory = field(default_factory=BodyMemory)
 
     async def handle(self, headers: Headers, receive: Receive) -> DeliveryResponse:
-        """Decide about one delivery. Raises nothing but bugs."""
+        """Process one delivery. Raises only for bugs."""
         held = BodyReservation()
         try:
             signature = read_signature(headers)
@@ -235,7 +230,7 @@ class WebhookIntake:
         return meant if isinstance(meant, DeliveryResponse) else await self._store(meant)
 
     def record(self, headers: Headers, answer: DeliveryResponse) -> None:
-        """Count it and write its one log line."""
+        """Count it and write its log line."""
         self.counters.count(answer.outcome)
         self.log_delivery(
             "delivery",
@@ -248,22 +243,16 @@ class WebhookIntake:
         )
 
     def _parse(self, headers: Headers, signature: bytes, body: bytes) -> DeliveryResponse | Delivery:
-        """What was delivered, or the answer where it can't be read."""
-        try:
-            return self._verify(headers, signature, body)
-        except DeliveryRefused as refused:
-            return DeliveryResponse(refused.status, DeliveryOutcome.REFUSED, str(refused))
-        except MalformedPayload as malformed:
-            return DeliveryResponse(HTTP_400_BAD_REQUEST, DeliveryOutcome.REFUSED, str(malformed))
-
-    def _verify(self, headers: Headers, signature: bytes, body: bytes) -> Delivery:
-        """Raises Refused, or Malformed."""
+        """Verify and parse it, or the response where it can't be read."""
         if not self.verifier.is_valid(signature, body):
             raise DeliveryRefused(HTTP_401_UNAUTHORIZED, WRONG_SIGNATURE)
         require_json(headers)
         delivery_id, event_name = read_plain_header(headers, DELIVERY), read_plain_header(headers, EVENT)
         values = decode_payload(body)
-        envelope = validate_payload(Envelope, values, body)
+        try:
+            envelope = validate_payload(Envelope, values, body)
+        except MalformedPayload as malformed:
+            return DeliveryResponse(HTTP_400_BAD_REQUEST, DeliveryOutcome.REFUSED, str(malformed))
         return Delivery(DeliveryId(delivery_id), event_name, self.our_app_id, envelope, body, values)
 
     async def _store(self, meant: AcceptedDelivery) -> DeliveryResponse:
@@ -279,7 +268,7 @@ class WebhookIntake:
 
 
 def interpret_delivery(delivery: Delivery) -> DeliveryResponse | AcceptedDelivery:
-    """What a delivery asks for, or the answer where that is all."""
+    """Translate a delivery to an event, or to the response where nothing follows."""
     action = delivery.envelope.action
     try:
         event = translate(delivery)
@@ -291,16 +280,10 @@ def interpret_delivery(delivery: Delivery) -> DeliveryResponse | AcceptedDeliver
 
 
 def has_long_text(values: object) -> bool:
-    """No text is longer than all that was found, written down; and that is short, but for one delivery in many."""
-    try:
+    """Whether a text among the values exceeds INLINE_TEXT_BYTES. Mostly all of them together do not."""
+    with suppress(RecursionError):
         if len(encode(values)) <= INLINE_TEXT_BYTES:
             return False
-    except RecursionError:
-        pass  # as deep as the door may look: what it holds is looked through below
-    return _holds_long_text(values)
-
-
-def _holds_long_text(values: object) -> bool:
     left = [values]
     while left:
         value = left.pop()
@@ -324,16 +307,15 @@ TOO_MANY_REQUESTS: Final = f"Too many bodies are on their way. {REDELIVER}"
 DeliveryApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-def delivery_app(door: WebhookIntake) -> DeliveryApp:
-    """Plain ASGI, for requests to PATH."""
+def delivery_app(intake: WebhookIntake) -> DeliveryApp:
+    """An ASGI application for requests to PATH."""
 
     async def deliver(scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(reversed([*scope["headers"]]))  # of two with one name the first counts
-        answer = await door.handle(headers, receive)
-        door.record(headers, answer)
-        await _send(
-            send, answer.status, ENCODED_OUTCOMES.get(answer.outcome) or encode_response(answer.content, answer.headers)
-        )
+        answer = await intake.handle(headers, receive)
+        intake.record(headers, answer)
+        encoded = ENCODED_OUTCOMES.get(answer.outcome) or encode_response(answer.content, answer.headers)
+        await _send(send, answer.status, encoded)
 
     return deliver
 
@@ -349,7 +331,7 @@ def webhook_route(deliver: DeliveryApp) -> ASGIRouteHandler:
 
 
 class EncodedResponse(NamedTuple):
-    """The rest of an answer, as it is sent."""
+    """Headers and body of a response, as sent."""
 
     headers: Sequence[tuple[bytes, bytes]]
     body: bytes
@@ -372,7 +354,7 @@ async def _send(send: Send, status: int, answer: EncodedResponse) -> None:
 
 
 ENCODED_OUTCOMES: Final = {outcome: encode_response({"outcome": outcome}, {}) for outcome in STORED_OUTCOMES.values()}
-"""What is answered to nearly everybody."""
+"""The most frequent responses."""
 
 
 def read_header(headers: Headers, name: str) -> str:
@@ -380,7 +362,7 @@ def read_header(headers: Headers, name: str) -> str:
 
 
 def read_signature(headers: Headers) -> bytes:
-    """The signature as sent. Raises Refused when there is none, before any of the body is read."""
+    """The signature as sent. Raises DeliveryRefused before any of the body is read."""
     claimed = headers.get(b"x-hub-signature-256")
     if claimed is None:
         raise DeliveryRefused(
@@ -395,17 +377,17 @@ def read_signature(headers: Headers) -> bytes:
 
 
 async def read_body(
-    headers: Headers, receive: Receive, held: BodyReservation, room: BodyMemory, seconds: float = BODY_SECONDS
+    headers: Headers, receive: Receive, held: BodyReservation, memory: BodyMemory, seconds: float = BODY_SECONDS
 ) -> bytes:
-    """The raw bytes, at most 25 MB, whatever Content-Length says, and within *seconds*. Raises Refused, and Crowded."""
+    """Read at most 25 MB, whatever Content-Length says, within *seconds*. Raises DeliveryRefused, TooManyRequests."""
     if int(headers.get(b"content-length", b"0")) > LARGEST_BODY:
         raise body_too_large()
     first = start_awaiting(receive())
     if not isinstance(first, PendingAwait) and _is_last(first):
-        return _read_chunk(first)  # all of it is there: nothing to wait for, and no clock to set
+        return _read_chunk(first)  # complete already: no timeout needed
     try:
         async with timeout(seconds) as held.limit:
-            return await _read_rest(await first if isinstance(first, PendingAwait) else first, receive, held, room)
+            return await _read_rest(await first if isinstance(first, PendingAwait) else first, receive, held, memory)
     except TimeoutError:
         if held.was_evicted:
             raise TooManyRequests from None
@@ -414,15 +396,15 @@ async def read_body(
         held.limit = None
 
 
-async def _read_rest(message: ReceiveMessage, receive: Receive, held: BodyReservation, room: BodyMemory) -> bytes:
+async def _read_rest(message: ReceiveMessage, receive: Receive, held: BodyReservation, memory: BodyMemory) -> bytes:
     parts = [_read_chunk(message)]
-    room.grow(held, len(parts[0]))
+    memory.grow(held, len(parts[0]))
     while not _is_last(message):
         message = await receive()
         parts.append(_read_chunk(message))
         if held.size + len(parts[-1]) > LARGEST_BODY:
             raise body_too_large()
-        room.grow(held, len(parts[-1]))
+        memory.grow(held, len(parts[-1]))
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -431,7 +413,7 @@ def _is_last(message: ReceiveMessage) -> bool:
 
 
 def _read_chunk(message: ReceiveMessage) -> bytes:
-    """What came of a body. Raises Refused."""
+    """The bytes of a message. Raises DeliveryRefused."""
     if message["type"] != "http.request":
         raise DeliveryRefused(HTTP_400_BAD_REQUEST, "The connection closed before the body was whole.")
     if len(message["body"]) > LARGEST_BODY:
@@ -447,7 +429,7 @@ def body_too_large() -> DeliveryRefused:
 
 
 def require_json(headers: Headers) -> None:
-    """Raises Refused for the other content type that GitHub offers."""
+    """Raises DeliveryRefused for GitHub's other content type, a form."""
     if headers.get(RAW[CONTENT]) == b"application/json":
         return
     content_type = read_header(headers, CONTENT)
@@ -460,7 +442,7 @@ def require_json(headers: Headers) -> None:
 
 
 def read_plain_header(headers: Headers, header: str) -> str:
-    """The header's value, a plain name. Raises Refused."""
+    """The header's value, a plain name. Raises DeliveryRefused."""
     value = headers.get(RAW[header])
     if value is None:
         raise DeliveryRefused(HTTP_400_BAD_REQUEST, f"{header} is missing. GitHub sends it with every delivery.")
@@ -475,7 +457,7 @@ T = TypeVar("T")
 
 
 class PendingAwait(Generic[T]):
-    """The rest of a wait. To be awaited once, by the task that began it, and before anything else is."""
+    """The rest of a started wait. To be awaited once, by the same task, before anything else."""
 
     def __init__(self, steps: Generator[Any, Any, T], waits_for: object) -> None:
         self._steps = steps
@@ -488,7 +470,7 @@ class PendingAwait(Generic[T]):
 
 
 def start_awaiting(wait: Awaitable[T]) -> T | PendingAwait[T]:
-    """What it gives, if it is there already."""
+    """Start a wait. Returns its result if there is one already, without a turn of the event loop."""
     steps = wait.__await__()
     try:
         waits_for = next(steps)

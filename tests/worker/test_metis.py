@@ -63,7 +63,7 @@ class Bench(NamedTuple):
     def told(self, kind: str = "") -> list[dict[str, Any]]:
         """The bodies of all events of a kind, oldest first."""
         entries = self.store.events.read(LOCAL_INSTALLATION)
-        return [json.loads(one.raw) for one in entries if one.kind.decode().endswith(kind)]
+        return [json.loads(entry.raw) for entry in entries if entry.kind.decode().endswith(kind)]
 
     def kinds(self) -> list[str]:
         return [one.kind.decode() for one in self.store.events.read(LOCAL_INSTALLATION)]
@@ -156,7 +156,7 @@ def test_9_invalid_llm_judge_response(bench: Bench) -> None:
     assert [one["attempt"] for one in bench.told("evaluator_parse_error")] == [1, 2]
     audit = bench.store.archive.audit(verdict.eval_id)
     assert audit is not None
-    assert [one.reply and one.reply.text for one in audit.exchanges] == ["no JSON", "again none"]
+    assert [exchange.reply and exchange.reply.text for exchange in audit.exchanges] == ["no JSON", "again none"]
 
 
 def test_a_model_that_can_not_be_reached_is_a_failure_that_carries_what_code_thought(bench: Bench) -> None:

@@ -89,7 +89,7 @@ class History:
         )  # fmt: skip
 
     def ledger(self) -> dict[str, str]:
-        return {one.eval_id: one.model_dump_json() for one in self.store.ledger.entries(pull())}
+        return {entry.eval_id: entry.model_dump_json() for entry in self.store.ledger.entries(pull())}
 
     def told(self) -> list[str]:
         return [repr(one) for one in items(self.store.client.call("XRANGE", "assay:100:events", "-", "+"))]

@@ -75,7 +75,7 @@ def test_two_keys_and_two_webhook_secrets_are_taken_while_one_is_rotated_out() -
         {**APP, "ASSAY_APP_PRIVATE_KEY": f"{KEY}\n{KEY.replace('abc', 'def')}", "ASSAY_WEBHOOK_SECRET": "new old"}
     ).require_app()
     assert len(app.private_keys) == 2
-    assert [one.get_secret_value() for one in app.webhook_secrets] == ["new", "old"]
+    assert [secret.get_secret_value() for secret in app.webhook_secrets] == ["new", "old"]
 
 
 def test_two_keys_may_be_two_files_or_two_words_of_base64(tmp_path: Path) -> None:

@@ -1,8 +1,4 @@
-"""Builds what the command line judges with: a branch on a laptop, and a recorded dossier anew.
-
-Does not decide, and knows no GitHub. Invariant: nothing is shown anywhere, and what is judged is judged through the same
-pipeline as the App's pull requests.
-"""
+"""Judge on a laptop through the App's pipeline, without showing the verdict anywhere, and rejudge a recorded dossier."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -29,7 +25,7 @@ from worker.settings import Settings
 from worker.wiring.judge import BudgetAccount, open_judge_context, recorder_of
 
 MAX_TRIES: Final = 3
-"""How often a branch that is committed to while it is judged is judged again, on a laptop."""
+"""How often a branch is judged again that receives commits meanwhile."""
 
 
 def judge_locally(
@@ -41,18 +37,15 @@ def judge_locally(
     *,
     is_counted: bool = True,
 ) -> JudgingCompleted:
-    """Judge without showing it anywhere, through the same pipeline. Raises AlreadyJudged, InputError, RubricRefused.
-
-    *is_counted*: whether figures count it.
-    """
+    """Judge through the App's pipeline. *is_counted*: in figures. Raises AlreadyJudged, InputError, RubricRefused."""
     clock = SystemClock()
-    store.events.end_orphaned()  # no dispatcher looks after them here
+    store.events.end_orphaned()  # which the dispatcher does elsewhere
     for _ in range(MAX_TRIES):
         lease = store.pulls.take_local_lease(request)
         try:
-            payer, keepers = BudgetAccount(store, request.pull), recorder_of(settings, store, lease)
+            account, recorder = BudgetAccount(store, request.pull), recorder_of(settings, store, lease)
             with (
-                open_judge_context(settings, settings.tier, payer=payer) as bench,
+                open_judge_context(settings, settings.tier, payer=account) as context,
                 renewing_lease(lease, settings.timing.lease),
             ):
                 outcome = judge_pull_request(
@@ -61,11 +54,11 @@ def judge_locally(
                         source=source,
                         status=NullStatusReporter(source),
                         ledger=store.ledger,
-                        recorder=keepers if is_counted else replace(keepers, publishing=None),
-                        context=bench,
+                        recorder=recorder if is_counted else replace(recorder, publishing=None),
+                        context=context,
                         clock=clock,
                         ci_wait=CiWaitPolicy(timedelta(0), timedelta(0), clock.now()),
-                        rubric_problem=store.rubrics.refusal(bench.rubric),
+                        rubric_problem=store.rubrics.refusal(context.rubric),
                         look_up=look_up,
                     ),
                 )
@@ -88,7 +81,7 @@ def rejudge_recorded(
 ) -> Accept | Reject | Abstain:
     """Judge a recorded dossier again, as a new entry beside its verdict.
 
-    Raises LeaseLost where that was forgotten, RubricRefused for a rubric that was edited and kept its version.
+    Raises LeaseLost where the verdict was deleted, RubricRefused for an edited rubric with its old version.
     """
     from worker.judge.judge import judge_with_record
     from worker.judge.replay import create_child_header
@@ -98,8 +91,9 @@ def rejudge_recorded(
         store.rubrics.admit(load_rubric(rubric_file), str(rubric_file))
     subject = recorded.verdict.subject
     pull = PullRef(installation_id=subject.installation_id, repository_id=subject.repository_id, number=subject.number)
-    with open_judge_context(settings, settings.tier, rubric_file, BudgetAccount(store, pull)) as bench:
-        heard = judge_with_record(dossier, create_child_header(recorded.verdict, dossier, bench, SystemClock()), bench)
-    telling = event_publishing(settings, EvalTrigger.BATCH)
-    record_beside(recorded, heard, dossier, VerdictStores(store.ledger, store.archive), telling)
-    return heard.verdict
+    with open_judge_context(settings, settings.tier, rubric_file, BudgetAccount(store, pull)) as context:
+        header = create_child_header(recorded.verdict, dossier, context, SystemClock())
+        evaluated = judge_with_record(dossier, header, context)
+    publishing = event_publishing(settings, EvalTrigger.BATCH)
+    record_beside(recorded, evaluated, dossier, VerdictStores(store.ledger, store.archive), publishing)
+    return evaluated.verdict

@@ -1,7 +1,6 @@
-"""The delegate judge: holds the output of a delegated task against its acceptance criteria.
+"""Judge the output of a delegated task against its acceptance criteria, through the pipeline of `assay judge`.
 
-Does not run tasks. Judges through the court of `assay judge`, so with the same prompt, reserved money, checked evidence,
-ledger and archive. Invariant: an outage is UNAVAILABLE, never a FAIL and never an exception; without criteria nobody is asked.
+An outage is UNAVAILABLE, never a FAIL or an exception.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -30,16 +29,16 @@ from worker.signals.registry import SIGNALS
 from worker.wiring.cli import judge_locally
 
 TIER: Final = "llm"
-"""Code alone can't tell whether a text is what was asked for."""
+"""Code alone can't judge a text."""
 
 OutputJudge = Callable[[str, Criteria], TaskJudgement]
 
 
 def judge_output(output: str, acceptance_criteria: Criteria = None, settings: Settings | None = None) -> TaskJudgement:
-    """PASS, FAIL or UNAVAILABLE, with reasoning for each criterion; without criteria nobody is asked.
+    """PASS, FAIL or UNAVAILABLE, with reasoning for each criterion; without criteria no model is asked.
 
-    *acceptance_criteria* is Markdown, whose list items count one by one, or the criteria themselves. *settings* None: those
-    of the environment. Raises InputError for settings or criteria that can't be used, and nothing else.
+    *acceptance_criteria*: Markdown, each list item a criterion, or the criteria themselves. *settings* None: those of the environment.
+    Raises InputError for unusable settings or criteria, and nothing else.
     """
     if not _parse_criteria(acceptance_criteria):
         return judge_without_criteria()
@@ -60,14 +59,14 @@ def open_judge(settings: Settings) -> Generator[OutputJudge]:
 def add_judgement(
     result: Mapping[str, object], output: str, criteria: Criteria, judge: OutputJudge
 ) -> Mapping[str, object]:
-    """A task's result with what the judge says of it under `judge`; without criteria the result as it was."""
+    """A task's result with its judgement under `judge`; without criteria the unchanged result."""
     if not _parse_criteria(criteria):
         return result
     return {**result, "judge": judge(output, criteria).model_dump(mode="json")}
 
 
 def _parse_criteria(criteria: Criteria) -> tuple[Criterion, ...]:
-    """The criteria that there are. Raises InputError."""
+    """The criteria one by one. Raises InputError."""
     try:
         return criteria_from(criteria)
     except ValueError as error:

@@ -1,7 +1,4 @@
-"""What `assay doctor` wants to know of Redis, above all whether it will keep what it is given.
-
-Does not change anything. Invariant: never raises for what it is asked to find out.
-"""
+"""What `assay doctor` reports of Redis, above all whether it keeps its data."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +10,7 @@ from worker.errors import Unavailable
 
 @dataclass(frozen=True, slots=True)
 class StoreReport:
-    """`persistence` says how data survive a restart, "" that they do not; `eviction` is the policy when memory is full."""
+    """`persistence`: how data survive a restart; "": they do not. `eviction`: the policy when memory is full."""
 
     version: str
     persistence: str
@@ -22,7 +19,7 @@ class StoreReport:
 
 
 def examine_store(store: Store) -> StoreReport:
-    """Ask the server about itself. Raises Unavailable when it went away."""
+    """Read version, persistence and eviction policy. Raises Unavailable."""
     info = text(store.client.call("INFO", "everything"))
     return StoreReport(
         version=_field(info, "valkey_version") or _field(info, "redis_version"),
@@ -33,10 +30,10 @@ def examine_store(store: Store) -> StoreReport:
 
 
 def _snapshots(store: Store) -> str:
-    """Whether RDB snapshots are set up. A hosted Redis may not tell: then it looks after that itself."""
+    """Whether RDB snapshots are configured. A hosted Redis may refuse CONFIG: its host takes care of that."""
     try:
         reply = store.client.call("CONFIG", "GET", "save")
-    except (RedisRefused, Unavailable):  # NOPERM is an outage to the wire; the server has just answered us
+    except (RedisRefused, Unavailable):  # the client reports NOPERM as an outage
         return "by its host"
     return "RDB" if isinstance(reply, list) and len(reply) > 1 and reply[1] else ""
 

@@ -1,7 +1,6 @@
-"""Builds a bench from Settings: who judges, who pays for them, and what is told of their verdicts.
+"""Open the judge's context from settings: rubric, prompt, models and who pays for them.
 
-Does not decide. Invariant: a composition loads the model's SDK only where a model may be asked, and makes its clients anew, so
-that it may run in a forked job.
+The model's SDK is loaded only where a model may be asked, and clients are created per opening, since a forked job must not share them.
 """
 
 from collections.abc import Callable, Generator
@@ -28,9 +27,9 @@ ALWAYS_THRESHOLD: Final = 2.0
 
 
 class BudgetAccount(Value):
-    """Who pays for a model: the pull request *pull*, out of the books in *store* or, where there is none, of *own_budget*.
+    """Who pays for a model: *pull*, from the budget in *store*, else from *own_budget*.
 
-    `wrap`: what stands around the books in *store*, such as the limit of a run.
+    `wrap`: bounds the budget in *store* further, such as by the limit of a run.
     """
 
     store: Store | None
@@ -46,7 +45,7 @@ class BudgetAccount(Value):
 
     @property
     def pause(self) -> ActivePause | None:
-        """The pause that the repository is under."""
+        """The active pause of the repository."""
         if self.store is None:
             return None
         return self.store.pauses.find_pause(self.pull.installation_id, self.pull.repository_id)
@@ -56,7 +55,7 @@ class BudgetAccount(Value):
 def open_judge_context(
     settings: Settings, tier: str, rubric_file: Path | None = None, payer: BudgetAccount | None = None
 ) -> Generator[JudgeContext]:
-    """Who judges: the rubric (ours, or a file's) and our prompt, and a model where one is set up and may be asked."""
+    """The rubric (shipped, or a file's), the prompt, and a model where one is configured and may be asked."""
     rubric = load_rubric(rubric_file)
     hybrid = rubric.escalation_threshold if settings.threshold is None else settings.threshold
     threshold = {"heuristic": 0.0, "hybrid": hybrid, "llm": ALWAYS_THRESHOLD}[tier]
@@ -84,40 +83,41 @@ def open_judge_context(
 def open_further_models(
     settings: Settings, threshold: float, payer: BudgetAccount | None
 ) -> Generator[dict[str, Model]]:
-    """The models beside the first, by their names: each at its own price."""
-    names = dict.fromkeys((*settings.models, *([settings.second_model] if settings.second_model else ())))
+    """The second model and those that repositories may choose, by name."""
+    access = settings.model
+    if access is None:
+        yield {}
+        return
+    others: dict[str, Model] = {}
     with ExitStack() as stack:
-        others = {
-            name: stack.enter_context(open_model(_with_model(settings, name), threshold, payer)) for name in names
-        }
-        yield {name: model for name, model in others.items() if model is not None}
-
-
-def _with_model(settings: Settings, name: str) -> Settings:
-    return settings if settings.model is None else replace(settings, model=replace(settings.model, name=name))
+        for name in dict.fromkeys((*settings.models, *filter(None, (settings.second_model,)))):
+            named = replace(settings, model=replace(access, name=name))
+            model = stack.enter_context(open_model(named, threshold, payer))
+            if model is not None:
+                others[name] = model
+        yield others
 
 
 def _token_budget(settings: Settings, model: Model | None, payer: BudgetAccount | None) -> TokenBudget:
-    """How much a question may hold: the tokens that are set, in bytes as dense as this installation's were."""
-    purse = payer.budget(settings.caps) if payer and model else None
-    if purse is None or payer is None or model is None:
-        return TokenBudget(settings.prompt_tokens)
-    return token_budget_for(settings.prompt_tokens, purse.density(payer.pull, model.name))
+    """The token limit of a request, converted to bytes at this installation's measured density."""
+    if payer and model and (budget := payer.budget(settings.caps)):
+        return token_budget_for(settings.prompt_tokens, budget.density(payer.pull, model.name))
+    return TokenBudget(settings.prompt_tokens)
 
 
 def _pause(settings: Settings, payer: BudgetAccount | None) -> tuple[Pause | None, JudgingPause | None]:
-    """The kill switches: the operator's environment, `assay pause`, and a repository's own."""
+    """The active pause: by the operator's environment, or by `assay pause`."""
     if settings.is_paused:
         return Pause.OPERATOR, None
-    stopped = payer.pause if payer else None
-    if stopped is None:
+    active = payer.pause if payer else None
+    if active is None:
         return None, None
-    return Pause.OPERATOR if stopped.is_everywhere else Pause.REPOSITORY, stopped.suspension
+    return Pause.OPERATOR if active.is_everywhere else Pause.REPOSITORY, active.suspension
 
 
 @contextmanager
 def open_model(settings: Settings, threshold: float, payer: BudgetAccount | None = None) -> Generator[Model | None]:
-    """The model, if there is one and it may be asked; metered, where somebody pays."""
+    """The model, if one is configured and may be asked; with a payer, its requests are reserved and settled."""
     if settings.model is None or threshold <= 0:
         yield None
         return
@@ -126,8 +126,8 @@ def open_model(settings: Settings, threshold: float, payer: BudgetAccount | None
 
     model = AnthropicModel(settings.model)
     try:
-        purse = payer.budget(settings.caps) if payer else None
-        yield BudgetedModel(model, purse, payer.pull) if payer and purse else model
+        budget = payer.budget(settings.caps) if payer else None
+        yield BudgetedModel(model, budget, payer.pull) if payer and budget else model
     finally:
         model.close()
 

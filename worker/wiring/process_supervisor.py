@@ -1,7 +1,6 @@
-"""A few processes that belong together: started by fork, restarted when they die, stopped as one.
+"""Processes that belong together: forked, restarted when they die, stopped together.
 
-Does not know what they do. The process that forks runs no thread, so that a fork copies a whole program; what it
-loaded before, all of them share. Invariant: when the crew's run is over, none of its processes is left.
+The parent must run no thread. Children share what it loaded before, and none outlives `run`.
 """
 
 import logging
@@ -22,17 +21,17 @@ POLL_INTERVAL_S: Final = 0.05
 FIRST_PAUSE_S: Final = 0.2
 LONGEST_PAUSE_S: Final = 10.0
 HEALTHY_S: Final = 10.0
-"""Whoever lived as long is restarted without delay."""
+"""After such an uptime a process is restarted without delay."""
 
 STOP_SEQUENCE: Final = ((signal.SIGTERM, 1.2), (signal.SIGTERM, 3.0))
-"""Twice: RQ's worker takes what comes within a second of the first signal for the first one's echo."""
+"""Twice: RQ's worker ignores a second signal within a second of the first."""
 
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(slots=True)
 class SupervisedProcess:
-    """One process of the crew, through all its restarts."""
+    """One process, through all its restarts."""
 
     name: str
     work: Callable[[], None]
@@ -44,7 +43,7 @@ class SupervisedProcess:
 
 @dataclass(slots=True)
 class ProcessSupervisor:
-    """Runs its hands until SIGINT or SIGTERM. `grace_s`: how long they may take to end what they are at."""
+    """Runs processes until SIGINT or SIGTERM. `grace_s`: how long they may take to finish their work."""
 
     processes: Sequence[SupervisedProcess]
     grace_s: float
@@ -55,7 +54,7 @@ class ProcessSupervisor:
         return self.stop_requests > 0
 
     def run(self) -> None:
-        """Keep all hands running until told to stop."""
+        """Keep all processes running until a signal."""
         before = {stop: signal.signal(stop, self._request_stop) for stop in STOP_SIGNALS}
         try:
             while not self.is_stopping:
@@ -71,39 +70,41 @@ class ProcessSupervisor:
         self.stop_requests += 1
 
     def _start_missing(self) -> None:
-        for hand in self.processes:
-            if not hand.pid and time.monotonic() >= hand.not_before:
-                hand.started_at = time.monotonic()
-                hand.pid = _fork(hand.work)
-                LOG.info("started", extra={"hand": hand.name, "child": hand.pid})
+        for process in self.processes:
+            if not process.pid and time.monotonic() >= process.not_before:
+                process.started_at = time.monotonic()
+                process.pid = _fork(process.work)
+                LOG.info("started", extra={"hand": process.name, "child": process.pid})
 
     def _reap(self) -> None:
-        for hand in self.processes:
-            status = _status_of(hand.pid)
+        for process in self.processes:
+            status = _status_of(process.pid)
             if status is None:
                 continue
-            hand.pid = 0
+            process.pid = 0
             if self.is_stopping:
                 continue
-            hand.failures = 0 if time.monotonic() - hand.started_at > HEALTHY_S else hand.failures + 1
-            pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**hand.failures) if hand.failures else 0.0
-            hand.not_before = time.monotonic() + pause
-            LOG.warning("ended, is restarted", extra={"hand": hand.name, "status": status, "pause_s": pause})
+            process.failures = 0 if time.monotonic() - process.started_at > HEALTHY_S else process.failures + 1
+            pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2**process.failures) if process.failures else 0.0
+            process.not_before = time.monotonic() + pause
+            LOG.warning("ended, is restarted", extra={"hand": process.name, "status": status, "pause_s": pause})
 
     def _stop(self) -> None:
-        """Ask, have them drop what they are at, then make them. Who asks us again shortens it."""
+        """Ask them to finish, then to abort, then kill them. Another signal to us starts the next step."""
         self.stop_requests += 1
         terms = (signal.SIGTERM, self.grace_s), *STOP_SEQUENCE
-        for how, patience_s in (*terms, (signal.SIGKILL, 5.0)):
-            for hand in self.processes:
-                if hand.pid:
+        for how, timeout_s in (*terms, (signal.SIGKILL, 5.0)):
+            for process in self.processes:
+                if process.pid:
                     with suppress(ProcessLookupError):
-                        os.kill(hand.pid, how)
-            self._wait(patience_s)
+                        os.kill(process.pid, how)
+            self._wait(timeout_s)
 
-    def _wait(self, patience_s: float) -> None:
-        limit, asked = time.monotonic() + patience_s, self.stop_requests
-        while any(hand.pid for hand in self.processes) and time.monotonic() < limit and self.stop_requests == asked:
+    def _wait(self, timeout_s: float) -> None:
+        limit, asked = time.monotonic() + timeout_s, self.stop_requests
+        while (
+            any(process.pid for process in self.processes) and time.monotonic() < limit and self.stop_requests == asked
+        ):
             self._reap()
             time.sleep(POLL_INTERVAL_S)
 
@@ -129,14 +130,14 @@ def _fork(work: Callable[[], None]) -> int:
     try:
         os._exit(_run_child(work, parent))
     finally:
-        os._exit(1)  # not even a failing log lets a child go on as its parent
+        os._exit(1)  # a child must never continue as its parent, even if logging fails
 
 
 def _run_child(work: Callable[[], None], parent: int) -> int:
-    """The child's whole life; its exit status."""
+    """Run the child's work. Returns its exit status."""
     for stop in STOP_SIGNALS:
         signal.signal(stop, signal.SIG_DFL)
-    die_with_parent(parent, signal.SIGKILL)  # nobody is left to wait for an orderly end
+    die_with_parent(parent, signal.SIGKILL)  # without a supervisor nothing waits for an orderly end
     try:
         work()
     except SystemExit as leaving:

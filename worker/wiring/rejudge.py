@@ -1,4 +1,4 @@
-"""Opens the judges of recorded dossiers: by the terms of a re-evaluation, and of the rows of a bench."""
+"""Open the judge's context for recorded dossiers: by the terms of a re-evaluation, or for the rows of a bench."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -20,10 +20,10 @@ from worker.wiring.judge import BudgetAccount, open_judge_context
 def open_terms(
     settings: Settings, store: Store | None, terms: RejudgeTerms, pull: PullRef | None
 ) -> Generator[JudgeContext]:
-    """The judge of these terms, paid by *pull* and by the book of the run. None: to read its names only."""
+    """The context of these terms, paid by *pull* within the run's budget. Without store or pull: for its names only."""
     payer = None if store is None or pull is None else BudgetAccount(store, pull, wrap=_run_budget(store, terms))
-    with open_judge_context(with_model(settings, terms.model), terms.tier, terms.rubric, payer) as bench:
-        yield replace(bench, prompt=load_prompt(terms.prompt))
+    with open_judge_context(with_model(settings, terms.model), terms.tier, terms.rubric, payer) as context:
+        yield replace(context, prompt=load_prompt(terms.prompt))
 
 
 def _run_budget(store: Store, terms: RejudgeTerms) -> Callable[[ModelBudget], ModelBudget] | None:
@@ -39,8 +39,10 @@ def _run_budget(store: Store, terms: RejudgeTerms) -> Callable[[ModelBudget], Mo
 
 
 @contextmanager
-def open_rows(settings: Settings, tier: str, rubric: Path | None, purse: ModelBudget | None) -> Generator[JudgeContext]:
-    """The judge of recorded rows, paid out of *purse*."""
-    payer = None if purse is None else BudgetAccount(None, RUN_ACCOUNT, purse)
-    with open_judge_context(settings, tier, rubric, payer) as bench:
-        yield bench
+def open_rows(
+    settings: Settings, tier: str, rubric: Path | None, budget: ModelBudget | None
+) -> Generator[JudgeContext]:
+    """The context of recorded rows, paid from *budget*."""
+    payer = None if budget is None else BudgetAccount(None, RUN_ACCOUNT, budget)
+    with open_judge_context(settings, tier, rubric, payer) as context:
+        yield context

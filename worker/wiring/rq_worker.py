@@ -1,8 +1,6 @@
-"""RQ's worker as we run it: one fork per job, and only the writes that somebody reads.
+"""RQ's worker with one fork per job and fewer writes. A job whose process died is requeued.
 
-Does not judge (`worker.scheduling.jobs` does) and prepares nothing (`worker.__main__` does). Overrides hooks of RQ that are not its
-public face, so that RQ is pinned to one minor version. Invariant: a job whose process ended in any other way than by
-saying how is brought back.
+Overrides hooks that RQ does not document, so RQ is pinned to one minor version.
 """
 
 import json
@@ -12,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from math import inf
 from resource import struct_rusage
 from types import FrameType, MappingProxyType
 from typing import Final, NoReturn, Self, cast
@@ -32,21 +31,21 @@ LOG: Final = logging.getLogger(__name__)
 HEARTBEAT_INTERVAL: Final = timedelta(seconds=5)
 
 DEMOTION_INTERVAL_S: Final = 3600.0
-"""How often each installation's overturned rejects are looked at."""
+"""How often each installation's overridden rejects are checked."""
 
 WORKER_TTL_S: Final = 30
 MAINTENANCE_S: Final = 30
 KilledHandler = Callable[[Job, int, int, struct_rusage], None]
 
 FAILED_EXIT: Final = 3
-"""A job that failed says so."""
+"""The exit status of a failed job."""
 
 FAILURE_NOTE: Final = "Its log says why."
-"""What RQ remembers of a failure: the error's own words may quote a private source."""
+"""What RQ stores of a failure: the error's own message may quote private source."""
 
 
 def group_of(job: Job) -> tuple[str, str] | None:
-    """Which merge group the job judges, under which token; None: it judges a pull request."""
+    """The merge group that the job judges, and its token; None: it judges a pull request."""
     if job.func_name != GROUP_JOB:
         return None
     group_id, token = cast("list[str]", job.args)  # pyright: ignore[reportUnknownMemberType] - RQ can't know them
@@ -54,21 +53,20 @@ def group_of(job: Job) -> tuple[str, str] | None:
 
 
 class JudgeWorker(Worker):
-    """RQ's worker without its command thread, since it forks; its jobs die with it and are brought back.
+    """RQ's worker without its command thread, since it forks. Its jobs die with it and are requeued.
 
-    All that RQ writes about a job is written here, on the connection that is open: a job that opened one of its own
-    would spend more on that than on becoming ready to judge.
+    It writes all of RQ's records of a job on its own connection: opening one takes a job longer than becoming ready to judge.
     """
 
     running_job: Job | None = None
     demotions_checked_at: Mapping[int, float] = MappingProxyType({})
-    """When each installation was looked at, by this worker."""
+    """When this worker last checked each installation, by the monotonic clock."""
 
     exit_status: int | None = None
 
     @classmethod
     def for_queue(cls, queue: Queue, killed: KilledHandler | None = None) -> Self:
-        """One that takes from this queue. *killed*: hears of a job whose process was killed."""
+        """A worker of this queue. *killed*: called for a job whose process was killed."""
         return cls(
             [queue],
             connection=queue.connection,
@@ -80,10 +78,10 @@ class JudgeWorker(Worker):
         )
 
     def subscribe(self) -> None:
-        """Take no orders through Redis: that would need a thread in the process that forks."""
+        """Accept no commands through Redis: that needs a thread in the process that forks."""
 
     def heartbeat(self, timeout: int | None = None, pipeline: Batch | None = None) -> None:
-        """RQ beats three times around each job. Its hash lives for more than a minute after each."""
+        """Write at most every HEARTBEAT_INTERVAL: RQ beats three times around each job, and its key lives for a minute."""
         is_fresh = self.last_heartbeat is not None and now() - self.last_heartbeat < HEARTBEAT_INTERVAL
         if pipeline is not None or timeout is not None or not is_fresh:
             super().heartbeat(timeout, pipeline)
@@ -102,7 +100,7 @@ class JudgeWorker(Worker):
         return execution
 
     def main_work_horse(self, job: Job, queue: Queue) -> NoReturn:
-        """The job's whole life, in a process of its own."""
+        """Run the job in this forked process."""
         try:
             collect_rarely()
             die_with_parent(os.getppid(), signal.SIGKILL)
@@ -111,10 +109,10 @@ class JudgeWorker(Worker):
             with self.death_penalty_class(job.timeout or queue.DEFAULT_TIMEOUT, JobTimeoutException, job_id=job.id):
                 os._exit(os.EX_OK if self.perform(job) else FAILED_EXIT)
         finally:
-            os._exit(1)  # whatever happens, a job does not go on as its worker
+            os._exit(1)  # a job must never continue as its worker
 
     def wait_for_horse(self) -> tuple[int | None, int | None, struct_rusage | None]:
-        """To RQ, a job that says that it failed is one that was killed; so we tell RQ that it is over."""
+        """Report a failed job to RQ as finished: RQ takes any other exit status for a killed process."""
         process, status, usage = super().wait_for_horse()
         self.exit_status = None if status is None or os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
         return process, os.EX_OK if self.exit_status == FAILED_EXIT else status, usage
@@ -136,7 +134,7 @@ class JudgeWorker(Worker):
         self.running_job = None
 
     def _forget(self, job: Job) -> None:
-        """Leave nothing behind of a job that went well. It has no result, and no other job waits for it."""
+        """Delete a successful job: it has no result, and no dependents."""
         with self.connection.pipeline() as pipeline:  # pyright: ignore[reportUnknownMemberType] - as redis has it
             self.increment_successful_job_count(pipeline)
             self.cleanup_execution(job, pipeline)
@@ -144,7 +142,7 @@ class JudgeWorker(Worker):
             pipeline.execute()
 
     def request_force_stop(self, signum: int, frame: FrameType | None) -> None:
-        """Stop at once. RQ kills the job then, and does not call `handle_killed_job`."""
+        """Stop immediately. RQ kills the job without calling `handle_killed_job`, so it is requeued here."""
         try:
             super().request_force_stop(signum, frame)
         except SystemExit:
@@ -153,42 +151,37 @@ class JudgeWorker(Worker):
             raise
 
     def perform(self, job: Job) -> bool:
-        """Do what the job says; whether that went well."""
+        """Run the job. Returns whether it succeeded."""
         group = group_of(job)
         return group_jobs.run_job(*group) if group else run_job(job)
 
     def requeue(self, job: Job) -> None:
-        """The process of this job is dead."""
+        """Requeue a job whose process is dead."""
         if group := group_of(job):
             group_jobs.requeue(*group)
         else:
             requeue(job)
 
     def handle_work_horse_killed(self, job: Job, retpid: int, ret_val: int, rusage: struct_rusage) -> None:
-        """RQ found the process of a job killed."""
+        """Called by RQ for a job whose process was killed."""
         if group := group_of(job):
             group_jobs.requeue(*group)
         else:
             super().handle_work_horse_killed(job, retpid, ret_val, rusage)  # pyright: ignore[reportUnknownMemberType] - untyped there
 
     def submit_follow_up(self, job: Job) -> None:
-        """The live judging is over, and its verdict shown: the canary's turn, and now and then a look at what was overturned."""
+        """After a published verdict, queue its shadow evaluation and, at intervals, the check for signals to demote."""
         if group_of(job):
             return
         settings = JOB_CONTEXT.get().settings
         pull, fence = parse_job(job)
-        looks = (
-            self.demotions_checked_at.get(pull.installation_id, -DEMOTION_INTERVAL_S) + DEMOTION_INTERVAL_S
-            <= time.monotonic()
-        )
-        if not looks and not settings.shadow.is_set:
+        now_s = time.monotonic()
+        is_due = self.demotions_checked_at.get(pull.installation_id, -inf) + DEMOTION_INTERVAL_S <= now_s
+        if not is_due and not settings.shadow.is_set:
             return
-        self.demotions_checked_at = (
-            {**self.demotions_checked_at, pull.installation_id: time.monotonic()}
-            if looks
-            else self.demotions_checked_at
-        )
-        task = json.dumps({"pull": pull.model_dump(mode="json"), "looks": looks})
+        if is_due:
+            self.demotions_checked_at = {**self.demotions_checked_at, pull.installation_id: now_s}
+        task = json.dumps({"pull": pull.model_dump(mode="json"), "looks": is_due})
         try:
             queue = EvaluateQueue(self.connection, settings.timing.check_deadline)
             queue.submit(f"after-{pull.installation_id}-{fence}", task)
@@ -197,16 +190,16 @@ class JudgeWorker(Worker):
 
 
 class EvaluateWorker(JudgeWorker):
-    """The same for what nobody waits for: what is lost of it, whoever asked for it finds undone."""
+    """The same for re-evaluations. A lost job is not requeued: the command that asked for it finds it undone."""
 
     def perform(self, job: Job) -> bool:
-        from worker.evaluation.evaluate_jobs import perform_task as evaluated  # noqa: PLC0415 - the live judges need none of it
+        from worker.evaluation.evaluate_jobs import perform_task  # noqa: PLC0415 - live judging needs none of it
         from worker.wiring.rejudge import open_terms  # noqa: PLC0415 - as above
 
-        return evaluated([str(argument) for argument in job.args], open_terms)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
+        return perform_task([str(argument) for argument in job.args], open_terms)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] - RQ can't know them
 
     def requeue(self, job: Job) -> None:
-        """Nobody does."""
+        pass
 
     def submit_follow_up(self, job: Job) -> None:
-        """Nothing does."""
+        pass

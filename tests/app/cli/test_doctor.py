@@ -30,7 +30,7 @@ def told(examined: list[DoctorFinding]) -> str:
 
 
 def found(environ: Mapping[str, str]) -> list[tuple[str, Health]]:
-    return [(one.name, one.health) for one in read_partial_settings(environ)[1]]
+    return [(setting.name, setting.health) for setting in read_partial_settings(environ)[1]]
 
 
 def test_every_wrong_variable_is_named_not_only_the_first() -> None:
@@ -96,7 +96,7 @@ wrong    Redis eviction          maxmemory-policy is allkeys-lru: requests may g
 
 def test_a_store_key_that_is_missing_is_named_with_what_to_do() -> None:
     lines = redis_lines(StoreReport("9.1.2", "AOF", "noeviction", lacks_key=True), "REDIS_URL")
-    assert told([one for one in lines if one.name == "Store key"]) == snapshot("""\
+    assert told([line for line in lines if line.name == "Store key"]) == snapshot("""\
 wrong    Store key               ASSAY_STORE_KEYS (embedded Redis: store.key) lacks a key that
                                  encrypts what is stored. Add it after the first key (embedded
                                  Redis: restore the file). Until then a pull request with a record
@@ -150,7 +150,7 @@ wrong    Clock                   +300 s against GitHub's, which refuses tokens t
 
 4 of 7 to change; the lines above say how.
 """)
-    assert [one.name for one in app_lines(AppReport((AppKeyReport(1, "no"),), None, (), None), HERE)] == ["App key"]
+    assert [line.name for line in app_lines(AppReport((AppKeyReport(1, "no"),), None, (), None), HERE)] == ["App key"]
 
 
 @pytest.mark.parametrize(

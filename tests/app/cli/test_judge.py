@@ -262,7 +262,7 @@ def test_a_file_that_the_issue_names_and_that_is_not_there_is_missing(state: Pat
     (tmp_path / "issue.md").write_text("# Store\n\n- [ ] `docs/store.md` explains it\n- [ ] See `deep/there.md`\n")
     done = judge(state, "--issue", str(tmp_path / "issue.md"), "--tier", "heuristic", "--json", cwd=laptop.folder)
     criteria = VERDICT_ADAPTER.validate_json(done.stdout).criteria
-    found = [(one.status.value, one.note) for one in criteria]
+    found = [(criterion.status.value, criterion.note) for criterion in criteria]
     assert found == [("missing", "there is no docs/store.md"), ("unverifiable", "")]
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from app.cli.exit_codes import Exit
-from app.cli.judge import exit_code_of
+from app.cli.exit_codes import VERDICT_EXITS, Exit
 from app.cli.main import ErrorBoundary, main
 from app.cli.parser import COMMANDS, CommandSpec, build_parser
 from tests.app.cli.assay_command import ASSAY, environment, refused
@@ -87,7 +86,7 @@ def test_wrong_arguments_are_never_a_reject(arguments: tuple[str, ...], capsys: 
 
 
 def test_each_decision_has_its_own_code() -> None:
-    codes = [exit_code_of(one) for one in (accepted(), rejected(), abstained(AbstainReason.UNPROVEN))]
+    codes = [VERDICT_EXITS[verdict.decision] for verdict in (accepted(), rejected(), abstained(AbstainReason.UNPROVEN))]
     assert codes == [0, 1, 3]
 
 

@@ -158,7 +158,7 @@ def test_verdicts_are_written_as_lines(told: Store, tmp_path: Path, capsysbinary
     assert assay("export", *window) == ""
     out, err = capsysbinary.readouterr()
     lines = [json.loads(line) for line in out.splitlines()]
-    assert [(one["installation_id"], one["eval_id"]) for one in lines] == [
+    assert [(line["installation_id"], line["eval_id"]) for line in lines] == [
         (HERE, "e1"),
         (HERE, "e2"),
         (OTHER, "e1"),

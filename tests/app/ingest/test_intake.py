@@ -190,7 +190,7 @@ def test_what_is_told_late_counts_as_said_when_it_was(late: timedelta, *, is_old
     given = CommandIssued(
         **COMMAND, command=CommandName.OVERRIDE, reason="No", said_at=AT - late, decides=CommandName.APPROVED
     )
-    assert {one.asked_at for one in to_command_requests(given, DELIVERY, AT)} == {AT - late if is_old else AT}
+    assert {request.asked_at for request in to_command_requests(given, DELIVERY, AT)} == {AT - late if is_old else AT}
 
 
 def test_a_merge_group_goes_on_with_its_delivery() -> None:

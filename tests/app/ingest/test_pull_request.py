@@ -136,7 +136,7 @@ def test_a_push_says_which_commit_it_led_from(before: str | None) -> None:
 
 def test_who_reopens_a_pull_request_is_a_person_or_not() -> None:
     events = [pull_request("reopened", {"sender": sender}) for sender in (ALICE, BOT)]
-    assert [isinstance(one, PullReopened) and one.by_person for one in events] == [True, False]
+    assert [isinstance(event, PullReopened) and event.by_person for event in events] == [True, False]
 
 
 def edited(changes: dict[str, Any], **pull: Any) -> PullRequestEdit | Ignored | None:

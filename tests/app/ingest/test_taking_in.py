@@ -186,7 +186,7 @@ def test_an_edited_issue_wakes_who_was_judged_by_it_in_another_repository_of_the
     third: dict[str, Any] = {**SOMEWHERE, "repository_id": RepositoryId(99)}
     assert took(intake, IssueChanged(**third, repository="Acme/Specs", number=9)) is IntakeOutcome.COALESCED
     requests = [intake.store.pulls.find_request(pull) for pull in (PULL, beside)]
-    assert [one and one.trigger for one in requests] == [Trigger.CRITERIA] * 2
+    assert [request and request.trigger for request in requests] == [Trigger.CRITERIA] * 2
     elsewhere: dict[str, Any] = {**third, "installation_id": InstallationId(2)}
     assert took(intake, IssueChanged(**elsewhere, repository="acme/specs", number=9), "d-2") is IntakeOutcome.UNKNOWN
 
@@ -236,7 +236,7 @@ def test_new_rules_have_what_was_judged_by_the_old_ones_judged_again_in_their_ba
     assert took(intake, pushed, "rules") is IntakeOutcome.QUEUED
     assert took(intake, pushed, "rules") is IntakeOutcome.UNKNOWN, "it waits for that already"
     requests = {one.number: intake.store.pulls.find_request(one) for one in (here, closed, waits, elsewhere)}
-    assert {number: one.trigger for number, one in requests.items() if one} == {
+    assert {number: request.trigger for number, request in requests.items() if request} == {
         1: Trigger.RULES,
         2: Trigger.PUSHED,
         3: Trigger.PUSHED,

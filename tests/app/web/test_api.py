@@ -289,7 +289,7 @@ def test_what_can_not_be_used_is_told(door: ServedDoor, store: Store, sha: str, 
 
 def routes(store: Store) -> list[HTTPRoute]:
     app = create_app(settings(), store, io.StringIO())
-    return [cast("HTTPRoute", one) for one in app.routes if one.path.startswith("/api")]
+    return [cast("HTTPRoute", route) for route in app.routes if route.path.startswith("/api")]
 
 
 def paths(store: Store) -> list[str]:
@@ -297,7 +297,7 @@ def paths(store: Store) -> list[str]:
     made: list[str] = []
     for route in routes(store):
         parts = cast("list[Any]", route.path_components)
-        made.append("/" + "/".join(one if isinstance(one, str) else "1" * 40 for one in parts))
+        made.append("/" + "/".join(part if isinstance(part, str) else "1" * 40 for part in parts))
     return made
 
 
@@ -315,8 +315,8 @@ def test_no_route_of_the_api_answers_without_a_token_or_with_one_that_was_revoke
     for claimed in (None, "Bearer", "Bearer made-up", f"Bearer {revoked}", f"Basic {revoked}"):
         headers = {"Authorization": claimed} if claimed else {}
         answers = {path: door.http.get(path, headers=headers) for path in paths(store)}
-        assert {path: one.status_code for path, one in answers.items()} == dict.fromkeys(answers, 401)
-        assert not [one for one in answers.values() if str(revoked) in one.text]
+        assert {path: answer.status_code for path, answer in answers.items()} == dict.fromkeys(answers, 401)
+        assert not [answer for answer in answers.values() if str(revoked) in answer.text]
 
 
 def test_a_token_of_one_installation_opens_nothing_else_and_no_delivery(door: ServedDoor, store: Store) -> None:

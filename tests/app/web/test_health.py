@@ -108,7 +108,7 @@ def test_a_bug_is_500_without_a_traceback_and_in_the_log_with_one(
     assert "Traceback" in line["exception"]
     assert SHA not in line["exception"]
     assert door.http.get("/livez").status_code == 200
-    assert not [one for one in caplog.records if one.name.startswith("uvicorn")], "and nowhere else"
+    assert not [record for record in caplog.records if record.name.startswith("uvicorn")], "and nowhere else"
 
 
 def test_nobody_who_can_deliver_is_told_how_we_fare(door: ServedDoor) -> None:

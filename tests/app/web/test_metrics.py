@@ -160,7 +160,7 @@ def test_what_is_told_can_be_read_line_by_line_and_no_name_stands_twice() -> Non
     assert len(types) == len(set(types))
     row = re.compile(r'[a-z_]+(\{([a-z]+="[A-Za-z0-9_.+-]*",?)+\})? [0-9.e+-]+')
     assert [line for line in told if not line.startswith("#") and not row.fullmatch(line)] == []
-    assert [one for one in types if not one.startswith("assay_")] == []
+    assert [type_ for type_ in types if not type_.startswith("assay_")] == []
 
 
 def test_a_store_that_was_used_tells_its_figures_at_the_address_and_nothing_else_is_there(store: Store) -> None:
@@ -206,7 +206,7 @@ def test_a_reader_who_gets_no_answer_is_a_line_of_the_log_and_nothing_else(
 
     with serve_metrics(("127.0.0.1", 0), fails) as url, pytest.raises(httpx.RemoteProtocolError):
         httpx.get(url)
-    assert [(one.levelname, one.message) for one in caplog.records if one.name == "app.web.metrics"] == [
+    assert [(record.levelname, record.message) for record in caplog.records if record.name == "app.web.metrics"] == [
         ("WARNING", "a reader of the figures got no answer")
     ]
     assert capfd.readouterr() == ("", "")

@@ -325,7 +325,7 @@ def test_every_page_is_without_scripts_and_kept_by_nobody(setup: Setup, played: 
     conversion(played)
     pages = [setup.http.get("/setup"), setup.begin(token="x"), setup.begin(), setup.back("c0de", "x")]
     pages += [setup.back("c0de", setup.state()), setup.http.get("/setup")]
-    assert [one.status_code for one in pages] == [200, 403, 200, 403, 200, 404]
+    assert [page.status_code for page in pages] == [200, 403, 200, 403, 200, 404]
     origin = played.url_for("").rstrip("/")
     for one in pages:
         assert one.headers["content-security-policy"] == (
@@ -380,7 +380,7 @@ def test_when_redis_goes_nobody_sees_a_traceback() -> None:
     with at_setup(redis, "https://api.github.com") as setup:
         redis.end()
         answers = [setup.http.get("/setup"), setup.back("c", "s"), setup.http.get("/readyz")]
-        assert [one.status_code for one in answers] == [503, 503, 503]
+        assert [answer.status_code for answer in answers] == [503, 503, 503]
         assert "Traceback" not in setup.said
 
 

@@ -160,7 +160,7 @@ def test_what_came_from_outside_is_escaped_everywhere() -> None:
             f"https://github.com/{evil}",
         ),
     ]
-    assert not [one for one in pages if "<script" in one]
+    assert not [page for page in pages if "<script" in page]
 
 
 def test_the_ends_without_an_app() -> None:

@@ -70,14 +70,16 @@ class TestJudgeOutput:
         judgement = judge_output(OUTPUT, CRITERIA, settings)
         assert (judgement.verdict, judgement.judged) == (TaskRuling.PASS, True)
         assert judgement.reasoning == "The change does what the issue asks for."
-        assert [(one.verdict, one.text) for one in judgement.criteria] == [(TaskRuling.PASS, CRITERIA)]
+        assert [(criterion.verdict, criterion.text) for criterion in judgement.criteria] == [
+            (TaskRuling.PASS, CRITERIA)
+        ]
         assert judgement.criteria[0].evidence[0].quote == "name,price"
 
     def test_judge_fail(self, model: Anthropic, settings: Settings) -> None:
         model.answers(reject("acceptance_gap"))
         judgement = judge_output(OUTPUT, CRITERIA, settings)
         assert judgement.verdict is TaskRuling.FAIL
-        assert [one.verdict for one in judgement.criteria] == [TaskRuling.FAIL]
+        assert [criterion.verdict for criterion in judgement.criteria] == [TaskRuling.FAIL]
         assert judgement.next_step
 
     @pytest.mark.parametrize("criteria", [None, "", " \n", [], [" "]])
@@ -114,7 +116,10 @@ class TestJudgeOutput:
 def test_each_criterion_of_a_list_is_judged_by_itself(model: Anthropic, settings: Settings) -> None:
     model.answers(passes(criteria=2))
     judgement = judge_output(OUTPUT, "- has a header\n- has a row\n", settings)
-    assert [(one.id, one.text) for one in judgement.criteria] == [("AC1", "has a header"), ("AC2", "has a row")]
+    assert [(criterion.id, criterion.text) for criterion in judgement.criteria] == [
+        ("AC1", "has a header"),
+        ("AC2", "has a row"),
+    ]
 
 
 def test_the_same_output_is_judged_once_and_paid_for_once(model: Anthropic, settings: Settings) -> None:
@@ -134,13 +139,13 @@ def test_what_nobody_can_tell_is_no_fail(model: Anthropic, settings: Settings) -
     model.answers(cannot_tell())
     judgement = judge_output(OUTPUT, CRITERIA, settings)
     assert (judgement.verdict, judgement.reason) == (TaskRuling.UNAVAILABLE, AbstainReason.NEEDS_HUMAN)
-    assert [one.verdict for one in judgement.criteria] == [TaskRuling.UNAVAILABLE]
+    assert [criterion.verdict for criterion in judgement.criteria] == [TaskRuling.UNAVAILABLE]
 
 
 def test_an_empty_output_meets_nothing_and_asks_nobody(model: Anthropic, settings: Settings) -> None:
     judgement = judge_output(" \n", CRITERIA, settings)
     assert (judgement.verdict, model.asked) == (TaskRuling.FAIL, [])
-    assert [one.verdict for one in judgement.criteria] == [TaskRuling.FAIL]
+    assert [criterion.verdict for criterion in judgement.criteria] == [TaskRuling.FAIL]
 
 
 def test_a_cap_is_unavailable_and_says_so(model: Anthropic, settings: Settings) -> None:

@@ -27,7 +27,7 @@ def test_each_seat_has_a_model_of_its_own(tmp_path: Path) -> None:
             "claude-opus-5-5",
             True,
         )
-        assert {name: one.name for name, one in bench.choices.items()} == {
+        assert {name: choice.name for name, choice in bench.choices.items()} == {
             "claude-sonnet-5-5": "claude-sonnet-5-5",
             "claude-opus-5-5": "claude-opus-5-5",
         }

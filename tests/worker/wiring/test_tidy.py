@@ -67,7 +67,7 @@ def test_events_that_are_too_old_go_though_nothing_new_is_told(store: Store, cou
     for told_for, left in ((timedelta(0), 3), (timedelta(days=365), 2)):
         replace(court, store=replace(store, event_retention=told_for)).clean_up()
         assert store.client.call("XLEN", stream) == left
-    assert len({one for one in hours(store, HERE) if one.startswith("h")}) == 2, "nor is it counted"
+    assert len({hour for hour in hours(store, HERE) if hour.startswith("h")}) == 2, "nor is it counted"
 
 
 def test_what_is_counted_of_events_that_are_gone_is_dropped_and_what_came_since_is_counted(
