@@ -50,8 +50,8 @@ MUTATIONS = (
     Mutation(
         "commands: a command in a code block counts",
         "app/ingest/comments.py",
-        "    found = parse_command(text)\n",
-        '    found = parse_command(text.replace("`", "").strip())\n',
+        "    command = parse_command(text)\n",
+        '    command = parse_command(text.replace("`", "").strip())\n',
         "test_commands.py",
     ),
     Mutation(
@@ -183,7 +183,7 @@ MUTATIONS = (
     Mutation(
         "court: a repository's pause is not heard",
         "worker/wiring/judge.py",
-        "    return Pause.OPERATOR if stopped.is_everywhere else Pause.REPOSITORY, stopped.suspension",
+        "    return Pause.OPERATOR if active.is_everywhere else Pause.REPOSITORY, active.suspension",
         "    return None, None",
         "test_money.py",
     ),

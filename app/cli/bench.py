@@ -42,7 +42,9 @@ def bench(arguments: argparse.Namespace) -> CommandResult:
     names = [path.name for path in files]
     if doubled := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Two files are called {doubled}; the report tells files by their names. Rename one.")
-    earlier = read_earlier_run(_earlier_folder(arguments.against, folder)) if arguments.against else None
+    if arguments.against and Path(arguments.against).resolve() == folder.resolve():
+        raise InputError(f"--against and --out are both {folder}. Give the folder of an earlier run, and another one.")
+    earlier = read_earlier_run(Path(arguments.against)) if arguments.against else None
     settings = load_settings()
     require_key(settings, arguments.tier)
     if arguments.record:
@@ -109,13 +111,6 @@ def _print_forecast(files: Sequence[Path], total: int, opening: BenchOpener) -> 
         raws = (raw for path in files for raw in read_lines(path))
         forecast = forecast_cost(raws, total, judges, model)
     print(forecast_text(forecast, money.limit_usd, money.spent_usd), file=sys.stderr)
-
-
-def _earlier_folder(against: str, folder: Path) -> Path:
-    earlier = Path(against)
-    if earlier.resolve() == folder.resolve():
-        raise InputError(f"--against and --out are both {folder}. Give the folder of an earlier run, and another one.")
-    return earlier
 
 
 def _run(files: Sequence[Path], folder: Path, opening: BenchOpener, size: tuple[int, int]) -> None:

@@ -49,7 +49,12 @@ def export(arguments: argparse.Namespace) -> CommandResult:
     with open_store(load_settings()) as store:
         of = tuple(dict.fromkeys(arguments.installation or store.events.installations()))
         if parquet is not None:
-            _save(arguments.out, lambda path: parquet.write(path, _column_groups(store, of, span, skipped)))
+            groups = (
+                group
+                for installation in of
+                for group in export_columns(_terminal_entries(store, installation, span), installation, skipped)
+            )
+            _save(arguments.out, lambda path: parquet.write(path, groups))
         else:
             _write(arguments.out, _parts(store, of, span, arguments.format, skipped))
     if skipped.count:
@@ -77,13 +82,6 @@ def _terminal_entries(store: Store, installation: InstallationId, span: ExportSp
     after = f"{span.since_ms - 1}-{2**64 - 1}" if span.since_ms else ""
     last_ms = None if span.until_ms is None else span.until_ms - 1
     return read_entries_ahead(store.client, installation, after, last_ms, kinds)
-
-
-def _column_groups(
-    store: Store, of: Iterable[InstallationId], span: ExportSpan, skipped: SkippedCount
-) -> Iterator[dict[str, list[Any]]]:
-    for installation in of:
-        yield from export_columns(_terminal_entries(store, installation, span), installation, skipped)
 
 
 def _parts(

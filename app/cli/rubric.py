@@ -60,7 +60,9 @@ def diff(arguments: argparse.Namespace) -> CommandResult:
         span = parse_window(arguments.since, arguments.until, SystemClock().now())
     except WindowError as error:
         raise InputError(str(error)) from error
-    names, prompts = _names(rubrics, arguments), _prompts(arguments.prompt)
+    names, prompts = _names(rubrics, arguments), None
+    if arguments.prompt:
+        prompts = load_prompt().version, load_prompt(Path(arguments.prompt)).version
     with sandboxed_parsing(), open_store(load_settings()) as store:
         _check_versions(rubrics, arguments, store)
         record = RubricDiff(store, RejudgeSelection(SubjectKind.SUBMISSION, span, ""), rubrics, prompts)
@@ -113,11 +115,6 @@ def _names(rubrics: RubricPair, arguments: argparse.Namespace) -> tuple[str, str
     if arguments.prompt:
         return before, f"{now} with {arguments.prompt}"
     return (before, now) if before != now else (arguments.before, arguments.now)
-
-
-def _prompts(candidate: str | None) -> tuple[str, str] | None:
-    """The versions of the shipped prompt and of the candidate. Raises InputError."""
-    return (load_prompt().version, load_prompt(Path(candidate)).version) if candidate else None
 
 
 def _agreement(rows: list[ComparedChange]) -> tuple[StrengthAgreement, ...]:

@@ -171,7 +171,8 @@ class _HeadFields(TypedDict):
 
 def _head_fields(payload: PullRequestPayload) -> _HeadFields:
     pull = payload.pull_request
-    base = pull.base
+    base, head_repository = pull.base, pull.head.repo
+    is_from_fork = head_repository is None or head_repository.id != payload.repository.id  # None: a deleted fork
     return {
         "pull": pull_ref(payload, pull.number),
         "repository": payload.repository.full_name,
@@ -180,14 +181,8 @@ def _head_fields(payload: PullRequestPayload) -> _HeadFields:
         "draft": pull.draft,
         "base_sha": base.sha if base else None,
         "base_ref": base.ref if base else None,
-        "is_outside": _is_from_fork(payload) and pull.author_association not in {"", *MEMBER_ASSOCIATIONS},
+        "is_outside": is_from_fork and pull.author_association not in {"", *MEMBER_ASSOCIATIONS},
     }
-
-
-def _is_from_fork(payload: PullRequestPayload) -> bool:
-    """A deleted fork leaves its pull requests without a head repository."""
-    repo = payload.pull_request.head.repo
-    return repo is None or repo.id != payload.repository.id
 
 
 _classify_account = lru_cache(maxsize=1024)(classify_account)

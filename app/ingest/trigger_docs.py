@@ -1,6 +1,5 @@
 """Render docs/triggers.md from the table in `app.ingest.events`."""
 
-from collections.abc import Iterator
 from typing import Final
 
 from app.ingest.events import DELIVERY_RULES, DeliveryRule
@@ -53,21 +52,18 @@ TAIL: Final = """
 
 def render_page() -> str:
     handled = [_line(name, row) for name, row in DELIVERY_RULES.items() if row.is_handled]
-    return HEAD + "".join(handled) + "".join(_ignored()) + TAIL
+    ignored: dict[str, list[str]] = {}
+    for name, row in DELIVERY_RULES.items():
+        if not row.is_handled:
+            ignored.setdefault(row.description, []).append(_event_name(name))
+    reasons = [f"- {reason}: {', '.join(names)}\n" for reason, names in ignored.items()]
+    return "".join([HEAD, *handled, "\nIgnored, by reason:\n\n", *reasons, TAIL])
 
 
 def _line(name: tuple[str, str], row: DeliveryRule) -> str:
     event, _ = name
     permission = "always" if event in IMPLICIT_EVENTS else f"`{EVENT_PERMISSIONS[event]}`"
     return f"| {_event_name(name)} | {row.description} | {permission} |\n"
-
-
-def _ignored() -> Iterator[str]:
-    """The ignored events, by reason."""
-    yield "\nIgnored, by reason:\n\n"
-    rows = [(name, row.description) for name, row in DELIVERY_RULES.items() if not row.is_handled]
-    for reason in dict.fromkeys(description for _, description in rows):
-        yield f"- {reason}: {', '.join(_event_name(name) for name, description in rows if description == reason)}\n"
 
 
 def _event_name(name: tuple[str, str]) -> str:

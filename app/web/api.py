@@ -175,14 +175,13 @@ class VerdictApi:
         loop = asyncio.get_running_loop()
         until = loop.time() + wait
         while True:
-            status = await to_thread.run_sync(self._read_status, repository, sha, scope)
+            status = await to_thread.run_sync(
+                lambda: find_wait_status(find_seen_pulls(self._store, repository, sha, scope), sha)
+            )
             left = until - loop.time()
             if status.is_final or left <= 0:
                 return status
             await asyncio.sleep(min(self._poll_interval_s, left))
-
-    def _read_status(self, repository: str, sha: Sha, scope: Scope) -> WaitStatus:
-        return find_wait_status(find_seen_pulls(self._store, repository, sha, scope), sha)
 
     @contextmanager
     def _count_waiter(self) -> Generator[None]:

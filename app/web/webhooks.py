@@ -10,20 +10,12 @@ from asyncio import Timeout, timeout
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from anyio import to_thread
 from litestar.exceptions import MethodNotAllowedException
 from litestar.handlers import ASGIRouteHandler, asgi
-from litestar.status_codes import (
-    HTTP_202_ACCEPTED,
-    HTTP_400_BAD_REQUEST,
-    HTTP_401_UNAUTHORIZED,
-    HTTP_408_REQUEST_TIMEOUT,
-    HTTP_413_REQUEST_ENTITY_TOO_LARGE,
-    HTTP_415_UNSUPPORTED_MEDIA_TYPE,
-    HTTP_503_SERVICE_UNAVAILABLE,
-)
 from litestar.types import HTTPScope, Receive, ReceiveMessage, Scope, Send
 from msgspec import Struct
 from msgspec.json import encode
@@ -149,7 +141,7 @@ class DeliveryResponse(Struct, frozen=True):
 
     @property
     def headers(self) -> dict[str, str]:
-        if self.status == HTTP_408_REQUEST_TIMEOUT:
+        if self.status == HTTPStatus.REQUEST_TIMEOUT:
             return CLOSE_HEADERS
         if self.outcome is not DeliveryOutcome.UNAVAILABLE:
             return {}
@@ -218,7 +210,7 @@ class WebhookIntake:
         except DeliveryRefused as refused:
             return DeliveryResponse(refused.status, DeliveryOutcome.REFUSED, str(refused))
         except TooManyRequests:
-            return DeliveryResponse(HTTP_503_SERVICE_UNAVAILABLE, DeliveryOutcome.UNAVAILABLE, TOO_MANY_REQUESTS)
+            return DeliveryResponse(HTTPStatus.SERVICE_UNAVAILABLE, DeliveryOutcome.UNAVAILABLE, TOO_MANY_REQUESTS)
         finally:
             self.body_memory.release(held)
         if isinstance(delivery, DeliveryResponse):
@@ -245,14 +237,14 @@ class WebhookIntake:
     def _parse(self, headers: Headers, signature: bytes, body: bytes) -> DeliveryResponse | Delivery:
         """Verify and parse it, or the response where it can't be read."""
         if not self.verifier.is_valid(signature, body):
-            raise DeliveryRefused(HTTP_401_UNAUTHORIZED, WRONG_SIGNATURE)
+            raise DeliveryRefused(HTTPStatus.UNAUTHORIZED, WRONG_SIGNATURE)
         require_json(headers)
         delivery_id, event_name = read_plain_header(headers, DELIVERY), read_plain_header(headers, EVENT)
         values = decode_payload(body)
         try:
             envelope = validate_payload(Envelope, values, body)
         except MalformedPayload as malformed:
-            return DeliveryResponse(HTTP_400_BAD_REQUEST, DeliveryOutcome.REFUSED, str(malformed))
+            return DeliveryResponse(HTTPStatus.BAD_REQUEST, DeliveryOutcome.REFUSED, str(malformed))
         return Delivery(DeliveryId(delivery_id), event_name, self.our_app_id, envelope, body, values)
 
     async def _store(self, meant: AcceptedDelivery) -> DeliveryResponse:
@@ -260,11 +252,13 @@ class WebhookIntake:
             outcome = await self.intake.take_in(meant.event, meant.delivery_id)
         except Unavailable as unavailable:
             reason = f"{unavailable}. {REDELIVER}"
-            return DeliveryResponse(HTTP_503_SERVICE_UNAVAILABLE, DeliveryOutcome.UNAVAILABLE, reason, meant.action)
+            return DeliveryResponse(HTTPStatus.SERVICE_UNAVAILABLE, DeliveryOutcome.UNAVAILABLE, reason, meant.action)
         became = STORED_OUTCOMES.get(outcome)
         if became is None:
-            return DeliveryResponse(HTTP_202_ACCEPTED, DeliveryOutcome.IGNORED, IGNORED_REASONS[outcome], meant.action)
-        return DeliveryResponse(HTTP_202_ACCEPTED, became, "", meant.action)
+            return DeliveryResponse(
+                HTTPStatus.ACCEPTED, DeliveryOutcome.IGNORED, IGNORED_REASONS[outcome], meant.action
+            )
+        return DeliveryResponse(HTTPStatus.ACCEPTED, became, "", meant.action)
 
 
 def interpret_delivery(delivery: Delivery) -> DeliveryResponse | AcceptedDelivery:
@@ -273,9 +267,9 @@ def interpret_delivery(delivery: Delivery) -> DeliveryResponse | AcceptedDeliver
     try:
         event = translate(delivery)
     except MalformedPayload as malformed:
-        return DeliveryResponse(HTTP_400_BAD_REQUEST, DeliveryOutcome.REFUSED, str(malformed), action)
+        return DeliveryResponse(HTTPStatus.BAD_REQUEST, DeliveryOutcome.REFUSED, str(malformed), action)
     if isinstance(event, Ignored):
-        return DeliveryResponse(HTTP_202_ACCEPTED, DeliveryOutcome.IGNORED, event.reason, action)
+        return DeliveryResponse(HTTPStatus.ACCEPTED, DeliveryOutcome.IGNORED, event.reason, action)
     return AcceptedDelivery(event, delivery.delivery_id, action)
 
 
@@ -366,12 +360,13 @@ def read_signature(headers: Headers) -> bytes:
     claimed = headers.get(b"x-hub-signature-256")
     if claimed is None:
         raise DeliveryRefused(
-            HTTP_401_UNAUTHORIZED,
+            HTTPStatus.UNAUTHORIZED,
             "X-Hub-Signature-256 is missing: the delivery is not signed. Set a secret in the App's settings, under Webhook.",
         )
     if not SIGNATURE.fullmatch(claimed):
         raise DeliveryRefused(
-            HTTP_401_UNAUTHORIZED, "X-Hub-Signature-256 is no signature: expected sha256= and 64 lower-case hex digits."
+            HTTPStatus.UNAUTHORIZED,
+            "X-Hub-Signature-256 is no signature: expected sha256= and 64 lower-case hex digits.",
         )
     return claimed
 
@@ -391,7 +386,9 @@ async def read_body(
     except TimeoutError:
         if held.was_evicted:
             raise TooManyRequests from None
-        raise DeliveryRefused(HTTP_408_REQUEST_TIMEOUT, f"The body did not come whole within {seconds:g} s.") from None
+        raise DeliveryRefused(
+            HTTPStatus.REQUEST_TIMEOUT, f"The body did not come whole within {seconds:g} s."
+        ) from None
     finally:
         held.limit = None
 
@@ -415,7 +412,7 @@ def _is_last(message: ReceiveMessage) -> bool:
 def _read_chunk(message: ReceiveMessage) -> bytes:
     """The bytes of a message. Raises DeliveryRefused."""
     if message["type"] != "http.request":
-        raise DeliveryRefused(HTTP_400_BAD_REQUEST, "The connection closed before the body was whole.")
+        raise DeliveryRefused(HTTPStatus.BAD_REQUEST, "The connection closed before the body was whole.")
     if len(message["body"]) > LARGEST_BODY:
         raise body_too_large()
     return message["body"]
@@ -423,7 +420,7 @@ def _read_chunk(message: ReceiveMessage) -> bytes:
 
 def body_too_large() -> DeliveryRefused:
     return DeliveryRefused(
-        HTTP_413_REQUEST_ENTITY_TOO_LARGE,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         f"The body is over {LARGEST_BODY // 1024 // 1024} MB, more than GitHub ever sends.",
     )
 
@@ -435,7 +432,7 @@ def require_json(headers: Headers) -> None:
     content_type = read_header(headers, CONTENT)
     if content_type.partition(";")[0].strip().lower() != "application/json":
         raise DeliveryRefused(
-            HTTP_415_UNSUPPORTED_MEDIA_TYPE,
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             f'Content-Type is "{content_type[:100]}": expected application/json. '
             "Choose application/json in the App's settings, under Webhook.",
         )
@@ -445,10 +442,10 @@ def read_plain_header(headers: Headers, header: str) -> str:
     """The header's value, a plain name. Raises DeliveryRefused."""
     value = headers.get(RAW[header])
     if value is None:
-        raise DeliveryRefused(HTTP_400_BAD_REQUEST, f"{header} is missing. GitHub sends it with every delivery.")
+        raise DeliveryRefused(HTTPStatus.BAD_REQUEST, f"{header} is missing. GitHub sends it with every delivery.")
     if not NAME.fullmatch(value):
         raise DeliveryRefused(
-            HTTP_400_BAD_REQUEST, f"{header} is no name: expected up to 100 letters, digits, dots and dashes."
+            HTTPStatus.BAD_REQUEST, f"{header} is no name: expected up to 100 letters, digits, dots and dashes."
         )
     return value.decode("ascii")
 

@@ -461,15 +461,16 @@ class ReconcileContext(Value):
         published = GitHubPublishedRuns(self.access, self.settings.require_app().app_id)
         reopened = ReopenedCheckSweep(published, RedisEndedChecks(self.store))
         sweep = OpenPullSweep(GitHubRepositories(self.access), heads, progress, self.clock, reopened)
+
+        def count_passed_over(_: DeliveryAttempt) -> None:
+            metrics.count_event(self.store, EventCount.PASSED_OVER)
+
         try:
-            redelivery = MissedDeliveries(GitHubDeliveries(api), progress, self.clock, self._count_passed_over)
+            redelivery = MissedDeliveries(GitHubDeliveries(api), progress, self.clock, count_passed_over)
             if count := redelivery.run():
                 LOG.warning("asked for deliveries that never arrived", extra={"count": count})
         finally:  # it finds what no delivery reported
             sweep.run_all(_installations(api, progress))
-
-    def _count_passed_over(self, _: DeliveryAttempt) -> None:
-        metrics.count_event(self.store, EventCount.PASSED_OVER)
 
 
 def _installations(api: GitHubApi, progress: RedisProgress) -> Iterator[tuple[InstallationId, datetime]]:
