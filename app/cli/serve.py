@@ -211,7 +211,7 @@ class Supervisor:
         for line in lines:
             if url := parse_listening_url(line):
                 hint = f"Deliveries go to {url}/github/webhooks."
-                if self._work not in self._parts:
+                if len(self._parts) == 1:
                     hint = f"Open {url}/setup and enter the token above. Then start Assay again, with what that page gives you."
                 _report(f"{hint} Ctrl-C stops Assay.")
 
