@@ -79,7 +79,7 @@ def _find_in_file(ban: _Ban, file: AnalyzedFile, moved: frozenset[str], *, is_su
     was_there = was_there or any(search(text[:LONGEST_LINE]) for text in _unchanged_lines(file))
     is_output = _PRINTS.search(ban.target) is not None and is_program(file)
     for hunk in file.diff.hunks:
-        hits = [line for line, found in _find_hits(hunk, ban.pattern, moved) if _is_violation(ban, file, line, found)]
+        hits = [line for line, match in _find_hits(hunk, ban.pattern, moved) if _is_violation(ban, file, line, match)]
         removed = sum(1 for line in hunk.lines if line.head_line is None and search(line.text[:LONGEST_LINE]))
         if len(hits) <= removed:
             continue
@@ -109,8 +109,8 @@ _DIRECTIVE: Final = pattern(
 
 def _mentions_tests(rule: RepoRule) -> bool:
     """By its words, by what it forbids, or by the folder of its file; any other rule may mean production code alone."""
-    said = (rule.origin.text, rule.origin.path, *rule.scope.inside)
-    return rule.scope.reach is RuleReach.TESTS or any(map(_TEST_WORDS.search, said))
+    texts = (rule.origin.text, rule.origin.path, *rule.scope.inside)
+    return rule.scope.reach is RuleReach.TESTS or any(map(_TEST_WORDS.search, texts))
 
 
 _TEST_WORDS: Final = pattern(
@@ -134,14 +134,14 @@ def _unchanged_lines(file: AnalyzedFile) -> Iterator[str]:
 def _find_hits(hunk: Hunk, searched: CodePattern, moved: frozenset[str]) -> Iterator["tuple[DiffLine, re.Match[str]]"]:
     for line in hunk.lines:
         if line.base_line is None and len(line.text) <= LONGEST_LINE and line.text.strip() not in moved:
-            found = searched.regex.search(line.text)
-            if found:
-                yield line, found
+            match = searched.regex.search(line.text)
+            if match:
+                yield line, match
 
 
 def _is_violation(ban: _Ban, file: AnalyzedFile, line: DiffLine, match: "re.Match[str]") -> bool:
     number = line.head_line or 0
-    source = next((one for one in file.sources if one.has_line(number)), None)
+    source = next((source for source in file.sources if source.has_line(number)), None)
     if source is None or (not ban.pattern.in_comments and _COMMENTED.match(line.text)):
         return False
     if ban.rule.scope.reach is RuleReach.LIBRARY and is_in_inline_tests(file, number):
@@ -174,7 +174,7 @@ _PRINTS: Final = pattern(r"print|console\.|echo|puts\b|System\.(?:out|err)|fmt\.
 
 
 def _source_of(file: AnalyzedFile, line: DiffLine) -> Source:
-    return next(one for one in file.sources if one.has_line(line.head_line or 0))
+    return next(source for source in file.sources if source.has_line(line.head_line or 0))
 
 
 def _is_clear(hunk: Hunk, language: Language, hit: DiffLine) -> bool:

@@ -17,9 +17,9 @@ from worker.signals.spec_violation.citations import CitationError, WrongCitation
 
 def _find_certain(change: CodeChange, kind: CitationError) -> Iterator[SignalMatch]:
     return (
-        SignalMatch(one.text, one.path, step=_next_step(one))
-        for one in find_wrong_citations(change)
-        if one.is_sure and one.kind is kind
+        SignalMatch(citation.text, citation.path, step=_next_step(citation))
+        for citation in find_wrong_citations(change)
+        if citation.is_sure and citation.kind is kind
     )
 
 
@@ -34,7 +34,7 @@ def _next_step(wrong: WrongCitation) -> str:
         case CitationError.NAME:
             return f"{mend}: cite a name that {wrong.path} has, or add the one that it cites."
         case _:
-            assert_never(wrong.what)
+            assert_never(wrong.kind)
 
 
 @signal(
@@ -85,4 +85,8 @@ def citation_doubtful(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """
-    return (SignalMatch(one.text, one.path, strength=0.6) for one in find_wrong_citations(change) if not one.is_sure)
+    return (
+        SignalMatch(citation.text, citation.path, strength=0.6)
+        for citation in find_wrong_citations(change)
+        if not citation.is_sure
+    )

@@ -65,12 +65,12 @@ def _find_all(change: CodeChange) -> tuple[WrongCitation, ...]:
     case = change.dossier.case
     if case is None:
         return ()
-    known = _HeadTree.from_change(change)
+    tree = _HeadTree.from_change(change)
     cited = dict.fromkeys(_find_citations(case))
     return tuple(
         replace(wrong, claim=f"{criterion[:80]} -> {text[:160]}")
-        for text, place, criterion in cited
-        for wrong in _check_pointer(place, criterion, case, known)
+        for text, pointer, criterion in cited
+        for wrong in _check_pointer(pointer, criterion, case, tree)
     )
 
 
@@ -78,9 +78,9 @@ def _find_citations(case: Case) -> Iterator[tuple[str, ClaimPointer, str]]:
     """Each place as it is written and as it is read, with the criterion. Evidence in prose cites none."""
     for claim in case.ac_coverage[:_MOST_CLAIMS]:
         for text in (claim.addressed_by, claim.evidence):
-            place = read_pointer(text) if text and len(text) <= _LONGEST else None
-            if text and place is not None and (place.is_exact or text is claim.addressed_by):
-                yield text, place, claim.criterion
+            pointer = read_pointer(text) if text and len(text) <= _LONGEST else None
+            if text and pointer is not None and (pointer.is_exact or text is claim.addressed_by):
+                yield text, pointer, claim.criterion
 
 
 class _HeadTree(Value):
@@ -129,7 +129,7 @@ class _HeadTree(Value):
         """The path that is meant: itself, or the only known one that ends in it."""
         if path in self.paths:
             return path
-        alike = [one for one in self.paths if one.endswith(f"/{path}")]
+        alike = [candidate for candidate in self.paths if candidate.endswith(f"/{path}")]
         return alike[0] if len(alike) == 1 else None
 
 
@@ -160,8 +160,8 @@ def _check_unseen_name(pointer: ClaimPointer, path: str, shown: str) -> Iterator
         is_missing = bool(_IDENTIFIER.fullmatch(name)) and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown)
     if not is_missing:
         return
-    words = f'the case cites "{name[:120]}" in {path}, and nothing that this change shows of the file is called so'
-    yield WrongCitation(CitationError.NAME, words, is_sure=False, path=path)
+    text = f'the case cites "{name[:120]}" in {path}, and nothing that this change shows of the file is called so'
+    yield WrongCitation(CitationError.NAME, text, is_sure=False, path=path)
 
 
 def _check_file(pointer: ClaimPointer, criterion: str, case: Case, tree: _HeadTree) -> Iterator[WrongCitation]:
@@ -171,12 +171,12 @@ def _check_file(pointer: ClaimPointer, criterion: str, case: Case, tree: _HeadTr
     name = path.rpartition("/")[2]
     is_placed = "/" in path or pointer.line is not None or pointer.name is not None or not path.endswith(".js")
     is_file = is_placed and (_FILE.fullmatch(path) is not None or _has_known_ending(path, tree))
-    is_gone = any(one.rpartition("/")[2].casefold() == name.casefold() for one in tree.moved_paths)
-    is_elsewhere = is_gone or any(_can_mean(path.casefold(), one.casefold(), tree.roots) for one in tree.paths)
+    is_gone = any(other.rpartition("/")[2].casefold() == name.casefold() for other in tree.moved_paths)
+    is_elsewhere = is_gone or any(_can_mean(path.casefold(), other.casefold(), tree.roots) for other in tree.paths)
     announced = name in " ".join((*case.uncertainties, *case.work_arounds))
-    words = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
+    text = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
     yield WrongCitation(
-        CitationError.FILE, words, is_sure=pointer.is_exact and is_file and not is_elsewhere and not announced
+        CitationError.FILE, text, is_sure=pointer.is_exact and is_file and not is_elsewhere and not announced
     )
 
 
@@ -184,7 +184,7 @@ def _has_known_ending(path: str, tree: _HeadTree) -> bool:
     """Whether it is called as files of this repository are, in a folder: words with a dot in them are not."""
     folder, _, name = path.rpartition("/")
     ending = name.rpartition(".")[2]
-    return " " not in path and bool(folder) and any(one.endswith(f".{ending}") for one in tree.paths)
+    return " " not in path and bool(folder) and any(other.endswith(f".{ending}") for other in tree.paths)
 
 
 def _can_mean(cited: str, path: str, roots: frozenset[str]) -> bool:
@@ -193,8 +193,8 @@ def _can_mean(cited: str, path: str, roots: frozenset[str]) -> bool:
     Both are folded: a system that knows no case takes one for the other.
     """
     folders = iter(path.split("/"))
-    outer, found, _ = cited.rpartition(f"/{path}")
-    is_below = bool(found) and cited.endswith(path) and ("/" in path or outer.rpartition("/")[2].casefold() in roots)
+    outer, match, _ = cited.rpartition(f"/{path}")
+    is_below = bool(match) and cited.endswith(path) and ("/" in path or outer.rpartition("/")[2].casefold() in roots)
     return is_below or all(part in folders for part in cited.split("/"))
 
 
@@ -208,8 +208,8 @@ def _check_line(pointer: ClaimPointer, path: str, count: int) -> Iterator[WrongC
     first, last = pointer.line, pointer.end_line or pointer.line
     if first is None or last is None or last <= count + 1:  # editors count an empty line behind the last newline
         return
-    words = f"the case cites line {first if first > count else last} of {path}, which has {count} lines"
-    yield WrongCitation(CitationError.LINE, words, is_sure=pointer.is_exact and first > count + 1, path=path)
+    text = f"the case cites line {first if first > count else last} of {path}, which has {count} lines"
+    yield WrongCitation(CitationError.LINE, text, is_sure=pointer.is_exact and first > count + 1, path=path)
 
 
 def _check_name(pointer: ClaimPointer, path: str, tree: _HeadTree) -> Iterator[WrongCitation]:
@@ -224,15 +224,15 @@ def _check_name(pointer: ClaimPointer, path: str, tree: _HeadTree) -> Iterator[W
         for part in written
     ]
     looked = [(part, _look_up_name(part, text, tree.strings(path))) for part in parts if part]
-    missing = [(part, found) for part, found in looked if found is not NamePresence.THERE]
+    missing = [(part, presence) for part, presence in looked if presence is not NamePresence.THERE]
     if not missing:
         return
-    first, found = missing[0]
-    words = f'the case cites "{name[:120]}" in {path}, and "{first[:80]}" does not stand there'
+    first, presence = missing[0]
+    note = f'the case cites "{name[:120]}" in {path}, and "{first[:80]}" does not stand there'
     is_name = " " not in name.strip() or (is_titled and role_of(path) is FileRole.TEST)  # else a remark
     is_stated = pointer.is_exact and pointer.names_code and is_name
-    is_sure = is_stated and found is NamePresence.NOT and _is_surely_missing(first, parts, path, text)
-    yield WrongCitation(CitationError.NAME, words, is_sure, path)
+    is_sure = is_stated and presence is NamePresence.NOT and _is_surely_missing(first, parts, path, text)
+    yield WrongCitation(CitationError.NAME, note, is_sure, path)
 
 
 def _is_extended_title(part: str, path: str, tree: _HeadTree) -> bool:

@@ -53,14 +53,14 @@ def claimed_change_missing(change: CodeChange) -> Iterator[SignalMatch]:
 
 def _find_claimed_paths(change: CodeChange) -> Iterator[str]:
     for text in _author_texts(change):
-        for found in _CLAIM.finditer(text):
-            if not _BEFORE.search(found["behind"]):
-                yield found["path"].removeprefix("./")
+        for match in _CLAIM.finditer(text):
+            if not _BEFORE.search(match["behind"]):
+                yield match["path"].removeprefix("./")
 
 
 def _is_test_claimed(change: CodeChange) -> bool:
     return any(
-        not _BEFORE.search(found["behind"]) for text in _author_texts(change) for found in _TEST_CLAIM.finditer(text)
+        not _BEFORE.search(match["behind"]) for text in _author_texts(change) for match in _TEST_CLAIM.finditer(text)
     )
 
 
@@ -68,7 +68,9 @@ def _author_texts(change: CodeChange) -> Iterator[str]:
     yield _FENCED.sub(" ", change.dossier.pull_request.body[:_LONGEST_BODY])
     case = change.dossier.case
     if case is not None:
-        claims = (text for one in case.ac_coverage[:_MOST_CLAIMS] for text in (one.addressed_by, one.evidence or ""))
+        claims = (
+            text for claim in case.ac_coverage[:_MOST_CLAIMS] for text in (claim.addressed_by, claim.evidence or "")
+        )
         yield from (text[:_LONGEST_BODY] for text in (case.summary, *case.work_arounds, *claims))
 
 
@@ -76,5 +78,5 @@ def _is_changed(path: str, change: CodeChange) -> bool:
     """Whether the change touches it, or a file of that name, wherever it stands."""
     name = path.rpartition("/")[2]
     return any(
-        one and one.rpartition("/")[2] == name for file in change.files for one in (file.path, file.diff.old_path)
+        path_ and path_.rpartition("/")[2] == name for file in change.files for path_ in (file.path, file.diff.old_path)
     )

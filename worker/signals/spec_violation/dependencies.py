@@ -24,12 +24,12 @@ def find_dependency_violations(rule: RepoRule, change: CodeChange) -> Iterator[R
         is_old = file.diff.change is not ChangeKind.ADDED
         if not is_old or not MANIFEST_FILES.search(file.path) or not is_path_covered(rule.scope, file.path):
             continue
-        known = _find_new_names(file, only_runtime=rule.noun == "runtime")
-        if known is None:
+        new_names = _find_new_names(file, only_runtime=rule.noun == "runtime")
+        if new_names is None:
             yield from _find_possible(rule, file)
-        elif known:
-            name = min(known)
-            line = next((one.head_line for one in file.diff.added_lines if name in one.text), None)
+        elif new_names:
+            name = min(new_names)
+            line = next((line.head_line for line in file.diff.added_lines if name in line.text), None)
             sure = rule.is_sure and not _is_mentioned(name, change)
             what = f"this change brings the new dependency `{name}`"
             yield RuleViolation(rule, what, sure, file.path, line, target=name)
@@ -79,8 +79,8 @@ def _read_toml(text: str) -> Iterator[tuple[str, bool]]:
         *_table(document.get("dependency-groups")).values(),
     )
     for listed in (project.get("dependencies"), *others):
-        found = (_REQUIREMENT.match(one) for one in _texts(listed))
-        yield from ((one[1], listed is project.get("dependencies")) for one in found if one)
+        matches = (_REQUIREMENT.match(text) for text in _texts(listed))
+        yield from ((match[1], listed is project.get("dependencies")) for match in matches if match)
     yield from _read_tables(document, _DEEPEST)
 
 
@@ -99,8 +99,8 @@ def _is_external(name: str, how: object) -> bool:
 
 def _read_lines(text: str) -> Iterator[tuple[str, bool]]:
     for line in text.splitlines():
-        if found := _LINE.match(line[:300]):
-            yield found[1] or found[2], True
+        if match := _LINE.match(line[:300]):
+            yield match[1] or match[2], True
 
 
 def _table(value: object) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _table(value: object) -> dict[str, Any]:
 
 
 def _texts(value: object) -> list[str]:
-    return [one for one in cast("list[object]", value) if isinstance(one, str)] if isinstance(value, list) else []
+    return [text for text in cast("list[object]", value) if isinstance(text, str)] if isinstance(value, list) else []
 
 
 _DEEPEST: Final = 5
@@ -135,8 +135,8 @@ def _find_possible(rule: RepoRule, file: AnalyzedFile) -> Iterator[RuleViolation
 
 
 def _dependency(line: str) -> str:
-    found = _DEPENDENCY.search(line[:500])
-    return next(filter(None, found.groups()), "") if found else ""
+    match = _DEPENDENCY.search(line[:500])
+    return next(filter(None, match.groups()), "") if match else ""
 
 
 _TOOL_KEYS: Final = frozenset(

@@ -102,7 +102,7 @@ def _build_name_regex(target: str, noun: str) -> str:
 def _spelling_regex(target: str, end: str) -> str:
     """The target as it may be spelled: other white space, other arguments."""
     text, before = "", ""
-    module, rest = (found[1], found[2]) if (found := _OF_MODULE.match(target)) else ("", target)
+    module, rest = (match[1], match[2]) if (match := _OF_MODULE.match(target)) else ("", target)
     if module:  # `__import__("time").sleep` is `time.sleep`
         text = rf"(?:{module}|__import__\(\s*[\"']{module}[\"']\s*\))"
     for part in _PARTS.findall(rest[:200]):
@@ -162,7 +162,9 @@ def is_in_code(source: Source, line: int, column: int, pattern: CodePattern) -> 
     row = line - source.first_line
     byte = len(source.lines[row][:column].encode("utf-8", "replace"))
     node = source.root.descendant_for_point_range((row, byte), (row, byte + 1))
-    around = next((one for one in with_ancestors(node) if is_comment(one) or _TEXT.search(one.type)), None)
+    around = next(
+        (ancestor for ancestor in with_ancestors(node) if is_comment(ancestor) or _TEXT.search(ancestor.type)), None
+    )
     if around is None:
         return not pattern.in_comments
     return pattern.in_comments and is_comment(around)

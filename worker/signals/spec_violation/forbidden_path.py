@@ -53,7 +53,7 @@ def _build_violations(rule: RepoRule, target: str, file: AnalyzedFile, change: C
     sure = rule.is_sure and not is_path_requested(change, target)
     by_hand = rule.is_by_hand or LOCK_FILES.search(target) is not None or GENERATED_FILES.search(target) is not None
     if rule.kind is RuleKind.OWN_PULL_REQUEST:
-        if not any(CODE_FILES.search(one.path) for one in change.files if one is not file):
+        if not any(CODE_FILES.search(other.path) for other in change.files if other is not file):
             return
         sure = sure and not _BUMPS.search(change.dossier.pull_request.title)
         what = "this change also changes code"

@@ -91,16 +91,16 @@ def _find_generated_source(file: AnalyzedFile, target: str, change: CodeChange) 
 
 def _is_patched(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
     """Whether a copy of foreign code was edited beside own code, and nothing says that a newer copy was taken."""
-    others = [one.path for one in change.files if not is_path_match(target, one.path)]
-    is_update = any(MANIFEST_FILES.search(one) or LOCK_FILES.search(one) for one in (file.path, *others))
+    others = [other.path for other in change.files if not is_path_match(target, other.path)]
+    is_update = any(MANIFEST_FILES.search(path) or LOCK_FILES.search(path) for path in (file.path, *others))
     return any(map(CODE_FILES.search, others)) and not is_update
 
 
 def _is_unexplained(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
     """Whether it is code beside other work, its author says nothing of a generator, and it mirrors nothing."""
     is_code = CODE_FILES.search(file.path) is not None and not _OUTPUT.search(file.path)
-    others = [one for one in change.files if one is not file and not is_path_match(target, one.path)]
-    if not is_code or all(_IDLE.search(one.path) or MANIFEST_FILES.search(one.path) for one in others):
+    others = [other for other in change.files if other is not file and not is_path_match(target, other.path)]
+    if not is_code or all(_IDLE.search(other.path) or MANIFEST_FILES.search(other.path) for other in others):
         return False
     return not _is_signed(file) and not _is_mirror(file, others)
 
@@ -116,11 +116,13 @@ _OUTPUT: Final = pattern(
 
 def _mentions_tool(file: AnalyzedFile, change: CodeChange) -> bool:
     pull = change.dossier.pull_request
-    told = f"{pull.title}\n{pull.body}"[:20_000]
+    text = f"{pull.title}\n{pull.body}"[:20_000]
     own = pull.repository.casefold().split("/")
     parts = (part for part in file.path.split("/")[:-1] if part.casefold() not in own)
     folders = {part for part in parts if len(part) > 3 and not _PLAIN_FOLDER.fullmatch(part)}  # noqa: PLR2004 - shorter ones stand in every text
-    return _TOOL.search(told) is not None or any(re.search(rf"\b{re.escape(one)}\b", pull.title) for one in folders)
+    return _TOOL.search(text) is not None or any(
+        re.search(rf"\b{re.escape(folder)}\b", pull.title) for folder in folders
+    )
 
 
 _TOOL: Final = pattern(
@@ -151,7 +153,7 @@ def _is_mirror(file: AnalyzedFile, others: list[AnalyzedFile]) -> bool:
     name = file.path.rpartition("/")[2]
     own = _touched_words([file])
     alone = own - _touched_words(others)
-    is_namesake = not _COMMON_NAMES.match(name) and any(one.path.rpartition("/")[2] == name for one in others)
+    is_namesake = not _COMMON_NAMES.match(name) and any(other.path.rpartition("/")[2] == name for other in others)
     return len(alone) * 4 <= len(own) or is_namesake
 
 
@@ -162,7 +164,7 @@ _COMMON_NAMES: Final = pattern(
 
 
 def _touched_words(files: list[AnalyzedFile]) -> frozenset[str]:
-    return _words(line.text for one in files for line in (*one.diff.added_lines, *one.diff.removed_lines))
+    return _words(line.text for file in files for line in (*file.diff.added_lines, *file.diff.removed_lines))
 
 
 def _is_foreign_to_bundle(file: AnalyzedFile, change: CodeChange) -> bool:
@@ -177,7 +179,7 @@ def _is_foreign_to_bundle(file: AnalyzedFile, change: CodeChange) -> bool:
 
 def _is_small(file: AnalyzedFile, change: CodeChange) -> bool:
     lines = [line for line in file.diff.lines() if line.head_line is None or line.base_line is None]
-    return len(lines) <= _MOST_LINES_BY_HAND and not any(MANIFEST_FILES.search(one.path) for one in change.files)
+    return len(lines) <= _MOST_LINES_BY_HAND and not any(MANIFEST_FILES.search(file.path) for file in change.files)
 
 
 _LONGEST_BY_HAND: Final = 160
@@ -216,11 +218,13 @@ def is_by_hand(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
     if diff.change is not ChangeKind.MODIFIED or diff.is_binary or not diff.hunks:
         return False
     lines = [line for line in diff.lines() if line.head_line is None or line.base_line is None]
-    if len(lines) > _MOST_LINES_BY_HAND or any(MANIFEST_FILES.search(one.path) for one in change.files):
+    if len(lines) > _MOST_LINES_BY_HAND or any(MANIFEST_FILES.search(file.path) for file in change.files):
         return False
     if LOCK_FILES.search(file.path):
         return (
-            len(diff.hunks) == 1 and len(lines) <= _MOST_IN_LOCK and not any(_VERSION.search(one.text) for one in lines)
+            len(diff.hunks) == 1
+            and len(lines) <= _MOST_IN_LOCK
+            and not any(_VERSION.search(line.text) for line in lines)
         )
     return not _has_changed_source(change, target) and _has_unexplained_words(file, change)
 
@@ -242,5 +246,5 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
 
 def _words_besides(file: AnalyzedFile, change: CodeChange) -> frozenset[str]:
     texts = [text for path, text in change.texts.items() if path != file.path]
-    texts += [line.text for one in change.files if one is not file for line in one.diff.lines()]
+    texts += [line.text for other in change.files if other is not file for line in other.diff.lines()]
     return _words(texts)

@@ -127,7 +127,7 @@ def _is_code(file: AnalyzedFile, line: DiffLine, moved: frozenset[str]) -> bool:
 
 def _is_text(file: AnalyzedFile, text: str, line: int) -> bool:
     """Whether the line is words in a string; an entry of a table is none, but for one in a longer string."""
-    source = next((one for one in file.sources if one.has_line(line)), None)
+    source = next((source for source in file.sources if source.has_line(line)), None)
     if source is None or not _ENTRY.match(text[:500]):
         return file.is_quoted(line)
     return begins_in_text(source.root, line - source.first_line)
@@ -163,7 +163,11 @@ def find_docstring_violations(rule: RepoRule, change: CodeChange) -> Iterator[Ru
 
 def _find_undocumented_lines(source: Source) -> frozenset[int]:
     """The lines of public functions without documentation: where one stood before, the file does not keep the rule."""
-    return frozenset(one.first_line for one in find_functions(source) if _is_public(one) and not _is_documented(one))
+    return frozenset(
+        function.first_line
+        for function in find_functions(source)
+        if _is_public(function) and not _is_documented(function)
+    )
 
 
 def _is_covered(rule: RepoRule, function: Function, file: AnalyzedFile, change: CodeChange) -> bool:
@@ -182,7 +186,7 @@ def _is_exported(name: str, file: AnalyzedFile, change: CodeChange) -> bool:
 
 
 def _find_exported_names(file: AnalyzedFile) -> frozenset[str]:
-    return frozenset(name for one in _LISTED.findall(file.head_text or "") for name in _QUOTED.findall(one))
+    return frozenset(name for listing in _LISTED.findall(file.head_text or "") for name in _QUOTED.findall(listing))
 
 
 _QUOTED: Final = pattern(r"[\"'](\w+)[\"']")
@@ -268,13 +272,16 @@ class _ClassSummary(NamedTuple):
 
 def _find_classes(source: Source) -> "dict[str, _ClassSummary]":
     """The classes of a Python file, by name; a class that is written twice has the bases and names of both."""
-    found: dict[str, _ClassSummary] = {}
+    classes: dict[str, _ClassSummary] = {}
     for node in find(source.root, source.language, ("class_definition",)):
-        name, given = text_of(node.child_by_field_name("name")), node.child_by_field_name("superclasses")
-        bases = tuple(text_of(one).partition("[")[0] for one in (given.named_children if given is not None else ()))
-        other = found.get(name, _ClassSummary((), frozenset()))
-        found[name] = _ClassSummary(other.bases + bases, other.names | frozenset(_BOUND.findall(text_of(node))))
-    return found
+        name, superclasses = text_of(node.child_by_field_name("name")), node.child_by_field_name("superclasses")
+        bases = tuple(
+            text_of(base).partition("[")[0]
+            for base in (superclasses.named_children if superclasses is not None else ())
+        )
+        other = classes.get(name, _ClassSummary((), frozenset()))
+        classes[name] = _ClassSummary(other.bases + bases, other.names | frozenset(_BOUND.findall(text_of(node))))
+    return classes
 
 
 _BOUND: Final = pattern(r"^[^\S\n]+(?:async )?(?:def )?(\w+)\s*(?:\(|:|=)", re.MULTILINE)
@@ -323,9 +330,9 @@ def find_test_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleVio
     moved = change.removed_texts & change.added_texts
     changed = next(
         (
-            one
-            for one in change.production_files()
-            if is_path_covered(rule.scope, one.path) and _has_changed_behaviour(one, moved)
+            file
+            for file in change.production_files()
+            if is_path_covered(rule.scope, file.path) and _has_changed_behaviour(file, moved)
         ),
         None,
     )
@@ -366,7 +373,7 @@ def find_name_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleVio
             is_new
             and is_path_covered(rule.scope, file.path)
             and _LIKE_A_TEST.search(name)
-            and not any(fnmatchcase(name, one) for one in globs)
+            and not any(fnmatchcase(name, glob) for glob in globs)
         ):
             yield RuleViolation(rule, f"{name} is named otherwise", is_sure=False, path=file.path)
 

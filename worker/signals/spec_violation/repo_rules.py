@@ -14,7 +14,9 @@ from worker.signals.spec_violation.violations import find_violations
 
 
 def _find_certain(change: CodeChange, *kinds: RuleKind) -> Iterator[SignalMatch]:
-    return (one.match for one in find_violations(change) if one.is_sure and one.rule.kind in kinds)
+    return (
+        violation.match for violation in find_violations(change) if violation.is_sure and violation.rule.kind in kinds
+    )
 
 
 @signal(
@@ -81,4 +83,4 @@ def rule_perhaps_broken(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 13 of 1832 clean changes with a rules file (0.7 %, at most 1.21 %).
     """
-    return (one.match for one in find_violations(change) if not one.is_sure)
+    return (violation.match for violation in find_violations(change) if not violation.is_sure)

@@ -68,8 +68,8 @@ def _check_production_coverage(scope: RuleScope, file: AnalyzedFile) -> ScopeCov
 
 def _is_program(file: AnalyzedFile) -> bool:
     head = file.head_text or ""
-    words = {Language.GO: _MAIN, Language.PYTHON: _GUARD}.get(file.language) if file.language else None
-    return words is not None and words.search(head) is not None
+    mark = {Language.GO: _MAIN, Language.PYTHON: _GUARD}.get(file.language) if file.language else None
+    return mark is not None and mark.search(head) is not None
 
 
 def _is_language(scope: RuleScope, language: Language | None) -> bool:
@@ -80,8 +80,8 @@ def is_path_covered(scope: RuleScope, path: str) -> bool:
     """Whether the path lies in the rules file's folder, and where the rule says."""
     if not path.startswith(scope.root):
         return False
-    inside = not scope.inside or any(is_path_match(one, path, scope.root) for one in scope.inside)
-    return inside and not any(is_path_match(one, path, scope.root) for one in scope.outside)
+    inside = not scope.inside or any(is_path_match(folder, path, scope.root) for folder in scope.inside)
+    return inside and not any(is_path_match(folder, path, scope.root) for folder in scope.outside)
 
 
 def is_path_match(written: str, path: str, root: str = "") -> bool:
@@ -103,7 +103,7 @@ def _compile_glob(written: str) -> "re.Pattern[str]":
     is_rooted = written.startswith(("/", "./")) or "/" in written.rstrip("/*")
     text = written.removeprefix("./").lstrip("/").rstrip("/")
     text = text.removesuffix("/**").removesuffix("/*") or text
-    body = "".join(_GLOBS.get(found[0], re.escape(found[0])) for found in _GLOB_PARTS.finditer(text[:300]))
+    body = "".join(_GLOBS.get(part[0], re.escape(part[0])) for part in _GLOB_PARTS.finditer(text[:300]))
     return re.compile(f"{'^' if is_rooted else '(?:^|/)'}{body}(?:/|$)")
 
 

@@ -31,8 +31,10 @@ def find_violations(change: CodeChange) -> tuple[RuleViolation, ...]:
 
 
 def _find_all(change: CodeChange) -> tuple[RuleViolation, ...]:
-    rules = (rule for one in change.dossier.guidance for rule in parse_guidance(one))
-    return tuple(islice((one for rule in rules for one in _find_rule_violations(rule, change)), MOST_VIOLATIONS))
+    rules = (rule for guidance in change.dossier.guidance for rule in parse_guidance(guidance))
+    return tuple(
+        islice((violation for rule in rules for violation in _find_rule_violations(rule, change)), MOST_VIOLATIONS)
+    )
 
 
 def _find_rule_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:

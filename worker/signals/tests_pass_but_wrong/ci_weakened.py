@@ -122,10 +122,10 @@ def tests_left_out(change: CodeChange) -> Iterator[SignalMatch]:
     for file in find_configuration(change):
         before = "\n".join(line.text for line in list_removed(file))
         for line in list_added(file):
-            found = None if is_comment(line.text) else _NARROWS.search(line.text[:_LONGEST])
-            if found is not None and found[0] not in before and _is_about_tests(line, found[0], file):
+            match = None if is_comment(line.text) else _NARROWS.search(line.text[:_LONGEST])
+            if match is not None and match[0] not in before and _is_about_tests(line, match[0], file):
                 yield SignalMatch(
-                    f"fewer tests run, or none are needed: `{_shorten(found[0])}`", file.path, line.head_line
+                    f"fewer tests run, or none are needed: `{_shorten(match[0])}`", file.path, line.head_line
                 )
         for number, text, is_conditional in file.cached(find_emptied):
             if is_conditional:
@@ -233,13 +233,13 @@ def _find_block(line: DiffLine, file: AnalyzedFile) -> list[tuple[int, str]]:
     if line.head_line is None or line.head_line not in file.cached(_find_seen_lines):
         return []
     view = lines_around(file, line.head_line)
-    return [(one, view.lines[one - view.first_line]) for one in find_block(view, line.head_line)]
+    return [(number, view.lines[number - view.first_line]) for number in find_block(view, line.head_line)]
 
 
 def _find_seen_lines(file: AnalyzedFile) -> frozenset[int | None]:
     looks = (_IGNORED.match, _SWITCHED_OFF.match, _SWITCHES.match, _NARROWS.search)
-    found = (line.head_line for line in list_added(file) if any(look(line.text[:_LONGEST]) for look in looks))
-    return frozenset(islice(found, _MOST))
+    numbers = (line.head_line for line in list_added(file) if any(look(line.text[:_LONGEST]) for look in looks))
+    return frozenset(islice(numbers, _MOST))
 
 
 _MOST: Final = 100
@@ -259,7 +259,7 @@ def _find_stand_ins(file: AnalyzedFile) -> Iterator[DiffLine]:
 
 def _find_empty_runs(file: AnalyzedFile) -> Iterator[DiffLine]:
     """Commands that stood there and now choose no test, and a script that ends before its tests."""
-    before = {" ".join(one.split()) for one in file.cached(_commands_before)}
+    before = {" ".join(command.split()) for command in file.cached(_commands_before)}
     for line in list_added(file):
         chosen = None if is_comment(line.text) else _CHOOSES_NONE.search(line.text[:_LONGEST])
         if chosen is not None and _ADDED_OPTIONS.match(line.text):
@@ -344,8 +344,8 @@ _EMPTY: Final = pattern(r"\s*\"[\w:.-]{1,60}\"\s*:\s*\"\s*\",?\s*$")
 
 def _find_key(line: DiffLine) -> str:
     """What the command on this line stands behind: `run`, `"test"`, nothing in a recipe or a script."""
-    found = _BEHIND.match(line.text)
-    return "" if found is None else found[1]
+    match = _BEHIND.match(line.text)
+    return "" if match is None else match[1]
 
 
 _BEHIND: Final = pattern(r"\s*(?:-\s+)*[\"']?([\w.:/-]{1,60}?)[\"']?\s*[:=](?:\s|$)")

@@ -108,12 +108,12 @@ def branch_on_test_input(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 69 of 30051 clean changes with production code (0.2 %, at most 0.29 %).
     """
     for file in _find_files(change, _COMPARES):
-        known = change.cached_for_family(_find_test_literals)
+        literals = change.cached_for_family(_find_test_literals)
         for source in file.sources:
-            for line, given, answer in _find_literal_branches(source, file.added_lines):
-                if known.contains(given) and (_is_input(given) or known.contains_both(given, answer)):
-                    note = f"a branch for the input {_shorten(given)} alone, which the tests of this change use"
-                    yield SignalMatch(note, file.path, line, strength=1.0 if known.contains(answer) else 0.6)
+            for line, value, answer in _find_literal_branches(source, file.added_lines):
+                if literals.contains(value) and (_is_input(value) or literals.contains_both(value, answer)):
+                    note = f"a branch for the input {_shorten(value)} alone, which the tests of this change use"
+                    yield SignalMatch(note, file.path, line, strength=1.0 if literals.contains(answer) else 0.6)
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.PRODUCTION)
@@ -123,11 +123,11 @@ def table_of_test_values(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 8 of 30051 clean changes with production code (0.0 %, at most 0.05 %).
     """
     for file in _find_files(change, _PAIRS):
-        known = change.cached_for_family(_find_test_literals)
-        for source in (one for one in file.sources if one.language in _TABLES):
+        literals = change.cached_for_family(_find_test_literals)
+        for source in (candidate for candidate in file.sources if candidate.language in _TABLES):
             for table in source.nodes.find(_TABLES[source.language]):
                 line = table.start_point.row + source.first_line
-                if line in file.added_lines and _is_table_of_tests(table, known):
+                if line in file.added_lines and _is_table_of_tests(table, literals):
                     yield SignalMatch("each pair of this table stands in a test of this change", file.path, line)
 
 
@@ -162,16 +162,16 @@ class ExpectedLiterals(Value):
 
     @cached_property
     def literals(self) -> frozenset[str]:
-        return frozenset(map(_strip_quotes, {found[0] for text in self.texts for found in _LITERAL.finditer(text)}))
+        return frozenset(map(_strip_quotes, {match[0] for text in self.texts for match in _LITERAL.finditer(text)}))
 
     @cached_property
     def _lines(self) -> dict[str, set[int]]:
         """The numbers of the lines with each literal: the few who ask for two of them in one line pay for it."""
-        found: defaultdict[str, set[int]] = defaultdict(set)
+        numbers: defaultdict[str, set[int]] = defaultdict(set)
         for number, line in enumerate(line for text in self.texts for line in text.split("\n")):
             for literal in _LITERAL.findall(line):
-                found[_strip_quotes(literal)].add(number)
-        return found
+                numbers[_strip_quotes(literal)].add(number)
+        return numbers
 
     @cached_property
     def compact_texts(self) -> tuple[str, ...]:
@@ -239,8 +239,8 @@ def _test_lines(file: AnalyzedFile) -> Iterator[str]:
 
 
 def _shorten(literal: str) -> str:
-    one = " ".join(literal.split())
-    return f"`{one if len(one) <= _MOST_SHOWN else one[:_MOST_SHOWN] + '...'}`"
+    short = " ".join(literal.split())
+    return f"`{short if len(short) <= _MOST_SHOWN else short[:_MOST_SHOWN] + '...'}`"
 
 
 _MOST_SHOWN: Final = 40
@@ -252,15 +252,15 @@ def _constant_answers_of(change: CodeChange) -> tuple[tuple[AnalyzedFile, Functi
 
 def _find_constant_answers(change: CodeChange) -> Iterator[tuple[AnalyzedFile, Function, str]]:
     for file in _find_files(change, _ANSWERS):
-        known = change.cached_for_family(_find_test_literals)
+        literals = change.cached_for_family(_find_test_literals)
         added = sorted(file.added_lines)
-        for function in (one for source in file.sources for one in find_functions(source)):
+        for function in (candidate for source in file.sources for candidate in find_functions(source)):
             text = _find_answer(function) if _is_touched(function, added) else ""
             if (
                 text
                 and _answer_line(function) in file.added_lines
                 and _is_ignoring_arguments(function)
-                and known.contains(text)
+                and literals.contains(text)
             ):
                 yield file, function, text
 
@@ -289,16 +289,16 @@ _WRAPPING_CALL: Final = pattern(r"(?:.*\.(?:to_string|to_owned|into|to_vec)|Stri
 
 def _find_wrapped_literal(call: "Node") -> "Node | None":
     """The literal that Rust makes a result of: `"x".to_string()`, `Ok("x")`."""
-    called, given = call.child_by_field_name("function"), call.child_by_field_name("arguments")
-    if called is None or given is None or not _WRAPPING_CALL.fullmatch(text_of(called)[:_LONGEST]):
+    called, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
+    if called is None or arguments is None or not _WRAPPING_CALL.fullmatch(text_of(called)[:_LONGEST]):
         return None
-    only = given.named_children[0] if given.named_child_count == 1 else called.child_by_field_name("value")
+    only = arguments.named_children[0] if arguments.named_child_count == 1 else called.child_by_field_name("value")
     return _unwrap(only) if only is not None else None
 
 
 def _unwrap(node: "Node") -> "Node":
     while node.type in _WRAPPERS and node.named_child_count:
-        if node.named_child_count > 1 and not all(_is_nothing(one) for one in node.named_children[1:]):
+        if node.named_child_count > 1 and not all(_is_nothing(child) for child in node.named_children[1:]):
             break
         node = node.named_children[0]
     return (_find_wrapped_literal(node) or node) if node.type == "call_expression" else node
@@ -313,9 +313,15 @@ def _is_telling(node: "Node") -> bool:
     text = text_of(node)
     if node.type in _COLLECTIONS:
         inside = tuple(descendants(node))
-        known = all(one.type in _LITERALS or one.type in _COLLECTIONS or one.type in _PARTS for one in inside)
-        return known and any(one.type in _LITERALS and _is_telling(one) for one in inside[1:])
-    if node.type not in _LITERALS or "${" in text or any(one.type == "interpolation" for one in node.named_children):
+        is_constant = all(
+            child.type in _LITERALS or child.type in _COLLECTIONS or child.type in _PARTS for child in inside
+        )
+        return is_constant and any(child.type in _LITERALS and _is_telling(child) for child in inside[1:])
+    if (
+        node.type not in _LITERALS
+        or "${" in text
+        or any(child.type == "interpolation" for child in node.named_children)
+    ):
         return False
     return _NUMBER.fullmatch(text) is None if text[:1].isdigit() else len(_strip_quotes(text)) > 1
 
@@ -334,10 +340,10 @@ _NAME: Final = pattern(r"[A-Za-z_]\w*")
 
 
 def _parameters(function: Function) -> list[str]:
-    given = function.node.child_by_field_name("parameters") or function.node.child_by_field_name("parameter")
-    parts = [] if given is None else given.named_children or [given]
-    found = (_NAME.search(text_of(part).lstrip("&*. ")) for part in parts if not is_comment(part))
-    return [name[0] for name in found if name is not None and name[0] not in _SELF]
+    parameters = function.node.child_by_field_name("parameters") or function.node.child_by_field_name("parameter")
+    parts = [] if parameters is None else parameters.named_children or [parameters]
+    names = (_NAME.search(text_of(part).lstrip("&*. ")) for part in parts if not is_comment(part))
+    return [name[0] for name in names if name is not None and name[0] not in _SELF]
 
 
 def _is_free_of_contract(function: Function, change: CodeChange) -> bool:
@@ -366,7 +372,7 @@ _CONSTANT_NAME: Final = pattern(
 def _has_base(owner: "Node") -> bool:
     fields = ("superclasses", "superclass", "interfaces", "trait")
     bases = [text for field in fields if (text := text_of(owner.child_by_field_name(field)).strip("() "))]
-    heritage = any(one.type in _HERITAGE for one in owner.named_children)
+    heritage = any(child.type in _HERITAGE for child in owner.named_children)
     return heritage or any(base != "object" for base in bases)
 
 
@@ -389,11 +395,11 @@ def _find_literal_branches(source: Source, added: frozenset[int]) -> Iterator[tu
         if condition is None or then is None or condition.start_point.row + source.first_line not in added:
             continue
         parts = _ANDS.split(_strip_brackets(text_of(condition)[:_LONGEST]))
-        found = [_EQUALS.fullmatch(_strip_brackets(part)) for part in parts]
+        matches = [_EQUALS.fullmatch(_strip_brackets(part)) for part in parts]
         answer = _find_only_answer(then)
-        if found[0] is not None and all(found) and answer is not None:
-            given = next(filter(None, found[0].groups()))
-            yield condition.start_point.row + source.first_line, given, text_of(answer)
+        if matches[0] is not None and all(matches) and answer is not None:
+            value = next(filter(None, matches[0].groups()))
+            yield condition.start_point.row + source.first_line, value, text_of(answer)
 
 
 _ANDS: Final = pattern(r" and | && ")
@@ -427,7 +433,7 @@ def _find_only_answer(then: "Node") -> "Node | None":
     inside = (
         [then]
         if then.type in _LITERALS or then.type in _WRAPPERS
-        else [one for one in then.named_children if not is_comment(one)]
+        else [child for child in then.named_children if not is_comment(child)]
     )
     if len(inside) == 1 and inside[0].type == "statement_list":
         inside = inside[0].named_children
@@ -438,11 +444,11 @@ def _find_only_answer(then: "Node") -> "Node | None":
 
 
 def _is_table_of_tests(table: "Node", literals: ExpectedLiterals) -> bool:
-    pairs = [one for one in table.named_children if one.type == "pair"]
+    pairs = [child for child in table.named_children if child.type == "pair"]
     if (
         len(pairs) < _FEWEST
         or len(pairs) > _MOST
-        or len(pairs) != sum(not is_comment(one) for one in table.named_children)
+        or len(pairs) != sum(not is_comment(child) for child in table.named_children)
     ):
         return False
     return all(_is_pair_of_tests(pair, literals) for pair in pairs)

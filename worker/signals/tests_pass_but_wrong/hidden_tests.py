@@ -59,9 +59,11 @@ class _Candidate(NamedTuple):
 
 
 def _find_candidates(file: AnalyzedFile) -> tuple[_Candidate, ...]:
-    tests = {one.function.first_line for source in file.sources for one in find_tests(source)}
-    functions = (one for source in file.sources for one in find_functions(source) if one.first_line not in tests)
-    return tuple(_Candidate(one, Counter(_lines(one))) for one in functions)
+    tests = {test.function.first_line for source in file.sources for test in find_tests(source)}
+    functions = (
+        function for source in file.sources for function in find_functions(source) if function.first_line not in tests
+    )
+    return tuple(_Candidate(function, Counter(_lines(function))) for function in functions)
 
 
 def _lines(function: Function) -> Iterator[str]:
@@ -142,8 +144,8 @@ def _find_unmoved(base_line: int, file: AnalyzedFile) -> Iterator[int]:
         if base_line < hunk.base_start:
             break
         if base_line < hunk.base_start + hunk.base_count:
-            found = (line.head_line for line in hunk.lines if line.base_line == base_line)
-            yield from (line for line in found if line is not None)
+            numbers = (line.head_line for line in hunk.lines if line.base_line == base_line)
+            yield from (line for line in numbers if line is not None)
             return
         shift += hunk.head_count - hunk.base_count
     yield base_line + shift

@@ -31,17 +31,17 @@ def find_skipped_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
     """The name of the test that stood there before and that this added line skips."""
     if file.language is None or file.language in SCRIPT_LANGUAGES or file.language is Language.RUBY:
         return _find_unskipped(line, file)
-    hunk = next(one for one in file.diff.hunks if line in one.lines)
+    hunk = next(other for other in file.diff.hunks if line in other.lines)
     defines = _DEFINES[file.language]
-    head = [one for one in hunk.lines if one.kind is not LineKind.REMOVED]
+    head = [line for line in hunk.lines if line.kind is not LineKind.REMOVED]
     at = head.index(line)
     is_mark = line.text.lstrip().startswith(("@", "#[", "["))
     near = head[at + 1 : at + 1 + _NEAR] if is_mark else _lines_above(head, at, hunk)
-    for one in near:
-        found = defines.match(one.text)
-        if found is not None:
-            return next(filter(None, found.groups())) if one.kind is LineKind.CONTEXT else None
-        if not is_mark and not _TRIVIAL_LINE.match(one.text):
+    for other in near:
+        match = defines.match(other.text)
+        if match is not None:
+            return next(filter(None, match.groups())) if other.kind is LineKind.CONTEXT else None
+        if not is_mark and not _TRIVIAL_LINE.match(other.text):
             return None
     return None
 
@@ -53,7 +53,7 @@ def _lines_above(head: list[DiffLine], at: int, hunk: Hunk) -> list[DiffLine]:
 
 
 def _find_unskipped(line: DiffLine, file: AnalyzedFile) -> str | None:
-    plain = _UNSKIPPED.sub(lambda found: found[1] or "", line.text, count=1).strip()
+    plain = _UNSKIPPED.sub(lambda match: match[1] or "", line.text, count=1).strip()
     title = _TITLE.search(plain)
-    before = {one.text.strip() for one in file.diff.removed_lines}
+    before = {line.text.strip() for line in file.diff.removed_lines}
     return title[1] if title is not None and plain != line.text.strip() and plain in before else None

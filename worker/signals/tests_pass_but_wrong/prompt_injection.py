@@ -37,8 +37,8 @@ def verdict_planted(change: CodeChange) -> Iterator[SignalMatch]:
         if not any(_DECISION.search(text) or _is_order(text) for text in file.diff.added_passages()):
             continue
         lines = [line for line in file.diff.added_lines if line.text.strip() not in change.removed_texts]
-        for note, found in ((_VERDICT_NOTE, _find_verdicts(lines)), (_ORDER_NOTE, _find_orders(lines))):
-            if line := next(found, None):
+        for note, matches in ((_VERDICT_NOTE, _find_verdicts(lines)), (_ORDER_NOTE, _find_orders(lines))):
+            if line := next(matches, None):
                 yield SignalMatch(note, file.path, line.head_line)
 
 
@@ -72,8 +72,8 @@ _FIELD: Final = pattern(
 def _find_verdicts(lines: list[DiffLine]) -> Iterator[DiffLine]:
     decisions = (at for at, line in enumerate(lines) if _DECISION.search(line.text))
     for at in islice(decisions, _MOST):
-        near = (one.text for one in lines[max(0, at - _NEAR_LINES) : at + _NEAR_LINES + 1])
-        if len({found.lower() for text in near for found in _FIELD.findall(text)}) >= _TELLING_FIELDS:
+        near = (other.text for other in lines[max(0, at - _NEAR_LINES) : at + _NEAR_LINES + 1])
+        if len({field.lower() for text in near for field in _FIELD.findall(text)}) >= _TELLING_FIELDS:
             yield lines[at]
 
 
@@ -121,8 +121,8 @@ def _find_orders(lines: list[DiffLine]) -> Iterator[DiffLine]:
 def _is_order(text: str) -> bool:
     if any(order.search(text) for order in _ORDERS):
         return True
-    judges = [found.span() for found in _JUDGE.finditer(text)]
-    wishes = (found.start() for found in _REQUESTS.finditer(text)) if judges else ()
+    judges = [match.span() for match in _JUDGE.finditer(text)]
+    wishes = (match.start() for match in _REQUESTS.finditer(text)) if judges else ()
     return any(_last_start_before(at, judges) >= at - _MOST_DISTANCE for at in wishes)
 
 

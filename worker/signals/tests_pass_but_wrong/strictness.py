@@ -46,20 +46,20 @@ def strictness_off(change: CodeChange) -> Iterator[SignalMatch]:
 
 
 def _find_strict_files(change: CodeChange) -> Iterator[AnalyzedFile]:
-    known = {file.path: file for file in find_configuration(change)}
-    yield from known.values()
+    files = {file.path: file for file in find_configuration(change)}
+    yield from files.values()
     for file in change.files:
-        if file.path not in known and file.path.rpartition("/")[2] in {"Cargo.toml", "lib.rs", "main.rs"}:
+        if file.path not in files and file.path.rpartition("/")[2] in {"Cargo.toml", "lib.rs", "main.rs"}:
             yield file
 
 
 def _find_removed(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
     still = [line.text[:_LONGEST] for line in edit.added[:_MOST] if not is_comment(line.text) or "#![" in line.text]
     for line in edit.removed[:_MOST]:
-        found = None if _is_remark(line) else _DEMANDS.search(line.text[:_LONGEST])
-        if found is not None and not any(map(_DEMANDS.search, still)) and found[0].strip() not in _head_text(file):
+        match = None if _is_remark(line) else _DEMANDS.search(line.text[:_LONGEST])
+        if match is not None and not any(map(_DEMANDS.search, still)) and match[0].strip() not in _head_text(file):
             yield SignalMatch(
-                f"`{found[0].strip()[:60]}` no longer stands here", file.path, *_find_position(edit, line)
+                f"`{match[0].strip()[:60]}` no longer stands here", file.path, *_find_position(edit, line)
             )
             return
 
@@ -84,9 +84,9 @@ def _find_lowered(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
     if _RULED.search(file.path) is None:
         return
     before = {
-        found[1]: _RANKS[found[2]] for line in edit.removed[:_MOST] if (found := _OF_RULE.match(line.text[:_LONGEST]))
+        match[1]: _RANKS[match[2]] for line in edit.removed[:_MOST] if (match := _OF_RULE.match(line.text[:_LONGEST]))
     }
     for line in edit.added[:_MOST]:
-        found = _OF_RULE.match(line.text[:_LONGEST])
-        if found is not None and _RANKS[found[2]] < before.get(found[1], 0):
-            yield SignalMatch(f"the rule `{found[1]}` counts for less now", file.path, line.head_line)
+        match = _OF_RULE.match(line.text[:_LONGEST])
+        if match is not None and _RANKS[match[2]] < before.get(match[1], 0):
+            yield SignalMatch(f"the rule `{match[1]}` counts for less now", file.path, line.head_line)

@@ -63,12 +63,12 @@ def _is_patching(file: AnalyzedFile) -> bool:
 
 def _find_defined(change: CodeChange) -> frozenset[str]:
     """Functions of the code in which the change has new lines."""
-    found: set[str] = set()
+    names: set[str] = set()
     for file in change.production_files():
-        for function in (one for source in file.sources for one in find_functions(source)):
+        for function in (candidate for source in file.sources for candidate in find_functions(source)):
             if not file.added_lines.isdisjoint(range(function.first_line, function.last_line + 1)):
-                found.add(function.name)
-    return frozenset(found)
+                names.add(function.name)
+    return frozenset(names)
 
 
 def _find_replaced(test: Test, file: AnalyzedFile, defined: frozenset[str]) -> Iterator[SignalMatch]:
@@ -87,7 +87,7 @@ _CALLS: Final = pattern(r"(?<![\w.])(?:(?!mock)\w+\.)?(\w{3,80})\(")
 
 
 def _names(text: str) -> Iterator[str]:
-    patched = (name for one in _PATCHES.finditer(text[:_LONGEST]) for name in one.groups() if name)
+    patched = (name for match in _PATCHES.finditer(text[:_LONGEST]) for name in match.groups() if name)
     return chain(patched, _find_shadows(text))
 
 
@@ -130,5 +130,5 @@ _SUBJECT: Final = pattern(r"(?:^|/)(?:Test)?([\w-]+?)(?:[._-](?:test|spec)s?|Tes
 
 
 def _subject_of(path: str) -> str:
-    found = _SUBJECT.search(path)
-    return found[1] if found is not None else ""
+    match = _SUBJECT.search(path)
+    return match[1] if match is not None else ""

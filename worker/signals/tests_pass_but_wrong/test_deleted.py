@@ -50,7 +50,9 @@ def test_deleted(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 195 of 22175 clean changes with tests (0.9 %, at most 1.01 %).
     """
-    unexplained = [one for one in change.cached(_find_deletions) if all(lost.is_unexplained(change) for lost in one)]
+    unexplained = [
+        deletion for deletion in change.cached(_find_deletions) if all(lost.is_unexplained(change) for lost in deletion)
+    ]
     if len(unexplained) <= _MANY_TESTS and change.cached(_find_lone_deletion) is None:
         for deletion in unexplained:
             yield _build_match(deletion, "")
@@ -112,8 +114,8 @@ def _is_complete(lost: "list[LostTest]") -> bool:
 
 
 def _find_hidden(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile, int], ...]:
-    found = ((test, file, find_hidden_line(test, file)) for test, file in change.cached(_select_lost))
-    return tuple((test, file, line) for test, file, line in found if line is not None)
+    hidden = ((test, file, find_hidden_line(test, file)) for test, file in change.cached(_select_lost))
+    return tuple((test, file, line) for test, file, line in hidden if line is not None)
 
 
 def _is_accounted_for(test: Test, file: AnalyzedFile, line: int, change: CodeChange) -> bool:
@@ -131,11 +133,11 @@ def _find_gaining_files(change: CodeChange) -> frozenset[str]:
 
 
 def _build_hidden_match(test: Test, file: AnalyzedFile, line: int) -> SignalMatch:
-    place = SignalMatch(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
+    match = SignalMatch(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
     if not is_in_comment(file, line):
-        return place
+        return match
     note = f"the test `{test.name}` is commented out"
-    return place._replace(
+    return match._replace(
         note=note, step="Take the comment marks away from the test at {place}, and make it pass, or delete it."
     )
 
@@ -250,7 +252,7 @@ def _find_package_folder(file: AnalyzedFile) -> frozenset[str]:
     """The folder that a test of JavaScript imports as a whole, and so says not which code it tests."""
     folders = file.path.split("/")[:-1]
     ups = (
-        [found[1].count("..") for found in _PACKAGE.finditer(file.base_text or "")]
+        [match[1].count("..") for match in _PACKAGE.finditer(file.base_text or "")]
         if file.language in SCRIPT_LANGUAGES
         else []
     )
@@ -273,8 +275,8 @@ def _rewritten_code(change: CodeChange) -> tuple[str, ...]:
 
 def _is_namesake(test: str, code: str) -> bool:
     """Whether one file's name holds all words of the other's, but for those that say that it is a test."""
-    one, other = _stems(test), _stems(code)
-    return bool(one and other) and (one <= other or other <= one)
+    stems, other = _stems(test), _stems(code)
+    return bool(stems and other) and (stems <= other or other <= stems)
 
 
 def _stems(path: str) -> frozenset[str]:
@@ -396,8 +398,8 @@ def _list_deleted(change: CodeChange) -> tuple[LostTest, ...]:
 
 
 def _select_deleted(change: CodeChange) -> tuple[LostTest, ...]:
-    found = (LostTest(test, file, _find_block(test, file)) for test, file in change.cached(_select_lost))
-    gone = (lost for lost in found if lost.surrounding_lines and find_hidden_line(lost.test, lost.file) is None)
+    tests = (LostTest(test, file, _find_block(test, file)) for test, file in change.cached(_select_lost))
+    gone = (lost for lost in tests if lost.surrounding_lines and find_hidden_line(lost.test, lost.file) is None)
     return tuple(lost for lost in gone if not _has_duplicate(lost) and not _is_moved(lost, change))
 
 
@@ -420,8 +422,8 @@ def _wordings(file: AnalyzedFile) -> frozenset[tuple[object, ...]]:
 
 
 def _wording(test: Test) -> tuple[object, ...]:
-    given = text_of(test.function.node.child_by_field_name("parameters"))
-    return (test.text, test.outer_names, test.marks, given)
+    parameters = text_of(test.function.node.child_by_field_name("parameters"))
+    return (test.text, test.outer_names, test.marks, parameters)
 
 
 def _find_block(test: Test, file: AnalyzedFile) -> tuple[DiffLine, ...]:

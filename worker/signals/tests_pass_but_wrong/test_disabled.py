@@ -172,12 +172,12 @@ def test_only(change: CodeChange) -> Iterator[SignalMatch]:
     for file in _test_files(change):
         is_about_it = any(map(has_forbidden_path, file.sources)) or _is_only_everywhere(file)
         only = None if file.language is None or is_about_it else _ONLY_MARK.get(file.language)
-        found = (
+        lines = (
             file.diff.added_lines_matching(lambda text, only=only: only.match(text[:_LONGEST]))
             if only is not None
             else ()
         )
-        for line in found[:_MOST]:
+        for line in lines[:_MOST]:
             if not _is_old(line, change) and not _is_quoted(file, line) and not _is_conditional(file, line):
                 yield SignalMatch(
                     "only this is left to run, the other tests around it are not", file.path, line.head_line
@@ -256,7 +256,7 @@ def _is_explained(line: DiffLine, file: AnalyzedFile, test: Test | None, change:
     text = line.text.strip()
     if _STILL_RUNS.search(text) or has_reason(file, line.head_line or 0):
         return True
-    if any(found[1] == text for found in map(_COMMENTED.fullmatch, file.diff.removed_texts) if found is not None):
+    if any(match[1] == text for match in map(_COMMENTED.fullmatch, file.diff.removed_texts) if match is not None):
         return True
     if (
         any(pair.file is file and pair.base is None for pair in match_all_tests(change))
@@ -267,8 +267,8 @@ def _is_explained(line: DiffLine, file: AnalyzedFile, test: Test | None, change:
         return True
     if test is None:
         return False
-    said = test.function.docstring
-    is_foreseen = _FORESEES.search(said) is not None and said in (file.base_text or "")
+    docstring = test.function.docstring
+    is_foreseen = _FORESEES.search(docstring) is not None and docstring in (file.base_text or "")
     return is_foreseen or _CONDITION.search(test.marks) is not None
 
 
@@ -295,7 +295,7 @@ def _has_link(number: int, file: AnalyzedFile) -> bool:
 def _lines_near(number: int, source: Source) -> tuple[str, ...]:
     row = number - source.first_line
     above = source.lines[max(0, row - _NEAR) : row]
-    comments = (one for one in above if one.strip().startswith(("#", "//", "*", "/*")) and "#[" not in one)
+    comments = (line for line in above if line.strip().startswith(("#", "//", "*", "/*")) and "#[" not in line)
     return (source.lines[row], *comments)
 
 
@@ -325,7 +325,7 @@ _MOST: Final = 100
 
 def _find_disabled_test(line: int, file: AnalyzedFile, ran: list[Test]) -> Test | None:
     """The first test that ran before and that this line of the head switches off."""
-    source = next((one for one in file.sources if one.has_line(line)), None)
+    source = next((candidate for candidate in file.sources if candidate.has_line(line)), None)
     if source is None or file.language is None:
         return None
     text = source.lines[line - source.first_line]
@@ -352,9 +352,9 @@ def was_enabled(test: Test) -> bool:
     mark, call = _MARK[language], _CALL[language]
     if language in SCRIPT_LANGUAGES and find_skipped_suite(test.node) is not None:
         return False
-    marks = (select_unconditional_marks(test), *(modifiers_of(one) for one in ancestors(test.function.node)))
+    marks = (select_unconditional_marks(test), *(modifiers_of(ancestor) for ancestor in ancestors(test.function.node)))
     is_marked = any(mark.match(part) for text in marks for part in _MARK_BORDER.split(text))
-    return not is_marked and not any(call.match(f" {text_of(one)}") for one in test.function.statements[:1])
+    return not is_marked and not any(call.match(f" {text_of(statement)}") for statement in test.function.statements[:1])
 
 
 _MARK_BORDER: Final = pattern(r"\n|(?<=[\s)\]])(?=@|#\[)")
@@ -396,7 +396,10 @@ def _node_below(node: "Node") -> "Node | None":
 def _ends_body(line: int, test: Test) -> bool:
     """Whether the body's own first statement on this line ends the test: not one in a branch, and more stands below it."""
     statements = test.function.statements
-    at = next((n for n, one in enumerate(statements) if one.start_point.row + test.source.first_line == line), None)
+    at = next(
+        (n for n, statement in enumerate(statements) if statement.start_point.row + test.source.first_line == line),
+        None,
+    )
     return at is not None and at < _EARLY_STATEMENTS and at < len(statements) - 1
 
 

@@ -164,8 +164,8 @@ def _is_in_tests(line: DiffLine, file: AnalyzedFile) -> bool:
 def _find_first_test_line(file: AnalyzedFile) -> float:
     """The line of that mark; none is beyond all lines."""
     head = file.head_text or ""
-    found = _INNER_TESTS.search(head) if file.language is Language.RUST else None
-    return inf if found is None else head.count("\n", 0, found.start()) + 1
+    match = _INNER_TESTS.search(head) if file.language is Language.RUST else None
+    return inf if match is None else head.count("\n", 0, match.start()) + 1
 
 
 def _find_candidates(file: AnalyzedFile) -> tuple[DiffLine, ...]:
@@ -202,9 +202,9 @@ def _find_certain(file: AnalyzedFile, change: CodeChange) -> frozenset[int]:
     if any(_RUNNER.search(line[:_LONGEST]) for line in (file.base_text or "").split("\n")):
         return frozenset()  # this file has its way to be tested
     names = frozenset(
-        found[1]
+        match[1]
         for line in file.cached(_find_candidates)
-        if _RUNNER.search(line.text[:_LONGEST]) and (found := _NAMED.match(line.text[:_LONGEST]))
+        if _RUNNER.search(line.text[:_LONGEST]) and (match := _NAMED.match(line.text[:_LONGEST]))
     )
     new = (line for source in file.sources for line in _find_answers(source, names) if line in file.added_lines)
     return frozenset(line for line in new if not is_explained_above(file, line))
@@ -240,14 +240,21 @@ def _find_answers(source: Source, names: frozenset[str]) -> Iterator[int]:
 
 def _find_type_checks(file: AnalyzedFile) -> frozenset[int]:
     """The lines of conditions that ask for the type of what they are given."""
-    found = (
-        (source, one.child_by_field_name("condition"))
+    conditions = (
+        (source, branch.child_by_field_name("condition"))
         for source in file.sources
         if file.language is Language.PYTHON
-        for one in source.nodes.find(BRANCHES[Language.PYTHON])
+        for branch in source.nodes.find(BRANCHES[Language.PYTHON])
     )
-    told = ((source, one) for source, one in found if one is not None and _is_type_check(text_of(one)))
-    rows = ((source.first_line, range(one.start_point.row, one.end_point.row + 1)) for source, one in told)
+    checks = (
+        (source, condition)
+        for source, condition in conditions
+        if condition is not None and _is_type_check(text_of(condition))
+    )
+    rows = (
+        (source.first_line, range(condition.start_point.row, condition.end_point.row + 1))
+        for source, condition in checks
+    )
     return frozenset(first + row for first, of in rows for row in of)
 
 
@@ -267,8 +274,15 @@ def _find_idle_branches(file: AnalyzedFile, change: CodeChange) -> frozenset[int
         _CI.search(line.text[:_LONGEST]) for line in file.cached(_find_candidates)
     ):
         return frozenset()
-    functions = (one for source in file.sources for one in find_functions(source) if not _OF_THE_PLACE.search(one.name))
-    return frozenset(line for one in functions for line in _find_early_returns(one) if line in file.added_lines)
+    functions = (
+        function
+        for source in file.sources
+        for function in find_functions(source)
+        if not _OF_THE_PLACE.search(function.name)
+    )
+    return frozenset(
+        line for function in functions for line in _find_early_returns(function) if line in file.added_lines
+    )
 
 
 def _find_early_returns(function: Function) -> Iterator[int]:

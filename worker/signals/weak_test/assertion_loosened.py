@@ -81,15 +81,15 @@ def assertion_removed(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 330 of 22175 clean changes with tests (1.5 %, at most 1.66 %).
     """
     gone = _find_unreplaced(change)
-    told: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int]] = set()
     is_plain = len(gone) == 1 and _is_only_loss(gone[0], change) and not is_removal_declared(change)
     for loss in () if is_plain else gone:
         at = (loss.file.path, loss.check.block)
-        if at not in told:
-            told.add(at)
+        if at not in seen:
+            seen.add(at)
             yield _build_match(loss, "this assertion was removed from a test that stays")
     for loss in _find_lost_calls(change):
-        if (loss.file.path, loss.check.block) not in told:
+        if (loss.file.path, loss.check.block) not in seen:
             yield _build_match(loss, "this call of what checks was removed from a test that stays")
 
 
@@ -141,7 +141,7 @@ def _find_in_file(change: CodeChange, file: AnalyzedFile, moved: frozenset[str])
         if (loss.is_moved and not _is_all_of_block(loss)) or _is_still_checked(loss):
             continue
         near = [
-            one for one in _added_checks(file) if one.block == stand.block and _is_in_test(one, loss)
+            check for check in _added_checks(file) if check.block == stand.block and _is_in_test(check, loss)
         ] or _find_moved_checks(loss)
         dropped = _find_discarded(loss)
         if dropped is not None:
@@ -149,9 +149,9 @@ def _find_in_file(change: CodeChange, file: AnalyzedFile, moved: frozenset[str])
             continue
         if not near and _is_context_kept(loss, change) and not _is_rewritten(loss):
             yield loss
-        weak = [one for one in near if is_weaker(one.assertion, stand.assertion)]
+        weak = [check for check in near if is_weaker(check.assertion, stand.assertion)]
         if weak and len(weak) == len(near):
-            yield loss._replace(replacement=max(weak, key=lambda one: len(one.words & stand.words)))
+            yield loss._replace(replacement=max(weak, key=lambda check: len(check.words & stand.words)))
 
 
 def _is_still_checked(loss: LostCheck) -> bool:
@@ -181,7 +181,9 @@ def _find_lost_calls(change: CodeChange) -> Iterator[LostCheck]:
 def _is_added_elsewhere(text: str, change: CodeChange) -> bool:
     """Whether the change adds the same somewhere: it was moved, or put into a function."""
     lines = [line.strip() for line in text.split("\n")]
-    return change.added_texts.issuperset(lines) or any(lines[0] in one for one in change.added_texts if len(lines) == 1)
+    return change.added_texts.issuperset(lines) or any(
+        lines[0] in text for text in change.added_texts if len(lines) == 1
+    )
 
 
 def _find_moved_checks(loss: LostCheck) -> list[LocatedCheck]:
@@ -191,21 +193,21 @@ def _find_moved_checks(loss: LostCheck) -> list[LocatedCheck]:
         return []
     names = assertion_words(loss.check.assertion)
     return [
-        one
-        for one in _added_checks(loss.file)
-        if names and names <= assertion_words(one.assertion) and _is_in_test(one, loss)
+        check
+        for check in _added_checks(loss.file)
+        if names and names <= assertion_words(check.assertion) and _is_in_test(check, loss)
     ]
 
 
 def _find_discarded(loss: LostCheck) -> LocatedCheck | None:
     """A line in its place that looks at what it compared, and throws that away: `let _ = x.len();`."""
-    sides = {_SPACE.sub("", one) for one in loss.check.assertion.pair or ()}
+    sides = {_SPACE.sub("", side) for side in loss.check.assertion.pair or ()}
     for line in sorted(find_blocks(loss.file)[loss.check.block].added_lines) if sides else ():
-        source = next((one for one in loss.file.sources if one.has_line(line)), None)
-        found = (
+        source = next((source for source in loss.file.sources if source.has_line(line)), None)
+        match = (
             _DISCARD.fullmatch(source.lines[line - source.first_line][:_LONGEST_LINE]) if source is not None else None
         )
-        if found is not None and _SPACE.sub("", found[1]) in sides:
+        if match is not None and _SPACE.sub("", match[1]) in sides:
             return loss.check._replace(first_line=line, last_line=line)
     return None
 
@@ -228,30 +230,32 @@ def find_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
 
 
 def _select_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
-    found: list[ReplacedCheck] = []
+    replaced: list[ReplacedCheck] = []
     for file in () if is_certain_revert(change) else change.files:
         gone = _removed_checks(file)[:_MOST] if can_hold_tests(file) and file.sources else []
         tests = _map_tests_by_line(change, file) if gone else {}
         for stand in gone:
             loss = LostCheck(file, stand, tests.get(stand.first_line), None, is_moved=False)
-            near = tuple(one for one in _added_checks(file) if one.block == stand.block and _is_in_test(one, loss))
+            near = tuple(
+                check for check in _added_checks(file) if check.block == stand.block and _is_in_test(check, loss)
+            )
             if near:
-                found.append(ReplacedCheck(file, stand, near))
-    return tuple(found)
+                replaced.append(ReplacedCheck(file, stand, near))
+    return tuple(replaced)
 
 
 def _map_tests_by_line(change: CodeChange, file: AnalyzedFile) -> dict[int, MatchedTest]:
     """The innermost test around each line of the version before."""
-    found = [(pair.base, pair) for pair in change.cached(_group_by_file).get(id(file), ()) if pair.base is not None]
-    ordered = sorted(found, key=lambda both: both[0].first_line)
+    pairs = [(pair.base, pair) for pair in change.cached(_group_by_file).get(id(file), ()) if pair.base is not None]
+    ordered = sorted(pairs, key=lambda both: both[0].first_line)
     return {line: pair for base, pair in ordered for line in range(base.first_line, base.last_line + 1)}
 
 
 def _group_by_file(change: CodeChange) -> dict[int, list[MatchedTest]]:
-    found: defaultdict[int, list[MatchedTest]] = defaultdict(list)
+    groups: defaultdict[int, list[MatchedTest]] = defaultdict(list)
     for pair in match_all_tests(change):
-        found[id(pair.file)].append(pair)
-    return found
+        groups[id(pair.file)].append(pair)
+    return groups
 
 
 def _is_in_test(new: LocatedCheck, loss: LostCheck) -> bool:
@@ -267,9 +271,11 @@ _SMALL_BLOCK: Final = 12
 
 def _is_rewritten(loss: LostCheck) -> bool:
     """Something much like it stands in the same test now."""
-    words = loss.check.words
-    within = (one.words for one in _added_checks(loss.file) if loss.matched_test is not None and _is_in_test(one, loss))
-    return any(2 * len(words & other) >= len(words | other) for other in within)
+    own = loss.check.words
+    within = (
+        check.words for check in _added_checks(loss.file) if loss.matched_test is not None and _is_in_test(check, loss)
+    )
+    return any(2 * len(own & other) >= len(own | other) for other in within)
 
 
 def _is_context_kept(loss: LostCheck, change: CodeChange) -> bool:
@@ -300,17 +306,17 @@ def _is_only_removal(loss: LostCheck) -> bool:
 def _has_same_context(loss: LostCheck) -> bool:
     """Of what it names, the test says now all that it said outside of it."""
     base, head, _ = loss.matched_test or MatchedTest(None, None, loss.file)
-    words = (
+    names = (
         assertion_words(loss.check.assertion)
         or find_error_names(loss.check.assertion)
         or assertion_names(loss.check.assertion)
     )
-    if base is None or head is None or not words:
+    if base is None or head is None or not names:
         return False
     rest = range(base.first_line, base.last_line + 1)
     lines = (base.source.lines[line - base.source.first_line] for line in rest if line not in _line_numbers(loss.check))
-    said = {word for text in lines for word in _WORD.findall(text)}
-    return words & said <= set(_WORD.findall(head.text))
+    rest_names = {word for text in lines for word in _WORD.findall(text)}
+    return names & rest_names <= set(_WORD.findall(head.text))
 
 
 def _visible_words(file: AnalyzedFile) -> frozenset[str]:
@@ -339,7 +345,7 @@ def _find_removed_words(change: CodeChange) -> frozenset[str]:
 def _find_redefined(change: CodeChange) -> frozenset[str]:
     """Functions of the code whose signature was changed: they may refuse now what a test gave them."""
     lines = (line.text[:_LONGEST_LINE] for file in change.production_files() for line in file.diff.removed_lines)
-    return frozenset(found[1] for found in map(_SIGNATURE.match, lines) if found is not None)
+    return frozenset(match[1] for match in map(_SIGNATURE.match, lines) if match is not None)
 
 
 _SIGNATURE: Final = pattern(
@@ -376,7 +382,7 @@ def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
 
 def _is_named_again(loss: LostCheck) -> bool:
     """Another check was added to the test that speaks of the same: it may say more."""
-    return any(one.words & loss.check.words for one in _added_checks(loss.file) if _is_in_test(one, loss))
+    return any(check.words & loss.check.words for check in _added_checks(loss.file) if _is_in_test(check, loss))
 
 
 def _line_numbers(stand: LocatedCheck) -> set[int]:
@@ -386,8 +392,8 @@ def _line_numbers(stand: LocatedCheck) -> set[int]:
 def _is_all_of_block(loss: LostCheck) -> bool:
     """Nothing was changed beside it but other assertions that went."""
     block = find_blocks(loss.file)[loss.check.block]
-    gone = [one for one in _removed_checks(loss.file) if one.block == loss.check.block]
-    return not block.added_lines and block.removed_lines <= {line for one in gone for line in _line_numbers(one)}
+    gone = [check for check in _removed_checks(loss.file) if check.block == loss.check.block]
+    return not block.added_lines and block.removed_lines <= {line for check in gone for line in _line_numbers(check)}
 
 
 def find_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
@@ -444,9 +450,9 @@ def _find_checks(sources: tuple[Source, ...], at: dict[int, int]) -> list[Locate
         for oracle in find_assertions(source.root, source.language, rows, source.nodes) if rows else ():
             first = oracle.node.start_point.row + source.first_line
             if first in at and not oracle.is_guess and _is_assertion(oracle):
-                words = frozenset(_WORD.findall(oracle.text))
+                names = frozenset(_WORD.findall(oracle.text))
                 stands.append(
-                    LocatedCheck(oracle, first, oracle.node.end_point.row + source.first_line, at[first], words)
+                    LocatedCheck(oracle, first, oracle.node.end_point.row + source.first_line, at[first], names)
                 )
     return stands
 

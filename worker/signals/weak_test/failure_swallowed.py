@@ -66,9 +66,11 @@ def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator
         if tried is None or is_in_callback(node, body.node):
             continue
         checks = [
-            one for one in find_assertions(tried, language, nodes=body.source.nodes) if one.proof >= Proof.PRESENCE
+            assertion
+            for assertion in find_assertions(tried, language, nodes=body.source.nodes)
+            if assertion.proof >= Proof.PRESENCE
         ]
-        if any(or_guessed or _is_certain(one) for one in checks):
+        if any(or_guessed or _is_certain(check) for check in checks):
             yield node
 
 
@@ -96,8 +98,10 @@ def _find_tried(node: "Node", language: Language) -> "Node | None":
         return node if called.endswith("catch_unwind") and _is_dropped(node) else None
     if node.type == "with_statement":
         return node.child_by_field_name("body") if _SUPPRESSES.match(text_of(node)[:_LONGEST]) else None
-    handlers = [one for one in node.named_children if one.type in {"except_clause", "catch_clause", "catch_block"}]
-    is_ignored = any(_catches_all(one, language) and _is_ignoring(one) for one in handlers)
+    handlers = [
+        child for child in node.named_children if child.type in {"except_clause", "catch_clause", "catch_block"}
+    ]
+    is_ignored = any(_catches_all(handler, language) and _is_ignoring(handler) for handler in handlers)
     if is_ignored and _is_expected_failure(node, handlers):
         return None
     return (node.child_by_field_name("body") or node.named_children[0]) if is_ignored else None
@@ -105,7 +109,7 @@ def _find_tried(node: "Node", language: Language) -> "Node | None":
 
 def _is_expected_failure(node: "Node", handlers: "list[Node]") -> bool:
     """Who catches it leaves the test, and what comes behind fails it: so it passes only if the assertion does not hold."""
-    if any(one.type == "else_clause" and _FAILS.search(text_of(one)) for one in node.named_children):
+    if any(child.type == "else_clause" and _FAILS.search(text_of(child)) for child in node.named_children):
         return True
     behind = node.next_named_sibling
     return all(map(_is_leaving, handlers)) and behind is not None and _FAILS.match(text_of(behind)) is not None
@@ -180,9 +184,11 @@ _HARMLESS: Final = pattern(
 
 
 def _is_ignoring(handler: "Node") -> bool:
-    return all(_HARMLESS.match(text_of(one)) for one in _list_statements(handler))
+    return all(_HARMLESS.match(text_of(statement)) for statement in _list_statements(handler))
 
 
 def _list_statements(handler: "Node") -> "list[Node]":
-    block = handler.child_by_field_name("body") or next((one for one in handler.children if one.type == "block"), None)
-    return [] if block is None else [one for one in block.named_children if not is_comment(one)]
+    block = handler.child_by_field_name("body") or next(
+        (child for child in handler.children if child.type == "block"), None
+    )
+    return [] if block is None else [child for child in block.named_children if not is_comment(child)]

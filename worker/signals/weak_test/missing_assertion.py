@@ -96,8 +96,8 @@ def _has_working_fixture(test: Test) -> bool:
     """A fixture of the repository may do the work: it is taken by its name, and pytest knows none of that name."""
     if test.source.language is not Language.PYTHON:
         return False
-    given = _WORD.findall(_parameters(test.function.node))
-    return any(name not in _KNOWN_TO_PYTEST and name not in test.marks for name in given)
+    parameters = _WORD.findall(_parameters(test.function.node))
+    return any(name not in _KNOWN_TO_PYTEST and name not in test.marks for name in parameters)
 
 
 _KNOWN_TO_PYTEST: Final = frozenset(
@@ -165,7 +165,7 @@ def _is_idle(look: TestPair) -> bool:
         and next(find_call_chains(body, language, nodes=look.test.source.nodes), None) is None
     )
     return is_still and all(
-        one.type in _IDLE_STATEMENTS and not _is_storing(one) for one in look.test.function.statements
+        statement.type in _IDLE_STATEMENTS and not _is_storing(statement) for statement in look.test.function.statements
     )
 
 
@@ -203,7 +203,7 @@ def test_result_unread(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
     for look in find_unasserted(change):
-        is_told = any(one.proof is Proof.NOTHING for one in look.assertions)
+        is_told = any(assertion.proof is Proof.NOTHING for assertion in look.assertions)
         what = None if is_told else _find_discarded(look)
         if what is not None:
             yield _build_match(look, f"{_describe(look)} asserts nothing, and nothing checks {what}")
@@ -219,7 +219,7 @@ def test_without_assertion(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 382 of 22175 clean changes with tests (1.7 %, at most 1.90 %).
     """
     for look in find_unasserted(change):
-        if _find_discarded(look) is None and all(one.proof is not Proof.NOTHING for one in look.assertions):
+        if _find_discarded(look) is None and all(assertion.proof is not Proof.NOTHING for assertion in look.assertions):
             yield _build_match(look, f"{_describe(look)} asserts nothing")
     for look in change.cached(_find_empty):
         if is_announced(change) or _can_do_more(look, change):
@@ -237,7 +237,7 @@ def _find_discarded(look: TestPair) -> str | None:
 
 def _is_self_proving(binding: "Node") -> bool:
     """Whether it binds a thing that is only made, or what throws where there is none: that it comes to be is asked."""
-    bound = next((one for one in map(binding.child_by_field_name, ("right", "value")) if one is not None), None)
+    bound = next((value for value in map(binding.child_by_field_name, ("right", "value")) if value is not None), None)
     value = bound.named_children[0] if bound is not None and bound.type == "expression_list" else bound
     if value is None or value.type in _MADE:
         return value is not None
@@ -280,7 +280,7 @@ _PLAIN_CALL: Final = pattern(r"([A-Za-z_]\w*)\(.*\);?")
 
 
 def _find_asserted_calls(file: AnalyzedFile) -> frozenset[str]:
-    return frozenset(found[1] for source in file.sources for found in _ASSERTED.finditer(source.text))
+    return frozenset(match[1] for source in file.sources for match in _ASSERTED.finditer(source.text))
 
 
 _ASSERTED: Final = pattern(
@@ -298,9 +298,9 @@ def test_value_unread(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 66 of 22175 clean changes with tests (0.3 %, at most 0.38 %).
     """
-    known = set(map(id, find_unasserted(change)))
+    unasserted = set(map(id, find_unasserted(change)))
     for look in find_test_pairs(change):
-        name = next(find_unread_names(look), None) if look.is_new and id(look) not in known else None
+        name = next(find_unread_names(look), None) if look.is_new and id(look) not in unasserted else None
         if name is not None and not has_expecting_mark(look.test):
             yield _build_match(look, f"the new test `{look.test.name}` never reads its `{name}`")
         for line in _find_discarded_lines(look):
@@ -346,11 +346,11 @@ def _is_expected_to_assert(look: TestPair) -> bool:
     """A new test that means to find out more than that it runs; a check that holds in any case shows that it does."""
     if not look.is_new:
         return False
-    return not is_smoke_test(look.test) or any(one.proof is Proof.NOTHING for one in look.assertions)
+    return not is_smoke_test(look.test) or any(assertion.proof is Proof.NOTHING for assertion in look.assertions)
 
 
 def _is_emptied(look: TestPair) -> bool:
-    return any(one.proof is Proof.VALUE and not one.is_guess for one in look.base_assertions)
+    return any(assertion.proof is Proof.VALUE and not assertion.is_guess for assertion in look.base_assertions)
 
 
 def _has_no_check(look: TestPair) -> bool:
@@ -359,18 +359,19 @@ def _has_no_check(look: TestPair) -> bool:
     if not look.test.function.statements or look.is_cut or has_expecting_mark(look.test) or is_measured:
         return False
     return all(
-        one.proof is Proof.NOTHING or (one.proof is Proof.SUCCESS and _is_loud(one.node) and not _is_the_end(one.node))
-        for one in look.assertions
+        assertion.proof is Proof.NOTHING
+        or (assertion.proof is Proof.SUCCESS and _is_loud(assertion.node) and not _is_the_end(assertion.node))
+        for assertion in look.assertions
     )
 
 
 def _is_the_end(node: "Node") -> bool:
     """It is what a function of Go ends with: a look at the error that is all that its last step returns."""
-    around = next((one for one in ancestors(node) if one.type not in _BODY_BLOCKS), None)
+    around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _BODY_BLOCKS), None)
     if node.type != "if_statement" or around is None or around.type not in _FUNCTIONS or node.parent is None:
         return False
-    steps = [one for one in node.parent.named_children if not is_comment(one)]
-    begun = node.child_by_field_name("initializer") or next((one for one in steps[-2:-1]), None)
+    steps = [child for child in node.parent.named_children if not is_comment(child)]
+    begun = node.child_by_field_name("initializer") or next((step for step in steps[-2:-1]), None)
     return steps[-1] == node and _ONLY_ERROR.match(text_of(begun)) is not None
 
 
@@ -402,7 +403,9 @@ def _find_asserting_names(change: CodeChange, language: Language) -> frozenset[s
     for path, text in change.texts.items():
         if path not in changed and language_of(path) is language and is_parsable(text):
             shown += _find_test_sources(path, (Source(text, 1, is_whole=True, language=language),))
-    return find_asserting_names(one for source in shown for one in find_functions(source) if _is_helper(one))
+    return find_asserting_names(
+        function for source in shown for function in find_functions(source) if _is_helper(function)
+    )
 
 
 def _is_helper(function: Function) -> bool:
@@ -468,11 +471,11 @@ def _find_unread_bindings(look: TestPair) -> Iterator[tuple[str, "Node"]]:
         return
     if language in SCRIPT_LANGUAGES and ASKS_THE_COMPILER.search(look.test.text):
         return
-    words, blocks = Counter(_WORD.findall(look.test.text)), dict[int, Counter[str]]()
+    counts, blocks = Counter(_WORD.findall(look.test.text)), dict[int, Counter[str]]()
     nodes = look.test.source.nodes
     for spine in find_call_chains(body, language, nodes=nodes):
         if _PRINTS.fullmatch(spine.links[-1].name) and spine.is_result_dropped:
-            words.subtract(set(_WORD.findall(text_of(spine.node))))
+            counts.subtract(set(_WORD.findall(text_of(spine.node))))
     for binding in nodes.find(BINDING_TYPES[language], body):
         if _is_bound(binding, language) and not is_within_definition(binding, body):
             names = (
@@ -483,9 +486,9 @@ def _find_unread_bindings(look: TestPair) -> Iterator[tuple[str, "Node"]]:
             around = _find_block(binding, look) if language in _SCOPED else None
             if around is not None and around.id not in blocks:
                 blocks[around.id] = Counter(_WORD.findall(text_of(around)))
-            told = words if around is None else blocks[around.id]
+            counted = counts if around is None else blocks[around.id]
             yield from (
-                (name, binding) for name in names if 1 in {words[name], told[name]} and not name.startswith("_")
+                (name, binding) for name in names if 1 in {counts[name], counted[name]} and not name.startswith("_")
             )
 
 
@@ -496,7 +499,7 @@ _BLOCKS: Final = frozenset({"statement_block", "block"})
 
 def _find_block(binding: "Node", look: TestPair) -> "Node | None":
     """The block inside of the test that the binding stands in."""
-    return next((one for one in ancestors(binding, look.test.body) if one.type in _BLOCKS), None)
+    return next((ancestor for ancestor in ancestors(binding, look.test.body) if ancestor.type in _BLOCKS), None)
 
 
 _ELSEWHERE: Final = pattern(r"\b(?:global|nonlocal|locals)\b")
@@ -504,11 +507,11 @@ _ELSEWHERE: Final = pattern(r"\b(?:global|nonlocal|locals)\b")
 
 def _bound_name(binding: "Node") -> "Node | None":
     fields = (binding.child_by_field_name(name) for name in ("left", "pattern", "name"))
-    return next((one for one in fields if one is not None), None)
+    return next((field for field in fields if field is not None), None)
 
 
 def _is_bound(binding: "Node", language: Language) -> bool:
     """To anything; a declared type of a script is a test of types."""
     fields = (binding.child_by_field_name(name) for name in ("right", "value"))
     is_typed = language in SCRIPT_LANGUAGES and binding.child_by_field_name("type") is not None
-    return not is_typed and any(one is not None for one in fields)
+    return not is_typed and any(field is not None for field in fields)

@@ -30,7 +30,9 @@ def is_about_changed_text(oracle: Assertion, change: CodeChange) -> bool:
         return False
     if _RENDERED.search(text) is not None and change.cached(_has_changed_rendering):
         return True
-    return any(_is_mostly_part(one, other) for one in expected for other in change.cached(_find_removed_literals))
+    return any(
+        _is_mostly_part(literal, other) for literal in expected for other in change.cached(_find_removed_literals)
+    )
 
 
 def _has_changed_rendering(change: CodeChange) -> bool:
@@ -51,21 +53,24 @@ def _has_removed_rendering(file: AnalyzedFile) -> bool:
 def _find_removed_literals(change: CodeChange) -> tuple[frozenset[str], ...]:
     """The words of each text that the change takes out of the code and does not put back."""
     added = {
-        words for file in change.production_files() for text in file.diff.added_texts for words in _find_literals(text)
+        literal
+        for file in change.production_files()
+        for text in file.diff.added_texts
+        for literal in _find_literals(text)
     }
     gone = (
-        words
+        literal
         for file in change.production_files()
         for text in file.diff.removed_texts
-        for words in _find_literals(text)
+        for literal in _find_literals(text)
     )
-    return tuple(words for words in dict.fromkeys(gone) if words not in added)
+    return tuple(literal for literal in dict.fromkeys(gone) if literal not in added)
 
 
 def _find_literals(text: str) -> list[frozenset[str]]:
     """The words of each literal of several words."""
-    found = (_WORD.findall("".join(parts)) for parts in _LITERAL.findall(text[:_LONGEST]))
-    return [frozenset(words) for words in found if len(words) > 1]
+    literals = (_WORD.findall("".join(parts)) for parts in _LITERAL.findall(text[:_LONGEST]))
+    return [frozenset(literal) for literal in literals if len(literal) > 1]
 
 
 def _is_mostly_part(left: frozenset[str], other: frozenset[str]) -> bool:

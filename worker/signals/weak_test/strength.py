@@ -54,14 +54,14 @@ _COMMON: Final = pattern(
 
 def assertion_words(oracle: Assertion) -> frozenset[str]:
     """What it names, but for the words of the assertion itself."""
-    words = _NAME.findall(_QUOTED.sub(" ", oracle.text))
-    return frozenset(word for word in words if not _COMMON.fullmatch(word))
+    names = _NAME.findall(_QUOTED.sub(" ", oracle.text))
+    return frozenset(word for word in names if not _COMMON.fullmatch(word))
 
 
 def assertion_names(oracle: Assertion) -> frozenset[str]:
     """What it names; where these are words that assertions are made of (`ok`, `size`, `self.x`), then those as well."""
-    words = assertion_words(oracle)
-    return words or frozenset(_WORD.findall(_QUOTED.sub(" ", oracle.text))) - _MEANS_NOTHING
+    names = assertion_words(oracle)
+    return names or frozenset(_WORD.findall(_QUOTED.sub(" ", oracle.text))) - _MEANS_NOTHING
 
 
 _MEANS_NOTHING: Final = frozenset(

@@ -86,8 +86,8 @@ def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
 def _find_skipped(change: CodeChange) -> tuple[tuple[TestPair, int], ...]:
     """New tests that are skipped, and the line that says so."""
     new = (look for look in find_test_pairs(change) if look.is_new and not _is_measurement(look))
-    found = ((look, _find_skip_line(look.test)) for look in new)
-    return tuple((look, line) for look, line in found if line is not None and line in look.file.added_lines)
+    skipped = ((look, _find_skip_line(look.test)) for look in new)
+    return tuple((look, line) for look, line in skipped if line is not None and line in look.file.added_lines)
 
 
 def _is_accounted_for(look: TestPair, line: int, change: CodeChange) -> bool:
@@ -97,10 +97,10 @@ def _is_accounted_for(look: TestPair, line: int, change: CodeChange) -> bool:
         return True
     if any(map(has_issue_link, _reason_lines(test, line))) or has_reason(look.file, line):
         return True
-    said = test.source.lines[line - test.source.first_line]
-    if _SET_ASIDE.search(said) or is_inherited_test_disabled(test) or _LIVE.search(test.name):
+    text = test.source.lines[line - test.source.first_line]
+    if _SET_ASIDE.search(text) or is_inherited_test_disabled(test) or _LIVE.search(test.name):
         return True
-    return change.cached(_has_running_tests) and _FAILS.search(said.replace(test.name, "")) is None
+    return change.cached(_has_running_tests) and _FAILS.search(text.replace(test.name, "")) is None
 
 
 _SET_ASIDE: Final = pattern(r"^\s*(?:\w+(?:\.\w+){0,3}\.todo\(|#\[ignore\b)")

@@ -36,7 +36,7 @@ def assertion_unreached(change: CodeChange) -> Iterator[SignalMatch]:
     for look in find_test_pairs(change):
         end = _find_end(look)
         if end is not None and any(
-            _is_intended_check(one) and one.node.start_byte > end.end_byte for one in look.assertions
+            _is_intended_check(assertion) and assertion.node.start_byte > end.end_byte for assertion in look.assertions
         ):
             line = look.test.function.line_of(end)
             if line in look.file.added_lines:
@@ -56,10 +56,17 @@ _ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\
 def _find_end(look: TestPair) -> "Node | None":
     """The first statement of the body, or of a `with` in it, behind which nothing is reached."""
     statements = look.test.function.statements
-    opened = (one.child_by_field_name("body") for one in statements if one.type in _OPENS)
+    opened = (statement.child_by_field_name("body") for statement in statements if statement.type in _OPENS)
     blocks = (block.named_children for block in opened if block is not None)
-    first = [*statements[:-1], *(one for block in blocks for one in block[:-1])]
-    return next((one for one in first if one.type not in _MODIFIED and _ENDS.fullmatch(text_of(one)[:_LONGEST])), None)
+    first = [*statements[:-1], *(statement for block in blocks for statement in block[:-1])]
+    return next(
+        (
+            statement
+            for statement in first
+            if statement.type not in _MODIFIED and _ENDS.fullmatch(text_of(statement)[:_LONGEST])
+        ),
+        None,
+    )
 
 
 _OPENS: Final = frozenset({"with_statement", "try_with_resources_statement"})
@@ -91,14 +98,14 @@ _OF_SUCCESS: Final = pattern(
 
 def _find_never_run(body: CheckedBody) -> "Iterator[Node]":
     """Added statements that run nothing of what they hold, each once."""
-    told: set[int] = set()
-    known: dict[int, bool] = {}
+    reported: set[int] = set()
+    cache: dict[int, bool] = {}
     for oracle in body.assertions:
         for around in with_ancestors(oracle.node, body.node):
-            if around.id not in known:
-                known[around.id] = body.is_added(around) and _is_always_false(around)
-            if known[around.id] and around.start_byte not in told and _is_inside_gate(around, oracle.node):
-                told.add(around.start_byte)
+            if around.id not in cache:
+                cache[around.id] = body.is_added(around) and _is_always_false(around)
+            if cache[around.id] and around.start_byte not in reported and _is_inside_gate(around, oracle.node):
+                reported.add(around.start_byte)
                 yield around
 
 
@@ -200,8 +207,8 @@ def _find_doubtful(look: TestPair) -> "Iterator[Node]":
 
 
 def _find_checks(look: TestPair) -> "list[Node]":
-    able = [one for one in look.assertions if _can_fail(one)]
-    return [one.node for one in able if not one.is_guess] or [one.node for one in able]
+    able = [assertion for assertion in look.assertions if _can_fail(assertion)]
+    return [assertion.node for assertion in able if not assertion.is_guess] or [assertion.node for assertion in able]
 
 
 def _find_only_gate(look: TestPair) -> "Node | None":
@@ -211,7 +218,7 @@ def _find_only_gate(look: TestPair) -> "Node | None":
         if look.is_new and _has_condition(look)
         else []
     )
-    return gates[0] if gates and all(one == gates[0] for one in gates) else None
+    return gates[0] if gates and all(gate == gates[0] for gate in gates) else None
 
 
 _IFS: Final = frozenset({"if_statement", "if_expression"})
@@ -231,14 +238,18 @@ def _holds_an_if(source: Source) -> bool:
 
 def _find_gate(node: "Node", body: "Node") -> "Node | None":
     """The innermost `if` around it that has no other branch; of Go's own checks, around those."""
-    around = (one for one in ancestors(node, body) if one.type in _IFS and not _has_else(one))
+    around = (ancestor for ancestor in ancestors(node, body) if ancestor.type in _IFS and not _has_else(ancestor))
     return next(around, None)
 
 
 def _find_switches(look: TestPair) -> "Iterator[Node]":
     """Switches of the environment around some of the checks of a new test."""
     gates = (
-        {one.start_byte: one for check in look.assertions for one in ancestors(check.node, look.test.body)}
+        {
+            ancestor.start_byte: ancestor
+            for check in look.assertions
+            for ancestor in ancestors(check.node, look.test.body)
+        }
         if look.is_new and _has_condition(look)
         else {}
     )
@@ -267,15 +278,17 @@ def _find_new_gates(look: TestPair) -> "Iterator[Node]":
     base = look.base
     if base is None or not _has_condition(look):
         return
-    gates = [(one, _find_gate(one.node, look.test.body)) for one in look.assertions if _can_fail(one)]
-    closed = [(one, gate) for one, gate in gates if gate is not None]
+    gates = [
+        (assertion, _find_gate(assertion.node, look.test.body)) for assertion in look.assertions if _can_fail(assertion)
+    ]
+    closed = [(assertion, gate) for assertion, gate in gates if gate is not None]
     if not closed:
         return
-    free = frozenset(one.text for one in look.base_assertions if not _find_gate(one.node, base.body))
-    told: set[int] = set()
+    free = frozenset(assertion.text for assertion in look.base_assertions if not _find_gate(assertion.node, base.body))
+    reported: set[int] = set()
     for oracle, gate in closed:
-        if oracle.text in free and gate.start_byte not in told:
-            told.add(gate.start_byte)
+        if oracle.text in free and gate.start_byte not in reported:
+            reported.add(gate.start_byte)
             yield gate
 
 
@@ -285,10 +298,14 @@ _LEAVES: Final = pattern(r"if\b[^\n{]{1,120}[:{)]\s*return(?: Ok\(\(\)\))?;?\s*\
 def _find_early_exits(look: TestPair) -> "Iterator[Node]":
     """An added `if` that ends the test before all that it checks."""
     checks = _find_checks(look)
-    first = min((one.start_byte for one in checks), default=0)
-    for one in look.test.function.statements[:-1]:
-        if one.end_byte < first and _LEAVES.fullmatch(text_of(one)[:_LONGEST]) and not _ENDS.fullmatch(text_of(one)):
-            yield one
+    first = min((check.start_byte for check in checks), default=0)
+    for statement in look.test.function.statements[:-1]:
+        if (
+            statement.end_byte < first
+            and _LEAVES.fullmatch(text_of(statement)[:_LONGEST])
+            and not _ENDS.fullmatch(text_of(statement))
+        ):
+            yield statement
 
 
 _CALLED_BY_NAME: Final = frozenset(
@@ -303,7 +320,7 @@ _WORD: Final = pattern(r"\w+")
 def _find_idle_functions(look: TestPair) -> "Iterator[Node]":
     """A function in the test that holds all its checks, and that nothing names again."""
     holders = [_find_holder(node, look.test.body) for node in _find_checks(look)]
-    if holders and holders[0] is not None and all(one == holders[0] for one in holders):
+    if holders and holders[0] is not None and all(holder == holders[0] for holder in holders):
         name = text_of(holders[0].child_by_field_name("name") or holders[0].child_by_field_name("pattern"))
         if name and _WORD.findall(look.test.text).count(name) == 1:
             yield holders[0]
@@ -311,6 +328,6 @@ def _find_idle_functions(look: TestPair) -> "Iterator[Node]":
 
 def _find_holder(node: "Node", body: "Node") -> "Node | None":
     """The function with a name inside of *body* that it stands in."""
-    around = next((one for one in ancestors(node, body) if one.type in _CALLED_BY_NAME), None)
+    around = next((ancestor for ancestor in ancestors(node, body) if ancestor.type in _CALLED_BY_NAME), None)
     value = around.child_by_field_name("value") if around is not None else None
     return around if value is None or value.type in _LAMBDAS else None

@@ -56,13 +56,13 @@ def _split_words(text: str) -> frozenset[str]:
 
 def _find_touched_words(change: CodeChange) -> dict[Language | None, frozenset[str]]:
     """Words of the changed lines of code and of its path, by language."""
-    found: dict[Language | None, frozenset[str]] = {}
+    names: dict[Language | None, frozenset[str]] = {}
     for file in change.production_files():
         family = _language_family(file.language)
         texts = [file.path.rpartition(".")[0], *(hunk.section for hunk in file.diff.hunks)]
         texts += [text[:_LONGEST] for text in (*file.diff.added_texts, *file.diff.removed_texts)]
-        found[family] = found.get(family, frozenset()) | _split_words(" ".join(texts))
-    return found
+        names[family] = names.get(family, frozenset()) | _split_words(" ".join(texts))
+    return names
 
 
 def _test_words(look: TestPair) -> frozenset[str]:

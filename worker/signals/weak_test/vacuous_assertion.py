@@ -56,8 +56,8 @@ def _is_about_subject(gone: Assertion, subject: str) -> bool:
 
 
 def _find_checks(test: Test) -> Iterator[Assertion]:
-    found = find_assertions(test.body, test.source.language, nodes=test.source.nodes)
-    return (one for one in found if not one.is_guess)
+    assertions = find_assertions(test.body, test.source.language, nodes=test.source.nodes)
+    return (assertion for assertion in assertions if not assertion.is_guess)
 
 
 def _equal_sides(oracle: Assertion) -> list[str]:
@@ -67,28 +67,28 @@ def _equal_sides(oracle: Assertion) -> list[str]:
 
 def _presence_subject(oracle: Assertion) -> str:
     """What is asked to be there at all."""
-    found = _THERE.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
-    return "" if found is None else next(filter(None, found.groups()))
+    match = _THERE.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
+    return "" if match is None else next(filter(None, match.groups()))
 
 
 def _compared_subject(oracle: Assertion) -> str:
     """What is asked to differ from a literal, or to be more or less than it."""
-    found = _COMPARED.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
-    sides = [side for side in found.groups() if side is not None] if found is not None else []
+    match = _COMPARED.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
+    sides = [side for side in match.groups() if side is not None] if match is not None else []
     subjects = [side for side in sides if not is_literal(side)]
     return subjects[0] if len(subjects) == 1 else ""
 
 
 def _absent_element(oracle: Assertion) -> tuple[str, int] | None:
     """The list of which an element is asked to be absent, and the position of that element."""
-    found = _ELEMENT.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
-    return None if found is None else (found[1], int(found[2]))
+    match = _ELEMENT.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST else None
+    return None if match is None else (match[1], int(match[2]))
 
 
 def _is_length_check(oracle: Assertion, subject: str, position: int) -> bool:
     """Whether it says that the list ends before this position."""
-    found = _LENGTH.fullmatch(oracle.text[:_LONGEST])
-    return found is not None and (found[1] or found[2]) == subject and int(found[3]) <= position
+    match = _LENGTH.fullmatch(oracle.text[:_LONGEST])
+    return match is not None and (match[1] or match[2]) == subject and int(match[3]) <= position
 
 
 _LONGEST: Final = 300
@@ -117,21 +117,21 @@ def _is_stronger(oracle: Assertion, subject: str) -> bool:
     """It asks what the subject is, or looks into it, so that it fails where there is none."""
     if oracle.proof is not Proof.VALUE:
         return False
-    said = oracle.text[:_LONGEST].partition(" {")[0] if oracle.text.startswith("if ") else oracle.text[:_LONGEST]
-    rests = [said[at:] for at in _list_ends(subject, said)]
+    text = oracle.text[:_LONGEST].partition(" {")[0] if oracle.text.startswith("if ") else oracle.text[:_LONGEST]
+    rests = [text[at:] for at in _list_ends(subject, text)]
     if any(_INTO.match(rest) for rest in rests):
         return True
-    if _DENIES.search(said):
+    if _DENIES.search(text):
         return False
     if any(rest.startswith("?.") for rest in rests):
         return True
     compared = _equal_sides(oracle)
     is_compared = subject in compared and _NOTHING.isdisjoint(compared)
-    return is_compared or any(said.startswith(f"{entry}({subject})") for entry in ("expect", "assertThat"))
+    return is_compared or any(text.startswith(f"{entry}({subject})") for entry in ("expect", "assertThat"))
 
 
 def _list_ends(subject: str, text: str) -> Iterator[int]:
-    return (found.end() for found in re.finditer(rf"(?<![\w.$]){re.escape(subject)}(?![\w$])", text))
+    return (match.end() for match in re.finditer(rf"(?<![\w.$]){re.escape(subject)}(?![\w$])", text))
 
 
 _INTO: Final = pattern(r"!?(?:\.[A-Za-z_]|->|\[)")

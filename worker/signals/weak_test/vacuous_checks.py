@@ -84,8 +84,8 @@ def assertion_idle(change: CodeChange) -> Iterator[SignalMatch]:
 
 def _find_presence_subject(oracle: Assertion) -> str:
     """The one plain name that is asked to be something at all."""
-    found = _IS_THERE.fullmatch(oracle.text[:_LONGEST_LINE]) if oracle.proof is Proof.PRESENCE else None
-    return "" if found is None else next(filter(None, found.groups()))
+    match = _IS_THERE.fullmatch(oracle.text[:_LONGEST_LINE]) if oracle.proof is Proof.PRESENCE else None
+    return "" if match is None else next(filter(None, match.groups()))
 
 
 _IS_THERE: Final = pattern(
@@ -114,8 +114,8 @@ def _can_be_intended(body: CheckedBody, oracle: Assertion, change: CodeChange) -
 
 def _is_in_failing_branch(body: CheckedBody, oracle: Assertion) -> bool:
     """The other way of an `if` around it fails: to come here is what is asked."""
-    ways = (one for one in ancestors(oracle.node, body.node) if one.type in _FORKS)
-    return any(_FAILS_BY.search(text_of(one)[:_LONGEST_TEST]) for one in ways)
+    ways = (ancestor for ancestor in ancestors(oracle.node, body.node) if ancestor.type in _FORKS)
+    return any(_FAILS_BY.search(text_of(way)[:_LONGEST_TEST]) for way in ways)
 
 
 _FORKS: Final = frozenset({"if_statement", "if_expression", "switch_statement", "match_expression", "match_statement"})
@@ -132,9 +132,11 @@ def _is_test_data(look: TestPair) -> bool:
     if not owner:
         return False
     named = re.compile(rf"(?<![\w.]){re.escape(owner)}\b")
-    others = (one for one in find_tests(look.test.source) if one.function.type_name != owner and named.search(one.text))
-    found = (find_assertions(one.body, one.source.language, nodes=one.source.nodes) for one in others)
-    return any(one.proof is Proof.VALUE and not one.is_guess for oracles in found for one in oracles)
+    others = (
+        test for test in find_tests(look.test.source) if test.function.type_name != owner and named.search(test.text)
+    )
+    assertions = (find_assertions(other.body, other.source.language, nodes=other.source.nodes) for other in others)
+    return any(oracle.proof is Proof.VALUE and not oracle.is_guess for oracles in assertions for oracle in oracles)
 
 
 def _is_idle(body: CheckedBody, oracle: Assertion) -> bool:
@@ -189,7 +191,7 @@ _SAME_SUBJECTS: Final = frozenset({SELF_COMPARED, LITERAL_COMPARED})
 
 def _is_only_check(body: CheckedBody) -> bool:
     """Whether nothing else in the test can fail; where the test is not shown, it may."""
-    return bool(body.name) and not any(_can_fail(one) for one in body.assertions)
+    return bool(body.name) and not any(_can_fail(assertion) for assertion in body.assertions)
 
 
 def _can_fail(oracle: Assertion) -> bool:
@@ -256,9 +258,9 @@ _LATER: Final = pattern(
 
 def _is_deferred(node: "Node", body: "Node") -> bool:
     """It stands in what is run later, by a call that is a statement of its own."""
-    callback = next((one for one in ancestors(node, body) if one.type in _CALLBACKS), None)
-    given = callback.parent if callback is not None else None
-    call = given.parent if given is not None else None
+    callback = next((ancestor for ancestor in ancestors(node, body) if ancestor.type in _CALLBACKS), None)
+    arguments = callback.parent if callback is not None else None
+    call = arguments.parent if arguments is not None else None
     called = call.child_by_field_name("function") if call is not None else None
     if call is None or called is None or not _LATER.match(text_of(called)[-_LONGEST_LINE:]):
         return False
@@ -273,8 +275,8 @@ def test_expects_presence_only(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 155 of 22175 clean changes with tests (0.7 %, at most 0.82 %).
     """
     for look in find_test_pairs(change):
-        telling = _select_outermost([one for one in look.assertions if one.proof >= Proof.PRESENCE])
-        is_weak = look.is_new and telling and all(one.proof is Proof.PRESENCE for one in telling)
+        telling = _select_outermost([assertion for assertion in look.assertions if assertion.proof >= Proof.PRESENCE])
+        is_weak = look.is_new and telling and all(assertion.proof is Proof.PRESENCE for assertion in telling)
         if is_weak and not has_expecting_mark(look.test):
             yield _build_match(
                 look, telling[0], f"the new test `{look.test.name}` only asks whether something is there"
@@ -287,13 +289,13 @@ def test_expects_success_only(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 61 of 22175 clean changes with tests (0.3 %, at most 0.35 %).
     """
-    told = {id(look) for look in find_unasserted(change)}
+    unasserted = {id(look) for look in find_unasserted(change)}
     for look in find_test_pairs(change):
         is_quiet = (
-            id(look) not in told
+            id(look) not in unasserted
             and look.is_new
             and look.assertions
-            and all(one.proof is Proof.SUCCESS for one in look.assertions)
+            and all(assertion.proof is Proof.SUCCESS for assertion in look.assertions)
         )
         if (
             not is_quiet
@@ -324,8 +326,8 @@ _BOUND: Final = pattern(r"\b([A-Za-z_]\w*)(?:, ?\w+)* ?:?= ?[^=]")
 
 def _has_telling_call(look: TestPair) -> bool:
     """What it calls only to see it come to its end returns something: other tests of the file compare that."""
-    called = {name for one in look.assertions for name in _CALLED.findall(one.text)}
-    is_named_so = any(_RETURNS.search(one.text[:_LONGEST_LINE]) for one in look.assertions)
+    called = {name for assertion in look.assertions for name in _CALLED.findall(assertion.text)}
+    is_named_so = any(_RETURNS.search(assertion.text[:_LONGEST_LINE]) for assertion in look.assertions)
     return is_named_so or not called.isdisjoint(look.file.cached(_find_compared_calls))
 
 
@@ -350,13 +352,13 @@ _COMPARING: Final = pattern(
 
 def _select_outermost(oracles: list[Assertion]) -> list[Assertion]:
     """Without what only sounds like a check and stands in one."""
-    ends = sorted((one.node.start_byte, one.node.end_byte) for one in oracles if not one.is_guess)
+    ends = sorted((oracle.node.start_byte, oracle.node.end_byte) for oracle in oracles if not oracle.is_guess)
 
-    def is_inside(one: Assertion) -> bool:
-        at = bisect_right(ends, (one.node.start_byte, sys.maxsize)) - 1
-        return at >= 0 and one.node.end_byte <= ends[at][1]
+    def is_inside(assertion: Assertion) -> bool:
+        at = bisect_right(ends, (assertion.node.start_byte, sys.maxsize)) - 1
+        return at >= 0 and assertion.node.end_byte <= ends[at][1]
 
-    return [one for one in oracles if not one.is_guess or not is_inside(one)]
+    return [oracle for oracle in oracles if not oracle.is_guess or not is_inside(oracle)]
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -394,7 +396,7 @@ def _find_empty_checks(change: CodeChange) -> tuple[tuple[CheckedBody, Assertion
 
 
 def _select_empty_checks(change: CodeChange) -> tuple[tuple[CheckedBody, Assertion], ...]:
-    found: dict[tuple[str, int], tuple[CheckedBody, Assertion]] = {}
+    first: dict[tuple[str, int], tuple[CheckedBody, Assertion]] = {}
     for body in find_bodies(change):
         for oracle in body.assertions:
             is_added = oracle.proof is Proof.NOTHING and body.is_added(oracle.node)
@@ -405,9 +407,9 @@ def _select_empty_checks(change: CodeChange) -> tuple[tuple[CheckedBody, Asserti
                 and not _is_reached_mark(body, oracle)
             ):
                 at = (body.file.path, body.line_of(oracle.node))
-                if at not in found or is_in_callback(found[at][1].node, found[at][0].node):  # a test within a test
-                    found[at] = (body, oracle)
-    return tuple(found.values())
+                if at not in first or is_in_callback(first[at][1].node, first[at][0].node):  # a test within a test
+                    first[at] = (body, oracle)
+    return tuple(first.values())
 
 
 def _is_old(body: CheckedBody, oracle: Assertion, change: CodeChange) -> bool:
@@ -420,7 +422,7 @@ def _is_old(body: CheckedBody, oracle: Assertion, change: CodeChange) -> bool:
 
 
 def _count_empty_checks(oracles: tuple[Assertion, ...]) -> int:
-    return sum(one.proof is Proof.NOTHING for one in oracles)
+    return sum(oracle.proof is Proof.NOTHING for oracle in oracles)
 
 
 def _is_reached_mark(body: CheckedBody, oracle: Assertion) -> bool:
@@ -447,8 +449,8 @@ def _is_intended_equality(body: CheckedBody, oracle: Assertion) -> bool:
         return False
     compared = oracle.text if oracle.pair is None else " ".join(oracle.pair)
     names = {name for name in _WORD.findall(compared) if not _COMPARES.match(name)}
-    others = [one for one in body.assertions if one is not oracle and _DIFFERS.search(one.text)]
-    telling = (one.text for one in others if one.weakness not in _SAME_SUBJECTS or "hash" in one.text)
+    others = [assertion for assertion in body.assertions if assertion is not oracle and _DIFFERS.search(assertion.text)]
+    telling = (other.text for other in others if other.weakness not in _SAME_SUBJECTS or "hash" in other.text)
     around = body.test_pair.test.key if body.test_pair is not None else ()
     return is_about_equality(" ".join(around)) or any(not names.isdisjoint(_WORD.findall(text)) for text in telling)
 

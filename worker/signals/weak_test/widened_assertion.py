@@ -28,16 +28,16 @@ def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 74 of 22175 clean changes with tests (0.3 %, at most 0.42 %).
     """
-    told: dict[str, set[int]] = {}
+    reported: dict[str, set[int]] = {}
     for loss in find_lost_checks(change):
         if loss.replacement is not None:
-            told.setdefault(loss.file.path, set()).add(loss.replacement.first_line)
-    for one in find_replaced_checks(change)[:_REWRITTEN]:
-        if one.new_checks[0].first_line not in told.get(one.file.path, ()) and all(
-            _is_wider(one.old_check.assertion, new.assertion) for new in one.new_checks
+            reported.setdefault(loss.file.path, set()).add(loss.replacement.first_line)
+    for replaced in find_replaced_checks(change)[:_REWRITTEN]:
+        if replaced.new_checks[0].first_line not in reported.get(replaced.file.path, ()) and all(
+            _is_wider(replaced.old_check.assertion, new.assertion) for new in replaced.new_checks
         ):
-            new = one.new_checks[0]
-            yield SignalMatch("more results pass here than before", one.file.path, new.first_line, new.last_line)
+            new = replaced.new_checks[0]
+            yield SignalMatch("more results pass here than before", replaced.file.path, new.first_line, new.last_line)
     for file in change.files:
         if file.language is not None and role_of(file.path) is FileRole.TEST:
             for line in _find_any_error_lines(file):
@@ -98,12 +98,12 @@ def _is_margin_wider(old: str, new: str) -> bool:
     if _NUMBER.sub("0", old) != _NUMBER.sub("0", new):
         return False
     pairs = zip_longest(_NUMBER.finditer(old), _NUMBER.finditer(new))
-    changed = [(one, other) for one, other in pairs if one[0] != other[0]]
+    changed = [(first, other) for first, other in pairs if first[0] != other[0]]
     if len(changed) != 1 or old.count(",") + old.count("<") == 0:
         return False
-    one, other = changed[0]
-    before, is_last = old[: one.start()], not _NUMBER.search(old, one.end())
-    more = _number_value(other[0]) > _number_value(one[0])
+    first, other = changed[0]
+    before, is_last = old[: first.start()], not _NUMBER.search(old, first.end())
+    more = _number_value(other[0]) > _number_value(first[0])
     if _DIGITS.search(before):
         return is_last and "," in before and not more
     return is_last and _MARGIN.search(before) is not None and more and ("," in before or "<" in before or "=" in before)
