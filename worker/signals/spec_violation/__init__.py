@@ -7,7 +7,7 @@ finding quotes the rule with its line, or names what the case cites.
 from typing import Final
 
 from worker.signals.signal import Signal
-from worker.signals.spec_violation import case_citations, claims, repo_rules
+from worker.signals.spec_violation import case_citations, claimed_change_missing, repo_rules
 
 SIGNALS: Final[tuple[Signal, ...]] = (
     repo_rules.forbidden_code_added,
@@ -19,5 +19,5 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     case_citations.cited_line_missing,
     case_citations.cited_name_missing,
     case_citations.citation_doubtful,
-    claims.claimed_change_missing,
+    claimed_change_missing.claimed_change_missing,
 )

@@ -6,35 +6,136 @@ known" is silence.
 673 of the 4,127 changes that the rates were measured on came with a case; the others got one of true pointers, made for it.
 """
 
-from collections.abc import Iterator
-from typing import assert_never
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from itertools import takewhile
+from typing import Final, assert_never
 
+from worker.domain.dossier.case import Case
+from worker.domain.pattern import pattern
+from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.change import CodeChange
+from worker.dossier.claim_pointer import FILE_ENDINGS, ClaimPointer, read_pointer
+from worker.dossier.diff.parser import ChangeKind, DiffLine, Hunk, text_lines
+from worker.signals.acceptance_gap.titles import FileStrings, find_strings
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.file_roles import FileRole, Language, language_of, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-from worker.signals.spec_violation.citations import CitationError, WrongCitation, find_wrong_citations
+
+_MOST_CLAIMS: Final = 200
+_LONGEST: Final = 500
+_FILE: Final = pattern(rf"[\w.@+/ \[\]()$-]*[\w\])-]\.{FILE_ENDINGS}")
+_IDENTIFIER: Final = pattern(r"[^\W\d][\w$!?]*")
+_WORDS: Final = pattern(r"[^\W\d_][^\W_]{2,}", re.UNICODE)
+_GENERATED_TITLES: Final = pattern(
+    r"\b(?:it|test|describe|context|specify)(?:\.\w+){0,3}\(\s*(?:[A-Za-z_$][\w.$]*\s*[,)+]|[A-Za-z_$][\w.$]*\(|`\$\{)|\)\(\s*['\"`][%$]|macro_rules!|rstest|test_case|parametrize|DynamicTest|t\.Run\(\w|concat!|paste!"
+)
+_GENERATED_NAMES: Final = pattern(r"import \*|globals\(\)|setattr\(|type\(")
+"""How a file of Python comes to names that it does not spell."""
+_INHERITS: Final = pattern(
+    r"\bextends\b|^[^\S\n]*class \w+\([^)\s]|\bimplements\b|\bmixin\b|#\[derive|\binclude\b|^[^\S\n]*export \* from|\bpub use\b|import \*(?! as\b)",
+    re.MULTILINE,
+)
+_ROOTS: Final = frozenset(
+    {"", ".", "..", "a", "b", "app", "repo", "repository", "workspace", "project", "root", "code", "src", "work"}
+)
+"""What people call the folder that a repository stands in."""
+_MOST_BEHIND: Final = 4
+_REMARK: Final = pattern(
+    r"[^\w\s'-]|\s-|^-|\b(?:is|are|was|were|now|new|tests?|covers?|checks?|shows?|proves?|verif\w+|asserts?|pass\w*|fail\w*|added|exists?|and|which|that|this"
+    r"|these|it|for|see|above|below|lines?|etc|here|there|both|also|too|only|does|do|has|have|did|case|title|describe|block|suite|file)\b",
+    re.IGNORECASE,
+)
+"""Words about a test behind its title, and signs that separate them from it."""
+_PARTS: Final = pattern(r"::| > |#|(?<=\w)\.(?=\w)|(?<=\w)/(?=\w)| › ")
+_TITLES: Final = pattern(r"::| > | › ")
+_TAIL: Final = pattern(r"[\[(<{].{0,300}$", re.DOTALL)
+_CASE: Final = pattern(r"\[[^\[\]]{0,100}\]$")
+_CODE_NAME: Final = pattern(r"_|[a-z][A-Z]|\d")
+_TITLED: Final = pattern(r"\.(?:[cm]?[jt]sx?|rb|kts?|vue|svelte|go|ex|exs|swift|dart|php|scala)$")
+_CONTEXT_LINES: Final = 3
 
 
-def _find_certain(change: CodeChange, kind: CitationError) -> Iterator[SignalMatch]:
-    return (
-        SignalMatch(citation.text, citation.path, step=_next_step(citation))
-        for citation in find_wrong_citations(change)
-        if citation.is_sure and citation.kind is kind
-    )
+class CitationError(StrEnum):
+    FILE = "file"
+    LINE = "line"
+    NAME = "name"
 
 
-def _next_step(wrong: WrongCitation) -> str:
-    """The line of the case to mend, and the file or the name to add."""
-    mend = f"Correct the line `{wrong.claim}` of the case"
-    match wrong.kind:
-        case CitationError.FILE:
-            return f"{mend}: cite the file that shows it, or add the file that it cites."
-        case CitationError.LINE:
-            return f"{mend}: cite a line that {wrong.path} has."
-        case CitationError.NAME:
-            return f"{mend}: cite a name that {wrong.path} has, or add the one that it cites."
-        case _:
-            assert_never(wrong.kind)
+class WrongCitation(Value):
+    """A citation that points at nothing. `path` is set where the file is one of the dossier's.
+
+    `claim` is the line of the case that cites it.
+    """
+
+    kind: CitationError
+    text: str
+    is_sure: bool
+    path: str | None = None
+    claim: str = ""
+
+
+class _HeadTree(Value):
+    """Whole texts at the head, paths that are known to be missing, deleted or moved, and all paths that are there.
+
+    `visible_texts` is what the diff shows of files that are not known whole, the headings of its hunks included.
+    """
+
+    texts: dict[str, str]
+    paths: frozenset[str]
+    absent_paths: frozenset[str]
+    moved_paths: frozenset[str]
+    visible_texts: dict[str, str]
+    roots: frozenset[str]
+    change: CodeChange
+
+    @classmethod
+    def from_change(cls, change: CodeChange) -> "_HeadTree":
+        whole = {**find_whole_texts(change), **change.texts}
+        for file in change.files:
+            if file.head_text is not None:
+                whole[file.path] = file.head_text
+            if file.diff.change is ChangeKind.DELETED or file.diff.is_symlink:
+                whole.pop(file.path, None)
+        moved = (
+            file.diff.old_path for file in change.files if file.diff.change is ChangeKind.RENAMED and file.diff.old_path
+        )
+        deleted = (file.path for file in change.files if file.diff.change is ChangeKind.DELETED)
+        there = {file.path for file in change.files if file.diff.change is not ChangeKind.DELETED} | whole.keys()
+        return cls(
+            texts=whole,
+            paths=frozenset(there),
+            absent_paths=frozenset(file.path for file in change.dossier.files or () if not file.exists),
+            moved_paths=frozenset((*moved, *deleted)),
+            visible_texts={
+                file.path: "\n".join(
+                    (*(hunk.section for hunk in file.diff.hunks), *(line.text for line in file.diff.lines()))
+                )
+                for file in change.files
+                if file.path not in whole and file.diff.hunks
+            },
+            roots=_ROOTS | set(change.dossier.pull_request.repository.casefold().split("/")),
+            change=change,
+        )
+
+    def strings(self, path: str) -> FileStrings:
+        return find_strings(self.change, path, self.texts[path])
+
+    def find(self, path: str) -> str | None:
+        """The path that is meant: itself, or the only known one that ends in it."""
+        if path in self.paths:
+            return path
+        alike = [candidate for candidate in self.paths if candidate.endswith(f"/{path}")]
+        return alike[0] if len(alike) == 1 else None
+
+
+class NamePresence(StrEnum):
+    """Whether a name or a title stands in a file. PERHAPS: something like it does."""
+
+    THERE = "there"
+    PERHAPS = "perhaps"
+    NOT = "not"
 
 
 @signal(
@@ -51,12 +152,7 @@ def cited_file_missing(change: CodeChange) -> Iterator[SignalMatch]:
     return _find_certain(change, CitationError.FILE)
 
 
-@signal(
-    Category.SPEC_VIOLATION,
-    SignalKind.FACT,
-    SignalScope.CASE,
-    "Correct the case: cite a line that exists.",
-)
+@signal(Category.SPEC_VIOLATION, SignalKind.FACT, SignalScope.CASE, "Correct the case: cite a line that exists.")
 def cited_line_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """The case cites a line behind the end of a file.
 
@@ -90,3 +186,232 @@ def citation_doubtful(change: CodeChange) -> Iterator[SignalMatch]:
         for citation in find_wrong_citations(change)
         if not citation.is_sure
     )
+
+
+def _find_certain(change: CodeChange, kind: CitationError) -> Iterator[SignalMatch]:
+    return (
+        SignalMatch(citation.text, citation.path, step=_next_step(citation))
+        for citation in find_wrong_citations(change)
+        if citation.is_sure and citation.kind is kind
+    )
+
+
+def _next_step(wrong: WrongCitation) -> str:
+    """The line of the case to mend, and the file or the name to add."""
+    mend = f"Correct the line `{wrong.claim}` of the case"
+    match wrong.kind:
+        case CitationError.FILE:
+            return f"{mend}: cite the file that shows it, or add the file that it cites."
+        case CitationError.LINE:
+            return f"{mend}: cite a line that {wrong.path} has."
+        case CitationError.NAME:
+            return f"{mend}: cite a name that {wrong.path} has, or add the one that it cites."
+        case _:
+            assert_never(wrong.kind)
+
+
+def find_wrong_citations(change: CodeChange) -> tuple[WrongCitation, ...]:
+    """What the case cites and the head tree does not hold, each place once."""
+    return change.cached(_check_citations)
+
+
+def _check_citations(change: CodeChange) -> tuple[WrongCitation, ...]:
+    case = change.dossier.case
+    if case is None:
+        return ()
+    tree = _HeadTree.from_change(change)
+    cited = dict.fromkeys(_find_citations(case))
+    return tuple(
+        replace(wrong, claim=f"{criterion[:80]} -> {text[:160]}")
+        for text, pointer, criterion in cited
+        for wrong in _check_pointer(pointer, criterion, case, tree)
+    )
+
+
+def _find_citations(case: Case) -> Iterator[tuple[str, ClaimPointer, str]]:
+    """Each place as it is written and as it is read, with the criterion. Evidence in prose cites none."""
+    for claim in case.ac_coverage[:_MOST_CLAIMS]:
+        for text in (claim.addressed_by, claim.evidence):
+            pointer = read_pointer(text) if text and len(text) <= _LONGEST else None
+            if text and pointer is not None and (pointer.is_exact or text is claim.addressed_by):
+                yield text, pointer, claim.criterion
+
+
+def _check_pointer(pointer: ClaimPointer, criterion: str, case: Case, tree: _HeadTree) -> Iterator[WrongCitation]:
+    path = tree.find(pointer.path)
+    if path is None:
+        yield from _check_file(pointer, criterion, case, tree)
+    elif path in tree.texts:
+        yield from _check_line(pointer, path, len(text_lines(tree.texts[path])))
+        yield from _check_name(pointer, path, tree)
+    elif path in tree.visible_texts:
+        if path in find_lengths(tree.change):
+            yield from _check_line(pointer, path, find_lengths(tree.change)[path])
+        yield from _check_unseen_name(pointer, path, tree.visible_texts[path])
+
+
+def _check_unseen_name(pointer: ClaimPointer, path: str, shown: str) -> Iterator[WrongCitation]:
+    """A name that a claim about this change leans on, in a file of which only the changed parts are known."""
+    name = _PARTS.split(pointer.name or "")[-1].strip().strip("`'\"").removesuffix("()")
+    title = (pointer.name or "").strip("`'\" ")
+    if " " in title and _TITLED.search(path):
+        name, is_missing = title, not FileStrings.from_text(shown).contains_title(title)
+    else:
+        is_missing = bool(_IDENTIFIER.fullmatch(name)) and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown)
+    if not is_missing:
+        return
+    text = f'the case cites "{name[:120]}" in {path}, and nothing that this change shows of the file is called so'
+    yield WrongCitation(CitationError.NAME, text, is_sure=False, path=path)
+
+
+def _check_file(pointer: ClaimPointer, criterion: str, case: Case, tree: _HeadTree) -> Iterator[WrongCitation]:
+    path = pointer.path
+    if path not in tree.absent_paths:
+        return
+    name = path.rpartition("/")[2]
+    is_placed = "/" in path or pointer.line is not None or pointer.name is not None or not path.endswith(".js")
+    is_file = is_placed and (_FILE.fullmatch(path) is not None or _has_known_ending(path, tree))
+    is_gone = any(other.rpartition("/")[2].casefold() == name.casefold() for other in tree.moved_paths)
+    is_elsewhere = is_gone or any(_can_mean(path.casefold(), other.casefold(), tree.roots) for other in tree.paths)
+    announced = name in " ".join((*case.uncertainties, *case.work_arounds))
+    text = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
+    yield WrongCitation(
+        CitationError.FILE, text, is_sure=pointer.is_exact and is_file and not is_elsewhere and not announced
+    )
+
+
+def _has_known_ending(path: str, tree: _HeadTree) -> bool:
+    """Whether it is called as files of this repository are, in a folder: words with a dot in them are not."""
+    folder, _, name = path.rpartition("/")
+    ending = name.rpartition(".")[2]
+    return " " not in path and bool(folder) and any(other.endswith(f".{ending}") for other in tree.paths)
+
+
+def _can_mean(cited: str, path: str, roots: frozenset[str]) -> bool:
+    """Whether *cited* is *path* with folders left out, or with some before it that are not the repository's own.
+
+    Both are folded: a system that knows no case takes one for the other.
+    """
+    folders = iter(path.split("/"))
+    outer, match, _ = cited.rpartition(f"/{path}")
+    is_below = bool(match) and cited.endswith(path) and ("/" in path or outer.rpartition("/")[2].casefold() in roots)
+    return is_below or all(part in folders for part in cited.split("/"))
+
+
+def _check_line(pointer: ClaimPointer, path: str, count: int) -> Iterator[WrongCitation]:
+    first, last = pointer.line, pointer.end_line or pointer.line
+    if first is None or last is None or last <= count + 1:  # editors count an empty line behind the last newline
+        return
+    text = f"the case cites line {first if first > count else last} of {path}, which has {count} lines"
+    yield WrongCitation(CitationError.LINE, text, is_sure=pointer.is_exact and first > count + 1, path=path)
+
+
+def _check_name(pointer: ClaimPointer, path: str, tree: _HeadTree) -> Iterator[WrongCitation]:
+    if pointer.name is None:
+        return
+    text = tree.texts[path]
+    name = pointer.name
+    is_titled = _TITLED.search(path) is not None
+    written = (_TITLES if " " in name.strip() else _PARTS).split(name)
+    parts = [
+        part.strip() if _is_extended_title(part, path, tree) else _normalize(part, is_titled=is_titled)
+        for part in written
+    ]
+    looked = [(part, _look_up_name(part, text, tree.strings(path))) for part in parts if part]
+    missing = [(part, presence) for part, presence in looked if presence is not NamePresence.THERE]
+    if not missing:
+        return
+    first, presence = missing[0]
+    note = f'the case cites "{name[:120]}" in {path}, and "{first[:80]}" does not stand there'
+    is_name = " " not in name.strip() or (is_titled and role_of(path) is FileRole.TEST)  # else a remark
+    is_stated = pointer.is_exact and pointer.names_code and is_name
+    is_sure = is_stated and presence is NamePresence.NOT and _is_surely_missing(first, parts, path, text)
+    yield WrongCitation(CitationError.NAME, note, is_sure, path)
+
+
+def _is_extended_title(part: str, path: str, tree: _HeadTree) -> bool:
+    """A title that stands there, with a few more words as a title has them: `parse fails twice`, where `parse fails` is one."""
+    strings, title = tree.strings(path), part.strip()
+    if _TITLED.search(path) is None or role_of(path) is not FileRole.TEST or strings.contains_title(title):
+        return False
+    behind = strings.text_behind(title)
+    return bool(behind) and len(behind.split()) <= _MOST_BEHIND and not _REMARK.search(behind)
+
+
+def _normalize(part: str, *, is_titled: bool) -> str:
+    """A name without parameters, brackets and quotes; a title as it is, where tests have titles."""
+    bare = _CASE.sub("", part.strip().strip("`'\"").strip())
+    first = _TAIL.sub("", (bare.split() or [""])[0]).rstrip(",;:.")
+    is_name = _IDENTIFIER.fullmatch(first) and (not is_titled or " " not in bare or _CODE_NAME.search(first))
+    return first if is_name else bare
+
+
+def _look_up_name(part: str, text: str, strings: FileStrings) -> NamePresence:
+    if not _IDENTIFIER.fullmatch(part):
+        return _look_up_title(part, text, strings)
+    if re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None:
+        return NamePresence.THERE
+    if "_" in part and strings.contains_title(part.replace("_", " ")):  # Go writes a subtest's title with underscores
+        return NamePresence.THERE
+    return NamePresence.PERHAPS if part in text else NamePresence.NOT
+
+
+def _look_up_title(title: str, text: str, strings: FileStrings) -> NamePresence:
+    if strings.contains_title(title) or " ".join(title.split()) in " ".join(text.split()):
+        return NamePresence.THERE
+    if strings.text_behind(title):
+        return NamePresence.NOT
+    has_all = all(re.search(rf"\b{re.escape(word)}\b", text) for word in set(_WORDS.findall(title)))
+    return NamePresence.PERHAPS if has_all else NamePresence.NOT
+
+
+def _has_generated_names(path: str, text: str) -> bool:
+    is_python = language_of(path) in {None, Language.PYTHON}
+    return _GENERATED_TITLES.search(text) is not None or (is_python and _GENERATED_NAMES.search(text) is not None)
+
+
+def _is_surely_missing(missing: str, parts: list[str], path: str, text: str) -> bool:
+    """Neither inherited, nor generated from a table."""
+    is_name = _IDENTIFIER.fullmatch(missing) is not None
+    if _has_generated_names(path, text) and not (len(parts) == 1 and is_name):
+        return False
+    return not is_name or not _INHERITS.search(text) or "_" in missing or len(parts) == 1
+
+
+def find_lengths(change: CodeChange) -> Mapping[str, int]:
+    """How many lines files have after the change: those whose end some hunk shows."""
+    return change.cached(_select_lengths)
+
+
+def find_whole_texts(change: CodeChange) -> Mapping[str, str]:
+    """The texts after the change of those of them that one hunk shows from their first line."""
+    return change.cached(_select_whole_texts)
+
+
+def _select_lengths(change: CodeChange) -> dict[str, int]:
+    return {file.path: hunk.head_start + hunk.head_count - 1 for file, hunk in _find_last_hunks(change)}
+
+
+def _select_whole_texts(change: CodeChange) -> dict[str, str]:
+    alone = (
+        (file, hunk) for file, hunk in _find_last_hunks(change) if len(file.diff.hunks) == 1 and hunk.head_start == 1
+    )
+    return {
+        file.path: "".join(f"{line.text}\n" for line in hunk.lines if line.head_line is not None)
+        for file, hunk in alone
+    }
+
+
+def _find_last_hunks(change: CodeChange) -> Iterator[tuple[AnalyzedFile, Hunk]]:
+    """Files with the hunk that ends at their end."""
+    modified = [file for file in change.files if file.diff.change is ChangeKind.MODIFIED and file.diff.hunks]
+    before = {_count_leading_lines(hunk.lines) for file in modified for hunk in file.diff.hunks if hunk.base_start > 1}
+    for file in modified if before == {_CONTEXT_LINES} else ():
+        last = file.diff.hunks[-1]
+        if last.head_count and _count_leading_lines(last.lines[::-1]) < _CONTEXT_LINES:
+            yield file, last
+
+
+def _count_leading_lines(lines: tuple[DiffLine, ...]) -> int:
+    """How many lines stand there before the first that changed."""
+    return sum(1 for _ in takewhile(lambda line: line.base_line is not None and line.head_line is not None, lines))

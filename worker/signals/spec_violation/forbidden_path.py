@@ -5,7 +5,8 @@ edit by hand"; only an edit that nothing in the change accounts for is one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import Final
 
 from worker.domain.pattern import pattern
@@ -13,15 +14,80 @@ from worker.domain.verdict.verdict import Side
 from worker.dossier.diff.parser import ChangeKind, FileDiff
 from worker.dossier.repo_rules.rule import PathTouch, RepoRule, RuleKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
-from worker.signals.spec_violation.generated_files import (
-    CODE_FILES,
-    GENERATED_FILES,
-    LOCK_FILES,
-    EditSource,
-    find_edit_source,
+from worker.signals.analysis.file_roles import FileRole, is_signed_by_generator, role_of
+from worker.signals.spec_violation.violation import RuleViolation, is_path_covered, is_path_match, is_root_path_match
+
+_COPY: Final = pattern(r"vendor|third[- ]party code|upstream|\bcop(?:y|ied)\b", re.IGNORECASE)
+_BUMPS: Final = pattern(
+    r"\b(?:bump|upgrade|update|dep|deps|dependenc\w+|migrate|version|pin|unpin|release|msrv|edition|switch to|replace|remove)\b",
+    re.IGNORECASE,
 )
-from worker.signals.spec_violation.scopes import is_path_covered, is_path_match, is_root_path_match
-from worker.signals.spec_violation.violation import RuleViolation
+"""A change about a dependency is that dependency's own pull request, with the code that follows from it."""
+LOCK_FILES: Final = pattern(
+    r"(?:^|/)(?:[\w.-]*\.lock|[\w-]*-lock\.(?:json|ya?ml)|pnpm-lock\.yaml|npm-shrinkwrap\.json|go\.sum|bun\.lockb?|gradle\.lockfile|Package\.resolved)$"
+)
+MANIFEST_FILES: Final = pattern(
+    r"(?:^|/)(?:package\.json|pnpm-workspace\.yaml|Cargo\.toml|pyproject\.toml|setup\.(?:py|cfg)|Pipfile|requirements[\w.-]*\.(?:txt|in)"
+    r"|go\.(?:mod|work)|pom\.xml|build\.gradle(?:\.kts)?|libs\.versions\.toml|Gemfile|composer\.json|modules\.txt|vendor\.json|Gopkg\.\w+"
+    r"|\.gitmodules|deno\.jsonc?|glide\.\w+|Podfile|mix\.exs)$"
+)
+GENERATED_FILES: Final = pattern(
+    r"(?:^|/|_)(?:generated|__generated__|gen|dist|build|autogen)(?:/|$|\.)|\.(?:gen|generated|pb|min)\."
+)
+"""What nobody writes: a rule to leave it alone speaks of edits by hand, however it is worded."""
+CODE_FILES: Final = pattern(r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|cs|php|c|cc|cpp|h|swift|scala)$")
+_VERSION: Final = pattern(r"\bversion\b|^\s*['\"]?[@\w./-]+@|^\S+ v\d|^\s{2,4}['\"/]?[@\w./-]+[@/]\d")
+_WORDS: Final = pattern(r"\w+")
+_MOST_LINES_BY_HAND: Final = 30
+_MOST_IN_LOCK: Final = 2
+"""A package manager changes a version, its address and its hash together; one line alone was changed by somebody."""
+_MOST_CHARACTERS: Final = 2_000_000
+_COMMENT: Final = pattern(r"\s*(?:#(?![!\[])|//)")
+_SENTENCE: Final = pattern(r"[A-Za-z]{2,} [A-Za-z]{2,}")
+_HEADING: Final = pattern(
+    r"\bgenerated\b|\bgenerator\b|copyright|licen[sc]e|SPDX|do not edit|version|\bsource:|\bfrom(?:[: ]|$)|automatic|@\w|eslint|noqa|pragma|nolint|type:",
+    2,
+)
+_IDLE: Final = pattern(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)[\w.-]*\.lock$|-lock\.\w+$|(?:^|/)go\.sum$")
+"""Documents and locks: a change of these and of generated code may be all that a newer generator brings."""
+_OUTPUT: Final = pattern(
+    r"(?:^|/)(?:__)?(?:snapshots?|fixtures?|goldens?|expected|baselines?|testdata)(?:__)?/|\.snap\b|\.d\.[cm]?ts$|\.pyi$|(?:^|/|_)mocks?_|_mocks?\.",
+    re.IGNORECASE,
+)
+_TOOL: Final = pattern(
+    r"\b(?:re-?gen\w*|generat(?!ional)\w+|codegen|autogen\w*|vendor\w*|upstream|sync\w*|bindgen|protoc|go generate)\b",
+    re.IGNORECASE,
+)
+_PLAIN_FOLDER: Final = pattern(
+    r"src|libs?|pkg|internal|core|main|java|packages?|tests?|testing|common|utils?|cmd|crates|apps?|org|com|api|server|client",
+    re.IGNORECASE,
+)
+_COMMON_NAMES: Final = pattern(
+    r"(?:index|mod|main|lib|__init__|package-info|doc|types|utils?|helpers?)(?:[._]\w+)*\.\w+$"
+)
+"""Names that stand in every folder."""
+_LONGEST_BY_HAND: Final = 160
+_OF_CI: Final = pattern(
+    r"(?:^|/)\.[\w-]+/|(?:^|/)\.[\w.-]+$|(?:^|/)(?:tests?|docs?)/|(?:^|/)(?:azure-pipelines?|appveyor|codecov|mkdocs|bitbucket-pipelines|cloudbuild|renovate)[\w.-]*\.(?:ya?ml|json)$"
+)
+_SOURCES: Final = pattern(
+    r"\.(?:proto|graphqls?|gql|avsc|thrift|fbs|g4|y|sql|tmpl|tpl|j2|jinja2?|mustache|hbs|ejs|xsd|wsdl|yang|idl|templ|json|ya?ml|toml)$"
+    r"|(?:^|[/_.-])(?:gen|code-?gen|generators?|schemas?|templates?|bindgen|mocks?)(?:[_.-][\w.-]*)?/|(?:^|[/_.-])(?:generat\w*|codegen|schemas?|templates?)(?:[_.-][\w.-]*)?\.\w+$",
+    re.IGNORECASE,
+)
+_BUNDLED: Final = pattern(r"(?:^|/)(?:dist|build|out|target|static|assets)/|\.(?:min|bundle)\.|\.(?:css|map|snap)$")
+
+
+class EditSource(Enum):
+    HAND = "hand"
+    UNKNOWN = "unknown"
+    TOOL = "tool"
+
+
+_EDIT_TEXTS: Final = {
+    EditSource.HAND: "this change edits it, and nothing in the change would have generated that",
+    EditSource.UNKNOWN: "this change edits it, and whether a tool wrote that, it does not show",
+}
 
 
 def find_path_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
@@ -69,18 +135,6 @@ def _build_violations(rule: RepoRule, target: str, file: AnalyzedFile, change: C
     yield RuleViolation(rule, what, sure and is_exact, path, line, side)
 
 
-_EDIT_TEXTS: Final = {
-    EditSource.HAND: "this change edits it, and nothing in the change would have generated that",
-    EditSource.UNKNOWN: "this change edits it, and whether a tool wrote that, it does not show",
-}
-_COPY: Final = pattern(r"vendor|third[- ]party code|upstream|\bcop(?:y|ied)\b", re.IGNORECASE)
-_BUMPS: Final = pattern(
-    r"\b(?:bump|upgrade|update|dep|deps|dependenc\w+|migrate|version|pin|unpin|release|msrv|edition|switch to|replace|remove)\b",
-    re.IGNORECASE,
-)
-"""A change about a dependency is that dependency's own pull request, with the code that follows from it."""
-
-
 def _first_line(file: AnalyzedFile) -> tuple[str, int | None, Side]:
     added = next((line.head_line for line in file.diff.added_lines), None)
     if added is not None:
@@ -96,3 +150,156 @@ def is_path_requested(change: CodeChange, target: str) -> bool:
     name = target.rstrip("/*").rpartition("/")[2]
     asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues)
     return len(name) > 3 and name in asked  # noqa: PLR2004 - shorter names stand in every text
+
+
+def find_edit_source(file: AnalyzedFile, target: str, change: CodeChange, *, is_copy: bool) -> EditSource:
+    """Who wrote this file's change; *target* is the path as the rule writes it, *is_copy* if it calls it vendored."""
+    if is_by_hand(file, target, change) and not _TOOL.search(change.dossier.pull_request.title):
+        return EditSource.HAND
+    if LOCK_FILES.search(file.path):
+        return EditSource.TOOL
+    if _is_comment_only(file):
+        return EditSource.HAND
+    if _mentions_tool(file, change):
+        return EditSource.UNKNOWN
+    return (
+        EditSource.HAND
+        if is_copy and _is_patched(file, target, change)
+        else _find_generated_source(file, target, change)
+    )
+
+
+def _is_comment_only(file: AnalyzedFile) -> bool:
+    """Whether comments alone were added to code, none of them a generator's: what a generator writes does something."""
+    lines = [line.text for line in file.diff.added_lines if line.text.strip()]
+    is_code = CODE_FILES.search(file.path) is not None and not file.diff.removed_lines
+    is_told = bool(lines) and is_code and all(map(_COMMENT.match, lines)) and any(map(_SENTENCE.search, lines))
+    return (
+        is_told
+        and (not _HEADING.search("\n".join(lines)))
+        and (not (file.head_text is not None and is_signed_by_generator(file.head_text)))
+    )
+
+
+def _find_generated_source(file: AnalyzedFile, target: str, change: CodeChange) -> EditSource:
+    if _BUNDLED.search(file.path):
+        return EditSource.HAND if _is_foreign_to_bundle(file, change) else EditSource.TOOL
+    if _has_changed_source(change, target):
+        return (
+            EditSource.UNKNOWN if _is_small(file, change) and _has_unexplained_words(file, change) else EditSource.TOOL
+        )
+    return EditSource.HAND if _is_unexplained(file, target, change) else EditSource.UNKNOWN
+
+
+def _is_patched(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
+    """Whether a copy of foreign code was edited beside own code, and nothing says that a newer copy was taken."""
+    others = [other.path for other in change.files if not is_path_match(target, other.path)]
+    is_update = any(MANIFEST_FILES.search(path) or LOCK_FILES.search(path) for path in (file.path, *others))
+    return any(map(CODE_FILES.search, others)) and not is_update
+
+
+def _is_unexplained(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
+    """Whether it is code beside other work, its author says nothing of a generator, and it mirrors nothing."""
+    is_code = CODE_FILES.search(file.path) is not None and not _OUTPUT.search(file.path)
+    others = [other for other in change.files if other is not file and not is_path_match(target, other.path)]
+    if not is_code or all(_IDLE.search(other.path) or MANIFEST_FILES.search(other.path) for other in others):
+        return False
+    return not _is_signed(file) and not _is_mirror(file, others)
+
+
+def _mentions_tool(file: AnalyzedFile, change: CodeChange) -> bool:
+    pull = change.dossier.pull_request
+    text = f"{pull.title}\n{pull.body}"[:20_000]
+    own = pull.repository.casefold().split("/")
+    parts = (part for part in file.path.split("/")[:-1] if part.casefold() not in own)
+    folders = {part for part in parts if len(part) > 3 and not _PLAIN_FOLDER.fullmatch(part)}  # noqa: PLR2004 - shorter ones stand in every text
+    return _TOOL.search(text) is not None or any(
+        re.search(rf"\b{re.escape(folder)}\b", pull.title) for folder in folders
+    )
+
+
+def _is_signed(file: AnalyzedFile) -> bool:
+    """Whether a generator signs at its start; an unknown start of a file with a generator's name may be signed."""
+    start = file.head_text
+    if start is None:
+        top = next((hunk for hunk in file.diff.hunks if min(hunk.head_start, hunk.base_start) <= 1), None)
+        start = "\n".join(line.text for line in top.lines) if top is not None else None
+    return role_of(file.path) is FileRole.FOREIGN if start is None else is_signed_by_generator(start)
+
+
+def _is_mirror(file: AnalyzedFile, others: list[AnalyzedFile]) -> bool:
+    """Whether a namesake changes too, or most of what changes in it changes elsewhere: then it may follow from that."""
+    name = file.path.rpartition("/")[2]
+    own = _touched_words([file])
+    alone = own - _touched_words(others)
+    is_namesake = not _COMMON_NAMES.match(name) and any(other.path.rpartition("/")[2] == name for other in others)
+    return len(alone) * 4 <= len(own) or is_namesake
+
+
+def _touched_words(files: list[AnalyzedFile]) -> frozenset[str]:
+    return _words(line.text for file in files for line in (*file.diff.added_lines, *file.diff.removed_lines))
+
+
+def _is_foreign_to_bundle(file: AnalyzedFile, change: CodeChange) -> bool:
+    """Whether a few readable lines in built output say what no source of the change says."""
+    lines = file.diff.added_lines
+    if not _is_small(file, change) or any(len(line.text) > _LONGEST_BY_HAND for line in lines):
+        return False
+    new = _new_words(file)
+    unknown = new - _words_besides(file, change)
+    return len(unknown) > 1 and len(unknown) * 4 >= len(new)
+
+
+def _is_small(file: AnalyzedFile, change: CodeChange) -> bool:
+    lines = [line for line in file.diff.lines() if line.head_line is None or line.base_line is None]
+    return len(lines) <= _MOST_LINES_BY_HAND and not any(MANIFEST_FILES.search(file.path) for file in change.files)
+
+
+def _new_words(file: AnalyzedFile) -> frozenset[str]:
+    new = _words(line.text for line in file.diff.added_lines)
+    return new - _words(line.text for line in file.diff.lines() if line.base_line is not None)
+
+
+def _has_changed_source(change: CodeChange, target: str) -> bool:
+    """Whether the change touches something else that a generator may read: a schema, a template, a script."""
+    others = (
+        file.path for file in change.files if not is_path_match(target, file.path) and not _OF_CI.search(file.path)
+    )
+    return any(
+        _SOURCES.search(path) and not (MANIFEST_FILES.search(path) or LOCK_FILES.search(path)) for path in others
+    )
+
+
+def is_by_hand(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
+    """Whether an edit of a generated file is one that no generator would make of this change."""
+    diff = file.diff
+    if diff.change is not ChangeKind.MODIFIED or diff.is_binary or not diff.hunks:
+        return False
+    lines = [line for line in diff.lines() if line.head_line is None or line.base_line is None]
+    if len(lines) > _MOST_LINES_BY_HAND or any(MANIFEST_FILES.search(file.path) for file in change.files):
+        return False
+    if LOCK_FILES.search(file.path):
+        return (
+            len(diff.hunks) == 1
+            and len(lines) <= _MOST_IN_LOCK
+            and not any(_VERSION.search(line.text) for line in lines)
+        )
+    return not _has_changed_source(change, target) and _has_unexplained_words(file, change)
+
+
+def _has_unexplained_words(file: AnalyzedFile, change: CodeChange) -> bool:
+    """Whether the edit brings words that stand nowhere else in the change; what a bundler brings, nobody can tell."""
+    if _BUNDLED.search(file.path):
+        return False
+    new = _new_words(file)
+    return bool(new) and new.isdisjoint(_words_besides(file, change))
+
+
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(_WORDS.findall("\n".join(texts)[:_MOST_CHARACTERS]))
+
+
+def _words_besides(file: AnalyzedFile, change: CodeChange) -> frozenset[str]:
+    texts = [text for path, text in change.texts.items() if path != file.path]
+    texts += [line.text for other in change.files if other is not file for line in other.diff.lines()]
+    return _words(texts)

@@ -4,27 +4,100 @@ Does not read them (`worker.dossier.repo_rules` does). Invariant: a fact is made
 which rules file it breaks.
 """
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Any, Final, NamedTuple, assert_never, cast
 
+from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.dossier.repo_rules.rule import RuleKind
-from worker.signals.analysis.change import CodeChange
+from worker.dossier.diff.parser import ChangeKind, DiffLine
+from worker.dossier.repo_rules.parser import parse_guidance
+from worker.dossier.repo_rules.rule import DutyScope, RepoRule, RuleKind
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
+from worker.signals.analysis.functions import Function, FunctionScope, find_functions
+from worker.signals.analysis.syntax import begins_in_text, find, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-from worker.signals.spec_violation.violations import find_violations
+from worker.signals.spec_violation.forbidden_code import find_code_violations
+from worker.signals.spec_violation.forbidden_path import MANIFEST_FILES, find_path_violations
+from worker.signals.spec_violation.violation import RuleViolation, is_in_inline_tests, is_path_covered, is_path_match
 
-
-def _find_certain(change: CodeChange, *kinds: RuleKind) -> Iterator[SignalMatch]:
-    return (
-        violation.match for violation in find_violations(change) if violation.is_sure and violation.rule.kind in kinds
-    )
-
-
-@signal(
-    Category.SPEC_VIOLATION,
-    SignalKind.FACT,
-    SignalScope.RULES,
-    "Take what the rule forbids out of {place}.",
+MOST_VIOLATIONS: Final = 200
+_CHANGELOG_FILES: Final = pattern(
+    r"(?:^|/)(?:\.?change[-_]?logs?|changes|\.?changesets?|history|news|newsfragments|release[-_]?notes?|releases|whats[-_]?new)(?:[-_.][\w.-]*|\.d)?(?:/|$)",
+    re.IGNORECASE,
 )
+_OTHER_TITLES: Final = pattern(
+    r"^\W*(?:refactor|chore|docs?|tests?|ci|style|build|perf|deps|release|revert|typo|bump|clean|cleanup|rename|reformat|lint|move|simplify"
+    r"|internal|prepare|merge|tighten|factor|tidy|modernize|format|types?|typing|extract|deduplicate|dedupe|remove unused|restructure|reorgani[sz]e|split|inline)"
+    r"|\b(?:refactor\w*|no functional change|clean-?ups?|clean up|typos?|reformat\w*|rename|lint\w*|warnings?|typing|types|annotations|deps"
+    r"|dependenc\w+|factor out|mypy|pyright|clippy|playground|version)\b",
+    re.IGNORECASE,
+)
+_BEHAVIOUR_WORDS: Final = pattern(
+    r"\b(?:fix\w*|feat|add\w*|support\w*|allow\w*|implement\w*|handle\w*|introduc\w+|enable\w*|disable\w*|disallow\w*|prevent\w*|validat\w+|return\w*"
+    r"|accept\w*|reject\w*|ignor\w+|avoid\w*|respect\w*|preserv\w+|expos\w+|improv\w+|new|option\w*|flag|deprecat\w+|default\w*|only|don't|do not"
+    r"|correct\w*|show\w*|report\w*|rais\w+|throw\w*|stop\w*|make|include\w*|retry\w*|limit\w*|escape\w*|better|breaking|properly|ensure\w*)\b",
+    re.IGNORECASE,
+)
+_NOISE: Final = pattern(
+    r"\s*(?:$|#(?!\[|!\[)|//|/\*|\*|\"\"\"|'''|import\b|from\b|use\b|pub use\b|package\b|\w+,?$|[(){}\[\];,]+$|@\w+$|else\b|try:?$)"
+)
+_TOOLING: Final = pattern(
+    r"(?:^|/)(?:scripts?|tools?|hack|ci|\.github|xtask|bench(?:es|marks?)?|setup\.py|noxfile\.py|conftest\.py|build\.rs|tasks\.py|[\w.-]*\.config\.[\w]+)(?:/|$)"
+)
+_DOCSTRING_ONLY: Final = pattern(r"doc ?string", re.IGNORECASE)
+_PRIVATE: Final = pattern(r"(?:^|/)_(?!_init__)\w")
+_OF_PUBLIC: Final = pattern(r"\b(?:public|exported|api)\b", re.IGNORECASE)
+_OF_SOME: Final = pattern(
+    r"\b(?:functions?|methods?|class(?:es)?)\s+(?:(?:that|which)(?! (?:you|we|(?:is|are) (?:new|added|public)))|whose|called|used"
+    r"|imported|exposed|meant|others|users)\b",
+    re.IGNORECASE,
+)
+"""The rule speaks of some functions only, and which ones nobody can tell from here."""
+_EXEMPT: Final = pattern(r"\b(?:overload|override|Override|setter|deleter|fixture|inheritdoc)\b")
+_LISTED_NAME: Final = pattern(r"\s*[\"']\w+[\"'],?$")
+"""What a package takes out of its modules is listed so."""
+_LOG_FOLDER: Final = pattern(
+    r"(?:docs?|documentation|changes|changelogs?|changelog\.d|changesets?|news|newsfragments|history|releases?|release[-_]?notes|notes|\.\w+)",
+    re.IGNORECASE,
+)
+_LAYOUT: Final = pattern(r"[\s,]+")
+_ENTRY: Final = pattern(r"\s+(?:\"[^\"]*\"|'[^']*')\s*[,:]")
+_QUOTED: Final = pattern(r"[\"'](\w+)[\"']")
+_LISTED: Final = pattern(r"^__all__(?: ?: ?[\w\[\], ]+)? ?\+?= ?[\[(]([^\])]{0,5000})", re.MULTILINE)
+_OPENING: Final = pattern(r"^[ \t]*(?:async def|def|class)\b[^\n]{0,300}:[ \t]*\n[ \t]+[rR]?\"\"\"", re.MULTILINE)
+_DEFINED: Final = pattern(r"\bdef\s+(\w+)\s*\(")
+_NAMED: Final = pattern(r"\b(\w++)\s*+\(")
+_BOUND: Final = pattern(r"^[^\S\n]+(?:async )?(?:def )?(\w+)\s*(?:\(|:|=)", re.MULTILINE)
+_BASES: Final = frozenset({"object", "ABC", "abc.ABC", "metaclass=ABCMeta", "metaclass=abc.ABCMeta", "Generic"})
+_LICENSED: Final = pattern(r"SPDX|copyright|licen[sc]e", re.IGNORECASE)
+_LIKE_A_TEST: Final = pattern(r"tests?\b|spec\b|^test_", re.IGNORECASE)
+_DEEPEST: Final = 5
+_SECTION: Final = pattern(r"(?:dev-|build-)?dependencies")
+_REQUIREMENT: Final = pattern(r"\s*([A-Za-z0-9][\w.-]*)")
+_LINE: Final = pattern(
+    r"\s*(?:require )?([\w.-]+\.\w+/[\w./-]+) v[\w.+-]+\s*$|([A-Za-z][\w.-]*)(?:\[[\w,-]*\])?\s*(?:[=<>~!]=?.*)?$"
+)
+_TOOL_KEYS: Final = frozenset(
+    {"version", "python", "rust-version", "edition", "go", "node", "npm", "pnpm", "requires-python"}
+)
+_DEPENDENCY: Final = pattern(
+    r"^\s*\"(@?[\w./-]{1,100})\":\s*\"[\^~>=<]*\d[\w.+-]*\"|^\s*([\w-]{1,100})\s*=\s*(?:\"[\^~>=<]*\d[\w.,*+ -]*\"|\{ ?(?:version|path|git) ?=.{1,200})"
+    r"|^\s*\"([\w.\[\]-]{1,100})\s?[~>=<!]=?[^\"]{1,60}\",?\s*$|^\s*(?:require )?([\w.-]+\.\w+/[\w./-]{1,150}) v\d\S*\s*$|<artifactId>([\w.-]{1,100})<"
+)
+
+
+class _ClassSummary(NamedTuple):
+    bases: tuple[str, ...]
+    names: frozenset[str]
+
+
+@signal(Category.SPEC_VIOLATION, SignalKind.FACT, SignalScope.RULES, "Take what the rule forbids out of {place}.")
 def forbidden_code_added(change: CodeChange) -> Iterator[SignalMatch]:
     """An added line holds code that a rule of the repository forbids there, or names a new dependency where it wants none.
 
@@ -35,12 +108,7 @@ def forbidden_code_added(change: CodeChange) -> Iterator[SignalMatch]:
     return _find_certain(change, RuleKind.FORBIDDEN_CODE, RuleKind.DEPENDENCIES)
 
 
-@signal(
-    Category.SPEC_VIOLATION,
-    SignalKind.FACT,
-    SignalScope.RULES,
-    "Take the edit at {place} out of this change.",
-)
+@signal(Category.SPEC_VIOLATION, SignalKind.FACT, SignalScope.RULES, "Take the edit at {place} out of this change.")
 def forbidden_path_touched(change: CodeChange) -> Iterator[SignalMatch]:
     """A file is touched that a rule of the repository wants left alone, kept out of this change or never edited by hand.
 
@@ -49,12 +117,7 @@ def forbidden_path_touched(change: CodeChange) -> Iterator[SignalMatch]:
     return _find_certain(change, RuleKind.FORBIDDEN_PATH, RuleKind.OWN_PULL_REQUEST)
 
 
-@signal(
-    Category.SPEC_VIOLATION,
-    SignalKind.FACT,
-    SignalScope.RULES,
-    "Add the changelog entry that the rule asks for.",
-)
+@signal(Category.SPEC_VIOLATION, SignalKind.FACT, SignalScope.RULES, "Add the changelog entry that the rule asks for.")
 def changelog_entry_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """Production code behaves differently, a rule asks for a changelog entry with every such change, and there is none.
 
@@ -63,12 +126,7 @@ def changelog_entry_missing(change: CodeChange) -> Iterator[SignalMatch]:
     return _find_certain(change, RuleKind.CHANGELOG)
 
 
-@signal(
-    Category.SPEC_VIOLATION,
-    SignalKind.FACT,
-    SignalScope.RULES,
-    "Document the function at {place}.",
-)
+@signal(Category.SPEC_VIOLATION, SignalKind.FACT, SignalScope.RULES, "Document the function at {place}.")
 def docstring_missing(change: CodeChange) -> Iterator[SignalMatch]:
     """A new public function has no docstring or doc comment, and a rule asks for one on every such function.
 
@@ -84,3 +142,437 @@ def rule_perhaps_broken(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 13 of 1832 clean changes with a rules file (0.7 %, at most 1.21 %).
     """
     return (violation.match for violation in find_violations(change) if not violation.is_sure)
+
+
+def _find_certain(change: CodeChange, *kinds: RuleKind) -> Iterator[SignalMatch]:
+    return (
+        violation.match for violation in find_violations(change) if violation.is_sure and violation.rule.kind in kinds
+    )
+
+
+def find_violations(change: CodeChange) -> tuple[RuleViolation, ...]:
+    """Every breach, in the order of the rules."""
+    return change.cached(_find_all)
+
+
+def _find_all(change: CodeChange) -> tuple[RuleViolation, ...]:
+    rules = (rule for guidance in change.dossier.guidance for rule in parse_guidance(guidance))
+    return tuple(
+        islice((violation for rule in rules for violation in _FINDERS[rule.kind](rule, change)), MOST_VIOLATIONS)
+    )
+
+
+def find_changelog_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """A changelog that the change does not touch, although it must."""
+    paths = [file.path for file in change.files]
+    if any(
+        _CHANGELOG_FILES.search(path) or any(is_path_match(target, path, rule.scope.root) for target in rule.targets)
+        for path in paths
+    ):
+        return
+    folders = tuple(filter(None, {_find_package_folder(target) for target in rule.targets}))
+    moved = change.removed_texts & change.added_texts
+    changed = [
+        file
+        for file in change.production_files()
+        if is_path_covered(rule.scope, file.path) and _has_changed_behaviour(file, moved)
+    ]
+    if not changed:
+        return
+    near = [file for file in changed if not folders or any(file.path.startswith(f"{folder}/") for folder in folders)]
+    title = change.dossier.pull_request.title
+    says_so = not _OTHER_TITLES.search(title) and bool(change.dossier.issues or _BEHAVIOUR_WORDS.search(title))
+    is_behaviour = rule.duty_scope is DutyScope.EVERY_CHANGE or says_so
+    name = f"`{rule.targets[0]}`" if rule.targets else "a changelog"
+    what = f"this change alters {(near or changed)[0].path} and adds no entry to {name}"
+    yield RuleViolation(rule, what, rule.is_sure and is_behaviour and bool(near))
+
+
+def _find_package_folder(target: str) -> str:
+    """The folder of the code that a changelog tells of: folders for logs and documents hold none."""
+    folders = target.rstrip("/").split("/")[:-1]
+    while folders and _LOG_FOLDER.fullmatch(folders[-1]):
+        folders.pop()
+    return "/".join(folders)
+
+
+def _has_changed_behaviour(file: AnalyzedFile, moved: frozenset[str]) -> bool:
+    """Whether code was added or removed, not only moved, commented, imported or laid out anew."""
+    if _TOOLING.search(file.path):
+        return False
+    is_other = any(_is_code(file, line, moved) for line in (*file.diff.added_lines, *file.diff.removed_lines))
+    return is_other and not _is_reformatted(file)
+
+
+def _is_reformatted(file: AnalyzedFile) -> bool:
+    """Whether the removed and the added lines say the same but for white space and the commas that a formatter adds."""
+    removed, added = (_LAYOUT.sub("", "".join(texts)) for texts in (file.diff.removed_texts, file.diff.added_texts))
+    return removed == added
+
+
+def _is_code(file: AnalyzedFile, line: DiffLine, moved: frozenset[str]) -> bool:
+    if _NOISE.match(line.text[:500]) or line.text.strip() in moved:
+        return False
+    if _LISTED_NAME.match(line.text[:500]) and file.path.endswith("__init__.py"):
+        return False
+    if line.head_line is None:
+        return True
+    return not (_is_text(file, line.text, line.head_line) or is_in_inline_tests(file, line.head_line))
+
+
+def _is_text(file: AnalyzedFile, text: str, line: int) -> bool:
+    """Whether the line is words in a string; an entry of a table is none, but for one in a longer string."""
+    source = next((source for source in file.sources if source.has_line(line)), None)
+    if source is None or not _ENTRY.match(text[:500]):
+        return file.is_quoted(line)
+    return begins_in_text(source.root, line - source.first_line)
+
+
+def find_docstring_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """New public functions without the documentation that the rule asks for."""
+    for file in change.production_files():
+        if not is_path_covered(rule.scope, file.path) or file.language not in _languages(rule):
+            continue
+        named = _DEFINED if file.language is Language.PYTHON else _NAMED
+        stood_there = frozenset(name for line in file.diff.removed_lines for name in named.findall(line.text[:1_000]))
+        for source in file.sources:
+            for function in find_functions(source):
+                if function.first_line not in file.added_lines or function.name in stood_there:
+                    continue
+                if _is_public(function) and not _is_documented(function):
+                    is_clear = source.is_whole or _is_at_top(function)
+                    sure = (
+                        rule.is_sure
+                        and is_clear
+                        and _is_covered(rule, function, file, change)
+                        and _is_surely_public(function)
+                    )
+                    sure = sure and not source.cached(_find_undocumented_lines) - file.added_lines
+                    yield RuleViolation(
+                        rule, f"`{function.name}` is new and has none", sure, file.path, function.first_line
+                    )
+
+
+def _find_undocumented_lines(source: Source) -> frozenset[int]:
+    """The lines of public functions without documentation: where one stood before, the file does not keep the rule."""
+    return frozenset(
+        function.first_line
+        for function in find_functions(source)
+        if _is_public(function) and not _is_documented(function)
+    )
+
+
+def _is_covered(rule: RepoRule, function: Function, file: AnalyzedFile, change: CodeChange) -> bool:
+    """Whether the rule speaks of all functions, or this one is among those that it speaks of."""
+    is_private = _PRIVATE.search(file.path) is not None and _OF_PUBLIC.search(rule.origin.text) is not None
+    is_open = not is_private or _is_exported(_class_of(function) or function.name, file, change)
+    return is_open and not _OF_SOME.search(rule.origin.text)
+
+
+def _is_exported(name: str, file: AnalyzedFile, change: CodeChange) -> bool:
+    """Whether a private module says that this is public, or the package around it takes it out of there."""
+    if name in file.cached(_find_exported_names):
+        return True
+    package = change.texts.get(f"{file.path.rpartition('/')[0]}/__init__.py", "")
+    return re.search(rf"\b{re.escape(name)}\b", package) is not None
+
+
+def _find_exported_names(file: AnalyzedFile) -> frozenset[str]:
+    return frozenset(name for listing in _LISTED.findall(file.head_text or "") for name in _QUOTED.findall(listing))
+
+
+def _is_at_top(function: Function) -> bool:
+    """Whether a piece of a Python file shows how a function at its left edge begins, outside of any long string."""
+    source = function.source
+    return (
+        source.language is Language.PYTHON
+        and function.node.start_point.column == 0
+        and bool(function.statements)
+        and "'''" not in source.text
+        and _is_outside_strings("\n".join(source.lines[: function.node.start_point.row]), source.text)
+    )
+
+
+def _is_outside_strings(before: str, text: str) -> bool:
+    """Whether no long string can be open behind *before*: none is there, or the next one begins right below a definition."""
+    first = text.find('"""')
+    opening = _OPENING.search(text)
+    return first < 0 or (len(before) < first and opening is not None and opening.end() - 3 == first)
+
+
+def _languages(rule: RepoRule) -> frozenset[Language]:
+    text = rule.origin.text.casefold()
+    if _DOCSTRING_ONLY.search(text):
+        return frozenset({Language.PYTHON})
+    if "jsdoc" in text or "tsdoc" in text:
+        return SCRIPT_LANGUAGES
+    if "javadoc" in text:
+        return frozenset({Language.JAVA})
+    return frozenset({Language.GO}) if "godoc" in text else frozenset({Language.RUST, Language.GO, Language.JAVA})
+
+
+def _is_surely_public(function: Function) -> bool:
+    """Whether it is public beyond doubt: no method of a hidden type, no override, no second signature."""
+    source = function.source
+    match source.language:
+        case Language.PYTHON:
+            return function.container is None or _is_not_override(function)
+        case Language.GO:
+            receiver = function.node.child_by_field_name("receiver")
+            return receiver is None
+        case Language.RUST:
+            return function.scope is FunctionScope.MODULE
+        case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
+            return True
+        case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:
+            return source.text.count(f"function {function.name}") <= 1
+        case _:
+            assert_never(source.language)
+
+
+def _is_not_override(function: Function) -> bool:
+    """Whether no class above its own has a method of that name: all of them stand in this file, or are nobody's."""
+    classes = function.source.cached(_find_classes)
+    seen: set[str] = set()
+    left = [_class_of(function)]
+    while left:
+        name = left.pop()
+        if name in seen or name in _BASES:
+            continue
+        if name not in classes or (seen and function.name in classes[name].names):
+            return False
+        seen.add(name)
+        left += classes[name].bases
+    return True
+
+
+def _find_classes(source: Source) -> "dict[str, _ClassSummary]":
+    """The classes of a Python file, by name; a class that is written twice has the bases and names of both."""
+    classes: dict[str, _ClassSummary] = {}
+    for node in find(source.root, source.language, ("class_definition",)):
+        name, superclasses = text_of(node.child_by_field_name("name")), node.child_by_field_name("superclasses")
+        bases = tuple(
+            text_of(base).partition("[")[0]
+            for base in (superclasses.named_children if superclasses is not None else ())
+        )
+        other = classes.get(name, _ClassSummary((), frozenset()))
+        classes[name] = _ClassSummary(other.bases + bases, other.names | frozenset(_BOUND.findall(text_of(node))))
+    return classes
+
+
+def _is_public(function: Function) -> bool:
+    if function.scope in {FunctionScope.FUNCTION, FunctionScope.BRANCH, FunctionScope.UNKNOWN} or _EXEMPT.search(
+        function.attributes
+    ):
+        return False
+    first = function.source.lines[function.node.start_point.row]
+    match function.source.language:
+        case Language.PYTHON:
+            return not function.name.startswith("_") and not _class_of(function).startswith("_")
+        case Language.GO:
+            return function.name[:1].isupper()
+        case Language.RUST:
+            return first.lstrip().startswith(("pub fn", "pub async fn", "pub const fn", "pub unsafe fn"))
+        case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
+            is_method = function.node.type == "method_declaration"
+            return is_method and "public" in function.attributes.split() and "@" not in function.attributes
+        case Language.JAVASCRIPT | Language.TYPESCRIPT | Language.TSX:
+            return first.startswith("export ") and not function.name.startswith("_")
+        case _:
+            assert_never(function.source.language)
+
+
+def _class_of(function: Function) -> str:
+    named = function.container.child_by_field_name("name") if function.container is not None else None
+    return (named.text or b"").decode("utf-8", "replace") if named is not None else ""
+
+
+def _is_documented(function: Function) -> bool:
+    if function.source.language is Language.PYTHON:
+        return bool(function.docstring)
+    return bool(function.nodes_above)
+
+
+def find_test_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """Code that does something else than before, without a test file in the change."""
+    if any(file.role is FileRole.TEST for file in change.files) or _OTHER_TITLES.search(
+        change.dossier.pull_request.title
+    ):
+        return
+    moved = change.removed_texts & change.added_texts
+    changed = next(
+        (
+            file
+            for file in change.production_files()
+            if is_path_covered(rule.scope, file.path) and _has_changed_behaviour(file, moved)
+        ),
+        None,
+    )
+    if changed is not None and not _has_inline_tests(change):
+        yield RuleViolation(rule, f"this change alters {changed.path} and no test", is_sure=False, path=changed.path)
+
+
+def _has_inline_tests(change: CodeChange) -> bool:
+    rust = (file for file in change.files if file.language is Language.RUST)
+    return any(is_in_inline_tests(file, line) for file in rust for line in file.added_lines)
+
+
+def find_licence_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """New files of code that do not begin with a licence."""
+    for file in change.files:
+        is_new = (
+            file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is not FileRole.FOREIGN
+        )
+        if (
+            is_new
+            and file.head_text
+            and is_path_covered(rule.scope, file.path)
+            and not _LICENSED.search(file.head_text[:2_000])
+        ):
+            yield RuleViolation(rule, f"{file.path} is new and has none", is_sure=False, path=file.path, line=1)
+
+
+def find_name_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """New test files whose names are not as the rule says."""
+    globs = [glob if "*" in glob else f"*{glob}" for glob in rule.targets]
+    for file in change.files:
+        name = file.path.rpartition("/")[2]
+        is_new = file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is FileRole.TEST
+        if (
+            is_new
+            and is_path_covered(rule.scope, file.path)
+            and _LIKE_A_TEST.search(name)
+            and not any(fnmatchcase(name, glob) for glob in globs)
+        ):
+            yield RuleViolation(rule, f"{name} is named otherwise", is_sure=False, path=file.path)
+
+
+def find_dependency_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """The first new dependency of each manifest."""
+    for file in change.files:
+        is_old = file.diff.change is not ChangeKind.ADDED
+        if not is_old or not MANIFEST_FILES.search(file.path) or not is_path_covered(rule.scope, file.path):
+            continue
+        new_names = _find_new_names(file, only_runtime=rule.noun == "runtime")
+        if new_names is None:
+            yield from _find_possible(rule, file)
+        elif new_names:
+            name = min(new_names)
+            line = next((line.head_line for line in file.diff.added_lines if name in line.text), None)
+            sure = rule.is_sure and not _is_mentioned(name, change)
+            what = f"this change brings the new dependency `{name}`"
+            yield RuleViolation(rule, what, sure, file.path, line, target=name)
+
+
+def _is_mentioned(name: str, change: CodeChange) -> bool:
+    """Whether an issue names the package or speaks of dependencies: then its owner may have asked for it."""
+    asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues).casefold()
+    return name.casefold() in asked or "dependenc" in asked
+
+
+def _find_new_names(file: AnalyzedFile, *, only_runtime: bool) -> frozenset[str] | None:
+    """The packages that the head's manifest names and the base's does not; None if one of them is not known."""
+    reader = next((read for ending, read in _READERS.items() if file.path.endswith(ending)), None)
+    if reader is None or file.head_text is None or file.base_text is None:
+        return None
+    with suppress(ValueError, RecursionError):
+        before, after = (_normalize_names(reader(text)) for text in (file.base_text, file.head_text))
+        return frozenset(
+            name for name, is_runtime in after.items() if name not in before and (is_runtime or not only_runtime)
+        )
+    return None
+
+
+def _normalize_names(dependencies: Iterator[tuple[str, bool]]) -> dict[str, bool]:
+    names: dict[str, bool] = {}
+    for name, is_runtime in dependencies:
+        names[name] = names.get(name, False) or is_runtime
+    return names
+
+
+def _read_package_json(text: str) -> Iterator[tuple[str, bool]]:
+    document = json.loads(text)
+    for section in ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies"):
+        for name, version in _table(_table(document).get(section)).items():
+            if not str(version).startswith(("workspace:", "file:", "link:", "catalog:")):
+                yield name, section == "dependencies"
+
+
+def _read_toml(text: str) -> Iterator[tuple[str, bool]]:
+    import tomllib  # noqa: PLC0415 - a manifest of that kind is rare, and every start would pay
+
+    document = tomllib.loads(text)
+    project = _table(document.get("project"))
+    others = (
+        *_table(project.get("optional-dependencies")).values(),
+        *_table(document.get("dependency-groups")).values(),
+    )
+    for listed in (project.get("dependencies"), *others):
+        matches = (
+            _REQUIREMENT.match(text)
+            for text in (
+                [text for text in cast("list[object]", listed) if isinstance(text, str)]
+                if isinstance(listed, list)
+                else []
+            )
+        )
+        yield from ((match[1], listed is project.get("dependencies")) for match in matches if match)
+    yield from _read_tables(document, _DEEPEST)
+
+
+def _read_tables(table: dict[str, Any], depth: int) -> Iterator[tuple[str, bool]]:
+    """Cargo's and Poetry's tables, also those of targets, groups and the workspace."""
+    for key, value in table.items() if depth else ():
+        if _SECTION.fullmatch(key):
+            (
+                yield from (
+                    (name, key == "dependencies")
+                    for name, how in _table(value).items()
+                    if name != "python" and (not {"path", "workspace"} & _table(how).keys())
+                )
+            )
+        elif isinstance(value, dict):
+            yield from _read_tables(_table(cast("object", value)), depth - 1)
+
+
+def _read_lines(text: str) -> Iterator[tuple[str, bool]]:
+    for line in text.splitlines():
+        if match := _LINE.match(line[:300]):
+            yield match[1] or match[2], True
+
+
+def _table(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _find_possible(rule: RepoRule, file: AnalyzedFile) -> Iterator[RuleViolation]:
+    """A line of a manifest that is not known as a whole, or not understood."""
+    before = {_dependency(line.text) for line in file.diff.removed_lines}
+    new = ((_dependency(line.text), line.head_line) for line in file.diff.added_lines)
+    first = next(((name, line) for name, line in new if name and name not in before | _TOOL_KEYS), None)
+    if first is not None:
+        yield RuleViolation(rule, f"this line may add `{first[0]}`", is_sure=False, path=file.path, line=first[1])
+
+
+def _dependency(line: str) -> str:
+    match = _DEPENDENCY.search(line[:500])
+    return next(filter(None, match.groups()), "") if match else ""
+
+
+_FINDERS: Final[dict[RuleKind, Callable[[RepoRule, CodeChange], Iterator[RuleViolation]]]] = {
+    RuleKind.FORBIDDEN_CODE: find_code_violations,
+    RuleKind.FORBIDDEN_PATH: find_path_violations,
+    RuleKind.OWN_PULL_REQUEST: find_path_violations,
+    RuleKind.CHANGELOG: find_changelog_violations,
+    RuleKind.DOCSTRING: find_docstring_violations,
+    RuleKind.TESTS: find_test_violations,
+    RuleKind.DEPENDENCIES: find_dependency_violations,
+    RuleKind.FILE_NAMES: find_name_violations,
+    RuleKind.LICENCE: find_licence_violations,
+}
+_READERS: Final[dict[str, Callable[[str], Iterator[tuple[str, bool]]]]] = {
+    "package.json": _read_package_json,
+    ".toml": _read_toml,
+    "go.mod": _read_lines,
+    ".txt": _read_lines,
+}

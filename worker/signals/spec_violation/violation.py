@@ -3,14 +3,33 @@
 Does not look for any. Invariant: the note quotes the rule with the place where it is written.
 """
 
+import re
+from enum import Enum
+from functools import lru_cache
 from typing import Final, assert_never
 
+from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.domain.verdict.verdict import Side
-from worker.dossier.repo_rules.rule import RepoRule, RuleKind
+from worker.dossier.repo_rules.rule import RepoRule, RuleKind, RuleReach, RuleScope
+from worker.signals.analysis.change import AnalyzedFile
+from worker.signals.analysis.file_roles import FileRole, Language
+from worker.signals.analysis.syntax import find, text_of
 from worker.signals.signal import SignalMatch
 
 UNSURE_STRENGTH: Final = 0.6
+_PROGRAM_FOLDERS: Final = pattern(
+    r"(?:^|/)(?:_?cli|cmd|bin|scripts?|tools?|hack|examples?|demos?|docs?|bench(?:es|marks?)?|commands?|xtask|ci|\.github|console|notebooks?|play\w*|sandbox|scratch)/"
+    r"|(?:^|/)(?:cli|main|__main__|setup|build|conftest|noxfile|tasks|manage|console|terminal|repl|logger|logging|log|index|run|xtask|play|playground|scratch|sandbox|repro|debug"
+    r"|[\w.-]*[_.-]cli|cli[_.-][\w.-]*|[\w.-]*[._-]config(?=\.(?:py|[cm]?[jt]s)$)|(?:prepare|prebuild|postbuild|postinstall|build|release)[_-][\w.-]*|[\w.-]*printer|[\w.-]*reporter)\.\w+$"
+    r"|^[^/]+\.[mc]js$"
+)
+"""Programs and what prints for them: they are code, but hardly "library code"."""
+_MAIN: Final = pattern(r"^package main\b", re.MULTILINE)
+_GUARD: Final = pattern(r"^if __name__\s*==", re.MULTILINE)
+_GLOB_PARTS: Final = pattern(r"\*\*/?|\*|\?|[^*?]+")
+_GLOBS: Final = {"**/": "(?:.{1,300}/)?", "**": ".{0,300}", "*": "[^/]{0,200}", "?": "[^/]"}
+_FOR_TESTS: Final = pattern(r"\bcfg\([^\"]{0,100}\btest\b|\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")
 
 
 class RuleViolation(Value):
@@ -58,3 +77,98 @@ class RuleViolation(Value):
             case _:
                 assert_never(self.rule.kind)
         return step
+
+
+class ScopeCoverage(Enum):
+    YES = "yes"
+    UNSURE = "unsure"
+    NO = "no"
+
+
+def check_file_coverage(scope: RuleScope, file: AnalyzedFile) -> ScopeCoverage:
+    """Whether the rule speaks of code in this file."""
+    if not is_path_covered(scope, file.path) or not (
+        not scope.languages or (file.language is not None and file.language.value in scope.languages)
+    ):
+        return ScopeCoverage.NO
+    match file.role:
+        case FileRole.FOREIGN:
+            return ScopeCoverage.NO
+        case FileRole.EXAMPLE:
+            return ScopeCoverage.UNSURE if scope.reach is RuleReach.ALL else ScopeCoverage.NO
+        case FileRole.TEST:
+            return ScopeCoverage.NO if scope.reach is RuleReach.LIBRARY else ScopeCoverage.YES
+        case FileRole.PRODUCTION:
+            return _check_production_coverage(scope, file)
+        case _:
+            assert_never(file.role)
+
+
+def is_program(file: AnalyzedFile) -> bool:
+    """Whether the file is one that people run: its output is hardly a forgotten print."""
+    return _PROGRAM_FOLDERS.search(file.path) is not None or _is_program(file)
+
+
+def _check_production_coverage(scope: RuleScope, file: AnalyzedFile) -> ScopeCoverage:
+    match scope.reach:
+        case RuleReach.ALL:
+            return ScopeCoverage.YES
+        case RuleReach.TESTS:
+            return ScopeCoverage.NO
+        case RuleReach.LIBRARY:
+            return ScopeCoverage.UNSURE if is_program(file) else ScopeCoverage.YES
+        case _:
+            assert_never(scope.reach)
+
+
+def _is_program(file: AnalyzedFile) -> bool:
+    head = file.head_text or ""
+    mark = {Language.GO: _MAIN, Language.PYTHON: _GUARD}.get(file.language) if file.language else None
+    return mark is not None and mark.search(head) is not None
+
+
+def is_path_covered(scope: RuleScope, path: str) -> bool:
+    """Whether the path lies in the rules file's folder, and where the rule says."""
+    if not path.startswith(scope.root):
+        return False
+    inside = not scope.inside or any(is_path_match(folder, path, scope.root) for folder in scope.inside)
+    return inside and not any(is_path_match(folder, path, scope.root) for folder in scope.outside)
+
+
+def is_path_match(written: str, path: str, root: str = "") -> bool:
+    """Whether *path* is what a rule writes as *written*: a path, a folder, a glob; without a slash inside, at any depth."""
+    return _compile_glob(written).search(path.removeprefix(root)) is not None
+
+
+def is_root_path_match(written: str, path: str, root: str = "") -> bool:
+    return (
+        _compile_glob(
+            f"/{written.lstrip('./')}" if not written.startswith(".") else f"/{written.removeprefix('./')}"
+        ).search(path.removeprefix(root))
+        is not None
+    )
+
+
+@lru_cache(maxsize=512)
+def _compile_glob(written: str) -> "re.Pattern[str]":
+    is_rooted = written.startswith(("/", "./")) or "/" in written.rstrip("/*")
+    text = written.removeprefix("./").lstrip("/").rstrip("/")
+    text = text.removesuffix("/**").removesuffix("/*") or text
+    body = "".join(_GLOBS.get(part[0], re.escape(part[0])) for part in _GLOB_PARTS.finditer(text[:300]))
+    return re.compile(f"{'^' if is_rooted else '(?:^|/)'}{body}(?:/|$)")
+
+
+def is_in_inline_tests(file: AnalyzedFile, line: int) -> bool:
+    """Whether the line stands in a Rust module or function that is only built for tests."""
+    return any(first <= line <= last for first, last in file.cached(_find_inline_tests))
+
+
+def _find_inline_tests(file: AnalyzedFile) -> tuple[tuple[int, int], ...]:
+    """The first and last lines of what an attribute with `test` stands above."""
+    ranges: list[tuple[int, int]] = []
+    for source in file.sources if file.language is Language.RUST else ():
+        for attribute in find(source.root, source.language, ("attribute_item",)):
+            node = attribute.next_named_sibling
+            if node is not None and _FOR_TESTS.search(text_of(attribute)[:200]):
+                ranges.append((source.first_line + attribute.start_point.row, source.first_line + node.end_point.row))
+    return tuple(ranges)

@@ -6,7 +6,7 @@ become a fact; what is new may be meant to be informative.
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
@@ -30,14 +30,20 @@ from worker.signals.analysis.ci_config import (
     runs_tests,
 )
 from worker.signals.analysis.declared_removals import is_ci_removal_declared
+from worker.signals.analysis.syntax import ancestors
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-from worker.signals.tests_pass_but_wrong.collection import find_emptied
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from worker.dossier.diff.parser import DiffLine
 
 _MASK: Final = pattern(
     r"(?<!\s)\s*+(\|\||;)\s*+(?:/(?:usr/)?bin/)?(?:true|:|\(?\s*exit (?:/b )?0\s*\)?|return 0|echo\b.*|printf\b.*|ver\s*>\s*nul)\s*+;?\s*+\)?$"
 )
 """What swallows the failure of the command before it."""
-
 _IGNORED: Final = pattern(
     r"\s*(?:-\s+)*[\"']?(?:continue-on-error|continueOnError|allow_failure|soft_fail|ignore_errors?|ignore_outcome|failure:\s*ignore)[\"']?\s*:\s*"
     r"[\"']?(?:(?:true|yes|on)\b|\$\{\{\s*(?:true|always\(\)|!\s*cancelled\(\))\s*\}\})"
@@ -63,6 +69,66 @@ _NARROWS: Final = pattern(
     r"|passWithNoTests\b(?!\W{1,4}false)|--pass-with-no-tests\b|--exit-zero\b|--no-error-on-unmatched-pattern|-Dmaven\.test\.failure\.ignore"
     r"|<(?:skipTests|skipITs|maven\.test\.skip|testFailureIgnore)>\s*true|\bignoreFailures\s*=\s*true|--force-exit\b|--suppress-no-test-exit-code|\bcollect_ignore(?:_glob)?\b"
 )
+_KEY: Final = pattern(r"\s*(?:-\s+)*(?!run\b|script\b|command\b)[\w-]{1,60}\s*:|.*\bfix\b")
+"""A line that is no command, or one that mends what it finds."""
+_STEP: Final = 5
+_LONGEST: Final = 1_000
+_MOST_SHOWN: Final = 60
+_OUTCOME: Final = pattern(r"\b(?:steps|needs)\.[\w-]{1,80}\.(?:outcome|conclusion|result)\b")
+_PLAIN_SHELL: Final = pattern(r"(^|/)(package\.json|(GNU)?[Mm]akefile)$")
+"""Where the shell goes on after a failure; CI starts it with `-e`."""
+_MOST: Final = 100
+_ADDED_OPTIONS: Final = pattern(r"\s*[\"']?addopts[\"']?\s*=")
+"""What pytest is started with wherever it is started."""
+_ENDS: Final = pattern(r"(?:exit|return)(?: 0)?\s*;?\s*(?:#.*)?")
+_SCRIPT: Final = pattern(r"\.(?:sh|bash)$")
+_OPENS_BLOCK: Final = pattern(r"\s*(?:-\s+)*(?:run|scripts?|commands?|cmds?)\s*[:=]\s*[|>]?[+-]?\s*$")
+_TEST_SCRIPT: Final = pattern(r"\s*\"test(?:[:-][\w:-]{1,60})?\"\s*:")
+_RECIPES: Final = pattern(r"(?:^|/)(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|[^/]+\.mk)$")
+_TEST_TARGET: Final = pattern(r"@?(?:unit-?)?tests?(?:[-_][\w-]{1,60})?\s*:(?!=)")
+_PREREQUISITES: Final = pattern(r"@?[\w.-]{1,60}\s*:(?!=)\s*[\w./$-]")
+_EMPTY: Final = pattern(r"\s*\"[\w:.-]{1,60}\"\s*:\s*\"\s*\",?\s*$")
+"""A script of package.json without a command."""
+_BEHIND: Final = pattern(r"\s*(?:-\s+)*[\"']?([\w.:/-]{1,60}?)[\"']?\s*[:=](?:\s|$)")
+_JOB: Final = 60
+"""Lines of a job above a step that does nothing: who waits for more is none of these."""
+_STEPS: Final = pattern(r"\s*steps\s*:")
+_NEEDS: Final = pattern(r"\s*needs\s*:")
+_CONDITIONAL: Final = pattern(
+    rf"(?!-k[= ]?\s*[\\\"']{{0,2}}not\b)(?:{_SELECTS})|-D|-x\s|--exclude|skip|--if-present|--force-exit"
+)
+"""Flags that make sense where something else than tests is meant: they count where the same command stood without them."""
+_TRIGGER: Final = pattern(r"\bpull_request(?:_target)?\b|\bmerge_requests?\b|\bmerge_group\b")
+_CONFTEST: Final = pattern(r"(?:^|/)conftest\.py$")
+_CONDITIONS: Final = frozenset({"if_statement", "elif_clause", "else_clause", "except_clause", "match_statement"})
+_EMPTIES: Final = pattern(
+    r"\s+(?:items\[:\]\s*=\s*(?:\[\]|\(\)|list\(\))|items\.clear\(\)|del items\[:\]|items\s*\*=\s*0\b"
+    r"|\w+\.add_marker\(\s*(?:pytest\.mark\.skip\b(?!if)|[\"']skip[\"']|skip\w*\))"
+    r"|session\.exitstatus\s*=\s*(?:0|(?:pytest\.)?ExitCode\.OK)\b|os\._exit\(0\))"
+    r"|collect_ignore_glob\s*=\s*\[\s*[\"'](?:\*|\*\*/\*|\*\.py|test_\*(?:\.py)?)[\"']"
+)
+_DEMANDS: Final = pattern(
+    r"^\s*(?:run:\s*)?set -[a-z]*e[a-z]*\b|^\s*(?:run:\s*)?set -o (?:errexit|pipefail)|^\s*(?:-\s+)?[\"']?error(?:::?\w*)*[\"']?,?\s*$"
+    r"|filterwarnings\s*+=\s*+\[?\s*+[\"']?error|(?:PYTHONWARNINGS|RUSTFLAGS|RUSTDOCFLAGS|CFLAGS|CXXFLAGS|GOFLAGS)[\"']?\s*[:=].*(?:error|-D\s?warnings|-Werror)"
+    r"|-W\s?error\b|-Werror\b|-D\s?warnings\b|#!\[deny\(|--strict\b(?!=)|-race\b|--max-warnings[= ]0|--check-untyped-defs|--disallow-\S+|--noEmitOnError|--typecheck\b|-Xlint:all"
+    r"|xfail_strict\s*=\s*true|--strict-(?:markers|config)|[\"']strict[\"']\s*:\s*true|^\s*strict\s*=\s*true|[\"']noUnchecked\w+[\"']\s*:\s*true|typeCheckingMode[\"']?\s*[:=]\s*[\"']strict"
+    r"|[\"'](?:extends|presets?)[\"']\s*:.*strict|shell:\s*bash -[a-z]*e|allWarningsAsErrors\s*=\s*true|<failOnWarning>true"
+)
+_OF_RULE: Final = pattern(
+    r"^\s*[\"']?([@\w/-]{3,80})[\"']?\s*+[:=]\s*+\[?\s*+[\"']?(error|deny|forbid|warn|off|allow|none|2|1|0)\b[\"']?"
+)
+_RANKS: Final = {"error": 2, "deny": 2, "forbid": 2, "2": 2, "warn": 1, "1": 1, "off": 0, "allow": 0, "none": 0, "0": 0}
+_RULED: Final = pattern(r"(?:eslint|stylelint|biome|Cargo\.toml|clippy|pyright|pyproject|\.oxlint)")
+_LONGEST_SETTING: Final = 500
+_MOST_SETTINGS: Final = 2_000
+
+
+class EmptiedCollection(NamedTuple):
+    """A line that takes all tests out of the run, or the result out of its exit status."""
+
+    line: int
+    text: str
+    is_conditional: bool
 
 
 @signal(
@@ -106,7 +172,8 @@ def check_may_not_fail(change: CodeChange) -> Iterator[SignalMatch]:
             if line.head_line is None or is_comment(line.text) or _is_old_check(line, file):
                 continue
             if _is_masked(line.text, file) or (
-                is_ci(file.path) and (_is_ignored(line, file) or _is_giving_up(line, file))
+                is_ci(file.path)
+                and (_is_ignored(line, file) or (_SWITCHES.match(line.text) is not None and _is_near_tests(line, file)))
             ):
                 yield SignalMatch(f"a failure has no consequence: `{_shorten(line.text)}`", file.path, line.head_line)
         for line in _find_stand_ins(file) if is_ci_removal_declared(change) else ():
@@ -153,6 +220,18 @@ def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
         yield from _find_lost_triggers(file)
 
 
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.CONFIGURATION)
+def strictness_off(change: CodeChange) -> Iterator[SignalMatch]:
+    """What made warnings, types or a failed command count was taken out or turned down, in CI or a tool's configuration.
+
+    False alarms: 24 of 2038 clean changes with CI or tool configuration (1.2 %, at most 1.75 %).
+    """
+    for file in _find_strict_files(change):
+        for edit in find_edit_blocks(file):
+            yield from _find_dropped_demands(edit, file)
+            yield from _find_lowered(edit, file)
+
+
 def select_own_files(files: tuple[AnalyzedFile, ...]) -> list[AnalyzedFile]:
     return [file for file in files if is_ci(file.path)]
 
@@ -166,10 +245,6 @@ def _find_removed_steps(file: AnalyzedFile) -> Iterator[DiffLine]:
                 yield line
 
 
-_KEY: Final = pattern(r"\s*(?:-\s+)*(?!run\b|script\b|command\b)[\w-]{1,60}\s*:|.*\bfix\b")
-"""A line that is no command, or one that mends what it finds."""
-
-
 def _separate_steps(lost: list[tuple[AnalyzedFile, DiffLine]]) -> Iterator[SignalMatch]:
     """One place for each step: its name and its command stand beside each other."""
     above: tuple[str, int] | None = None
@@ -180,16 +255,9 @@ def _separate_steps(lost: list[tuple[AnalyzedFile, DiffLine]]) -> Iterator[Signa
         above = (file.path, number)
 
 
-_STEP: Final = 5
-_LONGEST: Final = 1_000
-
-
 def _shorten(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-
-
-_MOST_SHOWN: Final = 60
 
 
 def _is_old_check(line: DiffLine, file: AnalyzedFile) -> bool:
@@ -208,9 +276,6 @@ def _is_old_check(line: DiffLine, file: AnalyzedFile) -> bool:
     return any(runs_checks(text) and _is_old(number, text, file) for number, text in _find_block(line, file))
 
 
-_OUTCOME: Final = pattern(r"\b(?:steps|needs)\.[\w-]{1,80}\.(?:outcome|conclusion|result)\b")
-
-
 def _has_outcome_check(file: AnalyzedFile) -> bool:
     """Some step of the file asks how another one ended, and may fail for it."""
     return any(_OUTCOME.search(text[:_LONGEST]) for view in file.cached(list_head_lines) for text in view.lines)
@@ -222,10 +287,6 @@ def _commands_before(file: AnalyzedFile) -> frozenset[str]:
 
 def _texts_before(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(line.text.strip() for line in list_removed(file))
-
-
-_PLAIN_SHELL: Final = pattern(r"(^|/)(package\.json|(GNU)?[Mm]akefile)$")
-"""Where the shell goes on after a failure; CI starts it with `-e`."""
 
 
 def _find_block(line: DiffLine, file: AnalyzedFile) -> list[tuple[int, str]]:
@@ -240,9 +301,6 @@ def _find_seen_lines(file: AnalyzedFile) -> frozenset[int | None]:
     looks = (_IGNORED.match, _SWITCHED_OFF.match, _SWITCHES.match, _NARROWS.search)
     numbers = (line.head_line for line in list_added(file) if any(look(line.text[:_LONGEST]) for look in looks))
     return frozenset(islice(numbers, _MOST))
-
-
-_MOST: Final = 100
 
 
 def _is_old(number: int, text: str, file: AnalyzedFile) -> bool:
@@ -277,12 +335,6 @@ def _find_empty_runs(file: AnalyzedFile) -> Iterator[DiffLine]:
                 yield line
 
 
-_ADDED_OPTIONS: Final = pattern(r"\s*[\"']?addopts[\"']?\s*=")
-"""What pytest is started with wherever it is started."""
-_ENDS: Final = pattern(r"(?:exit|return)(?: 0)?\s*;?\s*(?:#.*)?")
-_SCRIPT: Final = pattern(r"\.(?:sh|bash)$")
-
-
 def _find_edit_stand_ins(edit: EditBlock, file: AnalyzedFile) -> Iterator[DiffLine]:
     """Added lines that do nothing, where a command ran tests and none does now."""
     if any(runs_tests(_strip_output(line.text)) for line in edit.added):
@@ -305,9 +357,6 @@ def _find_edit_stand_ins(edit: EditBlock, file: AnalyzedFile) -> Iterator[DiffLi
             yield line
 
 
-_OPENS_BLOCK: Final = pattern(r"\s*(?:-\s+)*(?:run|scripts?|commands?|cmds?)\s*[:=]\s*[|>]?[+-]?\s*$")
-
-
 def _is_named_for_tests(number: int, file: AnalyzedFile) -> bool:
     """Whether the line is a script of package.json that is called `test`, or a recipe of such a target."""
     view = lines_around(file, number)
@@ -326,29 +375,14 @@ def _find_target(number: int, file: AnalyzedFile) -> tuple[int, str]:
     return next(((at, line) for at, line in above if line.strip() and not line[0].isspace()), (0, ""))
 
 
-_TEST_SCRIPT: Final = pattern(r"\s*\"test(?:[:-][\w:-]{1,60})?\"\s*:")
-_RECIPES: Final = pattern(r"(?:^|/)(?:(?:GNU)?[Mm]akefile|[Jj]ustfile|[^/]+\.mk)$")
-_TEST_TARGET: Final = pattern(r"@?(?:unit-?)?tests?(?:[-_][\w-]{1,60})?\s*:(?!=)")
-
-
-_PREREQUISITES: Final = pattern(r"@?[\w.-]{1,60}\s*:(?!=)\s*[\w./$-]")
-
-
 def _is_idle(line: DiffLine) -> bool:
     return _NOTHING.match(command_of(line.text)) is not None or _EMPTY.match(line.text) is not None
-
-
-_EMPTY: Final = pattern(r"\s*\"[\w:.-]{1,60}\"\s*:\s*\"\s*\",?\s*$")
-"""A script of package.json without a command."""
 
 
 def _find_key(line: DiffLine) -> str:
     """What the command on this line stands behind: `run`, `"test"`, nothing in a recipe or a script."""
     match = _BEHIND.match(line.text)
     return "" if match is None else match[1]
-
-
-_BEHIND: Final = pattern(r"\s*(?:-\s+)*[\"']?([\w.:/-]{1,60}?)[\"']?\s*[:=](?:\s|$)")
 
 
 def _has_dependencies(number: int, file: AnalyzedFile) -> bool:
@@ -369,12 +403,6 @@ def _has_dependencies(number: int, file: AnalyzedFile) -> bool:
             if _NEEDS.match(text) and row + view.first_line in file.added_lines:
                 return True
     return False
-
-
-_JOB: Final = 60
-"""Lines of a job above a step that does nothing: who waits for more is none of these."""
-_STEPS: Final = pattern(r"\s*steps\s*:")
-_NEEDS: Final = pattern(r"\s*needs\s*:")
 
 
 def _strip_output(text: str) -> str:
@@ -403,18 +431,8 @@ def _is_ignored(line: DiffLine, file: AnalyzedFile) -> bool:
     return is_old or any(mentions_tests(text) for _, text in block)
 
 
-def _is_giving_up(line: DiffLine, file: AnalyzedFile) -> bool:
-    return _SWITCHES.match(line.text) is not None and _is_near_tests(line, file)
-
-
 def _is_near_tests(line: DiffLine, file: AnalyzedFile) -> bool:
     return any(runs_tests(text) for _, text in _find_block(line, file))
-
-
-_CONDITIONAL: Final = pattern(
-    rf"(?!-k[= ]?\s*[\\\"']{{0,2}}not\b)(?:{_SELECTS})|-D|-x\s|--exclude|skip|--if-present|--force-exit"
-)
-"""Flags that make sense where something else than tests is meant: they count where the same command stood without them."""
 
 
 def _is_about_tests(line: DiffLine, flag: str, file: AnalyzedFile) -> bool:
@@ -438,9 +456,6 @@ def _commands_after(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(command_of(text) for text in (file.head_text or "").split("\n"))
 
 
-_TRIGGER: Final = pattern(r"\bpull_request(?:_target)?\b|\bmerge_requests?\b|\bmerge_group\b")
-
-
 def _find_lost_triggers(file: AnalyzedFile) -> Iterator[SignalMatch]:
     """The workflow still runs tests, and no pull request starts it."""
     gone = [line for line in list_removed(file) if _TRIGGER.search(line.text) and not is_comment(line.text)]
@@ -449,3 +464,83 @@ def _find_lost_triggers(file: AnalyzedFile) -> Iterator[SignalMatch]:
         return
     if any(map(runs_tests, head.split("\n"))):
         yield SignalMatch("no pull request starts this workflow any more", file.path, gone[0].base_line, side=Side.BASE)
+
+
+def find_emptied(file: AnalyzedFile) -> tuple[EmptiedCollection, ...]:
+    """Such lines that the change adds to a `conftest.py`."""
+    if not _CONFTEST.search(file.path):
+        return ()
+    return tuple(
+        EmptiedCollection(line.head_line, line.text, _is_emptied_conditionally(line.head_line, file))
+        for line in file.diff.added_lines
+        if line.head_line is not None and _EMPTIES.match(line.text) and not file.is_quoted(line.head_line)
+    )
+
+
+def _is_emptied_conditionally(line: int, file: AnalyzedFile) -> bool:
+    source = next(source for source in file.sources if source.has_line(line))
+    row = line - source.first_line
+    text = source.lines[row]
+    column = len(text) - len(text.lstrip())
+    node = source.root.descendant_for_point_range((row, column), (row, column + 1))
+    return node is not None and any(_is_deciding(around, node) for around in ancestors(node))
+
+
+def _is_deciding(around: "Node", node: "Node") -> bool:
+    """A branch, or a function that ends early somewhere above the line."""
+    if around.type in _CONDITIONS:
+        return True
+    body = around.child_by_field_name("body") if around.type == "function_definition" else None
+    above = (child for child in body.named_children if child.end_byte <= node.start_byte) if body is not None else ()
+    return any(child.type == "if_statement" for child in above)
+
+
+def _find_strict_files(change: CodeChange) -> Iterator[AnalyzedFile]:
+    files = {file.path: file for file in find_configuration(change)}
+    yield from files.values()
+    for file in change.files:
+        if file.path not in files and file.path.rpartition("/")[2] in {"Cargo.toml", "lib.rs", "main.rs"}:
+            yield file
+
+
+def _find_dropped_demands(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
+    still = [
+        line.text[:_LONGEST_SETTING]
+        for line in edit.added[:_MOST_SETTINGS]
+        if not is_comment(line.text) or "#![" in line.text
+    ]
+    for line in edit.removed[:_MOST_SETTINGS]:
+        match = (
+            None if is_comment(line.text) and "#![" not in line.text else _DEMANDS.search(line.text[:_LONGEST_SETTING])
+        )
+        if (
+            match is not None
+            and (not any(map(_DEMANDS.search, still)))
+            and (match[0].strip() not in "\n".join(line.text for line in islice(file.diff.added_lines, _MOST_SETTINGS)))
+        ):
+            yield SignalMatch(
+                f"`{match[0].strip()[:60]}` no longer stands here", file.path, *_find_position(edit, line)
+            )
+            return
+
+
+def _find_position(edit: EditBlock, line: "DiffLine") -> tuple[int | None, int | None, Side]:
+    """The line that stands there now, else the one that went."""
+    if edit.added:
+        return edit.added[0].head_line, edit.added[0].head_line, Side.HEAD
+    return line.base_line, line.base_line, Side.BASE
+
+
+def _find_lowered(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
+    """The same rule, with less weight."""
+    if _RULED.search(file.path) is None:
+        return
+    before = {
+        match[1]: _RANKS[match[2]]
+        for line in edit.removed[:_MOST_SETTINGS]
+        if (match := _OF_RULE.match(line.text[:_LONGEST_SETTING]))
+    }
+    for line in edit.added[:_MOST_SETTINGS]:
+        match = _OF_RULE.match(line.text[:_LONGEST_SETTING])
+        if match is not None and _RANKS[match[2]] < before.get(match[1], 0):
+            yield SignalMatch(f"the rule `{match[1]}` counts for less now", file.path, line.head_line)

@@ -70,6 +70,86 @@ _RETURNS: Final = frozenset({"return_statement", "return_expression", "return"})
 _WRAPPERS: Final = _RETURNS | frozenset(
     {"expression_statement", "expression_list", "parenthesized_expression", "argument_list", "then"}
 )
+_TABLES: Final = {Language.PYTHON: ("dictionary",), **dict.fromkeys(SCRIPT_LANGUAGES, ("object",))}
+_ANSWERS: Final = pattern(
+    r"^[^\S\n]*+(?:return\b|.*=>[^\S\n]*+[\[({\"'`\d]|[\[({\"'`\d-])|\{\s*+return\b", re.MULTILINE
+)
+_COMPARES: Final = pattern(r"==|\.equals\(")
+_PAIRS: Final = pattern(r"[\"'`\d]\s*+:\s*+[\"'`\d-]|^[^\S\n]*+\w++:\s*+[\"'`\d-]", re.MULTILINE)
+_LONG: Final = 8
+_LITERAL: Final = pattern(
+    r"\"(?:[^\"\\\n]|\\.){1,200}\"|'(?:[^'\\\n]|\\.){1,200}'|`[^`\n]{1,200}`|(?<![\w.])-?\d[\d_]*(?:\.\d+)?(?![\w.])"
+)
+_OPENS: Final = frozenset("[({")
+_LONGEST: Final = 1_000
+_MOST_LINES: Final = 20_000
+_MOST_SHOWN: Final = 40
+_WRAPPING_CALL: Final = pattern(r"(?:.*\.(?:to_string|to_owned|into|to_vec)|String::from|Some|Ok|Cow::from)", re.DOTALL)
+_NUMBER: Final = pattern(r"[0-9]|10|100|1000|[01]\.0*|\d+[uif]\d+")
+"""Numbers that stand anywhere."""
+_SELF: Final = frozenset({"self", "cls", "this", "ctx", "context", "args", "kwargs", "mut", "const", "readonly"})
+_NAME: Final = pattern(r"[A-Za-z_]\w*")
+_CONSTANT_NAME: Final = pattern(
+    r"name|type|kind|label|title|version|descri|default|constant|prefix|suffix|path|url|help|format|repr|str$|mock|fake|stub|noop",
+    2,
+)
+_HERITAGE: Final = frozenset(
+    {
+        "class_heritage",
+        "super_interfaces",
+        "base_list",
+        "base_clause",
+        "class_interface_clause",
+        "delegation_specifiers",
+    }
+)
+_ANDS: Final = pattern(r" and | && ")
+_VALUE: Final = r"(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|-?\d[\d_.]*|[\[(][^\[\]()\n]{3,200}[\])])"
+_INPUT: Final = r"[\w.]{1,60}(?:\[[\w'\"]{1,20}\])?(?:\.as_str\(\)|\.trim\(\)|\.strip\(\)|\.to_string\(\))?"
+_EQUALS: Final = pattern(
+    rf"{_INPUT}\s*={{2,3}}\s*{_VALUE}|{_VALUE}\s*={{2,3}}\s*{_INPUT}|{_VALUE}\.equals\({_INPUT}\)|{_INPUT}\.equals\({_VALUE}\)"
+)
+_FEWEST: Final = 2
+_MOST: Final = 50
+
+
+class ExpectedLiterals(Value):
+    """What the changed tests hold: a text of each file. In one text, a single wide character would widen all."""
+
+    texts: tuple[str, ...]
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether there is none: to find all takes long, and of most code nobody asks for one of them."""
+        return not any(map(_LITERAL.search, self.texts))
+
+    @cached_property
+    def literals(self) -> frozenset[str]:
+        return frozenset(map(_strip_quotes, {match[0] for text in self.texts for match in _LITERAL.finditer(text)}))
+
+    @cached_property
+    def _lines(self) -> dict[str, set[int]]:
+        """The numbers of the lines with each literal: the few who ask for two of them in one line pay for it."""
+        numbers: defaultdict[str, set[int]] = defaultdict(set)
+        for number, line in enumerate(line for text in self.texts for line in text.split("\n")):
+            for literal in _LITERAL.findall(line):
+                numbers[_strip_quotes(literal)].add(number)
+        return numbers
+
+    @cached_property
+    def compact_texts(self) -> tuple[str, ...]:
+        return tuple("".join(map(_compact, text.split("\n"))) for text in self.texts)
+
+    def contains(self, literal: str) -> bool:
+        if literal[:1] in _OPENS:
+            sought = _compact(literal)
+            return any(sought in text for text in self.compact_texts)
+        core = _strip_quotes(literal)
+        return core in self.literals or (len(core) >= _LONG and any(_is_whole_word(text, core) for text in self.texts))
+
+    def contains_both(self, first: str, other: str) -> bool:
+        literals = {_strip_quotes(first), _strip_quotes(other)}
+        return literals <= self.literals and bool(set[int].intersection(*(self._lines[core] for core in literals)))
 
 
 @signal(
@@ -131,16 +211,6 @@ def table_of_test_values(change: CodeChange) -> Iterator[SignalMatch]:
                     yield SignalMatch("each pair of this table stands in a test of this change", file.path, line)
 
 
-_TABLES: Final = {Language.PYTHON: ("dictionary",), **dict.fromkeys(SCRIPT_LANGUAGES, ("object",))}
-
-
-_ANSWERS: Final = pattern(
-    r"^[^\S\n]*+(?:return\b|.*=>[^\S\n]*+[\[({\"'`\d]|[\[({\"'`\d-])|\{\s*+return\b", re.MULTILINE
-)
-_COMPARES: Final = pattern(r"==|\.equals\(")
-_PAIRS: Final = pattern(r"[\"'`\d]\s*+:\s*+[\"'`\d-]|^[^\S\n]*+\w++:\s*+[\"'`\d-]", re.MULTILINE)
-
-
 def _find_files(change: CodeChange, look: "re.Pattern[str]") -> Iterator[AnalyzedFile]:
     """Code with new lines of this look, beside tests that hold literals: the rest need not be parsed."""
     for file in change.production_files():
@@ -150,57 +220,9 @@ def _find_files(change: CodeChange, look: "re.Pattern[str]") -> Iterator[Analyze
             yield file
 
 
-class ExpectedLiterals(Value):
-    """What the changed tests hold: a text of each file. In one text, a single wide character would widen all."""
-
-    texts: tuple[str, ...]
-
-    @cached_property
-    def is_empty(self) -> bool:
-        """Whether there is none: to find all takes long, and of most code nobody asks for one of them."""
-        return not any(map(_LITERAL.search, self.texts))
-
-    @cached_property
-    def literals(self) -> frozenset[str]:
-        return frozenset(map(_strip_quotes, {match[0] for text in self.texts for match in _LITERAL.finditer(text)}))
-
-    @cached_property
-    def _lines(self) -> dict[str, set[int]]:
-        """The numbers of the lines with each literal: the few who ask for two of them in one line pay for it."""
-        numbers: defaultdict[str, set[int]] = defaultdict(set)
-        for number, line in enumerate(line for text in self.texts for line in text.split("\n")):
-            for literal in _LITERAL.findall(line):
-                numbers[_strip_quotes(literal)].add(number)
-        return numbers
-
-    @cached_property
-    def compact_texts(self) -> tuple[str, ...]:
-        return tuple("".join(map(_compact, text.split("\n"))) for text in self.texts)
-
-    def contains(self, literal: str) -> bool:
-        if literal[:1] in _OPENS:
-            sought = _compact(literal)
-            return any(sought in text for text in self.compact_texts)
-        core = _strip_quotes(literal)
-        return core in self.literals or (len(core) >= _LONG and any(_is_whole_word(text, core) for text in self.texts))
-
-    def contains_both(self, first: str, other: str) -> bool:
-        literals = {_strip_quotes(first), _strip_quotes(other)}
-        return literals <= self.literals and bool(set[int].intersection(*(self._lines[core] for core in literals)))
-
-
 def _is_whole_word(text: str, core: str) -> bool:
     """As a whole: `continue` is no part of `--no-auto-continue`."""
     return core in text and re.search(rf"(?<![\w-]){re.escape(core)}(?![\w-])", text) is not None
-
-
-_LONG: Final = 8
-_LITERAL: Final = pattern(
-    r"\"(?:[^\"\\\n]|\\.){1,200}\"|'(?:[^'\\\n]|\\.){1,200}'|`[^`\n]{1,200}`|(?<![\w.])-?\d[\d_]*(?:\.\d+)?(?![\w.])"
-)
-
-
-_OPENS: Final = frozenset("[({")
 
 
 def _strip_quotes(literal: str) -> str:
@@ -216,12 +238,6 @@ def _find_test_literals(change: CodeChange) -> ExpectedLiterals:
     files = (file for file in change.files if role_of(file.path) is FileRole.TEST or file.language is Language.RUST)
     shown = ([text[:_LONGEST] for text in _test_lines(file)] for file in files)
     return ExpectedLiterals(tuple("\n".join(lines) for lines in shown if lines))
-
-
-_LONGEST: Final = 1_000
-
-
-_MOST_LINES: Final = 20_000
 
 
 def _test_lines(file: AnalyzedFile) -> Iterator[str]:
@@ -243,9 +259,6 @@ def _shorten(literal: str) -> str:
     return f"`{short if len(short) <= _MOST_SHOWN else short[:_MOST_SHOWN] + '...'}`"
 
 
-_MOST_SHOWN: Final = 40
-
-
 def _constant_answers_of(change: CodeChange) -> tuple[tuple[AnalyzedFile, Function, str], ...]:
     return tuple(_find_constant_answers(change))
 
@@ -259,7 +272,7 @@ def _find_constant_answers(change: CodeChange) -> Iterator[tuple[AnalyzedFile, F
             if (
                 text
                 and _answer_line(function) in file.added_lines
-                and _is_ignoring_arguments(function)
+                and any(not name.startswith("_") for name in _parameters(function))
                 and literals.contains(text)
             ):
                 yield file, function, text
@@ -284,9 +297,6 @@ def _find_answer(function: Function) -> str:
     return text_of(literal) if _is_telling(literal) else ""
 
 
-_WRAPPING_CALL: Final = pattern(r"(?:.*\.(?:to_string|to_owned|into|to_vec)|String::from|Some|Ok|Cow::from)", re.DOTALL)
-
-
 def _find_wrapped_literal(call: "Node") -> "Node | None":
     """The literal that Rust makes a result of: `"x".to_string()`, `Ok("x")`."""
     called, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
@@ -298,15 +308,10 @@ def _find_wrapped_literal(call: "Node") -> "Node | None":
 
 def _unwrap(node: "Node") -> "Node":
     while node.type in _WRAPPERS and node.named_child_count:
-        if node.named_child_count > 1 and not all(_is_nothing(child) for child in node.named_children[1:]):
+        if node.named_child_count > 1 and (not all(child.type in {"nil", "none"} for child in node.named_children[1:])):
             break
         node = node.named_children[0]
     return (_find_wrapped_literal(node) or node) if node.type == "call_expression" else node
-
-
-def _is_nothing(node: "Node") -> bool:
-    """The `nil` behind a result in Go."""
-    return node.type in {"nil", "none"}
 
 
 def _is_telling(node: "Node") -> bool:
@@ -324,19 +329,6 @@ def _is_telling(node: "Node") -> bool:
     ):
         return False
     return _NUMBER.fullmatch(text) is None if text[:1].isdigit() else len(_strip_quotes(text)) > 1
-
-
-_NUMBER: Final = pattern(r"[0-9]|10|100|1000|[01]\.0*|\d+[uif]\d+")
-"""Numbers that stand anywhere."""
-
-
-def _is_ignoring_arguments(function: Function) -> bool:
-    """It is given something by name, and its one literal uses none of it."""
-    return any(not name.startswith("_") for name in _parameters(function))
-
-
-_SELF: Final = frozenset({"self", "cls", "this", "ctx", "context", "args", "kwargs", "mut", "const", "readonly"})
-_NAME: Final = pattern(r"[A-Za-z_]\w*")
 
 
 def _parameters(function: Function) -> list[str]:
@@ -363,29 +355,11 @@ def _is_free_of_contract(function: Function, change: CodeChange) -> bool:
     return owner is None or not _has_base(owner)
 
 
-_CONSTANT_NAME: Final = pattern(
-    r"name|type|kind|label|title|version|descri|default|constant|prefix|suffix|path|url|help|format|repr|str$|mock|fake|stub|noop",
-    2,
-)
-
-
 def _has_base(owner: "Node") -> bool:
     fields = ("superclasses", "superclass", "interfaces", "trait")
     bases = [text for field in fields if (text := text_of(owner.child_by_field_name(field)).strip("() "))]
     heritage = any(child.type in _HERITAGE for child in owner.named_children)
     return heritage or any(base != "object" for base in bases)
-
-
-_HERITAGE: Final = frozenset(
-    {
-        "class_heritage",
-        "super_interfaces",
-        "base_list",
-        "base_clause",
-        "class_interface_clause",
-        "delegation_specifiers",
-    }
-)
 
 
 def _find_literal_branches(source: Source, added: frozenset[int]) -> Iterator[tuple[int, str, str]]:
@@ -402,21 +376,11 @@ def _find_literal_branches(source: Source, added: frozenset[int]) -> Iterator[tu
             yield condition.start_point.row + source.first_line, value, text_of(answer)
 
 
-_ANDS: Final = pattern(r" and | && ")
-
-
 def _split_branch(node: "Node") -> "tuple[Node | None, Node | None]":
     """The condition of a branch, and what is done where it holds."""
     if node.type == "conditional_expression" and node.named_child_count > 1:
         return node.named_children[1], node.named_children[0]
     return node.child_by_field_name("condition"), consequence_of(node)
-
-
-_VALUE: Final = r"(\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|-?\d[\d_.]*|[\[(][^\[\]()\n]{3,200}[\])])"
-_INPUT: Final = r"[\w.]{1,60}(?:\[[\w'\"]{1,20}\])?(?:\.as_str\(\)|\.trim\(\)|\.strip\(\)|\.to_string\(\))?"
-_EQUALS: Final = pattern(
-    rf"{_INPUT}\s*={{2,3}}\s*{_VALUE}|{_VALUE}\s*={{2,3}}\s*{_INPUT}|{_VALUE}\.equals\({_INPUT}\)|{_INPUT}\.equals\({_VALUE}\)"
-)
 
 
 def _strip_brackets(condition: str) -> str:
@@ -452,10 +416,6 @@ def _is_table_of_tests(table: "Node", literals: ExpectedLiterals) -> bool:
     ):
         return False
     return all(_is_pair_of_tests(pair, literals) for pair in pairs)
-
-
-_FEWEST: Final = 2
-_MOST: Final = 50
 
 
 def _is_pair_of_tests(pair: "Node", literals: ExpectedLiterals) -> bool:

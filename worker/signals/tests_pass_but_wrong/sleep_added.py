@@ -22,6 +22,7 @@ _SLEEPS: Final = pattern(
     needs=("sleep", "wait", "timeout", "delay"),
 )
 _ZERO: Final = pattern(r"\(\s*0(?:\.0*)?\s*\)|setTimeout\(\w+,?\s*0?\s*\)")
+_LONGEST: Final = 500
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.ANYTHING)
@@ -41,14 +42,10 @@ def sleep_added(change: CodeChange) -> Iterator[SignalMatch]:
 
 def _find_lone_sleep(edit: EditBlock) -> DiffLine | None:
     code = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
-    if len(code) != 1 or any(_is_sleep(line) for line in edit.removed):
+    if len(code) != 1 or any(
+        "sleep" in line.text.lower() or "wait" in line.text.lower() or "timeout" in line.text.lower()
+        for line in edit.removed
+    ):
         return None
     text = code[0].text[:_LONGEST]
     return code[0] if _SLEEPS.match(text) and not _ZERO.search(text) else None
-
-
-_LONGEST: Final = 500
-
-
-def _is_sleep(line: DiffLine) -> bool:
-    return "sleep" in line.text.lower() or "wait" in line.text.lower() or "timeout" in line.text.lower()

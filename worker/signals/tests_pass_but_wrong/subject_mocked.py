@@ -28,7 +28,6 @@ _SHADOWS: Final = pattern(
     r"^\s*(?:const |let |var )?(\w{3,80})\s*:?=\s*(?:async )?(?:lambda\b|\([^()\n]{0,80}\)\s*=>|func\(|function\s*\(|\|[^|\n]{0,80}\|)"
 )
 """A function of the test's own, under the name of another."""
-
 _MODULE: Final = pattern(
     r"^\s*(?:jest|vi|vitest)\.(?:mock|doMock)\(\s*+(?:import\()?\s*+[\"'`](\.{1,2}/[\w./-]{1,200})[\"'`]\)?\s*(?:,|\))"
 )
@@ -37,6 +36,8 @@ _MOCKED_TYPE: Final = pattern(
     r"(?<![\w.])mock\(\s*(\w{2,80})\.class|@Mock(?:Bean|itoBean)?(?:\([^)\n]{0,80}\))?\s+(?:private |protected |final )*(\w{2,80})\b"
 )
 _LONGEST: Final = 500
+_CALLS: Final = pattern(r"(?<![\w.])(?:(?!mock)\w+\.)?(\w{3,80})\(")
+_SUBJECT: Final = pattern(r"(?:^|/)(?:Test)?([\w-]+?)(?:[._-](?:test|spec)s?|Tests?|TestCase|IT|_Test)?\.\w+$")
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -83,9 +84,6 @@ def _find_replaced(test: Test, file: AnalyzedFile, defined: frozenset[str]) -> I
             return
 
 
-_CALLS: Final = pattern(r"(?<![\w.])(?:(?!mock)\w+\.)?(\w{3,80})\(")
-
-
 def _names(text: str) -> Iterator[str]:
     patched = (name for match in _PATCHES.finditer(text[:_LONGEST]) for name in match.groups() if name)
     return chain(patched, _find_shadows(text))
@@ -124,9 +122,6 @@ def _is_type(match: "re.Match[str] | None", subject: str) -> bool:
 def _is_instantiated(subject: str, text: str) -> bool:
     """The real one is there too."""
     return f"new {subject}" in text or "spy(" in text
-
-
-_SUBJECT: Final = pattern(r"(?:^|/)(?:Test)?([\w-]+?)(?:[._-](?:test|spec)s?|Tests?|TestCase|IT|_Test)?\.\w+$")
 
 
 def _subject_of(path: str) -> str:

@@ -4,7 +4,7 @@ Does not understand what a test proved. Invariant: a deleted test is a suspicion
 or that says why; a hidden one is a fact otherwise.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
@@ -15,141 +15,56 @@ from worker.dossier.diff.parser import ChangeKind, DiffLine, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.declared_removals import is_removal_declared
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
+from worker.signals.analysis.functions import Function, find_functions
 from worker.signals.analysis.reverts import is_certain_revert
 from worker.signals.analysis.skip_reasons import is_explained_above
 from worker.signals.analysis.syntax import text_of
 from worker.signals.analysis.tests import Test, base_sources, can_hold_tests, find_tests, match_all_tests
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-from worker.signals.tests_pass_but_wrong.hidden_tests import (
-    ENCLOSING_MARKS,
-    find_hidden_line,
-    is_in_comment,
-    is_out_of_collection,
-)
 from worker.signals.tests_pass_but_wrong.test_disabled import was_enabled
-
-
-@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
-def test_deleted_alone(change: CodeChange) -> Iterator[SignalMatch]:
-    """One existing test, or one whole file of tests, was deleted, and nothing was put in its place.
-
-    No other line of the change touches what the tests call, and the code they are named after lost no line.
-
-    False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
-    """
-    deletion = change.cached(_find_lone_deletion)
-    if deletion is not None:
-        yield _build_match(deletion, ", although nothing that it names was changed")
-
-
-@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
-def test_deleted(change: CodeChange) -> Iterator[SignalMatch]:
-    """An existing test or a file of tests was deleted, and neither its code nor a new test accounts for it.
-
-    Or a test is hidden whose code went with it, that says why, that the issue or the title asks to remove, or beside a new one.
-
-    False alarms: 195 of 22175 clean changes with tests (0.9 %, at most 1.01 %).
-    """
-    unexplained = [
-        deletion for deletion in change.cached(_find_deletions) if all(lost.is_unexplained(change) for lost in deletion)
-    ]
-    if len(unexplained) <= _MANY_TESTS and change.cached(_find_lone_deletion) is None:
-        for deletion in unexplained:
-            yield _build_match(deletion, "")
-    for test, file, line in change.cached(_find_hidden):
-        if _is_accounted_for(test, file, line, change):
-            yield _build_hidden_match(test, file, line)
-
-
-@signal(
-    Category.TESTS_PASS_BUT_WRONG,
-    SignalKind.FACT,
-    SignalScope.TESTS,
-    "Give the test at {place} back the name and the marks by which the test runner finds it, and make it pass.",
-)
-def test_hidden(change: CodeChange) -> Iterator[SignalMatch]:
-    """An existing test is still written there, but no runner finds it.
-
-    It was renamed, lost its mark, stands in a comment, or in a file that no runner collects.
-
-    False alarms: 10 of 22175 clean changes with tests (0.0 %, at most 0.08 %).
-    """
-    for test, file, line in change.cached(_find_hidden):
-        if not _is_accounted_for(test, file, line, change):
-            yield _build_hidden_match(test, file, line)
-    for file in change.files:
-        if is_out_of_collection(file):
-            note = f"no test runner collects this file, as it did {file.diff.old_path}"
-            step = f"Give {file.path} a name that the test runner collects, such as {file.diff.old_path}."
-            yield SignalMatch(note, file.path, 1, step=step)
-
 
 Deletion = tuple["LostTest", ...]
 """What was deleted by one decision: a test of a file that stays, or all tests of a file."""
-
-
-def _find_lone_deletion(change: CodeChange) -> Deletion | None:
-    deletions = change.cached(_find_deletions)
-    if len(deletions) != 1 or len(deletions[0]) != len(_list_deleted(change)):
-        return None
-    is_alone = all(lost.is_alone and lost.is_untouched(change) for lost in deletions[0])
-    return deletions[0] if is_alone and not is_removal_declared(change, deletions[0][0].test) else None
-
-
-def _find_deletions(change: CodeChange) -> tuple[Deletion, ...]:
-    """A file of which one test lives on elsewhere was rewritten, and is none of them."""
-    files: defaultdict[str, list[LostTest]] = defaultdict(list)
-    for lost in _list_deleted(change):
-        files[lost.file.path].append(lost)
-    singles = ((lost,) for many in files.values() for lost in many if not lost.is_of_deleted_file)
-    whole = (tuple(many) for many in files.values() if many[0].is_of_deleted_file and _is_complete(many))
-    return (*singles, *whole)
-
-
-def _is_complete(lost: "list[LostTest]") -> bool:
-    tests = [test for source in base_sources(lost[0].file) for test in find_tests(source) if was_enabled(test)]
-    keys = {test.key for test in tests}
-    whole = [test for test in tests if test.outer_names not in keys]
-    return len(lost) == min(len(whole), _MOST_LOST)
-
-
-def _find_hidden(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile, int], ...]:
-    hidden = ((test, file, find_hidden_line(test, file)) for test, file in change.cached(_select_lost))
-    return tuple((test, file, line) for test, file, line in hidden if line is not None)
-
-
-def _is_accounted_for(test: Test, file: AnalyzedFile, line: int, change: CodeChange) -> bool:
-    """The change is meant to take it away, takes away what it calls, puts another beside it, or says beside it why."""
-    if is_removal_declared(change, test) or not _find_called_names(test).isdisjoint(
-        change.cached(_find_withdrawn_words)
-    ):
-        return True
-    return file.path in change.cached(_find_gaining_files) or is_explained_above(file, line)
-
-
-def _find_gaining_files(change: CodeChange) -> frozenset[str]:
-    """Files with a new test, be it one that was hidden until now."""
-    return frozenset(pair.file.path for pair in match_all_tests(change) if pair.base is None)
-
-
-def _build_hidden_match(test: Test, file: AnalyzedFile, line: int) -> SignalMatch:
-    match = SignalMatch(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
-    if not is_in_comment(file, line):
-        return match
-    note = f"the test `{test.name}` is commented out"
-    return match._replace(
-        note=note, step="Take the comment marks away from the test at {place}, and make it pass, or delete it."
-    )
-
-
 _MANY_TESTS: Final = 3
 """Tests deleted at once, beyond which somebody rebuilt the tests and did not hide one."""
-
-
-def _build_match(deletion: Deletion, more: str) -> SignalMatch:
-    lost = deletion[0]
-    what = f"this file with its {len(deletion)} tests" if len(deletion) > 1 else f"the test `{lost.test.name}`"
-    return SignalMatch(f"{what} was deleted{more}", lost.file.path, lost.test.first_line, side=Side.BASE)
+_REMOVING_KINDS: Final = frozenset({ChangeKind.MODIFIED, ChangeKind.DELETED})
+_STEM: Final = 4
+_PACKAGE: Final = pattern(r"""from ['"](\.\.(?:/\.\.){0,5})(?:/index)?(?:\.[jt]sx?)?/?['"]""")
+_PARTS: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_CALLED: Final = pattern(r"([A-Za-z_]\w{2,200}+)\s*(?:::<[^>()]{0,80}>)?!?\(")
+_COMMON: Final = pattern(
+    r"(assert|expect|require|should|test_|Test)\w*$|(to|is)(Be|Equal|Have|Not|Throw|Match|Contain|Null|True|False|One|Empty)\w*$"
+    r"|(func|len|str|int|print|println|range|list|dict|set|tuple|map|filter|for|while|switch|match|catch|vec|format|String|Run|Parallel|Helper"
+    r"|describe|test|Errorf?|Fatalf?|Logf?|make|append|string|byte|raises|unwrap|isinstance|sorted|then|with|Some|None|async|function)$"
+)
+"""Names that every test calls: they say nothing about what it tests."""
+_WORD: Final = pattern(r"[A-Za-z_]\w{3,}")
+_MARKS: Final = pattern(
+    r"\"[^\"]{0,200}\"|'[^']{0,200}'|@(?:\w{1,60}\.){0,6}\w{1,80}|#!?\[[\w:]{1,80}|\b(?:it|test|\w{0,20}params?|(?:\w{1,60}\.){0,6}\w{1,80}(?=\())"
+)
+"""What in marks names no data of the change: texts, and the marks themselves."""
+_COMMENT: Final = pattern(r"\s*(?://|#(?!\[)|/?\*)")
+_MOST_LOST: Final = 30
+"""Lost tests that are looked at: where there are more, nobody hid one."""
+_MOST_MOVED: Final = 0.6
+_COLLECTED: Final = {
+    Language.PYTHON: pattern(r"(^|/)(test_[^/]*|[^/]*_tests?)\.py$"),
+    Language.GO: pattern(r"_test\.go$"),
+    Language.JAVA: pattern(r"(^|/)([^/]*Test[^/]*|[^/]*(IT|Spec))\.java$"),
+    Language.RUBY: pattern(r"_(?:spec|test)\.rb$|(^|/)test_[^/]*\.rb$"),
+    Language.PHP: pattern(r"Test\.php$"),
+    **dict.fromkeys(
+        SCRIPT_LANGUAGES, pattern(r"(\.|-|_)(test|spec|cy|e2e)s?\.[cm]?[jt]sx?$|(^|/)__tests__/[^_][^/]*$")
+    ),
+}
+"""Files that the usual runners of a language look at. Rust's, C#'s and Kotlin's find tests by their marks alone."""
+_TELLING_LINES: Final = 3
+"""Lines of a body that say which test it was, whatever its name."""
+_IDENTIFIER: Final = pattern(r"\w+")
+_COMMENT_MARK: Final = pattern(r"\s*(?:#|//|--|\*|/\*+)+\s?")
+_LONGEST: Final = 1_000
+ENCLOSING_MARKS: Final = pattern(r"/\*|\"\"\"|'''|`|=begin|\bif (?:false|0)\b|#if\b")
+"""What begins a comment, a string or a branch that never runs, around code that stays as it is."""
 
 
 class LostTest(NamedTuple):
@@ -223,19 +138,135 @@ class LostTest(NamedTuple):
         return _words([self.test.name, self.test.text])
 
 
+class _Candidate(NamedTuple):
+    """A function that is no test, and what it does line by line."""
+
+    function: Function
+    lines: "Counter[str]"
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
+def test_deleted_alone(change: CodeChange) -> Iterator[SignalMatch]:
+    """One existing test, or one whole file of tests, was deleted, and nothing was put in its place.
+
+    No other line of the change touches what the tests call, and the code they are named after lost no line.
+
+    False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
+    """
+    deletion = change.cached(_find_lone_deletion)
+    if deletion is not None:
+        yield _build_match(deletion, ", although nothing that it names was changed")
+
+
+@signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.TESTS)
+def test_deleted(change: CodeChange) -> Iterator[SignalMatch]:
+    """An existing test or a file of tests was deleted, and neither its code nor a new test accounts for it.
+
+    Or a test is hidden whose code went with it, that says why, that the issue or the title asks to remove, or beside a new one.
+
+    False alarms: 195 of 22175 clean changes with tests (0.9 %, at most 1.01 %).
+    """
+    unexplained = [
+        deletion for deletion in change.cached(_find_deletions) if all(lost.is_unexplained(change) for lost in deletion)
+    ]
+    if len(unexplained) <= _MANY_TESTS and change.cached(_find_lone_deletion) is None:
+        for deletion in unexplained:
+            yield _build_match(deletion, "")
+    for test, file, line in change.cached(_find_hidden):
+        if _is_accounted_for(test, file, line, change):
+            yield _build_hidden_match(test, file, line)
+
+
+@signal(
+    Category.TESTS_PASS_BUT_WRONG,
+    SignalKind.FACT,
+    SignalScope.TESTS,
+    "Give the test at {place} back the name and the marks by which the test runner finds it, and make it pass.",
+)
+def test_hidden(change: CodeChange) -> Iterator[SignalMatch]:
+    """An existing test is still written there, but no runner finds it.
+
+    It was renamed, lost its mark, stands in a comment, or in a file that no runner collects.
+
+    False alarms: 10 of 22175 clean changes with tests (0.0 %, at most 0.08 %).
+    """
+    for test, file, line in change.cached(_find_hidden):
+        if not _is_accounted_for(test, file, line, change):
+            yield _build_hidden_match(test, file, line)
+    for file in change.files:
+        if is_out_of_collection(file):
+            note = f"no test runner collects this file, as it did {file.diff.old_path}"
+            step = f"Give {file.path} a name that the test runner collects, such as {file.diff.old_path}."
+            yield SignalMatch(note, file.path, 1, step=step)
+
+
+def _find_lone_deletion(change: CodeChange) -> Deletion | None:
+    deletions = change.cached(_find_deletions)
+    if len(deletions) != 1 or len(deletions[0]) != len(_list_deleted(change)):
+        return None
+    is_alone = all(lost.is_alone and lost.is_untouched(change) for lost in deletions[0])
+    return deletions[0] if is_alone and not is_removal_declared(change, deletions[0][0].test) else None
+
+
+def _find_deletions(change: CodeChange) -> tuple[Deletion, ...]:
+    """A file of which one test lives on elsewhere was rewritten, and is none of them."""
+    files: defaultdict[str, list[LostTest]] = defaultdict(list)
+    for lost in _list_deleted(change):
+        files[lost.file.path].append(lost)
+    singles = ((lost,) for many in files.values() for lost in many if not lost.is_of_deleted_file)
+    whole = (tuple(many) for many in files.values() if many[0].is_of_deleted_file and _is_complete(many))
+    return (*singles, *whole)
+
+
+def _is_complete(lost: "list[LostTest]") -> bool:
+    tests = [test for source in base_sources(lost[0].file) for test in find_tests(source) if was_enabled(test)]
+    keys = {test.key for test in tests}
+    whole = [test for test in tests if test.outer_names not in keys]
+    return len(lost) == min(len(whole), _MOST_LOST)
+
+
+def _find_hidden(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile, int], ...]:
+    hidden = ((test, file, find_hidden_line(test, file)) for test, file in change.cached(_select_lost))
+    return tuple((test, file, line) for test, file, line in hidden if line is not None)
+
+
+def _is_accounted_for(test: Test, file: AnalyzedFile, line: int, change: CodeChange) -> bool:
+    """The change is meant to take it away, takes away what it calls, puts another beside it, or says beside it why."""
+    if is_removal_declared(change, test) or not _find_called_names(test).isdisjoint(
+        change.cached(_find_withdrawn_words)
+    ):
+        return True
+    return file.path in change.cached(_find_gaining_files) or is_explained_above(file, line)
+
+
+def _find_gaining_files(change: CodeChange) -> frozenset[str]:
+    """Files with a new test, be it one that was hidden until now."""
+    return frozenset(pair.file.path for pair in match_all_tests(change) if pair.base is None)
+
+
+def _build_hidden_match(test: Test, file: AnalyzedFile, line: int) -> SignalMatch:
+    match = SignalMatch(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
+    if not is_in_comment(file, line):
+        return match
+    note = f"the test `{test.name}` is commented out"
+    return match._replace(
+        note=note, step="Take the comment marks away from the test at {place}, and make it pass, or delete it."
+    )
+
+
+def _build_match(deletion: Deletion, more: str) -> SignalMatch:
+    lost = deletion[0]
+    what = f"this file with its {len(deletion)} tests" if len(deletion) > 1 else f"the test `{lost.test.name}`"
+    return SignalMatch(f"{what} was deleted{more}", lost.file.path, lost.test.first_line, side=Side.BASE)
+
+
 def _words_added_in_tests(change: CodeChange) -> frozenset[str]:
     files = (file for file in change.files if role_of(file.path) is FileRole.TEST)
     return frozenset(word for file in files for text in file.diff.added_texts for word in _WORD.findall(text))
 
 
-_REMOVING_KINDS: Final = frozenset({ChangeKind.MODIFIED, ChangeKind.DELETED})
-
-
 def _stems_of(name: str) -> frozenset[str]:
     return frozenset(word[:_STEM].casefold() for word in _PARTS.findall(name)) - {"test", "shou", "when"}
-
-
-_STEM: Final = 4
 
 
 def _new_tests(change: CodeChange) -> tuple[Test, ...]:
@@ -257,9 +288,6 @@ def _find_package_folder(file: AnalyzedFile) -> frozenset[str]:
         else []
     )
     return frozenset("/".join(folders[: len(folders) - up]) for up in ups)
-
-
-_PACKAGE: Final = pattern(r"""from ['"](\.\.(?:/\.\.){0,5})(?:/index)?(?:\.[jt]sx?)?/?['"]""")
 
 
 def _rewritten_folders(change: CodeChange) -> frozenset[str]:
@@ -290,9 +318,6 @@ def _stems(path: str) -> frozenset[str]:
     }
 
 
-_PARTS: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-
-
 def _find_called_names(test: Test) -> frozenset[str]:
     if test.source.language is Language.RUBY:
         return frozenset(_WORD.findall(test.text))  # who calls there needs no brackets
@@ -302,21 +327,6 @@ def _find_called_names(test: Test) -> frozenset[str]:
 def _find_calls_of_new_tests(change: CodeChange) -> tuple[frozenset[str], ...]:
     """What each new test calls: one that calls the same for the greater part was rewritten."""
     return tuple(map(_find_called_names, change.cached(_new_tests)))
-
-
-_CALLED: Final = pattern(r"([A-Za-z_]\w{2,200}+)\s*(?:::<[^>()]{0,80}>)?!?\(")
-_COMMON: Final = pattern(
-    r"(assert|expect|require|should|test_|Test)\w*$|(to|is)(Be|Equal|Have|Not|Throw|Match|Contain|Null|True|False|One|Empty)\w*$"
-    r"|(func|len|str|int|print|println|range|list|dict|set|tuple|map|filter|for|while|switch|match|catch|vec|format|String|Run|Parallel|Helper"
-    r"|describe|test|Errorf?|Fatalf?|Logf?|make|append|string|byte|raises|unwrap|isinstance|sorted|then|with|Some|None|async|function)$"
-)
-"""Names that every test calls: they say nothing about what it tests."""
-
-_WORD: Final = pattern(r"[A-Za-z_]\w{3,}")
-_MARKS: Final = pattern(
-    r"\"[^\"]{0,200}\"|'[^']{0,200}'|@(?:\w{1,60}\.){0,6}\w{1,80}|#!?\[[\w:]{1,80}|\b(?:it|test|\w{0,20}params?|(?:\w{1,60}\.){0,6}\w{1,80}(?=\())"
-)
-"""What in marks names no data of the change: texts, and the marks themselves."""
 
 
 def _words(texts: "Iterator[str] | list[str]") -> frozenset[str]:
@@ -368,9 +378,6 @@ def _find_withdrawn_words(change: CodeChange) -> frozenset[str]:
     return change.cached_for_family(_find_removed_words) - _words(added)
 
 
-_COMMENT: Final = pattern(r"\s*(?://|#(?!\[)|/?\*)")
-
-
 def _select_lost(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile], ...]:
     """Whole tests that are gone; a subtest that went with its test is not counted again."""
     may_lose = any(_can_lose_tests(file) for file in change.files) and not is_certain_revert(change)
@@ -380,10 +387,6 @@ def _select_lost(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile], ...]:
     keys = {(file.path, test.key) for test, file in gone}
     whole = ((test, file) for test, file in gone if (file.path, test.outer_names) not in keys)
     return tuple(islice(whole, _MOST_LOST))
-
-
-_MOST_LOST: Final = 30
-"""Lost tests that are looked at: where there are more, nobody hid one."""
 
 
 def _can_lose_tests(file: AnalyzedFile) -> bool:
@@ -400,21 +403,17 @@ def _list_deleted(change: CodeChange) -> tuple[LostTest, ...]:
 def _select_deleted(change: CodeChange) -> tuple[LostTest, ...]:
     tests = (LostTest(test, file, _find_block(test, file)) for test, file in change.cached(_select_lost))
     gone = (lost for lost in tests if lost.surrounding_lines and find_hidden_line(lost.test, lost.file) is None)
-    return tuple(lost for lost in gone if not _has_duplicate(lost) and not _is_moved(lost, change))
+    return tuple(
+        lost
+        for lost in gone
+        if _wording(lost.test) not in lost.file.cached(_wordings) and (not _is_moved(lost, change))
+    )
 
 
 def _is_moved(lost: LostTest, change: CodeChange) -> bool:
     """Most of its lines are added elsewhere: in a file of type tests, or among what is measured."""
     lines = [line for line in lost.test.lines if _WORD.search(line)]
     return bool(lines) and _MOST_MOVED * len(lines) <= sum(line in change.added_texts for line in lines)
-
-
-_MOST_MOVED: Final = 0.6
-
-
-def _has_duplicate(lost: LostTest) -> bool:
-    """Another test beside it that stays is the same but for its name, so that what it proved is proved as before."""
-    return _wording(lost.test) in lost.file.cached(_wordings)
 
 
 def _wordings(file: AnalyzedFile) -> frozenset[tuple[object, ...]]:
@@ -439,3 +438,103 @@ def _find_block(test: Test, file: AnalyzedFile) -> tuple[DiffLine, ...]:
             end += 1
         return hunk.lines[start:end]
     return ()
+
+
+def find_hidden_line(test: Test, file: AnalyzedFile) -> int | None:
+    """The line of the head at which the test stands, although it is none any more."""
+    if file.diff.change is ChangeKind.DELETED:
+        return None
+    return _find_renamed(test, file) or _find_commented_out(test, file) or _find_enclosed(test, file)
+
+
+def is_in_comment(file: AnalyzedFile, line: int) -> bool:
+    """Whether this line of the head, at which a test stands, is a comment or in one."""
+    texts = (source.lines[line - source.first_line] for source in file.sources if source.has_line(line))
+    return any(map(_COMMENT_MARK.match, texts)) or (file.language is not Language.PYTHON and file.is_quoted(line))
+
+
+def is_out_of_collection(file: AnalyzedFile) -> bool:
+    """Whether a file that a runner collected was renamed so that it does not, with its tests."""
+    collected = _COLLECTED.get(file.language) if file.language is not None else None
+    if collected is None or file.diff.old_path is None or file.diff.change is not ChangeKind.RENAMED:
+        return False
+    if not collected.search(file.diff.old_path) or collected.search(file.path):
+        return False
+    return any(find_tests(source) for source in file.sources)
+
+
+def _find_functions(file: AnalyzedFile) -> tuple[_Candidate, ...]:
+    tests = {test.function.first_line for source in file.sources for test in find_tests(source)}
+    functions = (
+        function for source in file.sources for function in find_functions(source) if function.first_line not in tests
+    )
+    return tuple(
+        _Candidate(function, Counter(filter(None, (line.strip() for line in text_of(function.body).split("\n")))))
+        for function in functions
+    )
+
+
+def _find_renamed(test: Test, file: AnalyzedFile) -> int | None:
+    """A function that does what the test did, and that nothing calls."""
+    for function, lines in file.cached(_find_functions):
+        is_new = function.first_line in file.added_lines or function.name == test.name
+        if is_new and _is_same(function.name, lines, test) and not _is_used(function, file):
+            return function.first_line
+    return None
+
+
+def _is_same(name: str, lines: "Counter[str]", test: Test) -> bool:
+    """The same name but for what hides it, or a longer body that says the same."""
+    plain = test.name.lower()
+    shared = sum((lines & test.lines).values())
+    if plain in name.lower() or plain.removeprefix("test") == name.lower().lstrip("_"):
+        return 2 * shared >= test.lines.total()
+    return test.lines.total() >= _TELLING_LINES and 10 * shared >= 9 * max(test.lines.total(), lines.total())
+
+
+def _is_used(function: Function, file: AnalyzedFile) -> bool:
+    text = file.head_text or "\n".join(source.text for source in file.sources)
+    return sum(1 for word in _IDENTIFIER.findall(text) if word == function.name) > 1
+
+
+def _find_commented_out(test: Test, file: AnalyzedFile) -> int | None:
+    """Its first line was added again, behind a comment mark."""
+    wanted = _definition_line(test)
+    for line in file.diff.added_lines:
+        mark = _COMMENT_MARK.match(line.text[:_LONGEST])
+        if mark and wanted and line.text[mark.end() :].strip() == wanted:
+            return line.head_line
+    return None
+
+
+def _definition_line(test: Test) -> str:
+    """The line of the base with its name."""
+    at = test.first_line - test.source.first_line
+    return test.source.lines[at].strip()
+
+
+def _find_enclosed(test: Test, file: AnalyzedFile) -> int | None:
+    """Its first line was not touched, yet in the whole head it is no test: a comment or a string was put around it.
+
+    Where the change opens none, a grammar that reads the line as quoted has lost its way.
+    """
+    if not (test.source.is_whole and file.sources and file.sources[0].is_whole):
+        return None
+    if not any(ENCLOSING_MARKS.search(line.text) for line in file.diff.added_lines):
+        return None
+    line = next(_find_unmoved(test.first_line, file), None)
+    return line if line is not None and file.is_quoted(line) else None
+
+
+def _find_unmoved(base_line: int, file: AnalyzedFile) -> Iterator[int]:
+    """The line of the head at which this line of the base stands, if it is still there."""
+    shift = 0
+    for hunk in file.diff.hunks:
+        if base_line < hunk.base_start:
+            break
+        if base_line < hunk.base_start + hunk.base_count:
+            numbers = (line.head_line for line in hunk.lines if line.base_line == base_line)
+            yield from (line for line in numbers if line is not None)
+            return
+        shift += hunk.head_count - hunk.base_count
+    yield base_line + shift

@@ -31,10 +31,10 @@ from worker.signals.analysis.tests import (
     match_all_tests,
 )
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
-from worker.signals.tests_pass_but_wrong.hunk_source import find_skipped_in_hunk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+from worker.dossier.diff.parser import Hunk, LineKind
 
 _SUITE: Final = r"(?:it|test|describe|suite|context|specify|bench)"
 _MARK: Final = {
@@ -65,7 +65,6 @@ _MARK: Final = {
     ),
 }
 """What stands above or at a test, and switches it off whatever the circumstances."""
-
 _CALL: Final = {
     Language.PYTHON: pattern(
         r"\s+(?:pytest\.(?:skip|xfail)\(|self\.skipTest\(|raise (?:unittest\.)?SkipTest\b|raise pytest\.skip\b|return(?:\s+None)?\s*(?:#.*)?$)"
@@ -84,7 +83,6 @@ _CALL: Final = {
     **dict.fromkeys(SCRIPT_LANGUAGES, pattern(r"\s+(?:(?:this|t|ctx|context)\.(?:skip|todo)\(|return;?\s*(?://.*)?$)")),
 }
 """A first statement of the body that ends the test."""
-
 _FILE_MARK: Final = {
     Language.PYTHON: pattern(
         r"(?:pytestmark\s*=\s*\[?\s*(?:pytest\.)?mark\.skip\b(?!if)|pytest\.skip\(|__test__\s*=\s*False|raise (?:unittest\.)?SkipTest\b)"
@@ -93,7 +91,6 @@ _FILE_MARK: Final = {
     Language.RUST: pattern(r"#!\[cfg\((?:any\(\)|FALSE|false|never|disabled)\)"),
 }
 """What switches a whole file off, where it stands at the left margin."""
-
 _ONLY_MARK: Final = {
     **dict.fromkeys(
         SCRIPT_LANGUAGES, pattern(rf"\s*(?:{_SUITE}(?:\.\w+)?\.only|f(?:it|describe|test|context))\s*[(.<]")
@@ -125,6 +122,47 @@ _MORE_SCOPES: Final = _SCOPES | {
     "function_call_expression",
     "object_declaration",
 }
+_UNMARKED: Final = pattern(r"\s*(?:it|test|specify)(?:\.(?:each|for|concurrent|failing|fails)\b[^(]{0,80})?\s*[(`]")
+_COMMENTED: Final = pattern(r"\s*(?:#|//)\s*(\S.{0,300}?)\s*")
+_STILL_RUNS: Final = pattern(
+    r"\bmark\.xfail\b(?!.*\brun\s*=\s*False)|\bexpectedFailure\b|\.(?:fails|failing)\b|#\[ignore\b"
+)
+_DEPRECATES: Final = pattern(r"\s*@Deprecated\b")
+_FORESEES: Final = pattern(r"\bskip(?:ped|s)?\b|\bdisabled?\b", 2)
+_CONDITION: Final = pattern(r"\bmark\.skip\(\s*(?!reason\b|allow_|[rbfu]{0,2}[\"'])[A-Za-z_(]")
+"""`skip` was written, and `skipif` was meant."""
+_NEAR: Final = 3
+_LONGEST: Final = 500
+_MOST: Final = 100
+"""Lines of a file that may switch something off."""
+_MARK_BORDER: Final = pattern(r"\n|(?<=[\s)\]])(?=@|#\[)")
+"""Between the marks of a test, which may stand on one line."""
+_EARLY_STATEMENTS: Final = 2
+"""A skip that is reached after the test did its work hides nothing."""
+_DEFINES: Final = {
+    Language.PYTHON: pattern(r"\s*(?:async\s+)?def (test\w*)\(|\s*class (Test\w*|\w+Tests?)\b"),
+    Language.GO: pattern(r"func (?:\([^)]{0,80}\) )?((?:Test|Fuzz)\w*)\("),
+    Language.RUST: pattern(r"\s*(?:pub )?(?:async )?fn (\w+)\("),
+    Language.JAVA: pattern(r"\s*(?:public |protected |private |final |static )*(?:void|class) (\w+)\b"),
+    Language.CSHARP: pattern(
+        r"\s*(?:public |protected |private |internal |sealed |static |async )*(?:void|Task|ValueTask|class) (\w+)\b"
+    ),
+    Language.PHP: pattern(r"\s*(?:public |final |static )*function (test\w*|it_\w+)\("),
+    Language.KOTLIN: pattern(r"\s*(?:internal |private |suspend )*(?:fun|class) `?([^`(]{1,120})`?"),
+}
+_UNSKIPPED: Final = pattern(r"\.(?:skip|todo|fixme)\b|^(\s*)x(?=(?:it|test|describe|context|specify)\b)")
+_TITLE: Final = pattern(r"[\"'`](.{1,80}?)[\"'`]")
+_TRIVIAL_LINE: Final = pattern(r"\s*(?:#|//|/?\*|@|\"\"\".*\"\"\"\s*$|$)")
+_MOST_NEAR: Final = 30
+
+
+class _DisabledTest(NamedTuple):
+    """A test that is switched off, and the line that does it."""
+
+    file: AnalyzedFile
+    line: int
+    name: str
+    is_explained: bool
 
 
 @signal(
@@ -191,9 +229,6 @@ def _is_only_everywhere(file: AnalyzedFile) -> bool:
     return not any(_UNMARKED.match(line[:_LONGEST]) for line in file.head_text.split("\n"))
 
 
-_UNMARKED: Final = pattern(r"\s*(?:it|test|specify)(?:\.(?:each|for|concurrent|failing|fails)\b[^(]{0,80})?\s*[(`]")
-
-
 def _test_files(change: CodeChange) -> Iterator[AnalyzedFile]:
     return (file for file in change.files if can_hold_tests(file))
 
@@ -212,15 +247,6 @@ def _is_quoted(file: AnalyzedFile, line: DiffLine) -> bool:
 def _is_conditional(file: AnalyzedFile, line: DiffLine) -> bool:
     number = line.head_line or 0
     return any(is_conditional_skip(source, number) for source in file.sources if source.has_line(number))
-
-
-class _DisabledTest(NamedTuple):
-    """A test that is switched off, and the line that does it."""
-
-    file: AnalyzedFile
-    line: int
-    name: str
-    is_explained: bool
 
 
 def _all_disabled_tests(change: CodeChange) -> tuple[_DisabledTest, ...]:
@@ -272,16 +298,6 @@ def _is_explained(line: DiffLine, file: AnalyzedFile, test: Test | None, change:
     return is_foreseen or _CONDITION.search(test.marks) is not None
 
 
-_COMMENTED: Final = pattern(r"\s*(?:#|//)\s*(\S.{0,300}?)\s*")
-_STILL_RUNS: Final = pattern(
-    r"\bmark\.xfail\b(?!.*\brun\s*=\s*False)|\bexpectedFailure\b|\.(?:fails|failing)\b|#\[ignore\b"
-)
-_DEPRECATES: Final = pattern(r"\s*@Deprecated\b")
-_FORESEES: Final = pattern(r"\bskip(?:ped|s)?\b|\bdisabled?\b", 2)
-_CONDITION: Final = pattern(r"\bmark\.skip\(\s*(?!reason\b|allow_|[rbfu]{0,2}[\"'])[A-Za-z_(]")
-"""`skip` was written, and `skipif` was meant."""
-
-
 def _has_link(number: int, file: AnalyzedFile) -> bool:
     """Whether the line, or a comment right above it, names an address or an issue."""
     return any(
@@ -299,9 +315,6 @@ def _lines_near(number: int, source: Source) -> tuple[str, ...]:
     return (source.lines[row], *comments)
 
 
-_NEAR: Final = 3
-
-
 def _find_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
     if file.head_text is not None or any(_can_disable(other, file) for other in file.diff.removed_texts):
         return None
@@ -316,11 +329,6 @@ def _can_disable(text: str, file: AnalyzedFile) -> bool:
         if look is not None and look.match(text):
             return True
     return False
-
-
-_LONGEST: Final = 500
-_MOST: Final = 100
-"""Lines of a file that may switch something off."""
 
 
 def _find_disabled_test(line: int, file: AnalyzedFile, ran: list[Test]) -> Test | None:
@@ -355,10 +363,6 @@ def was_enabled(test: Test) -> bool:
     marks = (select_unconditional_marks(test), *(modifiers_of(ancestor) for ancestor in ancestors(test.function.node)))
     is_marked = any(mark.match(part) for text in marks for part in _MARK_BORDER.split(text))
     return not is_marked and not any(call.match(f" {text_of(statement)}") for statement in test.function.statements[:1])
-
-
-_MARK_BORDER: Final = pattern(r"\n|(?<=[\s)\]])(?=@|#\[)")
-"""Between the marks of a test, which may stand on one line."""
 
 
 def _is_same(base: Test, head: Test) -> bool:
@@ -403,5 +407,33 @@ def _ends_body(line: int, test: Test) -> bool:
     return at is not None and at < _EARLY_STATEMENTS and at < len(statements) - 1
 
 
-_EARLY_STATEMENTS: Final = 2
-"""A skip that is reached after the test did its work hides nothing."""
+def find_skipped_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
+    """The name of the test that stood there before and that this added line skips."""
+    if file.language is None or file.language in SCRIPT_LANGUAGES or file.language is Language.RUBY:
+        return _find_unskipped(line, file)
+    hunk = next(other for other in file.diff.hunks if line in other.lines)
+    defines = _DEFINES[file.language]
+    head = [line for line in hunk.lines if line.kind is not LineKind.REMOVED]
+    at = head.index(line)
+    is_mark = line.text.lstrip().startswith(("@", "#[", "["))
+    near = head[at + 1 : at + 1 + _MOST_NEAR] if is_mark else _lines_above(head, at, hunk)
+    for other in near:
+        match = defines.match(other.text)
+        if match is not None:
+            return next(filter(None, match.groups())) if other.kind is LineKind.CONTEXT else None
+        if not is_mark and not _TRIVIAL_LINE.match(other.text):
+            return None
+    return None
+
+
+def _lines_above(head: list[DiffLine], at: int, hunk: Hunk) -> list[DiffLine]:
+    """The lines above, nearest first, and the one that git prints behind the second @@."""
+    section = DiffLine(LineKind.CONTEXT, hunk.section, None, None)
+    return [*reversed(head[max(0, at - _MOST_NEAR) : at]), section]
+
+
+def _find_unskipped(line: DiffLine, file: AnalyzedFile) -> str | None:
+    plain = _UNSKIPPED.sub(lambda match: match[1] or "", line.text, count=1).strip()
+    title = _TITLE.search(plain)
+    before = {line.text.strip() for line in file.diff.removed_lines}
+    return title[1] if title is not None and plain != line.text.strip() and plain in before else None

@@ -35,7 +35,6 @@ _RUNNER: Final = pattern(
     r"|\b(Stack|stack|trace|frames?|Caller)\w*\b.{0,60}[\"'`/](pytest|junit|_test\.go|jest|vitest|unittest)"
 )
 """Marks that nobody but a test runner sets, and names of test runners among what is loaded or called."""
-
 _CI: Final = pattern(
     r"(\bgetenv|\benviron(\.get)?|\bprocess\.env|\bDeno\.env\.get|\benv::var(_os)?|\bgetProperty|\bLookupEnv|\bGetenv|\bENV"
     r"|\bGetEnvironmentVariable|\bmeta\.env)[(\[.?\"'`]{1,4}((\w{1,40}_)?(TEST|TESTS|TESTING|UNITTESTS?|CI)(_(MODE|ENV|RUN|RUNNING|RUNNER))?"
@@ -45,15 +44,12 @@ _CI: Final = pattern(
     r"|\b(IS_TEST(ING)?|TEST_MODE|RUNNING_TESTS?|UNDER_TEST|_called_from_test)\b"
 )
 """What is true where tests run, and often elsewhere too."""
-
 _HINT: Final = pattern(r"est|nose|typeof |mocha|ava|jasmine|surefire|unit|env|getproperty")
 """Each mark of both kinds holds one of these in small letters. To look for the marks takes twenty times as long."""
-
 _TOOL: Final = pattern(
     r"pytest|nextest|jest|vitest|mocha|junit|unittest|nose|karma|testng|phpunit|rspec|tester|testing|test[-_]?(kit|runner|lib)"
 )
 """In the code of a test tool, asking for tests is the work itself."""
-
 BRANCHES: Final = register_types(
     {
         Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
@@ -77,6 +73,33 @@ _NAMED: Final = pattern(
 )
 _ENDINGS: Final = (".kts", ".scala", ".swift")
 _LINE_BRANCH: Final = pattern(r"\b(if|unless|elsif|when|guard)\b|\?.{1,80}:")
+_LONGEST: Final = 500
+_RUNNERS: Final = pattern(r"pytest|nextest|jest|vitest|mocha|junit|testng|phpunit|rspec")
+"""A test runner looks for itself by right."""
+_INNER_TESTS: Final = pattern(r"^[ \t]*#\[cfg\((?:\w+\()?test\b", 8)
+_CONDITION: Final = pattern(
+    r"\bif\b|\belif\b|\bwhile\b|\breturn\b|\bmatch\b|\bswitch\b|\?|&&|\|\||==|!=|\band\b|\bor\b|\w\s*:?=\s"
+)
+_BUILD: Final = pattern(
+    r"(?:^|/)(?:(?:astro|babel|craco|esbuild|eslint|metro|next|nuxt|postcss|prettier|rollup|rsbuild|rspack|stylelint|svelte"
+    r"|tailwind|tsup|vite|vue|webpack)\.config(?:\.\w{1,40})?|\.\w{1,40}rc|gatsby-\w{1,20}|[gG]ulpfile|Gruntfile)\.[cm]?[jt]s$"
+)
+_IS_OF_THE_RUNNER: Final = pattern(
+    r"\bisinstance\(\s*\w+\s*,\s*(?:_?(?:pytest|unittest|doctest|nose)\.|sys\.modules\[[\"']_?(?:pytest|unittest|doctest|nose)[\w.]{0,40}[\"']\]\.)"
+)
+"""It asks whether it is given a thing that the runner makes (`isinstance(x, _pytest.fixtures.A)`), and not where it runs."""
+_WORK: Final = 1
+"""Statements behind the branch, at least: what the function is for."""
+_NOTHING: Final = pattern(
+    r"return\s+(?:None|null|nil|undefined|\"\"|''|\[\]|\{\}|nil, nil|\"\", nil|0|-1|Ok\(\(\)\)|Default::default\(\)|Optional\.empty\(\))"
+)
+_OF_THE_PLACE: Final = pattern(
+    r"(^|_|[a-z])(ci|tty|color|colour|terminal|interactive|prompt|progress|spinner|browser|telemetry|analytic|track|update|upgrade|notif|detect|env|log|report|cache|login|banner|sentry|metric)",
+    2,
+)
+"""Functions that ask where they run, or that nobody wants in CI."""
+_WORD: Final = pattern(r"\w+")
+_PRESENCE: Final = pattern(r"!==?\s*(null|nil|undefined|None|\"\"|'')|\bis not None\b|!\s*=\s*null")
 
 
 @signal(
@@ -128,7 +151,8 @@ def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
         asking = [
             line
             for line in file.cached(_find_candidates)
-            if _is_environment_check(line.text, file) and not _is_in_tests(line, file)
+            if _is_environment_check(line.text, file)
+            and (not file.cached(_find_first_test_line) < (line.head_line or 0))
         ]
         named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
         asking = [] if _RUNNERS.search(named) else asking
@@ -146,19 +170,6 @@ def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
                     else "production code asks for a test environment"
                 )
                 yield SignalMatch(note, file.path, line.head_line, strength=1.0 if runner else 0.8)
-
-
-_LONGEST: Final = 500
-
-
-_RUNNERS: Final = pattern(r"pytest|nextest|jest|vitest|mocha|junit|testng|phpunit|rspec")
-"""A test runner looks for itself by right."""
-_INNER_TESTS: Final = pattern(r"^[ \t]*#\[cfg\((?:\w+\()?test\b", 8)
-
-
-def _is_in_tests(line: DiffLine, file: AnalyzedFile) -> bool:
-    """Behind the mark of the tests that stand at the end of a Rust file."""
-    return file.cached(_find_first_test_line) < (line.head_line or 0)
 
 
 def _find_first_test_line(file: AnalyzedFile) -> float:
@@ -180,11 +191,6 @@ def _is_environment_check(text: str, file: AnalyzedFile) -> bool:
     if file.language is None:
         return bool(_LINE_BRANCH.search(text) and (_RUNNER.search(text) or _CI.search(text)))
     return bool(_RUNNER.search(text) or (_CI.search(text) and _CONDITION.search(text)))
-
-
-_CONDITION: Final = pattern(
-    r"\bif\b|\belif\b|\bwhile\b|\breturn\b|\bmatch\b|\bswitch\b|\?|&&|\|\||==|!=|\band\b|\bor\b|\w\s*:?=\s"
-)
 
 
 def _is_comment(file: AnalyzedFile, line: DiffLine) -> bool:
@@ -214,12 +220,6 @@ def _is_allowed_to_check(file: AnalyzedFile, change: CodeChange) -> bool:
     """It is a test tool, or tells a build tool how to build for those who ask: `babel.config.js` is meant to differ in tests."""
     named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
     return _TOOL.search(named) is not None or _BUILD.search(file.path) is not None
-
-
-_BUILD: Final = pattern(
-    r"(?:^|/)(?:(?:astro|babel|craco|esbuild|eslint|metro|next|nuxt|postcss|prettier|rollup|rsbuild|rspack|stylelint|svelte"
-    r"|tailwind|tsup|vite|vue|webpack)\.config(?:\.\w{1,40})?|\.\w{1,40}rc|gatsby-\w{1,20}|[gG]ulpfile|Gruntfile)\.[cm]?[jt]s$"
-)
 
 
 def _find_answers(source: Source, names: frozenset[str]) -> Iterator[int]:
@@ -262,12 +262,6 @@ def _is_type_check(condition: str) -> bool:
     return _IS_OF_THE_RUNNER.search(" ".join(condition[:_LONGEST].split())) is not None
 
 
-_IS_OF_THE_RUNNER: Final = pattern(
-    r"\bisinstance\(\s*\w+\s*,\s*(?:_?(?:pytest|unittest|doctest|nose)\.|sys\.modules\[[\"']_?(?:pytest|unittest|doctest|nose)[\w.]{0,40}[\"']\]\.)"
-)
-"""It asks whether it is given a thing that the runner makes (`isinstance(x, _pytest.fixtures.A)`), and not where it runs."""
-
-
 def _find_idle_branches(file: AnalyzedFile, change: CodeChange) -> frozenset[int]:
     """Lines of new conditions at the start of a function that ask for CI, and answer with nothing."""
     if _is_allowed_to_check(file, change) or not any(
@@ -304,27 +298,9 @@ def _find_early_returns(function: Function) -> Iterator[int]:
         yield function.line_of(condition)
 
 
-_WORK: Final = 1
-"""Statements behind the branch, at least: what the function is for."""
-
-_NOTHING: Final = pattern(
-    r"return\s+(?:None|null|nil|undefined|\"\"|''|\[\]|\{\}|nil, nil|\"\", nil|0|-1|Ok\(\(\)\)|Default::default\(\)|Optional\.empty\(\))"
-)
-_OF_THE_PLACE: Final = pattern(
-    r"(^|_|[a-z])(ci|tty|color|colour|terminal|interactive|prompt|progress|spinner|browser|telemetry|analytic|track|update|upgrade|notif|detect|env|log|report|cache|login|banner|sentry|metric)",
-    2,
-)
-"""Functions that ask where they run, or that nobody wants in CI."""
-
-_WORD: Final = pattern(r"\w+")
-
-
 def _strip_presence_check(text: str) -> str:
     """`!= null` says that the mark is there: no negation."""
     return _PRESENCE.sub("", text)
-
-
-_PRESENCE: Final = pattern(r"!==?\s*(null|nil|undefined|None|\"\"|'')|\bis not None\b|!\s*=\s*null")
 
 
 def _has_result(block: "Node") -> bool:

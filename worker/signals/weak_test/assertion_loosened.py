@@ -18,15 +18,42 @@ from worker.signals.analysis.check_names import can_assert
 from worker.signals.analysis.conditions import Proof
 from worker.signals.analysis.declared_removals import is_removal_declared
 from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.removed_calls import find_error_names, find_removed_calls
 from worker.signals.analysis.reverts import is_certain_revert
 from worker.signals.analysis.test_pairs import TestPair
 from worker.signals.analysis.tests import MatchedTest, base_sources, can_hold_tests, match_all_tests
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+from worker.signals.weak_test.assertion_strength import (
+    assertion_names,
+    assertion_words,
+    can_be_implied,
+    is_implied,
+    is_weaker,
+)
 from worker.signals.weak_test.missing_assertion import find_unread_names
-from worker.signals.weak_test.reworded_text import is_about_changed_text
-from worker.signals.weak_test.strength import assertion_names, assertion_words, is_weaker
-from worker.signals.weak_test.vacuous_assertion import can_be_implied, is_implied
+
+_MOST: Final = 50
+"""Checks lost by one file that we look at: beyond that it was written anew."""
+_SPACE: Final = pattern(r"\s+")
+_DISCARD: Final = pattern(r"\s*(?:let _ =|_ =|void) (.*?);?\s*")
+_SMALL_BLOCK: Final = 12
+_SIGNATURE: Final = pattern(
+    r"\s*(?:(?:export|default|pub(?:\([^)]{0,20}\))?|public|private|protected|static|final|async|def|func|fn|function|const|unsafe|abstract|override)\s+){1,6}"
+    r"(?:\([^)]{0,80}\)\s*)?(?:<[^>]{0,80}>\s*)?(?:[\w.<>\[\]?, ]{1,80}\s)?([A-Za-z_]\w*)\s*(?:<[^>]{0,80}>|\[[^\]]{0,80}\])?\("
+)
+_LONGEST_LINE: Final = 1_000
+_TELLING_LENGTH: Final = 4
+_ASSERTS: Final = pattern(r"(?:self\.)?assert|expect\(|require\.|is\.")
+_WORD: Final = pattern(r"[A-Za-z_]\w*")
+_LITERAL: Final = pattern(r"\"((?:[^\"\\]|\\.){1,300})\"|'((?:[^'\\]|\\.){1,300})'|`([^`]{1,300})`")
+_LONG_WORD: Final = pattern(r"[^\W\d_]{3,}")
+_RENDERING: Final = pattern(
+    r"fmt|__(?:str|repr|format)__|__toString|to_?[sS]tring|ToString|to_s|inspect|String|Error|getMessage"
+)
+_RENDERED: Final = pattern(
+    r"\.to_?[sS]tring\(|\.ToString\(|\b(?:str|repr|format|String)\(|\bformat!\(|\.to_s\b|\.inspect\b|\.(?:String|Error|getMessage)\(\)|\.message\b"
+)
 
 
 class LocatedCheck(NamedTuple):
@@ -58,6 +85,14 @@ class LostCheck(NamedTuple):
     replacement: LocatedCheck | None
     is_moved: bool
     """Another test says the same now."""
+
+
+class ReplacedCheck(NamedTuple):
+    """A check that was removed, and those that stand in its place now, in the same test."""
+
+    file: AnalyzedFile
+    old_check: LocatedCheck
+    new_checks: tuple[LocatedCheck, ...]
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -119,10 +154,6 @@ def _build_match(loss: LostCheck, note: str) -> SignalMatch:
 def find_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
     """Every check that a kept test lost, each once."""
     return change.cached(_select_lost_checks)
-
-
-_MOST: Final = 50
-"""Checks lost by one file that we look at: beyond that it was written anew."""
 
 
 def _select_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
@@ -212,18 +243,6 @@ def _find_discarded(loss: LostCheck) -> LocatedCheck | None:
     return None
 
 
-_SPACE: Final = pattern(r"\s+")
-_DISCARD: Final = pattern(r"\s*(?:let _ =|_ =|void) (.*?);?\s*")
-
-
-class ReplacedCheck(NamedTuple):
-    """A check that was removed, and those that stand in its place now, in the same test."""
-
-    file: AnalyzedFile
-    old_check: LocatedCheck
-    new_checks: tuple[LocatedCheck, ...]
-
-
 def find_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
     """Every check that others took the place of."""
     return change.cached(_select_replaced_checks)
@@ -264,9 +283,6 @@ def _is_in_test(new: LocatedCheck, loss: LostCheck) -> bool:
         return len(find_blocks(loss.file)[new.block].added_lines) <= _SMALL_BLOCK
     head = loss.matched_test.head
     return head is not None and head.first_line <= new.first_line <= head.last_line
-
-
-_SMALL_BLOCK: Final = 12
 
 
 def _is_rewritten(loss: LostCheck) -> bool:
@@ -346,14 +362,6 @@ def _find_redefined(change: CodeChange) -> frozenset[str]:
     """Functions of the code whose signature was changed: they may refuse now what a test gave them."""
     lines = (line.text[:_LONGEST_LINE] for file in change.production_files() for line in file.diff.removed_lines)
     return frozenset(match[1] for match in map(_SIGNATURE.match, lines) if match is not None)
-
-
-_SIGNATURE: Final = pattern(
-    r"\s*(?:(?:export|default|pub(?:\([^)]{0,20}\))?|public|private|protected|static|final|async|def|func|fn|function|const|unsafe|abstract|override)\s+){1,6}"
-    r"(?:\([^)]{0,80}\)\s*)?(?:<[^>]{0,80}>\s*)?(?:[\w.<>\[\]?, ]{1,80}\s)?([A-Za-z_]\w*)\s*(?:<[^>]{0,80}>|\[[^\]]{0,80}\])?\("
-)
-_LONGEST_LINE: Final = 1_000
-_TELLING_LENGTH: Final = 4
 
 
 def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
@@ -449,7 +457,11 @@ def _find_checks(sources: tuple[Source, ...], at: dict[int, int]) -> list[Locate
         rows = frozenset(line - source.first_line for line in lines[start:end])
         for oracle in find_assertions(source.root, source.language, rows, source.nodes) if rows else ():
             first = oracle.node.start_point.row + source.first_line
-            if first in at and not oracle.is_guess and _is_assertion(oracle):
+            if (
+                first in at
+                and (not oracle.is_guess)
+                and (oracle.proof is not Proof.SUCCESS or _ASSERTS.match(oracle.text) is not None)
+            ):
                 names = frozenset(_WORD.findall(oracle.text))
                 stands.append(
                     LocatedCheck(oracle, first, oracle.node.end_point.row + source.first_line, at[first], names)
@@ -457,10 +469,57 @@ def _find_checks(sources: tuple[Source, ...], at: dict[int, int]) -> list[Locate
     return stands
 
 
-def _is_assertion(oracle: Assertion) -> bool:
-    """`unwrap()` and the like are none."""
-    return oracle.proof is not Proof.SUCCESS or _ASSERTS.match(oracle.text) is not None
+def is_about_changed_text(oracle: Assertion, change: CodeChange) -> bool:
+    """Whether it compares with a text, and the change rewrites that text or the function that renders it."""
+    text = oracle.text[:_LONGEST_LINE]
+    expected = _find_literals(text)
+    if not expected:
+        return False
+    if _RENDERED.search(text) is not None and change.cached(_has_changed_rendering):
+        return True
+    return any(
+        _is_mostly_part(literal, other) for literal in expected for other in change.cached(_find_removed_literals)
+    )
 
 
-_ASSERTS: Final = pattern(r"(?:self\.)?assert|expect\(|require\.|is\.")
-_WORD: Final = pattern(r"[A-Za-z_]\w*")
+def _has_changed_rendering(change: CodeChange) -> bool:
+    """Whether a line of the code is gone from a function that turns a value into text."""
+    return any(_has_removed_rendering(file) for file in change.production_files())
+
+
+def _has_removed_rendering(file: AnalyzedFile) -> bool:
+    removed = {line.base_line for line in file.diff.removed_lines}
+    functions = (function for source in base_sources(file) for function in find_functions(source)) if removed else ()
+    return any(
+        not removed.isdisjoint(range(function.first_line, function.last_line + 1))
+        for function in functions
+        if _RENDERING.fullmatch(function.name)
+    )
+
+
+def _find_removed_literals(change: CodeChange) -> tuple[frozenset[str], ...]:
+    """The words of each text that the change takes out of the code and does not put back."""
+    added = {
+        literal
+        for file in change.production_files()
+        for text in file.diff.added_texts
+        for literal in _find_literals(text)
+    }
+    gone = (
+        literal
+        for file in change.production_files()
+        for text in file.diff.removed_texts
+        for literal in _find_literals(text)
+    )
+    return tuple(literal for literal in dict.fromkeys(gone) if literal not in added)
+
+
+def _find_literals(text: str) -> list[frozenset[str]]:
+    """The words of each literal of several words."""
+    literals = (_LONG_WORD.findall("".join(parts)) for parts in _LITERAL.findall(text[:_LONGEST_LINE]))
+    return [frozenset(literal) for literal in literals if len(literal) > 1]
+
+
+def _is_mostly_part(left: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether the shorter text is mostly part of the longer one."""
+    return 2 * len(left & other) > min(len(left), len(other))

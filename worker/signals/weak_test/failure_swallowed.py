@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.assertions import Assertion, find_assertions
+from worker.signals.analysis.assertions import find_assertions
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.conditions import Proof
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
@@ -19,6 +19,45 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+_TRIES: Final = register_types(
+    {
+        Language.PYTHON: ("try_statement", "with_statement"),
+        Language.JAVA: ("try_statement",),
+        Language.RUST: ("call_expression",),
+        Language.CSHARP: ("try_statement",),
+        Language.PHP: ("try_statement",),
+        Language.KOTLIN: ("try_expression",),
+        **dict.fromkeys(SCRIPT_LANGUAGES, ("try_statement", "call_expression")),
+    },
+    NodeGroup.TESTS,
+)
+_ASSERTS: Final = pattern(r"\bassert|\bexpect|\bverify", re.IGNORECASE)
+_LEAVES: Final = pattern(r"return\b")
+_FAILS: Final = pattern(
+    r"(?:[\w.$]{0,80}(?:\.|->|::))?_?fail\w{0,80}\(|raise AssertionError\b|throw new (?:\w+\.)?Assertion\w*\(|assert [Ff]alse\b",
+    2,
+)
+_NOTHING_DONE: Final = pattern(
+    r"\((?:async )?(?:\(?\w*\)? => (?:\{ ?(?:/[/*].{0,80})?\}|undefined|null|void 0|console\.\w+\([^()]{0,80}\)|\{ ?console\.\w+\([^()]{0,80}\);? ?\})"
+    r"|function ?\w*\(\w*\) \{ ?\}|noop|_\.noop|console\.\w+)\)"
+)
+_LONGEST: Final = 200
+_SUPPRESSES: Final = pattern(
+    r"with (?:contextlib\.)?suppress\((?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b"
+)
+_DROPPED: Final = pattern(r"let _\w* = ")
+_PYTHON_ALL: Final = pattern(r"except\s*+(?::|\(?(?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b)")
+_JAVA_ALL: Final = pattern(r"catch\s*\([^)]*\b(?:Throwable|Error|AssertionError)\b")
+_EXCEPTION: Final = pattern(
+    r"catch\s*(?:\{|\(\s*(?:\w+\.|\\)?(?:Exception|Throwable|AssertionFailedError|ExpectationFailedException)\b)"
+)
+_HARMLESS: Final = pattern(
+    r"(?:pass|continue|return|\.\.\.)[\s;]*$|(?:return (?:true|True|None|null))[\s;]*$"
+    r"|(?:print|console\.\w+|(?:self\.)?_?log(?:ger)?\.\w+|logging\.\w+|warnings\.warn|pytest\.skip|self\.skipTest|System\.\w+\.print\w*"
+    r"|\w+\.printStackTrace)\(",
+    2,
+)
 
 
 @signal(
@@ -42,20 +81,6 @@ def failure_swallowed(change: CodeChange) -> Iterator[SignalMatch]:
                 yield SignalMatch("what these assertions raise is caught and ignored", body.file.path, line, last)
 
 
-_TRIES: Final = register_types(
-    {
-        Language.PYTHON: ("try_statement", "with_statement"),
-        Language.JAVA: ("try_statement",),
-        Language.RUST: ("call_expression",),
-        Language.CSHARP: ("try_statement",),
-        Language.PHP: ("try_statement",),
-        Language.KOTLIN: ("try_expression",),
-        **dict.fromkeys(SCRIPT_LANGUAGES, ("try_statement", "call_expression")),
-    },
-    NodeGroup.TESTS,
-)
-
-
 def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator["Node"]:
     """What swallows a failure; with *or_guessed* also of calls that may be no assertion."""
     language = body.source.language
@@ -70,7 +95,7 @@ def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator
             for assertion in find_assertions(tried, language, nodes=body.source.nodes)
             if assertion.proof >= Proof.PRESENCE
         ]
-        if any(or_guessed or _is_certain(check) for check in checks):
+        if any(or_guessed or (not check.is_guess or _ASSERTS.search(check.text) is not None) for check in checks):
             yield node
 
 
@@ -80,13 +105,6 @@ def _count_before(body: CheckedBody) -> int:
     if base is None:
         return 0
     return sum(1 for _ in _find_swallowing(CheckedBody(body.file, base.source, base.body, base.name), or_guessed=True))
-
-
-def _is_certain(oracle: Assertion) -> bool:
-    return not oracle.is_guess or _ASSERTS.search(oracle.text) is not None
-
-
-_ASSERTS: Final = pattern(r"\bassert|\bexpect|\bverify", re.IGNORECASE)
 
 
 def _find_tried(node: "Node", language: Language) -> "Node | None":
@@ -119,13 +137,6 @@ def _is_leaving(handler: "Node") -> bool:
     return bool(done := _list_statements(handler)) and _LEAVES.match(text_of(done[-1])) is not None
 
 
-_LEAVES: Final = pattern(r"return\b")
-_FAILS: Final = pattern(
-    r"(?:[\w.$]{0,80}(?:\.|->|::))?_?fail\w{0,80}\(|raise AssertionError\b|throw new (?:\w+\.)?Assertion\w*\(|assert [Ff]alse\b",
-    2,
-)
-
-
 def _is_ignored_catch(call: "Node") -> bool:
     """`.catch(() => {})` behind a promise."""
     called = call.child_by_field_name("function")
@@ -135,30 +146,11 @@ def _is_ignored_catch(call: "Node") -> bool:
     return _NOTHING_DONE.fullmatch(" ".join(caught.split())) is not None
 
 
-_NOTHING_DONE: Final = pattern(
-    r"\((?:async )?(?:\(?\w*\)? => (?:\{ ?(?:/[/*].{0,80})?\}|undefined|null|void 0|console\.\w+\([^()]{0,80}\)|\{ ?console\.\w+\([^()]{0,80}\);? ?\})"
-    r"|function ?\w*\(\w*\) \{ ?\}|noop|_\.noop|console\.\w+)\)"
-)
-_LONGEST: Final = 200
-_SUPPRESSES: Final = pattern(
-    r"with (?:contextlib\.)?suppress\((?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b"
-)
-_DROPPED: Final = pattern(r"let _\w* = ")
-
-
 def _is_dropped(node: "Node") -> bool:
     around = node.parent
     return around is not None and (
         around.type == "expression_statement" or _DROPPED.match(text_of(around)[:_LONGEST]) is not None
     )
-
-
-_PYTHON_ALL: Final = pattern(r"except\s*+(?::|\(?(?:[\w., ]*\b)?(?:Exception|BaseException|AssertionError)\b)")
-_JAVA_ALL: Final = pattern(r"catch\s*\([^)]*\b(?:Throwable|Error|AssertionError)\b")
-
-_EXCEPTION: Final = pattern(
-    r"catch\s*(?:\{|\(\s*(?:\w+\.|\\)?(?:Exception|Throwable|AssertionFailedError|ExpectationFailedException)\b)"
-)
 
 
 def _catches_all(handler: "Node", language: Language) -> bool:
@@ -173,14 +165,6 @@ def _catches_all(handler: "Node", language: Language) -> bool:
             return _EXCEPTION.match(head) is not None
         case _:
             return True
-
-
-_HARMLESS: Final = pattern(
-    r"(?:pass|continue|return|\.\.\.)[\s;]*$|(?:return (?:true|True|None|null))[\s;]*$"
-    r"|(?:print|console\.\w+|(?:self\.)?_?log(?:ger)?\.\w+|logging\.\w+|warnings\.warn|pytest\.skip|self\.skipTest|System\.\w+\.print\w*"
-    r"|\w+\.printStackTrace)\(",
-    2,
-)
 
 
 def _is_ignoring(handler: "Node") -> bool:

@@ -36,85 +36,15 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
-@signal(
-    Category.WEAK_TEST,
-    SignalKind.FACT,
-    SignalScope.TESTS,
-    "Write the test at {place}: call the code that it is named after, and assert the result. Or take it out until then.",
-)
-def test_empty(change: CodeChange) -> Iterator[SignalMatch]:
-    """A new or emptied test that does nothing: it has no statement, or calls nothing.
-
-    None whose name says that something should compile, build or load, or beside which its case holds a configuration or a snapshot.
-
-    False alarms: 15 of 22175 clean changes with tests (0.1 %, at most 0.11 %).
-    """
-    for look in change.cached(_find_empty):
-        if not is_announced(change) and not _can_do_more(look, change):
-            yield _build_match(look, f"{_describe(look)} does nothing")
-
-
-def _find_empty(change: CodeChange) -> tuple[TestPair, ...]:
-    return tuple(look for look in find_test_pairs(change) if _is_certain(look) and _is_idle(look))
-
-
-def _is_certain(look: TestPair) -> bool:
-    """It is new or was emptied, is all shown, and nothing around it makes it more than its body."""
-    is_emptied = look.base is not None and bool(look.base.function.statements)
-    is_meant = is_inherited_test_disabled(look.test) or _has_processed_annotation(look.test)
-    is_run_by_others = _has_marked_fixture(look.test) and is_smoke_test(look.test)
-    may_rest = look.is_cut or has_expecting_mark(look.test) or is_conditional_callback(look.test) or is_run_by_others
-    return (is_emptied or (look.is_new and not is_meant)) and not may_rest
-
-
-def _can_do_more(look: TestPair, change: CodeChange) -> bool:
-    """A fixture or the folder of its case may check something, or to be compiled is all that it is for."""
-    is_to_compile = _COMPILES.search(look.test.name) is not None
-    is_tried = look.test.source.language in SCRIPT_LANGUAGES and any(
-        map(_is_failing_on_purpose, find_tests(look.test.source))
-    )
-    return is_to_compile or is_tried or _has_working_fixture(look.test) or has_checks_beside(look.file, change)
-
-
-def _is_failing_on_purpose(test: Test) -> bool:
-    """It only throws: then the file is there to try a runner of tests."""
-    statements = test.function.statements
-    return len(statements) == 1 and _THROWS_ONLY.match(text_of(statements[0])) is not None
-
-
 _THROWS_ONLY: Final = pattern(r"throw new \w*Error\(|(?:return )?Promise\.reject\(")
-
-
 _COMPILES: Final = pattern(
     r"(?:^|[ _])(?:should|must|can)[ _](?:be[ _])?(?:compiled?|buil[dt]|load(?:ed)?)(?:[ _](?:without|with no|fine|ok|correctly|successfully|cleanly)\b.*)?$",
     re.IGNORECASE,
 )
-
-
-def _has_working_fixture(test: Test) -> bool:
-    """A fixture of the repository may do the work: it is taken by its name, and pytest knows none of that name."""
-    if test.source.language is not Language.PYTHON:
-        return False
-    parameters = _WORD.findall(_parameters(test.function.node))
-    return any(name not in _KNOWN_TO_PYTEST and name not in test.marks for name in parameters)
-
-
 _KNOWN_TO_PYTEST: Final = frozenset(
     {"self", "cls", "monkeypatch", "tmp_path", "tmpdir", "tmp_path_factory", "request", "recwarn", "pytestconfig"}
     | {"capsys", "capfd", "caplog", "mocker", "None", "pytest", "MonkeyPatch", "Path"}
 )
-
-
-def _has_processed_annotation(test: Test) -> bool:
-    """An annotation of Java or Kotlin that is no plain one of a test framework: what processes it may be what is tested."""
-    if test.source.language not in {Language.JAVA, Language.KOTLIN}:
-        return False
-    owner = test.function.container
-    marks = f"{test.marks} {test.function.attributes} {'' if owner is None else modifiers_of(owner)}"
-    return any(name not in _PLAIN_ANNOTATIONS for name in _ANNOTATION.findall(marks))
-
-
 _ANNOTATION: Final = pattern(r"@(?:\w+\.)*+(\w+)")
 _PLAIN_ANNOTATIONS: Final = frozenset(
     {
@@ -142,50 +72,73 @@ _PLAIN_ANNOTATIONS: Final = frozenset(
     | {"BeforeEach", "AfterEach", "BeforeAll", "AfterAll", "Before", "After", "ParameterizedTest", "RepeatedTest"}
 )
 """They name, order or limit a test, and run no code of their own around it."""
-
-
-def _has_marked_fixture(test: Test) -> bool:
-    owner = test.function.container
-    return any(_FIXTURES.search(marks) for marks in (test.marks, "" if owner is None else modifiers_of(owner)))
-
-
 _FIXTURES: Final = pattern(r"@(?:\w+\.)*(?:usefixtures|mark\.usefixtures)\b")
 _WITH_CALLS: Final = frozenset({Language.PYTHON, Language.GO, Language.JAVA})
 """Elsewhere a test may be one of types."""
-
-
-def _is_idle(look: TestPair) -> bool:
-    if not look.test.function.statements:
-        return True
-    body, language = look.test.body, look.test.source.language
-    is_still = (
-        language in _WITH_CALLS
-        and not look.assertions
-        and not (language is Language.JAVA and _MAKES.search(look.test.text))
-        and next(find_call_chains(body, language, nodes=look.test.source.nodes), None) is None
-    )
-    return is_still and all(
-        statement.type in _IDLE_STATEMENTS and not _is_storing(statement) for statement in look.test.function.statements
-    )
-
-
 _MAKES: Final = pattern(r"\bnew\s+\w")
-
-
-def _is_storing(statement: "Node") -> bool:
-    """It hands something to who comes after the test: a field is set."""
-    only = statement.named_children[0] if statement.named_child_count == 1 else statement
-    left = only.child_by_field_name("left")
-    return (
-        "assignment" in only.type
-        and left is not None
-        and (only.type == "assignment_expression" or left.type != "identifier")
-    )
-
-
 _IDLE_STATEMENTS: Final = frozenset(
     {"pass_statement", "expression_statement", "local_variable_declaration", "short_var_declaration"}
 )
+_MADE: Final = frozenset(
+    {"object_creation_expression", "new_expression", "composite_literal", "struct_expression", "unary_expression"}
+)
+_MAKERS: Final = pattern(r"(?:\w+(?:\.|::))*(?:[A-Z]\w*|(?:\w+::)(?:new|default|builder))")
+_MAKERS_OF_GO: Final = pattern(r"(?:\w+\.)?[nN]ew(?:[A-Z]\w*)?")
+_THROWS: Final = pattern(
+    r"\b(?:get|find|lookup|look_up)(?:_?[A-Z]\w*)?\([^()\n]{1,80}\)\.\w|\bMust[A-Z]\w*\(|(?:[oO]r|_)_?(?:[eE]lse_?)?(?:[tT]hrow|[fF]ail|[rR]aise)\("
+)
+"""A lookup whose result is asked for more, and calls that say that they throw."""
+_PLAIN_CALL: Final = pattern(r"([A-Za-z_]\w*)\(.*\);?")
+_ASSERTED: Final = pattern(
+    r"(?:\bassert (?:not )?|\bassert\w*!?\(|\bexpect\((?:await )?|\bassertThat\(|\.Equal\(t, )([A-Za-z_]\w{2,80})\("
+)
+_NAMED_ONLY: Final = pattern(
+    r"\s*let _ = (?:(?:\w+\()?&\w[\w.]*\[.{1,80}\]\)?|(?!.*\.(?:\w+\(|await\b)).*\.\w+|.*\.(?:get_\w+|value_of|kind|status|as_\w+|is_\w+|to_string|len|name|version|headers?)\(\w*[\"\w]*\));"
+)
+_BODY_BLOCKS: Final = frozenset({"statement_list", "block"})
+_FUNCTIONS: Final = frozenset({"function_declaration", "method_declaration", "func_literal"})
+_ONLY_ERROR: Final = pattern(r"\w*[eE]rr\w* :?= ")
+_LOUD: Final = pattern(r"(?:\?|\.unwrap\(\)|\.expect\(.{0,200}\))(?:\.\w+)*$|\.(?:Fatal|Error|Fail)\w*\(.*", 16)
+_TAIL_LENGTH: Final = 300
+_HANDS_OVER: Final = pattern(r"\bexpect\.\w+\(|[{,\s]expected[A-Z]\w*:")
+"""A matcher as an argument, or a field that says what is expected: what takes it compares."""
+_AFTER_EACH: Final = pattern(r"\bafter(?:Each|All)\([^;]{0,300}(?:expect|assert)")
+_WORD: Final = pattern(r"[A-Za-z_]\w*")
+BINDING_TYPES: Final = register_types(
+    {
+        Language.PYTHON: ("assignment",),
+        Language.GO: ("short_var_declaration",),
+        Language.RUST: ("let_declaration",),
+        **dict.fromkeys((*SCRIPT_LANGUAGES, Language.JAVA), ("variable_declarator",)),
+        Language.RUBY: ("assignment",),
+        Language.PHP: ("assignment_expression",),
+    },
+    NodeGroup.TESTS,
+)
+"""What binds a name, in the languages whose tests are looked through for it."""
+_PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf)", 0)
+_SCOPED: Final = frozenset({*SCRIPT_LANGUAGES, Language.RUST, Language.GO, Language.JAVA})
+"""Here a name is known only in the block that binds it."""
+_BLOCKS: Final = frozenset({"statement_block", "block"})
+_ELSEWHERE: Final = pattern(r"\b(?:global|nonlocal|locals)\b")
+
+
+@signal(
+    Category.WEAK_TEST,
+    SignalKind.FACT,
+    SignalScope.TESTS,
+    "Write the test at {place}: call the code that it is named after, and assert the result. Or take it out until then.",
+)
+def test_empty(change: CodeChange) -> Iterator[SignalMatch]:
+    """A new or emptied test that does nothing: it has no statement, or calls nothing.
+
+    None whose name says that something should compile, build or load, or beside which its case holds a configuration or a snapshot.
+
+    False alarms: 15 of 22175 clean changes with tests (0.1 %, at most 0.11 %).
+    """
+    for look in change.cached(_find_empty):
+        if not is_announced(change) and not _can_do_more(look, change):
+            yield _build_match(look, f"{_describe(look)} does nothing")
 
 
 @signal(
@@ -226,6 +179,97 @@ def test_without_assertion(change: CodeChange) -> Iterator[SignalMatch]:
             yield _build_match(look, f"{_describe(look)} does nothing of its own")
 
 
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+def test_value_unread(change: CodeChange) -> Iterator[SignalMatch]:
+    """A new test asserts something, and computes something else that it never reads.
+
+    False alarms: 66 of 22175 clean changes with tests (0.3 %, at most 0.38 %).
+    """
+    unasserted = set(map(id, find_unasserted(change)))
+    for look in find_test_pairs(change):
+        name = next(find_unread_names(look), None) if look.is_new and id(look) not in unasserted else None
+        if name is not None and not has_expecting_mark(look.test):
+            yield _build_match(look, f"the new test `{look.test.name}` never reads its `{name}`")
+        for line in _find_discarded_lines(look):
+            yield SignalMatch(f"the new test `{look.test.name}` looks at this and throws it away", look.file.path, line)
+
+
+def _find_empty(change: CodeChange) -> tuple[TestPair, ...]:
+    return tuple(look for look in find_test_pairs(change) if _is_certain(look) and _is_idle(look))
+
+
+def _is_certain(look: TestPair) -> bool:
+    """It is new or was emptied, is all shown, and nothing around it makes it more than its body."""
+    is_emptied = look.base is not None and bool(look.base.function.statements)
+    is_meant = is_inherited_test_disabled(look.test) or _has_processed_annotation(look.test)
+    is_run_by_others = _has_marked_fixture(look.test) and is_smoke_test(look.test)
+    may_rest = look.is_cut or has_expecting_mark(look.test) or is_conditional_callback(look.test) or is_run_by_others
+    return (is_emptied or (look.is_new and not is_meant)) and not may_rest
+
+
+def _can_do_more(look: TestPair, change: CodeChange) -> bool:
+    """A fixture or the folder of its case may check something, or to be compiled is all that it is for."""
+    is_to_compile = _COMPILES.search(look.test.name) is not None
+    is_tried = look.test.source.language in SCRIPT_LANGUAGES and any(
+        map(_is_failing_on_purpose, find_tests(look.test.source))
+    )
+    return is_to_compile or is_tried or _has_working_fixture(look.test) or has_checks_beside(look.file, change)
+
+
+def _is_failing_on_purpose(test: Test) -> bool:
+    """It only throws: then the file is there to try a runner of tests."""
+    statements = test.function.statements
+    return len(statements) == 1 and _THROWS_ONLY.match(text_of(statements[0])) is not None
+
+
+def _has_working_fixture(test: Test) -> bool:
+    """A fixture of the repository may do the work: it is taken by its name, and pytest knows none of that name."""
+    if test.source.language is not Language.PYTHON:
+        return False
+    parameters = _WORD.findall(_parameters(test.function.node))
+    return any(name not in _KNOWN_TO_PYTEST and name not in test.marks for name in parameters)
+
+
+def _has_processed_annotation(test: Test) -> bool:
+    """An annotation of Java or Kotlin that is no plain one of a test framework: what processes it may be what is tested."""
+    if test.source.language not in {Language.JAVA, Language.KOTLIN}:
+        return False
+    owner = test.function.container
+    marks = f"{test.marks} {test.function.attributes} {'' if owner is None else modifiers_of(owner)}"
+    return any(name not in _PLAIN_ANNOTATIONS for name in _ANNOTATION.findall(marks))
+
+
+def _has_marked_fixture(test: Test) -> bool:
+    owner = test.function.container
+    return any(_FIXTURES.search(marks) for marks in (test.marks, "" if owner is None else modifiers_of(owner)))
+
+
+def _is_idle(look: TestPair) -> bool:
+    if not look.test.function.statements:
+        return True
+    body, language = look.test.body, look.test.source.language
+    is_still = (
+        language in _WITH_CALLS
+        and not look.assertions
+        and not (language is Language.JAVA and _MAKES.search(look.test.text))
+        and next(find_call_chains(body, language, nodes=look.test.source.nodes), None) is None
+    )
+    return is_still and all(
+        statement.type in _IDLE_STATEMENTS and not _is_storing(statement) for statement in look.test.function.statements
+    )
+
+
+def _is_storing(statement: "Node") -> bool:
+    """It hands something to who comes after the test: a field is set."""
+    only = statement.named_children[0] if statement.named_child_count == 1 else statement
+    left = only.child_by_field_name("left")
+    return (
+        "assignment" in only.type
+        and left is not None
+        and (only.type == "assignment_expression" or left.type != "identifier")
+    )
+
+
 def _find_discarded(look: TestPair) -> str | None:
     """A value that it computes and does not look at: bound to a name, or returned by what other tests hold to account."""
     name = next((name for name, binding in _find_unread_bindings(look) if not _is_self_proving(binding)), None)
@@ -244,17 +288,6 @@ def _is_self_proving(binding: "Node") -> bool:
     called = text_of(value.child_by_field_name("function"))[-_TAIL_LENGTH:]
     is_maker = (_MAKERS_OF_GO if binding.type == "short_var_declaration" else _MAKERS).fullmatch(called) is not None
     return is_maker or _THROWS.search(text_of(value)[:_TAIL_LENGTH]) is not None
-
-
-_MADE: Final = frozenset(
-    {"object_creation_expression", "new_expression", "composite_literal", "struct_expression", "unary_expression"}
-)
-_MAKERS: Final = pattern(r"(?:\w+(?:\.|::))*(?:[A-Z]\w*|(?:\w+::)(?:new|default|builder))")
-_MAKERS_OF_GO: Final = pattern(r"(?:\w+\.)?[nN]ew(?:[A-Z]\w*)?")
-_THROWS: Final = pattern(
-    r"\b(?:get|find|lookup|look_up)(?:_?[A-Z]\w*)?\([^()\n]{1,80}\)\.\w|\bMust[A-Z]\w*\(|(?:[oO]r|_)_?(?:[eE]lse_?)?(?:[tT]hrow|[fF]ail|[rR]aise)\("
-)
-"""A lookup whose result is asked for more, and calls that say that they throw."""
 
 
 def _find_dropped_calls(look: TestPair) -> Iterator[str]:
@@ -276,35 +309,12 @@ def _find_older_dropped_calls(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(end[1] for end in ends if end is not None)
 
 
-_PLAIN_CALL: Final = pattern(r"([A-Za-z_]\w*)\(.*\);?")
-
-
 def _find_asserted_calls(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(match[1] for source in file.sources for match in _ASSERTED.finditer(source.text))
 
 
-_ASSERTED: Final = pattern(
-    r"(?:\bassert (?:not )?|\bassert\w*!?\(|\bexpect\((?:await )?|\bassertThat\(|\.Equal\(t, )([A-Za-z_]\w{2,80})\("
-)
-
-
 def _describe(look: TestPair) -> str:
     return f"the {'new' if look.is_new else 'changed'} test `{look.test.name}`"
-
-
-@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
-def test_value_unread(change: CodeChange) -> Iterator[SignalMatch]:
-    """A new test asserts something, and computes something else that it never reads.
-
-    False alarms: 66 of 22175 clean changes with tests (0.3 %, at most 0.38 %).
-    """
-    unasserted = set(map(id, find_unasserted(change)))
-    for look in find_test_pairs(change):
-        name = next(find_unread_names(look), None) if look.is_new and id(look) not in unasserted else None
-        if name is not None and not has_expecting_mark(look.test):
-            yield _build_match(look, f"the new test `{look.test.name}` never reads its `{name}`")
-        for line in _find_discarded_lines(look):
-            yield SignalMatch(f"the new test `{look.test.name}` looks at this and throws it away", look.file.path, line)
 
 
 def _find_discarded_lines(look: TestPair) -> Iterator[int]:
@@ -313,11 +323,6 @@ def _find_discarded_lines(look: TestPair) -> Iterator[int]:
     for number, text in enumerate(look.test.text.split("\n") if is_looked_at else (), look.test.body.start_point.row):
         if _NAMED_ONLY.fullmatch(text[:_TAIL_LENGTH]):
             yield number + look.test.source.first_line
-
-
-_NAMED_ONLY: Final = pattern(
-    r"\s*let _ = (?:(?:\w+\()?&\w[\w.]*\[.{1,80}\]\)?|(?!.*\.(?:\w+\(|await\b)).*\.\w+|.*\.(?:get_\w+|value_of|kind|status|as_\w+|is_\w+|to_string|len|name|version|headers?)\(\w*[\"\w]*\));"
-)
 
 
 def _build_match(look: TestPair, note: str) -> SignalMatch:
@@ -334,7 +339,11 @@ def _select_unasserted(change: CodeChange) -> tuple[TestPair, ...]:
     bare = [
         look
         for look in find_test_pairs(change)
-        if _has_no_check(look) and (_is_expected_to_assert(look) or _is_emptied(look))
+        if _has_no_check(look)
+        and (
+            _is_expected_to_assert(look)
+            or any(assertion.proof is Proof.VALUE and (not assertion.is_guess) for assertion in look.base_assertions)
+        )
     ]
     asserting = {
         language: _find_asserting_names(change, language) for language in {look.test.source.language for look in bare}
@@ -347,10 +356,6 @@ def _is_expected_to_assert(look: TestPair) -> bool:
     if not look.is_new:
         return False
     return not is_smoke_test(look.test) or any(assertion.proof is Proof.NOTHING for assertion in look.assertions)
-
-
-def _is_emptied(look: TestPair) -> bool:
-    return any(assertion.proof is Proof.VALUE and not assertion.is_guess for assertion in look.base_assertions)
 
 
 def _has_no_check(look: TestPair) -> bool:
@@ -375,20 +380,9 @@ def _is_the_end(node: "Node") -> bool:
     return steps[-1] == node and _ONLY_ERROR.match(text_of(begun)) is not None
 
 
-_BODY_BLOCKS: Final = frozenset({"statement_list", "block"})
-_FUNCTIONS: Final = frozenset({"function_declaration", "method_declaration", "func_literal"})
-_ONLY_ERROR: Final = pattern(r"\w*[eE]rr\w* :?= ")
-
-
-_LOUD: Final = pattern(r"(?:\?|\.unwrap\(\)|\.expect\(.{0,200}\))(?:\.\w+)*$|\.(?:Fatal|Error|Fail)\w*\(.*", 16)
-
-
 def _is_loud(node: "Node") -> bool:
     """It only stops where a step fails: `unwrap()`, `if err != nil { t.Fatal(err) }`."""
     return _LOUD.search(text_of(node)[-_TAIL_LENGTH:]) is not None
-
-
-_TAIL_LENGTH: Final = 300
 
 
 def _find_asserting_names(change: CodeChange, language: Language) -> frozenset[str]:
@@ -428,35 +422,12 @@ def _has_asserting_call(look: TestPair, asserting: frozenset[str]) -> bool:
     return any(name in asserting for name in _WORD.findall(f"{test.text} {_parameters(test.function.node)}"))
 
 
-_HANDS_OVER: Final = pattern(r"\bexpect\.\w+\(|[{,\s]expected[A-Z]\w*:")
-"""A matcher as an argument, or a field that says what is expected: what takes it compares."""
-
-
 def _has_check_after_each(file: AnalyzedFile) -> bool:
     return file.language in SCRIPT_LANGUAGES and any(_AFTER_EACH.search(source.text) for source in file.sources)
 
 
-_AFTER_EACH: Final = pattern(r"\bafter(?:Each|All)\([^;]{0,300}(?:expect|assert)")
-_WORD: Final = pattern(r"[A-Za-z_]\w*")
-
-
 def _parameters(node: "Node") -> str:
     return text_of(node.child_by_field_name("parameters"))
-
-
-BINDING_TYPES: Final = register_types(
-    {
-        Language.PYTHON: ("assignment",),
-        Language.GO: ("short_var_declaration",),
-        Language.RUST: ("let_declaration",),
-        **dict.fromkeys((*SCRIPT_LANGUAGES, Language.JAVA), ("variable_declarator",)),
-        Language.RUBY: ("assignment",),
-        Language.PHP: ("assignment_expression",),
-    },
-    NodeGroup.TESTS,
-)
-"""What binds a name, in the languages whose tests are looked through for it."""
-_PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf)", 0)
 
 
 def find_unread_names(look: TestPair) -> Iterator[str]:
@@ -492,17 +463,9 @@ def _find_unread_bindings(look: TestPair) -> Iterator[tuple[str, "Node"]]:
             )
 
 
-_SCOPED: Final = frozenset({*SCRIPT_LANGUAGES, Language.RUST, Language.GO, Language.JAVA})
-"""Here a name is known only in the block that binds it."""
-_BLOCKS: Final = frozenset({"statement_block", "block"})
-
-
 def _find_block(binding: "Node", look: TestPair) -> "Node | None":
     """The block inside of the test that the binding stands in."""
     return next((ancestor for ancestor in ancestors(binding, look.test.body) if ancestor.type in _BLOCKS), None)
-
-
-_ELSEWHERE: Final = pattern(r"\b(?:global|nonlocal|locals)\b")
 
 
 def _bound_name(binding: "Node") -> "Node | None":

@@ -62,14 +62,21 @@ _CALLS: Final = {
     Language.PHP: pattern(r"(?:\$this->|self::|static::)markTest(?:Skipped|Incomplete)\("),
     Language.KOTLIN: pattern(r"(?:Assumptions?\.|Assume\.)?(?:assumeTrue\(false\b|assumeFalse\(true\b)"),
 }
-
-
-@signal(
-    Category.WEAK_TEST,
-    SignalKind.FACT,
-    SignalScope.TESTS,
-    "Remove the skip at {place}, and make the test pass.",
+_SET_ASIDE: Final = pattern(r"^\s*(?:\w+(?:\.\w+){0,3}\.todo\(|#\[ignore\b)")
+"""`test.todo` announces a test, and every report of a run counts it; what Rust ignores, `cargo test -- --ignored` runs."""
+_LIVE: Final = pattern(
+    r"(?:(?:^|_|\b)(?i:live|manual|e2e|end_?to_?end|integration|smoke)|(?<=[a-z])(?:Live|Manual|E2E|EndToEnd|Integration|Smoke))(?![a-z])"
 )
+"""The name of a test that needs a service or a person: its author starts it by hand."""
+_FAILS: Final = pattern(r"\b(?:flak(?:y|ey)|broken|fail(?:s|ing|ed)?|unstable)\b", re.IGNORECASE)
+_MEASURES: Final = pattern(r"perf(?:ormance)?(?:_|[A-Z]|\b)|bench|timing|by hand|manual", re.IGNORECASE)
+_FARTHEST: Final = 12
+_MAY_FAIL: Final = pattern(
+    r"@(?:pytest\.)?mark\.xfail(?!\([^)]{0,200}strict=True)|@(?:unittest\.)?expectedFailure|\.(?:failing|fails)\b"
+)
+
+
+@signal(Category.WEAK_TEST, SignalKind.FACT, SignalScope.TESTS, "Remove the skip at {place}, and make the test pass.")
 def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
     """A new test that is skipped on every machine, without a reason: of the change no test runs, or it says itself that it fails.
 
@@ -81,6 +88,38 @@ def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
         if not _is_accounted_for(look, line, change):
             note = f"the new test `{look.test.name}` is skipped everywhere"
             yield SignalMatch(note, look.file.path, line, max(line, look.test.first_line))
+
+
+@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
+def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
+    """A new test that is marked as failing, or skipped beside tests that run or for a reason: it may fail unseen.
+
+    False alarms: 76 of 22175 clean changes with tests (0.3 %, at most 0.43 %).
+    """
+    for look in find_test_pairs(change):
+        if look.is_new and _MAY_FAIL.search(select_unconditional_marks(look.test)):
+            note = f"the new test `{look.test.name}` is marked as failing"
+            yield SignalMatch(note, look.file.path, look.test.first_line, look.test.first_line)
+    for look, line in change.cached(_find_skipped):
+        if _is_accounted_for(look, line, change):
+            note = f"the new test `{look.test.name}` is skipped"
+            yield SignalMatch(note, look.file.path, line, max(line, look.test.first_line))
+
+
+@signal(
+    Category.WEAK_TEST,
+    SignalKind.FACT,
+    SignalScope.TESTS,
+    "Rename the test at {place}, so that all tests of this file run.",
+)
+def test_shadowed(change: CodeChange) -> Iterator[SignalMatch]:
+    """Two tests of one name in one place: only the last one runs, and this change adds one to those that had the name before.
+
+    False alarms: 7 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
+    """
+    for file in change.files:
+        if file.language is Language.PYTHON and can_hold_tests(file):
+            yield from _find_shadowed(file)
 
 
 def _find_skipped(change: CodeChange) -> tuple[tuple[TestPair, int], ...]:
@@ -101,19 +140,6 @@ def _is_accounted_for(look: TestPair, line: int, change: CodeChange) -> bool:
     if _SET_ASIDE.search(text) or is_inherited_test_disabled(test) or _LIVE.search(test.name):
         return True
     return change.cached(_has_running_tests) and _FAILS.search(text.replace(test.name, "")) is None
-
-
-_SET_ASIDE: Final = pattern(r"^\s*(?:\w+(?:\.\w+){0,3}\.todo\(|#\[ignore\b)")
-"""`test.todo` announces a test, and every report of a run counts it; what Rust ignores, `cargo test -- --ignored` runs."""
-
-
-_LIVE: Final = pattern(
-    r"(?:(?:^|_|\b)(?i:live|manual|e2e|end_?to_?end|integration|smoke)|(?<=[a-z])(?:Live|Manual|E2E|EndToEnd|Integration|Smoke))(?![a-z])"
-)
-"""The name of a test that needs a service or a person: its author starts it by hand."""
-
-
-_FAILS: Final = pattern(r"\b(?:flak(?:y|ey)|broken|fail(?:s|ing|ed)?|unstable)\b", re.IGNORECASE)
 
 
 def _has_running_tests(change: CodeChange) -> bool:
@@ -142,16 +168,14 @@ def _is_measurement(look: TestPair) -> bool:
     """It runs something and asks nothing of it: somebody starts it by hand, to see how long it takes."""
     return (
         len(look.test.function.statements) > 1
-        and not look.assertions
-        and _MEASURES.search(_all_text(look.test)) is not None
+        and (not look.assertions)
+        and (
+            _MEASURES.search(
+                f"{look.test.name} {look.test.marks} {' '.join(map(text_of, look.test.function.comments))}"
+            )
+            is not None
+        )
     )
-
-
-def _all_text(test: Test) -> str:
-    return f"{test.name} {test.marks} {' '.join(map(text_of, test.function.comments))}"
-
-
-_MEASURES: Final = pattern(r"perf(?:ormance)?(?:_|[A-Z]|\b)|bench|timing|by hand|manual", re.IGNORECASE)
 
 
 def _find_skip_line(test: Test) -> int | None:
@@ -167,52 +191,12 @@ def _find_skip_line(test: Test) -> int | None:
     return None
 
 
-_FARTHEST: Final = 12
-
-
 def _find_mark_line(test: Test) -> int | None:
     """The line above the test, or of it, on which the mark stands."""
     lines, mark = test.source.lines, _MARKS[test.source.language]
     row = test.first_line - test.source.first_line
     near = range(row, max(-1, row - _FARTHEST), -1)
     return next((at + test.source.first_line for at in near if mark.search(lines[at].strip())), None)
-
-
-@signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
-def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
-    """A new test that is marked as failing, or skipped beside tests that run or for a reason: it may fail unseen.
-
-    False alarms: 76 of 22175 clean changes with tests (0.3 %, at most 0.43 %).
-    """
-    for look in find_test_pairs(change):
-        if look.is_new and _MAY_FAIL.search(select_unconditional_marks(look.test)):
-            note = f"the new test `{look.test.name}` is marked as failing"
-            yield SignalMatch(note, look.file.path, look.test.first_line, look.test.first_line)
-    for look, line in change.cached(_find_skipped):
-        if _is_accounted_for(look, line, change):
-            note = f"the new test `{look.test.name}` is skipped"
-            yield SignalMatch(note, look.file.path, line, max(line, look.test.first_line))
-
-
-_MAY_FAIL: Final = pattern(
-    r"@(?:pytest\.)?mark\.xfail(?!\([^)]{0,200}strict=True)|@(?:unittest\.)?expectedFailure|\.(?:failing|fails)\b"
-)
-
-
-@signal(
-    Category.WEAK_TEST,
-    SignalKind.FACT,
-    SignalScope.TESTS,
-    "Rename the test at {place}, so that all tests of this file run.",
-)
-def test_shadowed(change: CodeChange) -> Iterator[SignalMatch]:
-    """Two tests of one name in one place: only the last one runs, and this change adds one to those that had the name before.
-
-    False alarms: 7 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
-    """
-    for file in change.files:
-        if file.language is Language.PYTHON and can_hold_tests(file):
-            yield from _find_shadowed(file)
 
 
 def _find_shadowed(file: AnalyzedFile) -> Iterator[SignalMatch]:

@@ -21,6 +21,56 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\s*+return;?\s*+\}?)")
+_OPENS: Final = frozenset({"with_statement", "try_with_resources_statement"})
+"""Blocks that are run to their end, and then closed."""
+_MODIFIED: Final = frozenset({"if_modifier", "unless_modifier"})
+"""`return if slow` of Ruby."""
+_LONGEST: Final = 200
+_OF_SUCCESS: Final = pattern(
+    r"\b(?:assert|require|expect)\w*!?[.(].{0,150}(?:no_?err|throw|panic)|\bassert_ok!", re.IGNORECASE
+)
+"""`require.NoError(t, err)` was written to check; a call that fails where it fails, like `unwrap`, was not."""
+_NEVER: Final = pattern(
+    r"(?:if|while)\b ?\(?\s*(?:[Ff]alse|0|not True|!true|None|null|cfg!\(any\(\)\)|[\w.()]{1,80} (?:&&|and) [Ff]alse)(?!\w)\)?\s*(?:\{|:|$|[a-zA-Z])"
+    r"|for\b[^\n]{1,80}(?: in | of | : |range )\(?(?:\[\]|\(\)|\{\}|set\(\)|range\(0\)|\[\] as [\w\[\]]{1,40}|new \w+\[0\]|new \w+\[\]\s*\{\s*\}|\[\][\w.]+\{\}"
+    r"|Vec(?:::<\w+>)?::new\(\)|vec!\[\]|0\.\.0|(?:List|Set)\.(?:<\w+>)?of\(\)|Collections\.(?:<\w+>)?empty\w+\(\)|std::iter::empty(?:::<\w+>)?\(\))\)?\s*[:{)]"
+    r"|\[\]\.(?:forEach|map)\(|(?:List|Stream|Collections)\.(?:<\w+>)?(?:of|empty\w*)\(\)\.forEach\(|[Ff]alse (?:&&|and) "
+)
+_GATES: Final = frozenset(
+    {"if_statement", "if_expression", "while_statement", "for_statement", "for_in_statement", "for_expression"}
+    | {"enhanced_for_statement", "call_expression", "method_invocation", "binary_expression", "boolean_operator"}
+)
+_SWITCH: Final = pattern(
+    r"if\b[^\n]{0,100}(?:process\.(?:env|argv)|os\.environ|getenv|env::var|import\.meta\.env|\bcfg!\((?:not\()?feature|System\.getProperty"
+    r"|Boolean\.getBoolean|Deno\.env|sys\.argv|os\.Args|testing\.Verbose|\b(?:globalThis|global|window)\.\w)",
+    2,
+)
+_BY_DEFAULT: Final = pattern(
+    r"if\b[^\n{]{0,160}?(?:!==? ?[\"'][^\"']|\bis None\b|==+ ?(?:\"\"|''|None|nil|null|undefined|\"0\"|'0')|\bnot in\b|\.is_err\(\))"
+    r"|if \(?(?:!|not )[^\n]{0,60}?(?:env|argv|Boolean|getProperty|Args|Verbose)"
+)
+_ASKS_FOR_PLATFORM: Final = pattern(
+    r"if\b[^\n{:]{0,100}(?:\bcfg!\((?:not\(|any\(|all\()*(?:unix|windows|target_|miri)|\bGOOS\b|\bGOARCH\b|sys\.platform|process\.platform"
+    r"|\bos\.name\b|platform\.(?:system|machine)\(|sys\.version_info|\bis_?(?:windows|win32|linux|mac(?:os)?|darwin)\b|\.IsOSPlatform\()",
+    2,
+)
+"""The condition names an operating system, a processor or a version of the language: an honest conditional skip."""
+_IFS: Final = frozenset({"if_statement", "if_expression"})
+_IF: Final = pattern(r"\bif\b", re.IGNORECASE, needs=("if",))
+_OF_ENVIRONMENT: Final = pattern(
+    r"if\b[^\n]{0,100}(?:process\.env|os\.environ|getenv|env::var|option_env!|import\.meta\.env|Boolean\.getBoolean|System\.getProperty|testing\.Verbose|globalThis\.__)",
+    2,
+)
+_LEAVES: Final = pattern(r"if\b[^\n{]{1,120}[:{)]\s*return(?: Ok\(\(\)\))?;?\s*\}?")
+_CALLED_BY_NAME: Final = frozenset(
+    {"function_definition", "function_declaration", "variable_declarator", "let_declaration"}
+)
+_LAMBDAS: Final = frozenset(
+    {"lambda", "arrow_function", "function_expression", "closure_expression", "lambda_expression"}
+)
+_WORD: Final = pattern(r"\w+")
+
 
 @signal(
     Category.WEAK_TEST,
@@ -50,87 +100,6 @@ def assertion_unreached(change: CodeChange) -> Iterator[SignalMatch]:
             yield SignalMatch("the assertions in here are never reached", body.file.path, line, line, step=step)
 
 
-_ENDS: Final = pattern(r"return\b[^\n;]*;?|(?:if \(?(?:true|True|1)\)?:?\s*+\{?\s*+return;?\s*+\}?)")
-
-
-def _find_end(look: TestPair) -> "Node | None":
-    """The first statement of the body, or of a `with` in it, behind which nothing is reached."""
-    statements = look.test.function.statements
-    opened = (statement.child_by_field_name("body") for statement in statements if statement.type in _OPENS)
-    blocks = (block.named_children for block in opened if block is not None)
-    first = [*statements[:-1], *(statement for block in blocks for statement in block[:-1])]
-    return next(
-        (
-            statement
-            for statement in first
-            if statement.type not in _MODIFIED and _ENDS.fullmatch(text_of(statement)[:_LONGEST])
-        ),
-        None,
-    )
-
-
-_OPENS: Final = frozenset({"with_statement", "try_with_resources_statement"})
-"""Blocks that are run to their end, and then closed."""
-
-
-_MODIFIED: Final = frozenset({"if_modifier", "unless_modifier"})
-"""`return if slow` of Ruby."""
-
-
-_LONGEST: Final = 200
-
-
-def _can_fail(oracle: Assertion) -> bool:
-    return oracle.proof >= Proof.PRESENCE
-
-
-def _is_intended_check(oracle: Assertion) -> bool:
-    """It was written as a check, even if of a thing with itself: behind a `return` that is not run either."""
-    asks = oracle.proof is Proof.SUCCESS and _OF_SUCCESS.search(oracle.text[:_LONGEST]) is not None
-    return asks or _can_fail(oracle) or (oracle.weakness in {SELF_COMPARED, LITERAL_COMPARED} and not oracle.is_guess)
-
-
-_OF_SUCCESS: Final = pattern(
-    r"\b(?:assert|require|expect)\w*!?[.(].{0,150}(?:no_?err|throw|panic)|\bassert_ok!", re.IGNORECASE
-)
-"""`require.NoError(t, err)` was written to check; a call that fails where it fails, like `unwrap`, was not."""
-
-
-def _find_never_run(body: CheckedBody) -> "Iterator[Node]":
-    """Added statements that run nothing of what they hold, each once."""
-    reported: set[int] = set()
-    cache: dict[int, bool] = {}
-    for oracle in body.assertions:
-        for around in with_ancestors(oracle.node, body.node):
-            if around.id not in cache:
-                cache[around.id] = body.is_added(around) and _is_always_false(around)
-            if cache[around.id] and around.start_byte not in reported and _is_inside_gate(around, oracle.node):
-                reported.add(around.start_byte)
-                yield around
-
-
-_NEVER: Final = pattern(
-    r"(?:if|while)\b ?\(?\s*(?:[Ff]alse|0|not True|!true|None|null|cfg!\(any\(\)\)|[\w.()]{1,80} (?:&&|and) [Ff]alse)(?!\w)\)?\s*(?:\{|:|$|[a-zA-Z])"
-    r"|for\b[^\n]{1,80}(?: in | of | : |range )\(?(?:\[\]|\(\)|\{\}|set\(\)|range\(0\)|\[\] as [\w\[\]]{1,40}|new \w+\[0\]|new \w+\[\]\s*\{\s*\}|\[\][\w.]+\{\}"
-    r"|Vec(?:::<\w+>)?::new\(\)|vec!\[\]|0\.\.0|(?:List|Set)\.(?:<\w+>)?of\(\)|Collections\.(?:<\w+>)?empty\w+\(\)|std::iter::empty(?:::<\w+>)?\(\))\)?\s*[:{)]"
-    r"|\[\]\.(?:forEach|map)\(|(?:List|Stream|Collections)\.(?:<\w+>)?(?:of|empty\w*)\(\)\.forEach\(|[Ff]alse (?:&&|and) "
-)
-_GATES: Final = frozenset(
-    {"if_statement", "if_expression", "while_statement", "for_statement", "for_in_statement", "for_expression"}
-    | {"enhanced_for_statement", "call_expression", "method_invocation", "binary_expression", "boolean_operator"}
-)
-
-
-def _is_always_false(gate: "Node") -> bool:
-    return gate.type in _GATES and _NEVER.match(text_of(gate)[:_LONGEST]) is not None
-
-
-def _is_inside_gate(around: "Node", inside: "Node") -> bool:
-    """It stands in what the gate closes, and not in what is done instead."""
-    otherwise = around.child_by_field_name("alternative")
-    return otherwise is None or inside.start_byte < otherwise.start_byte
-
-
 @signal(
     Category.WEAK_TEST,
     SignalKind.FACT,
@@ -148,24 +117,6 @@ def assertion_behind_switch(change: CodeChange) -> Iterator[SignalMatch]:
         if gate is not None and _is_switch(asked) and not _ASKS_FOR_PLATFORM.match(asked):
             line = look.test.function.line_of(gate)
             yield SignalMatch("nothing is asserted unless the environment says so", look.file.path, line, line)
-
-
-_SWITCH: Final = pattern(
-    r"if\b[^\n]{0,100}(?:process\.(?:env|argv)|os\.environ|getenv|env::var|import\.meta\.env|\bcfg!\((?:not\()?feature|System\.getProperty"
-    r"|Boolean\.getBoolean|Deno\.env|sys\.argv|os\.Args|testing\.Verbose|\b(?:globalThis|global|window)\.\w)",
-    2,
-)
-
-
-def _is_switch(condition: str) -> bool:
-    """Whether the environment has to say so; what holds where it says nothing runs by default."""
-    return _SWITCH.match(condition) is not None and _BY_DEFAULT.match(condition) is None
-
-
-_BY_DEFAULT: Final = pattern(
-    r"if\b[^\n{]{0,160}?(?:!==? ?[\"'][^\"']|\bis None\b|==+ ?(?:\"\"|''|None|nil|null|undefined|\"0\"|'0')|\bnot in\b|\.is_err\(\))"
-    r"|if \(?(?:!|not )[^\n]{0,60}?(?:env|argv|Boolean|getProperty|Args|Verbose)"
-)
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -187,12 +138,56 @@ def assertion_conditional(change: CodeChange) -> Iterator[SignalMatch]:
                 yield SignalMatch("what is asserted here is never run", body.file.path, line, line)
 
 
-_ASKS_FOR_PLATFORM: Final = pattern(
-    r"if\b[^\n{:]{0,100}(?:\bcfg!\((?:not\(|any\(|all\()*(?:unix|windows|target_|miri)|\bGOOS\b|\bGOARCH\b|sys\.platform|process\.platform"
-    r"|\bos\.name\b|platform\.(?:system|machine)\(|sys\.version_info|\bis_?(?:windows|win32|linux|mac(?:os)?|darwin)\b|\.IsOSPlatform\()",
-    2,
-)
-"""The condition names an operating system, a processor or a version of the language: an honest conditional skip."""
+def _find_end(look: TestPair) -> "Node | None":
+    """The first statement of the body, or of a `with` in it, behind which nothing is reached."""
+    statements = look.test.function.statements
+    opened = (statement.child_by_field_name("body") for statement in statements if statement.type in _OPENS)
+    blocks = (block.named_children for block in opened if block is not None)
+    first = [*statements[:-1], *(statement for block in blocks for statement in block[:-1])]
+    return next(
+        (
+            statement
+            for statement in first
+            if statement.type not in _MODIFIED and _ENDS.fullmatch(text_of(statement)[:_LONGEST])
+        ),
+        None,
+    )
+
+
+def _can_fail(oracle: Assertion) -> bool:
+    return oracle.proof >= Proof.PRESENCE
+
+
+def _is_intended_check(oracle: Assertion) -> bool:
+    """It was written as a check, even if of a thing with itself: behind a `return` that is not run either."""
+    asks = oracle.proof is Proof.SUCCESS and _OF_SUCCESS.search(oracle.text[:_LONGEST]) is not None
+    return asks or _can_fail(oracle) or (oracle.weakness in {SELF_COMPARED, LITERAL_COMPARED} and not oracle.is_guess)
+
+
+def _find_never_run(body: CheckedBody) -> "Iterator[Node]":
+    """Added statements that run nothing of what they hold, each once."""
+    reported: set[int] = set()
+    cache: dict[int, bool] = {}
+    for oracle in body.assertions:
+        for around in with_ancestors(oracle.node, body.node):
+            if around.id not in cache:
+                cache[around.id] = body.is_added(around) and (
+                    around.type in _GATES and _NEVER.match(text_of(around)[:_LONGEST]) is not None
+                )
+            if cache[around.id] and around.start_byte not in reported and _is_inside_gate(around, oracle.node):
+                reported.add(around.start_byte)
+                yield around
+
+
+def _is_inside_gate(around: "Node", inside: "Node") -> bool:
+    """It stands in what the gate closes, and not in what is done instead."""
+    otherwise = around.child_by_field_name("alternative")
+    return otherwise is None or inside.start_byte < otherwise.start_byte
+
+
+def _is_switch(condition: str) -> bool:
+    """Whether the environment has to say so; what holds where it says nothing runs by default."""
+    return _SWITCH.match(condition) is not None and _BY_DEFAULT.match(condition) is None
 
 
 def _find_doubtful(look: TestPair) -> "Iterator[Node]":
@@ -219,12 +214,6 @@ def _find_only_gate(look: TestPair) -> "Node | None":
         else []
     )
     return gates[0] if gates and all(gate == gates[0] for gate in gates) else None
-
-
-_IFS: Final = frozenset({"if_statement", "if_expression"})
-
-
-_IF: Final = pattern(r"\bif\b", re.IGNORECASE, needs=("if",))
 
 
 def _has_condition(look: TestPair) -> bool:
@@ -260,12 +249,6 @@ def _find_switches(look: TestPair) -> "Iterator[Node]":
             yield gate
 
 
-_OF_ENVIRONMENT: Final = pattern(
-    r"if\b[^\n]{0,100}(?:process\.env|os\.environ|getenv|env::var|option_env!|import\.meta\.env|Boolean\.getBoolean|System\.getProperty|testing\.Verbose|globalThis\.__)",
-    2,
-)
-
-
 def _has_else(branch: "Node") -> bool:
     """Whether there is an `else`; Kotlin's grammar gives it no name."""
     if branch.child_by_field_name("alternative") is not None:
@@ -292,9 +275,6 @@ def _find_new_gates(look: TestPair) -> "Iterator[Node]":
             yield gate
 
 
-_LEAVES: Final = pattern(r"if\b[^\n{]{1,120}[:{)]\s*return(?: Ok\(\(\)\))?;?\s*\}?")
-
-
 def _find_early_exits(look: TestPair) -> "Iterator[Node]":
     """An added `if` that ends the test before all that it checks."""
     checks = _find_checks(look)
@@ -306,15 +286,6 @@ def _find_early_exits(look: TestPair) -> "Iterator[Node]":
             and not _ENDS.fullmatch(text_of(statement))
         ):
             yield statement
-
-
-_CALLED_BY_NAME: Final = frozenset(
-    {"function_definition", "function_declaration", "variable_declarator", "let_declaration"}
-)
-_LAMBDAS: Final = frozenset(
-    {"lambda", "arrow_function", "function_expression", "closure_expression", "lambda_expression"}
-)
-_WORD: Final = pattern(r"\w+")
 
 
 def _find_idle_functions(look: TestPair) -> "Iterator[Node]":

@@ -11,8 +11,21 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
-from worker.signals.analysis.test_pairs import TestPair, find_test_pairs
+from worker.signals.analysis.test_pairs import find_test_pairs
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
+
+_MANY: Final = 10
+_TELLING: Final = 3
+"""Words of the changed code, below which nothing can be told."""
+_WORD: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]{2,}|[a-z]{3,}")
+_LONGEST: Final = 1_000
+_COMMON: Final = frozenset(
+    {"test", "tests", "assert", "equal", "expect", "return", "self", "this", "none", "null"}
+    | {"true", "false", "public", "void", "static", "final", "const", "let", "var", "new"}
+    | {"def", "func", "fn", "the", "and", "for", "not", "from", "import", "with"}
+    | {"async", "await", "str", "int", "string", "len", "result", "value", "name", "get"}
+    | {"set", "has", "error", "err", "raise", "throw", "throws", "case", "else"}
+)
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -24,30 +37,16 @@ def test_of_nothing_changed(change: CodeChange) -> Iterator[SignalMatch]:
     new = [look for look in find_test_pairs(change) if look.is_new]
     for look in new if 0 < len(new) <= _MANY else ():
         touched = change.cached(_find_touched_words).get(_language_family(look.test.source.language), frozenset())
-        if len(touched) >= _TELLING and touched.isdisjoint(_test_words(look)):
+        if len(touched) >= _TELLING and touched.isdisjoint(
+            _split_words(" ".join((look.test.text, look.test.name, *look.test.outer_names, look.test.marks)))
+        ):
             line = look.test.first_line
             note = f"the new test `{look.test.name}` names nothing of the code that was changed"
             yield SignalMatch(note, look.file.path, line, line)
 
 
-_MANY: Final = 10
-_TELLING: Final = 3
-"""Words of the changed code, below which nothing can be told."""
-
-
 def _language_family(language: Language | None) -> Language | None:
     return Language.JAVASCRIPT if language in SCRIPT_LANGUAGES else language
-
-
-_WORD: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]{2,}|[a-z]{3,}")
-_LONGEST: Final = 1_000
-_COMMON: Final = frozenset(
-    {"test", "tests", "assert", "equal", "expect", "return", "self", "this", "none", "null"}
-    | {"true", "false", "public", "void", "static", "final", "const", "let", "var", "new"}
-    | {"def", "func", "fn", "the", "and", "for", "not", "from", "import", "with"}
-    | {"async", "await", "str", "int", "string", "len", "result", "value", "name", "get"}
-    | {"set", "has", "error", "err", "raise", "throw", "throws", "case", "else"}
-)
 
 
 def _split_words(text: str) -> frozenset[str]:
@@ -63,8 +62,3 @@ def _find_touched_words(change: CodeChange) -> dict[Language | None, frozenset[s
         texts += [text[:_LONGEST] for text in (*file.diff.added_texts, *file.diff.removed_texts)]
         names[family] = names.get(family, frozenset()) | _split_words(" ".join(texts))
     return names
-
-
-def _test_words(look: TestPair) -> frozenset[str]:
-    """All that the test says, its titles too."""
-    return _split_words(" ".join((look.test.text, look.test.name, *look.test.outer_names, look.test.marks)))

@@ -6,7 +6,7 @@ from tests.worker.signals.made import dossier_of
 from tests.worker.signals.spec_violation.ruled import found, ruled, signals
 from worker.signals.analysis.change import CodeChange
 from worker.signals.spec_violation import SIGNALS
-from worker.signals.spec_violation.violations import find_violations
+from worker.signals.spec_violation.repo_rules import find_violations
 
 FACT, DOUBT = "forbidden_code_added", "rule_perhaps_broken"
 

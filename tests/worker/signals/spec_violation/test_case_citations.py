@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.worker.signals.made import diff_of, dossier_of, plain_dossier
 from tests.worker.signals.spec_violation.ruled import found, signals
 from worker.signals.analysis.change import CodeChange
-from worker.signals.spec_violation.citations import find_wrong_citations
+from worker.signals.spec_violation.case_citations import find_wrong_citations
 
 FILE, LINE, NAME, DOUBT = "cited_file_missing", "cited_line_missing", "cited_name_missing", "citation_doubtful"
 PYTHON = "class TestA(Base):\n    def test_b(self):\n        assert a\n\n\ndef test_c():\n    assert c\n"
@@ -399,3 +399,61 @@ def test_a_file_of_which_nothing_is_shown_is_silence() -> None:
     diff = "diff --git a/a.sh b/a.sh\nold mode 100644\nnew mode 100755\n"
     case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": "a.sh:two"}]}
     assert told(CodeChange(plain_dossier(diff, case=case))) == []
+
+
+LONG = "".join(f"x{n} = {n}\n" for n in range(30))
+SHORT = "def f():\n    pass\n"
+BEFORE = {"mid.py": LONG, "end.py": LONG, "short.py": SHORT}
+AFTER_AT_END = {
+    "mid.py": LONG.replace("x15 = 15", "x15 = 0"),
+    "end.py": LONG.replace("x28 = 28", "x28 = 0"),
+    "short.py": SHORT + "\n\ndef g():\n    f()\n",
+}
+
+
+def cites_at_end(
+    place: str, before: dict[str, str] = BEFORE, after: dict[str, str] = AFTER_AT_END, *, diff: str = ""
+) -> list[str]:
+    case = {"summary": "s", "ac_coverage": [{"criterion": "AC1", "addressed_by": place}]}
+    return [name for name, *_ in found(CodeChange(plain_dossier(diff or diff_of(before, after), case=case)))]
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("end.py:30", []),
+        ("end.py:31", []),
+        ("end.py:99", [LINE]),
+        ("mid.py:99", []),
+        ("short.py:6", []),
+        ("short.py:60", [LINE]),
+        ("short.py:g", []),
+        ("short.py:h()", [NAME]),
+        ("end.py:h", [DOUBT]),
+    ],
+)
+def test_a_place_behind_an_end_that_the_diff_shows_is_not_there(place: str, expected: list[str]) -> None:
+    assert cites_at_end(place) == expected
+
+
+def test_where_no_hunk_shows_how_many_lines_were_asked_for_no_end_is_known() -> None:
+    only = {"short.py": SHORT}
+    assert cites_at_end("short.py:60", only, {"short.py": AFTER_AT_END["short.py"]}) == []
+
+
+def test_where_other_numbers_of_lines_were_asked_for_no_end_is_known() -> None:
+    two = "diff --git a/{0} b/{0}\nindex 1111111..2222222 100644\n--- a/{0}\n+++ b/{0}\n@@ -5,5 +5,5 @@\n a\n b\n-c\n+d\n e\n f\n"
+    three = diff_of(BEFORE, AFTER_AT_END)
+    assert cites_at_end("short.py:60", diff=three + two.format("z.py")) == []
+    assert cites_at_end("z.py:60", diff=two.format("z.py")) == []
+
+
+def test_a_file_that_is_emptied_has_no_end_that_is_shown() -> None:
+    assert cites_at_end("short.py:60", BEFORE, {**AFTER_AT_END, "short.py": ""}) == []
+
+
+def test_a_file_of_several_hunks_is_not_shown_whole() -> None:
+    before = {**BEFORE, "end.py": LONG}
+    after = {**AFTER_AT_END, "end.py": f"import a\n{AFTER_AT_END['end.py']}"}
+    assert cites_at_end("end.py:h", before, after) == [DOUBT]
+    assert cites_at_end("end.py:99", before, after) == [LINE]

@@ -5,7 +5,7 @@ import pytest
 from tests.worker.signals.made import diff_of, plain_dossier
 from tests.worker.signals.spec_violation.ruled import found
 from worker.signals.analysis.change import CodeChange
-from worker.signals.spec_violation.claims import claimed_change_missing
+from worker.signals.spec_violation.claimed_change_missing import claimed_change_missing
 
 MISSING = "claimed_change_missing"
 TEXT = "import os\n\n\ndef load(path):\n    return read(path)\n" + "x = 1\n" * 20 + "last = load(a, b)\n"

@@ -19,7 +19,6 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _MOST_CLAIMS: Final = 200
 _LONGEST_BODY: Final = 20_000
-
 _FENCED: Final = pattern(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|^ {0,3}>.*?$|<!--.*?(?:-->|\Z)", re.MULTILINE | re.DOTALL)
 _ENDING: Final = r"(?:py|pyi|[cm]?[jt]sx?|go|rs|java|kts?|rb|cs|php|swift|c|cc|cpp|h|hpp|vue|svelte|sql|sh|md|mdx|rst|toml|ya?ml|json|xml|proto)"
 _BY_WHOM: Final = r"(?:\b(?:I|we|this (?:pr|pull request|change|commit|patch))(?:'ve| have)? (?:also |now |just )?|^\s{0,6}[-*+] (?:\[x\] )?)"
@@ -47,7 +46,9 @@ def claimed_change_missing(change: CodeChange) -> Iterator[SignalMatch]:
     for path in dict.fromkeys(_find_claimed_paths(change)):
         if not _is_changed(path, change):
             yield SignalMatch(f"the author says that {path} was changed, and this change does not touch it")
-    if _is_test_claimed(change) and change.cached(has_no_tests):
+    if any(
+        not _BEFORE.search(match["behind"]) for text in _author_texts(change) for match in _TEST_CLAIM.finditer(text)
+    ) and change.cached(has_no_tests):
         yield SignalMatch("the author says that tests were added, and this change holds none")
 
 
@@ -56,12 +57,6 @@ def _find_claimed_paths(change: CodeChange) -> Iterator[str]:
         for match in _CLAIM.finditer(text):
             if not _BEFORE.search(match["behind"]):
                 yield match["path"].removeprefix("./")
-
-
-def _is_test_claimed(change: CodeChange) -> bool:
-    return any(
-        not _BEFORE.search(match["behind"]) for text in _author_texts(change) for match in _TEST_CLAIM.finditer(text)
-    )
 
 
 def _author_texts(change: CodeChange) -> Iterator[str]:

@@ -16,10 +16,36 @@ from worker.signals.analysis.conditions import Proof
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.assertion_loosened import find_blocks, find_lost_checks, find_replaced_checks
-from worker.signals.weak_test.strength import assertion_words, is_opposite
+from worker.signals.weak_test.assertion_strength import assertion_words, is_opposite
 
 if TYPE_CHECKING:
     from worker.dossier.diff.parser import DiffLine
+
+_REWRITTEN: Final = 10
+"""Assertions of one change that are held against those in their place: beyond that tests were rewritten."""
+_NAME: Final = pattern(r"[A-Za-z_]\w*")
+_PART: Final = pattern(
+    r"\b(?:assert_?)?(?:to)?(?:contains?|include|match|startsWith|starts_with|endsWith|ends_with|contain)\w*!?\(|\bassertIn\(|\b(?:is|be|toBe|assert)?(?:Greater|Less)\w*\("
+    r"| in | >=? | <=? | != | !== |assert_ne!|[nN]ot_?[eE]qual|\.not\.to(?:Be|Equal)\w*\(|objectContaining|arrayContaining|stringContaining|stringMatching"
+    r"|\bat(?:_l|L)east\w*\(|\.(?:to\.)?be\.(?:above|below|at)\b|toHaveBeenCalled\(\)|toBeCalled\(\)|assert_called\(|assert_any_call\(|\bany\w*\(\)|\bANY\b|matches!"
+    r"|[iI]s_?[iI]nstance|InstanceOf\(|toHaveProperty\([^,()]{1,80}\)|hasSizeGreaterThan|assertRegex|called\b(?!\w)"
+)
+_NUMBER: Final = pattern(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e-?\d+)?")
+_MARGIN: Final = pattern(
+    r"(?:delta|rel|abs|tol|atol|rtol|epsilon|eps|precision)\s*=\s*$|(?:within|offset|withPercentage|Percentage\w*|abs\w*|InDelta|InEpsilon|[cC]loseTo|AlmostEqual\w*|assertEquals"
+    r"|approx\w*!?|relative_eq!?)\(.{0,200}$|\babs\b.{0,80}<=?\s*$",
+    2,
+)
+_DIGITS: Final = pattern(r"(?:places|digits|decimals?)\s*=\s*$|toBeCloseTo\(.{1,80}$", 2)
+_LONGEST: Final = 300
+_ONE_ERROR: Final = pattern(
+    r"toThrow\w*\(\s*[^)\s]|\braises\((?!(?:Base)?Exception\b)\w|\bmatch=|assertRaises(?:Regex)?\((?!(?:Base)?Exception\b)\w|assertThrows\((?!(?:Exception|Throwable)\b)\w"
+    r"|\b(?:EqualError|ErrorIs|ErrorContains|ErrorAs)\(|\b(?:throws|rejects)\([^\n]{1,200}, |hasMessage\w*\(|isInstanceOf\((?!Exception|Throwable|Object)\w|should_panic\(expected|unwrap_err\(\)"
+)
+_ANY_ERROR: Final = pattern(
+    r"toThrow\w*\(\)|\braises\((?:(?:Base)?Exception|\w+)\)|assertRaises\((?:Base)?Exception\b|assertThrows\((?:Exception|Throwable)\.class|\.Error\(t, \w+\)|\.Error\(err\)"
+    r"|\.is_err\(\)|isInstanceOf\((?:Exception|Throwable)\.class\)|\b(?:throws|rejects)\((?:\(\) =>|async|\w+\()[^\n,]{1,200}\)\s*;?$|#\[should_panic\]"
+)
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -44,10 +70,6 @@ def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
                 yield SignalMatch("here one error was expected, and now any would do", file.path, line.head_line)
 
 
-_REWRITTEN: Final = 10
-"""Assertions of one change that are held against those in their place: beyond that tests were rewritten."""
-
-
 def _is_wider(old: Assertion, new: Assertion) -> bool:
     if _is_margin_wider(old.text, new.text):
         return True
@@ -56,7 +78,7 @@ def _is_wider(old: Assertion, new: Assertion) -> bool:
     if new.proof < old.proof:
         is_about_it = new.proof is Proof.SUCCESS or not assertion_words(new).isdisjoint(assertion_words(old))
         return is_about_it and not is_opposite(new, old)
-    is_about_it = assertion_words(new) <= assertion_words(old) | _names(old.text)
+    is_about_it = assertion_words(new) <= assertion_words(old) | frozenset(_NAME.findall(old.text))
     return is_about_it and _is_partial(new.text) and not _is_partial(old.text)
 
 
@@ -64,33 +86,9 @@ def _operators(text: str) -> str:
     return "".join(text.split())
 
 
-_NAME: Final = pattern(r"[A-Za-z_]\w*")
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(_NAME.findall(text))
-
-
-_PART: Final = pattern(
-    r"\b(?:assert_?)?(?:to)?(?:contains?|include|match|startsWith|starts_with|endsWith|ends_with|contain)\w*!?\(|\bassertIn\(|\b(?:is|be|toBe|assert)?(?:Greater|Less)\w*\("
-    r"| in | >=? | <=? | != | !== |assert_ne!|[nN]ot_?[eE]qual|\.not\.to(?:Be|Equal)\w*\(|objectContaining|arrayContaining|stringContaining|stringMatching"
-    r"|\bat(?:_l|L)east\w*\(|\.(?:to\.)?be\.(?:above|below|at)\b|toHaveBeenCalled\(\)|toBeCalled\(\)|assert_called\(|assert_any_call\(|\bany\w*\(\)|\bANY\b|matches!"
-    r"|[iI]s_?[iI]nstance|InstanceOf\(|toHaveProperty\([^,()]{1,80}\)|hasSizeGreaterThan|assertRegex|called\b(?!\w)"
-)
-
-
 def _is_partial(text: str) -> bool:
     """Whether one of many values will do, as far as its words tell."""
     return _PART.search(text) is not None
-
-
-_NUMBER: Final = pattern(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?:e-?\d+)?")
-_MARGIN: Final = pattern(
-    r"(?:delta|rel|abs|tol|atol|rtol|epsilon|eps|precision)\s*=\s*$|(?:within|offset|withPercentage|Percentage\w*|abs\w*|InDelta|InEpsilon|[cC]loseTo|AlmostEqual\w*|assertEquals"
-    r"|approx\w*!?|relative_eq!?)\(.{0,200}$|\babs\b.{0,80}<=?\s*$",
-    2,
-)
-_DIGITS: Final = pattern(r"(?:places|digits|decimals?)\s*=\s*$|toBeCloseTo\(.{1,80}$", 2)
 
 
 def _is_margin_wider(old: str, new: str) -> bool:
@@ -111,17 +109,6 @@ def _is_margin_wider(old: str, new: str) -> bool:
 
 def _number_value(number: str) -> float:
     return float(number.replace("_", ""))
-
-
-_LONGEST: Final = 300
-_ONE_ERROR: Final = pattern(
-    r"toThrow\w*\(\s*[^)\s]|\braises\((?!(?:Base)?Exception\b)\w|\bmatch=|assertRaises(?:Regex)?\((?!(?:Base)?Exception\b)\w|assertThrows\((?!(?:Exception|Throwable)\b)\w"
-    r"|\b(?:EqualError|ErrorIs|ErrorContains|ErrorAs)\(|\b(?:throws|rejects)\([^\n]{1,200}, |hasMessage\w*\(|isInstanceOf\((?!Exception|Throwable|Object)\w|should_panic\(expected|unwrap_err\(\)"
-)
-_ANY_ERROR: Final = pattern(
-    r"toThrow\w*\(\)|\braises\((?:(?:Base)?Exception|\w+)\)|assertRaises\((?:Base)?Exception\b|assertThrows\((?:Exception|Throwable)\.class|\.Error\(t, \w+\)|\.Error\(err\)"
-    r"|\.is_err\(\)|isInstanceOf\((?:Exception|Throwable)\.class\)|\b(?:throws|rejects)\((?:\(\) =>|async|\w+\()[^\n,]{1,200}\)\s*;?$|#\[should_panic\]"
-)
 
 
 def _find_any_error_lines(file: AnalyzedFile) -> "Iterator[DiffLine]":
