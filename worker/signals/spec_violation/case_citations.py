@@ -1,13 +1,13 @@
-"""Signals about what a case cites: files, lines and names that are not there.
+"""A case that cites files, lines and names that the head tree does not hold.
 
-Does not check whether what is there proves anything. Invariant: a fact is made only of a citation that is surely wrong; "not
-known" is silence.
+A citation is surely wrong only in a documented form, where the target is known to be missing and no move, omitted folder,
+inheritance or generated title explains it. A target named in any other way is doubtful at most. Prose cites nothing.
 
 673 of the 4,127 changes that the rates were measured on came with a case; the others got one of true pointers, made for it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import StrEnum
 from itertools import takewhile
 from typing import Final, assert_never
@@ -32,7 +32,7 @@ _GENERATED_TITLES: Final = pattern(
     r"\b(?:it|test|describe|context|specify)(?:\.\w+){0,3}\(\s*(?:[A-Za-z_$][\w.$]*\s*[,)+]|[A-Za-z_$][\w.$]*\(|`\$\{)|\)\(\s*['\"`][%$]|macro_rules!|rstest|test_case|parametrize|DynamicTest|t\.Run\(\w|concat!|paste!"
 )
 _GENERATED_NAMES: Final = pattern(r"import \*|globals\(\)|setattr\(|type\(")
-"""How a file of Python comes to names that it does not spell."""
+"""How a Python file gets names that it does not spell."""
 _INHERITS: Final = pattern(
     r"\bextends\b|^[^\S\n]*class \w+\([^)\s]|\bimplements\b|\bmixin\b|#\[derive|\binclude\b|^[^\S\n]*export \* from|\bpub use\b|import \*(?! as\b)",
     re.MULTILINE,
@@ -40,7 +40,7 @@ _INHERITS: Final = pattern(
 _ROOTS: Final = frozenset(
     {"", ".", "..", "a", "b", "app", "repo", "repository", "workspace", "project", "root", "code", "src", "work"}
 )
-"""What people call the folder that a repository stands in."""
+"""Usual names of the folder around a repository."""
 _MOST_BEHIND: Final = 4
 _REMARK: Final = pattern(
     r"[^\w\s'-]|\s-|^-|\b(?:is|are|was|were|now|new|tests?|covers?|checks?|shows?|proves?|verif\w+|asserts?|pass\w*|fail\w*|added|exists?|and|which|that|this"
@@ -64,10 +64,7 @@ class CitationError(StrEnum):
 
 
 class WrongCitation(Value):
-    """A citation that points at nothing. `path` is set where the file is one of the dossier's.
-
-    `claim` is the line of the case that cites it.
-    """
+    """A citation that points at nothing. `path` is set for a file of the dossier; `claim` is the line of the case."""
 
     kind: CitationError
     text: str
@@ -77,12 +74,13 @@ class WrongCitation(Value):
 
 
 class _HeadTree(Value):
-    """Whole texts at the head, paths that are known to be missing, deleted or moved, and all paths that are there.
+    """What is known of the head tree: whole texts, line counts, and paths that are there, missing, deleted or moved.
 
-    `visible_texts` is what the diff shows of files that are not known whole, the headings of its hunks included.
+    `visible_texts` is what the diff shows of files that are not known whole, with the headings of its hunks.
     """
 
     texts: dict[str, str]
+    lengths: dict[str, int]
     paths: frozenset[str]
     absent_paths: frozenset[str]
     moved_paths: frozenset[str]
@@ -92,29 +90,35 @@ class _HeadTree(Value):
 
     @classmethod
     def from_change(cls, change: CodeChange) -> "_HeadTree":
-        whole = {**find_whole_texts(change), **change.texts}
+        ends = list(_find_last_hunks(change))
+        texts = {
+            file.path: "".join(f"{line.text}\n" for line in hunk.lines if line.head_line is not None)
+            for file, hunk in ends
+            if len(file.diff.hunks) == 1 and hunk.head_start == 1
+        } | change.texts
+        paths, moved, shown = set[str](), set[str](), dict[str, str]()
         for file in change.files:
+            diff = file.diff
             if file.head_text is not None:
-                whole[file.path] = file.head_text
-            if file.diff.change is ChangeKind.DELETED or file.diff.is_symlink:
-                whole.pop(file.path, None)
-        moved = (
-            file.diff.old_path for file in change.files if file.diff.change is ChangeKind.RENAMED and file.diff.old_path
-        )
-        deleted = (file.path for file in change.files if file.diff.change is ChangeKind.DELETED)
-        there = {file.path for file in change.files if file.diff.change is not ChangeKind.DELETED} | whole.keys()
+                texts[file.path] = file.head_text
+            if diff.change is ChangeKind.DELETED or diff.is_symlink:
+                texts.pop(file.path, None)
+            if diff.change is ChangeKind.DELETED:
+                moved.add(file.path)
+            else:
+                paths.add(file.path)
+            if diff.change is ChangeKind.RENAMED and diff.old_path:
+                moved.add(diff.old_path)
+            if file.path not in texts and diff.hunks:
+                lines = (*(hunk.section for hunk in diff.hunks), *(line.text for line in diff.lines()))
+                shown[file.path] = "\n".join(lines)
         return cls(
-            texts=whole,
-            paths=frozenset(there),
+            texts=texts,
+            lengths={file.path: hunk.head_start + hunk.head_count - 1 for file, hunk in ends},
+            paths=frozenset(paths | texts.keys()),
             absent_paths=frozenset(file.path for file in change.dossier.files or () if not file.exists),
-            moved_paths=frozenset((*moved, *deleted)),
-            visible_texts={
-                file.path: "\n".join(
-                    (*(hunk.section for hunk in file.diff.hunks), *(line.text for line in file.diff.lines()))
-                )
-                for file in change.files
-                if file.path not in whole and file.diff.hunks
-            },
+            moved_paths=frozenset(moved),
+            visible_texts=shown,
             roots=_ROOTS | set(change.dossier.pull_request.repository.casefold().split("/")),
             change=change,
         )
@@ -123,7 +127,7 @@ class _HeadTree(Value):
         return find_strings(self.change, path, self.texts[path])
 
     def find(self, path: str) -> str | None:
-        """The path that is meant: itself, or the only known one that ends in it."""
+        """The path that is meant: itself, or the only one that ends in it."""
         if path in self.paths:
             return path
         alike = [candidate for candidate in self.paths if candidate.endswith(f"/{path}")]
@@ -131,7 +135,7 @@ class _HeadTree(Value):
 
 
 class NamePresence(StrEnum):
-    """Whether a name or a title stands in a file. PERHAPS: something like it does."""
+    """Whether a file holds a name or a title. PERHAPS: something like it."""
 
     THERE = "there"
     PERHAPS = "perhaps"
@@ -197,7 +201,6 @@ def _find_certain(change: CodeChange, kind: CitationError) -> Iterator[SignalMat
 
 
 def _next_step(wrong: WrongCitation) -> str:
-    """The line of the case to mend, and the file or the name to add."""
     mend = f"Correct the line `{wrong.claim}` of the case"
     match wrong.kind:
         case CitationError.FILE:
@@ -211,7 +214,7 @@ def _next_step(wrong: WrongCitation) -> str:
 
 
 def find_wrong_citations(change: CodeChange) -> tuple[WrongCitation, ...]:
-    """What the case cites and the head tree does not hold, each place once."""
+    """The citations that the head tree contradicts, each target once."""
     return change.cached(_check_citations)
 
 
@@ -229,7 +232,7 @@ def _check_citations(change: CodeChange) -> tuple[WrongCitation, ...]:
 
 
 def _find_citations(case: Case) -> Iterator[tuple[str, ClaimPointer, str]]:
-    """Each place as it is written and as it is read, with the criterion. Evidence in prose cites none."""
+    """Each target as it is written and as it is read, with its criterion. Evidence in prose cites none."""
     for claim in case.ac_coverage[:_MOST_CLAIMS]:
         for text in (claim.addressed_by, claim.evidence):
             pointer = read_pointer(text) if text and len(text) <= _LONGEST else None
@@ -245,52 +248,46 @@ def _check_pointer(pointer: ClaimPointer, criterion: str, case: Case, tree: _Hea
         yield from _check_line(pointer, path, len(text_lines(tree.texts[path])))
         yield from _check_name(pointer, path, tree)
     elif path in tree.visible_texts:
-        if path in find_lengths(tree.change):
-            yield from _check_line(pointer, path, find_lengths(tree.change)[path])
+        if path in tree.lengths:
+            yield from _check_line(pointer, path, tree.lengths[path])
         yield from _check_unseen_name(pointer, path, tree.visible_texts[path])
 
 
 def _check_unseen_name(pointer: ClaimPointer, path: str, shown: str) -> Iterator[WrongCitation]:
-    """A name that a claim about this change leans on, in a file of which only the changed parts are known."""
+    """Check a name in a file of which only the changed parts are known: a claim about this change leans on them."""
     name = _PARTS.split(pointer.name or "")[-1].strip().strip("`'\"").removesuffix("()")
     title = (pointer.name or "").strip("`'\" ")
     if " " in title and _TITLED.search(path):
         name, is_missing = title, not FileStrings.from_text(shown).contains_title(title)
     else:
         is_missing = bool(_IDENTIFIER.fullmatch(name)) and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", shown)
-    if not is_missing:
-        return
-    text = f'the case cites "{name[:120]}" in {path}, and nothing that this change shows of the file is called so'
-    yield WrongCitation(CitationError.NAME, text, is_sure=False, path=path)
+    if is_missing:
+        text = f'the case cites "{name[:120]}" in {path}, and nothing that this change shows of the file is called so'
+        yield WrongCitation(CitationError.NAME, text, is_sure=False, path=path)
 
 
 def _check_file(pointer: ClaimPointer, criterion: str, case: Case, tree: _HeadTree) -> Iterator[WrongCitation]:
     path = pointer.path
     if path not in tree.absent_paths:
         return
-    name = path.rpartition("/")[2]
-    is_placed = "/" in path or pointer.line is not None or pointer.name is not None or not path.endswith(".js")
-    is_file = is_placed and (_FILE.fullmatch(path) is not None or _has_known_ending(path, tree))
-    is_gone = any(other.rpartition("/")[2].casefold() == name.casefold() for other in tree.moved_paths)
-    is_elsewhere = is_gone or any(_can_mean(path.casefold(), other.casefold(), tree.roots) for other in tree.paths)
-    announced = name in " ".join((*case.uncertainties, *case.work_arounds))
-    text = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
-    yield WrongCitation(
-        CitationError.FILE, text, is_sure=pointer.is_exact and is_file and not is_elsewhere and not announced
-    )
-
-
-def _has_known_ending(path: str, tree: _HeadTree) -> bool:
-    """Whether it is called as files of this repository are, in a folder: words with a dot in them are not."""
     folder, _, name = path.rpartition("/")
     ending = name.rpartition(".")[2]
-    return " " not in path and bool(folder) and any(other.endswith(f".{ending}") for other in tree.paths)
+    # words with a dot in them are no file: a file is called as others of this repository are
+    is_like_others = " " not in path and bool(folder) and any(other.endswith(f".{ending}") for other in tree.paths)
+    is_placed = "/" in path or pointer.line is not None or pointer.name is not None or not path.endswith(".js")
+    is_file = is_placed and (_FILE.fullmatch(path) is not None or is_like_others)
+    is_gone = any(other.rpartition("/")[2].casefold() == name.casefold() for other in tree.moved_paths)
+    is_elsewhere = is_gone or any(_can_mean(path.casefold(), other.casefold(), tree.roots) for other in tree.paths)
+    is_announced = name in " ".join((*case.uncertainties, *case.work_arounds))
+    text = f'the case cites {path} for "{criterion[:80]}", and there is no such file at the head commit'
+    is_sure = pointer.is_exact and is_file and not is_elsewhere and not is_announced
+    yield WrongCitation(CitationError.FILE, text, is_sure)
 
 
 def _can_mean(cited: str, path: str, roots: frozenset[str]) -> bool:
-    """Whether *cited* is *path* with folders left out, or with some before it that are not the repository's own.
+    """Whether *cited* is *path* with folders left out, or below folders that are not the repository's own.
 
-    Both are folded: a system that knows no case takes one for the other.
+    Both are case-folded, as some file systems do.
     """
     folders = iter(path.split("/"))
     outer, match, _ = cited.rpartition(f"/{path}")
@@ -309,19 +306,16 @@ def _check_line(pointer: ClaimPointer, path: str, count: int) -> Iterator[WrongC
 def _check_name(pointer: ClaimPointer, path: str, tree: _HeadTree) -> Iterator[WrongCitation]:
     if pointer.name is None:
         return
-    text = tree.texts[path]
-    name = pointer.name
+    text, name = tree.texts[path], pointer.name
     is_titled = _TITLED.search(path) is not None
-    written = (_TITLES if " " in name.strip() else _PARTS).split(name)
     parts = [
         part.strip() if _is_extended_title(part, path, tree) else _normalize(part, is_titled=is_titled)
-        for part in written
+        for part in (_TITLES if " " in name.strip() else _PARTS).split(name)
     ]
-    looked = [(part, _look_up_name(part, text, tree.strings(path))) for part in parts if part]
-    missing = [(part, presence) for part, presence in looked if presence is not NamePresence.THERE]
-    if not missing:
+    looked = ((part, _look_up_name(part, text, tree.strings(path))) for part in parts if part)
+    first, presence = next((look for look in looked if look[1] is not NamePresence.THERE), ("", NamePresence.THERE))
+    if not first:
         return
-    first, presence = missing[0]
     note = f'the case cites "{name[:120]}" in {path}, and "{first[:80]}" does not stand there'
     is_name = " " not in name.strip() or (is_titled and role_of(path) is FileRole.TEST)  # else a remark
     is_stated = pointer.is_exact and pointer.names_code and is_name
@@ -330,7 +324,7 @@ def _check_name(pointer: ClaimPointer, path: str, tree: _HeadTree) -> Iterator[W
 
 
 def _is_extended_title(part: str, path: str, tree: _HeadTree) -> bool:
-    """A title that stands there, with a few more words as a title has them: `parse fails twice`, where `parse fails` is one."""
+    """Whether a few more words complete a title of the file: `parse fails twice`, where `parse fails` is one."""
     strings, title = tree.strings(path), part.strip()
     if _TITLED.search(path) is None or role_of(path) is not FileRole.TEST or strings.contains_title(title):
         return False
@@ -348,7 +342,12 @@ def _normalize(part: str, *, is_titled: bool) -> str:
 
 def _look_up_name(part: str, text: str, strings: FileStrings) -> NamePresence:
     if not _IDENTIFIER.fullmatch(part):
-        return _look_up_title(part, text, strings)
+        if strings.contains_title(part) or " ".join(part.split()) in " ".join(text.split()):
+            return NamePresence.THERE
+        if strings.text_behind(part):
+            return NamePresence.NOT
+        has_all = all(re.search(rf"\b{re.escape(word)}\b", text) for word in set(_WORDS.findall(part)))
+        return NamePresence.PERHAPS if has_all else NamePresence.NOT
     if re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text) is not None:
         return NamePresence.THERE
     if "_" in part and strings.contains_title(part.replace("_", " ")):  # Go writes a subtest's title with underscores
@@ -356,54 +355,22 @@ def _look_up_name(part: str, text: str, strings: FileStrings) -> NamePresence:
     return NamePresence.PERHAPS if part in text else NamePresence.NOT
 
 
-def _look_up_title(title: str, text: str, strings: FileStrings) -> NamePresence:
-    if strings.contains_title(title) or " ".join(title.split()) in " ".join(text.split()):
-        return NamePresence.THERE
-    if strings.text_behind(title):
-        return NamePresence.NOT
-    has_all = all(re.search(rf"\b{re.escape(word)}\b", text) for word in set(_WORDS.findall(title)))
-    return NamePresence.PERHAPS if has_all else NamePresence.NOT
-
-
-def _has_generated_names(path: str, text: str) -> bool:
-    is_python = language_of(path) in {None, Language.PYTHON}
-    return _GENERATED_TITLES.search(text) is not None or (is_python and _GENERATED_NAMES.search(text) is not None)
-
-
 def _is_surely_missing(missing: str, parts: list[str], path: str, text: str) -> bool:
-    """Neither inherited, nor generated from a table."""
-    is_name = _IDENTIFIER.fullmatch(missing) is not None
-    if _has_generated_names(path, text) and not (len(parts) == 1 and is_name):
+    """Whether the name can be neither inherited nor generated from a table."""
+    is_name, is_alone = _IDENTIFIER.fullmatch(missing) is not None, len(parts) == 1
+    is_python = language_of(path) in {None, Language.PYTHON}
+    is_generated = _GENERATED_TITLES.search(text) is not None or (is_python and bool(_GENERATED_NAMES.search(text)))
+    if is_generated and not (is_alone and is_name):
         return False
-    return not is_name or not _INHERITS.search(text) or "_" in missing or len(parts) == 1
-
-
-def find_lengths(change: CodeChange) -> Mapping[str, int]:
-    """How many lines files have after the change: those whose end some hunk shows."""
-    return change.cached(_select_lengths)
-
-
-def find_whole_texts(change: CodeChange) -> Mapping[str, str]:
-    """The texts after the change of those of them that one hunk shows from their first line."""
-    return change.cached(_select_whole_texts)
-
-
-def _select_lengths(change: CodeChange) -> dict[str, int]:
-    return {file.path: hunk.head_start + hunk.head_count - 1 for file, hunk in _find_last_hunks(change)}
-
-
-def _select_whole_texts(change: CodeChange) -> dict[str, str]:
-    alone = (
-        (file, hunk) for file, hunk in _find_last_hunks(change) if len(file.diff.hunks) == 1 and hunk.head_start == 1
-    )
-    return {
-        file.path: "".join(f"{line.text}\n" for line in hunk.lines if line.head_line is not None)
-        for file, hunk in alone
-    }
+    return not is_name or not _INHERITS.search(text) or "_" in missing or is_alone
 
 
 def _find_last_hunks(change: CodeChange) -> Iterator[tuple[AnalyzedFile, Hunk]]:
-    """Files with the hunk that ends at their end."""
+    """Modified files whose last hunk reaches the end of the file, with that hunk.
+
+    Git prints three lines of context, and fewer only at the borders of a file. Nothing is known where some hunk shows that the
+    diff was printed with another number.
+    """
     modified = [file for file in change.files if file.diff.change is ChangeKind.MODIFIED and file.diff.hunks]
     before = {_count_leading_lines(hunk.lines) for file in modified for hunk in file.diff.hunks if hunk.base_start > 1}
     for file in modified if before == {_CONTEXT_LINES} else ():
@@ -413,5 +380,5 @@ def _find_last_hunks(change: CodeChange) -> Iterator[tuple[AnalyzedFile, Hunk]]:
 
 
 def _count_leading_lines(lines: tuple[DiffLine, ...]) -> int:
-    """How many lines stand there before the first that changed."""
+    """The number of lines before the first that changed."""
     return sum(1 for _ in takewhile(lambda line: line.base_line is not None and line.head_line is not None, lines))

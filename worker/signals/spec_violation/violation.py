@@ -1,7 +1,4 @@
-"""A breach: where a change does what a rule of the repository forbids, or leaves out what it asks for.
-
-Does not look for any. Invariant: the note quotes the rule with the place where it is written.
-"""
+"""A violation of a repository rule, and the files and lines that a rule covers."""
 
 import re
 from enum import Enum
@@ -17,14 +14,14 @@ from worker.signals.analysis.file_roles import FileRole, Language
 from worker.signals.analysis.syntax import find, text_of
 from worker.signals.signal import SignalMatch
 
-UNSURE_STRENGTH: Final = 0.6
+_UNSURE_STRENGTH: Final = 0.6
 _PROGRAM_FOLDERS: Final = pattern(
     r"(?:^|/)(?:_?cli|cmd|bin|scripts?|tools?|hack|examples?|demos?|docs?|bench(?:es|marks?)?|commands?|xtask|ci|\.github|console|notebooks?|play\w*|sandbox|scratch)/"
     r"|(?:^|/)(?:cli|main|__main__|setup|build|conftest|noxfile|tasks|manage|console|terminal|repl|logger|logging|log|index|run|xtask|play|playground|scratch|sandbox|repro|debug"
     r"|[\w.-]*[_.-]cli|cli[_.-][\w.-]*|[\w.-]*[._-]config(?=\.(?:py|[cm]?[jt]s)$)|(?:prepare|prebuild|postbuild|postinstall|build|release)[_-][\w.-]*|[\w.-]*printer|[\w.-]*reporter)\.\w+$"
     r"|^[^/]+\.[mc]js$"
 )
-"""Programs and what prints for them: they are code, but hardly "library code"."""
+"""Programs and what prints for them: hardly "library code"."""
 _MAIN: Final = pattern(r"^package main\b", re.MULTILINE)
 _GUARD: Final = pattern(r"^if __name__\s*==", re.MULTILINE)
 _GLOB_PARTS: Final = pattern(r"\*\*/?|\*|\?|[^*?]+")
@@ -33,7 +30,7 @@ _FOR_TESTS: Final = pattern(r"\bcfg\([^\"]{0,100}\btest\b|\[\s*(?:\w+::)*(?:test
 
 
 class RuleViolation(Value):
-    """`problem` ends the sentence "the rule says ..., and ..."; `is_sure` allows a fact to be made of it."""
+    """`problem` ends the sentence "the rule says ..., and ..."; `is_sure` makes it a fact."""
 
     rule: RepoRule
     problem: str
@@ -48,12 +45,11 @@ class RuleViolation(Value):
     def match(self) -> SignalMatch:
         origin = self.rule.origin
         note = f'{origin.path}:{origin.line} says "{origin.text}", and {self.problem}'
-        strength = 1.0 if self.is_sure else UNSURE_STRENGTH
+        strength = 1.0 if self.is_sure else _UNSURE_STRENGTH
         return SignalMatch(note, self.path, self.line, side=self.side, strength=strength, step=self._next_step)
 
     @property
     def _next_step(self) -> str:
-        """What keeps the rule."""
         written = f"{self.rule.origin.path}:{self.rule.origin.line}"
         match self.rule.kind:
             case RuleKind.FORBIDDEN_CODE:
@@ -73,7 +69,7 @@ class RuleViolation(Value):
             case RuleKind.DOCSTRING:
                 step = f"Write the documentation of the function at {{place}}, as {written} asks."
             case RuleKind.TESTS | RuleKind.FILE_NAMES | RuleKind.LICENCE:
-                step = ""  # of these no breach is sure
+                step = ""  # no violation of these is sure
             case _:
                 assert_never(self.rule.kind)
         return step
@@ -86,10 +82,9 @@ class ScopeCoverage(Enum):
 
 
 def check_file_coverage(scope: RuleScope, file: AnalyzedFile) -> ScopeCoverage:
-    """Whether the rule speaks of code in this file."""
-    if not is_path_covered(scope, file.path) or not (
-        not scope.languages or (file.language is not None and file.language.value in scope.languages)
-    ):
+    """Whether the rule covers code in this file; UNSURE where that is not known."""
+    is_language = not scope.languages or (file.language is not None and file.language.value in scope.languages)
+    if not is_language or not is_path_covered(scope, file.path):
         return ScopeCoverage.NO
     match file.role:
         case FileRole.FOREIGN:
@@ -98,37 +93,23 @@ def check_file_coverage(scope: RuleScope, file: AnalyzedFile) -> ScopeCoverage:
             return ScopeCoverage.UNSURE if scope.reach is RuleReach.ALL else ScopeCoverage.NO
         case FileRole.TEST:
             return ScopeCoverage.NO if scope.reach is RuleReach.LIBRARY else ScopeCoverage.YES
+        case FileRole.PRODUCTION if scope.reach is RuleReach.LIBRARY:
+            return ScopeCoverage.UNSURE if is_program(file) else ScopeCoverage.YES
         case FileRole.PRODUCTION:
-            return _check_production_coverage(scope, file)
+            return ScopeCoverage.NO if scope.reach is RuleReach.TESTS else ScopeCoverage.YES
         case _:
             assert_never(file.role)
 
 
 def is_program(file: AnalyzedFile) -> bool:
-    """Whether the file is one that people run: its output is hardly a forgotten print."""
-    return _PROGRAM_FOLDERS.search(file.path) is not None or _is_program(file)
-
-
-def _check_production_coverage(scope: RuleScope, file: AnalyzedFile) -> ScopeCoverage:
-    match scope.reach:
-        case RuleReach.ALL:
-            return ScopeCoverage.YES
-        case RuleReach.TESTS:
-            return ScopeCoverage.NO
-        case RuleReach.LIBRARY:
-            return ScopeCoverage.UNSURE if is_program(file) else ScopeCoverage.YES
-        case _:
-            assert_never(scope.reach)
-
-
-def _is_program(file: AnalyzedFile) -> bool:
-    head = file.head_text or ""
+    """Whether people run the file: its output is hardly a forgotten print."""
     mark = {Language.GO: _MAIN, Language.PYTHON: _GUARD}.get(file.language) if file.language else None
-    return mark is not None and mark.search(head) is not None
+    is_main = mark is not None and mark.search(file.head_text or "") is not None
+    return is_main or _PROGRAM_FOLDERS.search(file.path) is not None
 
 
 def is_path_covered(scope: RuleScope, path: str) -> bool:
-    """Whether the path lies in the rules file's folder, and where the rule says."""
+    """Whether the path lies in the folder of the rules file, and where the rule applies."""
     if not path.startswith(scope.root):
         return False
     inside = not scope.inside or any(is_path_match(folder, path, scope.root) for folder in scope.inside)
@@ -136,17 +117,14 @@ def is_path_covered(scope: RuleScope, path: str) -> bool:
 
 
 def is_path_match(written: str, path: str, root: str = "") -> bool:
-    """Whether *path* is what a rule writes as *written*: a path, a folder, a glob; without a slash inside, at any depth."""
+    """Whether *path* matches *written*: a path, a folder or a glob; without a slash inside, at any depth."""
     return _compile_glob(written).search(path.removeprefix(root)) is not None
 
 
 def is_root_path_match(written: str, path: str, root: str = "") -> bool:
-    return (
-        _compile_glob(
-            f"/{written.lstrip('./')}" if not written.startswith(".") else f"/{written.removeprefix('./')}"
-        ).search(path.removeprefix(root))
-        is not None
-    )
+    """Whether *path* matches *written* from the root on."""
+    rooted = written.removeprefix("./") if written.startswith(".") else written.lstrip("./")
+    return is_path_match(f"/{rooted}", path, root)
 
 
 @lru_cache(maxsize=512)
@@ -159,12 +137,12 @@ def _compile_glob(written: str) -> "re.Pattern[str]":
 
 
 def is_in_inline_tests(file: AnalyzedFile, line: int) -> bool:
-    """Whether the line stands in a Rust module or function that is only built for tests."""
+    """Whether the line is part of a Rust module or function that is only built for tests."""
     return any(first <= line <= last for first, last in file.cached(_find_inline_tests))
 
 
 def _find_inline_tests(file: AnalyzedFile) -> tuple[tuple[int, int], ...]:
-    """The first and last lines of what an attribute with `test` stands above."""
+    """First and last lines of the items below an attribute with `test`."""
     ranges: list[tuple[int, int]] = []
     for source in file.sources if file.language is Language.RUST else ():
         for attribute in find(source.root, source.language, ("attribute_item",)):
