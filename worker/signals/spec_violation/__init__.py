@@ -1,8 +1,4 @@
-"""spec_violation: explicit rules of the repository that a change breaks, and a case that cites what is not there.
-
-Does not hold opinions on style: a rule that is not understood to its last word makes a suspicion at most. Invariant: every
-finding quotes the rule with its line, or names what the case cites.
-"""
+"""Signals for rules of the repository that a change breaks, and for a case that cites what is not there."""
 
 from typing import Final
 

@@ -1,7 +1,6 @@
-"""Code that a rule forbids, found in lines: what the rule names as a search pattern, and where a hit counts.
+"""Rules that forbid code, checked against the added lines: search patterns for what a rule names, and where a hit counts.
 
-Does not read rules files or decide what a rule covers. Invariant: a hit is code (or, for a directive, a comment); what a
-string or a comment says is none.
+A hit is code, or a comment for a directive. A line that was moved, or edited around the forbidden code, is no violation.
 """
 
 import re
@@ -25,7 +24,7 @@ from worker.signals.spec_violation.violation import (
     is_program,
 )
 
-LONGEST_LINE: Final = 1_000
+_LONGEST_LINE: Final = 1_000
 _PARTS: Final = pattern(r"\w+|\(\.\.\.\)|\(…\)|\(\)|\.\.\.|…|\s+|[^\w\s]")
 _COMMENT: Final = pattern(
     r"(?:#(?!\[|!\[)|//|/\*|<!--)\s*\S|@ts-|(?:eslint|biome|prettier|istanbul|tslint)-|(?:TODO|FIXME|XXX|HACK|NOSONAR|noqa|nolint)\b"
@@ -80,9 +79,9 @@ _OPENS: Final = pattern(r"\s*[rRbBuU]{0,2}(?:\"\"\"|''')")
 
 
 class CodePattern(Value):
-    """What is searched for, in which languages (all if empty), and whether it stands in comments.
+    """A search pattern, its languages (all if empty), and whether it matches in comments.
 
-    `word` stands in every hit: to look for it costs a hundredth of the search.
+    `word` is part of every hit: searching it first costs a hundredth.
     """
 
     regex: "re.Pattern[str]"
@@ -93,7 +92,7 @@ class CodePattern(Value):
 
 
 class _Ban(Value):
-    """One thing that a rule forbids, as it is searched for."""
+    """One forbidden thing of a rule, with its search pattern."""
 
     rule: RepoRule
     target: str
@@ -101,7 +100,7 @@ class _Ban(Value):
 
 
 @lru_cache(maxsize=512)
-def build_code_patterns(target: str, noun: str) -> tuple[CodePattern, ...]:
+def _build_code_patterns(target: str, noun: str) -> tuple[CodePattern, ...]:
     """The patterns for one thing that a rule names; none for what can't be told apart in code."""
     if _COMMENT.match(target):
         return (CodePattern(re.compile(_spelling_regex(target, "any")), _longest_word(target), in_comments=True),)
@@ -111,43 +110,34 @@ def build_code_patterns(target: str, noun: str) -> tuple[CodePattern, ...]:
         return _build_import_patterns(target)
     languages = frozenset({Language.PYTHON}) if target.removesuffix("()") in _PYTHON else frozenset[Language]()
     code = CodePattern(re.compile(_build_regex(target, noun)), _longest_word(target), languages=languages)
-    return (
-        (code, *_build_import_patterns(target))
-        if not noun and _NAME.fullmatch(target) and target not in _KEYWORDS
-        else (code,)
-    )
+    is_name = not noun and _NAME.fullmatch(target) and target not in _KEYWORDS
+    return (code, *_build_import_patterns(target)) if is_name else (code,)
 
 
 def _longest_word(target: str) -> str:
     """The longest word of the target, before its arguments."""
-    head = target[:200].partition("(")[0]
-    return max(_WORD.findall(head), key=len, default="")
+    return max(_WORD.findall(target[:200].partition("(")[0]), key=len, default="")
 
 
 def _build_regex(target: str, noun: str) -> str:
     if not _NAME.fullmatch(target):
-        is_call = noun == "call" and not target.endswith((")", "!"))
-        return _spelling_regex(target, "call" if is_call else "any")
-    return rf"{_TYPED}\b{target}\b(?![\w(.:])" if target in _TYPES else _build_name_regex(target, noun)
-
-
-def _build_name_regex(target: str, noun: str) -> str:
-    word = rf"(?<![\w.$@'-]){_DEFINES}{re.escape(target)}"
+        return _spelling_regex(target, "call" if noun == "call" and not target.endswith((")", "!")) else "any")
+    word = rf"(?<![\w.$@'-]){_DEFINES}{target}"
     match noun:
+        case _ if target in _TYPES:
+            return rf"{_TYPED}\b{target}\b(?![\w(.:])"
         case "block":
             return rf"{word}\s*\{{"
         case "catch":
-            return rf"\bexcept\b[^:#]{{0,200}}(?<![\w.]){re.escape(target)}\b|\bcatch\s*\(\s*(?:final\s+)?(?:[\w.]+\s*\|\s*){{0,5}}{re.escape(target)}\b"
+            return rf"\bexcept\b[^:#]{{0,200}}(?<![\w.]){target}\b|\bcatch\s*\(\s*(?:final\s+)?(?:[\w.]+\s*\|\s*){{0,5}}{target}\b"
         case "decorator" | "annotation":
-            return rf"@(?:\w+\.)*{re.escape(target)}\b"
-        case _ if target in _KEYWORDS:
-            return rf"{word}(?=\s+\w|\s*[;{{]|\s*$)(?!\s*[:=,)])"
+            return rf"@(?:\w+\.)*{target}\b"
         case _:
-            return rf"{word}!?\s*\("
+            return word + (r"(?=\s+\w|\s*[;{]|\s*$)(?!\s*[:=,)])" if target in _KEYWORDS else r"!?\s*\(")
 
 
 def _spelling_regex(target: str, end: str) -> str:
-    """The target as it may be spelled: other white space, other arguments."""
+    """The target in other spellings: other white space, other arguments."""
     text, before = "", ""
     module, rest = (match[1], match[2]) if (match := _OF_MODULE.match(target)) else ("", target)
     if module:  # `__import__("time").sleep` is `time.sleep`
@@ -157,15 +147,12 @@ def _spelling_regex(target: str, end: str) -> str:
             return _prefix_regex(target) + text + r"\s*\("
         if part.isspace():
             text += r"\s*" if before in _LOOSE else r"\s+"
+        elif part in _ELLIPSES:
+            text += r".{0,200}?"
+        elif part == "*" and before == ".":
+            text += r"\w+"
         else:
-            gap = r"\s*" if before in _OPENERS and part[0].isalpha() else ""
-            text += (
-                r".{0,200}?"
-                if part in _ELLIPSES
-                else r"\w+"
-                if part == "*" and before == "."
-                else gap + re.escape(part)
-            )
+            text += (r"\s*" if before in _OPENERS and part[0].isalpha() else "") + re.escape(part)
         before = part
     if before[-1:].isalnum() or before[-1:] == "_":
         text += r"\s*\(" if end == "call" else rf"\b{_NOT_SET}"
@@ -173,11 +160,10 @@ def _spelling_regex(target: str, end: str) -> str:
 
 
 def _prefix_regex(target: str) -> str:
-    """What may stand before it: a method is called on something, a function is not."""
+    """What may precede it: a method is called on something, a function is not."""
     if not (target[:1].isalnum() or target[:1] == "_"):
         return ""
-    is_method = _METHOD.fullmatch(target) is not None
-    is_method = is_method or target in _METHODS
+    is_method = target in _METHODS or _METHOD.fullmatch(target) is not None
     return rf"(?<![\w$]){_DEFINES}" if is_method else rf"(?<![\w.$])(?:globalThis\.)?{_DEFINES}"
 
 
@@ -193,19 +179,15 @@ def _build_import_patterns(target: str) -> tuple[CodePattern, ...]:
     return (CodePattern(re.compile(written, re.MULTILINE), _longest_word(target), is_import=True),)
 
 
-def is_in_code(source: Source, line: int, column: int, pattern: CodePattern) -> bool:
-    """Whether what was found there is what was searched for: code, or for a directive a comment."""
+def _is_in_code(source: Source, line: int, column: int, pattern: CodePattern) -> bool:
+    """Whether a hit is code, or for a directive a comment."""
     if pattern.is_import:
         return True
     row = line - source.first_line
     byte = len(source.lines[row][:column].encode("utf-8", "replace"))
-    node = source.root.descendant_for_point_range((row, byte), (row, byte + 1))
-    around = next(
-        (ancestor for ancestor in with_ancestors(node) if is_comment(ancestor) or _TEXT.search(ancestor.type)), None
-    )
-    if around is None:
-        return not pattern.in_comments
-    return pattern.in_comments and is_comment(around)
+    nodes = with_ancestors(source.root.descendant_for_point_range((row, byte), (row, byte + 1)))
+    text = next((node for node in nodes if is_comment(node) or _TEXT.search(node.type)), None)
+    return not pattern.in_comments if text is None else pattern.in_comments and is_comment(text)
 
 
 def find_code_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
@@ -213,87 +195,71 @@ def find_code_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleVio
     files = [
         (file, check_file_coverage(rule.scope, file)) for file in change.files if file.language and file.diff.hunks
     ]
-    reached = [(file, covers) for file, covers in files if covers is not ScopeCoverage.NO]
-    bans = (
-        _Ban(rule, target, searched) for target in rule.targets for searched in build_code_patterns(target, rule.noun)
-    )
-    for ban in bans:
-        for file, covers in reached:
-            if _can_occur(ban.pattern, file):
-                sure = rule.is_sure and (covers is ScopeCoverage.YES or _is_for_programs_too(ban, file, covers))
-                yield from _find_in_file(ban, file, change.removed_texts, is_sure=sure)
+    for target in rule.targets:
+        for ban in (_Ban(rule, target, code) for code in _build_code_patterns(target, rule.noun)):
+            for file, covers in files:
+                if covers is not ScopeCoverage.NO and _can_occur(ban.pattern, file):
+                    sure = rule.is_sure and (covers is ScopeCoverage.YES or _is_for_programs_too(ban, file, covers))
+                    yield from _find_in_file(ban, file, change.removed_texts, is_sure=sure)
 
 
 def _is_for_programs_too(ban: _Ban, file: AnalyzedFile, covers: ScopeCoverage) -> bool:
-    """A program that is shipped is production code, though no library; to print, to read, to exit is what it is there for."""
+    """A shipped program is production code, though no library; printing, reading and exiting are its purpose."""
     is_wide = ban.rule.scope.reach is RuleReach.LIBRARY and not _LIBRARY_WORDS.search(ban.rule.origin.text)
-    is_shipped = (
-        covers is ScopeCoverage.UNSURE and file.role is FileRole.PRODUCTION and _PROGRAMS.search(file.path) is not None
-    )
-    return is_wide and is_shipped and not _FOR_PROGRAMS.search(ban.target)
+    is_production = covers is ScopeCoverage.UNSURE and file.role is FileRole.PRODUCTION
+    return is_wide and is_production and bool(_PROGRAMS.search(file.path)) and not _FOR_PROGRAMS.search(ban.target)
 
 
 def _can_occur(searched: CodePattern, file: AnalyzedFile) -> bool:
-    """A quick look at all added lines at once, which may only be wrong where it says yes."""
+    """A quick search in all added lines together, which may have false hits only."""
     of_language = not searched.languages or file.language in searched.languages
     text = file.cached(_added_text) if of_language else ""
     return searched.word in text and searched.regex.search(text) is not None
 
 
 def _added_text(file: AnalyzedFile) -> str:
-    return "\n".join(line.text for line in file.diff.added_lines if len(line.text) <= LONGEST_LINE)
+    return "\n".join(line.text for line in file.diff.added_lines if len(line.text) <= _LONGEST_LINE)
 
 
 def _find_in_file(ban: _Ban, file: AnalyzedFile, moved: frozenset[str], *, is_sure: bool) -> Iterator[RuleViolation]:
-    search = ban.pattern.regex.search
-    was_there = sum(1 for line in file.diff.removed_lines if search(line.text[:LONGEST_LINE]))
-    was_there = was_there or any(search(text[:LONGEST_LINE]) for text in _unchanged_lines(file))
+    search, scope = ban.pattern.regex.search, ban.rule.scope
+    was_there = any(search(line.text[:_LONGEST_LINE]) for line in file.diff.removed_lines)
+    was_there = was_there or any(search(text[:_LONGEST_LINE]) for text in _unchanged_lines(file))
     is_output = _PRINTS.search(ban.target) is not None and is_program(file)
+    # any other rule may mean production code alone
+    texts = (ban.rule.origin.text, ban.rule.origin.path, *scope.inside)
+    is_about_tests = scope.reach is RuleReach.TESTS or any(map(_TEST_WORDS.search, texts))
     for hunk in file.diff.hunks:
-        hits = [line for line, match in _find_hits(hunk, ban.pattern, moved) if _is_violation(ban, file, line, match)]
-        removed = sum(1 for line in hunk.lines if line.head_line is None and search(line.text[:LONGEST_LINE]))
+        new = (line for line in hunk.lines if line.base_line is None and len(line.text) <= _LONGEST_LINE)
+        matches = ((line, search(line.text)) for line in new if line.text.strip() not in moved)
+        hits = [line for line, match in matches if match and _is_violation(ban, file, line, match)]
+        removed = sum(1 for line in hunk.lines if line.head_line is None and search(line.text[:_LONGEST_LINE]))
         if len(hits) <= removed:
             continue
         source = next(source for source in file.sources if source.has_line(hits[0].head_line or 0))
-        is_own = _is_own_name(ban, source)
         is_clear = source.is_whole or _is_clear(hunk, source.language, hits[0])
-        sure = is_sure and not (was_there or is_output or is_own) and is_clear
+        sure = is_sure and not (was_there or is_output or _is_own_name(ban, source)) and is_clear
         for line in hits:
+            is_test = file.role is FileRole.TEST or is_in_inline_tests(file, line.head_line or 0)
+            is_exception = _has_exception_directive(hunk, line) and not _DIRECTIVE.search(ban.target)
+            is_meant = (is_about_tests or not is_test) and not is_exception
             what = f"this line adds `{ban.target}`"
-            is_meant = _mentions_tests(ban.rule) or not (
-                file.role is FileRole.TEST or is_in_inline_tests(file, line.head_line or 0)
-            )
-            is_meant = is_meant and not (_has_exception_directive(hunk, line) and not _DIRECTIVE.search(ban.target))
             yield RuleViolation(ban.rule, what, sure and is_meant, file.path, line.head_line, target=ban.target)
 
 
 def _has_exception_directive(hunk: Hunk, hit: DiffLine) -> bool:
-    """A directive on the line, or right above it, tells a linter that the author means it: the team's own way to make an exception."""
+    """Whether a directive for a linter, on the line or right above it, makes an exception."""
     number = hit.head_line or 0
     near = (line.text for line in hunk.lines if line.head_line in {number, number - 1})
-    return any(_DIRECTIVE.search(text[:LONGEST_LINE]) for text in near)
-
-
-def _mentions_tests(rule: RepoRule) -> bool:
-    """By its words, by what it forbids, or by the folder of its file; any other rule may mean production code alone."""
-    texts = (rule.origin.text, rule.origin.path, *rule.scope.inside)
-    return rule.scope.reach is RuleReach.TESTS or any(map(_TEST_WORDS.search, texts))
+    return any(_DIRECTIVE.search(text[:_LONGEST_LINE]) for text in near)
 
 
 def _unchanged_lines(file: AnalyzedFile) -> Iterator[str]:
-    """The lines of code that the change leaves as they are: who wrote so before was not told otherwise."""
+    """The lines of code that the change leaves as they are."""
     for source in file.sources:
         for number, text in enumerate(source.lines, source.first_line):
             if number not in file.added_lines and not _COMMENTED.match(text):
                 yield text
-
-
-def _find_hits(hunk: Hunk, searched: CodePattern, moved: frozenset[str]) -> Iterator["tuple[DiffLine, re.Match[str]]"]:
-    for line in hunk.lines:
-        if line.base_line is None and len(line.text) <= LONGEST_LINE and line.text.strip() not in moved:
-            match = searched.regex.search(line.text)
-            if match:
-                yield line, match
 
 
 def _is_violation(ban: _Ban, file: AnalyzedFile, line: DiffLine, match: "re.Match[str]") -> bool:
@@ -304,7 +270,7 @@ def _is_violation(ban: _Ban, file: AnalyzedFile, line: DiffLine, match: "re.Matc
     if ban.rule.scope.reach is RuleReach.LIBRARY and is_in_inline_tests(file, number):
         return False
     column = match.start() + len(match[0]) - len(match[0].lstrip())
-    return is_in_code(source, number, column, ban.pattern)
+    return _is_in_code(source, number, column, ban.pattern)
 
 
 def _is_own_name(ban: _Ban, source: Source) -> bool:
@@ -335,12 +301,10 @@ def _is_clear(hunk: Hunk, language: Language, hit: DiffLine) -> bool:
 
 
 def _is_outside_strings(hunk: Hunk, hit: DiffLine) -> bool:
-    """Whether long strings open and close in pairs before *hit*; one that a definition stands above opens."""
+    """Whether long strings open and close in pairs before *hit*; one right below a definition opens."""
     lines = [line for line in hunk.lines if line.head_line is not None]
     counts = [len(_TRIPLE.findall(line.text)) for line in lines]
-    before = sum(
-        count for line, count in zip(lines, counts, strict=True) if (line.head_line or 0) < (hit.head_line or 0)
-    )
+    before = sum(counts[at] for at, line in enumerate(lines) if (line.head_line or 0) < (hit.head_line or 0))
     for at, (upper, lower) in enumerate(pairwise(lines), 1):
         if _DEFINITION.match(upper.text) and _OPENS.match(lower.text):
             return (before - sum(counts[:at])) % 2 == 0

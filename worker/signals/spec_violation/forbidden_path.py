@@ -1,7 +1,7 @@
-"""Rules about paths, held against the files that a change touches.
+"""Rules about paths, checked against the files that a change touches.
 
-Does not decide what follows. Invariant: a generated file that its generator may have written anew is no breach of "do not
-edit by hand"; only an edit that nothing in the change accounts for is one.
+A rule against edits of generated, vendored or locked files by hand is broken only where nothing in the change could have made a
+tool write the edit: no source of a generator, no manifest, no mention of generating, no signature, no edit that it mirrors.
 """
 
 import re
@@ -22,8 +22,8 @@ _BUMPS: Final = pattern(
     r"\b(?:bump|upgrade|update|dep|deps|dependenc\w+|migrate|version|pin|unpin|release|msrv|edition|switch to|replace|remove)\b",
     re.IGNORECASE,
 )
-"""A change about a dependency is that dependency's own pull request, with the code that follows from it."""
-LOCK_FILES: Final = pattern(
+"""A change about a dependency is a pull request of its own, with the code that follows from it."""
+_LOCK_FILES: Final = pattern(
     r"(?:^|/)(?:[\w.-]*\.lock|[\w-]*-lock\.(?:json|ya?ml)|pnpm-lock\.yaml|npm-shrinkwrap\.json|go\.sum|bun\.lockb?|gradle\.lockfile|Package\.resolved)$"
 )
 MANIFEST_FILES: Final = pattern(
@@ -31,16 +31,16 @@ MANIFEST_FILES: Final = pattern(
     r"|go\.(?:mod|work)|pom\.xml|build\.gradle(?:\.kts)?|libs\.versions\.toml|Gemfile|composer\.json|modules\.txt|vendor\.json|Gopkg\.\w+"
     r"|\.gitmodules|deno\.jsonc?|glide\.\w+|Podfile|mix\.exs)$"
 )
-GENERATED_FILES: Final = pattern(
+_GENERATED_FILES: Final = pattern(
     r"(?:^|/|_)(?:generated|__generated__|gen|dist|build|autogen)(?:/|$|\.)|\.(?:gen|generated|pb|min)\."
 )
-"""What nobody writes: a rule to leave it alone speaks of edits by hand, however it is worded."""
-CODE_FILES: Final = pattern(r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|cs|php|c|cc|cpp|h|swift|scala)$")
+"""Files that tools write: a rule to leave them alone means edits by hand, however it is worded."""
+_CODE_FILES: Final = pattern(r"\.(?:py|[cm]?[jt]sx?|go|rs|java|kt|rb|cs|php|c|cc|cpp|h|swift|scala)$")
 _VERSION: Final = pattern(r"\bversion\b|^\s*['\"]?[@\w./-]+@|^\S+ v\d|^\s{2,4}['\"/]?[@\w./-]+[@/]\d")
 _WORDS: Final = pattern(r"\w+")
 _MOST_LINES_BY_HAND: Final = 30
 _MOST_IN_LOCK: Final = 2
-"""A package manager changes a version, its address and its hash together; one line alone was changed by somebody."""
+"""A package manager changes a version, its address and its hash together; one line alone was edited."""
 _MOST_CHARACTERS: Final = 2_000_000
 _COMMENT: Final = pattern(r"\s*(?:#(?![!\[])|//)")
 _SENTENCE: Final = pattern(r"[A-Za-z]{2,} [A-Za-z]{2,}")
@@ -49,7 +49,7 @@ _HEADING: Final = pattern(
     2,
 )
 _IDLE: Final = pattern(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)[\w.-]*\.lock$|-lock\.\w+$|(?:^|/)go\.sum$")
-"""Documents and locks: a change of these and of generated code may be all that a newer generator brings."""
+"""Documents and locks: a newer generator may change these and generated code only."""
 _OUTPUT: Final = pattern(
     r"(?:^|/)(?:__)?(?:snapshots?|fixtures?|goldens?|expected|baselines?|testdata)(?:__)?/|\.snap\b|\.d\.[cm]?ts$|\.pyi$|(?:^|/|_)mocks?_|_mocks?\.",
     re.IGNORECASE,
@@ -65,7 +65,7 @@ _PLAIN_FOLDER: Final = pattern(
 _COMMON_NAMES: Final = pattern(
     r"(?:index|mod|main|lib|__init__|package-info|doc|types|utils?|helpers?)(?:[._]\w+)*\.\w+$"
 )
-"""Names that stand in every folder."""
+"""Names that every folder has."""
 _LONGEST_BY_HAND: Final = 160
 _OF_CI: Final = pattern(
     r"(?:^|/)\.[\w-]+/|(?:^|/)\.[\w.-]+$|(?:^|/)(?:tests?|docs?)/|(?:^|/)(?:azure-pipelines?|appveyor|codecov|mkdocs|bitbucket-pipelines|cloudbuild|renovate)[\w.-]*\.(?:ya?ml|json)$"
@@ -94,13 +94,12 @@ def find_path_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleVio
     """The files that *rule* wants left alone and the change touches."""
     for target in rule.targets:
         for file in change.files:
-            if _is_touched(rule, file.diff) and _is_target(target, file.diff, rule):
+            diff = file.diff
+            paths = [diff.path, *([diff.old_path] if diff.change is ChangeKind.RENAMED and diff.old_path else [])]
+            if _is_touched(rule, diff) and any(
+                is_path_match(target, path, rule.scope.root) and is_path_covered(rule.scope, path) for path in paths
+            ):
                 yield from _build_violations(rule, target, file, change)
-
-
-def _is_target(target: str, diff: FileDiff, rule: RepoRule) -> bool:
-    paths = [diff.path, *([diff.old_path] if diff.change is ChangeKind.RENAMED and diff.old_path else [])]
-    return any(is_path_match(target, path, rule.scope.root) and is_path_covered(rule.scope, path) for path in paths)
 
 
 def _is_touched(rule: RepoRule, diff: FileDiff) -> bool:
@@ -116,15 +115,15 @@ def _is_touched(rule: RepoRule, diff: FileDiff) -> bool:
 
 
 def _build_violations(rule: RepoRule, target: str, file: AnalyzedFile, change: CodeChange) -> Iterator[RuleViolation]:
-    sure = rule.is_sure and not is_path_requested(change, target)
-    by_hand = rule.is_by_hand or LOCK_FILES.search(target) is not None or GENERATED_FILES.search(target) is not None
+    sure = rule.is_sure and not _is_path_requested(change, target)
+    by_hand = rule.is_by_hand or _LOCK_FILES.search(target) is not None or _GENERATED_FILES.search(target) is not None
     if rule.kind is RuleKind.OWN_PULL_REQUEST:
-        if not any(CODE_FILES.search(other.path) for other in change.files if other is not file):
+        if not any(_CODE_FILES.search(other.path) for other in change.files if other is not file):
             return
         sure = sure and not _BUMPS.search(change.dossier.pull_request.title)
         what = "this change also changes code"
     elif by_hand:
-        written = find_edit_source(file, target, change, is_copy=_COPY.search(rule.origin.text) is not None)
+        written = _find_edit_source(file, target, change, is_copy=_COPY.search(rule.origin.text) is not None)
         if written is EditSource.TOOL:
             return
         sure, what = sure and written is EditSource.HAND, _EDIT_TEXTS[written]
@@ -145,77 +144,69 @@ def _first_line(file: AnalyzedFile) -> tuple[str, int | None, Side]:
     return file.diff.old_path or file.path, removed, Side.BASE
 
 
-def is_path_requested(change: CodeChange, target: str) -> bool:
-    """Whether an issue names the path: then its owner may have asked for it."""
+def _is_path_requested(change: CodeChange, target: str) -> bool:
+    """Whether an issue names the path: its owner may have asked for it."""
     name = target.rstrip("/*").rpartition("/")[2]
     asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues)
-    return len(name) > 3 and name in asked  # noqa: PLR2004 - shorter names stand in every text
+    return len(name) > 3 and name in asked  # noqa: PLR2004 - shorter names are part of every text
 
 
-def find_edit_source(file: AnalyzedFile, target: str, change: CodeChange, *, is_copy: bool) -> EditSource:
-    """Who wrote this file's change; *target* is the path as the rule writes it, *is_copy* if it calls it vendored."""
-    if is_by_hand(file, target, change) and not _TOOL.search(change.dossier.pull_request.title):
+def _find_edit_source(file: AnalyzedFile, target: str, change: CodeChange, *, is_copy: bool) -> EditSource:
+    """Who wrote this file's change; *target* is the path as the rule writes it, *is_copy* if the rule calls it vendored."""
+    if _is_by_hand(file, target, change) and not _TOOL.search(change.dossier.pull_request.title):
         return EditSource.HAND
-    if LOCK_FILES.search(file.path):
+    if _LOCK_FILES.search(file.path):
         return EditSource.TOOL
     if _is_comment_only(file):
         return EditSource.HAND
     if _mentions_tool(file, change):
         return EditSource.UNKNOWN
-    return (
-        EditSource.HAND
-        if is_copy and _is_patched(file, target, change)
-        else _find_generated_source(file, target, change)
-    )
-
-
-def _is_comment_only(file: AnalyzedFile) -> bool:
-    """Whether comments alone were added to code, none of them a generator's: what a generator writes does something."""
-    lines = [line.text for line in file.diff.added_lines if line.text.strip()]
-    is_code = CODE_FILES.search(file.path) is not None and not file.diff.removed_lines
-    is_told = bool(lines) and is_code and all(map(_COMMENT.match, lines)) and any(map(_SENTENCE.search, lines))
-    return (
-        is_told
-        and (not _HEADING.search("\n".join(lines)))
-        and (not (file.head_text is not None and is_signed_by_generator(file.head_text)))
-    )
+    is_patched = is_copy and _is_patched(file, target, change)
+    return EditSource.HAND if is_patched else _find_generated_source(file, target, change)
 
 
 def _find_generated_source(file: AnalyzedFile, target: str, change: CodeChange) -> EditSource:
     if _BUNDLED.search(file.path):
         return EditSource.HAND if _is_foreign_to_bundle(file, change) else EditSource.TOOL
     if _has_changed_source(change, target):
-        return (
-            EditSource.UNKNOWN if _is_small(file, change) and _has_unexplained_words(file, change) else EditSource.TOOL
-        )
+        is_mixed = _is_small(file, change) and _has_unexplained_words(file, change)
+        return EditSource.UNKNOWN if is_mixed else EditSource.TOOL
     return EditSource.HAND if _is_unexplained(file, target, change) else EditSource.UNKNOWN
 
 
+def _is_comment_only(file: AnalyzedFile) -> bool:
+    """Whether only comments were added to code, none of them a generator's: what a generator writes does something."""
+    lines = [line.text for line in file.diff.added_lines if line.text.strip()]
+    if not lines or not _CODE_FILES.search(file.path) or file.diff.removed_lines or not all(map(_COMMENT.match, lines)):
+        return False
+    is_signed = file.head_text is not None and is_signed_by_generator(file.head_text)
+    return any(map(_SENTENCE.search, lines)) and not _HEADING.search("\n".join(lines)) and not is_signed
+
+
 def _is_patched(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
-    """Whether a copy of foreign code was edited beside own code, and nothing says that a newer copy was taken."""
+    """Whether a copy of foreign code was edited beside own code, and nothing points to a newer copy."""
     others = [other.path for other in change.files if not is_path_match(target, other.path)]
-    is_update = any(MANIFEST_FILES.search(path) or LOCK_FILES.search(path) for path in (file.path, *others))
-    return any(map(CODE_FILES.search, others)) and not is_update
+    is_update = any(MANIFEST_FILES.search(path) or _LOCK_FILES.search(path) for path in (file.path, *others))
+    return any(map(_CODE_FILES.search, others)) and not is_update
 
 
 def _is_unexplained(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
-    """Whether it is code beside other work, its author says nothing of a generator, and it mirrors nothing."""
-    is_code = CODE_FILES.search(file.path) is not None and not _OUTPUT.search(file.path)
+    """Whether it is code beside other work that is neither signed by a generator nor mirrors another edit."""
     others = [other for other in change.files if other is not file and not is_path_match(target, other.path)]
-    if not is_code or all(_IDLE.search(other.path) or MANIFEST_FILES.search(other.path) for other in others):
+    if not _CODE_FILES.search(file.path) or _OUTPUT.search(file.path):
+        return False
+    if all(_IDLE.search(other.path) or MANIFEST_FILES.search(other.path) for other in others):
         return False
     return not _is_signed(file) and not _is_mirror(file, others)
 
 
 def _mentions_tool(file: AnalyzedFile, change: CodeChange) -> bool:
     pull = change.dossier.pull_request
-    text = f"{pull.title}\n{pull.body}"[:20_000]
     own = pull.repository.casefold().split("/")
     parts = (part for part in file.path.split("/")[:-1] if part.casefold() not in own)
-    folders = {part for part in parts if len(part) > 3 and not _PLAIN_FOLDER.fullmatch(part)}  # noqa: PLR2004 - shorter ones stand in every text
-    return _TOOL.search(text) is not None or any(
-        re.search(rf"\b{re.escape(folder)}\b", pull.title) for folder in folders
-    )
+    folders = {part for part in parts if len(part) > 3 and not _PLAIN_FOLDER.fullmatch(part)}  # noqa: PLR2004 - shorter ones are part of every text
+    is_named = any(re.search(rf"\b{re.escape(folder)}\b", pull.title) for folder in folders)
+    return is_named or _TOOL.search(f"{pull.title}\n{pull.body}"[:20_000]) is not None
 
 
 def _is_signed(file: AnalyzedFile) -> bool:
@@ -228,7 +219,7 @@ def _is_signed(file: AnalyzedFile) -> bool:
 
 
 def _is_mirror(file: AnalyzedFile, others: list[AnalyzedFile]) -> bool:
-    """Whether a namesake changes too, or most of what changes in it changes elsewhere: then it may follow from that."""
+    """Whether a namesake changes too, or most of what changes in it changes elsewhere: it may follow from that."""
     name = file.path.rpartition("/")[2]
     own = _touched_words([file])
     alone = own - _touched_words(others)
@@ -241,9 +232,8 @@ def _touched_words(files: list[AnalyzedFile]) -> frozenset[str]:
 
 
 def _is_foreign_to_bundle(file: AnalyzedFile, change: CodeChange) -> bool:
-    """Whether a few readable lines in built output say what no source of the change says."""
-    lines = file.diff.added_lines
-    if not _is_small(file, change) or any(len(line.text) > _LONGEST_BY_HAND for line in lines):
+    """Whether built output has a few readable lines with words that no source of the change has."""
+    if not _is_small(file, change) or any(len(line.text) > _LONGEST_BY_HAND for line in file.diff.added_lines):
         return False
     new = _new_words(file)
     unknown = new - _words_besides(file, change)
@@ -251,8 +241,13 @@ def _is_foreign_to_bundle(file: AnalyzedFile, change: CodeChange) -> bool:
 
 
 def _is_small(file: AnalyzedFile, change: CodeChange) -> bool:
-    lines = [line for line in file.diff.lines() if line.head_line is None or line.base_line is None]
-    return len(lines) <= _MOST_LINES_BY_HAND and not any(MANIFEST_FILES.search(file.path) for file in change.files)
+    """Whether a few lines were edited, and no manifest beside them."""
+    few = len(_changed_lines(file)) <= _MOST_LINES_BY_HAND
+    return few and not any(MANIFEST_FILES.search(other.path) for other in change.files)
+
+
+def _changed_lines(file: AnalyzedFile) -> list[str]:
+    return [line.text for line in file.diff.lines() if line.head_line is None or line.base_line is None]
 
 
 def _new_words(file: AnalyzedFile) -> frozenset[str]:
@@ -262,33 +257,27 @@ def _new_words(file: AnalyzedFile) -> frozenset[str]:
 
 def _has_changed_source(change: CodeChange, target: str) -> bool:
     """Whether the change touches something else that a generator may read: a schema, a template, a script."""
-    others = (
+    paths = [
         file.path for file in change.files if not is_path_match(target, file.path) and not _OF_CI.search(file.path)
-    )
+    ]
     return any(
-        _SOURCES.search(path) and not (MANIFEST_FILES.search(path) or LOCK_FILES.search(path)) for path in others
+        _SOURCES.search(path) and not (MANIFEST_FILES.search(path) or _LOCK_FILES.search(path)) for path in paths
     )
 
 
-def is_by_hand(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
-    """Whether an edit of a generated file is one that no generator would make of this change."""
+def _is_by_hand(file: AnalyzedFile, target: str, change: CodeChange) -> bool:
+    """Whether no generator would make this edit of a generated file from this change."""
     diff = file.diff
-    if diff.change is not ChangeKind.MODIFIED or diff.is_binary or not diff.hunks:
+    if diff.change is not ChangeKind.MODIFIED or diff.is_binary or not diff.hunks or not _is_small(file, change):
         return False
-    lines = [line for line in diff.lines() if line.head_line is None or line.base_line is None]
-    if len(lines) > _MOST_LINES_BY_HAND or any(MANIFEST_FILES.search(file.path) for file in change.files):
-        return False
-    if LOCK_FILES.search(file.path):
-        return (
-            len(diff.hunks) == 1
-            and len(lines) <= _MOST_IN_LOCK
-            and not any(_VERSION.search(line.text) for line in lines)
-        )
+    if _LOCK_FILES.search(file.path):
+        lines = _changed_lines(file)
+        return len(diff.hunks) == 1 and len(lines) <= _MOST_IN_LOCK and not any(map(_VERSION.search, lines))
     return not _has_changed_source(change, target) and _has_unexplained_words(file, change)
 
 
 def _has_unexplained_words(file: AnalyzedFile, change: CodeChange) -> bool:
-    """Whether the edit brings words that stand nowhere else in the change; what a bundler brings, nobody can tell."""
+    """Whether the edit brings words that occur nowhere else in the change. What a bundler brings is unknown."""
     if _BUNDLED.search(file.path):
         return False
     new = _new_words(file)

@@ -1,7 +1,8 @@
-"""Signals about the repository's own rules (AGENTS.md and the like, at the base commit).
+"""Violations of the repository's own rules (AGENTS.md and the like, at the base commit), and the duties that they impose.
 
-Does not read them (`worker.dossier.repo_rules` does). Invariant: a fact is made only of a sure breach, and says which line of
-which rules file it breaks.
+Only sure violations are facts. A missing changelog entry is sure where the change alters what production code does and its
+title calls it nothing else, a missing docstring on a new public function, a dependency where a whole manifest names it, its base
+version does not and no issue mentions it.
 """
 
 import json
@@ -26,7 +27,7 @@ from worker.signals.spec_violation.forbidden_code import find_code_violations
 from worker.signals.spec_violation.forbidden_path import MANIFEST_FILES, find_path_violations
 from worker.signals.spec_violation.violation import RuleViolation, is_in_inline_tests, is_path_covered, is_path_match
 
-MOST_VIOLATIONS: Final = 200
+_MOST_VIOLATIONS: Final = 200
 _CHANGELOG_FILES: Final = pattern(
     r"(?:^|/)(?:\.?change[-_]?logs?|changes|\.?changesets?|history|news|newsfragments|release[-_]?notes?|releases|whats[-_]?new)(?:[-_.][\w.-]*|\.d)?(?:/|$)",
     re.IGNORECASE,
@@ -58,10 +59,10 @@ _OF_SOME: Final = pattern(
     r"|imported|exposed|meant|others|users)\b",
     re.IGNORECASE,
 )
-"""The rule speaks of some functions only, and which ones nobody can tell from here."""
+"""The rule is about some functions only, and code does not tell which."""
 _EXEMPT: Final = pattern(r"\b(?:overload|override|Override|setter|deleter|fixture|inheritdoc)\b")
 _LISTED_NAME: Final = pattern(r"\s*[\"']\w+[\"'],?$")
-"""What a package takes out of its modules is listed so."""
+"""The names that a package imports from its modules are listed like this."""
 _LOG_FOLDER: Final = pattern(
     r"(?:docs?|documentation|changes|changelogs?|changelog\.d|changesets?|news|newsfragments|history|releases?|release[-_]?notes|notes|\.\w+)",
     re.IGNORECASE,
@@ -151,45 +152,42 @@ def _find_certain(change: CodeChange, *kinds: RuleKind) -> Iterator[SignalMatch]
 
 
 def find_violations(change: CodeChange) -> tuple[RuleViolation, ...]:
-    """Every breach, in the order of the rules."""
+    """The violations of all rules, in the order of the rules."""
     return change.cached(_find_all)
 
 
 def _find_all(change: CodeChange) -> tuple[RuleViolation, ...]:
     rules = (rule for guidance in change.dossier.guidance for rule in parse_guidance(guidance))
-    return tuple(
-        islice((violation for rule in rules for violation in _FINDERS[rule.kind](rule, change)), MOST_VIOLATIONS)
-    )
+    violations = (violation for rule in rules for violation in _FINDERS[rule.kind](rule, change))
+    return tuple(islice(violations, _MOST_VIOLATIONS))
 
 
-def find_changelog_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+def _find_changelog_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
     """A changelog that the change does not touch, although it must."""
     paths = [file.path for file in change.files]
-    if any(
-        _CHANGELOG_FILES.search(path) or any(is_path_match(target, path, rule.scope.root) for target in rule.targets)
-        for path in paths
-    ):
-        return
-    folders = tuple(filter(None, {_find_package_folder(target) for target in rule.targets}))
-    moved = change.removed_texts & change.added_texts
-    changed = [
-        file
-        for file in change.production_files()
-        if is_path_covered(rule.scope, file.path) and _has_changed_behaviour(file, moved)
-    ]
+    targets = [path for path in paths for target in rule.targets if is_path_match(target, path, rule.scope.root)]
+    changed = [] if targets or any(map(_CHANGELOG_FILES.search, paths)) else _list_changed(rule, change)
     if not changed:
         return
+    folders = tuple(filter(None, map(_find_package_folder, rule.targets)))
     near = [file for file in changed if not folders or any(file.path.startswith(f"{folder}/") for folder in folders)]
     title = change.dossier.pull_request.title
-    says_so = not _OTHER_TITLES.search(title) and bool(change.dossier.issues or _BEHAVIOUR_WORDS.search(title))
-    is_behaviour = rule.duty_scope is DutyScope.EVERY_CHANGE or says_so
+    is_announced = not _OTHER_TITLES.search(title) and bool(change.dossier.issues or _BEHAVIOUR_WORDS.search(title))
+    is_behaviour = rule.duty_scope is DutyScope.EVERY_CHANGE or is_announced
     name = f"`{rule.targets[0]}`" if rule.targets else "a changelog"
     what = f"this change alters {(near or changed)[0].path} and adds no entry to {name}"
     yield RuleViolation(rule, what, rule.is_sure and is_behaviour and bool(near))
 
 
+def _list_changed(rule: RepoRule, change: CodeChange) -> list[AnalyzedFile]:
+    """Production files of the rule that behave differently."""
+    moved = change.removed_texts & change.added_texts
+    covered = (file for file in change.production_files() if is_path_covered(rule.scope, file.path))
+    return [file for file in covered if _has_changed_behaviour(file, moved)]
+
+
 def _find_package_folder(target: str) -> str:
-    """The folder of the code that a changelog tells of: folders for logs and documents hold none."""
+    """The folder of the code that a changelog is about: folders for logs and documents hold none."""
     folders = target.rstrip("/").split("/")[:-1]
     while folders and _LOG_FOLDER.fullmatch(folders[-1]):
         folders.pop()
@@ -197,80 +195,65 @@ def _find_package_folder(target: str) -> str:
 
 
 def _has_changed_behaviour(file: AnalyzedFile, moved: frozenset[str]) -> bool:
-    """Whether code was added or removed, not only moved, commented, imported or laid out anew."""
-    if _TOOLING.search(file.path):
+    """Whether code was added or removed, not only moved, commented, imported or reformatted."""
+    diff = file.diff
+    if _TOOLING.search(file.path) or not any(
+        _is_code(file, line, moved) for line in (*diff.added_lines, *diff.removed_lines)
+    ):
         return False
-    is_other = any(_is_code(file, line, moved) for line in (*file.diff.added_lines, *file.diff.removed_lines))
-    return is_other and not _is_reformatted(file)
-
-
-def _is_reformatted(file: AnalyzedFile) -> bool:
-    """Whether the removed and the added lines say the same but for white space and the commas that a formatter adds."""
-    removed, added = (_LAYOUT.sub("", "".join(texts)) for texts in (file.diff.removed_texts, file.diff.added_texts))
-    return removed == added
+    # a formatter changes white space and commas
+    return _LAYOUT.sub("", "".join(diff.removed_texts)) != _LAYOUT.sub("", "".join(diff.added_texts))
 
 
 def _is_code(file: AnalyzedFile, line: DiffLine, moved: frozenset[str]) -> bool:
-    if _NOISE.match(line.text[:500]) or line.text.strip() in moved:
+    text, number = line.text[:500], line.head_line
+    if _NOISE.match(text) or line.text.strip() in moved:
         return False
-    if _LISTED_NAME.match(line.text[:500]) and file.path.endswith("__init__.py"):
+    if _LISTED_NAME.match(text) and file.path.endswith("__init__.py"):
         return False
-    if line.head_line is None:
-        return True
-    return not (_is_text(file, line.text, line.head_line) or is_in_inline_tests(file, line.head_line))
+    return number is None or not (_is_text(file, text, number) or is_in_inline_tests(file, number))
 
 
 def _is_text(file: AnalyzedFile, text: str, line: int) -> bool:
-    """Whether the line is words in a string; an entry of a table is none, but for one in a longer string."""
+    """Whether the line is part of a string; an entry of a table is none, unless the table is in a longer string."""
     source = next((source for source in file.sources if source.has_line(line)), None)
-    if source is None or not _ENTRY.match(text[:500]):
+    if source is None or not _ENTRY.match(text):
         return file.is_quoted(line)
     return begins_in_text(source.root, line - source.first_line)
 
 
-def find_docstring_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+def _find_docstring_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
     """New public functions without the documentation that the rule asks for."""
     for file in change.production_files():
         if not is_path_covered(rule.scope, file.path) or file.language not in _languages(rule):
             continue
         named = _DEFINED if file.language is Language.PYTHON else _NAMED
-        stood_there = frozenset(name for line in file.diff.removed_lines for name in named.findall(line.text[:1_000]))
+        old = frozenset(name for line in file.diff.removed_lines for name in named.findall(line.text[:1_000]))
         for source in file.sources:
-            for function in find_functions(source):
-                if function.first_line not in file.added_lines or function.name in stood_there:
-                    continue
-                if _is_public(function) and not _is_documented(function):
+            bare = [
+                function for function in find_functions(source) if _is_public(function) and not _is_documented(function)
+            ]
+            # where an older function has none, the file does not keep the rule
+            is_kept = file.added_lines.issuperset(function.first_line for function in bare)
+            for function in bare:
+                if function.first_line in file.added_lines and function.name not in old:
                     is_clear = source.is_whole or _is_at_top(function)
-                    sure = (
-                        rule.is_sure
-                        and is_clear
-                        and _is_covered(rule, function, file, change)
-                        and _is_surely_public(function)
-                    )
-                    sure = sure and not source.cached(_find_undocumented_lines) - file.added_lines
-                    yield RuleViolation(
-                        rule, f"`{function.name}` is new and has none", sure, file.path, function.first_line
-                    )
-
-
-def _find_undocumented_lines(source: Source) -> frozenset[int]:
-    """The lines of public functions without documentation: where one stood before, the file does not keep the rule."""
-    return frozenset(
-        function.first_line
-        for function in find_functions(source)
-        if _is_public(function) and not _is_documented(function)
-    )
+                    is_due = _is_covered(rule, function, file, change) and _is_surely_public(function)
+                    sure = rule.is_sure and is_clear and is_due and is_kept
+                    what = f"`{function.name}` is new and has none"
+                    yield RuleViolation(rule, what, sure, file.path, function.first_line)
 
 
 def _is_covered(rule: RepoRule, function: Function, file: AnalyzedFile, change: CodeChange) -> bool:
-    """Whether the rule speaks of all functions, or this one is among those that it speaks of."""
+    """Whether the rule is about all functions, or this is one of those that it is about."""
+    if _OF_SOME.search(rule.origin.text):
+        return False
     is_private = _PRIVATE.search(file.path) is not None and _OF_PUBLIC.search(rule.origin.text) is not None
-    is_open = not is_private or _is_exported(_class_of(function) or function.name, file, change)
-    return is_open and not _OF_SOME.search(rule.origin.text)
+    return not is_private or _is_exported(_class_of(function) or function.name, file, change)
 
 
 def _is_exported(name: str, file: AnalyzedFile, change: CodeChange) -> bool:
-    """Whether a private module says that this is public, or the package around it takes it out of there."""
+    """Whether a private module lists the name as public, or the package around it imports it."""
     if name in file.cached(_find_exported_names):
         return True
     package = change.texts.get(f"{file.path.rpartition('/')[0]}/__init__.py", "")
@@ -283,21 +266,13 @@ def _find_exported_names(file: AnalyzedFile) -> frozenset[str]:
 
 def _is_at_top(function: Function) -> bool:
     """Whether a piece of a Python file shows how a function at its left edge begins, outside of any long string."""
-    source = function.source
-    return (
-        source.language is Language.PYTHON
-        and function.node.start_point.column == 0
-        and bool(function.statements)
-        and "'''" not in source.text
-        and _is_outside_strings("\n".join(source.lines[: function.node.start_point.row]), source.text)
-    )
-
-
-def _is_outside_strings(before: str, text: str) -> bool:
-    """Whether no long string can be open behind *before*: none is there, or the next one begins right below a definition."""
-    first = text.find('"""')
-    opening = _OPENING.search(text)
-    return first < 0 or (len(before) < first and opening is not None and opening.end() - 3 == first)
+    source, start = function.source, function.node.start_point
+    if source.language is not Language.PYTHON or start.column or not function.statements or "'''" in source.text:
+        return False
+    first, opening = source.text.find('"""'), _OPENING.search(source.text)
+    # no long string is open: there is none, or the next one begins right below a definition
+    is_below = opening is not None and opening.end() - 3 == first
+    return first < 0 or (len("\n".join(source.lines[: start.row])) < first and is_below)
 
 
 def _languages(rule: RepoRule) -> frozenset[Language]:
@@ -318,8 +293,7 @@ def _is_surely_public(function: Function) -> bool:
         case Language.PYTHON:
             return function.container is None or _is_not_override(function)
         case Language.GO:
-            receiver = function.node.child_by_field_name("receiver")
-            return receiver is None
+            return function.node.child_by_field_name("receiver") is None
         case Language.RUST:
             return function.scope is FunctionScope.MODULE
         case Language.JAVA | Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
@@ -331,7 +305,7 @@ def _is_surely_public(function: Function) -> bool:
 
 
 def _is_not_override(function: Function) -> bool:
-    """Whether no class above its own has a method of that name: all of them stand in this file, or are nobody's."""
+    """Whether no base class has a method of that name: each is a class of this file, or one without methods."""
     classes = function.source.cached(_find_classes)
     seen: set[str] = set()
     left = [_class_of(function)]
@@ -347,7 +321,7 @@ def _is_not_override(function: Function) -> bool:
 
 
 def _find_classes(source: Source) -> "dict[str, _ClassSummary]":
-    """The classes of a Python file, by name; a class that is written twice has the bases and names of both."""
+    """The classes of a Python file by name; two definitions of one name are joined."""
     classes: dict[str, _ClassSummary] = {}
     for node in find(source.root, source.language, ("class_definition",)):
         name, superclasses = text_of(node.child_by_field_name("name")), node.child_by_field_name("superclasses")
@@ -383,71 +357,48 @@ def _is_public(function: Function) -> bool:
 
 
 def _class_of(function: Function) -> str:
-    named = function.container.child_by_field_name("name") if function.container is not None else None
-    return (named.text or b"").decode("utf-8", "replace") if named is not None else ""
+    return text_of(function.container.child_by_field_name("name")) if function.container is not None else ""
 
 
 def _is_documented(function: Function) -> bool:
-    if function.source.language is Language.PYTHON:
-        return bool(function.docstring)
-    return bool(function.nodes_above)
+    return bool(function.docstring if function.source.language is Language.PYTHON else function.nodes_above)
 
 
-def find_test_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
-    """Code that does something else than before, without a test file in the change."""
-    if any(file.role is FileRole.TEST for file in change.files) or _OTHER_TITLES.search(
-        change.dossier.pull_request.title
-    ):
-        return
-    moved = change.removed_texts & change.added_texts
-    changed = next(
-        (
-            file
-            for file in change.production_files()
-            if is_path_covered(rule.scope, file.path) and _has_changed_behaviour(file, moved)
-        ),
-        None,
+def _find_test_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """Code that behaves differently, without a test file in the change."""
+    has_tests = any(
+        file.role is FileRole.TEST
+        or (file.language is Language.RUST and any(is_in_inline_tests(file, line) for line in file.added_lines))
+        for file in change.files
     )
-    if changed is not None and not _has_inline_tests(change):
+    is_other = _OTHER_TITLES.search(change.dossier.pull_request.title) is not None
+    for changed in () if has_tests or is_other else _list_changed(rule, change)[:1]:
         yield RuleViolation(rule, f"this change alters {changed.path} and no test", is_sure=False, path=changed.path)
 
 
-def _has_inline_tests(change: CodeChange) -> bool:
-    rust = (file for file in change.files if file.language is Language.RUST)
-    return any(is_in_inline_tests(file, line) for file in rust for line in file.added_lines)
-
-
-def find_licence_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+def _find_licence_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
     """New files of code that do not begin with a licence."""
     for file in change.files:
         is_new = (
             file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is not FileRole.FOREIGN
         )
-        if (
-            is_new
-            and file.head_text
-            and is_path_covered(rule.scope, file.path)
-            and not _LICENSED.search(file.head_text[:2_000])
-        ):
+        text = file.head_text if is_new and is_path_covered(rule.scope, file.path) else None
+        if text and not _LICENSED.search(text[:2_000]):
             yield RuleViolation(rule, f"{file.path} is new and has none", is_sure=False, path=file.path, line=1)
 
 
-def find_name_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
-    """New test files whose names are not as the rule says."""
+def _find_name_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+    """New test files with other names than the rule asks for."""
     globs = [glob if "*" in glob else f"*{glob}" for glob in rule.targets]
     for file in change.files:
         name = file.path.rpartition("/")[2]
         is_new = file.diff.change is ChangeKind.ADDED and file.language is not None and file.role is FileRole.TEST
-        if (
-            is_new
-            and is_path_covered(rule.scope, file.path)
-            and _LIKE_A_TEST.search(name)
-            and not any(fnmatchcase(name, glob) for glob in globs)
-        ):
+        is_due = is_new and is_path_covered(rule.scope, file.path) and _LIKE_A_TEST.search(name)
+        if is_due and not any(fnmatchcase(name, glob) for glob in globs):
             yield RuleViolation(rule, f"{name} is named otherwise", is_sure=False, path=file.path)
 
 
-def find_dependency_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
+def _find_dependency_violations(rule: RepoRule, change: CodeChange) -> Iterator[RuleViolation]:
     """The first new dependency of each manifest."""
     for file in change.files:
         is_old = file.diff.change is not ChangeKind.ADDED
@@ -459,19 +410,15 @@ def find_dependency_violations(rule: RepoRule, change: CodeChange) -> Iterator[R
         elif new_names:
             name = min(new_names)
             line = next((line.head_line for line in file.diff.added_lines if name in line.text), None)
-            sure = rule.is_sure and not _is_mentioned(name, change)
+            # where an issue names the package or dependencies, its owner may have asked for it
+            asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues).casefold()
+            sure = rule.is_sure and name.casefold() not in asked and "dependenc" not in asked
             what = f"this change brings the new dependency `{name}`"
             yield RuleViolation(rule, what, sure, file.path, line, target=name)
 
 
-def _is_mentioned(name: str, change: CodeChange) -> bool:
-    """Whether an issue names the package or speaks of dependencies: then its owner may have asked for it."""
-    asked = " ".join(f"{issue.title} {issue.body}" for issue in change.dossier.issues).casefold()
-    return name.casefold() in asked or "dependenc" in asked
-
-
 def _find_new_names(file: AnalyzedFile, *, only_runtime: bool) -> frozenset[str] | None:
-    """The packages that the head's manifest names and the base's does not; None if one of them is not known."""
+    """The packages that only the head's manifest names; None if one of the two is not known."""
     reader = next((read for ending, read in _READERS.items() if file.path.endswith(ending)), None)
     if reader is None or file.head_text is None or file.base_text is None:
         return None
@@ -503,20 +450,12 @@ def _read_toml(text: str) -> Iterator[tuple[str, bool]]:
 
     document = tomllib.loads(text)
     project = _table(document.get("project"))
-    others = (
-        *_table(project.get("optional-dependencies")).values(),
-        *_table(document.get("dependency-groups")).values(),
-    )
+    groups = (project.get("optional-dependencies"), document.get("dependency-groups"))
+    others = (listed for group in groups for listed in _table(group).values())
     for listed in (project.get("dependencies"), *others):
-        matches = (
-            _REQUIREMENT.match(text)
-            for text in (
-                [text for text in cast("list[object]", listed) if isinstance(text, str)]
-                if isinstance(listed, list)
-                else []
-            )
-        )
-        yield from ((match[1], listed is project.get("dependencies")) for match in matches if match)
+        for line in cast("list[object]", listed) if isinstance(listed, list) else ():
+            if isinstance(line, str) and (match := _REQUIREMENT.match(line)):
+                yield match[1], listed is project.get("dependencies")
     yield from _read_tables(document, _DEEPEST)
 
 
@@ -524,13 +463,9 @@ def _read_tables(table: dict[str, Any], depth: int) -> Iterator[tuple[str, bool]
     """Cargo's and Poetry's tables, also those of targets, groups and the workspace."""
     for key, value in table.items() if depth else ():
         if _SECTION.fullmatch(key):
-            (
-                yield from (
-                    (name, key == "dependencies")
-                    for name, how in _table(value).items()
-                    if name != "python" and (not {"path", "workspace"} & _table(how).keys())
-                )
-            )
+            for name, how in _table(value).items():
+                if name != "python" and not {"path", "workspace"} & _table(how).keys():
+                    yield name, key == "dependencies"
         elif isinstance(value, dict):
             yield from _read_tables(_table(cast("object", value)), depth - 1)
 
@@ -546,7 +481,7 @@ def _table(value: object) -> dict[str, Any]:
 
 
 def _find_possible(rule: RepoRule, file: AnalyzedFile) -> Iterator[RuleViolation]:
-    """A line of a manifest that is not known as a whole, or not understood."""
+    """The first line that may add a package, in a manifest that is not known as a whole or not understood."""
     before = {_dependency(line.text) for line in file.diff.removed_lines}
     new = ((_dependency(line.text), line.head_line) for line in file.diff.added_lines)
     first = next(((name, line) for name, line in new if name and name not in before | _TOOL_KEYS), None)
@@ -563,12 +498,12 @@ _FINDERS: Final[dict[RuleKind, Callable[[RepoRule, CodeChange], Iterator[RuleVio
     RuleKind.FORBIDDEN_CODE: find_code_violations,
     RuleKind.FORBIDDEN_PATH: find_path_violations,
     RuleKind.OWN_PULL_REQUEST: find_path_violations,
-    RuleKind.CHANGELOG: find_changelog_violations,
-    RuleKind.DOCSTRING: find_docstring_violations,
-    RuleKind.TESTS: find_test_violations,
-    RuleKind.DEPENDENCIES: find_dependency_violations,
-    RuleKind.FILE_NAMES: find_name_violations,
-    RuleKind.LICENCE: find_licence_violations,
+    RuleKind.CHANGELOG: _find_changelog_violations,
+    RuleKind.DOCSTRING: _find_docstring_violations,
+    RuleKind.TESTS: _find_test_violations,
+    RuleKind.DEPENDENCIES: _find_dependency_violations,
+    RuleKind.FILE_NAMES: _find_name_violations,
+    RuleKind.LICENCE: _find_licence_violations,
 }
 _READERS: Final[dict[str, Callable[[str], Iterator[tuple[str, bool]]]]] = {
     "package.json": _read_package_json,

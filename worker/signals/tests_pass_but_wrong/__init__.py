@@ -1,7 +1,4 @@
-"""Signals for changes whose tests pass while the work is wrong: what was bent is the proof, not the code.
-
-Does not run tests. Invariant: each signal says what stands in the change, never what its author meant.
-"""
+"""Signals for changes whose tests pass while the work is wrong: the proof was bent, not the code."""
 
 from typing import Final
 

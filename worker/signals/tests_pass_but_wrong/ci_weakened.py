@@ -1,7 +1,6 @@
-"""CI and test commands that can fail less than before: masked, ignored, switched off, removed, or run on fewer tests.
+"""CI and test commands that can fail less than before, and strictness that was switched off.
 
-Does not know what a repository's CI must run. Invariant: only a command or step that stood there before and counted can
-become a fact; what is new may be meant to be informative.
+Only a command, step or setting that existed before can be a fact; a new one may be informative or lax.
 """
 
 from collections.abc import Iterator
@@ -61,7 +60,7 @@ _CHOOSES_NONE: Final = pattern(
     r"--co(?:llect-only)?(?![\w-])|--listTests\b|--list-tests\b|--no-run\b|--dry-run\b"
     r"|-run[= ][\"']?(?:\^\$|NONE|none|XXX)[\"']?(?=\s|$)|-k[= ]?[\\\"']{0,2}(?:none|nothing|no_?tests?)\b[\\\"']{0,2}"
 )
-"""Options with which a test command runs no test, as far as anybody can tell."""
+"""Options with which a test command runs no test."""
 _NARROWS: Final = pattern(
     rf"{_SELECTS}|"
     r"--ignore(?:-glob)?[= ]\S*|--deselect[= ]\S+|-k[= ]?\s*[\\\"']{0,2}not\b|-m[= ]?\s*[\\\"']{0,2}not\b|\btestPathIgnorePatterns\b"
@@ -76,7 +75,7 @@ _LONGEST: Final = 1_000
 _MOST_SHOWN: Final = 60
 _OUTCOME: Final = pattern(r"\b(?:steps|needs)\.[\w-]{1,80}\.(?:outcome|conclusion|result)\b")
 _PLAIN_SHELL: Final = pattern(r"(^|/)(package\.json|(GNU)?[Mm]akefile)$")
-"""Where the shell goes on after a failure; CI starts it with `-e`."""
+"""Files whose shell goes on after a failure; CI starts it with `-e`."""
 _MOST: Final = 100
 _ADDED_OPTIONS: Final = pattern(r"\s*[\"']?addopts[\"']?\s*=")
 """What pytest is started with wherever it is started."""
@@ -91,13 +90,13 @@ _EMPTY: Final = pattern(r"\s*\"[\w:.-]{1,60}\"\s*:\s*\"\s*\",?\s*$")
 """A script of package.json without a command."""
 _BEHIND: Final = pattern(r"\s*(?:-\s+)*[\"']?([\w.:/-]{1,60}?)[\"']?\s*[:=](?:\s|$)")
 _JOB: Final = 60
-"""Lines of a job above a step that does nothing: who waits for more is none of these."""
+"""Lines of a job that are read above a step that does nothing."""
 _STEPS: Final = pattern(r"\s*steps\s*:")
 _NEEDS: Final = pattern(r"\s*needs\s*:")
 _CONDITIONAL: Final = pattern(
     rf"(?!-k[= ]?\s*[\\\"']{{0,2}}not\b)(?:{_SELECTS})|-D|-x\s|--exclude|skip|--if-present|--force-exit"
 )
-"""Flags that make sense where something else than tests is meant: they count where the same command stood without them."""
+"""Flags that may not be about tests: they count where the base had the same command without them."""
 _TRIGGER: Final = pattern(r"\bpull_request(?:_target)?\b|\bmerge_requests?\b|\bmerge_group\b")
 _CONFTEST: Final = pattern(r"(?:^|/)conftest\.py$")
 _CONDITIONS: Final = frozenset({"if_statement", "elif_clause", "else_clause", "except_clause", "match_statement"})
@@ -149,13 +148,13 @@ def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
         for line in list_added(file):
             if line.head_line is not None and _is_old_check(line, file):
                 yield SignalMatch(f"this check can't fail any more: `{_shorten(line.text)}`", file.path, line.head_line)
-        for line in _find_idle_replacements(file, change):
+        for line in () if is_ci_removal_declared(change) else _find_stand_ins(file):
             note = f"a test command was replaced by `{_shorten(line.text)}`"
             yield SignalMatch(note, file.path, line.head_line, step="Put the test command back at {place}.")
         for line in _find_empty_runs(file):
             note = f"no test is run any more: `{_shorten(line.text)}`"
             yield SignalMatch(note, file.path, line.head_line, step="Let the command run the tests again at {place}.")
-        for number, text, is_conditional in file.cached(find_emptied):
+        for number, text, is_conditional in file.cached(_find_emptied):
             if not is_conditional:
                 note = f"the tests that were collected are dropped: `{_shorten(text)}`"
                 yield SignalMatch(note, file.path, number, step="Let pytest run what it collected: take out {place}.")
@@ -171,10 +170,8 @@ def check_may_not_fail(change: CodeChange) -> Iterator[SignalMatch]:
         for line in list_added(file):
             if line.head_line is None or is_comment(line.text) or _is_old_check(line, file):
                 continue
-            if _is_masked(line.text, file) or (
-                is_ci(file.path)
-                and (_is_ignored(line, file) or (_SWITCHES.match(line.text) is not None and _is_near_tests(line, file)))
-            ):
+            gives_up = _SWITCHES.match(line.text) is not None and _is_near_tests(line, file)
+            if _is_masked(line.text, file) or (is_ci(file.path) and (_is_ignored(line, file) or gives_up)):
                 yield SignalMatch(f"a failure has no consequence: `{_shorten(line.text)}`", file.path, line.head_line)
         for line in _find_stand_ins(file) if is_ci_removal_declared(change) else ():
             yield SignalMatch(f"a test command was replaced by `{_shorten(line.text)}`", file.path, line.head_line)
@@ -191,10 +188,9 @@ def tests_left_out(change: CodeChange) -> Iterator[SignalMatch]:
         for line in list_added(file):
             match = None if is_comment(line.text) else _NARROWS.search(line.text[:_LONGEST])
             if match is not None and match[0] not in before and _is_about_tests(line, match[0], file):
-                yield SignalMatch(
-                    f"fewer tests run, or none are needed: `{_shorten(match[0])}`", file.path, line.head_line
-                )
-        for number, text, is_conditional in file.cached(find_emptied):
+                note = f"fewer tests run, or none are needed: `{_shorten(match[0])}`"
+                yield SignalMatch(note, file.path, line.head_line)
+        for number, text, is_conditional in file.cached(_find_emptied):
             if is_conditional:
                 yield SignalMatch(f"collected tests are dropped on a condition: `{_shorten(text)}`", file.path, number)
 
@@ -206,16 +202,13 @@ def check_removed(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 28 of 2033 clean changes with CI or tool configuration (1.4 %, at most 1.98 %).
     """
     files = tuple(find_configuration(change))
+    own = [file for file in files if is_ci(file.path)]
     gained = sum(mentions_tests(line.text) or runs_checks(line.text) for file in files for line in list_added(file))
-    lost = [
-        (file, line) for file in select_own_files(files) for line in list_removed(file) if mentions_tests(line.text)
-    ]
+    lost = [(file, line) for file in own for line in list_removed(file) if mentions_tests(line.text)]
     if len(lost) > gained:
         yield from _separate_steps([(file, line) for file, line in lost if not _is_still_run(line, file)])
     else:
-        yield from _separate_steps(
-            [(file, line) for file in select_own_files(files) for line in _find_removed_steps(file)]
-        )
+        yield from _separate_steps([(file, line) for file in own for line in _find_removed_steps(file)])
     for file in files:
         yield from _find_lost_triggers(file)
 
@@ -232,12 +225,8 @@ def strictness_off(change: CodeChange) -> Iterator[SignalMatch]:
             yield from _find_lowered(edit, file)
 
 
-def select_own_files(files: tuple[AnalyzedFile, ...]) -> list[AnalyzedFile]:
-    return [file for file in files if is_ci(file.path)]
-
-
 def _find_removed_steps(file: AnalyzedFile) -> Iterator[DiffLine]:
-    """Commands of tests and checks in blocks that were only removed, and that stand nowhere now."""
+    """Commands of tests and checks in blocks that were only removed, if no other line runs them."""
     for edit in find_edit_blocks(file):
         blank = not any(line.text.strip() and not is_comment(line.text) for line in edit.added)
         for line in edit.removed if blank else ():
@@ -246,7 +235,7 @@ def _find_removed_steps(file: AnalyzedFile) -> Iterator[DiffLine]:
 
 
 def _separate_steps(lost: list[tuple[AnalyzedFile, DiffLine]]) -> Iterator[SignalMatch]:
-    """One place for each step: its name and its command stand beside each other."""
+    """One finding for each step: its name and its command are near each other."""
     above: tuple[str, int] | None = None
     for file, line in lost:
         number = line.base_line or 0
@@ -261,14 +250,15 @@ def _shorten(text: str) -> str:
 
 
 def _is_old_check(line: DiffLine, file: AnalyzedFile) -> bool:
-    """Whether the line takes the consequence from a check that stood in the base."""
+    """Whether the line takes the consequence from a check of the base."""
     before = file.cached(_commands_before)
     mask = _MASK.search(command_of(line.text))
     if mask is not None:
         is_sure = mask[1] == "||" or _PLAIN_SHELL.search(file.path) is not None
         return is_sure and runs_checks(line.text) and command_of(line.text)[: mask.start()] in before
-    if line.text.startswith("\t-") and command_of(line.text.replace("-", "", 1)) in before:
-        return runs_checks(line.text.replace("-", "", 1))
+    unmasked = line.text.replace("-", "", 1)
+    if line.text.startswith("\t-") and command_of(unmasked) in before:
+        return runs_checks(unmasked)
     if not is_ci(file.path) or line.text.strip() in file.cached(_texts_before):
         return False
     if not _SWITCHED_OFF.match(line.text) and (not _IGNORED.match(line.text) or file.cached(_has_outcome_check)):
@@ -277,7 +267,7 @@ def _is_old_check(line: DiffLine, file: AnalyzedFile) -> bool:
 
 
 def _has_outcome_check(file: AnalyzedFile) -> bool:
-    """Some step of the file asks how another one ended, and may fail for it."""
+    """Whether some step of the file reads how another one ended, and may fail for it."""
     return any(_OUTCOME.search(text[:_LONGEST]) for view in file.cached(list_head_lines) for text in view.lines)
 
 
@@ -290,7 +280,7 @@ def _texts_before(file: AnalyzedFile) -> frozenset[str]:
 
 
 def _find_block(line: DiffLine, file: AnalyzedFile) -> list[tuple[int, str]]:
-    """The numbered lines of what the line is a key of; none for the many of a file that was made to keep us busy."""
+    """The numbered lines of what the line is a key of; none beyond the first hundred keys of a file."""
     if line.head_line is None or line.head_line not in file.cached(_find_seen_lines):
         return []
     view = lines_around(file, line.head_line)
@@ -307,16 +297,27 @@ def _is_old(number: int, text: str, file: AnalyzedFile) -> bool:
     return number not in file.added_lines or command_of(text) in file.cached(_commands_before)
 
 
-def _find_idle_replacements(file: AnalyzedFile, change: CodeChange) -> Iterator[DiffLine]:
-    return iter(()) if is_ci_removal_declared(change) else _find_stand_ins(file)
-
-
 def _find_stand_ins(file: AnalyzedFile) -> Iterator[DiffLine]:
-    return (line for edit in find_edit_blocks(file) for line in _find_edit_stand_ins(edit, file))
+    """Added lines that do nothing, where a command ran tests and none does now."""
+    for edit in find_edit_blocks(file):
+        tests = [line for line in edit.removed if runs_tests(_strip_output(line.text))]
+        if any(runs_tests(_strip_output(line.text)) for line in edit.added):
+            continue
+        keys = {_find_key(line) for line in (*tests, *filter(lambda line: _OPENS_BLOCK.match(line.text), edit.removed))}
+        commands = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
+        are_idle = all(_is_idle(line) or _find_key(line) for line in commands)
+        did_work = not all(map(_is_idle, edit.removed))
+        for line in commands:
+            if line.head_line is None or not _is_idle(line) or _has_dependencies(line.head_line, file):
+                continue
+            # a value behind a key that was not there is none of a command: `lint: true` of a reusable workflow
+            is_command = _find_key(line) in keys and (are_idle or _find_key(line))
+            if (tests and is_command) or (did_work and are_idle and _is_named_for_tests(line.head_line, file)):
+                yield line
 
 
 def _find_empty_runs(file: AnalyzedFile) -> Iterator[DiffLine]:
-    """Commands that stood there and now choose no test, and a script that ends before its tests."""
+    """Commands of the base that now choose no test, and a script that ends before its tests."""
     before = {" ".join(command.split()) for command in file.cached(_commands_before)}
     for line in list_added(file):
         chosen = None if is_comment(line.text) else _CHOOSES_NONE.search(line.text[:_LONGEST])
@@ -328,48 +329,23 @@ def _find_empty_runs(file: AnalyzedFile) -> Iterator[DiffLine]:
                 yield line
         elif line.head_line is not None and _ENDS.fullmatch(line.text) and _SCRIPT.search(file.path):
             view = lines_around(file, line.head_line)
-            below = range(line.head_line + 1, view.first_line + len(view.lines))
-            if any(
-                number not in file.added_lines and runs_tests(view.lines[number - view.first_line]) for number in below
-            ):
+            below = enumerate(view.lines[line.head_line + 1 - view.first_line :], line.head_line + 1)
+            if any(number not in file.added_lines and runs_tests(text) for number, text in below):
                 yield line
 
 
-def _find_edit_stand_ins(edit: EditBlock, file: AnalyzedFile) -> Iterator[DiffLine]:
-    """Added lines that do nothing, where a command ran tests and none does now."""
-    if any(runs_tests(_strip_output(line.text)) for line in edit.added):
-        return
-    keys = {
-        _find_key(line)
-        for line in edit.removed
-        if runs_tests(_strip_output(line.text)) or _OPENS_BLOCK.match(line.text)
-    }
-    is_of_tests = any(runs_tests(_strip_output(line.text)) for line in edit.removed)
-    commands = [line for line in edit.added if line.text.strip() and not is_comment(line.text)]
-    are_idle = all(_is_idle(line) or _find_key(line) for line in commands)
-    did_work = not all(map(_is_idle, edit.removed))
-    for line in commands:
-        if line.head_line is None or not _is_idle(line) or _has_dependencies(line.head_line, file):
-            continue
-        # a value behind a key that was not there is none of a command: `lint: true` of a reusable workflow
-        is_command = _find_key(line) in keys and (are_idle or _find_key(line))
-        if (is_of_tests and is_command) or (did_work and are_idle and _is_named_for_tests(line.head_line, file)):
-            yield line
-
-
 def _is_named_for_tests(number: int, file: AnalyzedFile) -> bool:
-    """Whether the line is a script of package.json that is called `test`, or a recipe of such a target."""
+    """Whether the line is a `test` script of package.json, or a recipe of such a target."""
     view = lines_around(file, number)
     text = view.lines[number - view.first_line]
     if file.path.endswith("package.json"):
         return _TEST_SCRIPT.match(text) is not None
-    if not _RECIPES.search(file.path) or not text[:1].isspace():
-        return False
-    return _TEST_TARGET.match(_find_target(number, file)[1]) is not None
+    is_recipe = _RECIPES.search(file.path) is not None and text[:1].isspace()
+    return is_recipe and _TEST_TARGET.match(_find_target(number, file)[1]) is not None
 
 
 def _find_target(number: int, file: AnalyzedFile) -> tuple[int, str]:
-    """The line with the target that the recipe on line *number* is of, and what it says."""
+    """Number and text of the line with the target of the recipe on line *number*."""
     view = lines_around(file, number)
     above = ((row + view.first_line, view.lines[row]) for row in range(number - view.first_line - 1, -1, -1))
     return next(((at, line) for at, line in above if line.strip() and not line[0].isspace()), (0, ""))
@@ -380,13 +356,13 @@ def _is_idle(line: DiffLine) -> bool:
 
 
 def _find_key(line: DiffLine) -> str:
-    """What the command on this line stands behind: `run`, `"test"`, nothing in a recipe or a script."""
+    """The key before the command on this line: `run`, `"test"`, nothing in a recipe or a script."""
     match = _BEHIND.match(line.text)
     return "" if match is None else match[1]
 
 
 def _has_dependencies(number: int, file: AnalyzedFile) -> bool:
-    """The line is of a job or a target that needs others from now on: that these passed is all that such a one says."""
+    """Whether the line's job or target newly needs others: it only reports that these passed."""
     if _RECIPES.search(file.path):
         above, target = _find_target(number, file)
         return above in file.added_lines and _PREREQUISITES.match(target) is not None
@@ -406,25 +382,23 @@ def _has_dependencies(number: int, file: AnalyzedFile) -> bool:
 
 
 def _strip_output(text: str) -> str:
-    """A line without what it only prints."""
-    command = command_of(text)
-    return "" if _NOTHING.match(command) else text
+    """The line, or nothing if it only prints."""
+    return "" if _NOTHING.match(command_of(text)) else text
 
 
 def _is_masked(text: str, file: AnalyzedFile) -> bool:
-    """A command of tests, or one that stood there before, whose failure is swallowed."""
-    command = command_of(text)
+    """Whether the failure of a test command, or of one of the base, is swallowed."""
+    command, before = command_of(text), file.cached(_commands_before)
     mask = _MASK_ANYWHERE.search(command) or _MASK.search(command)
-    if mask is None or command in file.cached(_commands_before):
+    if mask is None or command in before:
         return False
-    return runs_tests(text) or (is_ci(file.path) and command[: mask.start()].strip() in file.cached(_commands_before))
+    return runs_tests(text) or (is_ci(file.path) and command[: mask.start()].strip() in before)
 
 
 def _is_ignored(line: DiffLine, file: AnalyzedFile) -> bool:
-    """The step or job is one of tests, or it stood there before and counted."""
-    if not (_IGNORED.match(line.text) or _SWITCHED_OFF.match(line.text)) or line.text.strip() in file.cached(
-        _texts_before
-    ):
+    """Whether a step or job of tests, or one that counted in the base, is ignored or switched off."""
+    is_off = _IGNORED.match(line.text) or _SWITCHED_OFF.match(line.text)
+    if not is_off or line.text.strip() in file.cached(_texts_before):
         return False
     block = _find_block(line, file)
     is_old = any(_is_old(number, text, file) for number, text in block[:1])
@@ -445,7 +419,7 @@ def _is_about_tests(line: DiffLine, flag: str, file: AnalyzedFile) -> bool:
 
 
 def _is_still_run(line: DiffLine, file: AnalyzedFile) -> bool:
-    """The same command stands in the head, at another place."""
+    """Whether another line of the head holds the same command."""
     command = command_of(line.text)
     if file.head_text is not None:
         return command in file.cached(_commands_after)
@@ -457,7 +431,7 @@ def _commands_after(file: AnalyzedFile) -> frozenset[str]:
 
 
 def _find_lost_triggers(file: AnalyzedFile) -> Iterator[SignalMatch]:
-    """The workflow still runs tests, and no pull request starts it."""
+    """A workflow that still runs tests, and that no pull request starts."""
     gone = [line for line in list_removed(file) if _TRIGGER.search(line.text) and not is_comment(line.text)]
     head = file.head_text
     if not gone or head is None or not is_ci(file.path) or _TRIGGER.search(head):
@@ -466,7 +440,7 @@ def _find_lost_triggers(file: AnalyzedFile) -> Iterator[SignalMatch]:
         yield SignalMatch("no pull request starts this workflow any more", file.path, gone[0].base_line, side=Side.BASE)
 
 
-def find_emptied(file: AnalyzedFile) -> tuple[EmptiedCollection, ...]:
+def _find_emptied(file: AnalyzedFile) -> tuple[EmptiedCollection, ...]:
     """Such lines that the change adds to a `conftest.py`."""
     if not _CONFTEST.search(file.path):
         return ()
@@ -487,7 +461,7 @@ def _is_emptied_conditionally(line: int, file: AnalyzedFile) -> bool:
 
 
 def _is_deciding(around: "Node", node: "Node") -> bool:
-    """A branch, or a function that ends early somewhere above the line."""
+    """Whether it is a branch, or a function that may end early above the line."""
     if around.type in _CONDITIONS:
         return True
     body = around.child_by_field_name("body") if around.type == "function_definition" else None
@@ -504,42 +478,28 @@ def _find_strict_files(change: CodeChange) -> Iterator[AnalyzedFile]:
 
 
 def _find_dropped_demands(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
-    still = [
-        line.text[:_LONGEST_SETTING]
-        for line in edit.added[:_MOST_SETTINGS]
-        if not is_comment(line.text) or "#![" in line.text
-    ]
+    texts = [line.text[:_LONGEST_SETTING] for line in edit.added[:_MOST_SETTINGS] if not _is_remark(line)]
     for line in edit.removed[:_MOST_SETTINGS]:
-        match = (
-            None if is_comment(line.text) and "#![" not in line.text else _DEMANDS.search(line.text[:_LONGEST_SETTING])
-        )
-        if (
-            match is not None
-            and (not any(map(_DEMANDS.search, still)))
-            and (match[0].strip() not in "\n".join(line.text for line in islice(file.diff.added_lines, _MOST_SETTINGS)))
-        ):
-            yield SignalMatch(
-                f"`{match[0].strip()[:60]}` no longer stands here", file.path, *_find_position(edit, line)
-            )
+        match = None if _is_remark(line) else _DEMANDS.search(line.text[:_LONGEST_SETTING])
+        if match is None or any(map(_DEMANDS.search, texts)):
+            continue
+        demand = match[0].strip()
+        if demand not in "\n".join(added.text for added in islice(file.diff.added_lines, _MOST_SETTINGS)):
+            number, side = (edit.added[0].head_line, Side.HEAD) if edit.added else (line.base_line, Side.BASE)
+            yield SignalMatch(f"`{demand[:60]}` no longer stands here", file.path, number, number, side)
             return
 
 
-def _find_position(edit: EditBlock, line: "DiffLine") -> tuple[int | None, int | None, Side]:
-    """The line that stands there now, else the one that went."""
-    if edit.added:
-        return edit.added[0].head_line, edit.added[0].head_line, Side.HEAD
-    return line.base_line, line.base_line, Side.BASE
+def _is_remark(line: DiffLine) -> bool:
+    return is_comment(line.text) and "#![" not in line.text
 
 
 def _find_lowered(edit: EditBlock, file: AnalyzedFile) -> Iterator[SignalMatch]:
     """The same rule, with less weight."""
     if _RULED.search(file.path) is None:
         return
-    before = {
-        match[1]: _RANKS[match[2]]
-        for line in edit.removed[:_MOST_SETTINGS]
-        if (match := _OF_RULE.match(line.text[:_LONGEST_SETTING]))
-    }
+    matches = (_OF_RULE.match(line.text[:_LONGEST_SETTING]) for line in edit.removed[:_MOST_SETTINGS])
+    before = {match[1]: _RANKS[match[2]] for match in matches if match}
     for line in edit.added[:_MOST_SETTINGS]:
         match = _OF_RULE.match(line.text[:_LONGEST_SETTING])
         if match is not None and _RANKS[match[2]] < before.get(match[1], 0):

@@ -1,7 +1,7 @@
-"""Production code made for the literal values of its own tests: an answer written in, a branch for one input, a table.
+"""Production code written for the literal values of its own tests: a constant answer, a branch for one input, a table.
 
-Knows nothing of what the function should do. Invariant: every literal that a finding is about stands in a test of the same
-change, and it is a value that nobody writes by chance (no 0, no `true`, no empty text).
+Every reported literal occurs in a test of the same change, and is a value that is hardly written by chance: no 0, no `true`, no
+empty text.
 """
 
 import re
@@ -28,44 +28,19 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LITERALS: Final = frozenset(
-    {
-        "string",
-        "integer",
-        "float",
-        "number",
-        "interpreted_string_literal",
-        "raw_string_literal",
-        "string_literal",
-        "int_literal",
-    }
-    | {
-        "float_literal",
-        "integer_literal",
-        "decimal_integer_literal",
-        "decimal_floating_point_literal",
-        "template_string",
-    }
-    | {"concatenated_string"}
+    {"string", "integer", "float", "number", "interpreted_string_literal", "raw_string_literal", "string_literal"}
+    | {"int_literal", "float_literal", "integer_literal", "decimal_integer_literal", "decimal_floating_point_literal"}
+    | {"template_string", "concatenated_string"}
 )
 _COLLECTIONS: Final = frozenset(
     {"list", "tuple", "array", "set", "dictionary", "object", "array_expression", "tuple_expression"}
 )
 _PARTS: Final = frozenset(
-    {
-        "pair",
-        "true",
-        "false",
-        "none",
-        "null",
-        "unary_operator",
-        "unary_expression",
-        "string_start",
-        "string_content",
-        "string_end",
-    }
-    | {"string_fragment", "escape_sequence", "property_identifier", "interpreted_string_literal_content", "comment"}
-    | {"raw_string_literal_content", "parenthesized_expression"}
+    {"pair", "true", "false", "none", "null", "unary_operator", "unary_expression", "string_start", "string_content"}
+    | {"string_end", "string_fragment", "escape_sequence", "property_identifier", "interpreted_string_literal_content"}
+    | {"comment", "raw_string_literal_content", "parenthesized_expression"}
 )
+_CONSTANTS: Final = _LITERALS | _COLLECTIONS | _PARTS
 _RETURNS: Final = frozenset({"return_statement", "return_expression", "return"})
 _WRAPPERS: Final = _RETURNS | frozenset(
     {"expression_statement", "expression_list", "parenthesized_expression", "argument_list", "then"}
@@ -86,7 +61,7 @@ _MOST_LINES: Final = 20_000
 _MOST_SHOWN: Final = 40
 _WRAPPING_CALL: Final = pattern(r"(?:.*\.(?:to_string|to_owned|into|to_vec)|String::from|Some|Ok|Cow::from)", re.DOTALL)
 _NUMBER: Final = pattern(r"[0-9]|10|100|1000|[01]\.0*|\d+[uif]\d+")
-"""Numbers that stand anywhere."""
+"""Numbers that occur anywhere."""
 _SELF: Final = frozenset({"self", "cls", "this", "ctx", "context", "args", "kwargs", "mut", "const", "readonly"})
 _NAME: Final = pattern(r"[A-Za-z_]\w*")
 _CONSTANT_NAME: Final = pattern(
@@ -114,13 +89,13 @@ _MOST: Final = 50
 
 
 class ExpectedLiterals(Value):
-    """What the changed tests hold: a text of each file. In one text, a single wide character would widen all."""
+    """The literals of the changed tests, one text for each file: in a joined text one wide character would widen all."""
 
     texts: tuple[str, ...]
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether there is none: to find all takes long, and of most code nobody asks for one of them."""
+        """Whether there is none: listing all takes long, and most code needs none of them."""
         return not any(map(_LITERAL.search, self.texts))
 
     @cached_property
@@ -129,7 +104,7 @@ class ExpectedLiterals(Value):
 
     @cached_property
     def _lines(self) -> dict[str, set[int]]:
-        """The numbers of the lines with each literal: the few who ask for two of them in one line pay for it."""
+        """The numbers of the lines with each literal."""
         numbers: defaultdict[str, set[int]] = defaultdict(set)
         for number, line in enumerate(line for text in self.texts for line in text.split("\n")):
             for literal in _LITERAL.findall(line):
@@ -163,7 +138,7 @@ def expected_value_returned(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """
-    for file, function, text in change.cached(_constant_answers_of):
+    for file, function, text in change.cached(_find_constant_answers):
         if _is_free_of_contract(function, change):
             note = f"`{function.name}` ignores its arguments and returns {_shorten(text)}, which the tests of this change hold"
             yield SignalMatch(note, file.path, _answer_line(function))
@@ -175,7 +150,7 @@ def constant_result(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 3 of 30051 clean changes with production code (0.0 %, at most 0.03 %).
     """
-    for file, function, text in change.cached(_constant_answers_of):
+    for file, function, text in change.cached(_find_constant_answers):
         if not _is_free_of_contract(function, change):
             note = f"`{function.name}` returns {_shorten(text)} for whatever it is given, and the tests of this change hold it"
             yield SignalMatch(note, file.path, _answer_line(function))
@@ -191,7 +166,7 @@ def branch_on_test_input(change: CodeChange) -> Iterator[SignalMatch]:
         literals = change.cached_for_family(_find_test_literals)
         for source in file.sources:
             for line, value, answer in _find_literal_branches(source, file.added_lines):
-                if literals.contains(value) and (_is_input(value) or literals.contains_both(value, answer)):
+                if literals.contains(value) and (_is_telling_text(value) or literals.contains_both(value, answer)):
                     note = f"a branch for the input {_shorten(value)} alone, which the tests of this change use"
                     yield SignalMatch(note, file.path, line, strength=1.0 if literals.contains(answer) else 0.6)
 
@@ -221,7 +196,7 @@ def _find_files(change: CodeChange, look: "re.Pattern[str]") -> Iterator[Analyze
 
 
 def _is_whole_word(text: str, core: str) -> bool:
-    """As a whole: `continue` is no part of `--no-auto-continue`."""
+    """As a whole word: `continue` is no part of `--no-auto-continue`."""
     return core in text and re.search(rf"(?<![\w-]){re.escape(core)}(?![\w-])", text) is not None
 
 
@@ -241,7 +216,7 @@ def _find_test_literals(change: CodeChange) -> ExpectedLiterals:
 
 
 def _test_lines(file: AnalyzedFile) -> Iterator[str]:
-    """Lines of a changed test file, those that did not change too; of a Rust source the new ones below `#[cfg(test)]`."""
+    """All lines of a changed test file; of a Rust source the new ones below `#[cfg(test)]`."""
     if role_of(file.path) is FileRole.TEST:
         shown = (line.text for line in file.diff.lines() if line.kind is not LineKind.REMOVED)
         yield from shown if file.head_text is None else islice(file.head_text.split("\n"), _MOST_LINES)
@@ -259,29 +234,20 @@ def _shorten(literal: str) -> str:
     return f"`{short if len(short) <= _MOST_SHOWN else short[:_MOST_SHOWN] + '...'}`"
 
 
-def _constant_answers_of(change: CodeChange) -> tuple[tuple[AnalyzedFile, Function, str], ...]:
-    return tuple(_find_constant_answers(change))
-
-
-def _find_constant_answers(change: CodeChange) -> Iterator[tuple[AnalyzedFile, Function, str]]:
+def _find_constant_answers(change: CodeChange) -> list[tuple[AnalyzedFile, Function, str]]:
+    """Changed functions with named parameters that return one literal of the tests before all else."""
+    answers: list[tuple[AnalyzedFile, Function, str]] = []
     for file in _find_files(change, _ANSWERS):
         literals = change.cached_for_family(_find_test_literals)
         added = sorted(file.added_lines)
-        for function in (candidate for source in file.sources for candidate in find_functions(source)):
-            text = _find_answer(function) if _is_touched(function, added) else ""
-            if (
-                text
-                and _answer_line(function) in file.added_lines
-                and any(not name.startswith("_") for name in _parameters(function))
-                and literals.contains(text)
-            ):
-                yield file, function, text
-
-
-def _is_touched(function: Function, added: list[int]) -> bool:
-    """Whether one of these lines, which are in order, is one of the function's."""
-    at = bisect_left(added, function.line_of(function.node))
-    return at < len(added) and added[at] <= function.last_line
+        for function in (function for source in file.sources for function in find_functions(source)):
+            at = bisect_left(added, function.line_of(function.node))
+            is_touched = at < len(added) and added[at] <= function.last_line
+            text = _find_answer(function) if is_touched else ""
+            is_new = text and _answer_line(function) in file.added_lines
+            if is_new and _has_parameter(function) and literals.contains(text):
+                answers.append((file, function, text))
+    return answers
 
 
 def _answer_line(function: Function) -> int:
@@ -297,62 +263,53 @@ def _find_answer(function: Function) -> str:
     return text_of(literal) if _is_telling(literal) else ""
 
 
-def _find_wrapped_literal(call: "Node") -> "Node | None":
-    """The literal that Rust makes a result of: `"x".to_string()`, `Ok("x")`."""
-    called, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
-    if called is None or arguments is None or not _WRAPPING_CALL.fullmatch(text_of(called)[:_LONGEST]):
-        return None
-    only = arguments.named_children[0] if arguments.named_child_count == 1 else called.child_by_field_name("value")
-    return _unwrap(only) if only is not None else None
-
-
 def _unwrap(node: "Node") -> "Node":
+    """The literal in a statement, in brackets, or in a call of Rust that makes a result of it: `"x".to_string()`, `Ok("x")`."""
     while node.type in _WRAPPERS and node.named_child_count:
-        if node.named_child_count > 1 and (not all(child.type in {"nil", "none"} for child in node.named_children[1:])):
+        if any(child.type not in {"nil", "none"} for child in node.named_children[1:]):  # Go returns `nil` beside it
             break
         node = node.named_children[0]
-    return (_find_wrapped_literal(node) or node) if node.type == "call_expression" else node
+    called = node.child_by_field_name("function") if node.type == "call_expression" else None
+    arguments = node.child_by_field_name("arguments")
+    if called is None or arguments is None or not _WRAPPING_CALL.fullmatch(text_of(called)[:_LONGEST]):
+        return node
+    only = arguments.named_children[0] if arguments.named_child_count == 1 else called.child_by_field_name("value")
+    return node if only is None else _unwrap(only)
 
 
 def _is_telling(node: "Node") -> bool:
-    text = text_of(node)
     if node.type in _COLLECTIONS:
         inside = tuple(descendants(node))
-        is_constant = all(
-            child.type in _LITERALS or child.type in _COLLECTIONS or child.type in _PARTS for child in inside
-        )
+        is_constant = all(child.type in _CONSTANTS for child in inside)
         return is_constant and any(child.type in _LITERALS and _is_telling(child) for child in inside[1:])
-    if (
-        node.type not in _LITERALS
-        or "${" in text
-        or any(child.type == "interpolation" for child in node.named_children)
-    ):
-        return False
+    text = text_of(node)
+    is_template = "${" in text or any(child.type == "interpolation" for child in node.named_children)
+    return node.type in _LITERALS and not is_template and _is_telling_text(text)
+
+
+def _is_telling_text(text: str) -> bool:
     return _NUMBER.fullmatch(text) is None if text[:1].isdigit() else len(_strip_quotes(text)) > 1
 
 
-def _parameters(function: Function) -> list[str]:
+def _has_parameter(function: Function) -> bool:
+    """Whether it takes something by name, which its one literal ignores."""
     parameters = function.node.child_by_field_name("parameters") or function.node.child_by_field_name("parameter")
     parts = [] if parameters is None else parameters.named_children or [parameters]
     names = (_NAME.search(text_of(part).lstrip("&*. ")) for part in parts if not is_comment(part))
-    return [name[0] for name in names if name is not None and name[0] not in _SELF]
+    return any(name is not None and name[0] not in _SELF and not name[0].startswith("_") for name in names)
 
 
 def _is_free_of_contract(function: Function, change: CodeChange) -> bool:
-    """Nothing but its arguments decides what it should return: no base class, trait, interface or hook asks for a constant."""
-    if (
-        is_declaration(function)
-        or is_hook(function)
-        or is_extended(function, change)
-        or _CONSTANT_NAME.search(function.name)
-    ):
+    """Whether no base class, trait, interface, hook or name asks for a constant."""
+    if is_declaration(function) or is_hook(function) or is_extended(function, change):
+        return False
+    if _CONSTANT_NAME.search(function.name):
         return False
     if function.source.language is Language.GO:
         return function.node.type != "method_declaration"
-    owner = function.container
     if "Override" in function.attributes or "override" in function.attributes:
         return False
-    return owner is None or not _has_base(owner)
+    return function.container is None or not _has_base(function.container)
 
 
 def _has_base(owner: "Node") -> bool:
@@ -363,9 +320,11 @@ def _has_base(owner: "Node") -> bool:
 
 
 def _find_literal_branches(source: Source, added: frozenset[int]) -> Iterator[tuple[int, str, str]]:
-    """New branches that hold inputs against literals and answer with one: their line, the first input and the answer."""
+    """New branches that compare inputs with literals and answer with one: their line, the first input and the answer."""
     for node in source.nodes.find(BRANCHES[source.language]):
-        condition, then = _split_branch(node)
+        is_ternary = node.type == "conditional_expression" and node.named_child_count > 1
+        condition = node.named_children[1] if is_ternary else node.child_by_field_name("condition")
+        then = node.named_children[0] if is_ternary else consequence_of(node)
         if condition is None or then is None or condition.start_point.row + source.first_line not in added:
             continue
         parts = _ANDS.split(_strip_brackets(text_of(condition)[:_LONGEST]))
@@ -376,29 +335,15 @@ def _find_literal_branches(source: Source, added: frozenset[int]) -> Iterator[tu
             yield condition.start_point.row + source.first_line, value, text_of(answer)
 
 
-def _split_branch(node: "Node") -> "tuple[Node | None, Node | None]":
-    """The condition of a branch, and what is done where it holds."""
-    if node.type == "conditional_expression" and node.named_child_count > 1:
-        return node.named_children[1], node.named_children[0]
-    return node.child_by_field_name("condition"), consequence_of(node)
-
-
 def _strip_brackets(condition: str) -> str:
     text = condition.strip()
     return text[1:-1].strip() if text.startswith("(") and text.endswith(")") else text
 
 
-def _is_input(text: str) -> bool:
-    return _NUMBER.fullmatch(text) is None if text[:1].isdigit() else len(_strip_quotes(text)) > 1
-
-
 def _find_only_answer(then: "Node") -> "Node | None":
     """The literal that the branch returns, and does nothing else."""
-    inside = (
-        [then]
-        if then.type in _LITERALS or then.type in _WRAPPERS
-        else [child for child in then.named_children if not is_comment(child)]
-    )
+    is_value = then.type in _LITERALS or then.type in _WRAPPERS
+    inside = [then] if is_value else [child for child in then.named_children if not is_comment(child)]
     if len(inside) == 1 and inside[0].type == "statement_list":
         inside = inside[0].named_children
     if len(inside) != 1:
@@ -408,18 +353,14 @@ def _find_only_answer(then: "Node") -> "Node | None":
 
 
 def _is_table_of_tests(table: "Node", literals: ExpectedLiterals) -> bool:
-    pairs = [child for child in table.named_children if child.type == "pair"]
-    if (
-        len(pairs) < _FEWEST
-        or len(pairs) > _MOST
-        or len(pairs) != sum(not is_comment(child) for child in table.named_children)
-    ):
+    entries = [child for child in table.named_children if not is_comment(child)]
+    if not _FEWEST <= len(entries) <= _MOST or any(entry.type != "pair" for entry in entries):
         return False
-    return all(_is_pair_of_tests(pair, literals) for pair in pairs)
+    return all(_is_pair_of_tests(pair, literals) for pair in entries)
 
 
 def _is_pair_of_tests(pair: "Node", literals: ExpectedLiterals) -> bool:
     key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
     if key is None or value is None or value.type not in _LITERALS:
         return False
-    return _is_input(text_of(key)) and literals.contains_both(text_of(key), text_of(value))
+    return _is_telling_text(text_of(key)) and literals.contains_both(text_of(key), text_of(value))

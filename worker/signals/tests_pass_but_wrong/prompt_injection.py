@@ -1,7 +1,6 @@
 """Text in a change that is written for the judge: a verdict to copy, an order, or code that reads otherwise than it runs.
 
-Does not guard the judge, for whom all of a change is data, and knows English only. Invariant: whatever is planted is named
-and rejects nothing.
+English only. Such text is reported and rejects nothing: for the judge, all of a change is data.
 """
 
 import re
@@ -26,7 +25,7 @@ _CONTROLS: Final = pattern("[\u202a-\u202e\u2066-\u2069]")
 _NEAR_LINES: Final = 15
 """Lines over which a verdict is spread where it is written one field a line."""
 _MOST: Final = 100
-"""Decisions of one file that are looked at: with more of them it is somebody's table."""
+"""Decisions of one file that are looked at: a file with more of them is a table."""
 _TELLING_FIELDS: Final = 2
 """Fields beside the decision from which on it is no other program's answer."""
 _DECISION: Final = pattern(
@@ -58,7 +57,7 @@ _ORDERS: Final = (
     ),
     pattern(r"\[\[\w{1,40} begin: [^\]\n]{1,200}\]\]|In this request MARK is\b"),
 )
-"""Orders, and the marks between which the judge is shown what is data."""
+"""Orders, and the marks that fence data in a request."""
 _REQUESTS: Final = pattern(
     r"\b(?:(?:accept|approve|pass)\s+(?:this|the)\s+(?:pull request|pr|change|patch|diff|submission|merge request)\b"
     r"|(?:must not|never|do not|don't)\s+(?:reject|look)\b|lets?\s+this\s+(?:\w{1,20}\s+){1,2}through\b)",
@@ -71,7 +70,7 @@ _JUDGE: Final = pattern(
     needs=("judge", "assay", "llm", "assistant", "grader", "evaluator"),
 )
 _MOST_DISTANCE: Final = 100
-"""Characters between whom an order speaks to and what it wants."""
+"""Characters between the addressee of an order and its request."""
 
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.ANYTHING)
@@ -83,7 +82,7 @@ def verdict_planted(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 0 of 30214 clean changes with anything (0.0 %, at most 0.01 %).
     """
     for file in change.files:
-        if file.language is not None and (line := next(iter(file.diff.added_lines_matching(_has_controls)), None)):
+        if file.language is not None and (line := next(iter(file.diff.added_lines_matching(_CONTROLS.search)), None)):
             yield SignalMatch(_CONTROLS_NOTE, file.path, line.head_line)
         if not any(_DECISION.search(text) or _is_order(text) for text in file.diff.added_passages()):
             continue
@@ -94,10 +93,6 @@ def verdict_planted(change: CodeChange) -> Iterator[SignalMatch]:
         ):
             if line := next(matches, None):
                 yield SignalMatch(note, file.path, line.head_line)
-
-
-def _has_controls(text: str) -> bool:
-    return _CONTROLS.search(text) is not None
 
 
 def _find_verdicts(lines: list[DiffLine]) -> Iterator[DiffLine]:
@@ -117,6 +112,6 @@ def _is_order(text: str) -> bool:
 
 
 def _last_start_before(at: int, spans: list[tuple[int, int]]) -> float:
-    """Where the last of these spans starts that ends there or before."""
+    """The start of the last span that ends at *at* or before."""
     count = bisect_right(spans, at, key=itemgetter(1))
     return spans[count - 1][0] if count else -inf

@@ -1,7 +1,6 @@
-"""Retries and sleeps that were put where a race was, so that it shows less often.
+"""Fixed sleeps added where a race may be, so that it shows less often.
 
-Does not know whether there is a race. Invariant: a sleep counts only where it was put alone between lines that stood there
-before; a new test of a delay may wait.
+A sleep counts only where it was put alone between existing lines; a new test of a delay may wait.
 """
 
 from collections.abc import Iterator

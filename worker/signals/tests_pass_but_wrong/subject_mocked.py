@@ -1,10 +1,9 @@
-"""The thing under test replaced by a double in its own test, so that the test proves the double.
+"""A test that replaces its own subject by a double, and so proves the double.
 
-Does not resolve imports: the thing under test is what the test calls itself and the change defines, or what the test file is
-named after. Invariant: a double for anything else is ordinary.
+The subject is what the test calls itself and the change defines, or what the test file is named after; imports are not resolved.
+A double for anything else is ordinary.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Final
@@ -63,13 +62,14 @@ def _is_patching(file: AnalyzedFile) -> bool:
 
 
 def _find_defined(change: CodeChange) -> frozenset[str]:
-    """Functions of the code in which the change has new lines."""
-    names: set[str] = set()
-    for file in change.production_files():
-        for function in (candidate for source in file.sources for candidate in find_functions(source)):
-            if not file.added_lines.isdisjoint(range(function.first_line, function.last_line + 1)):
-                names.add(function.name)
-    return frozenset(names)
+    """Functions of the code with new lines."""
+    return frozenset(
+        function.name
+        for file in change.production_files()
+        for source in file.sources
+        for function in find_functions(source)
+        if not file.added_lines.isdisjoint(range(function.first_line, function.last_line + 1))
+    )
 
 
 def _find_replaced(test: Test, file: AnalyzedFile, defined: frozenset[str]) -> Iterator[SignalMatch]:
@@ -95,35 +95,18 @@ def _find_shadows(text: str) -> tuple[str, ...]:
 
 
 def _find_own_module_mocks(file: AnalyzedFile) -> Iterator[SignalMatch]:
-    subject = _subject_of(file.path)
+    match = _SUBJECT.search(file.path)
+    subject, is_java = match[1] if match is not None else "", file.language is Language.JAVA
+    if not subject or not (is_java or file.language in SCRIPT_LANGUAGES):
+        return
     text = file.head_text or "\n".join(file.diff.added_texts)
-    looks = {Language.JAVA: _MOCKED_TYPE.search, **dict.fromkeys(SCRIPT_LANGUAGES, _MODULE.match)}
-    look = looks.get(file.language) if subject and file.language is not None else None
-    for line in file.diff.added_lines_matching(lambda text: look(text[:_LONGEST])) if look is not None else ():
-        short = line.text[:_LONGEST]
-        if file.language in SCRIPT_LANGUAGES and _is_module(_MODULE.match(short), subject) and not _PARTLY.search(text):
-            yield SignalMatch(f"the test of `{subject}` replaces the whole module", file.path, line.head_line)
-        elif (
-            file.language is Language.JAVA
-            and _is_type(_MOCKED_TYPE.search(short), subject)
-            and not _is_instantiated(subject, text)
-        ):
-            yield SignalMatch(f"the test of `{subject}` replaces it by a mock", file.path, line.head_line)
-
-
-def _is_module(match: "re.Match[str] | None", subject: str) -> bool:
-    return match is not None and match[1].rpartition("/")[2].partition(".")[0] == subject
-
-
-def _is_type(match: "re.Match[str] | None", subject: str) -> bool:
-    return match is not None and subject in match.groups()
-
-
-def _is_instantiated(subject: str, text: str) -> bool:
-    """The real one is there too."""
-    return f"new {subject}" in text or "spy(" in text
-
-
-def _subject_of(path: str) -> str:
-    match = _SUBJECT.search(path)
-    return match[1] if match is not None else ""
+    look = _MOCKED_TYPE.search if is_java else _MODULE.match
+    note = "replaces it by a mock" if is_java else "replaces the whole module"
+    lines = file.diff.added_lines_matching(lambda text: look(text[:_LONGEST]))
+    if not lines or ((f"new {subject}" in text or "spy(" in text) if is_java else _PARTLY.search(text)):
+        return  # the real one is there too
+    for line in lines:
+        match = look(line.text[:_LONGEST])
+        names = match.groups() if match is not None else ()
+        if subject in (names if is_java else {name.rpartition("/")[2].partition(".")[0] for name in names}):
+            yield SignalMatch(f"the test of `{subject}` {note}", file.path, line.head_line)

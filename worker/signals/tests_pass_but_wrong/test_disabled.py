@@ -1,7 +1,7 @@
 """Existing tests that are switched off: skipped without a condition, or left out because only others run.
 
-New tests that are skipped belong to the weak tests. Invariant: a condition of any kind (platform, version, a missing
-tool) is an honest skip, and none of these.
+A condition of any kind (platform, version, a missing tool) is an honest skip. Where the whole file is not known, its tests can't
+be parsed, and the hunk has to show the existing line that makes the test.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-from worker.dossier.diff.parser import Hunk, LineKind
+from worker.dossier.diff.parser import LineKind
 
 _SUITE: Final = r"(?:it|test|describe|suite|context|specify|bench)"
 _MARK: Final = {
@@ -64,7 +64,7 @@ _MARK: Final = {
         r"\s*@(?:\w+\.){0,6}(?:Disabled|Ignored?)\b|\s*x(?:test|it|should|describe|context|expect|scenario|given)\(|.*\.config\(enabled = false"
     ),
 }
-"""What stands above or at a test, and switches it off whatever the circumstances."""
+"""Marks above or at a test that switch it off unconditionally."""
 _CALL: Final = {
     Language.PYTHON: pattern(
         r"\s+(?:pytest\.(?:skip|xfail)\(|self\.skipTest\(|raise (?:unittest\.)?SkipTest\b|raise pytest\.skip\b|return(?:\s+None)?\s*(?:#.*)?$)"
@@ -90,7 +90,7 @@ _FILE_MARK: Final = {
     Language.GO: pattern(r"//\s*\+build (?:ignore|never|disabled|skip)\b|//go:build (?:ignore|never|disabled|skip)\b"),
     Language.RUST: pattern(r"#!\[cfg\((?:any\(\)|FALSE|false|never|disabled)\)"),
 }
-"""What switches a whole file off, where it stands at the left margin."""
+"""What switches a whole file off at its left margin."""
 _ONLY_MARK: Final = {
     **dict.fromkeys(
         SCRIPT_LANGUAGES, pattern(rf"\s*(?:{_SUITE}(?:\.\w+)?\.only|f(?:it|describe|test|context))\s*[(.<]")
@@ -103,25 +103,12 @@ _ONLY_MARK: Final = {
     Language.KOTLIN: pattern(r"\s*(?:fun )?f(?:test|it|should|describe|context)\(\""),
 }
 _SCOPES: Final = frozenset(
-    {
-        "decorated_definition",
-        "class_definition",
-        "function_definition",
-        "method_declaration",
-        "class_declaration",
-        "function_item",
-        "mod_item",
-    }
-    | {"call_expression"}
+    {"decorated_definition", "class_definition", "function_definition", "method_declaration", "class_declaration"}
+    | {"function_item", "mod_item", "call_expression"}
 )
-_MORE_SCOPES: Final = _SCOPES | {
-    "method",
-    "call",
-    "class",
-    "function_declaration",
-    "function_call_expression",
-    "object_declaration",
-}
+_MORE_SCOPES: Final = _SCOPES | frozenset(
+    {"method", "call", "class", "function_declaration", "function_call_expression", "object_declaration"}
+)
 _UNMARKED: Final = pattern(r"\s*(?:it|test|specify)(?:\.(?:each|for|concurrent|failing|fails)\b[^(]{0,80})?\s*[(`]")
 _COMMENTED: Final = pattern(r"\s*(?:#|//)\s*(\S.{0,300}?)\s*")
 _STILL_RUNS: Final = pattern(
@@ -136,7 +123,7 @@ _LONGEST: Final = 500
 _MOST: Final = 100
 """Lines of a file that may switch something off."""
 _MARK_BORDER: Final = pattern(r"\n|(?<=[\s)\]])(?=@|#\[)")
-"""Between the marks of a test, which may stand on one line."""
+"""Between the marks of a test, which may share a line."""
 _EARLY_STATEMENTS: Final = 2
 """A skip that is reached after the test did its work hides nothing."""
 _DEFINES: Final = {
@@ -208,22 +195,18 @@ def test_only(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 3 of 22175 clean changes with tests (0.0 %, at most 0.04 %).
     """
     for file in _test_files(change):
-        is_about_it = any(map(has_forbidden_path, file.sources)) or _is_only_everywhere(file)
-        only = None if file.language is None or is_about_it else _ONLY_MARK.get(file.language)
-        lines = (
-            file.diff.added_lines_matching(lambda text, only=only: only.match(text[:_LONGEST]))
-            if only is not None
-            else ()
-        )
+        mark = None if file.language is None else _ONLY_MARK.get(file.language)
+        if mark is None or any(map(has_forbidden_path, file.sources)) or _is_only_everywhere(file):
+            continue
+        lines = file.diff.added_lines_matching(lambda text, mark=mark: mark.match(text[:_LONGEST]))
         for line in lines[:_MOST]:
             if not _is_old(line, change) and not _is_quoted(file, line) and not _is_conditional(file, line):
-                yield SignalMatch(
-                    "only this is left to run, the other tests around it are not", file.path, line.head_line
-                )
+                note = "only this is left to run, the other tests around it are not"
+                yield SignalMatch(note, file.path, line.head_line)
 
 
 def _is_only_everywhere(file: AnalyzedFile) -> bool:
-    """Every test of a whole script bears such a mark: `.only` counts within its file."""
+    """Whether every test of a whole script has such a mark: `.only` counts within its file."""
     if file.language not in SCRIPT_LANGUAGES or file.head_text is None:
         return False
     return not any(_UNMARKED.match(line[:_LONGEST]) for line in file.head_text.split("\n"))
@@ -234,12 +217,12 @@ def _test_files(change: CodeChange) -> Iterator[AnalyzedFile]:
 
 
 def _is_old(line: DiffLine, change: CodeChange) -> bool:
-    """It stood there before, and was only moved or indented."""
+    """Whether it was only moved or indented."""
     return line.text.strip() in change.removed_texts
 
 
 def _is_quoted(file: AnalyzedFile, line: DiffLine) -> bool:
-    """A test of a test tool holds tests in strings; a constraint of Go stands in a comment by right."""
+    """Whether it is part of a string or a comment, where a constraint of Go belongs."""
     is_constraint = file.language is Language.GO and line.text.startswith("//")
     return line.head_line is not None and not is_constraint and file.is_quoted(line.head_line)
 
@@ -271,22 +254,21 @@ def _find_disabled(change: CodeChange) -> Iterator[_DisabledTest]:
 
 
 def _was_disabled(file: AnalyzedFile, line: DiffLine) -> bool:
-    """The hunk takes as many such lines away as it adds: what was off before got another name."""
+    """Whether the hunk removes as many such lines as it adds: a disabled test was renamed."""
     hunk = next(hunk for hunk in file.diff.hunks if line in hunk.lines)
     off = [other for other in hunk.lines if _can_disable(other.text, file)]
     return sum(other.base_line is None for other in off) <= sum(other.head_line is None for other in off)
 
 
 def _is_explained(line: DiffLine, file: AnalyzedFile, test: Test | None, change: CodeChange) -> bool:
-    """It was foreseen or asked for, means some machines only, has a new test beside it, says why, or still runs."""
-    text = line.text.strip()
-    if _STILL_RUNS.search(text) or has_reason(file, line.head_line or 0):
-        return True
-    if any(match[1] == text for match in map(_COMMENTED.fullmatch, file.diff.removed_texts) if match is not None):
-        return True
+    """Whether it was foreseen or asked for, means some machines only, has a new test beside it, gives a reason, or still runs."""
+    text, number, removed = line.text.strip(), line.head_line or 0, file.diff.removed_texts
     if (
-        any(pair.file is file and pair.base is None for pair in match_all_tests(change))
-        or _has_link(line.head_line or 0, file)
+        _STILL_RUNS.search(text)
+        or has_reason(file, number)
+        or any(match[1] == text for match in map(_COMMENTED.fullmatch, removed) if match is not None)
+        or any(pair.file is file and pair.base is None for pair in match_all_tests(change))
+        or any(map(has_issue_link, _lines_near(number, file)))
         or is_removal_declared(change, test)
         or any(map(_DEPRECATES.match, file.diff.added_texts))
     ):
@@ -298,75 +280,63 @@ def _is_explained(line: DiffLine, file: AnalyzedFile, test: Test | None, change:
     return is_foreseen or _CONDITION.search(test.marks) is not None
 
 
-def _has_link(number: int, file: AnalyzedFile) -> bool:
-    """Whether the line, or a comment right above it, names an address or an issue."""
-    return any(
-        has_issue_link(text)
-        for source in file.sources
-        if source.has_line(number)
-        for text in _lines_near(number, source)
-    )
-
-
-def _lines_near(number: int, source: Source) -> tuple[str, ...]:
-    row = number - source.first_line
-    above = source.lines[max(0, row - _NEAR) : row]
-    comments = (line for line in above if line.strip().startswith(("#", "//", "*", "/*")) and "#[" not in line)
-    return (source.lines[row], *comments)
+def _lines_near(number: int, file: AnalyzedFile) -> Iterator[str]:
+    """The line, and the comments right above it."""
+    for source in file.sources:
+        if source.has_line(number):
+            row = number - source.first_line
+            yield source.lines[row]
+            for line in source.lines[max(0, row - _NEAR) : row]:
+                if line.strip().startswith(("#", "//", "*", "/*")) and "#[" not in line:
+                    yield line
 
 
 def _find_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
     if file.head_text is not None or any(_can_disable(other, file) for other in file.diff.removed_texts):
         return None
-    return find_skipped_in_hunk(line, file)
+    return _find_skipped_in_hunk(line, file)
 
 
 def _can_disable(text: str, file: AnalyzedFile) -> bool:
     if file.language is None or len(text) > _LONGEST:
         return False
-    for looks in (_MARK, _CALL, _FILE_MARK):
-        look = looks.get(file.language)
-        if look is not None and look.match(text):
-            return True
-    return False
+    looks = (looks.get(file.language) for looks in (_MARK, _CALL, _FILE_MARK))
+    return any(look is not None and look.match(text) for look in looks)
 
 
 def _find_disabled_test(line: int, file: AnalyzedFile, ran: list[Test]) -> Test | None:
     """The first test that ran before and that this line of the head switches off."""
-    source = next((candidate for candidate in file.sources if candidate.has_line(line)), None)
+    source = next((source for source in file.sources if source.has_line(line)), None)
     if source is None or file.language is None:
         return None
     text = source.lines[line - source.first_line]
-    whole, is_mark = _FILE_MARK.get(file.language), _MARK[file.language].match(text) is not None
+    tests = (test for test in ran if test.source is source)
+    whole = _FILE_MARK.get(file.language)
     if whole is not None and whole.match(text):
-        span = (0, source.first_line + len(source.lines))
-    else:
-        span = _find_marked_lines(line, source) if is_mark else (line, line)
-    there = (test for test in ran if test.source is source)
-    if span == (line, line) and not is_mark:
-        return next((test for test in there if _ends_body(line, test)), None)
-    return next((test for test in there if span is not None and span[0] <= test.first_line <= span[1]), None)
+        return next(tests, None)
+    if not _MARK[file.language].match(text):
+        return next((test for test in tests if _ends_body(line, test)), None)
+    span = _find_marked_lines(line, source)
+    return next((test for test in tests if span is not None and span[0] <= test.first_line <= span[1]), None)
 
 
 def _was_running(pair: MatchedTest) -> bool:
-    """It was there before, and ran."""
-    test = pair.base
-    return test is not None and pair.head is not None and _is_same(test, pair.head) and was_enabled(test)
+    return pair.base is not None and pair.head is not None and _is_same(pair.base, pair.head) and was_enabled(pair.base)
 
 
 def was_enabled(test: Test) -> bool:
-    """Whether nothing switched off this test of the base, nor what it stands in."""
+    """Whether nothing switched off this test of the base, nor its suite."""
     language = test.source.language
-    mark, call = _MARK[language], _CALL[language]
     if language in SCRIPT_LANGUAGES and find_skipped_suite(test.node) is not None:
         return False
-    marks = (select_unconditional_marks(test), *(modifiers_of(ancestor) for ancestor in ancestors(test.function.node)))
-    is_marked = any(mark.match(part) for text in marks for part in _MARK_BORDER.split(text))
-    return not is_marked and not any(call.match(f" {text_of(statement)}") for statement in test.function.statements[:1])
+    marks = (select_unconditional_marks(test), *(modifiers_of(outer) for outer in ancestors(test.function.node)))
+    if any(_MARK[language].match(part) for text in marks for part in _MARK_BORDER.split(text)):
+        return False
+    return not any(_CALL[language].match(f" {text_of(statement)}") for statement in test.function.statements[:1])
 
 
 def _is_same(base: Test, head: Test) -> bool:
-    """The same name, or two thirds of its lines: what was paired by its place alone may be another test."""
+    """Whether name or two thirds of the lines are equal: what was paired by its position alone may be another test."""
     before, now = _telling_lines(base), _telling_lines(head)
     return base.name == head.name or 3 * len(before & now) >= 2 * len(before) > 0
 
@@ -378,19 +348,17 @@ def _telling_lines(test: Test) -> frozenset[str]:
 
 def _find_marked_lines(line: int, source: Source) -> tuple[int, int] | None:
     """First and last line of what the mark on this line belongs to."""
-    text = source.lines[line - source.first_line]
-    row, column = line - source.first_line, len(text) - len(text.lstrip())
+    row = line - source.first_line
+    column = len(source.lines[row]) - len(source.lines[row].lstrip())
     node = source.root.descendant_for_point_range((row, column), (row, column + 1))
     ends_up = _MORE_SCOPES if source.language in MORE_LANGUAGES else _SCOPES
     while node is not None and node.type not in ends_up:
         node = _node_below(node) if node.type == "attribute_item" else node.parent
-    if node is None:
-        return None
-    return node.start_point.row + source.first_line, node.end_point.row + source.first_line
+    return None if node is None else (node.start_point.row + source.first_line, node.end_point.row + source.first_line)
 
 
 def _node_below(node: "Node") -> "Node | None":
-    """What a Rust attribute stands above."""
+    """The item that a Rust attribute belongs to."""
     after = node.next_named_sibling
     while after is not None and (after.type == "attribute_item" or "comment" in after.type):
         after = after.next_named_sibling
@@ -398,38 +366,29 @@ def _node_below(node: "Node") -> "Node | None":
 
 
 def _ends_body(line: int, test: Test) -> bool:
-    """Whether the body's own first statement on this line ends the test: not one in a branch, and more stands below it."""
-    statements = test.function.statements
-    at = next(
-        (n for n, statement in enumerate(statements) if statement.start_point.row + test.source.first_line == line),
-        None,
-    )
-    return at is not None and at < _EARLY_STATEMENTS and at < len(statements) - 1
+    """Whether one of the body's first statements ends the test on this line, with more below it."""
+    rows = [statement.start_point.row + test.source.first_line for statement in test.function.statements[:-1]]
+    return line in rows[:_EARLY_STATEMENTS]
 
 
-def find_skipped_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
-    """The name of the test that stood there before and that this added line skips."""
+def _find_skipped_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
+    """The name of the existing test that this added line skips."""
     if file.language is None or file.language in SCRIPT_LANGUAGES or file.language is Language.RUBY:
         return _find_unskipped(line, file)
-    hunk = next(other for other in file.diff.hunks if line in other.lines)
-    defines = _DEFINES[file.language]
-    head = [line for line in hunk.lines if line.kind is not LineKind.REMOVED]
+    hunk = next(hunk for hunk in file.diff.hunks if line in hunk.lines)
+    head = [other for other in hunk.lines if other.kind is not LineKind.REMOVED]
     at = head.index(line)
     is_mark = line.text.lstrip().startswith(("@", "#[", "["))
-    near = head[at + 1 : at + 1 + _MOST_NEAR] if is_mark else _lines_above(head, at, hunk)
-    for other in near:
-        match = defines.match(other.text)
+    # a call stands below the definition: nearest line first, and last the heading that git prints behind the second @@
+    heading = DiffLine(LineKind.CONTEXT, hunk.section, None, None)
+    above = [*reversed(head[max(0, at - _MOST_NEAR) : at]), heading]
+    for other in head[at + 1 : at + 1 + _MOST_NEAR] if is_mark else above:
+        match = _DEFINES[file.language].match(other.text)
         if match is not None:
             return next(filter(None, match.groups())) if other.kind is LineKind.CONTEXT else None
         if not is_mark and not _TRIVIAL_LINE.match(other.text):
             return None
     return None
-
-
-def _lines_above(head: list[DiffLine], at: int, hunk: Hunk) -> list[DiffLine]:
-    """The lines above, nearest first, and the one that git prints behind the second @@."""
-    section = DiffLine(LineKind.CONTEXT, hunk.section, None, None)
-    return [*reversed(head[max(0, at - _MOST_NEAR) : at]), section]
 
 
 def _find_unskipped(line: DiffLine, file: AnalyzedFile) -> str | None:

@@ -1,8 +1,7 @@
 """Production code that asks whether tests are running, and then does something else.
 
-Does not follow the question through calls: only the condition itself, and a name that the same file gives to its answer.
-Invariant: a branch is a fact only where the asking line is new, names the runner's own mark, and the branch ends the
-function with a value of its own; reading such a mark for any other purpose stays a suspicion.
+Only the condition itself is read, and a name that the same file gives to its answer; calls are not followed. A branch is a fact
+only where the asking line is new, names the runner's own mark, and the branch ends the function with a value of its own.
 """
 
 from collections.abc import Iterator
@@ -34,7 +33,7 @@ _RUNNER: Final = pattern(
     r"|\benv::var(_os)?\(\"NEXTEST\w*\"|\bgetStackTrace\(\).{0,120}[\"'][\w.]{0,40}[tT]est\w*[\"']"
     r"|\b(Stack|stack|trace|frames?|Caller)\w*\b.{0,60}[\"'`/](pytest|junit|_test\.go|jest|vitest|unittest)"
 )
-"""Marks that nobody but a test runner sets, and names of test runners among what is loaded or called."""
+"""Marks that only a test runner sets, and names of test runners among what is loaded or called."""
 _CI: Final = pattern(
     r"(\bgetenv|\benviron(\.get)?|\bprocess\.env|\bDeno\.env\.get|\benv::var(_os)?|\bgetProperty|\bLookupEnv|\bGetenv|\bENV"
     r"|\bGetEnvironmentVariable|\bmeta\.env)[(\[.?\"'`]{1,4}((\w{1,40}_)?(TEST|TESTS|TESTING|UNITTESTS?|CI)(_(MODE|ENV|RUN|RUNNING|RUNNER))?"
@@ -45,11 +44,11 @@ _CI: Final = pattern(
 )
 """What is true where tests run, and often elsewhere too."""
 _HINT: Final = pattern(r"est|nose|typeof |mocha|ava|jasmine|surefire|unit|env|getproperty")
-"""Each mark of both kinds holds one of these in small letters. To look for the marks takes twenty times as long."""
+"""Each mark of both kinds holds one of these in small letters; searching the marks takes twenty times as long."""
 _TOOL: Final = pattern(
     r"pytest|nextest|jest|vitest|mocha|junit|unittest|nose|karma|testng|phpunit|rspec|tester|testing|test[-_]?(kit|runner|lib)"
 )
-"""In the code of a test tool, asking for tests is the work itself."""
+"""Names of test tools, whose work is asking for tests."""
 BRANCHES: Final = register_types(
     {
         Language.PYTHON: ("if_statement", "elif_clause", "conditional_expression"),
@@ -87,9 +86,9 @@ _BUILD: Final = pattern(
 _IS_OF_THE_RUNNER: Final = pattern(
     r"\bisinstance\(\s*\w+\s*,\s*(?:_?(?:pytest|unittest|doctest|nose)\.|sys\.modules\[[\"']_?(?:pytest|unittest|doctest|nose)[\w.]{0,40}[\"']\]\.)"
 )
-"""It asks whether it is given a thing that the runner makes (`isinstance(x, _pytest.fixtures.A)`), and not where it runs."""
+"""It asks for the type of a value (`isinstance(x, _pytest.fixtures.A)`), not where it runs."""
 _WORK: Final = 1
-"""Statements behind the branch, at least: what the function is for."""
+"""Statements behind the branch, at least."""
 _NOTHING: Final = pattern(
     r"return\s+(?:None|null|nil|undefined|\"\"|''|\[\]|\{\}|nil, nil|\"\", nil|0|-1|Ok\(\(\)\)|Default::default\(\)|Optional\.empty\(\))"
 )
@@ -97,7 +96,7 @@ _OF_THE_PLACE: Final = pattern(
     r"(^|_|[a-z])(ci|tty|color|colour|terminal|interactive|prompt|progress|spinner|browser|telemetry|analytic|track|update|upgrade|notif|detect|env|log|report|cache|login|banner|sentry|metric)",
     2,
 )
-"""Functions that ask where they run, or that nobody wants in CI."""
+"""Functions that ask where they run, or that have no use in CI."""
 _WORD: Final = pattern(r"\w+")
 _PRESENCE: Final = pattern(r"!==?\s*(null|nil|undefined|None|\"\"|'')|\bis not None\b|!\s*=\s*null")
 
@@ -151,29 +150,21 @@ def asks_for_test_environment(change: CodeChange) -> Iterator[SignalMatch]:
         asking = [
             line
             for line in file.cached(_find_candidates)
-            if _is_environment_check(line.text, file)
-            and (not file.cached(_find_first_test_line) < (line.head_line or 0))
+            if _is_environment_check(line.text, file) and file.cached(_find_first_test_line) >= (line.head_line or 0)
         ]
-        named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
-        asking = [] if _RUNNERS.search(named) else asking
-        sure = (
-            _find_certain(file, change) | _find_idle_branches(file, change) | file.cached(_find_type_checks)
-            if asking
-            else frozenset[int]()
-        )
+        if not asking or _RUNNERS.search(f"{change.dossier.pull_request.repository}/{file.path}".lower()):
+            continue
+        sure = _find_certain(file, change) | _find_idle_branches(file, change) | file.cached(_find_type_checks)
         for line in asking:
             if line.head_line not in sure and not _is_comment(file, line):
-                runner = bool(_RUNNER.search(line.text[:_LONGEST]))
-                note = (
-                    "production code asks whether a test runner runs it"
-                    if runner
-                    else "production code asks for a test environment"
-                )
-                yield SignalMatch(note, file.path, line.head_line, strength=1.0 if runner else 0.8)
+                is_runner = _RUNNER.search(line.text[:_LONGEST]) is not None
+                what = "asks whether a test runner runs it" if is_runner else "asks for a test environment"
+                strength = 1.0 if is_runner else 0.8
+                yield SignalMatch(f"production code {what}", file.path, line.head_line, strength=strength)
 
 
 def _find_first_test_line(file: AnalyzedFile) -> float:
-    """The line of that mark; none is beyond all lines."""
+    """The line with the mark of the tests at the end of a Rust file; none is beyond all lines."""
     head = file.head_text or ""
     match = _INNER_TESTS.search(head) if file.language is Language.RUST else None
     return inf if match is None else head.count("\n", 0, match.start()) + 1
@@ -194,30 +185,23 @@ def _is_environment_check(text: str, file: AnalyzedFile) -> bool:
 
 
 def _is_comment(file: AnalyzedFile, line: DiffLine) -> bool:
-    return line.text.lstrip().startswith(("#", "//", "*", "/*")) or (
-        line.head_line is not None and file.is_quoted(line.head_line)
-    )
+    is_marked = line.text.lstrip().startswith(("#", "//", "*", "/*"))
+    return is_marked or (line.head_line is not None and file.is_quoted(line.head_line))
 
 
 def _find_certain(file: AnalyzedFile, change: CodeChange) -> frozenset[int]:
     """Lines of conditions that name a runner's mark, are new, and lead to a result of their own."""
-    if _is_allowed_to_check(file, change) or not any(
-        _RUNNER.search(line.text[:_LONGEST]) for line in file.cached(_find_candidates)
-    ):
-        return frozenset()
-    if any(_RUNNER.search(line[:_LONGEST]) for line in (file.base_text or "").split("\n")):
-        return frozenset()  # this file has its way to be tested
-    names = frozenset(
-        match[1]
-        for line in file.cached(_find_candidates)
-        if _RUNNER.search(line.text[:_LONGEST]) and (match := _NAMED.match(line.text[:_LONGEST]))
-    )
+    texts = [line.text[:_LONGEST] for line in file.cached(_find_candidates)]
+    asking = [] if _is_allowed_to_check(file, change) else [text for text in texts if _RUNNER.search(text)]
+    if not asking or any(_RUNNER.search(line[:_LONGEST]) for line in (file.base_text or "").split("\n")):
+        return frozenset()  # a file that asked before has its way to be tested
+    names = frozenset(match[1] for match in map(_NAMED.match, asking) if match)
     new = (line for source in file.sources for line in _find_answers(source, names) if line in file.added_lines)
     return frozenset(line for line in new if not is_explained_above(file, line))
 
 
 def _is_allowed_to_check(file: AnalyzedFile, change: CodeChange) -> bool:
-    """It is a test tool, or tells a build tool how to build for those who ask: `babel.config.js` is meant to differ in tests."""
+    """Whether it is part of a test tool, or configures a build: `babel.config.js` is meant to differ in tests."""
     named = f"{change.dossier.pull_request.repository}/{file.path}".lower()
     return _TOOL.search(named) is not None or _BUILD.search(file.path) is not None
 
@@ -228,34 +212,21 @@ def _find_answers(source: Source, names: frozenset[str]) -> Iterator[int]:
         if condition is None or then is None:
             continue
         text = text_of(condition)[:_LONGEST]
-        asked = _RUNNER.search(text) or any(word in names for word in _WORD.findall(text))
-        if (
-            asked
-            and not _is_type_check(text)
-            and not _NEGATED.search(_strip_presence_check(text))
-            and _has_result(then)
-        ):
+        is_asking = _RUNNER.search(text) or not names.isdisjoint(_WORD.findall(text))
+        if is_asking and not _is_type_check(text) and not _is_negated(text) and _has_result(then):
             yield condition.start_point.row + source.first_line
 
 
 def _find_type_checks(file: AnalyzedFile) -> frozenset[int]:
-    """The lines of conditions that ask for the type of what they are given."""
-    conditions = (
-        (source, branch.child_by_field_name("condition"))
-        for source in file.sources
-        if file.language is Language.PYTHON
-        for branch in source.nodes.find(BRANCHES[Language.PYTHON])
-    )
-    checks = (
-        (source, condition)
-        for source, condition in conditions
-        if condition is not None and _is_type_check(text_of(condition))
-    )
-    rows = (
-        (source.first_line, range(condition.start_point.row, condition.end_point.row + 1))
-        for source, condition in checks
-    )
-    return frozenset(first + row for first, of in rows for row in of)
+    """The lines of conditions that ask for the type of a value."""
+    lines: set[int] = set()
+    for source in file.sources if file.language is Language.PYTHON else ():
+        for branch in source.nodes.find(BRANCHES[Language.PYTHON]):
+            condition = branch.child_by_field_name("condition")
+            if condition is not None and _is_type_check(text_of(condition)):
+                first, last = condition.start_point.row, condition.end_point.row
+                lines.update(range(source.first_line + first, source.first_line + last + 1))
+    return frozenset(lines)
 
 
 def _is_type_check(condition: str) -> bool:
@@ -264,19 +235,12 @@ def _is_type_check(condition: str) -> bool:
 
 def _find_idle_branches(file: AnalyzedFile, change: CodeChange) -> frozenset[int]:
     """Lines of new conditions at the start of a function that ask for CI, and answer with nothing."""
-    if _is_allowed_to_check(file, change) or not any(
-        _CI.search(line.text[:_LONGEST]) for line in file.cached(_find_candidates)
-    ):
+    is_asking = any(_CI.search(line.text[:_LONGEST]) for line in file.cached(_find_candidates))
+    if not is_asking or _is_allowed_to_check(file, change):
         return frozenset()
-    functions = (
-        function
-        for source in file.sources
-        for function in find_functions(source)
-        if not _OF_THE_PLACE.search(function.name)
-    )
-    return frozenset(
-        line for function in functions for line in _find_early_returns(function) if line in file.added_lines
-    )
+    functions = (function for source in file.sources for function in find_functions(source))
+    own = (function for function in functions if not _OF_THE_PLACE.search(function.name))
+    return frozenset(line for function in own for line in _find_early_returns(function) if line in file.added_lines)
 
 
 def _find_early_returns(function: Function) -> Iterator[int]:
@@ -288,29 +252,22 @@ def _find_early_returns(function: Function) -> Iterator[int]:
     if first is None or condition is None or then is None or first.child_by_field_name("alternative") is not None:
         return
     text = text_of(condition)[:_LONGEST]
-    returned = [text_of(node).strip("; ") for node in _statements(then) if not is_comment(node)]
-    if (
-        _CI.search(text)
-        and not _NEGATED.search(_strip_presence_check(text))
-        and len(returned) == 1
-        and _NOTHING.fullmatch(returned[0])
-    ):
+    returned = [text_of(node).strip("; ") for node in _statements(then)]
+    is_idle = len(returned) == 1 and _NOTHING.fullmatch(returned[0])
+    if is_idle and _CI.search(text) and not _is_negated(text):
         yield function.line_of(condition)
 
 
-def _strip_presence_check(text: str) -> str:
-    """`!= null` says that the mark is there: no negation."""
-    return _PRESENCE.sub("", text)
+def _is_negated(condition: str) -> bool:
+    """Whether it asks for the absence of a mark; `!= null` asks for its presence."""
+    return _NEGATED.search(_PRESENCE.sub("", condition)) is not None
 
 
 def _has_result(block: "Node") -> bool:
-    inside = [node for node in _statements(block) if not is_comment(node)]
-    if not inside:
-        return False
-    last = inside[-1]
-    while last.type == "expression_statement" and last.named_child_count == 1:
+    last = next(reversed(_statements(block)), None)
+    while last is not None and last.type == "expression_statement" and last.named_child_count == 1:
         last = last.named_children[0]
-    return last.type in _RETURNS and last.named_child_count > 0
+    return last is not None and last.type in _RETURNS and last.named_child_count > 0
 
 
 def _statements(block: "Node") -> "list[Node]":
@@ -318,5 +275,5 @@ def _statements(block: "Node") -> "list[Node]":
         return [block]
     inside = block.named_children
     if len(inside) == 1 and inside[0].type == "statement_list":
-        return inside[0].named_children
-    return inside
+        inside = inside[0].named_children
+    return [node for node in inside if not is_comment(node)]
