@@ -1,7 +1,7 @@
-"""Tests that no runner finds any more: deleted, renamed out of discovery, without their mark, or commented out.
+"""Tests that no runner finds any longer: deleted, renamed out of discovery, without their mark, or commented out.
 
-Does not understand what a test proved. Invariant: a deleted test is a suspicion, and so is a hidden one whose code went with it
-or that says why; a hidden one is a fact otherwise.
+A deleted test is a suspicion, and so is a hidden one whose code went with it or that gives a reason. Any other hidden test is a
+fact. A test that became a helper of other tests is not hidden.
 """
 
 from collections import Counter, defaultdict
@@ -26,7 +26,7 @@ from worker.signals.tests_pass_but_wrong.test_disabled import was_enabled
 Deletion = tuple["LostTest", ...]
 """What was deleted by one decision: a test of a file that stays, or all tests of a file."""
 _MANY_TESTS: Final = 3
-"""Tests deleted at once, beyond which somebody rebuilt the tests and did not hide one."""
+"""Deleted tests beyond which the tests were rebuilt."""
 _REMOVING_KINDS: Final = frozenset({ChangeKind.MODIFIED, ChangeKind.DELETED})
 _STEM: Final = 4
 _PACKAGE: Final = pattern(r"""from ['"](\.\.(?:/\.\.){0,5})(?:/index)?(?:\.[jt]sx?)?/?['"]""")
@@ -37,15 +37,15 @@ _COMMON: Final = pattern(
     r"|(func|len|str|int|print|println|range|list|dict|set|tuple|map|filter|for|while|switch|match|catch|vec|format|String|Run|Parallel|Helper"
     r"|describe|test|Errorf?|Fatalf?|Logf?|make|append|string|byte|raises|unwrap|isinstance|sorted|then|with|Some|None|async|function)$"
 )
-"""Names that every test calls: they say nothing about what it tests."""
+"""Names that every test calls."""
 _WORD: Final = pattern(r"[A-Za-z_]\w{3,}")
 _MARKS: Final = pattern(
     r"\"[^\"]{0,200}\"|'[^']{0,200}'|@(?:\w{1,60}\.){0,6}\w{1,80}|#!?\[[\w:]{1,80}|\b(?:it|test|\w{0,20}params?|(?:\w{1,60}\.){0,6}\w{1,80}(?=\())"
 )
-"""What in marks names no data of the change: texts, and the marks themselves."""
+"""Texts in marks and the marks themselves: they name no data of the change."""
 _COMMENT: Final = pattern(r"\s*(?://|#(?!\[)|/?\*)")
 _MOST_LOST: Final = 30
-"""Lost tests that are looked at: where there are more, nobody hid one."""
+"""Lost tests that are looked at: with more of them, none is hidden."""
 _MOST_MOVED: Final = 0.6
 _COLLECTED: Final = {
     Language.PYTHON: pattern(r"(^|/)(test_[^/]*|[^/]*_tests?)\.py$"),
@@ -59,12 +59,12 @@ _COLLECTED: Final = {
 }
 """Files that the usual runners of a language look at. Rust's, C#'s and Kotlin's find tests by their marks alone."""
 _TELLING_LINES: Final = 3
-"""Lines of a body that say which test it was, whatever its name."""
+"""Lines of a body that identify a test, whatever its name."""
 _IDENTIFIER: Final = pattern(r"\w+")
 _COMMENT_MARK: Final = pattern(r"\s*(?:#|//|--|\*|/\*+)+\s?")
 _LONGEST: Final = 1_000
-ENCLOSING_MARKS: Final = pattern(r"/\*|\"\"\"|'''|`|=begin|\bif (?:false|0)\b|#if\b")
-"""What begins a comment, a string or a branch that never runs, around code that stays as it is."""
+_ENCLOSING_MARKS: Final = pattern(r"/\*|\"\"\"|'''|`|=begin|\bif (?:false|0)\b|#if\b")
+"""The beginning of a comment, a string or a branch that never runs."""
 
 
 class LostTest(NamedTuple):
@@ -73,7 +73,7 @@ class LostTest(NamedTuple):
     test: Test
     file: AnalyzedFile
     surrounding_lines: tuple[DiffLine, ...]
-    """The block of changed lines that took it away."""
+    """The block of changed lines that removed it."""
 
     @property
     def is_of_deleted_file(self) -> bool:
@@ -81,7 +81,7 @@ class LostTest(NamedTuple):
 
     @property
     def is_alone(self) -> bool:
-        """The block only takes away."""
+        """Whether the block only removes lines."""
         has_addition = any(line.kind is LineKind.ADDED and line.text.strip() for line in self.surrounding_lines)
         return self.file.diff.change in _REMOVING_KINDS and not has_addition
 
@@ -89,57 +89,48 @@ class LostTest(NamedTuple):
     def called_names(self) -> frozenset[str]:
         return _find_called_names(self.test) | frozenset(_WORD.findall(_MARKS.sub(" ", self.test.marks)))
 
+    def has_dropped_word(self, change: CodeChange) -> bool:
+        """Whether the code lost a word of the test."""
+        return not _words([self.test.name, self.test.text]).isdisjoint(change.cached(_find_dropped_words))
+
     def is_untouched(self, change: CodeChange) -> bool:
-        """Something is called, and neither other tests' removed lines nor any changed line of the code names it."""
-        called = self.called_names
-        if not called:
-            return False
-        touched = change.cached(_find_touched_words) | _words(_find_removed_texts(change.files, change))
-        if not called.isdisjoint(touched) or not self._stems.isdisjoint(change.cached(_find_dropped_words)):
+        """Whether it calls something that no removed line of other tests and no changed line of the code names."""
+        called, path = self.called_names, self.file.path
+        if not called or not called.isdisjoint(change.cached(_find_touched_words)) or self.has_dropped_word(change):
             return False
         is_named = self.is_of_deleted_file and self._is_named_in_tests(change)
         if is_named or any(self._is_covered_by(test) for test in change.cached(_new_tests)):
             return False
-        if change.cached(_has_new_test_data) or _find_package_folder(self.file).intersection(
-            change.cached(_rewritten_folders)
-        ):
+        rewritten = change.cached(_find_rewritten_code)
+        folders = {code.rpartition("/")[0] for code in rewritten}
+        if change.cached(_has_new_test_data) or not folders.isdisjoint(_find_package_folders(self.file)):
             return False
-        return not any(
-            path != self.file.path and _is_namesake(self.file.path, path) for path in change.cached(_rewritten_code)
-        )
+        return not any(code != path and _is_namesake(path, code) for code in rewritten)
 
     def is_unexplained(self, change: CodeChange) -> bool:
-        """The code that it speaks of did not go with it, and no new test stands in for it."""
-        if self.file.diff.change not in _REMOVING_KINDS or not self._stems.isdisjoint(
-            change.cached(_find_dropped_words)
-        ):
+        """Whether its code did not go with it, and no new test replaces it."""
+        if self.file.diff.change not in _REMOVING_KINDS or self.has_dropped_word(change):
             return False
         if self.is_of_deleted_file:
             return not any(self._is_covered_by(test) for test in change.cached(_new_tests))
-        mine = self.called_names
-        return not any(
-            mine and 2 * len(mine & other) > len(mine | other) for other in change.cached(_find_calls_of_new_tests)
-        )
+        # a new test that calls the same for the greater part is this one, rewritten
+        called, others = self.called_names, change.cached(_find_calls_of_new_tests)
+        return not called or not any(2 * len(called & other) > len(called | other) for other in others)
 
     def _is_covered_by(self, new: Test) -> bool:
-        """Whether a new test calls something that this one called, or is named alike: it may stand in for it."""
+        """Whether a new test shares a call or most of the name: it may replace this one."""
         alike = _stems_of(self.test.name) & _stems_of(new.name)
         return len(alike) > 1 or not self.called_names.isdisjoint(_find_called_names(new))
 
     def _is_named_in_tests(self, change: CodeChange) -> bool:
-        """Whether lines that other tests gained speak of the file, or call what it called."""
+        """Whether lines that other tests gained name the file, or call what it called."""
         added = change.cached(_words_added_in_tests)
-        return not self.called_names.isdisjoint(added) or not _stems(self.file.path).isdisjoint(
-            map(str.casefold, added)
-        )
-
-    @property
-    def _stems(self) -> frozenset[str]:
-        return _words([self.test.name, self.test.text])
+        is_called = not self.called_names.isdisjoint(added)
+        return is_called or not _path_words(self.file.path).isdisjoint(map(str.casefold, added))
 
 
 class _Candidate(NamedTuple):
-    """A function that is no test, and what it does line by line."""
+    """A function that is no test, and the lines of its body."""
 
     function: Function
     lines: "Counter[str]"
@@ -194,7 +185,7 @@ def test_hidden(change: CodeChange) -> Iterator[SignalMatch]:
         if not _is_accounted_for(test, file, line, change):
             yield _build_hidden_match(test, file, line)
     for file in change.files:
-        if is_out_of_collection(file):
+        if _is_out_of_collection(file):
             note = f"no test runner collects this file, as it did {file.diff.old_path}"
             step = f"Give {file.path} a name that the test runner collects, such as {file.diff.old_path}."
             yield SignalMatch(note, file.path, 1, step=step)
@@ -202,16 +193,16 @@ def test_hidden(change: CodeChange) -> Iterator[SignalMatch]:
 
 def _find_lone_deletion(change: CodeChange) -> Deletion | None:
     deletions = change.cached(_find_deletions)
-    if len(deletions) != 1 or len(deletions[0]) != len(_list_deleted(change)):
+    if len(deletions) != 1 or len(deletions[0]) != len(change.cached(_find_deleted)):
         return None
     is_alone = all(lost.is_alone and lost.is_untouched(change) for lost in deletions[0])
     return deletions[0] if is_alone and not is_removal_declared(change, deletions[0][0].test) else None
 
 
 def _find_deletions(change: CodeChange) -> tuple[Deletion, ...]:
-    """A file of which one test lives on elsewhere was rewritten, and is none of them."""
+    """Lost tests by decision. A deleted file with a test that lives on elsewhere was rewritten, and is none."""
     files: defaultdict[str, list[LostTest]] = defaultdict(list)
-    for lost in _list_deleted(change):
+    for lost in change.cached(_find_deleted):
         files[lost.file.path].append(lost)
     singles = ((lost,) for many in files.values() for lost in many if not lost.is_of_deleted_file)
     whole = (tuple(many) for many in files.values() if many[0].is_of_deleted_file and _is_complete(many))
@@ -226,32 +217,30 @@ def _is_complete(lost: "list[LostTest]") -> bool:
 
 
 def _find_hidden(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile, int], ...]:
-    hidden = ((test, file, find_hidden_line(test, file)) for test, file in change.cached(_select_lost))
+    hidden = ((test, file, _find_hidden_line(test, file)) for test, file in change.cached(_select_lost))
     return tuple((test, file, line) for test, file, line in hidden if line is not None)
 
 
 def _is_accounted_for(test: Test, file: AnalyzedFile, line: int, change: CodeChange) -> bool:
-    """The change is meant to take it away, takes away what it calls, puts another beside it, or says beside it why."""
-    if is_removal_declared(change, test) or not _find_called_names(test).isdisjoint(
-        change.cached(_find_withdrawn_words)
-    ):
-        return True
-    return file.path in change.cached(_find_gaining_files) or is_explained_above(file, line)
+    """Whether the change is meant to remove it, removes what it calls, adds another test beside it, or gives a reason."""
+    return (
+        is_removal_declared(change, test)
+        or not _find_called_names(test).isdisjoint(change.cached(_find_withdrawn_words))
+        or file.path in change.cached(_find_gaining_files)
+        or is_explained_above(file, line)
+    )
 
 
 def _find_gaining_files(change: CodeChange) -> frozenset[str]:
-    """Files with a new test, be it one that was hidden until now."""
+    """Files with a new test, which may be one that was hidden before."""
     return frozenset(pair.file.path for pair in match_all_tests(change) if pair.base is None)
 
 
 def _build_hidden_match(test: Test, file: AnalyzedFile, line: int) -> SignalMatch:
-    match = SignalMatch(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
-    if not is_in_comment(file, line):
-        return match
-    note = f"the test `{test.name}` is commented out"
-    return match._replace(
-        note=note, step="Take the comment marks away from the test at {place}, and make it pass, or delete it."
-    )
+    if not _is_in_comment(file, line):
+        return SignalMatch(f"the test `{test.name}` is still there, but no runner finds it", file.path, line)
+    step = "Take the comment marks away from the test at {place}, and make it pass, or delete it."
+    return SignalMatch(f"the test `{test.name}` is commented out", file.path, line, step=step)
 
 
 def _build_match(deletion: Deletion, more: str) -> SignalMatch:
@@ -262,7 +251,7 @@ def _build_match(deletion: Deletion, more: str) -> SignalMatch:
 
 def _words_added_in_tests(change: CodeChange) -> frozenset[str]:
     files = (file for file in change.files if role_of(file.path) is FileRole.TEST)
-    return frozenset(word for file in files for text in file.diff.added_texts for word in _WORD.findall(text))
+    return _words(text for file in files for text in file.diff.added_texts)
 
 
 def _stems_of(name: str) -> frozenset[str]:
@@ -274,74 +263,60 @@ def _new_tests(change: CodeChange) -> tuple[Test, ...]:
 
 
 def _has_new_test_data(change: CodeChange) -> bool:
-    """Data of tests got lines: cases may live there now."""
+    """Whether data of tests gained lines: cases may have moved there."""
     files = (file for file in change.files if file.language is None and role_of(file.path) is FileRole.TEST)
     return any(line.text.strip() for file in files for line in file.diff.added_lines)
 
 
-def _find_package_folder(file: AnalyzedFile) -> frozenset[str]:
-    """The folder that a test of JavaScript imports as a whole, and so says not which code it tests."""
+def _find_package_folders(file: AnalyzedFile) -> frozenset[str]:
+    """Folders that a test of JavaScript imports as a whole, which does not tell what code it tests."""
     folders = file.path.split("/")[:-1]
-    ups = (
-        [match[1].count("..") for match in _PACKAGE.finditer(file.base_text or "")]
-        if file.language in SCRIPT_LANGUAGES
-        else []
-    )
+    is_script = file.language in SCRIPT_LANGUAGES
+    ups = (match[1].count("..") for match in _PACKAGE.finditer((file.base_text or "") if is_script else ""))
     return frozenset("/".join(folders[: len(folders) - up]) for up in ups)
 
 
-def _rewritten_folders(change: CodeChange) -> frozenset[str]:
-    return frozenset(path.rpartition("/")[0] for path in change.cached(_rewritten_code))
-
-
-def _rewritten_code(change: CodeChange) -> tuple[str, ...]:
-    """Code that behaves otherwise now, as far as removed lines tell."""
+def _find_rewritten_code(change: CodeChange) -> tuple[str, ...]:
+    """Code that behaves differently, as far as removed lines tell."""
     return tuple(
         file.path for file in change.production_files() if any(line.text.strip() for line in file.diff.removed_lines)
     )
 
 
 def _is_namesake(test: str, code: str) -> bool:
-    """Whether one file's name holds all words of the other's, but for those that say that it is a test."""
-    stems, other = _stems(test), _stems(code)
-    return bool(stems and other) and (stems <= other or other <= stems)
+    """Whether one file's name holds all words of the other's."""
+    words, other = _path_words(test), _path_words(code)
+    return bool(words and other) and (words <= other or other <= words)
 
 
-def _stems(path: str) -> frozenset[str]:
+def _path_words(path: str) -> frozenset[str]:
+    """The words of a file's name, without those that mark a test."""
     name = path.rpartition("/")[2].partition(".")[0]
-    return frozenset(word.casefold().rstrip("s") for word in _PARTS.findall(name)) - {
-        "test",
-        "tests",
-        "spec",
-        "it",
-        "case",
-    }
+    words = frozenset(word.casefold().rstrip("s") for word in _PARTS.findall(name))
+    return words - {"test", "tests", "spec", "it", "case"}
 
 
 def _find_called_names(test: Test) -> frozenset[str]:
     if test.source.language is Language.RUBY:
-        return frozenset(_WORD.findall(test.text))  # who calls there needs no brackets
+        return frozenset(_WORD.findall(test.text))  # calls need no brackets there
     return frozenset(name for name in _CALLED.findall(test.text) if not _COMMON.match(name))
 
 
 def _find_calls_of_new_tests(change: CodeChange) -> tuple[frozenset[str], ...]:
-    """What each new test calls: one that calls the same for the greater part was rewritten."""
     return tuple(map(_find_called_names, change.cached(_new_tests)))
 
 
-def _words(texts: "Iterator[str] | list[str]") -> frozenset[str]:
+def _words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in _WORD.findall(text))
 
 
 def _find_own_lines(change: CodeChange) -> frozenset[tuple[str, int | None]]:
-    """What went with the tests: in Rust it stands in files of code."""
-    return frozenset(
-        (lost.file.path, line.base_line) for lost in _list_deleted(change) for line in lost.surrounding_lines
-    )
+    deleted = change.cached(_find_deleted)
+    return frozenset((lost.file.path, line.base_line) for lost in deleted for line in lost.surrounding_lines)
 
 
 def _find_removed_texts(files: Iterable[AnalyzedFile], change: CodeChange) -> Iterator[str]:
-    """What the removed lines of these files said, but for those of the deleted tests themselves."""
+    """The removed lines of these files, without those of the deleted tests themselves, which Rust has in files of code."""
     own = change.cached(_find_own_lines)
     with_own = {path for path, _ in own}
     for file in files:
@@ -364,7 +339,9 @@ def _find_removed_words(change: CodeChange) -> frozenset[str]:
 
 
 def _find_touched_words(change: CodeChange) -> frozenset[str]:
-    return change.cached_for_family(_find_added_words) | change.cached_for_family(_find_removed_words)
+    """Words of changed lines of the code, and of removed lines of tests."""
+    code = change.cached_for_family(_find_added_words) | change.cached_for_family(_find_removed_words)
+    return code | _words(_find_removed_texts(change.files, change))
 
 
 def _find_dropped_words(change: CodeChange) -> frozenset[str]:
@@ -373,14 +350,14 @@ def _find_dropped_words(change: CodeChange) -> frozenset[str]:
 
 
 def _find_withdrawn_words(change: CodeChange) -> frozenset[str]:
-    """Words that the code lost, but for its comments: what is commented out is gone as well."""
+    """Words that the code lost, its comments aside: what is commented out is gone as well."""
     added = (text for file in _find_code_files(change) for text in file.diff.added_texts if not _COMMENT.match(text))
     return change.cached_for_family(_find_removed_words) - _words(added)
 
 
 def _select_lost(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile], ...]:
     """Whole tests that are gone; a subtest that went with its test is not counted again."""
-    may_lose = any(_can_lose_tests(file) for file in change.files) and not is_certain_revert(change)
+    may_lose = any(map(_can_lose_tests, change.files)) and not is_certain_revert(change)
     pairs = match_all_tests(change) if may_lose else ()
     old = [(pair.base, pair.file) for pair in pairs if pair.head is None and pair.base is not None]
     gone = [(test, file) for test, file in old if was_enabled(test)]
@@ -390,28 +367,23 @@ def _select_lost(change: CodeChange) -> tuple[tuple[Test, AnalyzedFile], ...]:
 
 
 def _can_lose_tests(file: AnalyzedFile) -> bool:
-    """Something was removed from tests, or put around them."""
-    if not can_hold_tests(file):
-        return False
-    return bool(file.diff.removed_lines) or any(ENCLOSING_MARKS.search(line.text) for line in file.diff.added_lines)
-
-
-def _list_deleted(change: CodeChange) -> tuple[LostTest, ...]:
-    return change.cached(_select_deleted)
-
-
-def _select_deleted(change: CodeChange) -> tuple[LostTest, ...]:
-    tests = (LostTest(test, file, _find_block(test, file)) for test, file in change.cached(_select_lost))
-    gone = (lost for lost in tests if lost.surrounding_lines and find_hidden_line(lost.test, lost.file) is None)
-    return tuple(
-        lost
-        for lost in gone
-        if _wording(lost.test) not in lost.file.cached(_wordings) and (not _is_moved(lost, change))
+    """Whether lines of tests were removed, or something was put around them."""
+    diff = file.diff
+    return can_hold_tests(file) and (
+        bool(diff.removed_lines) or any(_ENCLOSING_MARKS.search(line.text) for line in diff.added_lines)
     )
 
 
+def _find_deleted(change: CodeChange) -> tuple[LostTest, ...]:
+    """Lost tests of removed blocks that are neither hidden, nor moved, nor equal to another test of their file."""
+    tests = (LostTest(test, file, _find_block(test, file)) for test, file in change.cached(_select_lost))
+    gone = (lost for lost in tests if lost.surrounding_lines and _find_hidden_line(lost.test, lost.file) is None)
+    own = (lost for lost in gone if _wording(lost.test) not in lost.file.cached(_wordings))
+    return tuple(lost for lost in own if not _is_moved(lost, change))
+
+
 def _is_moved(lost: LostTest, change: CodeChange) -> bool:
-    """Most of its lines are added elsewhere: in a file of type tests, or among what is measured."""
+    """Whether most of its lines are added elsewhere, such as a file of type tests or a benchmark."""
     lines = [line for line in lost.test.lines if _WORD.search(line)]
     return bool(lines) and _MOST_MOVED * len(lines) <= sum(line in change.added_texts for line in lines)
 
@@ -440,42 +412,38 @@ def _find_block(test: Test, file: AnalyzedFile) -> tuple[DiffLine, ...]:
     return ()
 
 
-def find_hidden_line(test: Test, file: AnalyzedFile) -> int | None:
-    """The line of the head at which the test stands, although it is none any more."""
+def _find_hidden_line(test: Test, file: AnalyzedFile) -> int | None:
+    """The line of the head with the code of a test that is no test now."""
     if file.diff.change is ChangeKind.DELETED:
         return None
     return _find_renamed(test, file) or _find_commented_out(test, file) or _find_enclosed(test, file)
 
 
-def is_in_comment(file: AnalyzedFile, line: int) -> bool:
-    """Whether this line of the head, at which a test stands, is a comment or in one."""
+def _is_in_comment(file: AnalyzedFile, line: int) -> bool:
+    """Whether this line of the head is a comment or part of one."""
     texts = (source.lines[line - source.first_line] for source in file.sources if source.has_line(line))
     return any(map(_COMMENT_MARK.match, texts)) or (file.language is not Language.PYTHON and file.is_quoted(line))
 
 
-def is_out_of_collection(file: AnalyzedFile) -> bool:
-    """Whether a file that a runner collected was renamed so that it does not, with its tests."""
+def _is_out_of_collection(file: AnalyzedFile) -> bool:
+    """Whether a collected file with tests was renamed so that no runner collects it."""
     collected = _COLLECTED.get(file.language) if file.language is not None else None
     if collected is None or file.diff.old_path is None or file.diff.change is not ChangeKind.RENAMED:
         return False
-    if not collected.search(file.diff.old_path) or collected.search(file.path):
-        return False
-    return any(find_tests(source) for source in file.sources)
+    was_collected = collected.search(file.diff.old_path) and not collected.search(file.path)
+    return bool(was_collected) and any(map(find_tests, file.sources))
 
 
 def _find_functions(file: AnalyzedFile) -> tuple[_Candidate, ...]:
     tests = {test.function.first_line for source in file.sources for test in find_tests(source)}
-    functions = (
-        function for source in file.sources for function in find_functions(source) if function.first_line not in tests
-    )
-    return tuple(
-        _Candidate(function, Counter(filter(None, (line.strip() for line in text_of(function.body).split("\n")))))
-        for function in functions
-    )
+    functions = (function for source in file.sources for function in find_functions(source))
+    others = [function for function in functions if function.first_line not in tests]
+    lines = (map(str.strip, text_of(other.body).split("\n")) for other in others)
+    return tuple(_Candidate(other, Counter(filter(None, own))) for other, own in zip(others, lines, strict=True))
 
 
 def _find_renamed(test: Test, file: AnalyzedFile) -> int | None:
-    """A function that does what the test did, and that nothing calls."""
+    """A function with the code of the test that nothing calls."""
     for function, lines in file.cached(_find_functions):
         is_new = function.first_line in file.added_lines or function.name == test.name
         if is_new and _is_same(function.name, lines, test) and not _is_used(function, file):
@@ -484,7 +452,7 @@ def _find_renamed(test: Test, file: AnalyzedFile) -> int | None:
 
 
 def _is_same(name: str, lines: "Counter[str]", test: Test) -> bool:
-    """The same name but for what hides it, or a longer body that says the same."""
+    """Whether the name is the same but for what hides it, or a longer body is."""
     plain = test.name.lower()
     shared = sum((lines & test.lines).values())
     if plain in name.lower() or plain.removeprefix("test") == name.lower().lstrip("_"):
@@ -494,47 +462,39 @@ def _is_same(name: str, lines: "Counter[str]", test: Test) -> bool:
 
 def _is_used(function: Function, file: AnalyzedFile) -> bool:
     text = file.head_text or "\n".join(source.text for source in file.sources)
-    return sum(1 for word in _IDENTIFIER.findall(text) if word == function.name) > 1
+    return _IDENTIFIER.findall(text).count(function.name) > 1
 
 
 def _find_commented_out(test: Test, file: AnalyzedFile) -> int | None:
-    """Its first line was added again, behind a comment mark."""
-    wanted = _definition_line(test)
-    for line in file.diff.added_lines:
+    """The added line that is the definition of the test behind a comment mark."""
+    definition = test.source.lines[test.first_line - test.source.first_line].strip()
+    for line in file.diff.added_lines if definition else ():
         mark = _COMMENT_MARK.match(line.text[:_LONGEST])
-        if mark and wanted and line.text[mark.end() :].strip() == wanted:
+        if mark and line.text[mark.end() :].strip() == definition:
             return line.head_line
     return None
 
 
-def _definition_line(test: Test) -> str:
-    """The line of the base with its name."""
-    at = test.first_line - test.source.first_line
-    return test.source.lines[at].strip()
-
-
 def _find_enclosed(test: Test, file: AnalyzedFile) -> int | None:
-    """Its first line was not touched, yet in the whole head it is no test: a comment or a string was put around it.
+    """The unchanged first line of the test, where the whole head has it in a new comment or string.
 
-    Where the change opens none, a grammar that reads the line as quoted has lost its way.
+    Where the change opens none, a grammar that reads the line as quoted is wrong.
     """
     if not (test.source.is_whole and file.sources and file.sources[0].is_whole):
         return None
-    if not any(ENCLOSING_MARKS.search(line.text) for line in file.diff.added_lines):
+    if not any(_ENCLOSING_MARKS.search(line.text) for line in file.diff.added_lines):
         return None
-    line = next(_find_unmoved(test.first_line, file), None)
+    line = _find_unmoved(test.first_line, file)
     return line if line is not None and file.is_quoted(line) else None
 
 
-def _find_unmoved(base_line: int, file: AnalyzedFile) -> Iterator[int]:
-    """The line of the head at which this line of the base stands, if it is still there."""
+def _find_unmoved(base_line: int, file: AnalyzedFile) -> int | None:
+    """The number in the head of this line of the base, if the change keeps it."""
     shift = 0
     for hunk in file.diff.hunks:
         if base_line < hunk.base_start:
             break
         if base_line < hunk.base_start + hunk.base_count:
-            numbers = (line.head_line for line in hunk.lines if line.base_line == base_line)
-            yield from (line for line in numbers if line is not None)
-            return
+            return next((line.head_line for line in hunk.lines if line.base_line == base_line), None)
         shift += hunk.head_count - hunk.base_count
-    yield base_line + shift
+    return base_line + shift

@@ -300,7 +300,7 @@ def _find_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
 def _can_disable(text: str, file: AnalyzedFile) -> bool:
     if file.language is None or len(text) > _LONGEST:
         return False
-    looks = (looks.get(file.language) for looks in (_MARK, _CALL, _FILE_MARK))
+    looks = (marks.get(file.language) for marks in (_MARK, _CALL, _FILE_MARK))
     return any(look is not None and look.match(text) for look in looks)
 
 
