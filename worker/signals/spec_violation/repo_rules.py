@@ -169,7 +169,7 @@ def _find_changelog_violations(rule: RepoRule, change: CodeChange) -> Iterator[R
     changed = [] if targets or any(map(_CHANGELOG_FILES.search, paths)) else _list_changed(rule, change)
     if not changed:
         return
-    folders = tuple(filter(None, map(_find_package_folder, rule.targets)))
+    folders = {folder for folder in map(_find_package_folder, rule.targets) if folder}
     near = [file for file in changed if not folders or any(file.path.startswith(f"{folder}/") for folder in folders)]
     title = change.dossier.pull_request.title
     is_announced = not _OTHER_TITLES.search(title) and bool(change.dossier.issues or _BEHAVIOUR_WORDS.search(title))

@@ -438,8 +438,8 @@ def _find_functions(file: AnalyzedFile) -> tuple[_Candidate, ...]:
     tests = {test.function.first_line for source in file.sources for test in find_tests(source)}
     functions = (function for source in file.sources for function in find_functions(source))
     others = [function for function in functions if function.first_line not in tests]
-    lines = (map(str.strip, text_of(other.body).split("\n")) for other in others)
-    return tuple(_Candidate(other, Counter(filter(None, own))) for other, own in zip(others, lines, strict=True))
+    bodies = ([line.strip() for line in text_of(other.body).split("\n")] for other in others)
+    return tuple(_Candidate(other, Counter(filter(None, body))) for other, body in zip(others, bodies, strict=True))
 
 
 def _find_renamed(test: Test, file: AnalyzedFile) -> int | None:

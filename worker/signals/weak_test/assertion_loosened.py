@@ -1,7 +1,7 @@
-"""Assertions that a kept test lost, or that ask less than before.
+"""Assertions that a kept test lost, or that ask for less than before.
 
-Looks at the checks whose lines the change removes; what was moved, or replaced in the same place, is not lost.
-Invariant: an assertion that names something which went away with the change is not missed.
+Checks on removed lines are looked at; one that was moved, or replaced in the same block, is not lost, nor is one that names
+something which went with the change or a text that the change words differently.
 """
 
 from bisect import bisect_left
@@ -22,7 +22,7 @@ from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.removed_calls import find_error_names, find_removed_calls
 from worker.signals.analysis.reverts import is_certain_revert
 from worker.signals.analysis.test_pairs import TestPair
-from worker.signals.analysis.tests import MatchedTest, base_sources, can_hold_tests, match_all_tests
+from worker.signals.analysis.tests import MatchedTest, Test, base_sources, can_hold_tests, match_all_tests
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.assertion_strength import (
     assertion_names,
@@ -34,7 +34,7 @@ from worker.signals.weak_test.assertion_strength import (
 from worker.signals.weak_test.missing_assertion import find_unread_names
 
 _MOST: Final = 50
-"""Checks lost by one file that we look at: beyond that it was written anew."""
+"""Lost checks of one file that are looked at: a file with more of them was rewritten."""
 _SPACE: Final = pattern(r"\s+")
 _DISCARD: Final = pattern(r"\s*(?:let _ =|_ =|void) (.*?);?\s*")
 _SMALL_BLOCK: Final = 12
@@ -65,7 +65,10 @@ class LocatedCheck(NamedTuple):
     block: int
     """The run of changed lines that it begins in."""
     words: frozenset[str]
-    """All that it says."""
+
+    @property
+    def lines(self) -> range:
+        return range(self.first_line, self.last_line + 1)
 
 
 class LineBlock(NamedTuple):
@@ -76,19 +79,28 @@ class LineBlock(NamedTuple):
 
 
 class LostCheck(NamedTuple):
-    """A check that a test lost, and the weaker one that took its place, if any did."""
+    """A check that a test lost, and the weaker one that replaced it, if any."""
 
     file: AnalyzedFile
     check: LocatedCheck
     matched_test: MatchedTest | None
     """The test, before and after; None where a fragment does not show it."""
-    replacement: LocatedCheck | None
-    is_moved: bool
-    """Another test says the same now."""
+    replacement: LocatedCheck | None = None
+    is_moved: bool = False
+    """Another test has the same check now."""
+
+    @property
+    def versions(self) -> tuple[Test | None, Test | None]:
+        """The test before and after."""
+        return (None, None) if self.matched_test is None else (self.matched_test.base, self.matched_test.head)
+
+    @property
+    def lost_block(self) -> LineBlock:
+        return find_blocks(self.file)[self.check.block]
 
 
 class ReplacedCheck(NamedTuple):
-    """A check that was removed, and those that stand in its place now, in the same test."""
+    """A check that was removed, and those that replaced it in the same test."""
 
     file: AnalyzedFile
     old_check: LocatedCheck
@@ -135,12 +147,10 @@ def assertion_loosened(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 15 of 22175 clean changes with tests (0.1 %, at most 0.11 %).
     """
     for loss in find_lost_checks(change):
-        if loss.replacement is not None:
+        new, old = loss.replacement, (loss.check.first_line, loss.check.last_line)
+        if new is not None:
             note = "this asserts less than what stood here before"
-            before = (loss.check.first_line, loss.check.last_line)
-            yield SignalMatch(
-                note, loss.file.path, loss.replacement.first_line, loss.replacement.last_line, instead_of=before
-            )
+            yield SignalMatch(note, loss.file.path, new.first_line, new.last_line, instead_of=old)
 
 
 def _find_unreplaced(change: CodeChange) -> list[LostCheck]:
@@ -160,51 +170,52 @@ def _select_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
     files = [file for file in change.files if can_hold_tests(file)]
     if not any(map(_removed_checks, files)) or is_certain_revert(change):
         return ()
-    moved = frozenset(stand.assertion.text for file in files for stand in _added_checks(file))
+    moved = frozenset(check.assertion.text for file in files for check in _added_checks(file))
     return tuple(loss for file in files if file.sources for loss in _find_in_file(change, file, moved))
 
 
 def _find_in_file(change: CodeChange, file: AnalyzedFile, moved: frozenset[str]) -> Iterator[LostCheck]:
     gone = _removed_checks(file)[:_MOST]
     tests = _map_tests_by_line(change, file) if gone else {}
-    for stand in gone:
-        loss = LostCheck(file, stand, tests.get(stand.first_line), None, stand.assertion.text in moved)
-        if (loss.is_moved and not _is_all_of_block(loss)) or _is_still_checked(loss):
+    for check in gone:
+        is_moved = check.assertion.text in moved
+        loss = LostCheck(file, check, tests.get(check.first_line), is_moved=is_moved)
+        if is_moved and not _is_all_of_block(loss):
             continue
-        near = [
-            check for check in _added_checks(file) if check.block == stand.block and _is_in_test(check, loss)
-        ] or _find_moved_checks(loss)
-        dropped = _find_discarded(loss)
-        if dropped is not None:
-            yield loss._replace(replacement=dropped)
+        base, head = loss.versions
+        if base is not None and head is not None and is_implied(check.assertion, base, head):
+            continue
+        near = _find_checks_in_place(loss) or _find_moved_checks(loss)
+        discarded = _find_discarded(loss)
+        if discarded is not None:
+            yield loss._replace(replacement=discarded)
             continue
         if not near and _is_context_kept(loss, change) and not _is_rewritten(loss):
             yield loss
-        weak = [check for check in near if is_weaker(check.assertion, stand.assertion)]
+        weak = [other for other in near if is_weaker(other.assertion, check.assertion)]
         if weak and len(weak) == len(near):
-            yield loss._replace(replacement=max(weak, key=lambda check: len(check.words & stand.words)))
+            yield loss._replace(replacement=max(weak, key=lambda other: len(other.words & check.words)))
 
 
-def _is_still_checked(loss: LostCheck) -> bool:
-    base, head, _ = loss.matched_test or MatchedTest(None, None, loss.file)
-    return base is not None and head is not None and is_implied(loss.check.assertion, base, head)
+def _find_checks_in_place(loss: LostCheck) -> tuple[LocatedCheck, ...]:
+    """Added checks of the same block and test."""
+    added = (check for check in _added_checks(loss.file) if check.block == loss.check.block)
+    return tuple(check for check in added if _is_in_test(check, loss))
 
 
 def _find_lost_calls(change: CodeChange) -> Iterator[LostCheck]:
-    """Calls of what checks that are gone from a test that stays, with all else that they name still there."""
+    """Removed calls of functions that check, in a test that stays and still has all else that they name."""
     for file in () if is_certain_revert(change) else change.files:
         blocks = find_blocks(file) if can_hold_tests(file) and file.sources else ()
-        alone = {
-            line: number for number, block in enumerate(blocks) for line in block.removed_lines if not block.added_lines
-        }
-        gone = list(find_removed_calls(file, {line: blocks[number].removed_lines for line, number in alone.items()}))[
-            :_MOST
-        ]
+        alone = [(number, block) for number, block in enumerate(blocks) if not block.added_lines]
+        lines = {line: (number, block) for number, block in alone for line in block.removed_lines}
+        calls = find_removed_calls(file, {line: block.removed_lines for line, (_, block) in lines.items()})
+        gone = list(calls)[:_MOST]
         tests = _map_tests_by_line(change, file) if gone else {}
-        for oracle, first, last, text in gone:
-            stand = LocatedCheck(oracle, first, last, alone[first], frozenset(_WORD.findall(text)))
-            loss = LostCheck(file, stand, tests.get(first), None, is_moved=False)
-            is_there = _has_same_context(loss) and not stand.words & change.cached(_find_lost_words)
+        for assertion, first, last, text in gone:
+            check = LocatedCheck(assertion, first, last, lines[first][0], frozenset(_WORD.findall(text)))
+            loss = LostCheck(file, check, tests.get(first))
+            is_there = _has_same_context(loss) and not check.words & change.cached(_find_lost_words)
             if is_there and not _is_added_elsewhere(text, change):
                 yield loss
 
@@ -212,39 +223,35 @@ def _find_lost_calls(change: CodeChange) -> Iterator[LostCheck]:
 def _is_added_elsewhere(text: str, change: CodeChange) -> bool:
     """Whether the change adds the same somewhere: it was moved, or put into a function."""
     lines = [line.strip() for line in text.split("\n")]
-    return change.added_texts.issuperset(lines) or any(
-        lines[0] in text for text in change.added_texts if len(lines) == 1
-    )
+    if change.added_texts.issuperset(lines):
+        return True
+    return len(lines) == 1 and any(lines[0] in added for added in change.added_texts)
 
 
-def _find_moved_checks(loss: LostCheck) -> list[LocatedCheck]:
-    """Where the whole test stands elsewhere now, what it asks of the same there."""
-    base, head, _ = loss.matched_test or MatchedTest(None, None, loss.file)
-    if base is None or head is None or head.first_line not in loss.file.added_lines:
-        return []
+def _find_moved_checks(loss: LostCheck) -> tuple[LocatedCheck, ...]:
+    """The checks of the same names in a test that was moved as a whole."""
+    base, head = loss.versions
     names = assertion_words(loss.check.assertion)
-    return [
-        check
-        for check in _added_checks(loss.file)
-        if names and names <= assertion_words(check.assertion) and _is_in_test(check, loss)
-    ]
+    if not names or base is None or head is None or head.first_line not in loss.file.added_lines:
+        return ()
+    checks = (check for check in _added_checks(loss.file) if names <= assertion_words(check.assertion))
+    return tuple(check for check in checks if _is_in_test(check, loss))
 
 
 def _find_discarded(loss: LostCheck) -> LocatedCheck | None:
-    """A line in its place that looks at what it compared, and throws that away: `let _ = x.len();`."""
+    """A line in its place that evaluates what it compared, and discards that: `let _ = x.len();`."""
     sides = {_SPACE.sub("", side) for side in loss.check.assertion.pair or ()}
-    for line in sorted(find_blocks(loss.file)[loss.check.block].added_lines) if sides else ():
+    for line in sorted(loss.lost_block.added_lines) if sides else ():
         source = next((source for source in loss.file.sources if source.has_line(line)), None)
-        match = (
-            _DISCARD.fullmatch(source.lines[line - source.first_line][:_LONGEST_LINE]) if source is not None else None
-        )
+        text = source.lines[line - source.first_line][:_LONGEST_LINE] if source is not None else ""
+        match = _DISCARD.fullmatch(text)
         if match is not None and _SPACE.sub("", match[1]) in sides:
             return loss.check._replace(first_line=line, last_line=line)
     return None
 
 
 def find_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
-    """Every check that others took the place of."""
+    """Every removed check with others in its place."""
     return change.cached(_select_replaced_checks)
 
 
@@ -253,13 +260,8 @@ def _select_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
     for file in () if is_certain_revert(change) else change.files:
         gone = _removed_checks(file)[:_MOST] if can_hold_tests(file) and file.sources else []
         tests = _map_tests_by_line(change, file) if gone else {}
-        for stand in gone:
-            loss = LostCheck(file, stand, tests.get(stand.first_line), None, is_moved=False)
-            near = tuple(
-                check for check in _added_checks(file) if check.block == stand.block and _is_in_test(check, loss)
-            )
-            if near:
-                replaced.append(ReplacedCheck(file, stand, near))
+        near = ((check, _find_checks_in_place(LostCheck(file, check, tests.get(check.first_line)))) for check in gone)
+        replaced += (ReplacedCheck(file, check, checks) for check, checks in near if checks)
     return tuple(replaced)
 
 
@@ -278,7 +280,7 @@ def _group_by_file(change: CodeChange) -> dict[int, list[MatchedTest]]:
 
 
 def _is_in_test(new: LocatedCheck, loss: LostCheck) -> bool:
-    """Whether the new check stands in the test as it is now; where that can't be seen, the place must be small."""
+    """Whether the new check is part of the test as it is now; where a fragment does not show that, the block must be small."""
     if loss.matched_test is None:
         return len(find_blocks(loss.file)[new.block].added_lines) <= _SMALL_BLOCK
     head = loss.matched_test.head
@@ -286,17 +288,17 @@ def _is_in_test(new: LocatedCheck, loss: LostCheck) -> bool:
 
 
 def _is_rewritten(loss: LostCheck) -> bool:
-    """Something much like it stands in the same test now."""
-    own = loss.check.words
-    within = (
-        check.words for check in _added_checks(loss.file) if loss.matched_test is not None and _is_in_test(check, loss)
-    )
-    return any(2 * len(own & other) >= len(own | other) for other in within)
+    """Whether the same test has a new check that is much like it."""
+    if loss.matched_test is None:
+        return False
+    words = loss.check.words
+    within = (check.words for check in _added_checks(loss.file) if _is_in_test(check, loss))
+    return any(2 * len(words & other) >= len(words | other) for other in within)
 
 
 def _is_context_kept(loss: LostCheck, change: CodeChange) -> bool:
-    """Its test is there as before, and so is everything that it names."""
-    head = loss.matched_test.head if loss.matched_test is not None else None
+    """Whether its test is there as before, and so is everything that it names."""
+    head = loss.versions[1]
     if head is not None and not head.function.statements:
         return True  # all was taken out of it
     is_there = _is_named_in_test(loss, assertion_names(loss.check.assertion)) or _is_only_removal(loss)
@@ -304,33 +306,31 @@ def _is_context_kept(loss: LostCheck, change: CodeChange) -> bool:
 
 
 def _is_named_in_test(loss: LostCheck, names: frozenset[str]) -> bool:
-    """The test still names all these *names* of it; where a fragment does not show the test, the fragments do."""
-    if loss.matched_test is None:
-        there = frozenset[str]() if loss.file.sources[0].is_whole else loss.file.cached(_visible_words)
+    """Whether the test still has all these *names* of it; where a fragment does not show the test, the fragments do."""
+    head = loss.versions[1]
+    if loss.matched_test is not None:
+        there = frozenset(_WORD.findall(head.text)) if head is not None else frozenset[str]()
     else:
-        there = frozenset(_WORD.findall(loss.matched_test.head.text if loss.matched_test.head is not None else ""))
+        there = frozenset[str]() if loss.file.sources[0].is_whole else loss.file.cached(_visible_words)
     return bool(names) and names <= there
 
 
 def _is_only_removal(loss: LostCheck) -> bool:
-    """Its lines alone went from a test that stays, with all that the rest of the test says: `assert run() == 1`."""
+    """Whether only its lines went from a test that stays, with all that the rest of the test names: `assert run() == 1`."""
     if not _is_all_of_block(loss):
         return False
     return not loss.file.sources[0].is_whole if loss.matched_test is None else _has_same_context(loss)
 
 
 def _has_same_context(loss: LostCheck) -> bool:
-    """Of what it names, the test says now all that it said outside of it."""
-    base, head, _ = loss.matched_test or MatchedTest(None, None, loss.file)
-    names = (
-        assertion_words(loss.check.assertion)
-        or find_error_names(loss.check.assertion)
-        or assertion_names(loss.check.assertion)
-    )
+    """Whether of its names the test has all that it had outside of it."""
+    base, head = loss.versions
+    assertion = loss.check.assertion
+    names = assertion_words(assertion) or find_error_names(assertion) or assertion_names(assertion)
     if base is None or head is None or not names:
         return False
     rest = range(base.first_line, base.last_line + 1)
-    lines = (base.source.lines[line - base.source.first_line] for line in rest if line not in _line_numbers(loss.check))
+    lines = (base.source.lines[line - base.source.first_line] for line in rest if line not in loss.check.lines)
     rest_names = {word for text in lines for word in _WORD.findall(text)}
     return names & rest_names <= set(_WORD.findall(head.text))
 
@@ -340,68 +340,52 @@ def _visible_words(file: AnalyzedFile) -> frozenset[str]:
 
 
 def _find_lost_words(change: CodeChange) -> frozenset[str]:
-    """What is gone from the changed files as well, as far as they are known whole."""
+    """Removed words that the changed files, as far as they are known whole, do not have elsewhere."""
     gone = change.cached(_find_removed_words)
-    heads = [
-        file.head_text for file in change.files if gone and file.head_text and role_of(file.path) is not FileRole.TEST
-    ]
-    return gone.difference(word for head in heads for word in _WORD.findall(head))
+    files = (file for file in change.files if gone and file.head_text and role_of(file.path) is not FileRole.TEST)
+    return gone.difference(word for file in files for word in _WORD.findall(file.head_text or ""))
 
 
 def _find_removed_words(change: CodeChange) -> frozenset[str]:
-    """What the change takes out of the code, so that no test needs to speak of it."""
+    """Words that the change takes out of the code, so that no test needs them."""
     gone, left = set[str](), set[str]()
-    for line in (
-        line for file in change.files if role_of(file.path) is not FileRole.TEST for line in file.diff.lines()
-    ):
-        (gone if line.head_line is None else left).update(_WORD.findall(line.text[:_LONGEST_LINE]))
+    for file in (file for file in change.files if role_of(file.path) is not FileRole.TEST):
+        for line in file.diff.lines():
+            (gone if line.head_line is None else left).update(_WORD.findall(line.text[:_LONGEST_LINE]))
     return frozenset(word for word in gone - left if len(word) >= _TELLING_LENGTH)
 
 
 def _find_redefined(change: CodeChange) -> frozenset[str]:
-    """Functions of the code whose signature was changed: they may refuse now what a test gave them."""
+    """Functions of the code whose signature was changed: they may refuse what a test passed."""
     lines = (line.text[:_LONGEST_LINE] for file in change.production_files() for line in file.diff.removed_lines)
     return frozenset(match[1] for match in map(_SIGNATURE.match, lines) if match is not None)
 
 
 def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
-    """Nothing else left the test, or the test still computes what nobody reads now."""
-    base, head, _ = loss.matched_test or MatchedTest(None, None, loss.file)
-    if base is None or head is None or loss.is_moved or _is_named_again(loss):
+    """Whether nothing else left the test, or the test still computes what it no longer reads."""
+    (base, head), assertion, words = loss.versions, loss.check.assertion, loss.check.words
+    if base is None or head is None or loss.is_moved:
         return False
-    if can_be_implied(loss.check.assertion, head) or is_about_changed_text(loss.check.assertion, change):
+    if any(check.words & words for check in _added_checks(loss.file) if _is_in_test(check, loss)):
+        return False  # another check of the same may ask for more
+    changed = change.cached(_find_redefined) | change.cached(_find_removed_words)
+    if can_be_implied(assertion, head) or _is_about_changed_text(assertion, change) or not words.isdisjoint(changed):
         return False
-    if not (change.cached(_find_redefined) | change.cached(_find_removed_words)).isdisjoint(loss.check.words):
+    names = assertion_words(assertion)
+    if head.function.statements and not _is_named_in_test(loss, names):
         return False
-    if head.function.statements and not _is_named_in_test(loss, assertion_words(loss.check.assertion)):
-        return False
-    if assertion_words(loss.check.assertion).intersection(
-        find_unread_names(TestPair(head, loss.file, base, is_new=False))
-    ):
+    if not names.isdisjoint(find_unread_names(TestPair(head, loss.file, base, is_new=False))):
         return True
-    removed = {
-        line
-        for block in find_blocks(loss.file)
-        for line in block.removed_lines
-        if base.first_line <= line <= base.last_line
-    }
-    return removed <= _line_numbers(loss.check) and not find_blocks(loss.file)[loss.check.block].added_lines
-
-
-def _is_named_again(loss: LostCheck) -> bool:
-    """Another check was added to the test that speaks of the same: it may say more."""
-    return any(check.words & loss.check.words for check in _added_checks(loss.file) if _is_in_test(check, loss))
-
-
-def _line_numbers(stand: LocatedCheck) -> set[int]:
-    return set(range(stand.first_line, stand.last_line + 1))
+    removed = (line for block in find_blocks(loss.file) for line in block.removed_lines)
+    rest = range(base.first_line, base.last_line + 1)
+    return not loss.lost_block.added_lines and all(line in loss.check.lines for line in removed if line in rest)
 
 
 def _is_all_of_block(loss: LostCheck) -> bool:
-    """Nothing was changed beside it but other assertions that went."""
-    block = find_blocks(loss.file)[loss.check.block]
-    gone = [check for check in _removed_checks(loss.file) if check.block == loss.check.block]
-    return not block.added_lines and block.removed_lines <= {line for check in gone for line in _line_numbers(check)}
+    """Whether nothing was changed beside it but other assertions that went."""
+    checks = [check for check in _removed_checks(loss.file) if check.block == loss.check.block]
+    block = loss.lost_block
+    return not block.added_lines and block.removed_lines <= {line for check in checks for line in check.lines}
 
 
 def find_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
@@ -428,13 +412,7 @@ def _removed_checks(file: AnalyzedFile) -> list[LocatedCheck]:
 
 
 def _select_removed_checks(file: AnalyzedFile) -> list[LocatedCheck]:
-    sources = base_sources(file)
-    at = {
-        line: number
-        for number, block in enumerate(find_blocks(file) if sources else ())
-        for line in block.removed_lines
-    }
-    return _find_checks(sources, at)
+    return _find_checks(base_sources(file), [block.removed_lines for block in find_blocks(file)])
 
 
 def _added_checks(file: AnalyzedFile) -> list[LocatedCheck]:
@@ -442,75 +420,55 @@ def _added_checks(file: AnalyzedFile) -> list[LocatedCheck]:
 
 
 def _select_added_checks(file: AnalyzedFile) -> list[LocatedCheck]:
-    sources = file.sources
-    at = {
-        line: number for number, block in enumerate(find_blocks(file) if sources else ()) for line in block.added_lines
-    }
-    return _find_checks(sources, at)
+    return _find_checks(file.sources, [block.added_lines for block in find_blocks(file)])
 
 
-def _find_checks(sources: tuple[Source, ...], at: dict[int, int]) -> list[LocatedCheck]:
-    stands: list[LocatedCheck] = []
+def _find_checks(sources: tuple[Source, ...], blocks: list[frozenset[int]]) -> list[LocatedCheck]:
+    checks: list[LocatedCheck] = []
+    at = {line: number for number, block in enumerate(blocks) for line in block}
     lines = sorted(at)
     for source in filter(can_assert, sources):
         start, end = (bisect_left(lines, source.first_line + count) for count in (0, len(source.lines)))
         rows = frozenset(line - source.first_line for line in lines[start:end])
-        for oracle in find_assertions(source.root, source.language, rows, source.nodes) if rows else ():
-            first = oracle.node.start_point.row + source.first_line
-            if (
-                first in at
-                and (not oracle.is_guess)
-                and (oracle.proof is not Proof.SUCCESS or _ASSERTS.match(oracle.text) is not None)
-            ):
-                names = frozenset(_WORD.findall(oracle.text))
-                stands.append(
-                    LocatedCheck(oracle, first, oracle.node.end_point.row + source.first_line, at[first], names)
-                )
-    return stands
+        for assertion in find_assertions(source.root, source.language, rows, source.nodes) if rows else ():
+            first, last = (
+                row + source.first_line for row in (assertion.node.start_point.row, assertion.node.end_point.row)
+            )
+            is_check = assertion.proof is not Proof.SUCCESS or _ASSERTS.match(assertion.text)  # `unwrap()` is none
+            if first in at and not assertion.is_guess and is_check:
+                words = frozenset(_WORD.findall(assertion.text))
+                checks.append(LocatedCheck(assertion, first, last, at[first], words))
+    return checks
 
 
-def is_about_changed_text(oracle: Assertion, change: CodeChange) -> bool:
+def _is_about_changed_text(assertion: Assertion, change: CodeChange) -> bool:
     """Whether it compares with a text, and the change rewrites that text or the function that renders it."""
-    text = oracle.text[:_LONGEST_LINE]
+    text = assertion.text[:_LONGEST_LINE]
     expected = _find_literals(text)
-    if not expected:
-        return False
-    if _RENDERED.search(text) is not None and change.cached(_has_changed_rendering):
+    if expected and _RENDERED.search(text) is not None and change.cached(_has_changed_rendering):
         return True
-    return any(
-        _is_mostly_part(literal, other) for literal in expected for other in change.cached(_find_removed_literals)
-    )
+    removed = change.cached(_find_removed_literals) if expected else ()
+    # the shorter text is mostly part of the longer one
+    return any(2 * len(own & other) > min(len(own), len(other)) for own in expected for other in removed)
 
 
 def _has_changed_rendering(change: CodeChange) -> bool:
-    """Whether a line of the code is gone from a function that turns a value into text."""
-    return any(_has_removed_rendering(file) for file in change.production_files())
-
-
-def _has_removed_rendering(file: AnalyzedFile) -> bool:
-    removed = {line.base_line for line in file.diff.removed_lines}
-    functions = (function for source in base_sources(file) for function in find_functions(source)) if removed else ()
-    return any(
-        not removed.isdisjoint(range(function.first_line, function.last_line + 1))
-        for function in functions
-        if _RENDERING.fullmatch(function.name)
-    )
+    """Whether a function that turns a value into text lost a line."""
+    for file in change.production_files():
+        removed = {line.base_line for line in file.diff.removed_lines}
+        for source in base_sources(file) if removed else ():
+            for function in find_functions(source):
+                lines = range(function.first_line, function.last_line + 1)
+                if _RENDERING.fullmatch(function.name) and not removed.isdisjoint(lines):
+                    return True
+    return False
 
 
 def _find_removed_literals(change: CodeChange) -> tuple[frozenset[str], ...]:
     """The words of each text that the change takes out of the code and does not put back."""
-    added = {
-        literal
-        for file in change.production_files()
-        for text in file.diff.added_texts
-        for literal in _find_literals(text)
-    }
-    gone = (
-        literal
-        for file in change.production_files()
-        for text in file.diff.removed_texts
-        for literal in _find_literals(text)
-    )
+    files = list(change.production_files())
+    added = {literal for file in files for text in file.diff.added_texts for literal in _find_literals(text)}
+    gone = (literal for file in files for text in file.diff.removed_texts for literal in _find_literals(text))
     return tuple(literal for literal in dict.fromkeys(gone) if literal not in added)
 
 
@@ -518,8 +476,3 @@ def _find_literals(text: str) -> list[frozenset[str]]:
     """The words of each literal of several words."""
     literals = (_LONG_WORD.findall("".join(parts)) for parts in _LITERAL.findall(text[:_LONGEST_LINE]))
     return [frozenset(literal) for literal in literals if len(literal) > 1]
-
-
-def _is_mostly_part(left: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether the shorter text is mostly part of the longer one."""
-    return 2 * len(left & other) > min(len(left), len(other))

@@ -1,6 +1,6 @@
-"""Which of two checks asks less of the same, and what a check names.
+"""Two assertions compared as texts: which asks for less of the same, and whether a test still asks for what a lost one asked.
 
-Reads checks as texts. Does not know where they stand. Invariant: one that names something else asks no less.
+One that names something else asks for no less. Of a subject that is no plain name, bound once, only an adjacent check counts.
 """
 
 import re
@@ -16,7 +16,7 @@ _MEMBER: Final = pattern(r"\.([A-Za-z_]\w*)")
 _PRESENCE_WORDS: Final = pattern(
     r"(?:is|to|has|Not|not|assert|exist|be|len|size|length|count|any|defined|truthy|ok|some|unwrap|expect|No|True|Nil|resolves|rejects|class)(?:[A-Z_]?\w*)"
 )
-"""What an assertion itself is called, and what only asks whether something is there."""
+"""Names of assertions, and of what only asks whether something is there."""
 _ABSENCE_WORDS: Final = pattern(
     r"\.is(?:Null|NotPresent)\(|isPresent\(\)\)\.isFalse\(|assertFalse\(.{0,200}\.isPresent\(\)|assert(?:Null|IsNone)\(|\bAssert\.(?:Is)?Null\(|\bIs\.Null\b|Should(?:\(\)\.)?BeNull\(|\bbe_nil\b|assert_nil\b|shouldBe null\b|\.toBe(?:Null|Undefined)\("
     r"|\bis None\b|\.Nil\(|is_none\(\)"
@@ -64,9 +64,10 @@ _MEANS_NOTHING: Final = frozenset(
         "Equal",
         "assertEqual",
         "assertEquals",
-        "assertTrue",
+        "isTrue",
     }
     | {
+        "assertTrue",
         "assertFalse",
         "NoError",
         "NotNil",
@@ -76,10 +77,9 @@ _MEANS_NOTHING: Final = frozenset(
         "Len",
         "len",
         "assertThat",
-        "isEqualTo",
-        "isTrue",
+        "isFalse",
     }
-    | {"isFalse", "hasSize", "Fatal", "Fatalf", "Error", "Errorf", "assertIsNone", "assertIsNotNone", "assertNotNull"}
+    | {"isEqualTo", "hasSize", "Fatal", "Fatalf", "Error", "Errorf", "assertIsNone", "assertIsNotNone", "assertNotNull"}
 )
 _LONGEST_CHECK: Final = 300
 _MORE: Final = r"(?:, ?[\"'`][^\"'`]*[\"'`])?"
@@ -108,36 +108,35 @@ _NOTHING: Final = frozenset({"None", "null", "nil", "undefined"})
 
 
 def is_weaker(new: Assertion, old: Assertion) -> bool:
-    """It asks only whether something is there, of what the old one asked more than the opposite."""
+    """Whether it only asks for the presence of something of which the old one asked for more than the opposite."""
     asked = {word for word in _MEMBER.findall(_QUOTED.sub(" ", new.text)) if not _PRESENCE_WORDS.fullmatch(word)}
-    is_of_the_same = asked <= set(_WORD.findall(old.text)) and assertion_words(new) <= assertion_words(old)
-    if new.proof is Proof.SUCCESS and not assertion_words(new):
-        is_of_the_same = not _ERROR.isdisjoint(
-            _WORD.findall(old.text)
-        )  # that a step before it failed says nothing of it
-    return new.proof < old.proof and is_of_the_same and not is_opposite(new, old)
+    names, old_words = assertion_words(new), set(_WORD.findall(old.text))
+    is_same = asked <= old_words and names <= assertion_words(old)
+    if new.proof is Proof.SUCCESS and not names:
+        is_same = not old_words.isdisjoint(_ERROR)  # that an earlier step failed has nothing to do with it
+    return new.proof < old.proof and is_same and not is_opposite(new, old)
 
 
 def is_opposite(new: Assertion, old: Assertion) -> bool:
-    """What was absent is there now; an error that is absent is what `NoError` asks for."""
+    """Whether what was absent is there now; the absence of an error is what `NoError` asks for."""
     was_absent = new.proof in {Proof.PRESENCE, Proof.SUCCESS} and _ABSENCE_WORDS.search(old.text) is not None
     return was_absent or _NOT.sub("", old.text) == new.text
 
 
-def assertion_words(oracle: Assertion) -> frozenset[str]:
-    """What it names, but for the words of the assertion itself."""
-    names = _NAME.findall(_QUOTED.sub(" ", oracle.text))
+def assertion_words(assertion: Assertion) -> frozenset[str]:
+    """The names in it, without the words of the assertion itself."""
+    names = _NAME.findall(_QUOTED.sub(" ", assertion.text))
     return frozenset(word for word in names if not _COMMON.fullmatch(word))
 
 
-def assertion_names(oracle: Assertion) -> frozenset[str]:
-    """What it names; where these are words that assertions are made of (`ok`, `size`, `self.x`), then those as well."""
-    names = assertion_words(oracle)
-    return names or frozenset(_WORD.findall(_QUOTED.sub(" ", oracle.text))) - _MEANS_NOTHING
+def assertion_names(assertion: Assertion) -> frozenset[str]:
+    """The names in it; words that assertions are made of (`ok`, `size`, `self.x`) only if there are no others."""
+    names = assertion_words(assertion)
+    return names or frozenset(_WORD.findall(_QUOTED.sub(" ", assertion.text))) - _MEANS_NOTHING
 
 
 def is_implied(gone: Assertion, base: Test, head: Test) -> bool:
-    """Whether *head* still asks what *gone* asked: that something is there, or how it compares with a literal."""
+    """Whether *head* still asks for what *gone* asked: that something is there, or how it compares with a literal."""
     there, compared, counted = _presence_subject(gone), _compared_subject(gone), _absent_element(gone)
     stronger = [
         kept
@@ -152,13 +151,12 @@ def is_implied(gone: Assertion, base: Test, head: Test) -> bool:
         bound = re.findall(rf"(?<![\w.$]){re.escape(subject)}(?:: ?[^=\n]{{1,80}})? ?:?=(?![=>])", head.text)
         return bool(stronger) and len(bound) <= 1
     texts = {kept.text for kept in stronger}
-    return any(
-        kept.text in texts and kept.node != gone.node and _is_adjacent(kept, gone, base) for kept in _find_checks(base)
-    )
+    others = (kept for kept in _find_checks(base) if kept.text in texts and kept.node != gone.node)
+    return any(_is_adjacent(kept, gone, base) for kept in others)
 
 
 def can_be_implied(gone: Assertion, head: Test) -> bool:
-    """Whether *head* asks the same elsewhere, or says what the value is that *gone* asked something about."""
+    """Whether *head* asks for the same elsewhere, or for the value of which *gone* asked a part or a property."""
     return any(
         kept.text == gone.text or any(_is_about_subject(gone, side) for side in _equal_sides(kept))
         for kept in _find_checks(head)
@@ -166,12 +164,9 @@ def can_be_implied(gone: Assertion, head: Test) -> bool:
 
 
 def _is_about_subject(gone: Assertion, subject: str) -> bool:
-    """Whether *gone* asks about a part or a property of the subject, and of nothing else."""
-    if (
-        is_literal(subject)
-        or subject in _equal_sides(gone)
-        or next(_list_ends(subject, gone.text[:_LONGEST_CHECK]), None) is None
-    ):
+    """Whether *gone* asks for a part or a property of the subject, and for nothing else."""
+    is_named = next(_list_ends(subject, gone.text[:_LONGEST_CHECK]), None) is not None
+    if not is_named or is_literal(subject) or subject in _equal_sides(gone):
         return False
     return assertion_words(gone) <= frozenset(_WORD.findall(subject))
 
@@ -181,56 +176,51 @@ def _find_checks(test: Test) -> Iterator[Assertion]:
     return (assertion for assertion in assertions if not assertion.is_guess)
 
 
-def _equal_sides(oracle: Assertion) -> list[str]:
-    """What it holds to be equal."""
-    return [side.strip() for side in oracle.pair or ()]
+def _equal_sides(assertion: Assertion) -> list[str]:
+    return [side.strip() for side in assertion.pair or ()]
 
 
-def _presence_subject(oracle: Assertion) -> str:
+def _presence_subject(assertion: Assertion) -> str:
     """What is asked to be there at all."""
-    match = _THERE.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST_CHECK else None
+    match = _THERE.fullmatch(assertion.text) if len(assertion.text) <= _LONGEST_CHECK else None
     return "" if match is None else next(filter(None, match.groups()))
 
 
-def _compared_subject(oracle: Assertion) -> str:
+def _compared_subject(assertion: Assertion) -> str:
     """What is asked to differ from a literal, or to be more or less than it."""
-    match = _COMPARED.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST_CHECK else None
-    sides = [side for side in match.groups() if side is not None] if match is not None else []
+    match = _COMPARED.fullmatch(assertion.text) if len(assertion.text) <= _LONGEST_CHECK else None
+    sides = (side for side in match.groups() if side is not None) if match is not None else ()
     subjects = [side for side in sides if not is_literal(side)]
     return subjects[0] if len(subjects) == 1 else ""
 
 
-def _absent_element(oracle: Assertion) -> tuple[str, int] | None:
-    """The list of which an element is asked to be absent, and the position of that element."""
-    match = _ELEMENT.fullmatch(oracle.text) if len(oracle.text) <= _LONGEST_CHECK else None
+def _absent_element(assertion: Assertion) -> tuple[str, int] | None:
+    """A list, and the position of an element that is asked to be absent."""
+    match = _ELEMENT.fullmatch(assertion.text) if len(assertion.text) <= _LONGEST_CHECK else None
     return None if match is None else (match[1], int(match[2]))
 
 
-def _is_length_check(oracle: Assertion, subject: str, position: int) -> bool:
-    """Whether it says that the list ends before this position."""
-    match = _LENGTH.fullmatch(oracle.text[:_LONGEST_CHECK])
+def _is_length_check(assertion: Assertion, subject: str, position: int) -> bool:
+    """Whether the list has to end before this position."""
+    match = _LENGTH.fullmatch(assertion.text[:_LONGEST_CHECK])
     return match is not None and (match[1] or match[2]) == subject and int(match[3]) <= position
 
 
-def _is_stronger(oracle: Assertion, subject: str) -> bool:
-    """It asks what the subject is, or looks into it, so that it fails where there is none."""
-    if oracle.proof is not Proof.VALUE:
+def _is_stronger(assertion: Assertion, subject: str) -> bool:
+    """Whether it asks for the value of the subject, or looks into it, and so fails where there is none."""
+    if assertion.proof is not Proof.VALUE:
         return False
-    text = (
-        oracle.text[:_LONGEST_CHECK].partition(" {")[0]
-        if oracle.text.startswith("if ")
-        else oracle.text[:_LONGEST_CHECK]
-    )
+    text = assertion.text[:_LONGEST_CHECK]
+    text = text.partition(" {")[0] if text.startswith("if ") else text
     rests = [text[at:] for at in _list_ends(subject, text)]
     if any(_INTO.match(rest) for rest in rests):
         return True
     if _DENIES.search(text):
         return False
-    if any(rest.startswith("?.") for rest in rests):
-        return True
-    compared = _equal_sides(oracle)
+    compared = _equal_sides(assertion)
     is_compared = subject in compared and _NOTHING.isdisjoint(compared)
-    return is_compared or any(text.startswith(f"{entry}({subject})") for entry in ("expect", "assertThat"))
+    is_optional = any(rest.startswith("?.") for rest in rests)
+    return is_optional or is_compared or text.startswith((f"expect({subject})", f"assertThat({subject})"))
 
 
 def _list_ends(subject: str, text: str) -> Iterator[int]:
@@ -238,10 +228,9 @@ def _list_ends(subject: str, text: str) -> Iterator[int]:
 
 
 def _is_adjacent(assertion: Assertion, gone: Assertion, base: Test) -> bool:
-    """Between the two stand nothing but checks."""
+    """Whether only checks are between the two."""
     first, last = sorted((assertion.node, gone.node), key=lambda node: node.start_byte)
+    nodes = [check.node for check in _find_checks(base)]
+    checks = {row for node in nodes for row in range(node.start_point.row, node.end_point.row + 1)}
     between = range(first.end_point.row + 1, last.start_point.row)
-    checks = {
-        row for each in _find_checks(base) for row in range(each.node.start_point.row, each.node.end_point.row + 1)
-    }
     return all(row in checks or not base.source.lines[row].strip() for row in between)

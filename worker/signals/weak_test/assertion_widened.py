@@ -1,7 +1,6 @@
-"""Assertions of kept tests that more results meet than before: a range for a value, a wider margin, any error for one.
+"""Assertions of kept tests that accept more results than before: a range for a value, a wider margin, any error for one.
 
-Does not know which results the code can have. Invariant: old and new stand in the same block of changed lines of one test,
-and nothing in that block asks for as much as before.
+Old and new are in the same block of changed lines of one test, and nothing in that block asks for as much as before.
 """
 
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from worker.dossier.diff.parser import DiffLine
 
 _REWRITTEN: Final = 10
-"""Assertions of one change that are held against those in their place: beyond that tests were rewritten."""
+"""Replaced assertions that are compared: with more of them, tests were rewritten."""
 _NAME: Final = pattern(r"[A-Za-z_]\w*")
 _PART: Final = pattern(
     r"\b(?:assert_?)?(?:to)?(?:contains?|include|match|startsWith|starts_with|endsWith|ends_with|contain)\w*!?\(|\bassertIn\(|\b(?:is|be|toBe|assert)?(?:Greater|Less)\w*\("
@@ -54,16 +53,13 @@ def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 74 of 22175 clean changes with tests (0.3 %, at most 0.42 %).
     """
-    reported: dict[str, set[int]] = {}
-    for loss in find_lost_checks(change):
-        if loss.replacement is not None:
-            reported.setdefault(loss.file.path, set()).add(loss.replacement.first_line)
-    for replaced in find_replaced_checks(change)[:_REWRITTEN]:
-        if replaced.new_checks[0].first_line not in reported.get(replaced.file.path, ()) and all(
-            _is_wider(replaced.old_check.assertion, new.assertion) for new in replaced.new_checks
-        ):
-            new = replaced.new_checks[0]
-            yield SignalMatch("more results pass here than before", replaced.file.path, new.first_line, new.last_line)
+    losses = ((loss.file.path, loss.replacement) for loss in find_lost_checks(change))
+    reported = {(path, replacement.first_line) for path, replacement in losses if replacement is not None}
+    for file, old, checks in find_replaced_checks(change)[:_REWRITTEN]:
+        new = checks[0]
+        is_reported = (file.path, new.first_line) in reported
+        if not is_reported and all(_is_wider(old.assertion, check.assertion) for check in checks):
+            yield SignalMatch("more results pass here than before", file.path, new.first_line, new.last_line)
     for file in change.files:
         if file.language is not None and role_of(file.path) is FileRole.TEST:
             for line in _find_any_error_lines(file):
@@ -73,26 +69,17 @@ def assertion_widened(change: CodeChange) -> Iterator[SignalMatch]:
 def _is_wider(old: Assertion, new: Assertion) -> bool:
     if _is_margin_wider(old.text, new.text):
         return True
-    if _operators(old.text) == _operators(new.text):
+    if "".join(old.text.split()) == "".join(new.text.split()):
         return False  # `x >3` asks for no more than `x > 3`
     if new.proof < old.proof:
         is_about_it = new.proof is Proof.SUCCESS or not assertion_words(new).isdisjoint(assertion_words(old))
         return is_about_it and not is_opposite(new, old)
     is_about_it = assertion_words(new) <= assertion_words(old) | frozenset(_NAME.findall(old.text))
-    return is_about_it and _is_partial(new.text) and not _is_partial(old.text)
-
-
-def _operators(text: str) -> str:
-    return "".join(text.split())
-
-
-def _is_partial(text: str) -> bool:
-    """Whether one of many values will do, as far as its words tell."""
-    return _PART.search(text) is not None
+    return is_about_it and bool(_PART.search(new.text)) and not _PART.search(old.text)
 
 
 def _is_margin_wider(old: str, new: str) -> bool:
-    """The same but for one number, which says how far off is near enough."""
+    """Whether only one number differs, and it allows a greater difference."""
     if _NUMBER.sub("0", old) != _NUMBER.sub("0", new):
         return False
     pairs = zip_longest(_NUMBER.finditer(old), _NUMBER.finditer(new))
@@ -101,14 +88,10 @@ def _is_margin_wider(old: str, new: str) -> bool:
         return False
     first, other = changed[0]
     before, is_last = old[: first.start()], not _NUMBER.search(old, first.end())
-    more = _number_value(other[0]) > _number_value(first[0])
+    more = float(other[0].replace("_", "")) > float(first[0].replace("_", ""))
     if _DIGITS.search(before):
         return is_last and "," in before and not more
     return is_last and _MARGIN.search(before) is not None and more and ("," in before or "<" in before or "=" in before)
-
-
-def _number_value(number: str) -> float:
-    return float(number.replace("_", ""))
 
 
 def _find_any_error_lines(file: AnalyzedFile) -> "Iterator[DiffLine]":
@@ -119,6 +102,6 @@ def _find_any_error_lines(file: AnalyzedFile) -> "Iterator[DiffLine]":
     added = {line.head_line: line for line in file.diff.added_lines}
     for block in find_blocks(file):
         gone = [removed[number].text[:_LONGEST] for number in block.removed_lines]
-        came = [added[number] for number in sorted(block.added_lines)]
-        if any(map(_ONE_ERROR.search, gone)) and not any(_ONE_ERROR.search(line.text[:_LONGEST]) for line in came):
-            yield from (line for line in came if _ANY_ERROR.search(line.text[:_LONGEST]))
+        new = [added[number] for number in sorted(block.added_lines)]
+        if any(map(_ONE_ERROR.search, gone)) and not any(_ONE_ERROR.search(line.text[:_LONGEST]) for line in new):
+            yield from (line for line in new if _ANY_ERROR.search(line.text[:_LONGEST]))

@@ -1,6 +1,6 @@
-"""Tests whose assertions may fail without anybody noticing: what they raise is caught, and nothing is made of it.
+"""Tests whose assertions may fail unseen: what they raise is caught and ignored.
 
-Does not follow an exception into other functions. Invariant: a handler that does anything but report is left alone.
+A handler that does anything but report is left alone; exceptions are not followed into other functions.
 """
 
 import re
@@ -52,6 +52,11 @@ _JAVA_ALL: Final = pattern(r"catch\s*\([^)]*\b(?:Throwable|Error|AssertionError)
 _EXCEPTION: Final = pattern(
     r"catch\s*(?:\{|\(\s*(?:\w+\.|\\)?(?:Exception|Throwable|AssertionFailedError|ExpectationFailedException)\b)"
 )
+_CATCH_ALL: Final = {
+    Language.PYTHON: _PYTHON_ALL,
+    **dict.fromkeys((Language.JAVA, Language.KOTLIN), _JAVA_ALL),
+    **dict.fromkeys((Language.CSHARP, Language.PHP), _EXCEPTION),
+}
 _HARMLESS: Final = pattern(
     r"(?:pass|continue|return|\.\.\.)[\s;]*$|(?:return (?:true|True|None|null))[\s;]*$"
     r"|(?:print|console\.\w+|(?:self\.)?_?log(?:ger)?\.\w+|logging\.\w+|warnings\.warn|pytest\.skip|self\.skipTest|System\.\w+\.print\w*"
@@ -73,34 +78,27 @@ def failure_swallowed(change: CodeChange) -> Iterator[SignalMatch]:
     """
     for body in find_bodies(change):
         handlers = tuple(_find_swallowing(body))
-        is_new = len(handlers) > _count_before(body)
-        for node in handlers:
-            if is_new and body.is_added(node):
+        for node in handlers if len(handlers) > _count_before(body) else ():
+            if body.is_added(node):
                 line = body.line_of(node)
                 last = line + node.end_point.row - node.start_point.row
                 yield SignalMatch("what these assertions raise is caught and ignored", body.file.path, line, last)
 
 
 def _find_swallowing(body: CheckedBody, *, or_guessed: bool = False) -> Iterator["Node"]:
-    """What swallows a failure; with *or_guessed* also of calls that may be no assertion."""
-    language = body.source.language
-    if language not in _TRIES:
-        return
-    for node in body.source.nodes.find(_TRIES[language], body.node):
+    """Nodes that swallow a failure; with *or_guessed* also of calls that may be no assertion."""
+    language, nodes = body.source.language, body.source.nodes
+    for node in nodes.find(_TRIES[language], body.node) if language in _TRIES else ():
         tried = _find_tried(node, language)
         if tried is None or is_in_callback(node, body.node):
             continue
-        checks = [
-            assertion
-            for assertion in find_assertions(tried, language, nodes=body.source.nodes)
-            if assertion.proof >= Proof.PRESENCE
-        ]
-        if any(or_guessed or (not check.is_guess or _ASSERTS.search(check.text) is not None) for check in checks):
+        checks = (check for check in find_assertions(tried, language, nodes=nodes) if check.proof >= Proof.PRESENCE)
+        if any(or_guessed or not check.is_guess or _ASSERTS.search(check.text) for check in checks):
             yield node
 
 
 def _count_before(body: CheckedBody) -> int:
-    """How many handlers of the same test swallowed failures before the change, which may have moved or indented them."""
+    """The number of swallowing handlers in the test before the change, which may have moved or indented them."""
     base = body.test_pair.base if body.test_pair is not None else None
     if base is None:
         return 0
@@ -108,7 +106,7 @@ def _count_before(body: CheckedBody) -> int:
 
 
 def _find_tried(node: "Node", language: Language) -> "Node | None":
-    """What may raise in vain, if all that catches it catches everything and ignores it."""
+    """The code whose failures the node catches, if it catches all and ignores them."""
     if node.type == "call_expression" and language in SCRIPT_LANGUAGES:
         return node if _is_ignored_catch(node) else None
     if node.type == "call_expression":
@@ -120,21 +118,19 @@ def _find_tried(node: "Node", language: Language) -> "Node | None":
         child for child in node.named_children if child.type in {"except_clause", "catch_clause", "catch_block"}
     ]
     is_ignored = any(_catches_all(handler, language) and _is_ignoring(handler) for handler in handlers)
-    if is_ignored and _is_expected_failure(node, handlers):
+    if not is_ignored or _is_expected_failure(node, handlers):
         return None
-    return (node.child_by_field_name("body") or node.named_children[0]) if is_ignored else None
+    return node.child_by_field_name("body") or node.named_children[0]
 
 
 def _is_expected_failure(node: "Node", handlers: "list[Node]") -> bool:
-    """Who catches it leaves the test, and what comes behind fails it: so it passes only if the assertion does not hold."""
+    """Whether the handlers leave the test and the code behind fails it: it passes only if the assertion does not hold."""
     if any(child.type == "else_clause" and _FAILS.search(text_of(child)) for child in node.named_children):
         return True
     behind = node.next_named_sibling
-    return all(map(_is_leaving, handlers)) and behind is not None and _FAILS.match(text_of(behind)) is not None
-
-
-def _is_leaving(handler: "Node") -> bool:
-    return bool(done := _list_statements(handler)) and _LEAVES.match(text_of(done[-1])) is not None
+    if behind is None or not _FAILS.match(text_of(behind)):
+        return False
+    return all(any(_LEAVES.match(text_of(last)) for last in _list_statements(handler)[-1:]) for handler in handlers)
 
 
 def _is_ignored_catch(call: "Node") -> bool:
@@ -148,23 +144,15 @@ def _is_ignored_catch(call: "Node") -> bool:
 
 def _is_dropped(node: "Node") -> bool:
     around = node.parent
-    return around is not None and (
-        around.type == "expression_statement" or _DROPPED.match(text_of(around)[:_LONGEST]) is not None
-    )
+    if around is None:
+        return False
+    return around.type == "expression_statement" or _DROPPED.match(text_of(around)[:_LONGEST]) is not None
 
 
 def _catches_all(handler: "Node", language: Language) -> bool:
-    """Among others what an assertion raises."""
-    head = text_of(handler)[:_LONGEST]
-    match language:
-        case Language.PYTHON:
-            return _PYTHON_ALL.match(head) is not None
-        case Language.JAVA | Language.KOTLIN:
-            return _JAVA_ALL.match(head) is not None
-        case Language.CSHARP | Language.PHP:
-            return _EXCEPTION.match(head) is not None
-        case _:
-            return True
+    """Whether it also catches what an assertion raises."""
+    mark = _CATCH_ALL.get(language)
+    return mark is None or mark.match(text_of(handler)[:_LONGEST]) is not None
 
 
 def _is_ignoring(handler: "Node") -> bool:

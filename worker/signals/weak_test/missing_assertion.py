@@ -1,7 +1,6 @@
-"""New tests that cannot fail for a wrong result: nothing in them looks at one.
+"""New tests that cannot fail for a wrong result, since nothing in them looks at one.
 
-Does not know what a helper of another file does: its name decides. Invariant: what is said of a test as a fact can be
-read off its own body.
+The name of a helper in another file decides whether it asserts; a fact can be read off the body of the test.
 """
 
 import re
@@ -71,7 +70,7 @@ _PLAIN_ANNOTATIONS: Final = frozenset(
     }
     | {"BeforeEach", "AfterEach", "BeforeAll", "AfterAll", "Before", "After", "ParameterizedTest", "RepeatedTest"}
 )
-"""They name, order or limit a test, and run no code of their own around it."""
+"""Annotations that name, order or limit a test, and run no code of their own around it."""
 _FIXTURES: Final = pattern(r"@(?:\w+\.)*(?:usefixtures|mark\.usefixtures)\b")
 _WITH_CALLS: Final = frozenset({Language.PYTHON, Language.GO, Language.JAVA})
 """Elsewhere a test may be one of types."""
@@ -87,7 +86,7 @@ _MAKERS_OF_GO: Final = pattern(r"(?:\w+\.)?[nN]ew(?:[A-Z]\w*)?")
 _THROWS: Final = pattern(
     r"\b(?:get|find|lookup|look_up)(?:_?[A-Z]\w*)?\([^()\n]{1,80}\)\.\w|\bMust[A-Z]\w*\(|(?:[oO]r|_)_?(?:[eE]lse_?)?(?:[tT]hrow|[fF]ail|[rR]aise)\("
 )
-"""A lookup whose result is asked for more, and calls that say that they throw."""
+"""A lookup whose result is used, and calls named for throwing."""
 _PLAIN_CALL: Final = pattern(r"([A-Za-z_]\w*)\(.*\);?")
 _ASSERTED: Final = pattern(
     r"(?:\bassert (?:not )?|\bassert\w*!?\(|\bexpect\((?:await )?|\bassertThat\(|\.Equal\(t, )([A-Za-z_]\w{2,80})\("
@@ -101,10 +100,10 @@ _ONLY_ERROR: Final = pattern(r"\w*[eE]rr\w* :?= ")
 _LOUD: Final = pattern(r"(?:\?|\.unwrap\(\)|\.expect\(.{0,200}\))(?:\.\w+)*$|\.(?:Fatal|Error|Fail)\w*\(.*", 16)
 _TAIL_LENGTH: Final = 300
 _HANDS_OVER: Final = pattern(r"\bexpect\.\w+\(|[{,\s]expected[A-Z]\w*:")
-"""A matcher as an argument, or a field that says what is expected: what takes it compares."""
+"""A matcher as an argument, or a field with an expectation: what takes it compares."""
 _AFTER_EACH: Final = pattern(r"\bafter(?:Each|All)\([^;]{0,300}(?:expect|assert)")
 _WORD: Final = pattern(r"[A-Za-z_]\w*")
-BINDING_TYPES: Final = register_types(
+_BINDING_TYPES: Final = register_types(
     {
         Language.PYTHON: ("assignment",),
         Language.GO: ("short_var_declaration",),
@@ -115,10 +114,10 @@ BINDING_TYPES: Final = register_types(
     },
     NodeGroup.TESTS,
 )
-"""What binds a name, in the languages whose tests are looked through for it."""
+"""Nodes that bind a name, in the languages whose tests are searched for it."""
 _PRINTS: Final = pattern(r"(?:e?print(?:ln|f)?!?|dbg!|log|info|debug|warn|Log|Logf|Print|Println|Printf)", 0)
 _SCOPED: Final = frozenset({*SCRIPT_LANGUAGES, Language.RUST, Language.GO, Language.JAVA})
-"""Here a name is known only in the block that binds it."""
+"""Languages where a name is known only in the block that binds it."""
 _BLOCKS: Final = frozenset({"statement_block", "block"})
 _ELSEWHERE: Final = pattern(r"\b(?:global|nonlocal|locals)\b")
 
@@ -136,9 +135,9 @@ def test_empty(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 15 of 22175 clean changes with tests (0.1 %, at most 0.11 %).
     """
-    for look in change.cached(_find_empty):
-        if not is_announced(change) and not _can_do_more(look, change):
-            yield _build_match(look, f"{_describe(look)} does nothing")
+    for pair in change.cached(_find_empty):
+        if not is_announced(change) and not _can_do_more(pair, change):
+            yield _build_match(pair, f"{_describe(pair)} does nothing")
 
 
 @signal(
@@ -155,11 +154,11 @@ def test_result_unread(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 8 of 22175 clean changes with tests (0.0 %, at most 0.07 %).
     """
-    for look in find_unasserted(change):
-        is_told = any(assertion.proof is Proof.NOTHING for assertion in look.assertions)
-        what = None if is_told else _find_discarded(look)
+    for pair in find_unasserted(change):
+        is_reported = any(assertion.proof is Proof.NOTHING for assertion in pair.assertions)
+        what = None if is_reported else _find_discarded(pair)
         if what is not None:
-            yield _build_match(look, f"{_describe(look)} asserts nothing, and nothing checks {what}")
+            yield _build_match(pair, f"{_describe(pair)} asserts nothing, and nothing checks {what}")
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -171,12 +170,12 @@ def test_without_assertion(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 382 of 22175 clean changes with tests (1.7 %, at most 1.90 %).
     """
-    for look in find_unasserted(change):
-        if _find_discarded(look) is None and all(assertion.proof is not Proof.NOTHING for assertion in look.assertions):
-            yield _build_match(look, f"{_describe(look)} asserts nothing")
-    for look in change.cached(_find_empty):
-        if is_announced(change) or _can_do_more(look, change):
-            yield _build_match(look, f"{_describe(look)} does nothing of its own")
+    for pair in find_unasserted(change):
+        if _find_discarded(pair) is None and all(assertion.proof is not Proof.NOTHING for assertion in pair.assertions):
+            yield _build_match(pair, f"{_describe(pair)} asserts nothing")
+    for pair in change.cached(_find_empty):
+        if is_announced(change) or _can_do_more(pair, change):
+            yield _build_match(pair, f"{_describe(pair)} does nothing of its own")
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -186,103 +185,96 @@ def test_value_unread(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 66 of 22175 clean changes with tests (0.3 %, at most 0.38 %).
     """
     unasserted = set(map(id, find_unasserted(change)))
-    for look in find_test_pairs(change):
-        name = next(find_unread_names(look), None) if look.is_new and id(look) not in unasserted else None
-        if name is not None and not has_expecting_mark(look.test):
-            yield _build_match(look, f"the new test `{look.test.name}` never reads its `{name}`")
-        for line in _find_discarded_lines(look):
-            yield SignalMatch(f"the new test `{look.test.name}` looks at this and throws it away", look.file.path, line)
+    for pair in find_test_pairs(change):
+        name = next(find_unread_names(pair), None) if pair.is_new and id(pair) not in unasserted else None
+        if name is not None and not has_expecting_mark(pair.test):
+            yield _build_match(pair, f"the new test `{pair.test.name}` never reads its `{name}`")
+        for line in _find_discarded_lines(pair):
+            yield SignalMatch(f"the new test `{pair.test.name}` looks at this and throws it away", pair.file.path, line)
 
 
 def _find_empty(change: CodeChange) -> tuple[TestPair, ...]:
-    return tuple(look for look in find_test_pairs(change) if _is_certain(look) and _is_idle(look))
+    return tuple(pair for pair in find_test_pairs(change) if _is_certain(pair) and _is_idle(pair))
 
 
-def _is_certain(look: TestPair) -> bool:
-    """It is new or was emptied, is all shown, and nothing around it makes it more than its body."""
-    is_emptied = look.base is not None and bool(look.base.function.statements)
-    is_meant = is_inherited_test_disabled(look.test) or _has_processed_annotation(look.test)
-    is_run_by_others = _has_marked_fixture(look.test) and is_smoke_test(look.test)
-    may_rest = look.is_cut or has_expecting_mark(look.test) or is_conditional_callback(look.test) or is_run_by_others
-    return (is_emptied or (look.is_new and not is_meant)) and not may_rest
+def _is_certain(pair: TestPair) -> bool:
+    """Whether it is new or was emptied, is all shown, and nothing around it makes it more than its body."""
+    test, base = pair.test, pair.base
+    is_emptied = base is not None and bool(base.function.statements)
+    is_meant = is_inherited_test_disabled(test) or _has_processed_annotation(test)
+    is_run_by_others = _FIXTURES.search(_all_marks(test)) is not None and is_smoke_test(test)
+    may_rest = pair.is_cut or has_expecting_mark(test) or is_conditional_callback(test) or is_run_by_others
+    return (is_emptied or (pair.is_new and not is_meant)) and not may_rest
 
 
-def _can_do_more(look: TestPair, change: CodeChange) -> bool:
-    """A fixture or the folder of its case may check something, or to be compiled is all that it is for."""
-    is_to_compile = _COMPILES.search(look.test.name) is not None
-    is_tried = look.test.source.language in SCRIPT_LANGUAGES and any(
-        map(_is_failing_on_purpose, find_tests(look.test.source))
-    )
-    return is_to_compile or is_tried or _has_working_fixture(look.test) or has_checks_beside(look.file, change)
+def _can_do_more(pair: TestPair, change: CodeChange) -> bool:
+    """Whether a fixture or the folder of its case may check something, or to be compiled is its purpose."""
+    source = pair.test.source
+    is_to_compile = _COMPILES.search(pair.test.name) is not None
+    # a test that only throws is there to try a test runner
+    is_tried = source.language in SCRIPT_LANGUAGES and any(map(_is_throwing_only, find_tests(source)))
+    return is_to_compile or is_tried or _has_working_fixture(pair.test) or has_checks_beside(pair.file, change)
 
 
-def _is_failing_on_purpose(test: Test) -> bool:
-    """It only throws: then the file is there to try a runner of tests."""
+def _is_throwing_only(test: Test) -> bool:
     statements = test.function.statements
     return len(statements) == 1 and _THROWS_ONLY.match(text_of(statements[0])) is not None
 
 
 def _has_working_fixture(test: Test) -> bool:
-    """A fixture of the repository may do the work: it is taken by its name, and pytest knows none of that name."""
-    if test.source.language is not Language.PYTHON:
-        return False
-    parameters = _WORD.findall(_parameters(test.function.node))
-    return any(name not in _KNOWN_TO_PYTEST and name not in test.marks for name in parameters)
+    """Whether a fixture of the repository, taken by a name that pytest does not know, may do the work."""
+    names = _WORD.findall(_parameters(test.function.node)) if test.source.language is Language.PYTHON else ()
+    return any(name not in _KNOWN_TO_PYTEST and name not in test.marks for name in names)
 
 
 def _has_processed_annotation(test: Test) -> bool:
-    """An annotation of Java or Kotlin that is no plain one of a test framework: what processes it may be what is tested."""
-    if test.source.language not in {Language.JAVA, Language.KOTLIN}:
-        return False
-    owner = test.function.container
-    marks = f"{test.marks} {test.function.attributes} {'' if owner is None else modifiers_of(owner)}"
+    """Whether an annotation of Java or Kotlin is none of a test framework: its processor may be what is tested."""
+    is_annotated = test.source.language in {Language.JAVA, Language.KOTLIN}
+    marks = f"{_all_marks(test)} {test.function.attributes}" if is_annotated else ""
     return any(name not in _PLAIN_ANNOTATIONS for name in _ANNOTATION.findall(marks))
 
 
-def _has_marked_fixture(test: Test) -> bool:
+def _all_marks(test: Test) -> str:
+    """The marks of the test and of its class."""
     owner = test.function.container
-    return any(_FIXTURES.search(marks) for marks in (test.marks, "" if owner is None else modifiers_of(owner)))
+    return test.marks if owner is None else f"{test.marks}\n{modifiers_of(owner)}"
 
 
-def _is_idle(look: TestPair) -> bool:
-    if not look.test.function.statements:
+def _is_idle(pair: TestPair) -> bool:
+    statements = pair.test.function.statements
+    if not statements:
         return True
-    body, language = look.test.body, look.test.source.language
-    is_still = (
-        language in _WITH_CALLS
-        and not look.assertions
-        and not (language is Language.JAVA and _MAKES.search(look.test.text))
-        and next(find_call_chains(body, language, nodes=look.test.source.nodes), None) is None
-    )
-    return is_still and all(
-        statement.type in _IDLE_STATEMENTS and not _is_storing(statement) for statement in look.test.function.statements
-    )
+    body, source = pair.test.body, pair.test.source
+    if source.language not in _WITH_CALLS or pair.assertions:
+        return False
+    if source.language is Language.JAVA and _MAKES.search(pair.test.text):
+        return False
+    if next(find_call_chains(body, source.language, nodes=source.nodes), None) is not None:
+        return False
+    return all(statement.type in _IDLE_STATEMENTS and not _is_storing(statement) for statement in statements)
 
 
 def _is_storing(statement: "Node") -> bool:
-    """It hands something to who comes after the test: a field is set."""
+    """Whether it sets a field, for what runs after the test."""
     only = statement.named_children[0] if statement.named_child_count == 1 else statement
-    left = only.child_by_field_name("left")
-    return (
-        "assignment" in only.type
-        and left is not None
-        and (only.type == "assignment_expression" or left.type != "identifier")
-    )
+    left = only.child_by_field_name("left") if "assignment" in only.type else None
+    return left is not None and (only.type == "assignment_expression" or left.type != "identifier")
 
 
-def _find_discarded(look: TestPair) -> str | None:
-    """A value that it computes and does not look at: bound to a name, or returned by what other tests hold to account."""
-    name = next((name for name, binding in _find_unread_bindings(look) if not _is_self_proving(binding)), None)
+def _find_discarded(pair: TestPair) -> str | None:
+    """A computed value that is not read: bound to a name, or returned by what other tests assert about."""
+    name = next((name for name, binding in _find_unread_bindings(pair) if not _is_self_proving(binding)), None)
     if name is not None:
         return f"its `{name}`"
-    called = next(_find_dropped_calls(look), None)
+    called = next(_find_dropped_calls(pair), None)
     return None if called is None else f"what `{called}` returns"
 
 
 def _is_self_proving(binding: "Node") -> bool:
-    """Whether it binds a thing that is only made, or what throws where there is none: that it comes to be is asked."""
-    bound = next((value for value in map(binding.child_by_field_name, ("right", "value")) if value is not None), None)
-    value = bound.named_children[0] if bound is not None and bound.type == "expression_list" else bound
+    """Whether it binds a thing that is only made, or what throws where there is none: its existence is asked for."""
+    value = binding.child_by_field_name("right") or binding.child_by_field_name("value")
+    if value is not None and value.type == "expression_list":
+        value = value.named_children[0]
     if value is None or value.type in _MADE:
         return value is not None
     called = text_of(value.child_by_field_name("function"))[-_TAIL_LENGTH:]
@@ -290,44 +282,45 @@ def _is_self_proving(binding: "Node") -> bool:
     return is_maker or _THROWS.search(text_of(value)[:_TAIL_LENGTH]) is not None
 
 
-def _find_dropped_calls(look: TestPair) -> Iterator[str]:
-    """Plain functions that it calls for nothing, and whose result is asserted elsewhere in this file."""
-    test = look.test
-    asserted = look.file.cached(_find_asserted_calls) - look.file.cached(_find_older_dropped_calls)
-    for spine in find_call_chains(test.body, test.source.language, nodes=test.source.nodes) if asserted else ():
-        is_plain = len(spine.links) == 1 and spine.is_result_dropped and spine.links[0].name in asserted
-        if is_plain and not is_within_definition(spine.node, test.body):
-            yield spine.links[0].name
+def _find_dropped_calls(pair: TestPair) -> Iterator[str]:
+    """Plain functions whose result it drops, and that other tests of this file assert about."""
+    test = pair.test
+    asserted = pair.file.cached(_find_asserted_calls) - pair.file.cached(_find_older_dropped_calls)
+    for chain in find_call_chains(test.body, test.source.language, nodes=test.source.nodes) if asserted else ():
+        is_plain = len(chain.links) == 1 and chain.is_result_dropped and chain.links[0].name in asserted
+        if is_plain and not is_within_definition(chain.node, test.body):
+            yield chain.links[0].name
 
 
 def _find_older_dropped_calls(file: AnalyzedFile) -> frozenset[str]:
-    """What an older test of the file ends with, and looks at no more: to run is what these tests ask for."""
+    """Plain calls that end older tests of the file: these tests only ask for success."""
     tests = (test for source in base_sources(file) for test in find_tests(source) if test.function.statements)
-    ends = (
-        _PLAIN_CALL.fullmatch(" ".join(text_of(test.function.statements[-1])[:_TAIL_LENGTH].split())) for test in tests
-    )
-    return frozenset(end[1] for end in ends if end is not None)
+    ends = (text_of(test.function.statements[-1])[:_TAIL_LENGTH] for test in tests)
+    matches = (_PLAIN_CALL.fullmatch(" ".join(end.split())) for end in ends)
+    return frozenset(match[1] for match in matches if match is not None)
 
 
 def _find_asserted_calls(file: AnalyzedFile) -> frozenset[str]:
     return frozenset(match[1] for source in file.sources for match in _ASSERTED.finditer(source.text))
 
 
-def _describe(look: TestPair) -> str:
-    return f"the {'new' if look.is_new else 'changed'} test `{look.test.name}`"
+def _describe(pair: TestPair) -> str:
+    return f"the {'new' if pair.is_new else 'changed'} test `{pair.test.name}`"
 
 
-def _find_discarded_lines(look: TestPair) -> Iterator[int]:
-    """Lines of a new test in Rust that only name a value: a field, a part, what a getter returns."""
-    is_looked_at = look.is_new and look.test.source.language is Language.RUST
-    for number, text in enumerate(look.test.text.split("\n") if is_looked_at else (), look.test.body.start_point.row):
+def _find_discarded_lines(pair: TestPair) -> Iterator[int]:
+    """Lines of a new test in Rust that only name a value: a field, a part, the result of a getter."""
+    test = pair.test
+    is_looked_at = pair.is_new and test.source.language is Language.RUST
+    first = test.body.start_point.row + test.source.first_line
+    for number, text in enumerate(test.text.split("\n") if is_looked_at else (), first):
         if _NAMED_ONLY.fullmatch(text[:_TAIL_LENGTH]):
-            yield number + look.test.source.first_line
+            yield number
 
 
-def _build_match(look: TestPair, note: str) -> SignalMatch:
-    test = look.test
-    return SignalMatch(note, look.file.path, test.first_line, max(test.first_line, test.last_line))
+def _build_match(pair: TestPair, note: str) -> SignalMatch:
+    test = pair.test
+    return SignalMatch(note, pair.file.path, test.first_line, max(test.first_line, test.last_line))
 
 
 def find_unasserted(change: CodeChange) -> tuple[TestPair, ...]:
@@ -336,90 +329,74 @@ def find_unasserted(change: CodeChange) -> tuple[TestPair, ...]:
 
 
 def _select_unasserted(change: CodeChange) -> tuple[TestPair, ...]:
-    bare = [
-        look
-        for look in find_test_pairs(change)
-        if _has_no_check(look)
-        and (
-            _is_expected_to_assert(look)
-            or any(assertion.proof is Proof.VALUE and (not assertion.is_guess) for assertion in look.base_assertions)
-        )
-    ]
-    asserting = {
-        language: _find_asserting_names(change, language) for language in {look.test.source.language for look in bare}
-    }
-    return tuple(look for look in bare if not _has_asserting_call(look, asserting[look.test.source.language]))
+    bare = [pair for pair in find_test_pairs(change) if _has_no_check(pair) and _is_expected_to_assert(pair)]
+    languages = {pair.test.source.language for pair in bare}
+    asserting = {language: _find_asserting_names(change, language) for language in languages}
+    return tuple(pair for pair in bare if not _has_asserting_call(pair, asserting[pair.test.source.language]))
 
 
-def _is_expected_to_assert(look: TestPair) -> bool:
-    """A new test that means to find out more than that it runs; a check that holds in any case shows that it does."""
-    if not look.is_new:
+def _is_expected_to_assert(pair: TestPair) -> bool:
+    """Whether it asserted before, or is new and more than a smoke test, as a check that always holds shows."""
+    if any(assertion.proof is Proof.VALUE and not assertion.is_guess for assertion in pair.base_assertions):
+        return True
+    has_empty_check = any(assertion.proof is Proof.NOTHING for assertion in pair.assertions)
+    return pair.is_new and (has_empty_check or not is_smoke_test(pair.test))
+
+
+def _has_no_check(pair: TestPair) -> bool:
+    """Whether nothing in it fails but by chance. A test that proves success on purpose has checks for that."""
+    is_measured = "benchmark" in _parameters(pair.test.function.node) or "BenchmarkRunner." in pair.test.text
+    if not pair.test.function.statements or pair.is_cut or has_expecting_mark(pair.test) or is_measured:
         return False
-    return not is_smoke_test(look.test) or any(assertion.proof is Proof.NOTHING for assertion in look.assertions)
-
-
-def _has_no_check(look: TestPair) -> bool:
-    """Nothing in it may fail but by chance. A test that proves success on purpose says so in its checks."""
-    is_measured = "benchmark" in _parameters(look.test.function.node) or "BenchmarkRunner." in look.test.text
-    if not look.test.function.statements or look.is_cut or has_expecting_mark(look.test) or is_measured:
-        return False
+    checks = [assertion for assertion in pair.assertions if assertion.proof is not Proof.NOTHING]
     return all(
-        assertion.proof is Proof.NOTHING
-        or (assertion.proof is Proof.SUCCESS and _is_loud(assertion.node) and not _is_the_end(assertion.node))
-        for assertion in look.assertions
+        check.proof is Proof.SUCCESS and _is_loud(check.node) and not _is_the_end(check.node) for check in checks
     )
 
 
 def _is_the_end(node: "Node") -> bool:
-    """It is what a function of Go ends with: a look at the error that is all that its last step returns."""
+    """Whether it ends a function of Go by checking the error that is all that its last step returns."""
     around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _BODY_BLOCKS), None)
     if node.type != "if_statement" or around is None or around.type not in _FUNCTIONS or node.parent is None:
         return False
     steps = [child for child in node.parent.named_children if not is_comment(child)]
-    begun = node.child_by_field_name("initializer") or next((step for step in steps[-2:-1]), None)
-    return steps[-1] == node and _ONLY_ERROR.match(text_of(begun)) is not None
+    last_step = node.child_by_field_name("initializer") or next(iter(steps[-2:-1]), None)
+    return steps[-1] == node and _ONLY_ERROR.match(text_of(last_step)) is not None
 
 
 def _is_loud(node: "Node") -> bool:
-    """It only stops where a step fails: `unwrap()`, `if err != nil { t.Fatal(err) }`."""
+    """Whether it only stops where a step fails: `unwrap()`, `if err != nil { t.Fatal(err) }`."""
     return _LOUD.search(text_of(node)[-_TAIL_LENGTH:]) is not None
 
 
 def _find_asserting_names(change: CodeChange, language: Language) -> frozenset[str]:
     """Names of what checks something in any file of tests that the dossier shows."""
-    shown = [
-        source
-        for file in change.files
-        if file.language is language
-        for source in _find_test_sources(file.path, file.sources)
-    ]
     changed = {file.path for file in change.files}
+    tests = (file for file in change.files if file.language is language and role_of(file.path) is FileRole.TEST)
+    shown = [source for file in tests for source in file.sources]
     for path, text in change.texts.items():
-        if path not in changed and language_of(path) is language and is_parsable(text):
-            shown += _find_test_sources(path, (Source(text, 1, is_whole=True, language=language),))
+        is_test = path not in changed and language_of(path) is language and role_of(path) is FileRole.TEST
+        if is_test and is_parsable(text):
+            shown.append(Source(text, 1, is_whole=True, language=language))
     return find_asserting_names(
         function for source in shown for function in find_functions(source) if _is_helper(function)
     )
 
 
 def _is_helper(function: Function) -> bool:
-    """Not a test, nor what stands inside of one."""
+    """Whether it is neither a test nor part of one."""
     is_test = function.is_test_callback or function.name.startswith(("test_", "Test")) or "est]" in function.attributes
     return not is_test and "@Test" not in function.attributes and function.scope is not FunctionScope.FUNCTION
 
 
-def _find_test_sources(path: str, sources: tuple[Source, ...]) -> tuple[Source, ...]:
-    return sources if role_of(path) is FileRole.TEST else ()
-
-
-def _has_asserting_call(look: TestPair, asserting: frozenset[str]) -> bool:
-    """It calls, takes or hands over something that checks, or something checks after each test."""
-    test = look.test
+def _has_asserting_call(pair: TestPair, asserting: frozenset[str]) -> bool:
+    """Whether it calls, takes or passes something that checks, or something checks after each test."""
+    test = pair.test
     if test.source.language in SCRIPT_LANGUAGES and _HANDS_OVER.search(test.text):
         return True
-    if AFTER_EACH_TEST in asserting or look.file.cached(_has_check_after_each):
+    if AFTER_EACH_TEST in asserting or pair.file.cached(_has_check_after_each):
         return True
-    return any(name in asserting for name in _WORD.findall(f"{test.text} {_parameters(test.function.node)}"))
+    return not asserting.isdisjoint(_WORD.findall(f"{test.text} {_parameters(test.function.node)}"))
 
 
 def _has_check_after_each(file: AnalyzedFile) -> bool:
@@ -430,51 +407,44 @@ def _parameters(node: "Node") -> str:
     return text_of(node.child_by_field_name("parameters"))
 
 
-def find_unread_names(look: TestPair) -> Iterator[str]:
-    """Names that are bound and not read again, be it to print them."""
-    return (name for name, _ in _find_unread_bindings(look))
+def find_unread_names(pair: TestPair) -> Iterator[str]:
+    """Names that are bound and never read, or only to print them."""
+    return (name for name, _ in _find_unread_bindings(pair))
 
 
-def _find_unread_bindings(look: TestPair) -> Iterator[tuple[str, "Node"]]:
-    """They and what binds each."""
-    body, language = look.test.body, look.test.source.language
-    if _ELSEWHERE.search(look.test.text) or language not in BINDING_TYPES:
+def _find_unread_bindings(pair: TestPair) -> Iterator[tuple[str, "Node"]]:
+    """The same with what binds each."""
+    body, source, text = pair.test.body, pair.test.source, pair.test.text
+    language, nodes = source.language, source.nodes
+    if language not in _BINDING_TYPES or _ELSEWHERE.search(text):
         return
-    if language in SCRIPT_LANGUAGES and ASKS_THE_COMPILER.search(look.test.text):
+    if language in SCRIPT_LANGUAGES and ASKS_THE_COMPILER.search(text):
         return
-    counts, blocks = Counter(_WORD.findall(look.test.text)), dict[int, Counter[str]]()
-    nodes = look.test.source.nodes
-    for spine in find_call_chains(body, language, nodes=nodes):
-        if _PRINTS.fullmatch(spine.links[-1].name) and spine.is_result_dropped:
-            counts.subtract(set(_WORD.findall(text_of(spine.node))))
-    for binding in nodes.find(BINDING_TYPES[language], body):
-        if _is_bound(binding, language) and not is_within_definition(binding, body):
-            names = (
-                text_of(_bound_name(binding)).replace(" ", "").split(",")
-                if language is Language.GO
-                else [text_of(_bound_name(binding))]
-            )
-            around = _find_block(binding, look) if language in _SCOPED else None
-            if around is not None and around.id not in blocks:
-                blocks[around.id] = Counter(_WORD.findall(text_of(around)))
-            counted = counts if around is None else blocks[around.id]
-            yield from (
-                (name, binding) for name in names if 1 in {counts[name], counted[name]} and not name.startswith("_")
-            )
-
-
-def _find_block(binding: "Node", look: TestPair) -> "Node | None":
-    """The block inside of the test that the binding stands in."""
-    return next((ancestor for ancestor in ancestors(binding, look.test.body) if ancestor.type in _BLOCKS), None)
+    counts, blocks = Counter(_WORD.findall(text)), dict[int, Counter[str]]()
+    for chain in find_call_chains(body, language, nodes=nodes):
+        if _PRINTS.fullmatch(chain.links[-1].name) and chain.is_result_dropped:
+            counts.subtract(set(_WORD.findall(text_of(chain.node))))
+    for binding in nodes.find(_BINDING_TYPES[language], body):
+        if not _is_bound(binding, language) or is_within_definition(binding, body):
+            continue
+        bound = text_of(_bound_name(binding))
+        names = bound.replace(" ", "").split(",") if language is Language.GO else [bound]
+        inner = (ancestor for ancestor in ancestors(binding, body) if ancestor.type in _BLOCKS)
+        block = next(inner, None) if language in _SCOPED else None
+        if block is not None and block.id not in blocks:
+            blocks[block.id] = Counter(_WORD.findall(text_of(block)))
+        counted = counts if block is None else blocks[block.id]
+        unread = (name for name in names if 1 in {counts[name], counted[name]} and not name.startswith("_"))
+        yield from ((name, binding) for name in unread)
 
 
 def _bound_name(binding: "Node") -> "Node | None":
-    fields = (binding.child_by_field_name(name) for name in ("left", "pattern", "name"))
+    fields = map(binding.child_by_field_name, ("left", "pattern", "name"))
     return next((field for field in fields if field is not None), None)
 
 
 def _is_bound(binding: "Node", language: Language) -> bool:
-    """To anything; a declared type of a script is a test of types."""
-    fields = (binding.child_by_field_name(name) for name in ("right", "value"))
-    is_typed = language in SCRIPT_LANGUAGES and binding.child_by_field_name("type") is not None
-    return not is_typed and any(field is not None for field in fields)
+    """Whether it binds a value; a declared type of a script is a test of types."""
+    if language in SCRIPT_LANGUAGES and binding.child_by_field_name("type") is not None:
+        return False
+    return any(binding.child_by_field_name(name) is not None for name in ("right", "value"))

@@ -1,7 +1,4 @@
-"""New tests that never run: skipped for everybody, replaced by a namesake, or not marked as a test.
-
-Does not judge a test that was there before. Invariant: what is skipped on some machines only is not skipped.
-"""
+"""New tests that never run: skipped everywhere, or replaced by a namesake. A skip on some machines only is none."""
 
 import re
 from collections import Counter
@@ -84,10 +81,10 @@ def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 2 of 22175 clean changes with tests (0.0 %, at most 0.03 %).
     """
-    for look, line in change.cached(_find_skipped):
-        if not _is_accounted_for(look, line, change):
-            note = f"the new test `{look.test.name}` is skipped everywhere"
-            yield SignalMatch(note, look.file.path, line, max(line, look.test.first_line))
+    for pair, line in change.cached(_find_skipped):
+        if not _is_accounted_for(pair, line, change):
+            note = f"the new test `{pair.test.name}` is skipped everywhere"
+            yield SignalMatch(note, pair.file.path, line, max(line, pair.test.first_line))
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -96,14 +93,14 @@ def new_test_may_fail(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 76 of 22175 clean changes with tests (0.3 %, at most 0.43 %).
     """
-    for look in find_test_pairs(change):
-        if look.is_new and _MAY_FAIL.search(select_unconditional_marks(look.test)):
-            note = f"the new test `{look.test.name}` is marked as failing"
-            yield SignalMatch(note, look.file.path, look.test.first_line, look.test.first_line)
-    for look, line in change.cached(_find_skipped):
-        if _is_accounted_for(look, line, change):
-            note = f"the new test `{look.test.name}` is skipped"
-            yield SignalMatch(note, look.file.path, line, max(line, look.test.first_line))
+    for pair in find_test_pairs(change):
+        if pair.is_new and _MAY_FAIL.search(select_unconditional_marks(pair.test)):
+            note = f"the new test `{pair.test.name}` is marked as failing"
+            yield SignalMatch(note, pair.file.path, pair.test.first_line, pair.test.first_line)
+    for pair, line in change.cached(_find_skipped):
+        if _is_accounted_for(pair, line, change):
+            note = f"the new test `{pair.test.name}` is skipped"
+            yield SignalMatch(note, pair.file.path, line, max(line, pair.test.first_line))
 
 
 @signal(
@@ -123,18 +120,18 @@ def test_shadowed(change: CodeChange) -> Iterator[SignalMatch]:
 
 
 def _find_skipped(change: CodeChange) -> tuple[tuple[TestPair, int], ...]:
-    """New tests that are skipped, and the line that says so."""
-    new = (look for look in find_test_pairs(change) if look.is_new and not _is_measurement(look))
-    skipped = ((look, _find_skip_line(look.test)) for look in new)
-    return tuple((look, line) for look, line in skipped if line is not None and line in look.file.added_lines)
+    """New tests that are skipped, and the line that does it."""
+    new = (pair for pair in find_test_pairs(change) if pair.is_new and not _is_measurement(pair))
+    skipped = ((pair, _find_skip_line(pair.test)) for pair in new)
+    return tuple((pair, line) for pair, line in skipped if line is not None and line in pair.file.added_lines)
 
 
-def _is_accounted_for(look: TestPair, line: int, change: CodeChange) -> bool:
-    """It stands beside tests that run, says why, is left to write, turns off a test of the type above, or is run by another command."""
-    test = look.test
-    if look.file.cached(_has_older_skips) or is_removal_declared(change, test):
+def _is_accounted_for(pair: TestPair, line: int, change: CodeChange) -> bool:
+    """Whether it is beside tests that run, has a reason, is left to write, disables an inherited test, or has its own command."""
+    test = pair.test
+    if pair.file.cached(_has_older_skips) or is_removal_declared(change, test):
         return True
-    if any(map(has_issue_link, _reason_lines(test, line))) or has_reason(look.file, line):
+    if any(map(has_issue_link, _reason_lines(test, line))) or has_reason(pair.file, line):
         return True
     text = test.source.lines[line - test.source.first_line]
     if _SET_ASIDE.search(text) or is_inherited_test_disabled(test) or _LIVE.search(test.name):
@@ -143,72 +140,53 @@ def _is_accounted_for(look: TestPair, line: int, change: CodeChange) -> bool:
 
 
 def _has_running_tests(change: CodeChange) -> bool:
-    """Whether the change adds or changes a test that runs: then one that does not is left for later."""
-    return any(_find_skip_line(look.test) is None for look in find_test_pairs(change))
+    """Whether the change adds or changes a test that runs: one that does not is left for later."""
+    return any(_find_skip_line(pair.test) is None for pair in find_test_pairs(change))
 
 
 def _has_older_skips(file: AnalyzedFile) -> bool:
-    """Whether tests of this file were skipped before: the repository has its way to come back to them."""
+    """Whether tests of this file were skipped before: the repository has its way to return to them."""
     return any(_find_skip_line(test) is not None for source in base_sources(file) for test in find_tests(source))
 
 
 def _reason_lines(test: Test, line: int) -> list[str]:
-    """What skips it, to the line with its name, and comments: what the test is about is no reason to skip it."""
+    """The lines from the skip to the name of the test, and comments: the subject of the test is no reason to skip it."""
     source = test.source
     row, name = line - source.first_line, test.first_line - source.first_line
-    above = [
-        text
-        for text in source.lines[max(0, row - 1) : row]
-        if text.strip().startswith(("#", "//")) and "#[" not in text
-    ]
-    return [*above, *source.lines[row : max(row + 1, name)], *map(text_of, test.function.comments)]
+    above = source.lines[max(0, row - 1) : row]
+    comments = [text for text in above if text.strip().startswith(("#", "//")) and "#[" not in text]
+    return [*comments, *source.lines[row : max(row + 1, name)], *map(text_of, test.function.comments)]
 
 
-def _is_measurement(look: TestPair) -> bool:
-    """It runs something and asks nothing of it: somebody starts it by hand, to see how long it takes."""
-    return (
-        len(look.test.function.statements) > 1
-        and (not look.assertions)
-        and (
-            _MEASURES.search(
-                f"{look.test.name} {look.test.marks} {' '.join(map(text_of, look.test.function.comments))}"
-            )
-            is not None
-        )
-    )
+def _is_measurement(pair: TestPair) -> bool:
+    """Whether it runs something and checks nothing: it is started by hand, to measure its time."""
+    test = pair.test
+    text = f"{test.name} {test.marks} {' '.join(map(text_of, test.function.comments))}"
+    return len(test.function.statements) > 1 and not pair.assertions and _MEASURES.search(text) is not None
 
 
 def _find_skip_line(test: Test) -> int | None:
-    language = test.source.language
+    language, source = test.source.language, test.source
     mark, call = _MARKS[language], _CALLS.get(language)
     if mark.search(select_unconditional_marks(test)) and not is_conditional_callback(test):
-        return _find_mark_line(test) or test.first_line
+        row = test.first_line - source.first_line
+        near = range(row, max(-1, row - _FARTHEST), -1)
+        return next((at + source.first_line for at in near if mark.search(source.lines[at].strip())), test.first_line)
     if language in SCRIPT_LANGUAGES and (suite := find_skipped_suite(test.node)) is not None:
         return test.function.line_of(suite)
     first = next(iter(test.function.statements), None)
-    if call is not None and first is not None and call.match(text_of(first)):
-        return test.function.line_of(first)
-    return None
-
-
-def _find_mark_line(test: Test) -> int | None:
-    """The line above the test, or of it, on which the mark stands."""
-    lines, mark = test.source.lines, _MARKS[test.source.language]
-    row = test.first_line - test.source.first_line
-    near = range(row, max(-1, row - _FARTHEST), -1)
-    return next((at + test.source.first_line for at in near if mark.search(lines[at].strip())), None)
+    is_skip = call is not None and first is not None and call.match(text_of(first))
+    return test.function.line_of(first) if first is not None and is_skip else None
 
 
 def _find_shadowed(file: AnalyzedFile) -> Iterator[SignalMatch]:
     before = Counter(test.key for source in base_sources(file) for test in find_tests(source))
-    for source in file.sources:
-        tests = [
-            test for test in find_tests(source) if source.is_whole and test.function.scope is not FunctionScope.BRANCH
-        ]
+    for source in (source for source in file.sources if source.is_whole):
+        tests = [test for test in find_tests(source) if test.function.scope is not FunctionScope.BRANCH]
         for key, times in Counter(test.key for test in tests).items():
             same = [test for test in tests if times > max(1, before[key]) and test.key == key]
             same = [test for test in same if "overload" not in test.marks]
-            if any(test.first_line in file.added_lines for test in same) and not _is_one_of_several(same):
+            if any(test.first_line in file.added_lines for test in same) and not _is_decorated(same):
                 yield _build_match(file, same)
 
 
@@ -223,6 +201,6 @@ def _build_match(file: AnalyzedFile, same: list[Test]) -> SignalMatch:
     return SignalMatch(note, file.path, last, last, step=step)
 
 
-def _is_one_of_several(tests: list[Test]) -> bool:
-    """A property and its setter, a registered handler: what a decorator made of the first is not lost."""
+def _is_decorated(tests: list[Test]) -> bool:
+    """Whether a decorator keeps the first one: a property and its setter, a registered handler."""
     return any("@" in test.marks and "mark." not in test.marks and "patch" not in test.marks for test in tests)

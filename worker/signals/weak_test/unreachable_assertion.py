@@ -1,7 +1,7 @@
-"""Assertions that stand in a test and are not reached: behind a `return`, a switch that nobody turns on, in a loop over nothing.
+"""Assertions of a test that are not reached: behind a `return` or a switch that is off by default, in a loop over nothing.
 
-Does not evaluate conditions, but for what is false as it stands. Invariant: as a fact only what no run reaches, or a new
-test that checks nothing else; what some runs reach is at most a suspicion.
+Conditions are not evaluated, except for literals. A fact is what no run reaches, or a new test that checks nothing else; what
+some runs reach is at most a suspicion.
 """
 
 import re
@@ -83,21 +83,18 @@ def assertion_unreached(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
-    for look in find_test_pairs(change):
-        end = _find_end(look)
-        if end is not None and any(
-            _is_intended_check(assertion) and assertion.node.start_byte > end.end_byte for assertion in look.assertions
-        ):
-            line = look.test.function.line_of(end)
-            if line in look.file.added_lines:
-                yield SignalMatch("the assertions below are never reached", look.file.path, line, line)
+    for pair in find_test_pairs(change):
+        end = _find_end(pair)
+        checks = (check for check in pair.assertions if _is_intended_check(check)) if end is not None else ()
+        if end is not None and any(check.node.start_byte > end.end_byte for check in checks):
+            line = pair.test.function.line_of(end)
+            if line in pair.file.added_lines:
+                yield SignalMatch("the assertions below are never reached", pair.file.path, line, line)
     for body in find_bodies(change):
-        for gate in _find_never_run(body):
-            line = body.line_of(gate)
-            if is_explained_above(body.file, line):
-                continue  # a suspicion below
-            step = "Make the condition at {place} one that can hold, or remove it, so that the assertions under it run."
-            yield SignalMatch("the assertions in here are never reached", body.file.path, line, line, step=step)
+        for line in map(body.line_of, _find_never_run(body)):
+            if not is_explained_above(body.file, line):  # else a suspicion below
+                step = "Make the condition at {place} one that can hold, or remove it, so that the assertions under it run."
+                yield SignalMatch("the assertions in here are never reached", body.file.path, line, line, step=step)
 
 
 @signal(
@@ -111,12 +108,12 @@ def assertion_behind_switch(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 0 of 22175 clean changes with tests (0.0 %, at most 0.02 %).
     """
-    for look in find_test_pairs(change):
-        gate = _find_only_gate(look)
+    for pair in find_test_pairs(change):
+        gate = _find_only_gate(pair)
         asked = "" if gate is None else text_of(gate)[:_LONGEST]
         if gate is not None and _is_switch(asked) and not _ASKS_FOR_PLATFORM.match(asked):
-            line = look.test.function.line_of(gate)
-            yield SignalMatch("nothing is asserted unless the environment says so", look.file.path, line, line)
+            line = pair.test.function.line_of(gate)
+            yield SignalMatch("nothing is asserted unless the environment says so", pair.file.path, line, line)
 
 
 @signal(Category.WEAK_TEST, SignalKind.SUSPICION, SignalScope.TESTS)
@@ -127,122 +124,103 @@ def assertion_conditional(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 125 of 22175 clean changes with tests (0.6 %, at most 0.67 %).
     """
-    for look in find_test_pairs(change):
-        for gate in _find_doubtful(look):
-            line = look.test.function.line_of(gate)
-            if line in look.file.added_lines and not _ASKS_FOR_PLATFORM.match(text_of(gate)[:_LONGEST]):
-                yield SignalMatch("what is asserted here may never be", look.file.path, line, line)
+    for pair in find_test_pairs(change):
+        for gate in _find_doubtful(pair):
+            line = pair.test.function.line_of(gate)
+            if line in pair.file.added_lines and not _ASKS_FOR_PLATFORM.match(text_of(gate)[:_LONGEST]):
+                yield SignalMatch("what is asserted here may never be", pair.file.path, line, line)
     for body in find_bodies(change):
         for line in map(body.line_of, _find_never_run(body)):
             if is_explained_above(body.file, line):
                 yield SignalMatch("what is asserted here is never run", body.file.path, line, line)
 
 
-def _find_end(look: TestPair) -> "Node | None":
-    """The first statement of the body, or of a `with` in it, behind which nothing is reached."""
-    statements = look.test.function.statements
+def _find_end(pair: TestPair) -> "Node | None":
+    """The first statement of the body, or of a `with` in it, that ends the test before more statements."""
+    statements = pair.test.function.statements
     opened = (statement.child_by_field_name("body") for statement in statements if statement.type in _OPENS)
-    blocks = (block.named_children for block in opened if block is not None)
-    first = [*statements[:-1], *(statement for block in blocks for statement in block[:-1])]
-    return next(
-        (
-            statement
-            for statement in first
-            if statement.type not in _MODIFIED and _ENDS.fullmatch(text_of(statement)[:_LONGEST])
-        ),
-        None,
-    )
+    inner = (statement for block in opened if block is not None for statement in block.named_children[:-1])
+    plain = (statement for statement in (*statements[:-1], *inner) if statement.type not in _MODIFIED)
+    return next((statement for statement in plain if _ENDS.fullmatch(text_of(statement)[:_LONGEST])), None)
 
 
-def _can_fail(oracle: Assertion) -> bool:
-    return oracle.proof >= Proof.PRESENCE
+def _can_fail(assertion: Assertion) -> bool:
+    return assertion.proof >= Proof.PRESENCE
 
 
-def _is_intended_check(oracle: Assertion) -> bool:
-    """It was written as a check, even if of a thing with itself: behind a `return` that is not run either."""
-    asks = oracle.proof is Proof.SUCCESS and _OF_SUCCESS.search(oracle.text[:_LONGEST]) is not None
-    return asks or _can_fail(oracle) or (oracle.weakness in {SELF_COMPARED, LITERAL_COMPARED} and not oracle.is_guess)
+def _is_intended_check(assertion: Assertion) -> bool:
+    """Whether it was written as a check, even if of a thing with itself: behind a `return` that is not run either."""
+    asks = assertion.proof is Proof.SUCCESS and _OF_SUCCESS.search(assertion.text[:_LONGEST]) is not None
+    is_same = assertion.weakness in {SELF_COMPARED, LITERAL_COMPARED} and not assertion.is_guess
+    return asks or is_same or _can_fail(assertion)
 
 
 def _find_never_run(body: CheckedBody) -> "Iterator[Node]":
-    """Added statements that run nothing of what they hold, each once."""
+    """Added statements that run nothing of their content, each once."""
     reported: set[int] = set()
     cache: dict[int, bool] = {}
-    for oracle in body.assertions:
-        for around in with_ancestors(oracle.node, body.node):
-            if around.id not in cache:
-                cache[around.id] = body.is_added(around) and (
-                    around.type in _GATES and _NEVER.match(text_of(around)[:_LONGEST]) is not None
-                )
-            if cache[around.id] and around.start_byte not in reported and _is_inside_gate(around, oracle.node):
-                reported.add(around.start_byte)
-                yield around
+    for assertion in body.assertions:
+        for gate in with_ancestors(assertion.node, body.node):
+            if gate.id not in cache:
+                is_gate = gate.type in _GATES and body.is_added(gate)
+                cache[gate.id] = is_gate and _NEVER.match(text_of(gate)[:_LONGEST]) is not None
+            if cache[gate.id] and gate.start_byte not in reported and _is_inside_gate(gate, assertion.node):
+                reported.add(gate.start_byte)
+                yield gate
 
 
-def _is_inside_gate(around: "Node", inside: "Node") -> bool:
-    """It stands in what the gate closes, and not in what is done instead."""
-    otherwise = around.child_by_field_name("alternative")
+def _is_inside_gate(gate: "Node", inside: "Node") -> bool:
+    """Whether the gate closes it, and does not run it as the alternative."""
+    otherwise = gate.child_by_field_name("alternative")
     return otherwise is None or inside.start_byte < otherwise.start_byte
 
 
 def _is_switch(condition: str) -> bool:
-    """Whether the environment has to say so; what holds where it says nothing runs by default."""
+    """Whether the environment has to turn it on; what holds without a variable runs by default."""
     return _SWITCH.match(condition) is not None and _BY_DEFAULT.match(condition) is None
 
 
-def _find_doubtful(look: TestPair) -> "Iterator[Node]":
-    gate = _find_only_gate(look)
+def _find_doubtful(pair: TestPair) -> "Iterator[Node]":
+    gate = _find_only_gate(pair)
     if gate is None:
-        yield from _find_new_gates(look)
+        yield from _find_new_gates(pair)
     elif not _is_switch(text_of(gate)[:_LONGEST]) and not _NEVER.match(text_of(gate)[:_LONGEST]):
         yield gate
-    yield from _find_early_exits(look)
-    yield from _find_idle_functions(look)
-    yield from _find_switches(look)
+    yield from _find_early_exits(pair)
+    yield from _find_idle_functions(pair)
+    yield from _find_switches(pair)
 
 
-def _find_checks(look: TestPair) -> "list[Node]":
-    able = [assertion for assertion in look.assertions if _can_fail(assertion)]
-    return [assertion.node for assertion in able if not assertion.is_guess] or [assertion.node for assertion in able]
+def _find_checks(pair: TestPair) -> "list[Node]":
+    checks = [assertion for assertion in pair.assertions if _can_fail(assertion)]
+    certain = [assertion for assertion in checks if not assertion.is_guess]
+    return [assertion.node for assertion in certain or checks]
 
 
-def _find_only_gate(look: TestPair) -> "Node | None":
+def _find_only_gate(pair: TestPair) -> "Node | None":
     """The `if` around all checks of a new test."""
-    gates = (
-        [_find_gate(node, look.test.body) for node in _find_checks(look)]
-        if look.is_new and _has_condition(look)
-        else []
-    )
+    checks = _find_checks(pair) if pair.is_new and pair.test.source.cached(_has_condition) else []
+    gates = [_find_gate(node, pair.test.body) for node in checks]
     return gates[0] if gates and all(gate == gates[0] for gate in gates) else None
 
 
-def _has_condition(look: TestPair) -> bool:
-    """False where no `if` stands in its file: to ask each check for what is around it takes far longer."""
-    return look.test.source.cached(_holds_an_if)
-
-
-def _holds_an_if(source: Source) -> bool:
+def _has_condition(source: Source) -> bool:
+    """False for a text without `if`: asking each check for its surroundings takes far longer."""
     return _IF.search(source.text) is not None
 
 
 def _find_gate(node: "Node", body: "Node") -> "Node | None":
-    """The innermost `if` around it that has no other branch; of Go's own checks, around those."""
-    around = (ancestor for ancestor in ancestors(node, body) if ancestor.type in _IFS and not _has_else(ancestor))
-    return next(around, None)
+    """The innermost `if` around it that has no other branch."""
+    return next((outer for outer in ancestors(node, body) if outer.type in _IFS and not _has_else(outer)), None)
 
 
-def _find_switches(look: TestPair) -> "Iterator[Node]":
+def _find_switches(pair: TestPair) -> "Iterator[Node]":
     """Switches of the environment around some of the checks of a new test."""
-    gates = (
-        {
-            ancestor.start_byte: ancestor
-            for check in look.assertions
-            for ancestor in ancestors(check.node, look.test.body)
-        }
-        if look.is_new and _has_condition(look)
-        else {}
-    )
-    only = _find_only_gate(look) if gates else None
+    if not pair.is_new or not pair.test.source.cached(_has_condition):
+        return
+    outers = (outer for check in pair.assertions for outer in ancestors(check.node, pair.test.body))
+    gates = {outer.start_byte: outer for outer in outers}
+    only = _find_only_gate(pair) if gates else None
     for gate in gates.values():
         is_switch = gate.type in _IFS and not _has_else(gate) and _OF_ENVIRONMENT.match(text_of(gate)[:_LONGEST])
         if is_switch and gate != only:
@@ -250,55 +228,46 @@ def _find_switches(look: TestPair) -> "Iterator[Node]":
 
 
 def _has_else(branch: "Node") -> bool:
-    """Whether there is an `else`; Kotlin's grammar gives it no name."""
+    """Whether there is an `else`; Kotlin's grammar gives it no field."""
     if branch.child_by_field_name("alternative") is not None:
         return True
     return branch.type == "if_expression" and any(child.type == "else" for child in branch.children)
 
 
-def _find_new_gates(look: TestPair) -> "Iterator[Node]":
-    """Gates around what was checked in any case before: of most tests, none has to be looked at as it was."""
-    base = look.base
-    if base is None or not _has_condition(look):
+def _find_new_gates(pair: TestPair) -> "Iterator[Node]":
+    """Gates around checks that were made in any case before."""
+    base, body = pair.base, pair.test.body
+    if base is None or not pair.test.source.cached(_has_condition):
         return
-    gates = [
-        (assertion, _find_gate(assertion.node, look.test.body)) for assertion in look.assertions if _can_fail(assertion)
-    ]
-    closed = [(assertion, gate) for assertion, gate in gates if gate is not None]
-    if not closed:
+    gates = [(check.text, _find_gate(check.node, body)) for check in pair.assertions if _can_fail(check)]
+    closed = [(text, gate) for text, gate in gates if gate is not None]
+    if not closed:  # of most tests; then the old version need not be read
         return
-    free = frozenset(assertion.text for assertion in look.base_assertions if not _find_gate(assertion.node, base.body))
-    reported: set[int] = set()
-    for oracle, gate in closed:
-        if oracle.text in free and gate.start_byte not in reported:
-            reported.add(gate.start_byte)
-            yield gate
+    free = frozenset(check.text for check in pair.base_assertions if not _find_gate(check.node, base.body))
+    yield from {gate.start_byte: gate for text, gate in closed if text in free}.values()
 
 
-def _find_early_exits(look: TestPair) -> "Iterator[Node]":
-    """An added `if` that ends the test before all that it checks."""
-    checks = _find_checks(look)
-    first = min((check.start_byte for check in checks), default=0)
-    for statement in look.test.function.statements[:-1]:
-        if (
-            statement.end_byte < first
-            and _LEAVES.fullmatch(text_of(statement)[:_LONGEST])
-            and not _ENDS.fullmatch(text_of(statement))
-        ):
+def _find_early_exits(pair: TestPair) -> "Iterator[Node]":
+    """An added `if` that ends the test before all of its checks."""
+    first = min((check.start_byte for check in _find_checks(pair)), default=0)
+    for statement in pair.test.function.statements[:-1]:
+        text = text_of(statement) if statement.end_byte < first else ""
+        if _LEAVES.fullmatch(text[:_LONGEST]) and not _ENDS.fullmatch(text):
             yield statement
 
 
-def _find_idle_functions(look: TestPair) -> "Iterator[Node]":
+def _find_idle_functions(pair: TestPair) -> "Iterator[Node]":
     """A function in the test that holds all its checks, and that nothing names again."""
-    holders = [_find_holder(node, look.test.body) for node in _find_checks(look)]
-    if holders and holders[0] is not None and all(holder == holders[0] for holder in holders):
-        name = text_of(holders[0].child_by_field_name("name") or holders[0].child_by_field_name("pattern"))
-        if name and _WORD.findall(look.test.text).count(name) == 1:
-            yield holders[0]
+    holders = [_find_holder(node, pair.test.body) for node in _find_checks(pair)]
+    first = holders[0] if holders else None
+    if first is not None and all(holder == first for holder in holders):
+        name = text_of(first.child_by_field_name("name") or first.child_by_field_name("pattern"))
+        if name and _WORD.findall(pair.test.text).count(name) == 1:
+            yield first
 
 
 def _find_holder(node: "Node", body: "Node") -> "Node | None":
-    """The function with a name inside of *body* that it stands in."""
+    """The innermost named function around it, inside of *body*."""
     around = next((ancestor for ancestor in ancestors(node, body) if ancestor.type in _CALLED_BY_NAME), None)
     value = around.child_by_field_name("value") if around is not None else None
     return around if value is None or value.type in _LAMBDAS else None

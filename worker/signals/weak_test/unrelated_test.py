@@ -1,7 +1,7 @@
 """New tests that exercise nothing of what the change changes.
 
-Does not resolve imports: a test that names a changed function, its type, its module or any new word of the code touches the
-change. Invariant: silent where the change has no code of the test's language, or only such with too few names to tell.
+A test that names a changed function, its type, its module or any new word of the code exercises the change; imports are not
+resolved. Silent where the change has no code of the test's language, or too few names to tell.
 """
 
 from collections.abc import Iterator
@@ -34,15 +34,15 @@ def test_of_nothing_changed(change: CodeChange) -> Iterator[SignalMatch]:
 
     False alarms: 92 of 22175 clean changes with tests (0.4 %, at most 0.51 %).
     """
-    new = [look for look in find_test_pairs(change) if look.is_new]
-    for look in new if 0 < len(new) <= _MANY else ():
-        touched = change.cached(_find_touched_words).get(_language_family(look.test.source.language), frozenset())
+    new = [pair for pair in find_test_pairs(change) if pair.is_new]
+    for pair in new if 0 < len(new) <= _MANY else ():
+        touched = change.cached(_find_touched_words).get(_language_family(pair.test.source.language), frozenset())
         if len(touched) >= _TELLING and touched.isdisjoint(
-            _split_words(" ".join((look.test.text, look.test.name, *look.test.outer_names, look.test.marks)))
+            _split_words(" ".join((pair.test.text, pair.test.name, *pair.test.outer_names, pair.test.marks)))
         ):
-            line = look.test.first_line
-            note = f"the new test `{look.test.name}` names nothing of the code that was changed"
-            yield SignalMatch(note, look.file.path, line, line)
+            line = pair.test.first_line
+            note = f"the new test `{pair.test.name}` names nothing of the code that was changed"
+            yield SignalMatch(note, pair.file.path, line, line)
 
 
 def _language_family(language: Language | None) -> Language | None:
