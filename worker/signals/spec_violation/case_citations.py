@@ -172,7 +172,7 @@ def cited_line_missing(change: CodeChange) -> Iterator[SignalMatch]:
     "Correct the case: cite a name that exists, or add the one that it cites.",
 )
 def cited_name_missing(change: CodeChange) -> Iterator[SignalMatch]:
-    """The case cites a function, a type or a test that does not stand in the file it names.
+    """The case cites a function, a type or a test that the file it names does not have.
 
     False alarms: 0 of 870 clean changes with a case (0.0 %, at most 0.44 %).
     """

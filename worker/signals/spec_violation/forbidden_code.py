@@ -101,7 +101,7 @@ class _Ban(Value):
 
 @lru_cache(maxsize=512)
 def _build_code_patterns(target: str, noun: str) -> tuple[CodePattern, ...]:
-    """The patterns for one thing that a rule names; none for what can't be told apart in code."""
+    """The patterns for one thing that a rule names; none for what code can't distinguish."""
     if _COMMENT.match(target):
         return (CodePattern(re.compile(_spelling_regex(target, "any")), _longest_word(target), in_comments=True),)
     if target in _STARRED:

@@ -139,7 +139,7 @@ class EmptiedCollection(NamedTuple):
 def check_cannot_fail(change: CodeChange) -> Iterator[SignalMatch]:
     """A command or step that ran tests or checks before can no longer fail CI.
 
-    It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing stands in its place. Or it
+    It got `|| true`, `continue-on-error` or `if: false`, or a command that does nothing replaces it. Or it
     chooses no test, or ends before the tests; or `conftest.py` empties what was collected.
 
     False alarms: 2 of 2033 clean changes with CI or tool configuration (0.1 %, at most 0.36 %).

@@ -134,7 +134,7 @@ class ExpectedLiterals(Value):
     "Compute the result at {place} from the arguments, in place of the constant that the tests expect.",
 )
 def expected_value_returned(change: CodeChange) -> Iterator[SignalMatch]:
-    """A new or rewritten function ignores all that it is given and returns one literal, which stands in a test of the change.
+    """A new or rewritten function ignores all that it is given and returns one literal, which a test of the change holds.
 
     False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """
@@ -158,7 +158,7 @@ def constant_result(change: CodeChange) -> Iterator[SignalMatch]:
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.PRODUCTION)
 def branch_on_test_input(change: CodeChange) -> Iterator[SignalMatch]:
-    """A new branch for one literal input returns a literal immediately, and both or the input stand in a test of the change.
+    """A new branch for one literal input returns a literal immediately, and a test of the change holds both or the input.
 
     False alarms: 69 of 30051 clean changes with production code (0.2 %, at most 0.29 %).
     """
@@ -173,7 +173,7 @@ def branch_on_test_input(change: CodeChange) -> Iterator[SignalMatch]:
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.PRODUCTION)
 def table_of_test_values(change: CodeChange) -> Iterator[SignalMatch]:
-    """A new table of literals whose pairs stand, one beside the other, in the tests of the change.
+    """A new table of literals whose pairs are, one beside the other, in the tests of the change.
 
     False alarms: 8 of 30051 clean changes with production code (0.0 %, at most 0.05 %).
     """

@@ -107,8 +107,8 @@ def _is_order(text: str) -> bool:
     if any(order.search(text) for order in _ORDERS):
         return True
     judges = [match.span() for match in _JUDGE.finditer(text)]
-    wishes = (match.start() for match in _REQUESTS.finditer(text)) if judges else ()
-    return any(_last_start_before(at, judges) >= at - _MOST_DISTANCE for at in wishes)
+    requests = (match.start() for match in _REQUESTS.finditer(text)) if judges else ()
+    return any(_last_start_before(at, judges) >= at - _MOST_DISTANCE for at in requests)
 
 
 def _last_start_before(at: int, spans: list[tuple[int, int]]) -> float:

@@ -26,7 +26,7 @@ _LONGEST: Final = 500
 
 @signal(Category.TESTS_PASS_BUT_WRONG, SignalKind.SUSPICION, SignalScope.ANYTHING)
 def sleep_added(change: CodeChange) -> Iterator[SignalMatch]:
-    """A sleep of fixed length was put between lines that stood there before, and nothing else with it.
+    """A sleep of fixed length was put between existing lines, and nothing else with it.
 
     False alarms: 33 of 30214 clean changes with anything (0.1 %, at most 0.15 %).
     """

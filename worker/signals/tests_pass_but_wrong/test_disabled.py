@@ -379,7 +379,7 @@ def _find_skipped_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
     head = [other for other in hunk.lines if other.kind is not LineKind.REMOVED]
     at = head.index(line)
     is_mark = line.text.lstrip().startswith(("@", "#[", "["))
-    # a call stands below the definition: nearest line first, and last the heading that git prints behind the second @@
+    # a call is below the definition: nearest line first, and last the heading that git prints behind the second @@
     heading = DiffLine(LineKind.CONTEXT, hunk.section, None, None)
     above = [*reversed(head[max(0, at - _MOST_NEAR) : at]), heading]
     for other in head[at + 1 : at + 1 + _MOST_NEAR] if is_mark else above:

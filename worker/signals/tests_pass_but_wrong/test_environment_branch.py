@@ -111,7 +111,7 @@ def branch_on_test_runner(change: CodeChange) -> Iterator[SignalMatch]:
     """New production code asks for a test runner's own mark, and ends the function with another value where it is there.
 
     Such marks are `PYTEST_CURRENT_TEST`, `testing.Testing()`, `NODE_ENV === 'test'` and the like. None in a file that asked before,
-    and none below a comment that says why.
+    and none below a comment that gives a reason.
 
     False alarms: 0 of 30051 clean changes with production code (0.0 %, at most 0.01 %).
     """

@@ -116,7 +116,7 @@ def assertion_dropped(change: CodeChange) -> Iterator[SignalMatch]:
     False alarms: 20 of 22175 clean changes with tests (0.1 %, at most 0.14 %).
     """
     gone = _find_unreplaced(change)
-    # where several were removed, the behaviour changed, and somebody went through the tests
+    # where several were removed, the behaviour changed, and the tests were revised
     if len(gone) == 1 and _is_only_loss(gone[0], change) and not is_removal_declared(change):
         yield _build_match(gone[0], "this assertion was removed, and all that it names is still there")
 
@@ -168,14 +168,14 @@ def find_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
 
 def _select_lost_checks(change: CodeChange) -> tuple[LostCheck, ...]:
     files = [file for file in change.files if can_hold_tests(file)]
-    if not any(map(_removed_checks, files)) or is_certain_revert(change):
+    if not any(file.cached(_removed_checks) for file in files) or is_certain_revert(change):
         return ()
-    moved = frozenset(check.assertion.text for file in files for check in _added_checks(file))
+    moved = frozenset(check.assertion.text for file in files for check in file.cached(_added_checks))
     return tuple(loss for file in files if file.sources for loss in _find_in_file(change, file, moved))
 
 
 def _find_in_file(change: CodeChange, file: AnalyzedFile, moved: frozenset[str]) -> Iterator[LostCheck]:
-    gone = _removed_checks(file)[:_MOST]
+    gone = file.cached(_removed_checks)[:_MOST]
     tests = _map_tests_by_line(change, file) if gone else {}
     for check in gone:
         is_moved = check.assertion.text in moved
@@ -199,7 +199,7 @@ def _find_in_file(change: CodeChange, file: AnalyzedFile, moved: frozenset[str])
 
 def _find_checks_in_place(loss: LostCheck) -> tuple[LocatedCheck, ...]:
     """Added checks of the same block and test."""
-    added = (check for check in _added_checks(loss.file) if check.block == loss.check.block)
+    added = (check for check in loss.file.cached(_added_checks) if check.block == loss.check.block)
     return tuple(check for check in added if _is_in_test(check, loss))
 
 
@@ -234,7 +234,7 @@ def _find_moved_checks(loss: LostCheck) -> tuple[LocatedCheck, ...]:
     names = assertion_words(loss.check.assertion)
     if not names or base is None or head is None or head.first_line not in loss.file.added_lines:
         return ()
-    checks = (check for check in _added_checks(loss.file) if names <= assertion_words(check.assertion))
+    checks = (check for check in loss.file.cached(_added_checks) if names <= assertion_words(check.assertion))
     return tuple(check for check in checks if _is_in_test(check, loss))
 
 
@@ -258,7 +258,7 @@ def find_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
 def _select_replaced_checks(change: CodeChange) -> tuple[ReplacedCheck, ...]:
     replaced: list[ReplacedCheck] = []
     for file in () if is_certain_revert(change) else change.files:
-        gone = _removed_checks(file)[:_MOST] if can_hold_tests(file) and file.sources else []
+        gone = file.cached(_removed_checks)[:_MOST] if can_hold_tests(file) and file.sources else []
         tests = _map_tests_by_line(change, file) if gone else {}
         near = ((check, _find_checks_in_place(LostCheck(file, check, tests.get(check.first_line)))) for check in gone)
         replaced += (ReplacedCheck(file, check, checks) for check, checks in near if checks)
@@ -292,7 +292,7 @@ def _is_rewritten(loss: LostCheck) -> bool:
     if loss.matched_test is None:
         return False
     words = loss.check.words
-    within = (check.words for check in _added_checks(loss.file) if _is_in_test(check, loss))
+    within = (check.words for check in loss.file.cached(_added_checks) if _is_in_test(check, loss))
     return any(2 * len(words & other) >= len(words | other) for other in within)
 
 
@@ -366,7 +366,7 @@ def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
     (base, head), assertion, words = loss.versions, loss.check.assertion, loss.check.words
     if base is None or head is None or loss.is_moved:
         return False
-    if any(check.words & words for check in _added_checks(loss.file) if _is_in_test(check, loss)):
+    if any(check.words & words for check in loss.file.cached(_added_checks) if _is_in_test(check, loss)):
         return False  # another check of the same may ask for more
     changed = change.cached(_find_redefined) | change.cached(_find_removed_words)
     if can_be_implied(assertion, head) or _is_about_changed_text(assertion, change) or not words.isdisjoint(changed):
@@ -383,7 +383,7 @@ def _is_only_loss(loss: LostCheck, change: CodeChange) -> bool:
 
 def _is_all_of_block(loss: LostCheck) -> bool:
     """Whether nothing was changed beside it but other assertions that went."""
-    checks = [check for check in _removed_checks(loss.file) if check.block == loss.check.block]
+    checks = [check for check in loss.file.cached(_removed_checks) if check.block == loss.check.block]
     block = loss.lost_block
     return not block.added_lines and block.removed_lines <= {line for check in checks for line in check.lines}
 
@@ -408,18 +408,10 @@ def _select_blocks(file: AnalyzedFile) -> tuple[LineBlock, ...]:
 
 
 def _removed_checks(file: AnalyzedFile) -> list[LocatedCheck]:
-    return file.cached(_select_removed_checks)
-
-
-def _select_removed_checks(file: AnalyzedFile) -> list[LocatedCheck]:
     return _find_checks(base_sources(file), [block.removed_lines for block in find_blocks(file)])
 
 
 def _added_checks(file: AnalyzedFile) -> list[LocatedCheck]:
-    return file.cached(_select_added_checks)
-
-
-def _select_added_checks(file: AnalyzedFile) -> list[LocatedCheck]:
     return _find_checks(file.sources, [block.added_lines for block in find_blocks(file)])
 
 

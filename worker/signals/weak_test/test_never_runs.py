@@ -75,7 +75,7 @@ _MAY_FAIL: Final = pattern(
 
 @signal(Category.WEAK_TEST, SignalKind.FACT, SignalScope.TESTS, "Remove the skip at {place}, and make the test pass.")
 def new_test_skipped(change: CodeChange) -> Iterator[SignalMatch]:
-    """A new test that is skipped on every machine, without a reason: of the change no test runs, or it says itself that it fails.
+    """A new test that is skipped on every machine, without a reason: of the change no test runs, or its mark names a failure.
 
     None in a file that skipped tests before.
 

@@ -16,7 +16,7 @@ from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _MANY: Final = 10
 _TELLING: Final = 3
-"""Words of the changed code, below which nothing can be told."""
+"""The fewest words of changed code that tell whether a test is related."""
 _WORD: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]{2,}|[a-z]{3,}")
 _LONGEST: Final = 1_000
 _COMMON: Final = frozenset(
