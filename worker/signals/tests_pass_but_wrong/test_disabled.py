@@ -292,9 +292,25 @@ def _lines_near(number: int, file: AnalyzedFile) -> Iterator[str]:
 
 
 def _find_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
+    """The name of the existing test that this added line of a fragment skips."""
     if file.head_text is not None or any(_can_disable(other, file) for other in file.diff.removed_texts):
         return None
-    return _find_skipped_in_hunk(line, file)
+    if file.language is None or file.language in SCRIPT_LANGUAGES or file.language is Language.RUBY:
+        return _find_unskipped(line, file)
+    hunk = next(hunk for hunk in file.diff.hunks if line in hunk.lines)
+    head = [other for other in hunk.lines if other.kind is not LineKind.REMOVED]
+    at = head.index(line)
+    is_mark = line.text.lstrip().startswith(("@", "#[", "["))
+    # a call is below the definition: nearest line first, and last the heading that git prints behind the second @@
+    heading = DiffLine(LineKind.CONTEXT, hunk.section, None, None)
+    above = [*reversed(head[max(0, at - _MOST_NEAR) : at]), heading]
+    for other in head[at + 1 : at + 1 + _MOST_NEAR] if is_mark else above:
+        match = _DEFINES[file.language].match(other.text)
+        if match is not None:
+            return next(filter(None, match.groups())) if other.kind is LineKind.CONTEXT else None
+        if not is_mark and not _TRIVIAL_LINE.match(other.text):
+            return None
+    return None
 
 
 def _can_disable(text: str, file: AnalyzedFile) -> bool:
@@ -369,26 +385,6 @@ def _ends_body(line: int, test: Test) -> bool:
     """Whether one of the body's first statements ends the test on this line, with more below it."""
     rows = [statement.start_point.row + test.source.first_line for statement in test.function.statements[:-1]]
     return line in rows[:_EARLY_STATEMENTS]
-
-
-def _find_skipped_in_hunk(line: DiffLine, file: AnalyzedFile) -> str | None:
-    """The name of the existing test that this added line skips."""
-    if file.language is None or file.language in SCRIPT_LANGUAGES or file.language is Language.RUBY:
-        return _find_unskipped(line, file)
-    hunk = next(hunk for hunk in file.diff.hunks if line in hunk.lines)
-    head = [other for other in hunk.lines if other.kind is not LineKind.REMOVED]
-    at = head.index(line)
-    is_mark = line.text.lstrip().startswith(("@", "#[", "["))
-    # a call is below the definition: nearest line first, and last the heading that git prints behind the second @@
-    heading = DiffLine(LineKind.CONTEXT, hunk.section, None, None)
-    above = [*reversed(head[max(0, at - _MOST_NEAR) : at]), heading]
-    for other in head[at + 1 : at + 1 + _MOST_NEAR] if is_mark else above:
-        match = _DEFINES[file.language].match(other.text)
-        if match is not None:
-            return next(filter(None, match.groups())) if other.kind is LineKind.CONTEXT else None
-        if not is_mark and not _TRIVIAL_LINE.match(other.text):
-            return None
-    return None
 
 
 def _find_unskipped(line: DiffLine, file: AnalyzedFile) -> str | None:

@@ -144,9 +144,8 @@ def _is_ignored_catch(call: "Node") -> bool:
 
 def _is_dropped(node: "Node") -> bool:
     around = node.parent
-    if around is None:
-        return False
-    return around.type == "expression_statement" or _DROPPED.match(text_of(around)[:_LONGEST]) is not None
+    is_statement = around is not None and around.type == "expression_statement"
+    return is_statement or _DROPPED.match(text_of(around)[:_LONGEST]) is not None
 
 
 def _catches_all(handler: "Node", language: Language) -> bool:

@@ -298,6 +298,7 @@ PACKAGE = '{\n  "dependencies": {\n    "zod": "^3.0.0"\n  }\n}\n'
         ("Cargo.toml", CARGO, CARGO + '\n[target.x.dev-dependencies]\ntokio = "1"\n'),
         ("pyproject.toml", PROJECT, PROJECT.replace('"httpx', '"attrs", "httpx')),
         ("pyproject.toml", PROJECT, PROJECT + '\n[dependency-groups]\ndev = ["attrs"]\n'),
+        ("pyproject.toml", PROJECT, PROJECT + '\n[dependency-groups]\ndev = [{ include-group = "x" }, "attrs"]\n'),
         ("go.mod", "module a\n", "module a\nrequire github.com/a/b v1.0.0\n"),
         ("requirements.txt", "httpx\n", "httpx\nattrs==1.0\n"),
     ],

@@ -508,6 +508,7 @@ KEPT = [
     ("scripts/test.sh", "set -e\npytest\n", "set -euo pipefail\npytest\n"),
     ("scripts/test.sh", "# set -e\npytest\n", "pytest\n"),
     ("scripts/test.sh", "pytest\n", "pytest -q\n"),
+    ("scripts/test.sh", "set -e\ncd x\nmake\npytest\n", "cd x\nmake\nset -e\npytest\n"),
     ("Makefile", "a:\n\tgo test -race ./...\nb:\n\tx\n", "b:\n\tx\na:\n\tgo test -race ./...\n"),
     (".eslintrc.json", '  "semi": "off",\n', '  "semi": "error",\n'),
     (".eslintrc.json", '  "semi": "error",\n', '  "quotes": "off",\n'),
