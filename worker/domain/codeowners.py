@@ -49,11 +49,11 @@ def parse_rules(text: str) -> tuple[CodeownersRule, ...]:
 def find_owners(text: str, paths: Sequence[str]) -> tuple[Owner, ...]:
     """Everybody who owns one of these files, who owns most of them first."""
     rules = parse_rules(text)
-    found: dict[Owner, int] = {}
+    counts: dict[Owner, int] = {}
     for path in paths[: max(1, MOST_MATCHES // max(1, len(rules)))]:
         for owner in _owners(rules, path):
-            found[owner] = found.get(owner, 0) + 1
-    return tuple(sorted(found, key=lambda owner: (-found[owner], owner.name)))
+            counts[owner] = counts.get(owner, 0) + 1
+    return tuple(sorted(counts, key=lambda owner: (-counts[owner], owner.name)))
 
 
 def _owners(rules: Sequence[CodeownersRule], path: str) -> tuple[Owner, ...]:
@@ -69,10 +69,10 @@ def _matches(glob: str, path: str) -> bool:
 
 
 def _rule(line: str) -> CodeownersRule | None:
-    words = line.replace("\\ ", "\0").partition("#")[0].split()
-    if not words or len(words[0]) > LONGEST_GLOB or UNSUPPORTED_PATTERN.search(words[0]):
+    parts = line.replace("\\ ", "\0").partition("#")[0].split()
+    if not parts or len(parts[0]) > LONGEST_GLOB or UNSUPPORTED_PATTERN.search(parts[0]):
         return None
-    owners = (OWNER_PATTERN.fullmatch(word) for word in words[1:])
+    owners = (OWNER_PATTERN.fullmatch(word) for word in parts[1:])
     return CodeownersRule(
-        words[0].replace("\0", " "), tuple(Owner(one[1], one[2]) for one in owners if one is not None)
+        parts[0].replace("\0", " "), tuple(Owner(owner[1], owner[2]) for owner in owners if owner is not None)
     )

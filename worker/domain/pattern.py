@@ -24,9 +24,9 @@ class _LazyPattern(Generic[AnyStr]):
         return re.compile(self._text, self._flags)
 
     def __getattr__(self, name: str) -> object:
-        found = getattr(self.compiled, name)
-        setattr(self, name, found)
-        return found
+        value = getattr(self.compiled, name)
+        setattr(self, name, value)
+        return value
 
 
 class KeywordPattern(_LazyPattern[str]):
@@ -75,5 +75,5 @@ def can_match(regex: re.Pattern[str], text: str) -> bool:
 
 def compile_patterns() -> int:
     """Compile what was put off, in all modules that are imported: before a fork, not in each of them. Counts them."""
-    waiting = cast("list[_LazyPattern[str]]", [one for one in gc.get_objects() if isinstance(one, _LazyPattern)])
-    return len([one.compiled for one in waiting])
+    waiting = cast("list[_LazyPattern[str]]", [item for item in gc.get_objects() if isinstance(item, _LazyPattern)])
+    return len([lazy.compiled for lazy in waiting])

@@ -48,8 +48,8 @@ class Value:
             or len(positional) > len(names)
             or not named.keys().isdisjoint(names[: len(positional)])
         ):
-            told = [*map(repr, positional), *(f"{name}=..." for name in named)]
-            raise TypeError(f"{type(self).__name__}({', '.join(names)}) was called with ({', '.join(told)})")
+            arguments = [*map(repr, positional), *(f"{name}=..." for name in named)]
+            raise TypeError(f"{type(self).__name__}({', '.join(names)}) was called with ({', '.join(arguments)})")
 
     def __eq__(self, other: object) -> bool:
         return self._fields() == other._fields() if type(other) is type(self) else NotImplemented

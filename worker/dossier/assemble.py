@@ -18,18 +18,18 @@ PASSED_CONCLUSIONS: Final = frozenset({"success", "neutral", "skipped"})
 
 def complete_dossier(dossier: Dossier) -> Dossier:
     """Derive what is unset: the author's agent, the criteria, the policy, the case, the state of CI."""
-    known = dossier.model_fields_set
+    given_fields = dossier.model_fields_set
     derived: dict[str, object] = {"pull_request": _with_agent(dossier.pull_request), "ci": _ci(dossier)}
-    if "criteria" not in known:
+    if "criteria" not in given_fields:
         from worker.dossier.criteria import criteria_of  # noqa: PLC0415 - 3 ms that a complete dossier need not pay
 
         pull = dossier.pull_request
         derived["criteria"] = criteria_of(dossier.issues, pull.title, pull.body)
-    if dossier.config and "policy" not in known:
+    if dossier.config and "policy" not in given_fields:
         from worker.dossier.config_file import build_policy  # noqa: PLC0415 - most repositories have no configuration
 
         derived["policy"] = build_policy(dossier.config)
-    if not known & {"case", "case_error"}:
+    if not given_fields & {"case", "case_error"}:
         derived["case"], derived["case_error"] = _case(dossier.pull_request.body)
     return dossier.model_copy(update=derived)
 

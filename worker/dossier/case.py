@@ -116,13 +116,13 @@ _KEY: Final = pattern(r"^[ \t{,\[-]{0,20}[\"']?([A-Za-z][\w -]{1,30})[\"']?[ \t]
 def read_block(block: str) -> CaseReading:
     """Read the text of a block."""
     reader, block = _CaseReader(), block.replace("\u00a0", " ")
-    if (told := _read_prose(block)) is not None:
-        return CaseReading(told)
+    if (prose := _read_prose(block)) is not None:
+        return CaseReading(prose)
     try:
         return CaseReading(reader.case(_load_block(block)), tuple(reader.unread))
     except StrictYamlError as error:
         at = "" if error.line is None else f" at line {error.line} of the block"
-        remedy = next((words for problem, words in REMEDIES.items() if problem in error.problem), REMEDIES[""])
+        remedy = next((text for problem, text in REMEDIES.items() if problem in error.problem), REMEDIES[""])
         problem = "the indentation fits no line above" if "<block end>" in error.problem else error.problem
         return CaseReading(CaseError(f"Case refused{at}: not YAML as we read it: {problem}. {remedy}", error.line))
     except _RefusedError as error:
@@ -137,7 +137,7 @@ def _read_prose(block: str) -> Case | None:
     if _holds_fields(block):
         return None
     lines = [line.strip() for line in block.splitlines() if line.strip()]
-    claims = [found for line in lines if (found := _CLAIM_LINE.fullmatch(line))]
+    claims = [match for line in lines if (match := _CLAIM_LINE.fullmatch(line))]
     summary = " ".join(line for line in lines if not _CLAIM_LINE.fullmatch(line))
     if not claims or not summary:
         return None
@@ -221,10 +221,10 @@ class _CaseReader:
         return Case(
             summary=_text(summary, summary_path),
             ac_coverage=tuple(
-                claim for at, found in fields.get("ac_coverage", []) for claim in self._claims(found, at)
+                claim for at, value in fields.get("ac_coverage", []) for claim in self._claims(value, at)
             ),
-            work_arounds=tuple(text for at, found in fields.get("work_arounds", []) for text in _texts(found, at)),
-            uncertainties=tuple(text for at, found in fields.get("uncertainties", []) for text in _texts(found, at)),
+            work_arounds=tuple(text for at, value in fields.get("work_arounds", []) for text in _texts(value, at)),
+            uncertainties=tuple(text for at, value in fields.get("uncertainties", []) for text in _texts(value, at)),
         )
 
     def _fields(self, value: object, path: Path, names: Mapping[str, tuple[str, ...]]) -> Fields:
@@ -232,10 +232,10 @@ class _CaseReader:
         if not isinstance(value, dict):
             expected = ", ".join(f"`{name}:`" for name in names if name != "part")
             raise _RefusedError(path, f"expected {expected}, found {_kind(value)}.")
-        known = {alias: name for name, aliases in names.items() for alias in aliases}
+        by_alias = {alias: name for name, aliases in names.items() for alias in aliases}
         fields: Fields = {}
         for key, item in cast("dict[str, object]", value).items():  # the strict loader makes no other keys
-            name = known.get(_normalize(key)) or _nearest(_normalize(key), known)
+            name = by_alias.get(_normalize(key)) or _nearest(_normalize(key), by_alias)
             if name is None:
                 self.unread.append(_location((*path, key)))
             elif name in fields and name not in _REPEATABLE:
@@ -283,15 +283,15 @@ class _CaseReader:
         return self._build_claim({"criterion": [(path, criterion)], **fields}, path)
 
     def _build_claim(self, fields: Fields, path: Path) -> CoverageClaim:
-        evidence = [text for at, found in fields.get("evidence", []) for text in _texts(found, at)]
-        named = [_text(found, at) for at, found in fields.get("addressed_by", []) if not _is_none(found)]
+        evidence = [text for at, value in fields.get("evidence", []) for text in _texts(value, at)]
+        named = [_text(value, at) for at, value in fields.get("addressed_by", []) if not _is_none(value)]
         addressed = named or evidence[:1]
         for name, is_there in (("criterion", "criterion" in fields), ("addressed_by", bool(addressed))):
             if not is_there:
-                place = fields[name][0][0] if name in fields else (*path, name)
-                raise _RefusedError(place, f"{'empty' if name in fields else 'missing'}. {EXPECTED_FORMATS[name]}")
+                where = fields[name][0][0] if name in fields else (*path, name)
+                raise _RefusedError(where, f"{'empty' if name in fields else 'missing'}. {EXPECTED_FORMATS[name]}")
         ((at, criterion),) = fields["criterion"]
-        parts = [_text(found, at) for at, found in fields.get("part", [])]
+        parts = [_text(value, at) for at, value in fields.get("part", [])]
         return CoverageClaim(
             criterion=_text(criterion, at).lstrip("#•–— "),
             addressed_by=":".join((*addressed[:1], *parts[:1])) + "".join(f", {text}" for text in addressed[1:]),

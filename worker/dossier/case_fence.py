@@ -23,10 +23,10 @@ def case_fences(body: str) -> tuple[FencedBlock, ...]:
     lower = body.casefold()
     if CASE_WORD not in lower and "coverage" not in lower and "addressed" not in lower:
         return ()
-    found = tuple(find_fences(body))
-    named = tuple(fence for fence in found if fence.info_word.casefold() == CASE_WORD)
+    fences = tuple(find_fences(body))
+    named = tuple(fence for fence in fences if fence.info_word.casefold() == CASE_WORD)
     return named or tuple(
-        fence for fence in found if fence.info_word.casefold() in _DATA_WORDS and _CASE_FIELD.search(fence.text)
+        fence for fence in fences if fence.info_word.casefold() in _DATA_WORDS and _CASE_FIELD.search(fence.text)
     )
 
 

@@ -115,17 +115,17 @@ def _read_documented(text: str) -> ClaimPointer | None:
     path = _path(path_text)
     if path is None or path != path_text or "\\" in path:
         return None
-    place = ClaimPointer(path.removeprefix("./"), is_exact=_EXACT_PATH.fullmatch(path) is not None)
+    pointer = ClaimPointer(path.removeprefix("./"), is_exact=_EXACT_PATH.fullmatch(path) is not None)
     if separator is None or not rest.strip():
-        return place
+        return pointer
     if separator.group().strip() in {"::", ">"}:  # titles of tests may hold spaces
-        return _with_name(place, rest.strip())
+        return _with_name(pointer, rest.strip())
     lines = _LINES.fullmatch(rest)
     if lines:
-        return _with_lines(place, lines["first"], lines["last"])
+        return _with_lines(pointer, lines["first"], lines["last"])
     if separator.group() not in {":", "#"} or not _NAME.fullmatch(rest) or rest.casefold() in _REMARKS:
         return None
-    return _with_name(place, rest.rstrip("."))
+    return _with_name(pointer, rest.rstrip("."))
 
 
 def _with_name(pointer: ClaimPointer, name: str) -> ClaimPointer:
@@ -195,20 +195,20 @@ def _read_sentence(text: str) -> ClaimPointer | None:
     if not plain:
         return None
     path = plain[start:end].replace("\\", "/").removeprefix("./").rstrip(",;")
-    place = ClaimPointer(path, is_exact=False)
+    pointer = ClaimPointer(path, is_exact=False)
     before, behind = plain[:start], plain[end:]
     for lines in (_LINES_BEHIND.match(behind), _LINES_BEFORE.search(before)):
         if lines:
             remark = behind[lines.end() :] if lines.string is behind else behind
-            return replace(_with_lines(place, lines["first"], lines["last"]), remark=_remark(remark))
+            return replace(_with_lines(pointer, lines["first"], lines["last"]), remark=_remark(remark))
     name = _NAME_DIRECTLY_BEHIND.match(behind)
     if name and name["bare"].casefold() not in _REMARKS:
-        return replace(place, name=name["bare"], remark=_remark(behind[name.end() :]))
+        return replace(pointer, name=name["bare"], remark=_remark(behind[name.end() :]))
     name = _NAME_BEHIND.match(behind)
     if name and (symbol := _symbol(name)):
-        return replace(place, name=symbol, remark=_remark(behind[name.end() :]))
+        return replace(pointer, name=symbol, remark=_remark(behind[name.end() :]))
     name = _NAME_BEFORE.search(before)
-    return replace(place, name=_symbol(name) if name else None, remark=_remark(behind))
+    return replace(pointer, name=_symbol(name) if name else None, remark=_remark(behind))
 
 
 def _file(text: str) -> tuple[str, int, int]:
@@ -217,9 +217,9 @@ def _file(text: str) -> tuple[str, int, int]:
     is_file = first is not None and (
         first in BARE_NAMES or ("/" in first and ENDING.search(first)) or _ENDS_AS_FILE.search(first)
     )
-    known = None if is_file else _FILE.search(text)
-    if known:
-        return text, known.start(), known.end()
+    file_match = None if is_file else _FILE.search(text)
+    if file_match:
+        return text, file_match.start(), file_match.end()
     separator = SEPARATOR.search(text)
     first = _path(text[: separator.start()].rstrip()) if separator else first
     return (text, 0, len(first)) if first else ("", 0, 0)

@@ -16,12 +16,12 @@ from worker.dossier.config_file import read_config, resolve_config
 
 def with_last_good(dossier: Dossier, pull: PullRef, configs: LastGoodConfigs) -> Dossier:
     """Put the last good text beside each with a mistake, remember those without, and tell the door. Raises Unavailable."""
-    broken = {one.origin for one in dossier.config if one.is_misnamed or read_config(one.text).problems}
-    good = {one.origin: one.text for one in dossier.config if one.origin not in broken and one.text is not None}
+    broken = {text.origin for text in dossier.config if text.is_misnamed or read_config(text.text).problems}
+    good = {text.origin: text.text for text in dossier.config if text.origin not in broken and text.text is not None}
     base = hash_base(dossier.pull_request.base_ref)
     before = configs.exchange(pull, base, good, broken)
     if before:
-        texts = [one.model_copy(update={"last_good": before.get(one.origin)}) for one in dossier.config]
+        texts = [text.model_copy(update={"last_good": before.get(text.origin)}) for text in dossier.config]
         dossier = dossier.model_copy(update={"config": tuple(texts)})
     configs.store_quiet_window(pull, base, config_of(dossier).quiet_window)
     return dossier

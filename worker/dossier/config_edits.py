@@ -92,10 +92,10 @@ def _with_config(dossier: Dossier, rules: tuple[str, ...]) -> ProposedConfig:
     )
     if is_left and CONFIG_PATH not in texts:
         return ProposedConfig(rules=rules, is_unread=True)
-    others = [one for one in dossier.config if one.origin is not ConfigOrigin.REPOSITORY]
+    others = [text for text in dossier.config if text.origin is not ConfigOrigin.REPOSITORY]
     if not is_left:
         return ProposedConfig(tuple(find_edits(dossier.config, others)), rules=rules)
-    last_good = next((one.last_good or one.text for one in dossier.config if one not in others), None)
+    last_good = next((text.last_good or text.text for text in dossier.config if text not in others), None)
     own = ConfigText(origin=ConfigOrigin.REPOSITORY, text=texts[CONFIG_PATH], last_good=last_good)
     return ProposedConfig(
         tuple(find_edits(dossier.config, [*others, own])),
@@ -126,7 +126,7 @@ def flatten(keys: Mapping[str, Any]) -> dict[str, object]:
     made: dict[str, object] = {}
     for key, value in keys.items():
         if key in NESTED_KEYS:
-            made |= {f"{key}.{name}": one for name, one in value.items()}
+            made |= {f"{key}.{name}": item for name, item in value.items()}
         else:
             made[key] = value
     return made

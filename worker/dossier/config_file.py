@@ -81,15 +81,15 @@ def read_config(text: str | None) -> ConfigReading:
     try:
         return ConfigReading(_valid_values(value))
     except ValidationError as error:
-        found = sorted(_problems(error, value, marks), key=lambda one: (one.line, one.column))
-        return ConfigReading(_readable_values(value), tuple(found))
+        problems = sorted(_problems(error, value, marks), key=lambda problem: (problem.line, problem.column))
+        return ConfigReading(_readable_values(value), tuple(problems))
 
 
 def _valid_values(value: object) -> Mapping[str, object]:
     """The keys of a file without a mistake. Raises ValidationError."""
     read = ConfigKeys.model_validate_json(json.dumps(value), strict=True)
-    given = {name: getattr(read, name) for name in ConfigKeys.model_fields if name in read.model_fields_set}
-    return MappingProxyType(given)
+    values = {name: getattr(read, name) for name in ConfigKeys.model_fields if name in read.model_fields_set}
+    return MappingProxyType(values)
 
 
 def _readable_values(value: object) -> Mapping[str, object]:
@@ -98,7 +98,8 @@ def _readable_values(value: object) -> Mapping[str, object]:
         return _valid_values(value)
     except ValidationError as error:
         wrong = {
-            _path(one["loc"]) for one in error.errors(include_url=False, include_context=False, include_input=False)
+            _path(details["loc"])
+            for details in error.errors(include_url=False, include_context=False, include_input=False)
         }
     if () in wrong:
         return MappingProxyType({})
@@ -114,14 +115,16 @@ def _path(location: Sequence[str | int]) -> tuple[str | int, ...]:
 
 
 def _problems(error: ValidationError, value: object, marks: PositionsByPath) -> Iterator[Problem]:
-    for one in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
-        is_key = one["loc"][-1:] == ("[key]",) or one["type"] == "extra_forbidden"
-        path = _path(one["loc"])
+    for details in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
+        is_key = details["loc"][-1:] == ("[key]",) or details["type"] == "extra_forbidden"
+        path = _path(details["loc"])
         stands = marks[path]
-        place = stands.key if is_key else stands.value
-        context = cast("Mapping[str, Any]", one.get("ctx") or {})
+        position = stands.key if is_key else stands.value
+        context = cast("Mapping[str, Any]", details.get("ctx") or {})
         yield _build_problem(
-            path, place, _explain_unknown(path) if is_key else _expected(one["type"], context, _value_at(value, path))
+            path,
+            position,
+            _explain_unknown(path) if is_key else _expected(details["type"], context, _value_at(value, path)),
         )
 
 
@@ -173,13 +176,13 @@ def _explain_unknown(path: Sequence[str | int]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
 
     *above, name = path
-    known = list_keys(above)
-    near = get_close_matches(str(name), known, 1, 0.6) if len(str(name)) <= LONGEST_NAME else []
+    names = list_keys(above)
+    near = get_close_matches(str(name), names, 1, 0.6) if len(str(name)) <= LONGEST_NAME else []
     if near:
         return f"there is no such key; is `{near[0]}` meant?"
     return (
-        f"there is no such key; known are {', '.join(known)}"
-        if len(known) <= MOST_PROBLEMS
+        f"there is no such key; known are {', '.join(names)}"
+        if len(names) <= MOST_PROBLEMS
         else ("there is no such key; docs/signals.md names all")
     )
 
@@ -234,25 +237,27 @@ def resolve_config(texts: Sequence[ConfigText]) -> EffectiveConfig:
     A mistake may hide what its author wrote to protect the repository. So a file with a mistake accepts nothing alone, and one
     whose `never_send` can't be read, in any version, sends nothing.
     """
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     origins: dict[str, ConfigOrigin] = {}
     refused: list[RefusedConfig] = []
-    for one in sorted(texts, key=lambda text: text.origin is ConfigOrigin.REPOSITORY):
-        reading = ConfigReading(problems=(MISNAMED_PROBLEM,)) if one.is_misnamed else read_config(one.text)
+    for config in sorted(texts, key=lambda text: text.origin is ConfigOrigin.REPOSITORY):
+        reading = ConfigReading(problems=(MISNAMED_PROBLEM,)) if config.is_misnamed else read_config(config.text)
         own = dict(reading.values)
-        is_hidden = one.last_good is None and any(map(_hides_never_send, reading.problems))
+        is_hidden = config.last_good is None and any(map(_hides_never_send, reading.problems))
         if reading.problems:
             refused.append(
-                RefusedConfig(one.origin, reading.problems, one.last_good is not None, one.is_misnamed, is_hidden)
+                RefusedConfig(
+                    config.origin, reading.problems, config.last_good is not None, config.is_misnamed, is_hidden
+                )
             )
-            own = _complete_values(reading, read_config(one.last_good or ""))
-        origins |= dict.fromkeys(own, one.origin)
+            own = _complete_values(reading, read_config(config.last_good or ""))
+        origins |= dict.fromkeys(own, config.origin)
         if reading.problems:
             own["accept_alone"] = False
             if is_hidden:
                 own["never_send"] = ("**",)
-        given |= own
-    return EffectiveConfig(to_config(given), origins, tuple(refused))
+        values |= own
+    return EffectiveConfig(to_config(values), origins, tuple(refused))
 
 
 def _hides_never_send(problem: Problem) -> bool:
@@ -265,7 +270,7 @@ def _hides_never_send(problem: Problem) -> bool:
 
 def _complete_values(reading: ConfigReading, last_good: ConfigReading) -> dict[str, object]:
     """What a file with a mistake sets, and what its last version without one does: entry by entry in a key with a mistake."""
-    wrong = {_KEY.split(one.key)[0] for one in reading.problems}
+    wrong = {_KEY.split(problem.key)[0] for problem in reading.problems}
     before = last_good.values
     both = {
         name: _merge(before[name], value) for name, value in reading.values.items() if name in wrong & before.keys()
@@ -283,8 +288,10 @@ def _merge(before: object, now: object) -> object:
         case tuple():
             return tuple(dict.fromkeys((*cast("tuple[object, ...]", before), *cast("tuple[object, ...]", now))))
         case _:
-            one = cast("Frozen", now)
-            return cast("Frozen", before).model_copy(update={name: getattr(one, name) for name in one.model_fields_set})
+            newer = cast("Frozen", now)
+            return cast("Frozen", before).model_copy(
+                update={name: getattr(newer, name) for name in newer.model_fields_set}
+            )
 
 
 def build_policy(texts: Sequence[ConfigText]) -> Policy | None:

@@ -48,7 +48,7 @@ def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criteri
     """The criteria of *issues*; without any there is none but that the change does what its *title* and *body* say."""
     if not issues:
         return (Criterion(id=DESCRIPTION, text=describe_own_task(title, body), inferred=True),)
-    return _number_criteria(found for issue in issues for found in _of_issue(issue))
+    return _number_criteria(raw for issue in issues for raw in _of_issue(issue))
 
 
 class _RawCriterion(Value):
@@ -86,7 +86,7 @@ def listed_criteria(markdown: str) -> tuple[str, ...]:
 def _without_own_numbers(texts: Sequence[str]) -> list[str]:
     """`#1 Retries` without its `#1`, where every item of the list is numbered by its place."""
     numbers = [OWN_NUMBER.match(text) for text in texts]
-    if [found and int(found[1]) for found in numbers] != list(range(1, len(texts) + 1)):
+    if [match and int(match[1]) for match in numbers] != list(range(1, len(texts) + 1)):
         return list(texts)
     return [OWN_NUMBER.sub("", text, count=1) for text in texts]
 
@@ -166,8 +166,8 @@ def _rank(title: str) -> int | None:
 
 def _normalize_title(title: str) -> str:
     """A title in small letters, without emoji, numbers, marks and what stands in brackets behind it."""
-    words = re.sub(r"\([^)]*\)\s*:?\s*$", "", BOLD_MARK.sub("", title[:MOST_TITLE]).strip())
-    return re.sub(r"^[\W\d_]+|[\W_]+$", "", words).casefold()
+    rest = re.sub(r"\([^)]*\)\s*:?\s*$", "", BOLD_MARK.sub("", title[:MOST_TITLE]).strip())
+    return re.sub(r"^[\W\d_]+|[\W_]+$", "", rest).casefold()
 
 
 def _criterion_cell(header: Sequence[str], cells: Sequence[str]) -> str:
@@ -188,8 +188,8 @@ def _scenarios_of(text: str) -> list[str]:
 def _is_struck(text: str) -> bool:
     """`~~all of it~~.`, found from its end, so that a text of nothing else takes no longer."""
     tail = NO_WORD.match(text[::-1])
-    words = len(text) - (tail.end() if tail is not None else 0)
-    return text.startswith(STRIKE_MARK) and text.find(STRIKE_MARK, max(len(STRIKE_MARK), words)) >= 0
+    length = len(text) - (tail.end() if tail is not None else 0)
+    return text.startswith(STRIKE_MARK) and text.find(STRIKE_MARK, max(len(STRIKE_MARK), length)) >= 0
 
 
 def _without_placeholders(texts: Iterable[str]) -> list[str]:

@@ -49,13 +49,13 @@ def find_mentions(text: str, repository: str, host: str = "github.com") -> tuple
 
 
 def _find_links(form: re.Pattern[str], text: str, repository: str, host: str) -> tuple[IssueLink, ...]:
-    found: dict[tuple[str, int], IssueLink] = {}
+    links: dict[tuple[str, int], IssueLink] = {}
     for prose in _prose(text):
         for match in form.finditer(prose):
             link = _link(match, repository, host)
             if link is not None:
-                found.setdefault((link.repository.casefold(), link.number), link)
-    return tuple(found.values())
+                links.setdefault((link.repository.casefold(), link.number), link)
+    return tuple(links.values())
 
 
 def _prose(text: str) -> list[str]:
@@ -66,9 +66,9 @@ def _prose(text: str) -> list[str]:
 
 
 def _link(match: re.Match[str], repository: str, host: str) -> IssueLink | None:
-    words = " ".join(match[0].split())
+    phrase = " ".join(match[0].split())
     if match["host"] is None:
-        return IssueLink(match["repository"] or repository, int(match["number"]), words)
+        return IssueLink(match["repository"] or repository, int(match["number"]), phrase)
     if match["host"].casefold() != host.casefold():
         return None
-    return IssueLink(match["url_repository"], int(match["url_number"]), words)
+    return IssueLink(match["url_repository"], int(match["url_number"]), phrase)

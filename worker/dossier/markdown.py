@@ -106,7 +106,7 @@ def without_comments(text: str) -> str:
 
 def without_code_spans(text: str) -> str:
     """Put a space for each code span: a run of backticks up to the next run of the same length."""
-    runs = [(found.start(), found.end()) for found in BACKTICKS.finditer(text)]
+    runs = [(run.start(), run.end()) for run in BACKTICKS.finditer(text)]
     closers: dict[int, list[int]] = {}
     for index in range(len(runs) - 1, -1, -1):
         closers.setdefault(runs[index][1] - runs[index][0], []).append(index)

@@ -92,11 +92,11 @@ class ParserSandbox:
 
     def _send(self, raw: bytes, grammar: Grammar) -> bool:
         names = grammar.module.encode(), grammar.function.encode()
-        told = memoryview(_SIZES.pack(*map(len, names), len(raw)) + b"".join(names) + raw)
+        message = memoryview(_SIZES.pack(*map(len, names), len(raw)) + b"".join(names) + raw)
         assert self._process.stdin is not None  # noqa: S101 - it has a pipe
         try:
-            while told:
-                told = told[self._process.stdin.write(told) :]
+            while message:
+                message = message[self._process.stdin.write(message) :]
         except BrokenPipeError:
             return False
         return True
@@ -124,9 +124,9 @@ def main(most_bytes: int, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal; whoever started this one ends it
     die_with_parent(parent, signal.SIGKILL)  # whoever else it forked may hold the other end of the pipe
     limit_memory(most_bytes)
-    told = os.fdopen(0, "rb")
+    stream = os.fdopen(0, "rb")
     os.write(1, _READY)
-    while sizes := told.read(_SIZES.size):
-        module, function, raw = (told.read(size) for size in _SIZES.unpack(sizes))
+    while sizes := stream.read(_SIZES.size):
+        module, function, raw = (stream.read(size) for size in _SIZES.unpack(sizes))
         parse_within_limits(raw, Grammar(module.decode(), function.decode()))
         os.write(1, _READY)

@@ -39,8 +39,8 @@ def find_reverted_pulls(branch: str, body: str, repository: str) -> tuple[int, .
     named = REVERTING_BRANCH.fullmatch(branch)
     if named is None:
         return ()
-    said = {int(number) for where, number in REVERTED_PULL.findall(body) if (where or repository) == repository}
-    return (int(named[1]),) if int(named[1]) in said else ()
+    numbers = {int(number) for where, number in REVERTED_PULL.findall(body) if (where or repository) == repository}
+    return (int(named[1]),) if int(named[1]) in numbers else ()
 
 
 def is_declared_revert(title: str, body: str, messages: Sequence[str]) -> bool:

@@ -69,9 +69,9 @@ def load_yaml_with_positions(text: str) -> tuple[object, PositionsByPath]:
         if node is None:
             return None
         value = cast("object", loader.construct_document(node))  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
-        place = _position(node.start_mark)
+        start = _position(node.start_mark)
         _record_positions(
-            node, (), YamlPositions(place, place), marks
+            node, (), YamlPositions(start, start), marks
         )  # last: now it is known that every key is a text
         return value
 
@@ -102,9 +102,9 @@ def _record_positions(
                 value, (*path, key.value), YamlPositions(_position(key.start_mark), _position(value.start_mark)), marks
             )
     elif isinstance(node, yaml.SequenceNode):
-        for index, one in enumerate(node.value):
+        for index, item in enumerate(node.value):
             _record_positions(
-                one, (*path, index), YamlPositions(_position(one.start_mark), _position(one.start_mark)), marks
+                item, (*path, index), YamlPositions(_position(item.start_mark), _position(item.start_mark)), marks
             )
 
 
@@ -160,8 +160,8 @@ def _translate_errors(load: Callable[[], object]) -> object:
         return load()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        place = _position(mark) if mark else (None, None)
-        raise StrictYamlError(error.problem or "not YAML", *place) from error
+        position = _position(mark) if mark else (None, None)
+        raise StrictYamlError(error.problem or "not YAML", *position) from error
     except yaml.YAMLError as error:
         raise StrictYamlError("a character that YAML does not allow") from error
     except (ValueError, OverflowError) as error:  # an escape like "\UFFFFFFFF"

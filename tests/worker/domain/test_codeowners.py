@@ -45,7 +45,7 @@ a\\ folder/             @heidi
     ],
 )
 def test_the_last_rule_that_fits_says_who_owns_a_file(path: str, owners: list[str]) -> None:
-    assert [one.name for one in find_owners(FILE, [path])] == owners
+    assert [owner.name for owner in find_owners(FILE, [path])] == owners
 
 
 def test_who_owns_most_of_the_files_comes_first() -> None:

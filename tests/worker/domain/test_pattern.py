@@ -44,9 +44,9 @@ HOSTILE = {
 
 def test_a_pattern_does_what_the_compiled_one_does() -> None:
     word = pattern(r"(?P<first>\w)\w*", re.IGNORECASE)
-    found = word.search("- Two words")
-    assert found is not None
-    assert found["first"] == "T"
+    match = word.search("- Two words")
+    assert match is not None
+    assert match["first"] == "T"
     assert word.findall("a bc") == ["a", "b"]
     assert word.sub("x", "a bc") == "x x"
     assert word.pattern == r"(?P<first>\w)\w*"
@@ -87,8 +87,8 @@ def test_a_text_may_match_where_it_holds_a_needed_word_in_any_case_or_none_is_ne
 
 def test_a_pattern_that_needs_a_word_finds_what_holds_it() -> None:
     word = pattern(r"Sleep\w*", re.IGNORECASE, needs=("sleep",))
-    texts = [found and found[0] for found in (word.search("a SLEEP"), word.match("sleeps"), word.fullmatch("sleepy"))]
-    assert [*texts, *(one[0] for one in word.finditer("sleep Sleeps"))] == [
+    texts = [match and match[0] for match in (word.search("a SLEEP"), word.match("sleeps"), word.fullmatch("sleepy"))]
+    assert [*texts, *(match[0] for match in word.finditer("sleep Sleeps"))] == [
         "SLEEP",
         "sleeps",
         "sleepy",
@@ -108,20 +108,24 @@ def test_every_pattern_of_ours_can_be_compiled() -> None:
 @cache
 def needing() -> list[KeywordPattern]:
     test_every_pattern_of_ours_can_be_compiled()
-    found = [one for name, module in sys.modules.items() if name.startswith("worker.") for one in vars(module).values()]
-    tables = [cast("dict[object, object]", one) for one in found if isinstance(one, dict)]
+    values = [
+        value for name, module in sys.modules.items() if name.startswith("worker.") for value in vars(module).values()
+    ]
+    tables = [cast("dict[object, object]", value) for value in values if isinstance(value, dict)]
     return [
-        one for one in (*found, *(one for table in tables for one in table.values())) if isinstance(one, KeywordPattern)
+        value
+        for value in (*values, *(value for table in tables for value in table.values()))
+        if isinstance(value, KeywordPattern)
     ]
 
 
 @settings(deadline=None)  # some of them are long
 @given(st.data())
 def test_what_matches_a_pattern_holds_one_of_the_words_that_it_needs(data: st.DataObject) -> None:
-    one = data.draw(st.sampled_from(needing()))
-    text = data.draw(st.from_regex(one.compiled))
-    assert any(word in text.casefold() for word in one.keywords), (
-        f"{one.keywords} is not all that {one.pattern} can match"
+    lazy = data.draw(st.sampled_from(needing()))
+    text = data.draw(st.from_regex(lazy.compiled))
+    assert any(word in text.casefold() for word in lazy.keywords), (
+        f"{lazy.keywords} is not all that {lazy.pattern} can match"
     )
 
 
@@ -149,4 +153,4 @@ def calls_at_import(path: Path) -> list[str]:
     inside = [
         part for node in ast.parse(path.read_text()).body if not isinstance(node, later) for part in ast.walk(node)
     ]
-    return [ast.unparse(one.func) for one in inside if isinstance(one, ast.Call)]
+    return [ast.unparse(call.func) for call in inside if isinstance(call, ast.Call)]

@@ -43,12 +43,12 @@ WRONG: tuple[tuple[tuple[int, ...], dict[str, int]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("given", "named"), WRONG)
+@pytest.mark.parametrize(("positional", "named"), WRONG)
 def test_a_field_that_is_missing_unknown_or_given_twice_is_refused(
-    given: tuple[int, ...], named: dict[str, int]
+    positional: tuple[int, ...], named: dict[str, int]
 ) -> None:
     with pytest.raises(TypeError, match=r"^Point\(x, y\) was called with \("):
-        Point(*given, **named)
+        Point(*positional, **named)
 
 
 def test_equal_are_values_of_one_class_with_equal_fields() -> None:

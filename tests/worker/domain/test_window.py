@@ -33,10 +33,10 @@ def test_what_is_no_time_is_refused_with_what_is_expected(text: str) -> None:
 
 
 def test_a_window_without_an_end_holds_all_that_is_there_now() -> None:
-    found = parse_window("24h", None, NOW)
-    assert found.contains(to_milliseconds(NOW))
-    assert found.contains(to_milliseconds(NOW - timedelta(hours=24)))
-    assert not found.contains(to_milliseconds(NOW - timedelta(hours=24)) - 1)
+    window = parse_window("24h", None, NOW)
+    assert window.contains(to_milliseconds(NOW))
+    assert window.contains(to_milliseconds(NOW - timedelta(hours=24)))
+    assert not window.contains(to_milliseconds(NOW - timedelta(hours=24)) - 1)
 
 
 def test_a_window_does_not_hold_its_end() -> None:

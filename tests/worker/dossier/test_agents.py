@@ -118,10 +118,10 @@ def test_who_quotes_such_a_line_or_speaks_of_it_is_a_person(body: str) -> None:
 
 
 def test_account_and_commits_say_more_than_the_description() -> None:
-    told = {"body": FOOTERS[0][0]}
-    assert find_author_agent(pull(author="Copilot").model_copy(update=told)) == "copilot"
+    fields = {"body": FOOTERS[0][0]}
+    assert find_author_agent(pull(author="Copilot").model_copy(update=fields)) == "copilot"
     assert (
-        find_author_agent(pull(message="x\n\nCo-authored-by: Codex <noreply@openai.com>").model_copy(update=told))
+        find_author_agent(pull(message="x\n\nCo-authored-by: Codex <noreply@openai.com>").model_copy(update=fields))
         == "codex"
     )
 

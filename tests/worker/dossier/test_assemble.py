@@ -11,7 +11,7 @@ CASE = Case(summary="Done.")
 
 
 def pull(body: str = "", **fields: object) -> PullRequest:
-    known: dict[str, object] = {
+    defaults: dict[str, object] = {
         "repository": "acme/widgets",
         "number": 1,
         "title": "Retry",
@@ -21,7 +21,7 @@ def pull(body: str = "", **fields: object) -> PullRequest:
         "head_sha": SHA,
         "head_ref": "claude/retry",
     }
-    return PullRequest.model_validate(known | fields)
+    return PullRequest.model_validate(defaults | fields)
 
 
 def dossier(body: str = "", **fields: object) -> Dossier:
@@ -29,7 +29,7 @@ def dossier(body: str = "", **fields: object) -> Dossier:
 
 
 def checks(*conclusions: str | None) -> tuple[CiCheck, ...]:
-    return tuple(CiCheck(name=f"check {index}", conclusion=one) for index, one in enumerate(conclusions))
+    return tuple(CiCheck(name=f"check {index}", conclusion=conclusion) for index, conclusion in enumerate(conclusions))
 
 
 def test_what_a_source_could_not_know_is_derived() -> None:
@@ -45,14 +45,14 @@ def test_what_a_source_could_not_know_is_derived() -> None:
 
 
 def test_what_a_source_knows_stays_also_that_there_is_none() -> None:
-    known = dossier(
+    recorded = dossier(
         "```assay\nsummary: Done.\n```",
         pull_request=pull(author_agent=None),
         criteria=[],
         case=None,
         ci=None,
     )
-    assert complete_dossier(known) == known
+    assert complete_dossier(recorded) == recorded
 
 
 def test_a_malformed_case_is_an_error_and_no_case() -> None:
@@ -106,7 +106,7 @@ FIELDS = st.fixed_dictionaries(
         "criteria": st.just([]) | st.none(),
         "case": st.just(CASE) | st.none(),
         "case_error": st.just("refused") | st.none(),
-        "ci": st.none() | CONCLUSIONS.map(lambda found: Ci(checks=checks(*found))),
+        "ci": st.none() | CONCLUSIONS.map(lambda conclusions: Ci(checks=checks(*conclusions))),
     },
 )
 

@@ -292,11 +292,11 @@ def test_typographic_signs_prose_and_an_empty_place_are_read(block: str) -> None
     case = read_block(block).case
     assert isinstance(case, Case)
     assert case.summary == "s"
-    assert [(one.criterion, one.addressed_by) for one in case.ac_coverage] == [("AC1", "upload.py")]
+    assert [(claim.criterion, claim.addressed_by) for claim in case.ac_coverage] == [("AC1", "upload.py")]
 
 
 @pytest.mark.parametrize(
-    ("block", "said"),
+    ("block", "message"),
     [
         ("ac_coverage: []", "Case refused at summary (line 1 of the block): missing. Write one or two lines on what the change achieves."),
         ("a: 1\nsummary:\nac_coverage: []", "Case refused at summary (line 2 of the block): empty. Write one or two lines on what the change achieves."),
@@ -306,7 +306,7 @@ def test_typographic_signs_prose_and_an_empty_place_are_read(block: str) -> None
         ("It retries in upload.py.", "Case refused: expected `summary:`"),
     ],
 )  # fmt: skip
-def test_what_is_missing_or_empty_is_told_with_what_to_write(block: str, said: str) -> None:
+def test_what_is_missing_or_empty_is_told_with_what_to_write(block: str, message: str) -> None:
     error = read_block(block).case
     assert isinstance(error, CaseError)
-    assert error.message.startswith(said)
+    assert error.message.startswith(message)

@@ -176,6 +176,6 @@ def test_the_files_that_a_case_points_at_are_those_of_the_repository() -> None:
         ("/etc/c.toml", None),
         ("docs/", None),
     ]
-    coverage = [{"criterion": "AC1", "addressed_by": place, "evidence": proof} for place, proof in places]
+    coverage = [{"criterion": "AC1", "addressed_by": where, "evidence": proof} for where, proof in places]
     case = Case.model_validate({"summary": "s", "ac_coverage": coverage})
     assert list(cited_paths(case)) == ["src/a.py", "tests/test_a.py", "docs"]

@@ -17,8 +17,8 @@ PLACE = ".github/assay.yml"
 A, B = "a" * 40, "b" * 40
 
 
-def text(said: str, origin: ConfigOrigin = ConfigOrigin.REPOSITORY) -> ConfigText:
-    return ConfigText(origin=origin, text=said)
+def text(yaml: str, origin: ConfigOrigin = ConfigOrigin.REPOSITORY) -> ConfigText:
+    return ConfigText(origin=origin, text=yaml)
 
 
 def changed(path: str, *, before: bool = True, after: bool = True) -> str:
@@ -44,12 +44,12 @@ def dossier(diff: str, head: str | None = None, base: str = "", **more: object) 
 
 
 def one(before: str, after: str) -> tuple[str, object, object, bool]:
-    (found,) = find_edits([text(before)], [text(after)])
-    return found.key, found.old, found.new, found.is_weaker
+    (edit,) = find_edits([text(before)], [text(after)])
+    return edit.key, edit.old, edit.new, edit.is_weaker
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "expected"),
     [
         ("", "mode: observe", ("mode", "block", "observe", True)),
         ("mode: observe", "", ("mode", "observe", "block", False)),
@@ -80,9 +80,9 @@ def one(before: str, after: str) -> tuple[str, object, object, bool]:
     ],
 )  # fmt: skip
 def test_an_edit_is_told_with_both_values_and_whether_it_is_weaker(
-    before: str, after: str, said: tuple[str, object, object, bool]
+    before: str, after: str, expected: tuple[str, object, object, bool]
 ) -> None:
-    assert one(before, after) == said
+    assert one(before, after) == expected
 
 
 def test_a_change_that_edits_no_such_file_proposes_nothing() -> None:
@@ -95,8 +95,8 @@ def test_a_diff_that_cannot_be_read_proposes_nothing() -> None:
 
 
 def test_the_heads_version_is_held_against_the_bases() -> None:
-    found = find_proposed_config(dossier(changed(PLACE), "mode: observe", "ci_wait: 5m"))
-    assert [(edit.key, edit.old, edit.new) for edit in found.edits] == [
+    proposed = find_proposed_config(dossier(changed(PLACE), "mode: observe", "ci_wait: 5m"))
+    assert [(edit.key, edit.old, edit.new) for edit in proposed.edits] == [
         ("mode", "block", "observe"),
         ("ci_wait", 300.0, None),
     ]
@@ -104,24 +104,24 @@ def test_the_heads_version_is_held_against_the_bases() -> None:
 
 def test_a_new_file_is_held_against_the_owners_default() -> None:
     owners = (text("mode: observe", ConfigOrigin.ORGANISATION),)
-    found = find_proposed_config(dossier(changed(PLACE, before=False), "mode: block", config=owners))
-    assert [(edit.key, edit.is_weaker) for edit in found.edits] == [("mode", False)]
+    proposed = find_proposed_config(dossier(changed(PLACE, before=False), "mode: block", config=owners))
+    assert [(edit.key, edit.is_weaker) for edit in proposed.edits] == [("mode", False)]
 
 
 def test_a_file_that_is_deleted_gives_way_to_the_defaults() -> None:
-    found = find_proposed_config(dossier(changed(PLACE, after=False), base="require_issue: true"))
-    assert [(edit.key, edit.is_weaker) for edit in found.edits] == [("require_issue", True)]
+    proposed = find_proposed_config(dossier(changed(PLACE, after=False), base="require_issue: true"))
+    assert [(edit.key, edit.is_weaker) for edit in proposed.edits] == [("require_issue", True)]
 
 
 def test_a_new_version_with_a_mistake_is_told_by_its_mistake() -> None:
-    found = find_proposed_config(dossier(changed(PLACE), "a: 1\nmode: x", "mode: observe"))
-    assert [(one.line, one.key) for one in found.problems] == [(1, "a"), (2, "mode")]
-    assert [edit.key for edit in found.edits] == ["accept_alone"]
+    proposed = find_proposed_config(dossier(changed(PLACE), "a: 1\nmode: x", "mode: observe"))
+    assert [(problem.line, problem.key) for problem in proposed.problems] == [(1, "a"), (2, "mode")]
+    assert [edit.key for edit in proposed.edits] == ["accept_alone"]
 
 
 def test_a_mistake_hides_no_other_edit_of_the_same_version() -> None:
-    found = find_proposed_config(dossier(changed(PLACE), "require_issue: false\nmodel: 3", "require_issue: true"))
-    assert [(edit.key, edit.is_weaker) for edit in found.edits] == [("require_issue", True), ("accept_alone", False)]
+    proposed = find_proposed_config(dossier(changed(PLACE), "require_issue: false\nmodel: 3", "require_issue: true"))
+    assert [(edit.key, edit.is_weaker) for edit in proposed.edits] == [("require_issue", True), ("accept_alone", False)]
 
 
 def test_a_new_version_that_nobody_read_is_told_too() -> None:

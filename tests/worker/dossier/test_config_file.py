@@ -16,7 +16,7 @@ from worker.dossier.config_file import MOST_PROBLEMS, build_policy, read_config,
 
 
 def problems(text: str | None) -> list[str]:
-    return [f"{one.line}:{one.column} {one.message}" for one in read_config(text).problems]
+    return [f"{problem.line}:{problem.column} {problem.message}" for problem in read_config(text).problems]
 
 
 def own(text: str | None, last_good: str | None = None) -> ConfigText:
@@ -33,7 +33,7 @@ def test_an_empty_file_sets_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("mode: blok", '1:7 `mode`: expected block or observe, found "blok"'),
         ("mode:", "1:6 `mode`: expected block or observe, found nothing"),
@@ -67,8 +67,8 @@ def test_an_empty_file_sets_nothing(text: str) -> None:
         (None, "1:1 not a text of up to 64 KB"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_named_with_its_place_what_was_expected_and_what_was_found(text: str | None, said: str) -> None:
-    assert problems(text) == [said]
+def test_a_mistake_is_named_with_its_place_what_was_expected_and_what_was_found(text: str | None, message: str) -> None:
+    assert problems(text) == [message]
 
 
 def test_a_pattern_that_is_none_and_too_many_of_them_are_refused() -> None:
@@ -81,7 +81,7 @@ def test_a_pattern_that_is_none_and_too_many_of_them_are_refused() -> None:
 
 def test_all_mistakes_are_told_in_the_order_of_the_file() -> None:
     reading = read_config("mode: observe\nci_wait: never\nmodel: 3\nx: 1\n")
-    assert [(one.line, one.key) for one in reading.problems] == [(2, "ci_wait"), (3, "model"), (4, "x")]
+    assert [(problem.line, problem.key) for problem in reading.problems] == [(2, "ci_wait"), (3, "model"), (4, "x")]
     assert dict(reading.values) == {"mode": "observe"}
 
 
@@ -128,24 +128,24 @@ def test_as_long_as_a_file_has_a_mistake_nothing_is_accepted_alone(text: str | N
     ],
 )
 def test_a_mistake_that_may_hide_what_is_never_sent_sends_nothing(text: str | None, withheld: tuple[str, ...]) -> None:
-    found = resolve_config([own(text)])
-    assert found.config.policy.never_send == withheld
-    assert found.refused_files[0].withholds_all is (withheld == ("**",))
+    resolved = resolve_config([own(text)])
+    assert resolved.config.policy.never_send == withheld
+    assert resolved.refused_files[0].withholds_all is (withheld == ("**",))
     assert resolve_config([own(text, last_good="never_send: [b/**]")]).config.policy.never_send != ("**",)
 
 
 def test_a_file_under_the_wrong_name_is_refused_and_nothing_is_accepted_alone() -> None:
     misnamed = ConfigText(origin=ConfigOrigin.REPOSITORY, text=None, is_misnamed=True)
-    found = resolve_config([misnamed])
-    assert not found.config.policy.accept_alone
-    (refused,) = found.refused_files
+    resolved = resolve_config([misnamed])
+    assert not resolved.config.policy.accept_alone
+    (refused,) = resolved.refused_files
     assert refused.is_misnamed
     assert refused.problems[0].message == "`.github/assay.yaml` is not read; the file is called `.github/assay.yml`"
 
 
 def test_a_name_that_is_too_long_is_cut_and_not_looked_for() -> None:
-    (said,) = problems(f"{'mode' * 40}: 1")
-    assert said == (
+    (message,) = problems(f"{'mode' * 40}: 1")
+    assert message == (
         f"1:1 `{('mode' * 40)[:40]} …`: there is no such key; known are version, mode, categories, abstains, require_issue, accept_alone, "
         "signals, never_send, model, authors, ask_model_for, feedback, review, sarif, quiet_window, ci_wait, ci_expect, ci_ignore"
     )
@@ -168,25 +168,25 @@ def test_a_file_made_to_be_slow_is_not(text: str) -> None:
 
 def test_the_repository_is_over_its_owner_key_by_key_at_the_top() -> None:
     texts = [own("mode: block\nauthors: {people: judge}\n"), default("authors: {bots: judge}\nci_wait: 5m\n")]
-    found = resolve_config(texts)
-    assert found.config == RepositoryConfig(authors=Authors(people=Handling.JUDGE), ci_wait=300)
-    assert found.origins == {
+    resolved = resolve_config(texts)
+    assert resolved.config == RepositoryConfig(authors=Authors(people=Handling.JUDGE), ci_wait=300)
+    assert resolved.origins == {
         "authors": ConfigOrigin.REPOSITORY,
         "ci_wait": ConfigOrigin.ORGANISATION,
         "mode": ConfigOrigin.REPOSITORY,
     }
-    assert resolve_config(texts[::-1]).config == found.config
+    assert resolve_config(texts[::-1]).config == resolved.config
 
 
 def test_a_file_that_cannot_be_used_leaves_the_rest_as_it_is() -> None:
-    found = resolve_config([own("mode: x"), default("ci_wait: 5m")])
-    assert found.config == RepositoryConfig(policy=Policy(accept_alone=False), ci_wait=300)
-    assert [(one.origin, one.is_replaced) for one in found.refused_files] == [(ConfigOrigin.REPOSITORY, False)]
+    resolved = resolve_config([own("mode: x"), default("ci_wait: 5m")])
+    assert resolved.config == RepositoryConfig(policy=Policy(accept_alone=False), ci_wait=300)
+    assert [(file.origin, file.is_replaced) for file in resolved.refused_files] == [(ConfigOrigin.REPOSITORY, False)]
 
 
 def test_the_last_good_one_counts_instead_of_one_that_cannot_be_used_and_of_no_other() -> None:
-    found = resolve_config([own("mode: x", last_good="mode: observe")])
-    assert (found.config.policy.mode, found.refused_files[0].is_replaced) == ("observe", True)
+    resolved = resolve_config([own("mode: x", last_good="mode: observe")])
+    assert (resolved.config.policy.mode, resolved.refused_files[0].is_replaced) == ("observe", True)
     newer = resolve_config([own("model: 3\nmode: block", last_good="mode: observe\nrequire_issue: true")])
     assert (newer.config.policy.mode, newer.config.policy.require_issue) == ("block", True)
 
@@ -212,7 +212,7 @@ def test_what_only_steers_leaves_the_policy_as_if_there_were_no_file() -> None:
     assert build_policy([]) is None
 
 
-SECONDS = st.floats(0, 86_400).map(lambda one: round(one, 2))
+SECONDS = st.floats(0, 86_400).map(lambda number: round(number, 2))
 CONFIGS = st.builds(
     RepositoryConfig,
     policy=st.builds(
@@ -278,5 +278,7 @@ FILES = st.recursive(
 def test_any_text_is_read_or_refused_at_a_line_that_it_has(text: str) -> None:
     reading = read_config(text)
     lines = len(text.splitlines()) + 1
-    assert all(1 <= one.line <= lines and one.column >= 1 and one.explanation for one in reading.problems)
+    assert all(
+        1 <= problem.line <= lines and problem.column >= 1 and problem.explanation for problem in reading.problems
+    )
     resolve_config([own(text)])

@@ -123,7 +123,7 @@ def test_other_code_holds_no_scenario(block: str) -> None:
 def test_criteria_are_numbered_through_all_issues_with_their_source() -> None:
     prose = Issue(number=0, title="Also log it", body="")
     made = criteria_of([issue(f"## Acceptance criteria\n{DASHES}"), prose], "title", "body")
-    assert [(one.id, one.text, one.source, one.inferred) for one in made] == [
+    assert [(criterion.id, criterion.text, criterion.source, criterion.inferred) for criterion in made] == [
         ("AC1", ASKED[0], "acme/widgets#7", False),
         ("AC2", ASKED[1], "acme/widgets#7", False),
         ("AC3", "Also log it", None, True),
@@ -175,5 +175,5 @@ def test_any_texts_give_criteria_without_gaps(issues: list[tuple[str, str]], tit
     asked = [issue(f"## Acceptance criteria\n{text}", title=name) for name, text in issues]
     made = criteria_of(asked, title, body)
     numbered = [f"AC{number}" for number in range(1, len(made) + 1)]
-    assert [one.id for one in made] == (numbered if issues else ["description"])
+    assert [criterion.id for criterion in made] == (numbered if issues else ["description"])
     assert made

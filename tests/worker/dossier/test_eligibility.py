@@ -54,7 +54,11 @@ def test_what_is_asked_for_by_hand_is_judged_whoever_wrote_it_draft_or_not(
 
 
 def test_a_draft_waits_until_somebody_asks() -> None:
-    held = [one for one in UNASKED if decide_eligibility(about(trigger=one, draft=True), Authors()) == DraftHeld()]
+    held = [
+        trigger
+        for trigger in UNASKED
+        if decide_eligibility(about(trigger=trigger, draft=True), Authors()) == DraftHeld()
+    ]
     assert held == sorted(set(Trigger) - DRAFT_TRIGGERS)
 
 

@@ -16,7 +16,7 @@ def test_a_fence_knows_its_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("```assay\nsummary: x\n```\n", [("assay", "summary: x\n")]),
         ("~~~  assay  more words\nx\n~~~\n", [("assay", "x\n")]),
@@ -27,8 +27,8 @@ def test_a_fence_knows_its_lines() -> None:
     ],
     ids=["named", "with more words", "without a name", "quoted", "code block", "none"],
 )
-def test_a_fence_is_what_commonmark_says_it_is(text: str, found: list[tuple[str, str]]) -> None:
-    assert read(text) == found
+def test_a_fence_is_what_commonmark_says_it_is(text: str, expected: list[tuple[str, str]]) -> None:
+    assert read(text) == expected
 
 
 FENCE = "```assay\nsummary: x\n```\n"

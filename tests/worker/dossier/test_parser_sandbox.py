@@ -24,8 +24,8 @@ HOSTILE = b"/*\n" * 2_000
 
 @pytest.fixture
 def taster() -> Generator[ParserSandbox]:
-    with closing(ParserSandbox(FEW)) as one:
-        yield one
+    with closing(ParserSandbox(FEW)) as sandbox:
+        yield sandbox
 
 
 def test_a_text_that_takes_too_much_memory_ends_the_taster_and_the_next_one_is_tried_by_another(

@@ -17,7 +17,7 @@ HERE = "acme/widgets"
 
 
 @pytest.mark.parametrize(
-    ("message", "found"),
+    ("message", "expected"),
     [
         (f'Revert "Retry"\n\nThis reverts commit {SHA}.\n', (SHA,)),
         (f"This reverts commit {SHA}, reversing\nchanges made to {OTHER}.", (SHA,)),
@@ -28,8 +28,8 @@ HERE = "acme/widgets"
         ("Retry", ()),
     ],
 )
-def test_the_commits_that_a_commit_takes_back_are_named_in_gits_words(message: str, found: tuple[str, ...]) -> None:
-    assert find_reverted_commits(message) == found
+def test_the_commits_that_a_commit_takes_back_are_named_in_gits_words(message: str, expected: tuple[str, ...]) -> None:
+    assert find_reverted_commits(message) == expected
 
 
 def test_so_many_commits_are_taken_back_at_once_and_no_more() -> None:
@@ -38,7 +38,7 @@ def test_so_many_commits_are_taken_back_at_once_and_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("branch", "body", "found"),
+    ("branch", "body", "expected"),
     [
         ("revert-12-fix", "Reverts acme/widgets#12", (12,)),
         ("revert-12-fix", "Why\n\nReverts #12", (12,)),
@@ -50,9 +50,9 @@ def test_so_many_commits_are_taken_back_at_once_and_no_more() -> None:
     ],
 )
 def test_githubs_button_names_the_pull_request_in_branch_and_body(
-    branch: str, body: str, found: tuple[int, ...]
+    branch: str, body: str, expected: tuple[int, ...]
 ) -> None:
-    assert find_reverted_pulls(branch, body, HERE) == found
+    assert find_reverted_pulls(branch, body, HERE) == expected
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def comment_marker(nonce: str) -> str:
 
 def find_mention(agent: str | None) -> str | None:
     """The name by which this agent listens."""
-    return next((one.mention for one in AGENT_MENTIONS if one.agent == agent), None)
+    return next((agent_mention.mention for agent_mention in AGENT_MENTIONS if agent_mention.agent == agent), None)
 
 
 def is_comment_enabled(verdict: Verdict, feedback: Feedback) -> bool:
@@ -131,9 +131,9 @@ def find_entry_for_comment(entries: Sequence[LedgerEntry], head_sha: Sha) -> Led
 def submission_entries(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     """The verdicts on the pull request's heads, oldest first; what was judged beside them is nobody's business here."""
     return tuple(
-        one
-        for one in entries
-        if one.verdict.parent_eval_id is None and one.verdict.subject.kind is SubjectKind.SUBMISSION
+        entry
+        for entry in entries
+        if entry.verdict.parent_eval_id is None and entry.verdict.subject.kind is SubjectKind.SUBMISSION
     )
 
 

@@ -59,7 +59,7 @@ class RequirementSource(StrEnum):
 
 def find_requirement_source(gate: RepositoryProtection, our_app_id: int) -> RequirementSource:
     """All requirements have to be met, so one that names us is enough, and one that names another App never is."""
-    sources = {one.app_id for one in gate.requirements}
+    sources = {requirement.app_id for requirement in gate.requirements}
     if sources - {our_app_id, None}:
         return RequirementSource.ANOTHERS
     if our_app_id in sources:

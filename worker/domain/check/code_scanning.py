@@ -36,10 +36,10 @@ _NOT_ENABLED_TEXTS: Final = ("code scanning", "code security", "advanced securit
 
 def classify_refusal(message: str) -> UploadRefusal:
     """What GitHub's words beside a 403 mean."""
-    said = message.casefold()
-    if _NOT_PERMITTED_TEXT in said:
+    lowered = message.casefold()
+    if _NOT_PERMITTED_TEXT in lowered:
         return UploadRefusal.PERMISSION
-    return UploadRefusal.NOT_ENABLED if any(words in said for words in _NOT_ENABLED_TEXTS) else UploadRefusal.FORBIDDEN
+    return UploadRefusal.NOT_ENABLED if any(text in lowered for text in _NOT_ENABLED_TEXTS) else UploadRefusal.FORBIDDEN
 
 
 class SarifUpload(VerdictTask):

@@ -72,5 +72,5 @@ def find_pull_number(head_ref: str, base_ref: str) -> int | GroupRefusal:
     if not base or base == base_ref:
         return GroupRefusal.NO_BRANCH
     head = f"{QUEUE_PREFIX}{base}"
-    found = ENTRY_PATTERN.fullmatch(head_ref[len(head) :]) if head_ref.startswith(head) else None
-    return int(found[1]) if found else GroupRefusal.OTHER_REF
+    entry = ENTRY_PATTERN.fullmatch(head_ref[len(head) :]) if head_ref.startswith(head) else None
+    return int(entry[1]) if entry else GroupRefusal.OTHER_REF

@@ -102,13 +102,13 @@ NO_DECISIONS: Final = HumanDecisions()
 
 def dump_decisions(decisions: HumanDecisions) -> dict[str, Any]:
     """What was said, by kind; empty where nothing was."""
-    words = {
+    by_kind = {
         "override": decisions.override,
         "review": decisions.review,
         "dismissed": decisions.dismissed,
         "contest": decisions.contest,
     }
-    return {kind: word.model_dump(mode="json") for kind, word in words.items() if word is not None}
+    return {kind: word.model_dump(mode="json") for kind, word in by_kind.items() if word is not None}
 
 
 def needs_human(verdict: Verdict | None) -> bool:

@@ -107,7 +107,9 @@ def strictness_of(state: str) -> Strictness:
 
 def find_strictest(siblings: Iterable[OtherPull]) -> OtherPull | None:
     """Whose state stands most in the way; of several the first pull request's, and an accept last."""
-    return max(siblings, key=lambda one: (one.strictness, one.state != Conclusion.SUCCESS, -one.number), default=None)
+    return max(
+        siblings, key=lambda pull: (pull.strictness, pull.state != Conclusion.SUCCESS, -pull.number), default=None
+    )
 
 
 def hash_content(content: CheckContent) -> str:
@@ -116,5 +118,5 @@ def hash_content(content: CheckContent) -> str:
 
 def dump_content(content: CheckContent) -> bytes:
     """All but the annotations, which stay where they are once they were added."""
-    said = {name: value for name, value in vars(content).items() if name not in {"annotations", "gives_way"}}
-    return json.dumps(said, default=vars, sort_keys=True).encode()
+    fields = {name: value for name, value in vars(content).items() if name not in {"annotations", "gives_way"}}
+    return json.dumps(fields, default=vars, sort_keys=True).encode()

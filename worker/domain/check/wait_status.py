@@ -107,8 +107,8 @@ UNKNOWN_STATUS = WaitStatus(WaitState.NONE, "No pull request with this commit as
 
 def verdict_reason(verdict: Verdict | None) -> str | None:
     """In one word why it does not accept: its category, or why it was not judged."""
-    said = None if verdict is None else verdict.category or verdict.abstain_reason
-    return None if said is None else said.value
+    reason = None if verdict is None else verdict.category or verdict.abstain_reason
+    return None if reason is None else reason.value
 
 
 PENDING_TEXTS: Final[Mapping[str, str]] = {
@@ -160,8 +160,8 @@ def find_wait_status(seen: Sequence[PullWithHead], sha: Sha) -> WaitStatus:
     """Of several pull requests one whose head this still is, an open one; of those who stands most in the way, and the newest."""
     if not seen:
         return UNKNOWN_STATUS
-    chosen = max(seen, key=lambda one: (one.head in (None, sha), not one.is_closed, _rank(one), one.number))
-    others = tuple(sorted(one.number for one in seen if one.number != chosen.number))
+    chosen = max(seen, key=lambda pull: (pull.head in (None, sha), not pull.is_closed, _rank(pull), pull.number))
+    others = tuple(sorted(pull.number for pull in seen if pull.number != chosen.number))
     state, reason, why = _describe(chosen, sha)
     return WaitStatus(
         state,
@@ -197,15 +197,15 @@ def _describe(pull: PullWithHead, sha: Sha) -> tuple[WaitState, str | None, str]
     if pull.pending_reason is not None:
         return WaitState.PENDING, pull.pending_reason, PENDING_TEXTS.get(pull.pending_reason, _RETRY_TEXT)
     if pull.overridden_by is not None:
-        told = f"@{pull.overridden_by} overrode what is said of this commit: nothing is left to do."
+        text = f"@{pull.overridden_by} overrode what is said of this commit: nothing is left to do."
         if pull.verdict is None:
-            return WaitState.NONE, WaitReason.OVERRIDDEN.value, told
-        return WaitState.DONE, verdict_reason(pull.verdict), told
+            return WaitState.NONE, WaitReason.OVERRIDDEN.value, text
+        return WaitState.DONE, verdict_reason(pull.verdict), text
     if pull.verdict is not None:
         return WaitState.DONE, verdict_reason(pull.verdict), "It was judged."
     if pull.is_draft:
-        told = "It is a draft, which is judged when it is ready, a review is asked for, or by /rejudge."
-        return WaitState.NONE, WaitReason.DRAFT.value, told
+        text = "It is a draft, which is judged when it is ready, a review is asked for, or by /rejudge."
+        return WaitState.NONE, WaitReason.DRAFT.value, text
     return (
         WaitState.NONE,
         None,

@@ -62,16 +62,16 @@ def read_setup_form(address: str, deliveries: str, organization: str, opt_ins: I
         raise SetupFormError(
             "The organization: expected its name as in github.com/NAME, or nothing for your own account."
         )
-    known = {str(one): one for one in OptIn}
-    return SetupForm(here, there, organization.strip(), frozenset(known[one] for one in opt_ins if one in known))
+    by_name = {str(opt_in): opt_in for opt_in in OptIn}
+    return SetupForm(here, there, organization.strip(), frozenset(by_name[name] for name in opt_ins if name in by_name))
 
 
 def check_address(address: str, name: str) -> str:
     """The address without its last slash. Raises SetupFormError."""
     text = address.strip().rstrip("/")
-    found = ADDRESS.fullmatch(text) if len(text) <= LONGEST_ADDRESS else None
+    match = ADDRESS.fullmatch(text) if len(text) <= LONGEST_ADDRESS else None
     expected = f"{name}: expected https://HOST, with a path if need be, and nothing else"
-    if found is None or int(found["port"] or 0) > LAST_PORT:
+    if match is None or int(match["port"] or 0) > LAST_PORT:
         raise SetupFormError(f"{expected}.")
     if text.startswith("http://") and not is_loopback(text):
         raise SetupFormError(
@@ -87,10 +87,10 @@ def is_loopback(address: str) -> bool:
 
 def guess_address(host: str) -> str:
     """The address that a browser asked for, to be confirmed by whoever sits before it. "": it is none."""
-    found = re.fullmatch(r"(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,150})(:\d{1,5})?", host, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,150})(:\d{1,5})?", host, re.ASCII)
+    if match is None:
         return ""
-    return f"{'http' if found[1].strip('[]') in LOOPBACK_HOSTS else 'https'}://{host}"
+    return f"{'http' if match[1].strip('[]') in LOOPBACK_HOSTS else 'https'}://{host}"
 
 
 def web_url(api_url: str) -> str:

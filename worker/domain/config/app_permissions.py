@@ -117,7 +117,7 @@ OPTIONAL_PERMISSIONS: Final = (
 )
 
 OPT_IN_SETTINGS: Final[Mapping[str, OptIn]] = MappingProxyType(
-    {one.switch: one.opt_in for one in OPTIONAL_PERMISSIONS if one.switch}
+    {optional.switch: optional.opt_in for optional in OPTIONAL_PERMISSIONS if optional.switch}
 )
 """Each setting that declines an opt-in."""
 
@@ -155,28 +155,30 @@ IMPLICIT_EVENTS: Final = frozenset(
 
 
 def find_optional(opt_in: OptIn) -> OptionalPermission:
-    return next(one for one in OPTIONAL_PERMISSIONS if one.opt_in is opt_in)
+    return next(optional for optional in OPTIONAL_PERMISSIONS if optional.opt_in is opt_in)
 
 
 def requested_permissions(opt_ins: Iterable[OptIn]) -> dict[str, str]:
     """The permissions of an App with these opt-ins, as a manifest spells them."""
     wanted = [
         *CORE_PERMISSIONS,
-        *(find_optional(one).permission for one in sorted(opt_ins)),
+        *(find_optional(opt_in).permission for opt_in in sorted(opt_ins)),
     ]  # an opt-in raises what is there, and lowers nothing
-    return {one.name: str(one.level) for one in wanted}
+    return {permission.name: str(permission.level) for permission in wanted}
 
 
 def find_declined(opt_ins: Collection[OptIn]) -> tuple[OptionalPermission, ...]:
     """What was not chosen although its permission comes with what was: only a setting keeps it from being done."""
     granted = requested_permissions(opt_ins)
-    left = [one for one in OPTIONAL_PERMISSIONS if one.opt_in not in opt_ins]
-    return tuple(one for one in left if one.switch and is_sufficient(granted, one.permission))
+    left = [optional for optional in OPTIONAL_PERMISSIONS if optional.opt_in not in opt_ins]
+    return tuple(optional for optional in left if optional.switch and is_sufficient(granted, optional.permission))
 
 
 def select_events(subscribed: Iterable[str], granted: Mapping[str, str]) -> tuple[str, ...]:
     """What an App with these permissions may subscribe to, of what we would like to hear."""
-    return tuple(sorted(one for one in set(subscribed) - IMPLICIT_EVENTS if EVENT_PERMISSIONS.get(one) in granted))
+    return tuple(
+        sorted(event for event in set(subscribed) - IMPLICIT_EVENTS if EVENT_PERMISSIONS.get(event) in granted)
+    )
 
 
 def is_sufficient(granted: Mapping[str, str], permission: Permission) -> bool:
@@ -185,9 +187,9 @@ def is_sufficient(granted: Mapping[str, str], permission: Permission) -> bool:
 
 def find_missing_permissions(granted: Mapping[str, str]) -> tuple[Permission, ...]:
     """What judging needs and was not granted."""
-    return tuple(one for one in CORE_PERMISSIONS if not is_sufficient(granted, one))
+    return tuple(permission for permission in CORE_PERMISSIONS if not is_sufficient(granted, permission))
 
 
 def find_missing_opt_ins(granted: Mapping[str, str]) -> tuple[OptionalPermission, ...]:
     """The opt-ins that this does not allow."""
-    return tuple(one for one in OPTIONAL_PERMISSIONS if not is_sufficient(granted, one.permission))
+    return tuple(optional for optional in OPTIONAL_PERMISSIONS if not is_sufficient(granted, optional.permission))

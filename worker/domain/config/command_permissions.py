@@ -168,16 +168,16 @@ def parse_pause(text: str, now: datetime) -> tuple[datetime | None, str]:
 
     A length counts without a word before it, too: a pause that was meant to end must not go on for ever.
     """
-    words = " ".join(text.split())
-    found = PAUSE_ARGUMENTS.fullmatch(words)
-    if found is None:
-        return None, words
-    length = found[2].rstrip(CLOSING_PUNCTUATION)
-    if found[1] is None and DURATION_PATTERN.fullmatch(length) is None:
-        return None, words
+    reason = " ".join(text.split())
+    match = PAUSE_ARGUMENTS.fullmatch(reason)
+    if match is None:
+        return None, reason
+    length = match[2].rstrip(CLOSING_PUNCTUATION)
+    if match[1] is None and DURATION_PATTERN.fullmatch(length) is None:
+        return None, reason
     try:
-        return parse_end(length, now), found[3].lstrip(CLOSING_PUNCTUATION).strip()
+        return parse_end(length, now), match[3].lstrip(CLOSING_PUNCTUATION).strip()
     except UntilError:
         if length[:1].isdigit():
             raise
-        return None, words  # `for the release` is a reason
+        return None, reason  # `for the release` is a reason

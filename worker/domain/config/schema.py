@@ -183,6 +183,6 @@ def to_config(values: Mapping[str, object]) -> RepositoryConfig:
 
 def to_keys(config: RepositoryConfig) -> dict[str, Any]:
     """The other way: every key with its value, as JSON has it."""
-    said = config.model_dump(mode="json")
-    flat = {**said.pop("policy"), **said}
+    fields = config.model_dump(mode="json")
+    flat = {**fields.pop("policy"), **fields}
     return {name: flat[name] for name in ConfigKeys.model_fields if name in flat}

@@ -12,11 +12,11 @@ from worker.domain.verdict.ledger import AuthorText
 
 def author_text(dossier: Dossier) -> AuthorText:
     """Read it from a *completed* dossier: the case, the issues that the text links, and itself where it is the criterion."""
-    own = next((one.text for one in dossier.criteria or () if one.id == DESCRIPTION), None)
-    linked = (one for one in dossier.issues if one.linked_by != LINKED_IN_SIDEBAR)
+    own = next((criterion.text for criterion in dossier.criteria or () if criterion.id == DESCRIPTION), None)
+    linked = (issue for issue in dossier.issues if issue.linked_by != LINKED_IN_SIDEBAR)
     return AuthorText(
         case=dossier.case,
         is_readable=dossier.case_error is None,
         description=None if own is None else hashlib.sha256(own.encode()).hexdigest(),
-        links=tuple(sorted({f"{one.repository or ''}#{one.number}".casefold() for one in linked})),
+        links=tuple(sorted({f"{issue.repository or ''}#{issue.number}".casefold() for issue in linked})),
     )

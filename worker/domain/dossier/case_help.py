@@ -37,7 +37,7 @@ class CheckedCase(Value):
     @property
     def unconfirmed_count(self) -> int:
         """How many texts still say that they have to be confirmed."""
-        texts = [self.case.summary, *(f"{one.addressed_by} {one.evidence}" for one in self.case.ac_coverage)]
+        texts = [self.case.summary, *(f"{claim.addressed_by} {claim.evidence}" for claim in self.case.ac_coverage)]
         return sum(CONFIRMATION_MARK in text for text in texts)
 
     @property

@@ -255,7 +255,7 @@ class Dossier(Frozen):
     @property
     def has_criteria(self) -> bool:
         """Whether an issue or a list says what is wanted; else only facts, rules and the description's own claims count."""
-        return any(one.id != DESCRIPTION for one in self.criteria or ())
+        return any(criterion.id != DESCRIPTION for criterion in self.criteria or ())
 
     @property
     def known_paths(self) -> frozenset[str]:
@@ -276,6 +276,6 @@ class DossierError(ValueError):
 
     def __init__(self, error: ValidationError) -> None:
         first = error.errors(include_url=False, include_context=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the whole file"
+        field = ".".join(str(part) for part in first["loc"]) or "the whole file"
         reason = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
-        super().__init__(f"Dossier refused at {place}: {reason}. The format: docs/dossier.md.")
+        super().__init__(f"Dossier refused at {field}: {reason}. The format: docs/dossier.md.")

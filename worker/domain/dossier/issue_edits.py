@@ -38,9 +38,9 @@ class JudgedText(Value):
 
 def select_judged_text(present: str, history: TextHistory, since: datetime) -> JudgedText:
     """What is judged by, of a text that reads *present* now. *since*: when the pull request was opened."""
-    versions = sorted(history.versions, key=lambda one: one.at, reverse=True)
+    versions = sorted(history.versions, key=lambda version: version.at, reverse=True)
     edits = versions[:-1] if history.is_complete else versions
-    late = [*takewhile(lambda one: one.is_by_judged and one.at >= since, edits)]
+    late = [*takewhile(lambda edit: edit.is_by_judged and edit.at >= since, edits)]
     if not late:
         return JudgedText(present)
     before = versions[len(late)].text if len(late) < len(versions) else None
@@ -55,4 +55,4 @@ def _is_same(shown: str | None, present: str) -> bool:
 
 
 def _to_late_edits(late: Iterable[TextVersion], *, used: bool) -> tuple[LateEdit, ...]:
-    return tuple(LateEdit(by=one.author, at=one.at, used=used) for one in late)
+    return tuple(LateEdit(by=edit.author, at=edit.at, used=used) for edit in late)

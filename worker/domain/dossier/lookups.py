@@ -58,7 +58,7 @@ def build_lookup(definition: Definition, paths: Iterable[str], dossier_paths: Co
 
 def find_absent(tree: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
     """Those of *paths* that are no file of the *tree*, nor the end of one, nor a folder."""
-    return tuple(path for path in paths if not any(stands_at(known, path) for known in tree))
+    return tuple(path for path in paths if not any(stands_at(existing, path) for existing in tree))
 
 
 def stands_at(existing: str, path: str) -> bool:
@@ -66,5 +66,5 @@ def stands_at(existing: str, path: str) -> bool:
 
     Markdown takes `__init__.py` for an emphasis.
     """
-    folded, wanted = (one.casefold().replace("__", "") for one in (existing, path))
+    folded, wanted = (name.casefold().replace("__", "") for name in (existing, path))
     return folded == wanted or folded.endswith(f"/{wanted}") or folded.startswith(f"{wanted}/")

@@ -30,8 +30,8 @@ def _matches(parts: tuple[str, ...], segments: Sequence[str]) -> bool:
     for segment in segments:
         if len(parts) in at:
             return True
-        here = {one for one in at if parts[one] == _ANY_DEPTH}
-        over = {one + 1 for one in at if parts[one] != _ANY_DEPTH and fnmatchcase(segment, parts[one])}
+        here = {index for index in at if parts[index] == _ANY_DEPTH}
+        over = {index + 1 for index in at if parts[index] != _ANY_DEPTH and fnmatchcase(segment, parts[index])}
         at = _skip_any_depth(parts, here | over)
     return len(parts) in at
 
@@ -39,8 +39,8 @@ def _matches(parts: tuple[str, ...], segments: Sequence[str]) -> bool:
 def _skip_any_depth(parts: tuple[str, ...], at: set[int]) -> set[int]:
     """`**` may stand for no folder at all."""
     reached = set(at)
-    for one in sorted(at):
-        following = one
+    for index in sorted(at):
+        following = index
         while following < len(parts) and parts[following] == _ANY_DEPTH:
             following += 1
             reached.add(following)

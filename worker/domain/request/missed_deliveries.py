@@ -53,13 +53,13 @@ def find_missed(attempts: Iterable[DeliveryAttempt], now: datetime) -> Sequence[
     """The newest attempt of each delivery that never arrived, the oldest first."""
     newest: dict[str, DeliveryAttempt] = {}
     arrived: set[str] = set()
-    for one in attempts:
-        if one.is_delivered:
-            arrived.add(one.guid)
-        if one.guid not in newest or age_order(newest[one.guid]) < age_order(one):
-            newest[one.guid] = one
-    found = (one for guid, one in newest.items() if guid not in arrived)
-    return sorted((one for one in found if one.is_settled(now)), key=age_order)
+    for attempt in attempts:
+        if attempt.is_delivered:
+            arrived.add(attempt.guid)
+        if attempt.guid not in newest or age_order(newest[attempt.guid]) < age_order(attempt):
+            newest[attempt.guid] = attempt
+    failed = (attempt for guid, attempt in newest.items() if guid not in arrived)
+    return sorted((attempt for attempt in failed if attempt.is_settled(now)), key=age_order)
 
 
 def retry_order(attempt: DeliveryAttempt) -> tuple[int, datetime, int]:

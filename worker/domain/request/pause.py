@@ -61,7 +61,7 @@ def pause_to_signals(suspension: JudgingPause) -> dict[str, str]:
     """What a verdict remembers of it."""
     until = suspension.until.isoformat() if suspension.until else ""
     named = {"paused_name": suspension.by, "paused_until": until, "paused_for": suspension.reason}
-    return {name: said for name, said in named.items() if said}
+    return {name: value for name, value in named.items() if value}
 
 
 def pause_from_signals(signals: Mapping[str, object]) -> JudgingPause | None:

@@ -148,9 +148,9 @@ def read_audit(fields: Mapping[str, Any]) -> AuditRecord:
         law=JudgeSettings(
             **{name: value for name, value in fields["law"].items() if name in JudgeSettings.__match_args__}
         ),
-        steps=tuple(Step(Stage(one["stage"]), one["outcome"], one["reason"]) for one in fields["steps"]),
-        exchanges=tuple(_read_exchange(one) for one in fields["exchanges"]),
-        redactions=tuple(RecordedRedaction(**one) for one in fields["redactions"]),
+        steps=tuple(Step(Stage(step["stage"]), step["outcome"], step["reason"]) for step in fields["steps"]),
+        exchanges=tuple(_read_exchange(exchange) for exchange in fields["exchanges"]),
+        redactions=tuple(RecordedRedaction(**redaction) for redaction in fields["redactions"]),
     )
 
 
@@ -163,7 +163,7 @@ def _dump_value(value: object) -> Json:
         case Value():
             return _dump_fields(value)
         case tuple():
-            return [_dump_value(one) for one in cast("tuple[object, ...]", value)]
+            return [_dump_value(item) for item in cast("tuple[object, ...]", value)]
         case Tokens():
             return cast("Json", value.model_dump())
         case Decimal():

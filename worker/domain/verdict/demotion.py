@@ -37,9 +37,9 @@ class Demotion(Frozen):
     @property
     def summary(self) -> str:
         """The notice."""
-        one = self.tally
+        tally = self.tally
         return (
-            f"{self.signal} is a suspicion since {self.at:%Y-%m-%d}: {one.overturned} of its {one.rejects} rejects were "
+            f"{self.signal} is a suspicion since {self.at:%Y-%m-%d}: {tally.overturned} of its {tally.rejects} rejects were "
             f"overridden, more than {MOST_PERCENT} %"
         )
 

@@ -219,27 +219,27 @@ def problem_events(evaluated: EvaluatedVerdict, case_error: str | None) -> Itera
     subject = evaluated.verdict.subject
     if case_error is not None:
         yield Event(EventKind.CASE_PARSE_ERROR, _subject_fields(evaluated.verdict.eval_id, subject))
-    unusable = [one for one in evaluated.audit.exchanges if one.fault is not None]
-    for attempt, one in enumerate(unusable, start=1):
-        told = {
+    unusable = [exchange for exchange in evaluated.audit.exchanges if exchange.fault is not None]
+    for attempt, exchange in enumerate(unusable, start=1):
+        fields = {
             "attempt": attempt,
-            "fault": _closed_word(one.fault),
-            "judge_model": _model_names(one.model),
+            "fault": _closed_word(exchange.fault),
+            "judge_model": _model_names(exchange.model),
             "payload": "audit",
         }
-        yield Event(EventKind.EVALUATOR_PARSE_ERROR, {**_subject_fields(evaluated.verdict.eval_id, subject), **told})
+        yield Event(EventKind.EVALUATOR_PARSE_ERROR, {**_subject_fields(evaluated.verdict.eval_id, subject), **fields})
 
 
 def read_event(kind: str, raw: bytes) -> Event:
     """An entry as it was written. Raises EventError."""
     try:
         body = json.loads(raw)
-        known = EventKind(kind)
+        event_kind = EventKind(kind)
     except ValueError as error:
         raise EventError(f"not an event of version {EVENT_VERSION}: {kind[:40]!r}") from error
     if not isinstance(body, dict) or cast("dict[str, Any]", body).get("v") != EVENT_VERSION:
-        raise EventError(f"{known} is not of version {EVENT_VERSION}")
-    return Event(known, cast("dict[str, Any]", body))
+        raise EventError(f"{event_kind} is not of version {EVENT_VERSION}")
+    return Event(event_kind, cast("dict[str, Any]", body))
 
 
 def event_pull(body: Mapping[str, Any], installation_id: int) -> PullRef:
@@ -283,7 +283,7 @@ def _verdict_fields(verdict: Accept | Reject | Abstain) -> dict[str, Any]:
         "rubric_version": verdict.rubric_version,
         "parent_eval_id": verdict.parent_eval_id,
         "carried_from": verdict.carried_from,
-        "facts": sorted({one.signal for one in verdict.findings if one.fact})[:MOST_FACTS],
+        "facts": sorted({finding.signal for finding in verdict.findings if finding.fact})[:MOST_FACTS],
         "signals": _signal_fields(verdict.signals),
         "created_at": format_timestamp(verdict.created_at),
     }
@@ -296,7 +296,7 @@ def _signal_fields(signals: Mapping[str, object]) -> dict[str, object]:
         if value is None or isinstance(value, (bool, int, float)):
             kept[name] = value
         elif name in CLOSED_SIGNALS and isinstance(value, tuple):
-            kept[name] = [one for one in cast("tuple[object, ...]", value) if _closed_word(one) is not None]
+            kept[name] = [word for word in cast("tuple[object, ...]", value) if _closed_word(word) is not None]
         elif name in CLOSED_SIGNALS and _closed_word(value) is not None:
             kept[name] = value
     return kept
@@ -308,7 +308,7 @@ def _closed_word(value: object) -> str | None:
 
 def _model_names(names: str | None) -> str | None:
     """Several stand in one field, with commas between them."""
-    return ", ".join(one for one in (names or "").split(", ") if MODEL_PATTERN.fullmatch(one)) or None
+    return ", ".join(name for name in (names or "").split(", ") if MODEL_PATTERN.fullmatch(name)) or None
 
 
 def format_timestamp(at: datetime) -> str:

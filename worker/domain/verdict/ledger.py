@@ -101,10 +101,10 @@ def classify_text(
 ) -> TextChange:
     """Say what this text is to the head. *edited_at*: when it was written, if that is known."""
     judged = find_judged_entries(entries, head_sha)
-    turns = _classify_texts([*(author_text_of(one) for one in judged), text])
+    turns = _classify_texts([*(author_text_of(entry) for entry in judged), text])
     if turns[-1] is not TextChange.EDITED:
         return turns[-1]
-    edits = [one for one, turn in zip(judged, turns[:-1], strict=True) if turn is TextChange.EDITED]
+    edits = [entry for entry, turn in zip(judged, turns[:-1], strict=True) if turn is TextChange.EDITED]
     is_seen = bool(edits) and (edited_at is None or _in_utc(edited_at) > _visible_at(edits[-1]))
     return TextChange.FROZEN if is_seen or len(edits) >= MOST_EDITS else TextChange.EDITED
 
@@ -116,9 +116,9 @@ def _classify_texts(texts: Sequence[AuthorText]) -> list[TextChange]:
         before = texts[:at]
         if not before:
             turns.append(TextChange.FIRST)
-        elif any(text.is_same(one) for one in before):
+        elif any(text.is_same(earlier) for earlier in before):
             turns.append(TextChange.SAME)
-        elif text.is_readable and not before[-1].is_readable and all(one.case is None for one in before):
+        elif text.is_readable and not before[-1].is_readable and all(earlier.case is None for earlier in before):
             turns.append(TextChange.MENDED)
         else:
             turns.append(TextChange.EDITED)
@@ -127,8 +127,8 @@ def _classify_texts(texts: Sequence[AuthorText]) -> list[TextChange]:
 
 def find_judged_entries(entries: Iterable[LedgerEntry], head_sha: Sha) -> tuple[LedgerEntry, ...]:
     """The entries of a head on which somebody judged, each content once, oldest first."""
-    here = (one for one in entries if one.head_sha == head_sha and is_judged(one))
-    return tuple({one.fingerprint: one for one in here}.values())
+    here = (entry for entry in entries if entry.head_sha == head_sha and is_judged(entry))
+    return tuple({entry.fingerprint: entry for entry in here}.values())
 
 
 def is_judged(entry: LedgerEntry) -> bool:
@@ -186,7 +186,7 @@ def _in_utc(time: datetime) -> datetime:
 
 def select_prompt_entries(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
     """The last judged rounds that go to the judge, oldest first: each content once, where it was judged the last time."""
-    judged = {one.fingerprint: one for one in reversed(entries) if is_judged(one)}
+    judged = {entry.fingerprint: entry for entry in reversed(entries) if is_judged(entry)}
     return tuple(reversed(tuple(judged.values())[:PROMPT_WINDOW]))
 
 
@@ -195,12 +195,14 @@ def conditions_of(entries: Iterable[LedgerEntry]) -> tuple[ClosingCondition, ...
 
     The text is what makes a condition the same; a second one under a taken id gets a new id.
     """
-    known: dict[str, ClosingCondition] = {}
+    by_text: dict[str, ClosingCondition] = {}
     for entry in entries:
-        for one in (*entry.verdict.closing_conditions, *entry.open_conditions):
-            before = known.get(one.text)
-            known[one.text] = with_free_id(one, known.values()) if before is None else _with_newest_state(before, one)
-    return tuple(known.values())
+        for condition in (*entry.verdict.closing_conditions, *entry.open_conditions):
+            before = by_text.get(condition.text)
+            by_text[condition.text] = (
+                with_free_id(condition, by_text.values()) if before is None else _with_newest_state(before, condition)
+            )
+    return tuple(by_text.values())
 
 
 def _with_newest_state(before: ClosingCondition, now: ClosingCondition) -> ClosingCondition:
@@ -209,7 +211,7 @@ def _with_newest_state(before: ClosingCondition, now: ClosingCondition) -> Closi
 
 def with_free_id(condition: ClosingCondition, others: Iterable[ClosingCondition]) -> ClosingCondition:
     """The condition, under an id that none of *others* has."""
-    taken = {one.id for one in others}
+    taken = {other.id for other in others}
     if condition.id not in taken:
         return condition
     free = next(name for number in range(1, len(taken) + 2) if (name := f"c{number}") not in taken)

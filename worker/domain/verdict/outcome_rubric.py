@@ -46,7 +46,7 @@ class PullRequestRubric(VersionedRubric):
 
     @model_validator(mode="after")
     def _the_stronger_outweighs_the_weaker(self) -> "PullRequestRubric":
-        explicit, implicit, lifecycle = (self.pull.get(one, 0.0) for one in Strength)
+        explicit, implicit, lifecycle = (self.pull.get(strength, 0.0) for strength in Strength)
         if not explicit > implicit > lifecycle > 0 or implicit <= 0.5:  # noqa: PLR2004 - less would not turn a score
             msg = "pull: explicit has to be more than implicit, implicit more than lifecycle and more than 0.5"
             raise ValueError(msg)

@@ -35,8 +35,8 @@ class Reaction(Value):
 def last_thumbs(reactions: Iterable[Reaction]) -> tuple[Reaction, ...]:
     """The last thumb of each person, in the order in which they were given."""
     last: dict[int, Reaction] = {}
-    for one in sorted(reactions, key=lambda one: one.id):
-        if one.content in THUMB_OUTCOMES and not one.is_bot:
-            last.pop(one.account, None)
-            last[one.account] = one
+    for reaction in sorted(reactions, key=lambda reaction: reaction.id):
+        if reaction.content in THUMB_OUTCOMES and not reaction.is_bot:
+            last.pop(reaction.account, None)
+            last[reaction.account] = reaction
     return tuple(last.values())

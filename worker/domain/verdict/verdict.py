@@ -276,9 +276,13 @@ class Accept(BaseVerdict):
         if not self.coverage.is_complete:
             msg = f"an accept needs every file read, {[*self.coverage.partly, *self.coverage.unread]} was not"
             raise ValueError(msg)
-        if not self.scores and all(one.status is CriterionStatus.UNVERIFIABLE for one in self.criteria):
+        if not self.scores and all(criterion.status is CriterionStatus.UNVERIFIABLE for criterion in self.criteria):
             return self  # code accepts: it compared words, and looked at no criterion
-        if bare := [one.id for one in self.criteria if one.status is not CriterionStatus.MET or not one.evidence]:
+        if bare := [
+            criterion.id
+            for criterion in self.criteria
+            if criterion.status is not CriterionStatus.MET or not criterion.evidence
+        ]:
             msg = f"an accept needs every criterion met with evidence, {bare} is not"
             raise ValueError(msg)
         return self
@@ -295,7 +299,9 @@ class Reject(BaseVerdict):
 
     @model_validator(mode="after")
     def _check_evidence(self) -> "Reject":
-        unmet = any(one.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL} for one in self.criteria)
+        unmet = any(
+            criterion.status in {CriterionStatus.MISSING, CriterionStatus.PARTIAL} for criterion in self.criteria
+        )
         if not self.evidence and not unmet:
             msg = "a reject needs a pointer or an unmet criterion"
             raise ValueError(msg)

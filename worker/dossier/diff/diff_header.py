@@ -125,11 +125,11 @@ _NO_PATH: Final = b"/dev/null"
 
 def read_header(reader: DiffReader) -> FileHeader:
     """Read the lines up to the first hunk. Raises DiffError."""
-    found = _USUAL.match(reader.raw, reader.at)
-    if found is None:
+    match = _USUAL.match(reader.raw, reader.at)
+    if match is None:
         return _read_slowly(reader)
-    reader.at = found.end()
-    path, added, old, new, mode = map(_maybe_text, found.groups())
+    reader.at = match.end()
+    path, added, old, new, mode = map(_maybe_text, match.groups())
     blobs = (old or "", new or "")
     if added is not None:
         return FileHeader(path or "", None, ChangeKind.ADDED, None, added, is_binary=False, blobs=blobs)
@@ -147,14 +147,14 @@ def _read_slowly(reader: DiffReader) -> FileHeader:
     if not reader.starts(FILE_START):
         raise reader.build_error(f'expected "diff --git", found "{format_line(reader.line)}"')
     start = reader.take()
-    told = _HeaderLines(paths=_both_names(start.removeprefix(FILE_START)))
-    while (found := _KEYS.match(reader.raw, reader.at)) is not None:
-        told.read(found[1], found[2])
-        reader.at = found.end()
-    _read_names(reader, told)
-    _read_binary(reader, told)
-    told.paths = _read_paths(reader, told)
-    return told.header()
+    lines = _HeaderLines(paths=_both_names(start.removeprefix(FILE_START)))
+    while (match := _KEYS.match(reader.raw, reader.at)) is not None:
+        lines.read(match[1], match[2])
+        reader.at = match.end()
+    _read_names(reader, lines)
+    _read_binary(reader, lines)
+    lines.paths = _read_paths(reader, lines)
+    return lines.header()
 
 
 def _read_names(reader: DiffReader, lines: _HeaderLines) -> None:

@@ -61,14 +61,14 @@ class DiffCache:
 
     def cached_items(self, key: object, make: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
         """What *make* returns, kept under this *key* until too much else was made since."""
-        found = self._kept.get(key)
-        if found is None:
-            found = self._kept[key] = make()
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = make()
             self._order.append(key)
-            self._count += len(found)
+            self._count += len(kept)
             while self._count > CACHED_LINES and len(self._order) > 1:
                 self._count -= len(self._kept.pop(self._order.popleft()))
-        return found
+        return kept
 
 
 def number_lines(body: bytes, base: int, head: int) -> Lines:
@@ -148,15 +148,15 @@ def split_passages(lines: bytes) -> Iterator[str]:
 
 def _join_marked(raw: bytes, spans: Iterable[tuple[int, int]], marked: "re.Pattern[bytes]") -> bytes:
     made: list[bytes] = []
-    found: list[bytes] = []
+    texts: list[bytes] = []
     for start, end in spans:
         for begin, behind in split_pieces(raw, start, end):
-            found += marked.findall(raw, begin - 1, behind)
-            if len(found) > _BATCH_LINES:
-                made.append(b"\n".join((*found, b"")))
-                found = []
-    if found:
-        made.append(b"\n".join((*found, b"")))
+            texts += marked.findall(raw, begin - 1, behind)
+            if len(texts) > _BATCH_LINES:
+                made.append(b"\n".join((*texts, b"")))
+                texts = []
+    if texts:
+        made.append(b"\n".join((*texts, b"")))
     return b"".join(made)
 
 

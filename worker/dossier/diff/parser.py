@@ -178,13 +178,13 @@ class FileDiff(Value):
 
     def added_lines_matching(self, look: Callable[[str], object]) -> Lines:
         """The added lines to whose text *look* says yes: of most files none, and then no line is made."""
-        found = [at for at, text in enumerate(self.added_texts) if look(text)]
-        if found and any(hunk.is_long for hunk in self.hunks):
-            wanted = frozenset(found)
+        indexes = [at for at, text in enumerate(self.added_texts) if look(text)]
+        if indexes and any(hunk.is_long for hunk in self.hunks):
+            wanted = frozenset(indexes)
             added = (line for line in self.lines() if line.kind is LineKind.ADDED)
             return tuple([line for at, line in enumerate(added) if at in wanted])
-        lines = self.added_lines if found else ()
-        return tuple([lines[at] for at in found])
+        lines = self.added_lines if indexes else ()
+        return tuple([lines[at] for at in indexes])
 
     def _texts_of(self, kind: LineKind) -> tuple[str, ...]:
         if not self.hunks:
@@ -257,8 +257,8 @@ def text_lines(text: str) -> list[str]:
 
 def _rebuild(text: str, file: FileDiff, dropped: LineKind) -> str:
     """Walk over *text*, which holds the *dropped* and the context lines, and put the other side together."""
-    known = text.split("\n")
-    pieces = [f"{line}\n" for line in known[:-1]] + ([known[-1]] if known[-1] else [])
+    lines = text.split("\n")
+    pieces = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     result: list[str] = []
     done = 0
     for hunk in file.hunks:
@@ -332,16 +332,16 @@ def _usual_hunks(reader: DiffReader, shelf: DiffCache, hunks: list[Hunk]) -> Non
     raw, at, match, count = reader.raw, reader.at, _USUAL.match, reader.raw.count
     make: _MakeHunk = vars(tuple)["__new__"]
     base_end, head_end = _end(hunks[-1]) if hunks else (0, 0)
-    while (found := match(raw, at)) is not None:
-        old, olds, new, news, _, _ = found.groups()
+    while (hit := match(raw, at)) is not None:
+        old, olds, new, news, _, _ = hit.groups()
         base_start, head_start = int(old), int(new)
         base_count = int(olds or 1)
         head_count = base_count if news == olds else int(news or 1)
         base, head = base_start - (base_count > 0), head_start - (head_count > 0)
         if base < base_end or head < head_end:
             break
-        start, end = found.start(_BODY), found.end()
-        lines, above = count(b"\n", start, end), found.start(_CHANGED) - 1
+        start, end = hit.start(_BODY), hit.end()
+        lines, above = count(b"\n", start, end), hit.start(_CHANGED) - 1
         if lines != base_count + (count(b"\n+", above, end) if head_count else 0):
             break
         if lines != head_count + (count(b"\n-", above, end) if base_count else 0):
@@ -353,30 +353,30 @@ def _usual_hunks(reader: DiffReader, shelf: DiffCache, hunks: list[Hunk]) -> Non
 
 def _hunk(reader: DiffReader, shelf: DiffCache) -> Hunk:
     raw = reader.raw
-    found = _HUNK.match(raw, reader.at)
-    if found is None:
+    match = _HUNK.match(raw, reader.at)
+    if match is None:
         raise reader.build_error(f'a hunk header can\'t be read: "{format_line(reader.line)}"')
-    base, bases, head, heads, framed = found.groups()
+    base, bases, head, heads, framed = match.groups()
     base_start, head_start = int(base), int(head)
     base_count, head_count = 1 if bases is None else int(bases), 1 if heads is None else int(heads)
     if (base_count and not base_start) or (head_count and not head_start):
         raise reader.build_error("a hunk with lines starts at line 0")
-    end, marks = found.end(), 0
+    end, marks = match.end(), 0
     if raw.startswith(_ODD_STARTS, end):
         end = _end_of_body(raw, end)
-        framed = raw[found.start(_FRAMED) : end]
+        framed = raw[match.start(_FRAMED) : end]
         marks = _marks_in(framed)
     if marks is None or not _has_declared_counts(framed, marks, base_count, head_count):
-        reader.at = found.start(_FRAMED) + 1
+        reader.at = match.start(_FRAMED) + 1
         _raise_mismatch(reader, base_count, head_count)
     reader.at = end
-    return Hunk(base_start, base_count, head_start, head_count, shelf, found.start(_FRAMED) + 1, end)
+    return Hunk(base_start, base_count, head_start, head_count, shelf, match.start(_FRAMED) + 1, end)
 
 
 def _end_of_body(raw: bytes, start: int) -> int:
     """Where the first line starts that no hunk has: each of its lines has a mark, or is empty."""
-    found = _ENDS_BODY.search(raw, start - 1)
-    return len(raw) if found is None else found.end()
+    match = _ENDS_BODY.search(raw, start - 1)
+    return len(raw) if match is None else match.end()
 
 
 def _marks_in(framed: bytes) -> int | None:

@@ -173,8 +173,8 @@ def find_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
     yield from _find_licence_duties(sentence)
     if _TESTS.match(sentence.prose):
         yield RepoRule(RuleKind.TESTS, sentence.origin, scope=sentence.surroundings.scope)
-    found = _NAMES.match(sentence.prose)
-    globs = tuple(span for span in _find_spans(sentence, found[1]) if _GLOB.fullmatch(span)) if found else ()
+    match = _NAMES.match(sentence.prose)
+    globs = tuple(span for span in _find_spans(sentence, match[1]) if _GLOB.fullmatch(span)) if match else ()
     if globs:
         yield RepoRule(
             RuleKind.FILE_NAMES, sentence.origin, globs, replace(sentence.surroundings.scope, reach=RuleReach.TESTS)
@@ -183,11 +183,11 @@ def find_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
 
 def find_dependency_bans(sentence: RuleSentence) -> Iterator[RepoRule]:
     """The rule that a sentence in plain words makes against new dependencies."""
-    found = _DEPENDENCIES.match(sentence.prose)
-    if found is None:
+    match = _DEPENDENCIES.match(sentence.prose)
+    if match is None:
         return
-    scope, is_sure = _scope(sentence, found[found.lastindex or 0])
-    noun = "runtime" if _RUNTIME.search(found[0]) else ""
+    scope, is_sure = _scope(sentence, match[match.lastindex or 0])
+    noun = "runtime" if _RUNTIME.search(match[0]) else ""
     yield RepoRule(RuleKind.DEPENDENCIES, sentence.origin, scope=scope, is_sure=is_sure, noun=noun)
 
 
@@ -195,9 +195,9 @@ _RUNTIME: Final = pattern(r"\b(?:runtime|production)\b", re.IGNORECASE)
 
 
 def _find_licence_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
-    found = _LICENCE.match(sentence.prose)
-    spans = _find_spans(sentence, found["line"] or "") if found else ()
-    if found is not None and (not spans or _LICENCE_LINE.search(spans[0])):
+    match = _LICENCE.match(sentence.prose)
+    spans = _find_spans(sentence, match["line"] or "") if match else ()
+    if match is not None and (not spans or _LICENCE_LINE.search(spans[0])):
         yield RepoRule(RuleKind.LICENCE, sentence.origin, spans, sentence.surroundings.scope)
 
 
@@ -242,28 +242,28 @@ _LOG_NAMES: Final = ("changelog", "change log", "release note", "news", "changes
 
 
 def _has_changelog_name(sentence: RuleSentence) -> bool:
-    words = sentence.prose.casefold()
-    return any(name in words for name in _LOG_NAMES) or any(map(_LOG_PATH.fullmatch, sentence.spans))
+    lowered = sentence.prose.casefold()
+    return any(name in lowered for name in _LOG_NAMES) or any(map(_LOG_PATH.fullmatch, sentence.spans))
 
 
 def _match_changelog(sentence: RuleSentence) -> Iterator[RepoRule]:
-    for words in (_LOG_FIRST, _LOG_MUST_BE, _LOG_LAST, _LOG_UPDATED, _LOG_RECORD, _LOG_WITHOUT, *_LOGS_MORE):
-        found = words.match(sentence.prose)
-        if found is None:
+    for form in (_LOG_FIRST, _LOG_MUST_BE, _LOG_LAST, _LOG_UPDATED, _LOG_RECORD, _LOG_WITHOUT, *_LOGS_MORE):
+        match = form.match(sentence.prose)
+        if match is None:
             continue
-        subject = found.groupdict().get("subject") or ""
-        targets = _find_spans(sentence, found["log"])
+        subject = match.groupdict().get("subject") or ""
+        targets = _find_spans(sentence, match["log"])
         if not all(map(_LOG_PATH.fullmatch, targets)):
             continue
-        scope, is_sure = _scope(sentence, found["after"])
+        scope, is_sure = _scope(sentence, match["after"])
         is_sure = is_sure and not _SOME_ONLY.search(subject)
         asked = DutyScope.BEHAVIOUR if _BEHAVIOUR.search(subject) else DutyScope.EVERY_CHANGE
         yield RepoRule(RuleKind.CHANGELOG, sentence.origin, targets, scope, is_sure=is_sure, duty_scope=asked)
         return
-    found = _LOG_SOFT.match(sentence.prose)
-    if found is None or not (found["before"] or found["after"]):
+    match = _LOG_SOFT.match(sentence.prose)
+    if match is None or not (match["before"] or match["after"]):
         return
-    targets = (sentence.spans[int(found["target"])],) if found["target"] else ()
+    targets = (sentence.spans[int(match["target"])],) if match["target"] else ()
     if all(map(_LOG_PATH.fullmatch, targets)):
         yield RepoRule(
             RuleKind.CHANGELOG, sentence.origin, targets, sentence.surroundings.scope, duty_scope=DutyScope.BEHAVIOUR
@@ -271,9 +271,9 @@ def _match_changelog(sentence: RuleSentence) -> Iterator[RepoRule]:
 
 
 def _find_docstring_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
-    for words in (_DOC_FIRST, _DOC_LAST, _DOC_WITHOUT, _DOC_EACH, _DOC_REQUIRED, _DOC_ALWAYS, _DOC_REJECTED, _DOC_GIVE):
-        if found := words.match(sentence.prose):
-            scope, is_sure = _scope(sentence, found[2])
-            noun = "public" if found[1] else ""
+    for form in (_DOC_FIRST, _DOC_LAST, _DOC_WITHOUT, _DOC_EACH, _DOC_REQUIRED, _DOC_ALWAYS, _DOC_REJECTED, _DOC_GIVE):
+        if match := form.match(sentence.prose):
+            scope, is_sure = _scope(sentence, match[2])
+            noun = "public" if match[1] else ""
             yield RepoRule(RuleKind.DOCSTRING, sentence.origin, (), scope, is_sure=is_sure, noun=noun)
             return

@@ -48,8 +48,8 @@ def is_rules_file(path: str) -> bool:
 
 def folders_above(changed: Iterable[str], most: int) -> tuple[str, ...]:
     """Each folder above a changed file, with its slash; the shallowest first."""
-    found = dict.fromkeys(folder for path in changed for folder in _above(path))
-    return tuple(sorted(found, key=lambda folder: (folder.count("/"), folder))[:most])
+    folders = dict.fromkeys(folder for path in changed for folder in _above(path))
+    return tuple(sorted(folders, key=lambda folder: (folder.count("/"), folder))[:most])
 
 
 def _above(path: str) -> Iterator[str]:

@@ -37,7 +37,7 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
     if last is None:
         return FrontMatter(), text
     values = _values(lines[1:last])
-    globs = tuple(one for key in _KEYS & values.keys() for one in _globs(values[key]))[:_MOST_GLOBS]
+    globs = tuple(glob for key in _KEYS & values.keys() for glob in _globs(values[key]))[:_MOST_GLOBS]
     body = "\n" * (last + 1) + "\n".join(lines[last + 1 :])
     always = "".join(values.get("alwaysApply", [])).strip().casefold()
     if always == "true" or not _EVERYTHING.isdisjoint(globs):
@@ -46,21 +46,21 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str]:
 
 
 def _values(lines: list[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     key = ""
     for line in lines:
         if named := _LINE.fullmatch(line.rstrip()):
             key = named[1]
-            found[key] = [named[2]]
+            values[key] = [named[2]]
         elif (item := _ITEM.fullmatch(line.rstrip())) and key:
-            found[key].append(item[1])
-    return found
+            values[key].append(item[1])
+    return values
 
 
 def _globs(values: list[str]) -> Iterator[str]:
     for value in values:
-        for one in _OUTSIDE_BRACES.split(value.strip().strip("[]")):
-            glob = one.strip().strip("\"'").strip()
+        for item in _OUTSIDE_BRACES.split(value.strip().strip("[]")):
+            glob = item.strip().strip("\"'").strip()
             yield from _expand_braces(glob) if glob else ()
 
 
@@ -70,5 +70,5 @@ def _expand_braces(glob: str) -> Iterator[str]:
     if braces is None:
         yield glob
         return
-    for one in braces[1].split(","):
-        yield f"{glob[: braces.start()]}{one.strip()}{glob[braces.end() :]}"
+    for option in braces[1].split(","):
+        yield f"{glob[: braces.start()]}{option.strip()}{glob[braces.end() :]}"

@@ -55,8 +55,8 @@ def parse_guidance(guidance: Guidance) -> tuple[RepoRule, ...]:
 def _rules(path: str, text: str) -> tuple[RepoRule, ...]:
     front, body = split_front_matter(text[:_LONGEST_FILE])
     start = ScopeReading(RuleScope(root=folder_of(path), inside=front.globs), front.is_always)
-    found = (rule for one in parse_statements(body) for rule in _parse_statement(path, one, start))
-    return tuple(islice((_limit_to_globs(rule, front.globs) for rule in found), MOST_RULES))
+    rules = (rule for statement in parse_statements(body) for rule in _parse_statement(path, statement, start))
+    return tuple(islice((_limit_to_globs(rule, front.globs) for rule in rules), MOST_RULES))
 
 
 def _limit_to_globs(rule: RepoRule, globs: tuple[str, ...]) -> RepoRule:
@@ -104,13 +104,13 @@ class _Piece(Value):
 def _split_pieces(prose: str) -> Iterator[_Piece]:
     """The sentences; a path or code alone before a dash or a colon is what the words behind it speak of."""
     subject: _Piece | None = None
-    for offset, words in islice(_split_sentences(prose), _MOST_SENTENCES):
-        piece = _Piece(offset, words, words)
+    for offset, part in islice(_split_sentences(prose), _MOST_SENTENCES):
+        piece = _Piece(offset, part, part)
         if subject is not None:
-            link = "is out of reach," if _NEGATIVE.match(words) else "is"
-            quoted = prose[subject.offset : offset + len(words)].strip()
-            piece = _Piece(subject.offset, f"{subject.prose.rstrip(':')} {link} {words}", quoted)
-        subject = piece if _CODE_ALONE.fullmatch(words) else None
+            link = "is out of reach," if _NEGATIVE.match(part) else "is"
+            quoted = prose[subject.offset : offset + len(part)].strip()
+            piece = _Piece(subject.offset, f"{subject.prose.rstrip(':')} {link} {part}", quoted)
+        subject = piece if _CODE_ALONE.fullmatch(part) else None
         if subject is None:
             yield piece
     if subject is not None:
@@ -136,15 +136,15 @@ def _split_sentences(prose: str) -> Iterator[tuple[int, str]]:
 
 
 def _piece(prose: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    words = prose[start:end].strip()
-    if words:
-        yield start, words
+    part = prose[start:end].strip()
+    if part:
+        yield start, part
 
 
 def _split_label(prose: str) -> tuple[str, str]:
     """`Imports: never use x` is a label and its sentence."""
-    found = _LABEL.fullmatch(prose)
-    return (found[1], found[2]) if found else ("", prose)
+    match = _LABEL.fullmatch(prose)
+    return (match[1], match[2]) if match else ("", prose)
 
 
 def _negate_item(statement: Statement, label: str, prose: str) -> str:

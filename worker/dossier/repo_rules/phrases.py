@@ -63,13 +63,13 @@ class PlainSentence(Value):
 def to_imperative(prose: str) -> PlainSentence:
     """The sentence as an imperative that forbids, if it is another wording of one."""
     where = ""
-    for words, said in _SCOPE_PATTERNS:
-        found = words.match(prose)
-        if found is not None:
-            where, prose = said(found), found["rest"]
+    for regex, build in _SCOPE_PATTERNS:
+        match = regex.match(prose)
+        if match is not None:
+            where, prose = build(match), match["rest"]
             break
-    for words, put in _REPLACEMENTS:
-        prose = words.sub(put, prose, count=1)
+    for regex, put in _REPLACEMENTS:
+        prose = regex.sub(put, prose, count=1)
     return PlainSentence(prose, where)
 
 

@@ -136,32 +136,32 @@ def find_prohibitions(sentence: RuleSentence) -> Iterator[RepoRule]:
 
 
 def _find_path_bans(sentence: RuleSentence) -> list[RepoRule]:
-    if found := _PATHS_OWNED.match(sentence.prose):
-        return _of_paths(sentence, RuleKind.OWN_PULL_REQUEST, found[1], found[2])
-    if found := _PATH.match(sentence.prose):
-        if together := _TOGETHER.match(found[3]):
-            return _of_paths(sentence, RuleKind.OWN_PULL_REQUEST, found[2], found[3][together.end() :])
-        return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, found[2], found[3], _find_touches(found[1]))
-    for words in (_LEAVE, _PATH_MUST_NOT, _PATH_BANNED):
-        if found := words.match(sentence.prose):
-            objects, after = (one for one in found.groups() if one is not None)
+    if match := _PATHS_OWNED.match(sentence.prose):
+        return _of_paths(sentence, RuleKind.OWN_PULL_REQUEST, match[1], match[2])
+    if match := _PATH.match(sentence.prose):
+        if together := _TOGETHER.match(match[3]):
+            return _of_paths(sentence, RuleKind.OWN_PULL_REQUEST, match[2], match[3][together.end() :])
+        return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, match[2], match[3], _find_touches(match[1]))
+    for form in (_LEAVE, _PATH_MUST_NOT, _PATH_BANNED):
+        if match := form.match(sentence.prose):
+            objects, after = (group for group in match.groups() if group is not None)
             return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, objects, after)
     return _find_generated_bans(sentence)
 
 
 def _find_generated_bans(sentence: RuleSentence) -> list[RepoRule]:
     """`x/` is generated: do not edit it."""
-    found = _PATH_IS.match(sentence.prose) or _PATH_HOLDS.match(sentence.prose)
-    if found is None or DOUBT_WORDS.search(_READ_ONLY.sub("", found[2])):
+    match = _PATH_IS.match(sentence.prose) or _PATH_HOLDS.match(sentence.prose)
+    if match is None or DOUBT_WORDS.search(_READ_ONLY.sub("", match[2])):
         return []
-    behind = found[3].lstrip(" ,")
+    behind = match[3].lstrip(" ,")
     them = next(filter(None, map(_PATHS_PRONOUN.match, (behind, *sentence.other_sentences))), None)
-    after = "" if them is None else next((words for words in them.groups() if words), "")
+    after = "" if them is None else next((group for group in them.groups() if group), "")
     if them is not None:
-        kept = "" if them.string is behind else found[3]
-        return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, found[1], f"{kept} {after}")
-    if _CLOSED.match(found[2]):
-        return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, found[1], found[3])
+        kept = "" if them.string is behind else match[3]
+        return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, match[1], f"{kept} {after}")
+    if _CLOSED.match(match[2]):
+        return _of_paths(sentence, RuleKind.FORBIDDEN_PATH, match[1], match[3])
     return []
 
 
@@ -175,15 +175,15 @@ _TOGETHER: Final = pattern(
 
 
 def _find_touches(verbs: str) -> frozenset[PathTouch]:
-    found: set[PathTouch] = set()
+    touches: set[PathTouch] = set()
     for verb in re.split(r",? (?:or|and|nor) |, ?|/", verbs.casefold()):
         if verb.startswith(("delete", "remove", "rename", "move")):
-            found.add(PathTouch.REMOVE)
+            touches.add(PathTouch.REMOVE)
         elif verb.startswith(("add", "commit", "create", "put", "check")):
-            found.add(PathTouch.ADD)
+            touches.add(PathTouch.ADD)
         else:
-            found |= set(PathTouch)
-    return frozenset(found)
+            touches |= set(PathTouch)
+    return frozenset(touches)
 
 
 def _of_paths(
@@ -216,13 +216,13 @@ _PATH_NOUN: Final = pattern(r"^ (?:folder|directory|files?|tree|package|module|c
 
 def _find_code_bans(sentence: RuleSentence) -> list[RepoRule]:
     prose = sentence.prose
-    if found := _BANNED.match(prose) or _MUST_NOT.match(prose):
-        return _of_code(sentence, found[1], found[2], found[3])
-    found = _CODE.match(prose) or _NO.match(prose)
-    listed = re.search(SPAN_LIST, found[1]) if found else None
-    if not found or not listed:
+    if match := _BANNED.match(prose) or _MUST_NOT.match(prose):
+        return _of_code(sentence, match[1], match[2], match[3])
+    match = _CODE.match(prose) or _NO.match(prose)
+    listed = re.search(SPAN_LIST, match[1]) if match else None
+    if not match or not listed:
         return []
-    before, objects, after = found[1][: listed.start()], listed[0], found[1][listed.end() :]
+    before, objects, after = match[1][: listed.start()], listed[0], match[1][listed.end() :]
     noun = _NOUN.match(after)
     kind, after = ((noun[1] or ""), after[noun.end() :]) if noun else ("", after)
     if inner := _INNER.match(after):
@@ -231,7 +231,7 @@ def _find_code_bans(sentence: RuleSentence) -> list[RepoRule]:
         after = after.lstrip().removeprefix(")")
     if _OTHER_OBJECT.match(after) or not _BEFORE.fullmatch(before):
         return []
-    return _of_code(sentence, objects, kind or _noun_of(prose[: found.start(1)]), after)
+    return _of_code(sentence, objects, kind or _noun_of(prose[: match.start(1)]), after)
 
 
 def _noun_of(head: str) -> str:
@@ -264,9 +264,12 @@ _HAS_LETTER: Final = pattern(r"[A-Za-z_]")
 
 
 def _of_code(sentence: RuleSentence, objects: str, noun: str, after: str) -> list[RepoRule]:
-    targets = tuple("except:" if one == "except" else one for one in select_spans(objects, sentence.spans))
+    targets = tuple("except:" if span == "except" else span for span in select_spans(objects, sentence.spans))
     is_import = noun.startswith(("import", "package", "module", "library"))
-    if any(_COMMAND.match(one) or not _HAS_LETTER.search(one) or (is_path(one) and not is_import) for one in targets):
+    if any(
+        _COMMAND.match(target) or not _HAS_LETTER.search(target) or (is_path(target) and not is_import)
+        for target in targets
+    ):
         return []
     understood = read_qualifiers(after, sentence.spans, sentence.surroundings.scope)
     return [

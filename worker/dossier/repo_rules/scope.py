@@ -125,17 +125,17 @@ def _read_first(rest: str, spans: tuple[str, ...], scope: RuleScope) -> tuple[Ru
     """The scope after the first qualifier, and what is left."""
     if rest.startswith("("):
         return _in_brackets(rest, scope)
-    for words, reach in ((_IN_ALL, RuleReach.ALL), (_IN_LIBRARY, RuleReach.LIBRARY), (_IN_TESTS, RuleReach.TESTS)):
-        if found := words.match(rest):
-            return replace(scope, reach=reach), rest[found.end() :]
-    if found := _IN_LANGUAGE.match(rest):
-        return replace(scope, languages=find_languages(found[1])), rest[found.end() :]
-    if found := _INSIDE.match(rest):
-        return replace(scope, inside=(*scope.inside, *select_spans(found[1], spans))), rest[found.end() :]
-    if found := _OUTSIDE.match(rest):
-        return replace(scope, outside=(*scope.outside, *select_spans(found[1], spans))), rest[found.end() :]
-    found = _NOTHING.match(rest)
-    return (scope, rest[found.end() :]) if found else None
+    for form, reach in ((_IN_ALL, RuleReach.ALL), (_IN_LIBRARY, RuleReach.LIBRARY), (_IN_TESTS, RuleReach.TESTS)):
+        if match := form.match(rest):
+            return replace(scope, reach=reach), rest[match.end() :]
+    if match := _IN_LANGUAGE.match(rest):
+        return replace(scope, languages=find_languages(match[1])), rest[match.end() :]
+    if match := _INSIDE.match(rest):
+        return replace(scope, inside=(*scope.inside, *select_spans(match[1], spans))), rest[match.end() :]
+    if match := _OUTSIDE.match(rest):
+        return replace(scope, outside=(*scope.outside, *select_spans(match[1], spans))), rest[match.end() :]
+    match = _NOTHING.match(rest)
+    return (scope, rest[match.end() :]) if match else None
 
 
 def _in_brackets(rest: str, scope: RuleScope) -> tuple[RuleScope, str] | None:
@@ -169,8 +169,8 @@ def read_surroundings(statement: Statement, label: str, start: RuleScope) -> Sco
     scope, is_sure = start, True
     for title in (*statement.headings, statement.lead, label):
         plain = title.strip(" :*#").casefold()
-        if found := _TITLE_LANGUAGE.fullmatch(plain):
-            scope = replace(scope, languages=find_languages(found[1]))
+        if match := _TITLE_LANGUAGE.fullmatch(plain):
+            scope = replace(scope, languages=find_languages(match[1]))
         elif _TESTING.search(plain) and not _TESTING_AND_MORE.search(plain):
             scope = replace(scope, reach=RuleReach.TESTS)
         elif _NOT_ABOUT_CODE.search(plain):

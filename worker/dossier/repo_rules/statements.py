@@ -83,8 +83,8 @@ class Statement(Value):
 
     def restore_spans(self, prose: str) -> str:
         """*prose* with its code spans as they were written."""
-        said = dict(self.code_phrases)
-        return _NUMBER.sub(lambda found: said.get(int(found[1])) or f"`{self.spans[int(found[1])]}`", prose)
+        phrases = dict(self.code_phrases)
+        return _NUMBER.sub(lambda match: phrases.get(int(match[1])) or f"`{self.spans[int(match[1])]}`", prose)
 
 
 _NUMBER: Final = pattern(rf"{OPEN}(\d{{1,4}}){CLOSE}")
@@ -114,7 +114,7 @@ class _StatementReader:
         self.columns: tuple[str, ...] = ()
 
     def read(self, number: int, line: str) -> Iterator[Statement]:
-        line = line[found.end() :] if (found := _QUOTED.match(line)) else line
+        line = line[match.end() :] if (match := _QUOTED.match(line)) else line
         if self._is_hidden(line):
             return
         if _ROW.match(line):
@@ -175,8 +175,8 @@ class _StatementReader:
         is_first, self.is_titled = not self.is_titled, True
         above = [(outer, title) for outer, title in self.headings if outer < level]
         below = " . ".join(_lines_below(self.all[number : number + MOST_BELOW]))
-        said = _NUMBERED.sub("", text, count=1)
-        yield _statement([(number, said)], tuple(title for _, title in above), "", below)
+        plain = _NUMBERED.sub("", text, count=1)
+        yield _statement([(number, plain)], tuple(title for _, title in above), "", below)
         if is_first and level == 1:
             return
         self.headings = [*above, (level, text)]
@@ -216,19 +216,19 @@ def _statement(lines: list[tuple[int, str]], headings: tuple[str, ...], lead: st
 
 def _number_code_phrases(prose: str, spans: list[str], spoken: list[tuple[int, str]]) -> str:
     """*prose* with numbers for the code that it calls by a name."""
-    for words, code in _CODE_PHRASES:
-        if found := words.search(prose):
-            spoken.append((len(spans), found[0]))
+    for regex, code in _CODE_PHRASES:
+        if match := regex.search(prose):
+            spoken.append((len(spans), match[0]))
             spans.append(code)
-            prose = f"{prose[: found.start()]}{OPEN}{len(spans) - 1}{CLOSE}{prose[found.end() :]}"
+            prose = f"{prose[: match.start()]}{OPEN}{len(spans) - 1}{CLOSE}{prose[match.end() :]}"
     return prose
 
 
 def _prose(line: str, spans: list[str], *, is_first: bool) -> str:
     """One line without emphasis and links, its code as numbers; also what is code without being marked as such."""
 
-    def numbered(found: re.Match[str]) -> str:
-        spans.append((found[2] if found.lastindex else found[0]).strip())
+    def numbered(match: re.Match[str]) -> str:
+        spans.append((match[2] if match.lastindex else match[0]).strip())
         return f"{OPEN}{len(spans) - 1}{CLOSE}"
 
     kept = line.replace(OPEN, " ").replace(CLOSE, " ")

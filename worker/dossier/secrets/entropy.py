@@ -77,7 +77,7 @@ def _can_be_secret(value: str) -> bool:
 
 def _is_row(value: str) -> bool:
     """`0123456789abcdef`, `qqqq`: most characters are neighbours of the one before."""
-    near = sum(abs(ord(one) - ord(other)) <= 1 for one, other in pairwise(value))
+    near = sum(abs(ord(left) - ord(other)) <= 1 for left, other in pairwise(value))
     return near * 2 > len(value)
 
 
@@ -95,10 +95,10 @@ def _least_entropy(value: str) -> float:
 def _readability(value: str) -> float:
     """The share of neighbours inside of a word that are a common pair of letters; camelCase begins a new word."""
     pairs = common = 0
-    for one, other in pairwise(value):
-        if one.isalnum() and other.isalnum() and not (one.islower() and other.isupper()):
+    for left, other in pairwise(value):
+        if left.isalnum() and other.isalnum() and not (left.islower() and other.isupper()):
             pairs += 1
-            common += (one + other).lower() in _PAIRS
+            common += (left + other).lower() in _PAIRS
     return common / pairs if pairs else 1.0
 
 

@@ -29,9 +29,9 @@ def find_pattern_secrets(text: str) -> Iterator[SecretSpan]:
     """Every secret of a known form."""
     for shape in dict.fromkeys([shape for word, shape in _KEYWORDS if word in text]):
         group = "secret" if "secret" in shape.regex.groupindex else 0
-        for found in shape.regex.finditer(text):
-            if shape.is_secret(found[group]):
-                yield SecretSpan(*found.span(group), shape.kind)
+        for match in shape.regex.finditer(text):
+            if shape.is_secret(match[group]):
+                yield SecretSpan(*match.span(group), shape.kind)
 
 
 def _is_real(secret: str) -> bool:

@@ -76,9 +76,9 @@ class _KeyBlocks:
             begins = None if ends is None else _BEGINS.search(line, ends.end())
 
     def _body(self, number: int, line: str) -> Iterator[tuple[int, int, int]]:
-        found = _BODY.fullmatch(line)
-        if found and (len(found[1]) >= _SHORTEST or self._is_last(number)):
-            yield number, *found.span(1)
+        match = _BODY.fullmatch(line)
+        if match and (len(match[1]) >= _SHORTEST or self._is_last(number)):
+            yield number, *match.span(1)
         elif self._open and _HEADER.fullmatch(line):
             self._open -= 1
         else:
@@ -92,11 +92,11 @@ class _KeyBlocks:
         """Of a key whose end alone is shown, the lines above that are nothing but its body."""
         short: list[tuple[int, int, int]] = []  # the rest of the body and a checksum: theirs only below a line of it
         for above in range(number - 1, self._closed, -1):
-            found = _BODY.fullmatch(self._lines[above])
-            if found is None or (len(found[1]) < _SHORTEST and number - above > _MOST_SHORT_LINES):
+            match = _BODY.fullmatch(self._lines[above])
+            if match is None or (len(match[1]) < _SHORTEST and number - above > _MOST_SHORT_LINES):
                 return
-            short.append((above, *found.span(1)))
-            if len(found[1]) >= _SHORTEST:
+            short.append((above, *match.span(1)))
+            if len(match[1]) >= _SHORTEST:
                 yield from short
                 short.clear()
 
@@ -108,9 +108,9 @@ def _find_within_line(line: str, start: int, ends: "re.Match[str] | None") -> It
         if body is not None:
             yield start, ends.start()
         return
-    while (found := _RUN.match(line, start)) is not None:
-        yield found.span(1)
-        start = found.end()
+    while (match := _RUN.match(line, start)) is not None:
+        yield match.span(1)
+        start = match.end()
 
 
 def _find_before_end(line: str, end: int) -> Iterator[tuple[int, int]]:
@@ -130,6 +130,6 @@ def _find_putty_keys(text: str) -> Iterator[SecretSpan]:
             left -= 1
             if line.strip():
                 yield SecretSpan(at, at + len(line), SecretKind.PRIVATE_KEY)
-        elif found := _PUTTY.fullmatch(line):
-            left = int(found[1])
+        elif match := _PUTTY.fullmatch(line):
+            left = int(match[1])
         at += len(line) + 1

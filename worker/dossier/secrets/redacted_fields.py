@@ -30,7 +30,7 @@ def _redact_value(value: object) -> Any:
         case str():
             return value if WORD_PATTERN.fullmatch(value) else redact(value).text
         case list():
-            return [_redact_value(one) for one in cast("list[object]", value)]
+            return [_redact_value(item) for item in cast("list[object]", value)]
         case dict():
             return redact_fields(cast("dict[str, Any]", value))
         case _:

@@ -47,16 +47,16 @@ def redact(text: str, known_secrets: Mapping[str, SecretKind] = MappingProxyType
     if not spans:
         return RedactedText(text)
     pieces: list[str] = []
-    found: list[SecretLine] = []
+    lines: list[SecretLine] = []
     done, line = 0, 1
     for start, end, kind in spans:
         before = text[done:start]
         line += before.count("\n")
-        found.append(SecretLine(line, kind))
+        lines.append(SecretLine(line, kind))
         pieces += [before, kind.mark]
         done = end
     secrets = {text[start:end]: kind for start, end, kind in spans}
-    return RedactedText("".join([*pieces, text[done:]]), tuple(found), secrets)
+    return RedactedText("".join([*pieces, text[done:]]), tuple(lines), secrets)
 
 
 def _find_known(text: str, known_secrets: Mapping[str, SecretKind]) -> Iterator[SecretSpan]:
@@ -70,7 +70,7 @@ def _find_known(text: str, known_secrets: Mapping[str, SecretKind]) -> Iterator[
 def _merge_overlaps(spans: Iterable[SecretSpan]) -> Iterator[SecretSpan]:
     """What overlaps becomes one span, of the kind that was looked for first."""
     waiting: SecretSpan | None = None
-    for span in sorted(spans, key=lambda one: one.start):
+    for span in sorted(spans, key=lambda span: span.start):
         if waiting is None or span.start >= waiting.end:
             if waiting is not None:
                 yield waiting

@@ -77,13 +77,13 @@ def _find_after_names(text: str, folded: str) -> Iterator[SecretSpan]:
         if rest and _NO_SECRET_NAME.search(rest[0]):
             continue
         is_secret = is_password if kind in _CHOSEN_KINDS else is_random
-        for found in _candidate_values(text, name, at):
-            if is_secret(found["value"]):
-                yield SecretSpan(*found.span("value"), kind)
-                at = found.end()
+        for value in _candidate_values(text, name, at):
+            if is_secret(value["value"]):
+                yield SecretSpan(*value.span("value"), kind)
+                at = value.end()
                 break
-            if len(found["value"]) > _RESCANNED_LENGTH:
-                at = found.end()
+            if len(value["value"]) > _RESCANNED_LENGTH:
+                at = value.end()
                 break
 
 
@@ -110,15 +110,15 @@ def _candidate_values(text: str, name: "re.Match[str]", end: int) -> Iterator["r
     """What may be the value of this name, the likeliest first."""
     for form in _FORMS[: _STRONG if name.lastgroup == "pass" else None]:
         between = form.match(text, end)
-        found = _read_value(text, between.end()) if between else None
-        if found is not None:
-            yield found
+        value = _read_value(text, between.end()) if between else None
+        if value is not None:
+            yield value
     tagged = _MARKED.match(text, end) if "<" in text[max(0, name.start() - 40) : name.start()] else None
     flagged = _FLAG.match(text, end) if _is_flag(text, name) else None
     for between in (tagged, flagged):
-        found = _read_value(text, between.end()) if between else None
-        if found is not None:
-            yield found
+        value = _read_value(text, between.end()) if between else None
+        if value is not None:
+            yield value
 
 
 def _is_flag(text: str, name: "re.Match[str]") -> bool:
@@ -131,16 +131,16 @@ def _read_value(text: str, at: int) -> "re.Match[str] | None":
 
 
 def _find_in_headers(text: str) -> Iterator[SecretSpan]:
-    for found in _HEADER.finditer(text):
-        is_commit = found["word"] is not None and _HEX.fullmatch(found["value"])
-        if is_random(found["value"]) and not is_commit:
-            yield SecretSpan(*found.span("value"), SecretKind.CREDENTIAL)
+    for match in _HEADER.finditer(text):
+        is_commit = match["word"] is not None and _HEX.fullmatch(match["value"])
+        if is_random(match["value"]) and not is_commit:
+            yield SecretSpan(*match.span("value"), SecretKind.CREDENTIAL)
 
 
 _NETRC: Final = pattern(r"\blogin[ \t]{1,8}+\S{1,100}+\s{1,8}+password[ \t]{1,8}+(?P<value>\S{6,200}+)")
 
 
 def _find_in_netrc(text: str) -> Iterator[SecretSpan]:
-    for found in _NETRC.finditer(text):
-        if is_password(found["value"]):
-            yield SecretSpan(*found.span("value"), SecretKind.PASSWORD)
+    for match in _NETRC.finditer(text):
+        if is_password(match["value"]):
+            yield SecretSpan(*match.span("value"), SecretKind.PASSWORD)

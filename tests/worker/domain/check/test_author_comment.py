@@ -35,9 +35,9 @@ def judged(eval_id: str, head_sha: str = HEAD, **changes: Any) -> LedgerEntry:
 
 
 def test_every_agent_that_is_spoken_to_is_one_that_is_known() -> None:
-    assert {one.agent for one in AGENT_MENTIONS} <= {one.agent for one in AGENTS}
-    assert len({one.agent for one in AGENT_MENTIONS}) == len(AGENT_MENTIONS)
-    assert all(one.source and one.requirement for one in AGENT_MENTIONS)
+    assert {entry.agent for entry in AGENT_MENTIONS} <= {entry.agent for entry in AGENTS}
+    assert len({entry.agent for entry in AGENT_MENTIONS}) == len(AGENT_MENTIONS)
+    assert all(entry.source and entry.requirement for entry in AGENT_MENTIONS)
 
 
 def test_an_agent_listens_to_its_name_and_a_person_to_none() -> None:
@@ -57,11 +57,11 @@ def test_only_the_newest_head_is_told_of_and_children_are_nobodys_business() -> 
     beside = judged("c", parent_eval_id=EvalId("b"))
     of_group = judged("d", subject=group)
     entries = (judged("a"), judged("b", NEWER), beside, of_group)
-    assert [one.eval_id for one in submission_entries(entries)] == ["a", "b"]
+    assert [entry.eval_id for entry in submission_entries(entries)] == ["a", "b"]
     assert find_entry_for_comment(entries, HEAD) is None
-    found = find_entry_for_comment(entries, NEWER)
-    assert found is not None
-    assert found.eval_id == "b"
+    entry = find_entry_for_comment(entries, NEWER)
+    assert entry is not None
+    assert entry.eval_id == "b"
     assert find_entry_for_comment((), HEAD) is None
 
 
@@ -109,10 +109,10 @@ def test_what_nobody_judged_says_nothing_new_and_whoever_overrides_ends_what_was
     )
 
 
-def noted(said: AuthorMessage, head_sha: str = HEAD) -> CommentRecord:
+def noted(message: AuthorMessage, head_sha: str = HEAD) -> CommentRecord:
     return CommentRecord(
         nonce="n", comment_id=1, head_sha=head_sha,
-        is_open=said.is_open, is_about_ci=said.is_about_ci, is_about_case=said.is_about_case,
+        is_open=message.is_open, is_about_ci=message.is_about_ci, is_about_case=message.is_about_case,
     )  # fmt: skip
 
 
@@ -139,14 +139,14 @@ def test_a_case_that_cant_be_read_is_told_and_that_it_was_mended() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from([HEAD, NEWER]), st.sampled_from([*AuthorMessage, None]))))
-def test_a_head_is_told_of_once_unless_what_it_says_turns(told: list[tuple[str, AuthorMessage | None]]) -> None:
+def test_a_head_is_told_of_once_unless_what_it_says_turns(messages: list[tuple[str, AuthorMessage | None]]) -> None:
     note, written = None, list[tuple[str, AuthorMessage]]()
-    for head_sha, said in told:
-        if said is not None and needs_update(said, head_sha, note):
-            written.append((head_sha, said))
-            note = noted(said, head_sha)
-    assert all(one != another for one, another in pairwise(written))
-    assert all(said.is_open for _, said in written[:1])
+    for head_sha, message in messages:
+        if message is not None and needs_update(message, head_sha, note):
+            written.append((head_sha, message))
+            note = noted(message, head_sha)
+    assert all(first != another for first, another in pairwise(written))
+    assert all(message.is_open for _, message in written[:1])
 
 
 def test_red_ci_is_told_once_a_head_and_that_it_is_mended_only_where_that_was_asked_for() -> None:
@@ -169,5 +169,5 @@ def test_red_ci_is_told_once_a_head_and_that_it_is_mended_only_where_that_was_as
 
 def test_the_table_of_agents_is_the_one_that_is_documented() -> None:
     page = (Path(__file__).parents[4] / "docs" / "using.md").read_text(encoding="utf-8")
-    for one in AGENT_MENTIONS:
-        assert f"| {one.agent} | `{one.mention}` | {one.requirement} | {one.source} |" in page
+    for agent in AGENT_MENTIONS:
+        assert f"| {agent.agent} | `{agent.mention}` | {agent.requirement} | {agent.source} |" in page

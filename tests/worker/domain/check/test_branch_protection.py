@@ -15,7 +15,7 @@ OURS = 4711
 
 
 @pytest.mark.parametrize(
-    ("sources", "found"),
+    ("sources", "expected"),
     [
         ([], RequirementSource.NONE),
         ([None], RequirementSource.ANYBODYS),
@@ -27,10 +27,12 @@ OURS = 4711
     ],
 )
 def test_one_requirement_that_names_us_is_enough_and_one_of_another_app_is_too_much(
-    sources: list[int | None], found: RequirementSource
+    sources: list[int | None], expected: RequirementSource
 ) -> None:
-    gate = RepositoryProtection("acme/widgets", requirements=tuple(Requirement("a ruleset", one) for one in sources))
-    assert find_requirement_source(gate, OURS) is found
+    gate = RepositoryProtection(
+        "acme/widgets", requirements=tuple(Requirement("a ruleset", source) for source in sources)
+    )
+    assert find_requirement_source(gate, OURS) is expected
 
 
 def test_what_was_not_approved_is_what_is_asked_beyond_what_was_granted() -> None:

@@ -36,7 +36,7 @@ def test_what_was_asked_for_last_counts() -> None:
 
 
 def test_an_override_decides_whatever_the_verdict() -> None:
-    assert all(HumanDecisions(override=OVERRIDE).is_deciding(one) for one in (None, accepted(), rejected()))
+    assert all(HumanDecisions(override=OVERRIDE).is_deciding(verdict) for verdict in (None, accepted(), rejected()))
 
 
 @pytest.mark.parametrize("reason", AbstainReason)
@@ -50,8 +50,8 @@ def test_a_review_decides_what_needs_a_person_and_nothing_else(reason: AbstainRe
 
 @pytest.mark.parametrize(("noted", "counts"), [("main", True), ("below", False), (None, True)])
 def test_a_review_counts_for_the_branch_whose_code_owner_wrote_it(noted: str | None, *, counts: bool) -> None:
-    said = HumanDecisions(override=OVERRIDE, review=APPROVED.model_copy(update={"base_ref": noted}))
-    assert said.for_base("main") == (said if counts else HumanDecisions(override=OVERRIDE))
+    decisions = HumanDecisions(override=OVERRIDE, review=APPROVED.model_copy(update={"base_ref": noted}))
+    assert decisions.for_base("main") == (decisions if counts else HumanDecisions(override=OVERRIDE))
     assert NO_DECISIONS.for_base("main") == NO_DECISIONS
 
 

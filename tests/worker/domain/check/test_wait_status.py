@@ -44,11 +44,11 @@ def test_a_commit_that_nobody_knows_may_still_be_announced() -> None:
     ],
 )
 def test_each_state_of_a_pull_request_is_one_answer(changes: dict[str, Any], state: WaitState) -> None:
-    found = find_wait_status([seen(**changes)], A)
-    assert (found.state, found.number) == (state, 1)
-    assert found.is_final is (state is not WaitState.PENDING)
-    assert (found.verdict is not None) is (state is WaitState.DONE)
-    assert found.newer_head == (B if state is WaitState.SUPERSEDED else None)
+    status = find_wait_status([seen(**changes)], A)
+    assert (status.state, status.number) == (state, 1)
+    assert status.is_final is (state is not WaitState.PENDING)
+    assert (status.verdict is not None) is (state is WaitState.DONE)
+    assert status.newer_head == (B if state is WaitState.SUPERSEDED else None)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_each_state_of_a_pull_request_is_one_answer(changes: dict[str, Any], sta
     [({"verdict": rejected()}, WaitState.DONE), ({}, WaitState.NONE), ({"is_draft": True}, WaitState.NONE)],
 )
 def test_who_overrode_a_commit_is_told_beside_its_verdict(changes: dict[str, Any], state: WaitState) -> None:
-    found = find_wait_status([seen(overridden_by="alice", **changes)], A)
-    assert (found.state, found.overridden_by) == (state, "alice")
-    assert found.explanation == "@alice overrode what is said of this commit: nothing is left to do."
+    status = find_wait_status([seen(overridden_by="alice", **changes)], A)
+    assert (status.state, status.overridden_by) == (state, "alice")
+    assert status.explanation == "@alice overrode what is said of this commit: nothing is left to do."
     for other in ({"head": B}, {"pending_reason": "judging"}):
-        told: dict[str, Any] = {**changes, **other, "overridden_by": "alice"}
-        assert find_wait_status([seen(**told)], A).overridden_by is None
+        fields: dict[str, Any] = {**changes, **other, "overridden_by": "alice"}
+        assert find_wait_status([seen(**fields)], A).overridden_by is None
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_a_draft_is_told_apart_from_what_nobody_judges() -> None:
 
 
 def test_of_several_pull_requests_the_one_whose_head_it_still_is_answers() -> None:
-    found: WaitStatus = find_wait_status(
+    status: WaitStatus = find_wait_status(
         [seen(1, verdict=accepted()), seen(2, head=B), seen(3, head=B, pending_reason="judging")], A
     )
-    assert (found.number, found.state, found.others) == (1, WaitState.DONE, (2, 3))
+    assert (status.number, status.state, status.others) == (1, WaitState.DONE, (2, 3))
     assert find_wait_status([seen(1), seen(2, verdict=accepted())], A).number == 2
 
 
@@ -113,9 +113,9 @@ def test_of_several_pull_requests_the_one_whose_head_it_still_is_answers() -> No
 def test_of_several_with_this_head_an_open_one_answers_that_stands_most_in_the_way(
     first: dict[str, Any], second: dict[str, Any], state: WaitState
 ) -> None:
-    for one, other in ((1, 2), (2, 1)):
-        found = find_wait_status([seen(one, **first), seen(other, **second)], A)
-        assert (found.number, found.state, found.others) == (one, state, (other,))
+    for number, other in ((1, 2), (2, 1)):
+        status = find_wait_status([seen(number, **first), seen(other, **second)], A)
+        assert (status.number, status.state, status.others) == (number, state, (other,))
 
 
 def test_of_several_that_say_the_same_the_newest_answers() -> None:

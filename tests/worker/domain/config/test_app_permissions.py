@@ -54,20 +54,20 @@ def test_no_opt_in_lowers_what_judging_needs() -> None:
 
 
 def test_code_settings_and_secrets_are_never_asked_for() -> None:
-    names = {one.name for one in CORE_PERMISSIONS} | {one.permission.name for one in OPTIONAL_PERMISSIONS}
+    names = {item.name for item in CORE_PERMISSIONS} | {item.permission.name for item in OPTIONAL_PERMISSIONS}
     assert not names & {"administration", "secrets", "workflows", "members", "organization_administration"}
     assert requested_permissions(OptIn)["contents"] == PermissionLevel.READ
 
 
 def test_every_permission_says_what_it_is_for_and_every_opt_in_what_is_lost() -> None:
-    assert all(one.reason for one in CORE_PERMISSIONS)
-    assert all(one.permission.reason and one.consequence for one in OPTIONAL_PERMISSIONS)
-    assert {one.opt_in for one in OPTIONAL_PERMISSIONS} == set(OptIn)
-    assert len({one.name for one in CORE_PERMISSIONS}) == len(CORE_PERMISSIONS)
+    assert all(permission.reason for permission in CORE_PERMISSIONS)
+    assert all(optional.permission.reason and optional.consequence for optional in OPTIONAL_PERMISSIONS)
+    assert {optional.opt_in for optional in OPTIONAL_PERMISSIONS} == set(OptIn)
+    assert len({permission.name for permission in CORE_PERMISSIONS}) == len(CORE_PERMISSIONS)
 
 
 def test_every_event_that_we_read_has_a_permission_that_is_known() -> None:
-    assert [one for one in sorted(SUBSCRIBED_EVENTS - IMPLICIT_EVENTS) if one not in EVENT_PERMISSIONS] == []
+    assert [event for event in sorted(SUBSCRIBED_EVENTS - IMPLICIT_EVENTS) if event not in EVENT_PERMISSIONS] == []
 
 
 def test_an_app_subscribes_only_to_what_its_permissions_allow() -> None:
@@ -78,17 +78,17 @@ def test_an_app_subscribes_only_to_what_its_permissions_allow() -> None:
 
 @pytest.mark.parametrize(("granted", "is_enough"), [("read", False), ("write", True), ("admin", True), ("", False)])
 def test_a_higher_level_is_enough_and_a_lower_one_is_not(granted: str, is_enough: bool) -> None:  # noqa: FBT001 - a table
-    checks = next(one for one in CORE_PERMISSIONS if one.name == "checks")
+    checks = next(permission for permission in CORE_PERMISSIONS if permission.name == "checks")
     assert is_sufficient({"checks": granted}, checks) is is_enough
     assert not is_sufficient({}, checks)
 
 
 def test_what_is_missing_is_told_apart_from_what_is_switched_off() -> None:
     assert find_missing_permissions(requested_permissions([])) == ()
-    assert [one.label for one in find_missing_permissions(requested_permissions([]) | {"checks": "read"})] == [
-        "checks: write"
-    ]
-    assert [one.opt_in for one in find_missing_opt_ins(requested_permissions([]))] == [
+    assert [
+        permission.label for permission in find_missing_permissions(requested_permissions([]) | {"checks": "read"})
+    ] == ["checks: write"]
+    assert [optional.opt_in for optional in find_missing_opt_ins(requested_permissions([]))] == [
         OptIn.COMMENTS,
         OptIn.REACTIONS,
         OptIn.MERGE_QUEUE,
@@ -111,13 +111,15 @@ def test_what_is_missing_is_told_apart_from_what_is_switched_off() -> None:
 def test_what_was_not_chosen_is_declined_where_another_choice_brings_its_permission(
     chosen: list[OptIn], declined: list[OptIn]
 ) -> None:
-    assert [one.opt_in for one in find_declined(chosen)] == declined
+    assert [optional.opt_in for optional in find_declined(chosen)] == declined
 
 
 def test_a_choice_that_has_its_permission_to_itself_needs_no_switch() -> None:
     alone = [
-        one
-        for one in OPTIONAL_PERMISSIONS
-        if [two.permission.name for two in OPTIONAL_PERMISSIONS].count(one.permission.name) == 1
+        optional
+        for optional in OPTIONAL_PERMISSIONS
+        if [two.permission.name for two in OPTIONAL_PERMISSIONS].count(optional.permission.name) == 1
     ]
-    assert {one.opt_in for one in OPTIONAL_PERMISSIONS if one not in alone} == set(OPT_IN_SETTINGS.values())
+    assert {optional.opt_in for optional in OPTIONAL_PERMISSIONS if optional not in alone} == set(
+        OPT_IN_SETTINGS.values()
+    )

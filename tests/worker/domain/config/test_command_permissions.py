@@ -76,7 +76,7 @@ def test_a_role_is_told_with_all_above_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "hours", "reason"),
+    ("text", "hours", "reason"),
     [
         ("", None, ""),
         ("a release", None, "a release"),
@@ -94,14 +94,14 @@ def test_a_role_is_told_with_all_above_it() -> None:
         ("2026-11-19 was bad", None, "2026-11-19 was bad"),
     ],
 )
-def test_a_pause_says_how_long_and_why(said: str, hours: int | None, reason: str) -> None:
-    assert parse_pause(said, NOW) == (None if hours is None else NOW + timedelta(hours=hours), reason)
+def test_a_pause_says_how_long_and_why(text: str, hours: int | None, reason: str) -> None:
+    assert parse_pause(text, NOW) == (None if hours is None else NOW + timedelta(hours=hours), reason)
 
 
-@pytest.mark.parametrize("said", ["for 2hours", "for 3 a release", "for 2026-11-20T11:00Z", "until 15:00", "0m"])
-def test_a_length_that_is_none_is_refused(said: str) -> None:
+@pytest.mark.parametrize("text", ["for 2hours", "for 3 a release", "for 2026-11-20T11:00Z", "until 15:00", "0m"])
+def test_a_length_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UntilError):
-        parse_pause(said, NOW)
+        parse_pause(text, NOW)
 
 
 @pytest.mark.parametrize("command", CommandName)

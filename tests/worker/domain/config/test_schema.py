@@ -51,25 +51,25 @@ def test_policy_and_steering_find_their_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"), [(45, 45), (0.5, 0.5), ("45s", 45), ("10m", 600), ("2h", 7200), ("1.5m", 90), ("24h", 86400)]
+    ("text", "meant"), [(45, 45), (0.5, 0.5), ("45s", 45), ("10m", 600), ("2h", 7200), ("1.5m", 90), ("24h", 86400)]
 )
-def test_durations_are_seconds_or_have_a_unit(said: object, meant: float) -> None:
-    assert parse_seconds(said) == meant
+def test_durations_are_seconds_or_have_a_unit(text: object, meant: float) -> None:
+    assert parse_seconds(text) == meant
 
 
-@pytest.mark.parametrize("said", ["45", "45 s", "s", "-1s", "25h", "1d", "", -1, 86401, True, None, [], float("nan")])
-def test_what_is_no_duration_says_what_one_is(said: object) -> None:
+@pytest.mark.parametrize("text", ["45", "45 s", "s", "-1s", "25h", "1d", "", -1, 86401, True, None, [], float("nan")])
+def test_what_is_no_duration_says_what_one_is(text: object) -> None:
     with pytest.raises(ValueError, match=r"^seconds from 0 to 86400, or a text like 45s, 10m or 2h$"):
-        parse_seconds(said)
+        parse_seconds(text)
 
 
 @given(st.one_of(st.text(max_size=12), st.floats(), st.integers(), st.from_regex(r"[0-9]{1,6}[smh]", fullmatch=True)))
-def test_a_duration_is_never_longer_than_a_day(said: object) -> None:
+def test_a_duration_is_never_longer_than_a_day(text: object) -> None:
     try:
-        found = parse_seconds(said)
+        seconds = parse_seconds(text)
     except ValueError:
         return
-    assert 0 <= found <= LONGEST_WAIT_S
+    assert 0 <= seconds <= LONGEST_WAIT_S
 
 
 @given(number=st.decimals("0", "99999", places=1), unit=st.sampled_from("smh"))
@@ -78,13 +78,13 @@ def test_a_duration_is_never_longer_than_a_day(said: object) -> None:
 @example(number=Decimal("24.1"), unit="h")
 @example(number=Decimal(24), unit="h")
 def test_the_schema_takes_the_same_durations_as_the_reader(number: Decimal, unit: str) -> None:
-    said = f"{number}{unit}"
+    text = f"{number}{unit}"
     try:
-        parse_seconds(said)
+        parse_seconds(text)
     except ValueError:
         is_read = False
     else:
         is_read = True
     pattern = ConfigKeys.model_json_schema()["properties"]["quiet_window"]["anyOf"][1]["pattern"]
-    assert (re.search(pattern, said) is not None) is is_read
+    assert (re.search(pattern, text) is not None) is is_read
     assert is_read is (number * {"s": 1, "m": 60, "h": 3600}[unit] <= 86_400)

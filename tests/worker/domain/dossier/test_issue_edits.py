@@ -24,7 +24,7 @@ def person(minutes: int, text: str | None) -> TextVersion:
 
 
 def late(*minutes: int, used: bool = False) -> tuple[LateEdit, ...]:
-    return tuple(LateEdit(by="agent[bot]", at=at(one), used=used) for one in minutes)
+    return tuple(LateEdit(by="agent[bot]", at=at(minute), used=used) for minute in minutes)
 
 
 WRITTEN = person(-60, "as written")

@@ -21,8 +21,8 @@ def sent(number: int, guid: str = "a", minutes: float = 10, status: int = 502) -
 
 
 def test_the_newest_attempt_of_what_never_arrived_is_asked_for_the_oldest_first() -> None:
-    found = find_missed([sent(1, "a", 30), sent(2, "b", 60), sent(3, "a", 20, 0)], NOW)
-    assert [one.id for one in found] == [2, 3]
+    missed = find_missed([sent(1, "a", 30), sent(2, "b", 60), sent(3, "a", 20, 0)], NOW)
+    assert [attempt.id for attempt in missed] == [2, 3]
 
 
 def test_what_arrived_in_any_attempt_is_not_missed() -> None:
@@ -53,6 +53,6 @@ ATTEMPTS = st.lists(
 
 @given(ATTEMPTS)
 def test_each_is_asked_for_once_and_never_one_that_arrived(attempts: list[DeliveryAttempt]) -> None:
-    found = [one.guid for one in find_missed(attempts, NOW)]
-    assert len(found) == len(set(found))
-    assert not set(found) & {one.guid for one in attempts if one.is_delivered}
+    guids = [attempt.guid for attempt in find_missed(attempts, NOW)]
+    assert len(guids) == len(set(guids))
+    assert not set(guids) & {attempt.guid for attempt in attempts if attempt.is_delivered}

@@ -17,7 +17,7 @@ NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("text", "meant"),
     [
         ("90m", NOW + timedelta(minutes=90)),
         ("2h", NOW + timedelta(hours=2)),
@@ -29,12 +29,12 @@ NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
         ("2026-11-21", datetime(2026, 11, 21, tzinfo=UTC)),
     ],
 )
-def test_an_end_is_a_span_from_now_or_a_time_which_is_utc_without_a_zone(said: str, meant: datetime) -> None:
-    assert parse_end(said, NOW) == meant
+def test_an_end_is_a_span_from_now_or_a_time_which_is_utc_without_a_zone(text: str, meant: datetime) -> None:
+    assert parse_end(text, NOW) == meant
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("text", "why"),
     [
         ("tomorrow", '"tomorrow" is no time. Expected: how long, like 90m, 2h or 3d'),
         ("9999-12-31T23:59-12:00", '"9999-12-31T23:59-12:00" is no time. Expected'),
@@ -44,9 +44,9 @@ def test_an_end_is_a_span_from_now_or_a_time_which_is_utc_without_a_zone(said: s
         ("2026-11-01", "is over already"),
     ],
 )
-def test_an_end_that_is_none_or_is_over_is_refused(said: str, why: str) -> None:
+def test_an_end_that_is_none_or_is_over_is_refused(text: str, why: str) -> None:
     with pytest.raises(UntilError) as refused:
-        parse_end(said, NOW)
+        parse_end(text, NOW)
     assert why in str(refused.value)
 
 

@@ -21,7 +21,7 @@ MONEY = st.decimals(min_value=0, max_value=1_000_000, allow_nan=False, allow_inf
 
 
 def test_what_is_stored_is_never_less_than_what_it_stands_for() -> None:
-    assert [to_nano(Decimal(one)) for one in ("0", "0.1", "0.0000000001", "0.000000001")] == [0, 100_000_000, 1, 1]
+    assert [to_nano(Decimal(usd)) for usd in ("0", "0.1", "0.0000000001", "0.000000001")] == [0, 100_000_000, 1, 1]
 
 
 @given(usd=MONEY)

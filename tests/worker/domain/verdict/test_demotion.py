@@ -26,8 +26,10 @@ def test_more_than_five_per_cent_of_forty_and_more_is_too_much(
 
 
 def test_the_notice_says_why_and_how_to_take_it_back() -> None:
-    one = Demotion(signal="stub", tally=RejectCounts(rejects=50, overturned=4), at=datetime(2026, 11, 20, tzinfo=UTC))
-    assert one.notice(InstallationId(7)) == (
+    demotion = Demotion(
+        signal="stub", tally=RejectCounts(rejects=50, overturned=4), at=datetime(2026, 11, 20, tzinfo=UTC)
+    )
+    assert demotion.notice(InstallationId(7)) == (
         "stub is a suspicion since 2026-11-20: 4 of its 50 rejects were overridden, more than 5 % "
         "(installation 7). `assay rubric promote stub --installation 7` takes it back."
     )

@@ -45,7 +45,7 @@ def told(verdict: Accept | Reject | Abstain, **more: Any) -> dict[str, Any]:
 
 
 def heard(*faults: str | None, models: str | None = "claude-haiku-5-5") -> EvaluatedVerdict:
-    exchanges = tuple(Exchange("s", "f", ("q",), fault=one, model=models) for one in faults)
+    exchanges = tuple(Exchange("s", "f", ("q",), fault=fault, model=models) for fault in faults)
     return EvaluatedVerdict(rejected(), AuditRecord(EvalId("0193-earlier"), LAW, (), exchanges))
 
 
@@ -141,13 +141,13 @@ def test_each_subject_has_a_name_of_its_own() -> None:
     assert names[SubjectKind.SUBMISSION] == names[SubjectKind.BENCHMARK] == f"7/12/{HEAD}"
     checks = {subject_id(subject(SubjectKind.CI_CHECK), name) for name in ("lint", "tests / private name")}
     assert len(checks) == 2
-    assert not any("private" in one for one in checks)
+    assert not any("private" in check for check in checks)
 
 
 def test_each_reply_that_could_not_be_read_is_told_once() -> None:
     events = list(problem_events(heard(None, "not_json", "wrong_schema"), None))
-    assert [one.kind for one in events] == [EventKind.EVALUATOR_PARSE_ERROR] * 2
-    assert [(one.body["attempt"], one.body["fault"]) for one in events] == [(1, "not_json"), (2, "wrong_schema")]
+    assert [event.kind for event in events] == [EventKind.EVALUATOR_PARSE_ERROR] * 2
+    assert [(event.body["attempt"], event.body["fault"]) for event in events] == [(1, "not_json"), (2, "wrong_schema")]
     assert events[0].body["judge_model"] == "claude-haiku-5-5"
     assert next(problem_events(heard("not_json", models=None), None)).body["judge_model"] is None
 
@@ -192,6 +192,6 @@ def test_what_is_broken_or_newer_is_not_guessed_at(kind: str, raw: bytes) -> Non
 def test_what_is_written_at_the_beginning_is_the_event_and_what_tells_of_a_judge_who_is_lost() -> None:
     for planned, cost in ((JudgeKind.HEURISTIC, "0"), (JudgeKind.HYBRID, None)):
         begun = EvaluationStarted(EvalId("e"), rejected().subject, "default", "1", planned)
-        told, lost = (json.loads(part) for part in dump_started(begun))
-        assert told == json.loads(started_event(begun).dump())
+        started, lost = (json.loads(part) for part in dump_started(begun))
+        assert started == json.loads(started_event(begun).dump())
         assert (lost["eval_id"], lost["failure_mode"], lost["judge_cost_usd"]) == ("e", "judge_call_failed", cost)

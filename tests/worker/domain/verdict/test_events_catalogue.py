@@ -30,10 +30,10 @@ def named(text: str) -> set[str]:
 
 def test_every_kind_and_every_way_to_fail_is_in_the_catalogue() -> None:
     table = set(re.findall(r"^\| `([a-z._]+)` \|", PAGE, re.MULTILINE))
-    assert {one.value for one in EventKind} <= table
-    assert {one.value for one in FailureMode} <= table
-    assert {one.value for one in Sensitivity} <= set(re.findall(r"\*([a-z_]+)\*", PAGE))
-    assert {one.value for one in EvalTrigger} <= named(section("eval.started"))
+    assert {member.value for member in EventKind} <= table
+    assert {member.value for member in FailureMode} <= table
+    assert {member.value for member in Sensitivity} <= set(re.findall(r"\*([a-z_]+)\*", PAGE))
+    assert {member.value for member in EvalTrigger} <= named(section("eval.started"))
 
 
 def test_every_field_is_in_the_catalogue_and_no_other() -> None:
@@ -41,7 +41,7 @@ def test_every_field_is_in_the_catalogue_and_no_other() -> None:
     assert began == {"rubric_id", "rubric_version", "judge_kind_planned", "trigger"}
     assert began <= named(section("eval.started"))
     fields = set(terminal_event(rejected(), EvalTrigger.BUS).body) - FRAME
-    assert fields == {one for one in named(section("eval.completed")) if one != "child_eval_ids"}
+    assert fields == {field for field in named(section("eval.completed")) if field != "child_eval_ids"}
     lost = set(failed_event(begun(), FailureMode.SUBJECT_NOT_FOUND).body) - FRAME
     assert lost <= named(section("eval.failed"))
     failure = set(terminal_event(unjudged(), EvalTrigger.BUS).body) - FRAME

@@ -31,14 +31,17 @@ def reject(head: str, *, seen: datetime = NOW, pushed: datetime | None = None, *
 
 
 def asking(*conditions: tuple[str, str, str]) -> LedgerEntry:
-    found = [
+    asked = [
         ClosingCondition.model_validate({"id": name, "text": text, "state": state}) for name, text, state in conditions
     ]
-    return entry(rejected(closing_conditions=found), open_conditions=[one for one in found if one.state == "open"])
+    return entry(
+        rejected(closing_conditions=asked),
+        open_conditions=[condition for condition in asked if condition.state == "open"],
+    )
 
 
 def stand(*entries: LedgerEntry) -> list[tuple[str, str, str]]:
-    return [(one.id, one.text, one.state) for one in conditions_of(entries)]
+    return [(condition.id, condition.text, condition.state) for condition in conditions_of(entries)]
 
 
 # --- rounds ---------------------------------------------------------------------------------------
@@ -75,7 +78,7 @@ def test_a_time_without_a_zone_is_taken_as_utc() -> None:
 
 ONE, TWO, THREE, FOUR = (AuthorText(case=Case(summary=f"case {number}")) for number in range(4))
 BROKEN, NO_BLOCK = AuthorText(is_readable=False), AuthorText()
-RETRIES, REWORDED, AGAIN = (AuthorText(description=words, links=()) for words in ("retries", "reworded", "again"))
+RETRIES, REWORDED, AGAIN = (AuthorText(description=text, links=()) for text in ("retries", "reworded", "again"))
 LINKED, LINKS_TWO, BY_HAND = AuthorText(links=("#7",)), AuthorText(links=("#7", "#8")), AuthorText(links=())
 
 
@@ -115,7 +118,7 @@ def judged(text: AuthorText, number: int, **changes: Any) -> LedgerEntry:
     ],
 )
 def test_the_authors_text_is_frozen_with_its_head(before: tuple[AuthorText, ...], text: AuthorText, turn: str) -> None:
-    entries = [judged(one, number) for number, one in enumerate(before)]
+    entries = [judged(turn, number) for number, turn in enumerate(before)]
     assert classify_text(entries, A, text) == turn
     assert classify_text(entries, B, text) == TextChange.FIRST, "a push is another head"
 

@@ -75,4 +75,4 @@ def test_an_issue_is_told_apart_without_its_name() -> None:
     marks = {hash_issue("acme/widgets", 7), hash_issue("acme/widgets", 8), hash_issue("acme/other", 7)}
     assert len(marks) == 3
     assert hash_issue("Acme/Widgets", 7) == hash_issue("acme/widgets", 7)
-    assert not any("widgets" in one for one in marks)
+    assert not any("widgets" in mark for mark in marks)

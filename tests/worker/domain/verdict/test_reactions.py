@@ -18,6 +18,8 @@ def test_whoever_reacts_counts_once_with_their_last_thumb() -> None:
 
 
 def test_what_a_bot_gives_and_what_is_no_thumb_say_nothing() -> None:
-    said = [given(1, "-1", is_bot=True)]
-    said += [given(n, feeling) for n, feeling in enumerate(("laugh", "hooray", "confused", "heart", "rocket", "eyes"))]
-    assert last_thumbs(said) == ()
+    reactions = [given(1, "-1", is_bot=True)]
+    reactions += [
+        given(n, feeling) for n, feeling in enumerate(("laugh", "hooray", "confused", "heart", "rocket", "eyes"))
+    ]
+    assert last_thumbs(reactions) == ()

@@ -110,10 +110,10 @@ def test_a_verdict_can_not_be_changed() -> None:
         verdict.score = 1.0
 
 
-@pytest.mark.parametrize("place", [{"line": 3, "end_line": 2}, {"end_line": 2}])
-def test_a_pointer_does_not_end_before_it_starts(place: dict[str, int]) -> None:
+@pytest.mark.parametrize("pointer", [{"line": 3, "end_line": 2}, {"end_line": 2}])
+def test_a_pointer_does_not_end_before_it_starts(pointer: dict[str, int]) -> None:
     with pytest.raises(ValidationError):
-        EvidencePointer.model_validate({"path": "a.py", **place})
+        EvidencePointer.model_validate({"path": "a.py", **pointer})
 
 
 def test_a_pointer_names_its_place() -> None:

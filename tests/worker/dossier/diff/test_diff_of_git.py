@@ -158,11 +158,11 @@ class Told(NamedTuple):
 
 def told(raw: bytes) -> Iterator[Told]:
     """The entries of `--raw -z`; what became something else is printed twice in a patch, and so it stands here."""
-    words = iter(raw.decode("utf-8", "replace").split("\0")[:-1])
-    for word in words:
+    parts = iter(raw.decode("utf-8", "replace").split("\0")[:-1])
+    for word in parts:
         old_mode, new_mode, _, _, status = word.removeprefix(":").split(" ")
-        path = next(words)
-        new = next(words) if status[0] in "RC" else path
+        path = next(parts)
+        new = next(parts) if status[0] in "RC" else path
         if status[0] == "T":
             yield Told("D", old_mode, "000000", path, path)
             yield Told("A", "000000", new_mode, path, path)
@@ -197,15 +197,15 @@ def test_whatever_git_is_told_to_print_is_read_as_git_itself_tells_it(
     printing = (context, *sorted(options - MATCHING), "-p", "--src-prefix=a/", "--dst-prefix=b/")
     files = parse_diff(git(repository, *asked, *printing)).files
     expected = list(told(git(repository, *asked, "--raw", "-z")))
-    assert [(file.path, LETTERS[file.change]) for file in files] == [(one.new, one.letter) for one in expected]
-    for file, one in zip(files, expected, strict=True):
-        assert file.old_path == (one.old if one.letter in "RC" else None)
-        if one.old_mode != one.new_mode:
-            assert (file.old_mode or "000000", file.new_mode or "000000") == (one.old_mode, one.new_mode)
+    assert [(file.path, LETTERS[file.change]) for file in files] == [(entry.new, entry.letter) for entry in expected]
+    for file, entry in zip(files, expected, strict=True):
+        assert file.old_path == (entry.old if entry.letter in "RC" else None)
+        if entry.old_mode != entry.new_mode:
+            assert (file.old_mode or "000000", file.new_mode or "000000") == (entry.old_mode, entry.new_mode)
         if file.old_mode or file.new_mode:  # of what was only moved git prints no mode
-            assert (file.is_submodule, file.is_symlink) == ("160000" in one[1:3], "120000" in one[1:3])
+            assert (file.is_submodule, file.is_symlink) == ("160000" in entry[1:3], "120000" in entry[1:3])
         if not file.is_binary:
-            check_texts(file, one, base, head)
+            check_texts(file, entry, base, head)
 
 
 def without_clashes(entries: dict[str, Entry]) -> dict[str, Entry]:
@@ -213,9 +213,9 @@ def without_clashes(entries: dict[str, Entry]) -> dict[str, Entry]:
     return {name: entry for name, entry in entries.items() if not any(f"{name}/" in other for other in entries)}
 
 
-def check_texts(file: FileDiff, one: Told, base: Mapping[str, Entry], head: Mapping[str, Entry]) -> None:
-    before = "" if one.letter == "A" else content_of(base[one.old])
-    after = "" if one.letter == "D" else content_of(head[one.new])
+def check_texts(file: FileDiff, entry: Told, base: Mapping[str, Entry], head: Mapping[str, Entry]) -> None:
+    before = "" if entry.letter == "A" else content_of(base[entry.old])
+    after = "" if entry.letter == "D" else content_of(head[entry.new])
     if before != after:
         assert base_text(after, file) == before
         assert head_text(before, file) == after

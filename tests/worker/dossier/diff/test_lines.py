@@ -74,7 +74,7 @@ def test_the_texts_are_those_of_the_lines(first: bytes, lines: list[tuple[bytes,
     body = first + b"first\n" + b"".join(mark + text + b"\n" for mark, text in lines)
     made = number_lines(body, 1, 1)
     for kind in (LineKind.ADDED, LineKind.REMOVED):
-        wanted = tuple(one.text for one in made if one.kind is kind)
+        wanted = tuple(line.text for line in made if line.kind is kind)
         assert list_texts(b"@@\n" + body, [(3, 3 + len(body))], kind) == wanted
         together = join_texts(b"@@\n" + body, [(3, 3 + len(body))], kind).decode("utf-8", "replace")
         assert together == "".join(f"{text}\n" for text in wanted)
@@ -83,7 +83,7 @@ def test_the_texts_are_those_of_the_lines(first: bytes, lines: list[tuple[bytes,
 @given(st.sampled_from([b"+", b"-", b" ", b""]), st.lists(st.one_of(line, st.just((b"", b""))), max_size=8))
 def test_the_side_of_the_head_is_its_lines(first: bytes, lines: list[tuple[bytes, bytes]]) -> None:
     body = (first + b"first" if first else b"") + b"\n" + b"".join(mark + text + b"\n" for mark, text in lines)
-    shown = [one.text for one in number_lines(body, 1, 1) if one.head_line is not None]
+    shown = [line.text for line in number_lines(body, 1, 1) if line.head_line is not None]
     assert join_head_lines(b"@@\n" + body, [(3, 3 + len(body))]).decode("utf-8", "replace") == "".join(
         f"{text}\n" for text in shown
     )
@@ -93,7 +93,7 @@ def test_lines_are_found_by_what_they_say() -> None:
     (file,) = parse_diff(file_of(1, b"-two\n+two\n+three\n")).files
     assert (file.added_texts, file.removed_texts) == (("two", "three"), ("two",))
     assert ([*file.added_passages()], file.head_side) == (["two\nthree\n"], "all\ntwo\nthree\n")
-    assert [one.head_line for one in file.added_lines_matching(lambda text: text.startswith("th"))] == [3]
+    assert [line.head_line for line in file.added_lines_matching(lambda text: text.startswith("th"))] == [3]
     assert file.added_lines_matching(lambda text: text == "one") == ()
     assert file.hunks[0].texts(LineKind.ADDED) == ("two", "three")
 
@@ -105,12 +105,12 @@ def test_a_file_without_lines_says_nothing() -> None:
 
 
 def test_hunks_that_say_the_same_are_equal_wherever_they_stand() -> None:
-    one, other = (file.hunks[0] for file in parse_diff(file_of(1, b"+a\n") + file_of(2, b"+a\n")).files)
+    hunk, other = (file.hunks[0] for file in parse_diff(file_of(1, b"+a\n") + file_of(2, b"+a\n")).files)
     elsewhere = parse_diff(file_of(1, b"+a\n", at=7)).files[0].hunks[0]
-    assert one == other
-    assert len({one, other, elsewhere}) == 2
-    assert one != elsewhere
-    assert one != "a"
+    assert hunk == other
+    assert len({hunk, other, elsewhere}) == 2
+    assert hunk != elsewhere
+    assert hunk != "a"
 
 
 def long_body(line: bytes = b"+some words\n") -> bytes:
@@ -126,7 +126,7 @@ def test_a_long_hunk_says_the_same_piece_by_piece() -> None:
     assert "".join(hunk.passages()).encode() == hunk.body
     assert "".join(file.added_passages()) == "".join(f"{text}\n" for text in file.added_texts)
     assert max(map(len, file.added_passages())) < 2 * PIECE_BYTES
-    assert [one.head_line for one in file.added_lines_matching(lambda text: text == "some words")][
+    assert [line.head_line for line in file.added_lines_matching(lambda text: text == "some words")][
         -1
     ] == hunk.head_count
     assert file.added_lines_matching(lambda text: text == "other words") == ()

@@ -31,4 +31,4 @@ def test_a_text_that_stands_twice_or_only_points_at_another_is_handed_on_once() 
         Guidance(path="src/AGENTS.md", text="No globals."),
         Guidance(path="lib/AGENTS.md", text="No globals."),
     ]
-    assert [one.path for one in unique_files(files)] == ["AGENTS.md", "src/AGENTS.md", "lib/AGENTS.md"]
+    assert [file.path for file in unique_files(files)] == ["AGENTS.md", "src/AGENTS.md", "lib/AGENTS.md"]

@@ -16,8 +16,8 @@ def rules(text: str, path: str = "AGENTS.md") -> tuple[RepoRule, ...]:
 
 
 def rule(sentence: str) -> RepoRule:
-    (found,) = rules(f"# Rules\n\n- {sentence}\n")
-    return found
+    (parsed,) = rules(f"# Rules\n\n- {sentence}\n")
+    return parsed
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def rule(sentence: str) -> RepoRule:
     ],
 )  # fmt: skip
 def test_forbidden_code_is_read_with_its_reach(sentence: str, targets: tuple[str, ...], reach: RuleReach) -> None:
-    found = rule(sentence)
-    assert (found.kind, found.targets, found.scope.reach, found.is_sure) == (
+    parsed = rule(sentence)
+    assert (parsed.kind, parsed.targets, parsed.scope.reach, parsed.is_sure) == (
         RuleKind.FORBIDDEN_CODE,
         targets,
         reach,
@@ -78,7 +78,7 @@ def test_forbidden_code_is_read_with_its_reach(sentence: str, targets: tuple[str
     ],
 )
 def test_preferences_permissions_and_what_is_no_code_make_no_rule_that_is_sure(sentence: str) -> None:
-    assert not any(found.is_sure for found in rules(f"- {sentence}\n"))
+    assert not any(parsed.is_sure for parsed in rules(f"- {sentence}\n"))
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_a_rule_with_a_condition_that_a_program_cannot_check_is_unsure(sentence:
     ],
 )
 def test_the_folders_of_a_rule_are_its_scope(sentence: str, inside: tuple[str, ...], outside: tuple[str, ...]) -> None:
-    found = rule(sentence)
-    assert (found.scope.inside, found.scope.outside, found.is_sure) == (inside, outside, True)
+    parsed = rule(sentence)
+    assert (parsed.scope.inside, parsed.scope.outside, parsed.is_sure) == (inside, outside, True)
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def test_headings_say_where_a_rule_holds() -> None:
     ],
 )
 def test_a_heading_about_tests_and_the_code_holds_for_both(title: str, reach: RuleReach) -> None:
-    (found,) = rules(f"# R\n## {title}\n- Never use `a`.\n")
-    assert found.scope.reach is reach
+    (parsed,) = rules(f"# R\n## {title}\n- Never use `a`.\n")
+    assert parsed.scope.reach is reach
 
 
 def test_a_list_under_never_forbids_its_items() -> None:
-    found = rules("## Do not\n- use `a`\n- `b`\n- never use `c`\n")
-    assert [(one.targets, one.is_sure) for one in found] == [(("a",), True), (("b",), True), (("c",), True)]
+    made = rules("## Do not\n- use `a`\n- `b`\n- never use `c`\n")
+    assert [(parsed.targets, parsed.is_sure) for parsed in made] == [(("a",), True), (("b",), True), (("c",), True)]
 
 
 @pytest.mark.parametrize(
@@ -167,14 +167,14 @@ def test_a_list_under_never_forbids_its_items() -> None:
     ],
 )
 def test_forbidden_paths_are_read(sentence: str, target: str, by_hand: bool) -> None:  # noqa: FBT001 - a table's column
-    found = rule(sentence)
-    assert (found.kind, found.targets, found.is_by_hand, found.is_sure) == (
+    parsed = rule(sentence)
+    assert (parsed.kind, parsed.targets, parsed.is_by_hand, parsed.is_sure) == (
         RuleKind.FORBIDDEN_PATH,
         (target,),
         by_hand,
         True,
     )
-    assert found.touches == set(PathTouch)
+    assert parsed.touches == set(PathTouch)
 
 
 def test_what_is_forbidden_to_happen_to_a_path_is_read() -> None:
@@ -183,8 +183,8 @@ def test_what_is_forbidden_to_happen_to_a_path_is_read() -> None:
 
 
 def test_a_file_may_need_its_own_pull_request() -> None:
-    found = rule("`go.mod` is changed in its own pull request only.")
-    assert (found.kind, found.targets, found.is_sure) == (RuleKind.OWN_PULL_REQUEST, ("go.mod",), True)
+    parsed = rule("`go.mod` is changed in its own pull request only.")
+    assert (parsed.kind, parsed.targets, parsed.is_sure) == (RuleKind.OWN_PULL_REQUEST, ("go.mod",), True)
 
 
 @pytest.mark.parametrize(
@@ -209,8 +209,8 @@ def test_a_changelog_entry_is_asked_for(
     asked: DutyScope,
     is_sure: bool,  # noqa: FBT001 - a table's column
 ) -> None:
-    found = rule(sentence)
-    assert (found.kind, found.duty_scope, found.is_sure) == (RuleKind.CHANGELOG, asked, is_sure)
+    parsed = rule(sentence)
+    assert (parsed.kind, parsed.duty_scope, parsed.is_sure) == (RuleKind.CHANGELOG, asked, is_sure)
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ def test_a_name_that_is_no_pattern_asks_for_nothing() -> None:
 
 
 def test_one_statement_may_make_several_rules_each_at_its_line() -> None:
-    found = rules("Never use `a`.\nNever use `b`\n— it is slow (e.g. `c`).\n")
-    assert [(one.targets, one.origin.line, one.origin.text) for one in found] == [
+    made = rules("Never use `a`.\nNever use `b`\n— it is slow (e.g. `c`).\n")
+    assert [(parsed.targets, parsed.origin.line, parsed.origin.text) for parsed in made] == [
         (("a",), 1, "Never use `a`"),
         (("b",), 2, "Never use `b`"),
     ]
@@ -267,8 +267,8 @@ def test_one_statement_may_make_several_rules_each_at_its_line() -> None:
     [("AGENTS.md", ""), (".github/copilot-instructions.md", ""), ("packages/a/CLAUDE.md", "packages/a/")],
 )
 def test_a_rules_file_rules_its_own_folder(path: str, root: str) -> None:
-    (found,) = rules("- Never use `a`.\n", path)
-    assert (found.scope.root, found.origin.path) == (root, path)
+    (parsed,) = rules("- Never use `a`.\n", path)
+    assert (parsed.scope.root, parsed.origin.path) == (root, path)
 
 
 def test_a_long_sentence_is_shown_shortened_and_a_very_long_statement_is_prose() -> None:
@@ -287,8 +287,8 @@ def test_a_long_sentence_is_shown_shortened_and_a_very_long_statement_is_prose()
     ],
 )
 def test_a_rule_is_quoted_as_it_is_written(text: str, line: int, quoted: str) -> None:
-    (found,) = rules(text)
-    assert (found.origin.line, found.origin.text, found.is_sure) == (line, quoted, True)
+    (parsed,) = rules(text)
+    assert (parsed.origin.line, parsed.origin.text, parsed.is_sure) == (line, quoted, True)
 
 
 def test_there_is_an_end_to_the_rules_that_are_read() -> None:
@@ -360,7 +360,7 @@ def test_an_entry_in_another_file_is_no_changelog_though_one_is_spoken_of() -> N
     text = """- Every change must add a line to `docs/index.md`, not to the changelog.
 - When you change code, add an entry to `docs/index.md` and leave the changelog alone.
 """
-    assert not [one for one in rules(text) if one.kind is RuleKind.CHANGELOG and one.targets]
+    assert not [rule for rule in rules(text) if rule.kind is RuleKind.CHANGELOG and rule.targets]
 
 
 @pytest.mark.parametrize(
@@ -374,15 +374,15 @@ def test_an_entry_in_another_file_is_no_changelog_though_one_is_spoken_of() -> N
     ],
 )
 def test_a_rule_may_be_a_heading(text: str, line: int, targets: tuple[str, ...]) -> None:
-    (found,) = rules(text)
-    assert (found.origin.line, found.targets, found.is_sure) == (line, targets, True)
+    (parsed,) = rules(text)
+    assert (parsed.origin.line, parsed.targets, parsed.is_sure) == (line, targets, True)
 
 
 def test_what_stands_below_a_heading_may_make_an_exception_of_it() -> None:
-    (found,) = rules("# R\n\n## Never use `eval()`\n\nThe console is exempt.\n")
-    assert not found.is_sure
-    (found,) = rules("# R\n\n## Never use `print()`\n\nTests may.\n")
-    assert (found.scope.reach, found.is_sure) == (RuleReach.LIBRARY, True)
+    (parsed,) = rules("# R\n\n## Never use `eval()`\n\nThe console is exempt.\n")
+    assert not parsed.is_sure
+    (parsed,) = rules("# R\n\n## Never use `print()`\n\nTests may.\n")
+    assert (parsed.scope.reach, parsed.is_sure) == (RuleReach.LIBRARY, True)
 
 
 @pytest.mark.parametrize(
@@ -399,19 +399,19 @@ def test_what_stands_below_a_heading_may_make_an_exception_of_it() -> None:
 def test_the_lines_on_top_of_a_rules_file_say_where_it_holds(
     front: str, inside: tuple[str, ...], *, is_sure: bool
 ) -> None:
-    (found,) = rules(f"---\n{front}\n---\n# R\n- Never use `eval()`.\n", ".cursor/rules/a.mdc")
-    assert (found.scope.inside, found.is_sure, found.scope.root) == (inside, is_sure, "")
-    assert found.origin.line == front.count("\n") + 5
+    (parsed,) = rules(f"---\n{front}\n---\n# R\n- Never use `eval()`.\n", ".cursor/rules/a.mdc")
+    assert (parsed.scope.inside, parsed.is_sure, parsed.scope.root) == (inside, is_sure, "")
+    assert parsed.origin.line == front.count("\n") + 5
 
 
 def test_a_rule_with_places_of_its_own_in_a_file_for_some_paths_is_not_sure() -> None:
-    (found,) = rules("---\nglobs: '*.py'\n---\n- In `web/`, never use `eval()`.\n")
-    assert not found.is_sure
+    (parsed,) = rules("---\nglobs: '*.py'\n---\n- In `web/`, never use `eval()`.\n")
+    assert not parsed.is_sure
 
 
 @pytest.mark.parametrize("text", ["---\n- Never use `eval()`.\n", "----\nx: y\n---\n- Never use `eval()`.\n"])
 def test_dashes_that_nothing_closes_are_no_front_matter(text: str) -> None:
-    assert [one.targets for one in rules(text)] == [("eval()",)]
+    assert [rule.targets for rule in rules(text)] == [("eval()",)]
 
 
 @pytest.mark.parametrize(
@@ -427,5 +427,5 @@ def test_dashes_that_nothing_closes_are_no_front_matter(text: str) -> None:
 def test_never_with_a_colon_forbids_what_the_list_right_below_names_alone(
     below: str, targets: tuple[str, ...] | None
 ) -> None:
-    found = [one.targets for one in rules(f"# Rules\n\nNever:\n\n{below}\n")]
-    assert found == ([] if targets is None else [targets])
+    made = [rule.targets for rule in rules(f"# Rules\n\nNever:\n\n{below}\n")]
+    assert made == ([] if targets is None else [targets])

@@ -6,7 +6,7 @@ from worker.dossier.repo_rules.statements import MOST_LINES, parse_statements
 
 
 def proses(text: str) -> list[str]:
-    return [one.plain_text for one in parse_statements(text)]
+    return [statement.plain_text for statement in parse_statements(text)]
 
 
 def test_items_and_paragraphs_state_something_and_wrapped_lines_belong_together() -> None:
@@ -41,7 +41,7 @@ def test_what_is_quoted_is_read_like_the_rest() -> None:
 
 def test_a_row_states_something_as_a_whole_and_each_cell_under_its_head() -> None:
     text = "| Path | Rule |\n|---|---|\n| `a/` | leave it |\n| `b/` | |\n\n| Never |\n|---|\n| c |\n"
-    assert [(one.plain_text, one.lead, one.lines[0][1]) for one in parse_statements(text)] == [
+    assert [(statement.plain_text, statement.lead, statement.lines[0][1]) for statement in parse_statements(text)] == [
         ("`a/` | leave it", "", 3),
         ("`a/`", "Path", 3),
         ("leave it", "Rule", 3),
@@ -64,8 +64,8 @@ def test_a_row_states_something_as_a_whole_and_each_cell_under_its_head() -> Non
     ],
 )
 def test_code_that_is_not_marked_as_such_is_known_by_its_form_or_its_name(text: str, spans: tuple[str, ...]) -> None:
-    (found,) = parse_statements(text)
-    assert found.spans == spans
+    (statement,) = parse_statements(text)
+    assert statement.spans == spans
 
 
 def test_an_indented_paragraph_goes_on_with_its_item() -> None:
@@ -73,8 +73,8 @@ def test_an_indented_paragraph_goes_on_with_its_item() -> None:
 
 
 def test_headings_and_the_line_that_leads_a_list_in_are_known_and_the_files_title_is_not_one() -> None:
-    found = list(parse_statements("# Title\n## Code\n### Deep\nNever:\n- a\n## Other\n- b\n"))
-    assert [(one.plain_text, one.headings, one.lead) for one in found] == [
+    statements = list(parse_statements("# Title\n## Code\n### Deep\nNever:\n- a\n## Other\n- b\n"))
+    assert [(statement.plain_text, statement.headings, statement.lead) for statement in statements] == [
         ("Title", (), ""),
         ("Code", (), ""),
         ("Deep", ("Code",), ""),
@@ -86,8 +86,8 @@ def test_headings_and_the_line_that_leads_a_list_in_are_known_and_the_files_titl
 
 
 def test_a_heading_states_something_and_knows_what_stands_below_it() -> None:
-    found = list(parse_statements("## 2. Never a\n\n- b\nc\n### d\ne\n\nf\n===\n\ng\n---\n- h\n---\n"))
-    assert [(one.plain_text, one.following_text, one.lines[0][1]) for one in found] == [
+    statements = list(parse_statements("## 2. Never a\n\n- b\nc\n### d\ne\n\nf\n===\n\ng\n---\n- h\n---\n"))
+    assert [(statement.plain_text, statement.following_text, statement.lines[0][1]) for statement in statements] == [
         ("Never a", "- b . c", 1),
         ("b c", "", 3),
         ("d", "e . f . g . - h", 5),
@@ -99,14 +99,14 @@ def test_a_heading_states_something_and_knows_what_stands_below_it() -> None:
 
 
 def test_code_is_numbered_whether_it_is_marked_or_not_and_emphasis_and_links_are_taken_off() -> None:
-    (found,) = parse_statements("- **Never** use `a()`, ``b`` or print() (see [that](http://x)), no TODOs")
-    assert found.spans == ("a()", "b", "print()", "TODO")
-    assert found.prose == "Never use «0», «1» or «2» (see that), no «3»s"
+    (statement,) = parse_statements("- **Never** use `a()`, ``b`` or print() (see [that](http://x)), no TODOs")
+    assert statement.spans == ("a()", "b", "print()", "TODO")
+    assert statement.prose == "Never use «0», «1» or «2» (see that), no «3»s"
 
 
 def test_every_sentence_knows_its_line() -> None:
-    (found,) = parse_statements("\n\n- one\n  two\n  three\n")
-    assert [found.line_at(found.prose.index(word)) for word in ("one", "two", "three")] == [3, 4, 5]
+    (statement,) = parse_statements("\n\n- one\n  two\n  three\n")
+    assert [statement.line_at(statement.prose.index(word)) for word in ("one", "two", "three")] == [3, 4, 5]
 
 
 def test_no_more_is_read_than_anybody_writes() -> None:

@@ -26,7 +26,7 @@ def shown(text: str) -> str:
 def test_no_seeded_secret_is_left_and_no_line_is_lost() -> None:
     for sample in secrets(400, 7):
         clean = redact(sample.text)
-        assert [one for one in sample.secrets if one in clean.text] == []
+        assert [secret for secret in sample.secrets if secret in clean.text] == []
         assert clean.text.count("\n") == sample.text.count("\n")
         assert redact(clean.text).text == clean.text
         assert clean.secret_lines
@@ -34,13 +34,13 @@ def test_no_seeded_secret_is_left_and_no_line_is_lost() -> None:
 
 @pytest.mark.parametrize("service", ALONE)
 def test_every_services_own_shape_is_known(service: str) -> None:
-    for number, place in enumerate(PLACES):
+    for number, where in enumerate(PLACES):
         secret = ALONE[service](Random(f"{service} {number}"))  # noqa: S311 - drawn anew each time, not secret
-        assert secret[-12:] not in shown(place.format(secret)), place
+        assert secret[-12:] not in shown(where.format(secret)), where
 
 
 def test_what_only_looks_like_a_secret_is_left() -> None:
-    assert [one.text for one in look_alikes(400, 7) if shown(one.text) != one.text] == []
+    assert [sample.text for sample in look_alikes(400, 7) if shown(sample.text) != sample.text] == []
 
 
 def test_the_samples_are_of_many_shapes() -> None:
@@ -227,14 +227,14 @@ def test_code_that_mentions_a_private_key_is_left(text: str) -> None:
 def test_a_known_secret_is_found_without_its_name() -> None:
     clean = redact(f"got {RANDOM} twice: {RANDOM}", {RANDOM: SecretKind.TOKEN})
     assert clean.text == "got [redacted: token] twice: [redacted: token]"
-    assert [one.line for one in clean.secret_lines] == [1, 1]
+    assert [line.line for line in clean.secret_lines] == [1, 1]
 
 
 def test_each_secret_is_told_with_its_line_and_nothing_of_itself() -> None:
     clean = redact(f"a\npassword = '{PASSWORD}'\nb\nx_token = '{RANDOM}'")
     assert clean.secret_lines == ((2, SecretKind.PASSWORD), (4, SecretKind.TOKEN))
-    told = Redaction(kind=SecretKind.TOKEN, where="diff[a.py]", line=4)
-    assert told.model_dump(mode="json") == {"kind": "token", "where": "diff[a.py]", "line": 4}
+    redaction = Redaction(kind=SecretKind.TOKEN, where="diff[a.py]", line=4)
+    assert redaction.model_dump(mode="json") == {"kind": "token", "where": "diff[a.py]", "line": 4}
 
 
 @given(
