@@ -42,7 +42,7 @@ from worker.adapters.github.installations import GitHubRepositories  # noqa: E40
 from worker.clock import SystemClock  # noqa: E402 - as above
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha  # noqa: E402 - as above
 from worker.domain.request.judge_request import JudgeRequest, PullRef  # noqa: E402 - as above
-from worker.domain.request.open_pulls import Repository  # noqa: E402 - as above
+from worker.domain.request.pull_request_events import Repository  # noqa: E402 - as above
 from worker.scheduling.reconcile import (  # noqa: E402 - as above
     MAX_HEADS,
     OpenPullSweep,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.domain.verdict.judge_digest import rubric_digest
+from worker.domain.verdict.audit import rubric_digest
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.judge.rubric import shipped_rubrics
 

@@ -10,7 +10,7 @@ from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Dossier
 from worker.dossier.assemble import complete_dossier
 from worker.dossier.case import CaseError, read_block, read_case_file
-from worker.dossier.case_fence import case_fence
+from worker.dossier.markdown import case_fence
 from worker.dossier.parser_sandbox import sandboxed_parsing
 from worker.errors import InputError
 from worker.judge.checks.case_check import check_case

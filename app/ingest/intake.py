@@ -48,8 +48,12 @@ from worker.domain.check.merge_group import MergeGroup
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryName, Sha, hash_base
 from worker.domain.ports import Clock
 from worker.domain.request.judge_request import AuthorKind, CommandName, CommandRequest, JudgeRequest, PullRef, Trigger
-from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind, hash_issue
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import (
+    PullRequestEvent,
+    PullRequestEventKind,
+    RepositoryAdded,
+    hash_issue,
+)
 
 LATE_AFTER: Final = timedelta(minutes=1)
 """A time in a delivery counts only beyond this distance: GitHub's clock differs from ours, and a push is delivered late, too."""

@@ -24,8 +24,8 @@ from app.ingest.payloads import (
     PushPayload,
 )
 from worker.domain.check.merge_group import GroupEnd
+from worker.dossier.issue_links import MOST_COMMITS, find_reverted_commits
 from worker.dossier.repo_rules.files import is_rules_file
-from worker.dossier.reverts import MOST_COMMITS, find_reverted_commits
 
 CONFIG_PATH: Final = ".github/assay.yml"
 """Its quiet window is cached in Redis, unlike anything in other rules files."""

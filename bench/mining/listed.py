@@ -7,8 +7,7 @@ import re
 from typing import Final
 
 from bench.mining.history import Commit
-from worker.dossier.criteria import listed_criteria
-from worker.dossier.outline import ListItem, parse_outline
+from worker.dossier.criteria import ListItem, listed_criteria, parse_outline
 
 LEAST_WORDS: Final = 3
 PLACE: Final = re.compile(r"[\w.@-]*[\w@.-]/[\w./@-]+|[\w-]+\.[a-z]{1,4}(?::\d+)?|[0-9a-f]{7,40}|#\d+|https?://\S+")

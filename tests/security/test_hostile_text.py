@@ -47,7 +47,7 @@ from worker.domain.verdict.verdict import (
     Score,
     Verdict,
 )
-from worker.dossier.config_file import read_config, resolve_config
+from worker.dossier.config import read_config, resolve_config
 from worker.evaluation.texts import stats as stats_texts
 from worker.judge.merge_group import GroupPasses, GroupStopReason, GroupStops, PublishedCheckRun
 from worker.publishing.texts import audit, check_run, merge_group, overrides, states

@@ -1,7 +1,6 @@
-"""CODEOWNERS: who owns which file, by the last rule that fits, as GitHub reads it.
+"""CODEOWNERS: who owns which file, by the last rule that fits, as GitHub reads it, in any case of letters.
 
-Does not fetch it and knows no members of teams. Takes upper and lower case as one. Invariant: no text makes it raise or
-take long; a line that can't be read owns nothing; what no rule fits has no owner.
+A line that can't be read owns nothing; a file that no rule fits has no owner.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Names for numbers and strings that must not be mixed up, and new time-ordered ids.
-
-Does not look anything up. Invariant: an `EvalId` sorts by the time it was made.
-"""
+"""Name the numbers and strings that must not be mixed up, and make time-ordered ids."""
 
 import hashlib
 import secrets

@@ -1,7 +1,4 @@
-"""The base of every model: immutable, and closed against unknown fields.
-
-Does not hold any field of its own. Invariant: a value that exists has been validated.
-"""
+"""The base of every model: immutable, validated, and closed against unknown fields."""
 
 from pydantic import BaseModel, ConfigDict
 

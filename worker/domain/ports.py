@@ -1,8 +1,4 @@
-"""What the stages need from outside, as Protocols of one to four methods.
-
-Holds no implementation. Invariant: no SDK type crosses a port; adapters turn SDK errors into
-`worker.errors` at their own edge.
-"""
+"""What the stages need from outside, as Protocols; adapters turn errors of SDKs into `worker.errors`."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -16,8 +12,7 @@ from worker.domain.check.overrides import HumanDecisions
 from worker.domain.check.shared_head import CommitRef, SharedHeadState, SharedHeadView
 from worker.domain.codeowners import Owner
 from worker.domain.config.command_permissions import Role
-from worker.domain.dossier.dossier import ConfigOrigin, Dossier
-from worker.domain.dossier.lookups import LookupRequest, LookupResult
+from worker.domain.dossier.dossier import ConfigOrigin, Dossier, LookupRequest, LookupResult
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, JudgingPlan, PullRef, ReviewRef, Trigger
 from worker.domain.request.pull_request_events import PullRequestEvent

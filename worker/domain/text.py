@@ -1,7 +1,4 @@
-"""A terminal's colours and movements (ANSI escape sequences), taken out of what programs printed.
-
-Does not make text safe to show (`worker.judge.llm.fencing` does). Invariant: linear in the text.
-"""
+"""Take ANSI escape sequences (colours, cursor movements) out of what programs printed."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""A span of time as people write it: `7d`, `24h`, or a date with or without a time.
-
-Does not read a clock. Invariant: a moment without a zone is UTC, and no window ends before it begins.
-"""
+"""A window of time as people write it: `7d`, `24h`, or a date with or without a time; without a zone it is UTC."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final

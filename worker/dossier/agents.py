@@ -1,7 +1,7 @@
 """Which coding agent wrote a pull request: one table.
 
-Does not judge anybody: authorship changes no verdict, it is recorded and counted. Invariant: a person's
-name alone never makes an agent; logins, mail addresses, branch prefixes and lines that only agents have or leave do.
+It is recorded and counted, and changes no verdict. A person's name alone never makes an agent; logins, mail addresses, branch
+prefixes and lines that only agents leave do.
 """
 
 import re

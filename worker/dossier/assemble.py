@@ -1,8 +1,4 @@
-"""Completes a dossier: derives what its source could not know and left unset.
-
-Asks nobody; what a source said, also that there is none, stays as it is. Invariant: pure and idempotent,
-so that a live pull request, a checkout and a recorded dossier reach the judge the same way.
-"""
+"""Complete a dossier: derive what its source left unset. Pure and idempotent."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -26,7 +22,7 @@ def complete_dossier(dossier: Dossier) -> Dossier:
         pull = dossier.pull_request
         derived["criteria"] = criteria_of(dossier.issues, pull.title, pull.body)
     if dossier.config and "policy" not in given_fields:
-        from worker.dossier.config_file import build_policy  # noqa: PLC0415 - most repositories have no configuration
+        from worker.dossier.config import build_policy  # noqa: PLC0415 - most repositories have no configuration
 
         derived["policy"] = build_policy(dossier.config)
     if not given_fields & {"case", "case_error"}:

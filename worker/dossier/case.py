@@ -1,8 +1,6 @@
-"""The author's case: reads the block of a pull request's body, as its author is likely to write it.
+"""Read the author's case from the block of a pull request's body, as its author is likely to write it.
 
-Checks the form and words the one thing to mend. Does not check any claim (the judge does).
-Invariant: any text gives a Case, one CaseError, or None where there is no block; never an exception.
-The forms are in docs/case.md.
+Any text gives a Case, one CaseError that names what to mend, or None where there is no block. The forms: docs/case.md.
 """
 
 import re
@@ -13,7 +11,7 @@ from typing import Final, NamedTuple, cast
 from worker.domain.dossier.case import Case, CoverageClaim
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.case_fence import case_fence
+from worker.dossier.markdown import case_fence
 from worker.dossier.strict_yaml import StrictYamlError, load_strict_yaml, load_yaml_with_positions
 
 CASE_NAMES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -1,8 +1,5 @@
 """Where a claim of the case points to: a file, and in it lines, a symbol or a test.
 
-Does not look whether the place exists (the judge's evidence check does). Invariant: reading never raises,
-and a text that names no file is None.
-
 The documented forms (docs/case.md) are exact: `path`, `path:12`, `path:12-30`, `path:name`, `path::test`, `path > test`,
 `path#test`, `path#L12-L30`, alone or in backticks or quotes. Every other way to name a place is read as well as possible.
 """

@@ -1,8 +1,7 @@
-"""Whether a pull request is judged here, waits, or is left alone: one decision, by whoever looks.
+"""Whether a pull request is judged here, waits, or is left alone.
 
-Pure; asks nobody. The door knows an account and a branch, the judge knows the commits too: both come here, so that nothing
-depends on who was first. Invariant: what somebody who may asked for by hand is judged, whoever wrote it, draft or not; and
-a head that was judged once stays judged, whatever is heard about it later.
+The webhook intake knows an account and a branch, the judge knows the commits too: both decide here. What was asked for by hand is
+judged, whoever wrote it, draft or not; a head that was judged once stays judged.
 """
 
 from typing import Final

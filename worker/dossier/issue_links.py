@@ -1,13 +1,14 @@
-"""Which issues a text closes, by GitHub's documented keywords, and which it only mentions.
+"""What a text says of issues and of earlier changes: which it closes, mentions, reverts or fixes, by the words of GitHub and git.
 
-Does not know links made by hand on GitHub (ask GitHub). Invariant: never raises; words in code, quotations
-and HTML comments close nothing, and one keyword closes one issue.
-The forms: `Closes #7`, `fixes: #7`, `Resolved acme/widgets#7`, and the issue's URL.
+The forms: `Closes #7`, `fixes: #7`, `Resolved acme/widgets#7`, and the issue's URL. One keyword closes one issue. Words in code,
+quotations and HTML comments close nothing.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
+from worker.domain.ids import Sha
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.markdown import parse_blocks, skip_quotations, without_code_spans, without_comments
@@ -72,3 +73,53 @@ def _link(match: re.Match[str], repository: str, host: str) -> IssueLink | None:
     if match["host"].casefold() != host.casefold():
         return None
     return IssueLink(match["url_repository"], int(match["url_number"]), phrase)
+
+
+MOST_COMMITS: Final = 20
+"""Commits that one push may take back."""
+
+REVERTED_COMMIT: Final = pattern(r"^This reverts commit ([0-9a-f]{40})\b", re.MULTILINE)
+"""git's own wording; that of a merge goes on with `, reversing`."""
+
+REVERTING_BRANCH: Final = pattern(r"revert-(\d{1,9})-.+")
+"""What GitHub's Revert button calls its branch."""
+
+REVERTED_PULL: Final = pattern(r"^Reverts (?:([\w.-]{1,100}/[\w.-]{1,100}))?#(\d{1,9})\b", re.MULTILINE)
+"""What it writes into the body."""
+
+FIX_PATTERN: Final = pattern(
+    r"(?<![\w-])(?:fix|fixes|fixed|bugfix|hotfix|revert|reverts|reverted)(?![\w-])", re.IGNORECASE
+)
+
+
+def find_reverted_commits(message: str) -> tuple[Sha, ...]:
+    """The commits that a commit says it takes back."""
+    return tuple(dict.fromkeys(REVERTED_COMMIT.findall(message)))[:MOST_COMMITS]
+
+
+def find_reverted_pulls(branch: str, body: str, repository: str) -> tuple[int, ...]:
+    """The pull request that GitHub's Revert button took back in this one: branch and body have to name the same."""
+    named = REVERTING_BRANCH.fullmatch(branch)
+    if named is None:
+        return ()
+    numbers = {int(number) for where, number in REVERTED_PULL.findall(body) if (where or repository) == repository}
+    return (int(named[1]),) if int(named[1]) in numbers else ()
+
+
+def is_declared_revert(title: str, body: str, messages: Sequence[str]) -> bool:
+    """Whether a pull request says of itself that it takes earlier ones back and does nothing else.
+
+    A body that comes to speak of a revert further down is that of a change with more in it.
+    """
+    begins = REVERTED_COMMIT.match(body.strip()) or REVERTED_PULL.match(body.strip())
+    is_all = bool(messages) and all(REVERTED_COMMIT.search(message) for message in messages)
+    return _REVERTS.match(title) is not None or begins is not None or is_all
+
+
+_REVERTS: Final = pattern(r"\W{0,3}revert(?:s|ed|ing)?\b", re.IGNORECASE)
+"""git's `Revert "..."`, a conventional commit's `revert: ...`, and what people write."""
+
+
+def is_declared_fix(title: str, body: str, repository: str) -> bool:
+    """Whether a pull request says that it fixes something: by its title, or by closing an issue."""
+    return FIX_PATTERN.search(title) is not None or bool(find_closing_links(body, repository))

@@ -1,9 +1,4 @@
-"""Markdown as blocks: fences, and the tokens that the other parsers read.
-
-Wraps markdown-it without its inline rules (nothing here needs them, and they cost time on hostile texts).
-Does not render. Invariant: any text is parsed without an exception, and only real blocks count:
-a fence inside a quotation, a list mark inside a code block are what CommonMark says they are.
-"""
+"""Markdown in blocks, bounded in time: tokens, fenced blocks, the block that is the author's case, comments and code spans."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -16,6 +11,7 @@ from worker.domain.value import Value
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+import re
 
 BACKTICKS: Final = pattern(r"`+")
 NEWLINE: Final = pattern(r"\r\n?|\n")
@@ -130,3 +126,28 @@ def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # noqa: PLC0415 - 40 ms that a recorded dossier need not pay
 
     return MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+CASE_WORD: Final = "assay"
+_DATA_WORDS: Final = frozenset({"", "yaml", "yml", "json", "jsonc", "json5", "text", "txt", "plaintext"})
+_CASE_FIELD: Final = pattern(
+    r"(?:^|[{,])[\s{,\[-]{0,80}[\"']?(?:ac[ _-]?coverage|addressed[ _-]?by)[\"']?\s*:", re.IGNORECASE | re.MULTILINE
+)
+"""A field that only a case has, as a key of YAML or JSON."""
+
+
+def case_fences(body: str) -> tuple[FencedBlock, ...]:
+    """The blocks with the word `assay`, or without any of those the blocks of data that hold a case's fields."""
+    lower = body.casefold()
+    if CASE_WORD not in lower and "coverage" not in lower and "addressed" not in lower:
+        return ()
+    fences = tuple(find_fences(body))
+    named = tuple(fence for fence in fences if fence.info_word.casefold() == CASE_WORD)
+    return named or tuple(
+        fence for fence in fences if fence.info_word.casefold() in _DATA_WORDS and _CASE_FIELD.search(fence.text)
+    )
+
+
+def case_fence(body: str) -> FencedBlock | None:
+    """The block that counts: the last one, since agents append a new case to the description after a reject."""
+    return next(reversed(case_fences(body)), None)

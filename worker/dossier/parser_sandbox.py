@@ -1,7 +1,6 @@
-"""Texts are parsed in a process that may end, before they are here: a broken one can take a parser gigabytes, or crash it.
+"""Parse texts in a child process first: a broken one can take a parser gigabytes of memory, or crash it.
 
-Does not say what a text holds. Invariant: nothing of the working directory is loaded by that process, and it ends with the one that
-started it.
+The child loads nothing of the working directory, and ends with its parent.
 """
 
 import hashlib

@@ -1,8 +1,7 @@
 """YAML (or JSON) without surprises, for texts that people and agents write: cases, rubrics, configuration.
 
-Does not check any schema. Invariant: what is loaded is made of text-keyed mappings, lists, text, plain
-decimal numbers, booleans and null only, in bounded time; everything else is one StrictYamlError.
-`on`, `no`, `0777`, `12:30` and dates stay text.
+It gives text-keyed mappings, lists, text, plain decimal numbers, booleans and null only, in bounded time; everything else is one
+StrictYamlError. `on`, `no`, `0777`, `12:30` and dates stay text.
 """
 
 import json

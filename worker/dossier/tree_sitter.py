@@ -1,8 +1,7 @@
-"""Texts into syntax trees by tree-sitter, in work that the length of the text bounds: one parser per grammar, loaded at first use.
+"""Parse texts with tree-sitter, in work that the length of the text bounds: one parser per grammar, loaded at first use.
 
-Names no language and knows no node. Does not bound memory: some broken texts of a few kilobytes take gigabytes of it in one step of
-the parser, its last, which nothing can stop. So where a TASTER is set, each text is given to it first. Invariant: never raises for
-any text; what no grammar gets through, and what the taster did not survive, has no tree.
+Memory is not bounded here: some broken texts of a few kilobytes take gigabytes in one step of the parser. So where SANDBOX is
+set, each text is parsed there first. A text that no grammar or no sandbox gets through has no tree.
 """
 
 from collections.abc import Callable

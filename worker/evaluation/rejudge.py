@@ -26,7 +26,15 @@ from worker.domain.model import Frozen
 from worker.domain.ports import Archive, Clock
 from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value, replace
-from worker.domain.verdict.audit import AuditRecord, EvaluatedVerdict
+from worker.domain.verdict.audit import (
+    DIGEST_SIGNAL,
+    SHADOW_SIGNAL,
+    AuditRecord,
+    EvaluatedVerdict,
+    judge_digest,
+    rubric_digest,
+    scoring_digest,
+)
 from worker.domain.verdict.events import (
     EvalTrigger,
     EvaluationStarted,
@@ -35,9 +43,8 @@ from worker.domain.verdict.events import (
     started_event,
     subject_id,
 )
-from worker.domain.verdict.judge_digest import DIGEST_SIGNAL, SHADOW_SIGNAL, judge_digest, rubric_digest, scoring_digest
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcome_rubric import CiCheckRubric
+from worker.domain.verdict.outcomes import CiCheckRubric
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject, Subject, SubjectKind
 from worker.errors import InputError, LeaseLost

@@ -11,11 +11,10 @@ from typing import Final, cast
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import EvalId, eval_id_after
 from worker.domain.value import Value
+from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import subject_id
-from worker.domain.verdict.judge_digest import DIGEST_SIGNAL
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcome_rubric import CiCheckRubric, PullRequestRubric
-from worker.domain.verdict.outcomes import Outcome
+from worker.domain.verdict.outcomes import CiCheckRubric, Outcome, PullRequestRubric
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, SubjectKind
 from worker.judge.ci_checks import CheckVerdict, ci_check_verdicts
 from worker.judge.outcome_scores import pull_request_verdict

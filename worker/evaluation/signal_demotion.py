@@ -8,7 +8,7 @@ from typing import Final
 from worker.adapters.redis.store import Store
 from worker.domain.ids import InstallationId
 from worker.domain.ports import Clock
-from worker.domain.verdict.demotion import Demotion, RejectCounts
+from worker.domain.verdict.outcomes import Demotion, RejectCounts
 from worker.evaluation.stats.counters import Counters
 from worker.evaluation.stats.rollups import open_rollups
 from worker.evaluation.stats.tables import OVER_SIGNAL

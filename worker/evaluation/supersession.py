@@ -13,8 +13,8 @@ from worker.adapters.redis.store import Store
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
+from worker.domain.verdict.audit import DIGEST_SIGNAL
 from worker.domain.verdict.events import EvalTrigger, EventError, EventKind, FailureMode, read_event
-from worker.domain.verdict.judge_digest import DIGEST_SIGNAL
 from worker.domain.verdict.verdict import AbstainReason, SubjectKind
 from worker.domain.window import Window
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from worker.domain.dossier.dossier import FAILED_CONCLUSIONS, CiCheck
 from worker.domain.ids import new_eval_id
 from worker.domain.value import Value
-from worker.domain.verdict.outcome_rubric import CiCheckRubric
+from worker.domain.verdict.outcomes import CiCheckRubric
 from worker.domain.verdict.verdict import (
     Abstain,
     AbstainReason,

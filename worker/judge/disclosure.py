@@ -13,7 +13,8 @@ from worker.domain.verdict.audit import AuditRecord, dump_audit, read_audit
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.verdict import VERDICT_ADAPTER, Abstain, Accept, Reject
 from worker.dossier.diff.parser import DiffError, diff_of
-from worker.dossier.secrets import Redaction, redacted_fields
+from worker.dossier.secrets import Redaction
+from worker.dossier.secrets.redactor import redact_fields
 from worker.judge.llm.fencing import redact_text
 from worker.judge.llm.redact import redact_dossier
 
@@ -22,12 +23,12 @@ _NO_OPINION: Final = HeuristicOpinion(score=0.5, confidence=0.0, reason="nobody 
 
 def without_secrets(record: AuditRecord) -> AuditRecord:
     """A record to show: the questions left without secrets, the replies may quote some."""
-    return read_audit(redacted_fields.redact_fields(dump_audit(record)))
+    return read_audit(redact_fields(dump_audit(record)))
 
 
 def verdict_without_secrets(verdict: Accept | Reject | Abstain) -> Accept | Reject | Abstain:
     """A verdict to show: it quotes lines as they stand, and the model's own words."""
-    return VERDICT_ADAPTER.validate_python(redacted_fields.redact_fields(verdict.model_dump(mode="json")))
+    return VERDICT_ADAPTER.validate_python(redact_fields(verdict.model_dump(mode="json")))
 
 
 def make_shareable(dossier: Dossier) -> tuple[Dossier, tuple[Redaction, ...]]:

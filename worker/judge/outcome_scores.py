@@ -14,8 +14,7 @@ from typing import Any, Final
 from worker.domain.ids import EvalId, eval_id_after
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcome_rubric import PullRequestRubric
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, Strength
+from worker.domain.verdict.outcomes import Outcome, OutcomeKind, PullRequestRubric, Strength
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeKind, Reject, SubjectKind
 
 MIDDLE_SCORE: Final = 0.5

@@ -22,7 +22,7 @@ from worker.dossier.strict_yaml import PositionsByPath, StrictYamlError, load_op
 from worker.errors import InputError
 
 if TYPE_CHECKING:
-    from worker.domain.verdict.outcome_rubric import CiCheckRubric, PullRequestRubric
+    from worker.domain.verdict.outcomes import CiCheckRubric, PullRequestRubric
     from worker.domain.verdict.rubric import VersionedRubric
 
 M = TypeVar("M", bound=Frozen)
@@ -68,7 +68,7 @@ def _wrong_names(value: object) -> Iterator[tuple[FieldPath, str]]:
 @cache
 def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
     """How CI checks are scored, once a process; without *path* the rubric that ships with Assay. Raises InputError."""
-    from worker.domain.verdict.outcome_rubric import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
+    from worker.domain.verdict.outcomes import CiCheckRubric  # noqa: PLC0415 - a laptop needs none of it
 
     return _read(CiCheckRubric, _text(path or _shipped("rubrics/ci_check.yml")))
 
@@ -76,7 +76,7 @@ def load_ci_check_rubric(path: Path | None = None) -> "CiCheckRubric":
 @cache
 def load_pull_request_rubric(path: Path | None = None) -> "PullRequestRubric":
     """How whole pull requests are scored, likewise."""
-    from worker.domain.verdict.outcome_rubric import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
+    from worker.domain.verdict.outcomes import PullRequestRubric  # noqa: PLC0415 - a laptop needs none of it
 
     return _read(PullRequestRubric, _text(path or _shipped("rubrics/pull_request.yml")))
 

@@ -20,8 +20,7 @@ from worker.domain.request.judge_request import (
     PullRef,
     Trigger,
 )
-from worker.domain.request.open_pulls import OpenPull, PullSnapshot
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import OpenPull, PullSnapshot, RepositoryAdded
 from worker.domain.value import Value
 from worker.dossier.eligibility import (
     AuthorSkipped,

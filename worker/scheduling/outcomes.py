@@ -18,9 +18,15 @@ from worker.domain.request.pull_request_events import PullRequestEvent, PullRequ
 from worker.domain.value import Value
 from worker.domain.verdict.events import EvalTrigger, EvaluationStarted, Event, started_event, terminal_event
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.outcome_rubric import PullRequestRubric
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind
-from worker.domain.verdict.reactions import CLOSING_KINDS, THUMB_OUTCOMES, Reaction, last_thumbs
+from worker.domain.verdict.outcomes import (
+    CLOSING_KINDS,
+    THUMB_OUTCOMES,
+    Outcome,
+    OutcomeKind,
+    PullRequestRubric,
+    Reaction,
+    last_thumbs,
+)
 from worker.domain.verdict.verdict import Abstain, Accept, JudgeKind, Reject
 from worker.dossier.diff.line_hashes import hash_line
 from worker.dossier.diff.parser import DiffError, LineKind, diff_of

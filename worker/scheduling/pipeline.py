@@ -11,8 +11,16 @@ from typing import Final, Protocol
 
 from worker.domain.check.overrides import NO_DECISIONS, HumanDecisions, needs_human
 from worker.domain.config.config import Authors
-from worker.domain.dossier.author_text import author_text
-from worker.domain.dossier.dossier import AWAITING_APPROVAL, NOT_REPORTED, CiCheck, CiState, Dossier, HeadFile, Policy
+from worker.domain.dossier.dossier import (
+    AWAITING_APPROVAL,
+    NOT_REPORTED,
+    CiCheck,
+    CiState,
+    Dossier,
+    HeadFile,
+    Policy,
+    author_text,
+)
 from worker.domain.ids import EvalId, Sha
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
 from worker.domain.ports import Clock, LastGoodConfigs, Ledger, PullSource, TreeLookup

@@ -19,7 +19,7 @@ from worker.domain.request.missed_deliveries import (
     find_missed,
     retry_order,
 )
-from worker.domain.request.open_pulls import OpenPull, OpenRepository, Repository
+from worker.domain.request.pull_request_events import OpenPull, OpenRepository, Repository
 from worker.domain.value import Value
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 from worker.judge.merge_group import PublishedCheckRun

@@ -5,8 +5,7 @@ from typing import Final, Protocol
 
 from pydantic import ValidationError
 
-from worker.domain.dossier.author_text import author_text
-from worker.domain.dossier.dossier import Ci, Dossier
+from worker.domain.dossier.dossier import Ci, Dossier, author_text
 from worker.domain.ids import BaseHash, EvalId, hash_base
 from worker.domain.ports import Archive, EntryWithEvents, EvaluationEvents, Lease, Ledger
 from worker.domain.request.judge_request import PullRef

@@ -14,8 +14,7 @@ from worker.domain.check.merge_group import MergeGroup
 from worker.domain.check.shared_head import CommitRef
 from worker.domain.ids import CheckRunId, Sha
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest
-from worker.domain.request.pull_request_events import PullRequestEvent
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
 from worker.domain.value import replace
 from worker.errors import RetryRule
 from worker.settings import Settings

@@ -22,8 +22,7 @@ from math import prod
 from operator import attrgetter
 from typing import Final, Literal
 
-from worker.domain.dossier.dossier import Dossier
-from worker.domain.dossier.lookups import LookupRequest
+from worker.domain.dossier.dossier import Dossier, LookupRequest
 from worker.domain.verdict.opinion import HeuristicOpinion
 from worker.domain.verdict.rubric import Rubric
 from worker.domain.verdict.verdict import Category, Finding

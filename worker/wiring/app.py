@@ -47,9 +47,7 @@ from worker.domain.pattern import compile_patterns
 from worker.domain.ports import CheckPublisher, CheckRegistry, Clock, CommandApi, Comments, Fence, Lease, Reviewers
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
 from worker.domain.request.missed_deliveries import DeliveryAttempt
-from worker.domain.request.open_pulls import Repository
-from worker.domain.request.pull_request_events import PullRequestEvent
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import PullRequestEvent, Repository, RepositoryAdded
 from worker.domain.value import Value, replace
 from worker.domain.verdict.audit import EvaluatedVerdict
 from worker.dossier.config import config_of

@@ -19,8 +19,7 @@ from worker.adapters.redis import keys
 from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.ids import InstallationId
-from worker.domain.verdict.demotion import Demotion, RejectCounts
-from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import Demotion, OutcomeKind, RejectCounts
 from worker.errors import InputError
 
 OTHER = InstallationId(200)

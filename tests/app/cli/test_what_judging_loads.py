@@ -39,7 +39,7 @@ ONLY_FOR = {
         "worker.adapters.git.example_repository",
     ),
     "a report of CI": ("worker.adapters.git.junit", "xml"),
-    "issues whose criteria nobody read yet": ("worker.dossier.criteria", "worker.dossier.outline", "markdown_it"),
+    "issues whose criteria nobody read yet": ("worker.dossier.criteria", "markdown_it"),
     "a check run": (
         "worker.publishing.check_runs",
         "worker.publishing.texts.check_run",

@@ -50,8 +50,7 @@ from worker.domain.request.judge_request import (
     ReviewRef,
     Trigger,
 )
-from worker.domain.request.pull_request_events import PullRequestEventKind
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import PullRequestEventKind, RepositoryAdded
 
 DELIVERY = DeliveryId("d-1")
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)

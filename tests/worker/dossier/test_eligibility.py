@@ -7,7 +7,7 @@ import pytest
 from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, PullRequest
 from worker.domain.request.judge_request import DRAFT_TRIGGERS, MANUAL_TRIGGERS, AuthorKind, Trigger
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import RepositoryAdded
 from worker.dossier.eligibility import (
     AuthorSkipped,
     DraftHeld,

@@ -20,9 +20,8 @@ from worker.adapters.redis.store import Store
 from worker.clock import SystemClock
 from worker.domain.dossier.dossier import Policy
 from worker.domain.ids import EvalId, InstallationId
-from worker.domain.verdict.demotion import Demotion, RejectCounts
 from worker.domain.verdict.events import Event, EventKind
-from worker.domain.verdict.outcomes import Outcome, OutcomeKind, outcome_event
+from worker.domain.verdict.outcomes import Demotion, Outcome, OutcomeKind, RejectCounts, outcome_event
 from worker.evaluation.signal_demotion import demote_signals
 from worker.evaluation.stats.rollups import open_rollups
 from worker.judge.context import JudgeContext

@@ -16,10 +16,10 @@ from worker.domain.dossier.dossier import (
     HeadFile,
     Issue,
     LateEdit,
+    NameLookup,
     Policy,
     Seed,
 )
-from worker.domain.dossier.lookups import NameLookup
 from worker.dossier.diff.parser import parse_diff
 from worker.dossier.secrets import SecretKind
 from worker.judge.checks.ci_status import read_ci

@@ -17,8 +17,7 @@ from worker.domain.config.config import Authors, Handling
 from worker.domain.dossier.dossier import Commit, PullRequest
 from worker.domain.ids import CheckRunId, DeliveryId, InstallationId, RepositoryId, RepositoryName, hash_base
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
-from worker.domain.request.open_pulls import OpenPull, PullSnapshot
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import OpenPull, PullSnapshot, RepositoryAdded
 from worker.errors import SubjectGone
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.initial_status import MAX_WRITES, InitialStatus

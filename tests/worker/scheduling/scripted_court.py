@@ -29,8 +29,7 @@ from worker.domain.ids import CheckRunId, EvalId, Fingerprint, Sha
 from worker.domain.judging import JudgingCompleted, JudgingDiscarded, JudgingOutcome, JudgingSuperseded, WaitForCi
 from worker.domain.ports import Fence, Lease
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, PullRef, Trigger
-from worker.domain.request.pull_request_events import PullRequestEvent
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.errors import Forbidden, Outage, RateLimited, SubjectGone, Unavailable
 from worker.publishing.check_runs import CheckRunService, no_lease

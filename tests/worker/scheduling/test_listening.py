@@ -14,7 +14,7 @@ from worker.domain.ids import RepositoryName
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import PullRequestEventKind
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.domain.verdict.reactions import Reaction
+from worker.domain.verdict.outcomes import Reaction
 from worker.errors import Forbidden, SubjectGone, Unavailable
 from worker.scheduling.outcomes import ReactionRecorder
 from worker.wiring.app import AppContext

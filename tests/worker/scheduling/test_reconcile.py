@@ -15,8 +15,7 @@ from worker.adapters.redis.store import Store
 from worker.domain.ids import BaseHash, CheckRunId, InstallationId, RepositoryId, Sha, hash_base
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, PullRef, Trigger
 from worker.domain.request.missed_deliveries import DeliveryAttempt
-from worker.domain.request.open_pulls import OpenPull, OpenRepository, Repository
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import OpenPull, OpenRepository, Repository, RepositoryAdded
 from worker.errors import Outage, RateLimited, Unavailable
 from worker.judge.merge_group import PublishedCheckRun
 from worker.publishing.initial_status import is_known_head

@@ -17,7 +17,7 @@ from worker.domain.check.check_run import CheckContent, Conclusion
 from worker.domain.config.config import Authors
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryName, Sha
 from worker.domain.request.judge_request import AuthorKind, JudgeRequest, Trigger
-from worker.domain.request.open_pulls import OpenPull, PullSnapshot
+from worker.domain.request.pull_request_events import OpenPull, PullSnapshot
 from worker.errors import Outage, Unavailable
 from worker.publishing.check_runs import CheckRunService, no_lease
 from worker.publishing.initial_status import InitialStatus, late_request

@@ -13,8 +13,19 @@ from itertools import accumulate
 from typing import Final
 
 from worker.adapters.git.git import NO_REASON, GitFailedError, GitRepository
-from worker.domain.dossier.dossier import Commit, Dossier, HeadFile, UnreadFile, UnreadReason
-from worker.domain.dossier.lookups import Definition, LookupRequest, LookupResult, NameLookup, build_lookup, find_absent
+from worker.domain.dossier.dossier import (
+    Commit,
+    Definition,
+    Dossier,
+    HeadFile,
+    LookupRequest,
+    LookupResult,
+    NameLookup,
+    UnreadFile,
+    UnreadReason,
+    build_lookup,
+    find_absent,
+)
 from worker.domain.ids import Sha
 from worker.errors import Unavailable
 

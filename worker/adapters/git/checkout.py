@@ -28,7 +28,7 @@ from worker.adapters.git.changes import (
     texts_of,
 )
 from worker.adapters.git.git import GitFailedError, GitRepository, open_repository
-from worker.domain.config.config_path import CONFIG_PATH, CONFIG_PATHS
+from worker.domain.config.config import CONFIG_PATH, CONFIG_PATHS
 from worker.domain.dossier.case import Case
 from worker.domain.dossier.dossier import (
     Ci,
@@ -40,9 +40,11 @@ from worker.domain.dossier.dossier import (
     Guidance,
     HeadFile,
     Issue,
+    LookupRequest,
+    LookupResult,
     PullRequest,
+    find_absent,
 )
-from worker.domain.dossier.lookups import LookupRequest, LookupResult, find_absent
 from worker.domain.ids import DeliveryId, RepositoryId, Sha
 from worker.domain.request.judge_request import LOCAL_INSTALLATION, JudgeRequest, PullRef, Trigger
 from worker.dossier.case import CaseError, read_case, read_case_file

@@ -22,7 +22,7 @@ from worker.domain.config.command_permissions import Role
 from worker.domain.ids import RepositoryName
 from worker.domain.ports import CurrentPull, PostedComment, PullHead
 from worker.domain.request.judge_request import CommandRequest, PullRef
-from worker.domain.verdict.reactions import Reaction
+from worker.domain.verdict.outcomes import Reaction
 from worker.errors import Forbidden, RateLimited, SubjectGone, Unavailable
 
 PER_PAGE: Final = 100

@@ -24,12 +24,12 @@ from worker.domain.check.branch_protection import AppInstallation, RepositoryPro
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.codeowners import CODEOWNERS_PATHS, parse_rules
 from worker.domain.config.app_permissions import select_events
-from worker.domain.config.config_path import CONFIG_PATH
+from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName
 from worker.domain.ports import Clock
 from worker.domain.value import Value, replace
-from worker.dossier.config_file import resolve_config
+from worker.dossier.config import resolve_config
 from worker.errors import AssayError, Forbidden, SubjectGone, Unavailable
 from worker.settings import AppCredentials, Settings
 

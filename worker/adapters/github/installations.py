@@ -28,12 +28,12 @@ from worker.adapters.github.responses import (
     RuledRefResponse,
 )
 from worker.domain.check.check_run import CHECK_NAME
-from worker.domain.config.config_path import CONFIG_PATH
+from worker.domain.config.config import CONFIG_PATH
 from worker.domain.dossier.dossier import PullRequest
 from worker.domain.ids import InstallationId, RepositoryId, RepositoryName, hash_base
 from worker.domain.request.judge_request import JudgeRequest
 from worker.domain.request.missed_deliveries import DeliveryAttempt
-from worker.domain.request.open_pulls import OpenPull, OpenRepository, PullSnapshot, Repository
+from worker.domain.request.pull_request_events import OpenPull, OpenRepository, PullSnapshot, Repository
 from worker.domain.verdict.verdict import AbstainReason
 from worker.dossier.eligibility import classify_account
 from worker.errors import Forbidden, SubjectGone
@@ -328,7 +328,7 @@ class GitHubListing:
 
     def find_author(self, request: JudgeRequest) -> PullSnapshot:
         """Who wrote it. Raises Gone where it is closed, and as PullSource does."""
-        from worker.dossier.config_file import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
+        from worker.dossier.config import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
 
         owner, _, name = request.repository.partition("/")
         document = f"{AUTHOR_QUERY}{OWNERS_DEFAULT_FIELD if may_have_default(request.repository) else ''}}}{ACTOR_FRAGMENT}{BLOB_FRAGMENT}{REQUIRED_FRAGMENT}"

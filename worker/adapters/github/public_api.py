@@ -30,7 +30,7 @@ from worker.adapters.github.responses import (
     RestStatus,
     SuiteResponse,
 )
-from worker.domain.config.config_path import CONFIG_PATH, CONFIG_PATHS, MISNAMED_CONFIG_PATH
+from worker.domain.config.config import CONFIG_PATH, CONFIG_PATHS, MISNAMED_CONFIG_PATH
 from worker.domain.dossier.dossier import (
     Ci,
     Commit,

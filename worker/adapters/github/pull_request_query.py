@@ -25,7 +25,7 @@ from worker.adapters.github.responses import (
     PullState,
     TextsQueryResponse,
 )
-from worker.domain.config.config_path import CONFIG_PATHS
+from worker.domain.config.config import CONFIG_PATHS
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.ids import RepositoryName, Sha, hash_base
 from worker.domain.request.judge_request import JudgeRequest, PullRef

@@ -22,7 +22,7 @@ from worker.adapters.github.responses import (
     RenameResponse,
     RestResponse,
 )
-from worker.domain.config.config_path import DEFAULTS_REPOSITORY
+from worker.domain.config.config import DEFAULTS_REPOSITORY
 from worker.domain.dossier.dossier import (
     LINKED_IN_SIDEBAR,
     ConfigOrigin,
@@ -30,11 +30,13 @@ from worker.domain.dossier.dossier import (
     Dossier,
     HeadFile,
     Issue,
+    LookupRequest,
+    LookupResult,
     UnreadFile,
     UnreadReason,
+    find_absent,
 )
 from worker.domain.dossier.issue_edits import TextHistory, TextVersion, select_judged_text
-from worker.domain.dossier.lookups import LookupRequest, LookupResult, find_absent
 from worker.domain.ids import RepositoryName
 from worker.domain.request.judge_request import JudgeRequest
 from worker.dossier.agents import agent_of

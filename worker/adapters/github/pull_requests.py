@@ -68,9 +68,17 @@ from worker.adapters.github.responses import (
 from worker.adapters.github.reviews import read_role
 from worker.domain.check.check_run import CHECK_NAME
 from worker.domain.config.command_permissions import Role, roles_from
-from worker.domain.config.config_path import CONFIG_PATHS
-from worker.domain.dossier.dossier import Ci, Commit, ConfigText, Dossier, Guidance, PullRequest
-from worker.domain.dossier.lookups import LookupRequest, LookupResult
+from worker.domain.config.config import CONFIG_PATHS
+from worker.domain.dossier.dossier import (
+    Ci,
+    Commit,
+    ConfigText,
+    Dossier,
+    Guidance,
+    LookupRequest,
+    LookupResult,
+    PullRequest,
+)
 from worker.domain.ids import Sha
 from worker.domain.request.judge_request import JudgeRequest, PullRef
 from worker.domain.value import Value
@@ -374,7 +382,7 @@ def apply_check_settings(context: CiContext, config: Sequence[ConfigText]) -> Ci
     """With the checks that the repository expects, and without those that it ignores."""
     if not config:
         return context
-    from worker.dossier.config_file import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
+    from worker.dossier.config import resolve_config  # noqa: PLC0415 - YAML, for those who have a configuration
 
     resolved = resolve_config(config).config
     required = tuple(name for name in (*context.required, *resolved.ci_expect) if name not in resolved.ci_ignore)

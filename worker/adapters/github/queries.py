@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from worker.domain.config.config_path import CONFIG_PATH, DEFAULTS_REPOSITORY
+from worker.domain.config.config import CONFIG_PATH, DEFAULTS_REPOSITORY
 
 DEFAULTS_ALIAS: Final = "defaults"
 

@@ -25,12 +25,11 @@ from worker.adapters.redis.keys import (
 from worker.adapters.redis.records import RedisFirstSeen
 from worker.adapters.redis.scripts import Script, run_script
 from worker.adapters.redis.versioned_json import read_json_or_none
-from worker.domain.check.verdict_task import VerdictTask
+from worker.domain.check.author_comment import VerdictTask
 from worker.domain.ids import InstallationId, RepositoryId
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
-from worker.domain.request.pull_request_events import PullRequestEvent
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import PullRequestEvent, RepositoryAdded
 from worker.domain.value import Value
 from worker.settings import Timing
 

@@ -30,8 +30,8 @@ from worker.domain.check.overrides import (
 from worker.domain.dossier.dossier import ConfigOrigin
 from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, Sha
 from worker.domain.request.judge_request import FirstSeen, PullRef, ReviewRef
-from worker.domain.verdict.demotion import Demotion
-from worker.domain.verdict.judge_digest import rubric_digest
+from worker.domain.verdict.audit import rubric_digest
+from worker.domain.verdict.outcomes import Demotion
 from worker.domain.verdict.rubric import VersionedRubric
 from worker.errors import RubricRefused, Unreadable
 

@@ -27,8 +27,7 @@ from worker.domain.request.judge_request import (
     PullRef,
     Trigger,
 )
-from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind, RepositoryAdded
 from worker.settings import WRITES_A_MINUTE, WRITES_EACH, Timing
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from worker.adapters.redis.versioned_json import read_json, read_json_or_none
 from worker.domain.ids import EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest
 from worker.domain.request.missed_deliveries import DeliveryAttempt, DeliveryCursor
-from worker.domain.request.open_pulls import Repository
+from worker.domain.request.pull_request_events import Repository
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 

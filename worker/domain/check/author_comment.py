@@ -1,20 +1,29 @@
-"""How the author of a rejected pull request is told what to do next: who listens to what, and whether to tell at all.
+"""The comment that tells the author of a rejected pull request what to do next: whom it mentions, and when it is written.
 
-Does not word or send anything. Invariant: a pull request has at most one such comment; it is written once a head, and again only
-where what it says of that head is not so any more; nobody is addressed where the next move is a person's.
+A pull request has at most one. It is written once a head, and changed only where it no longer holds for that head. Nobody is
+mentioned where the next move is a person's.
 """
 
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.check.verdict_task import VerdictTask
 from worker.domain.config.config import Feedback
-from worker.domain.ids import Sha
+from worker.domain.ids import DeliveryId, EvalId, Sha
 from worker.domain.model import Frozen
+from worker.domain.request.judge_request import PullRef
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import LedgerEntry
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Reject, SubjectKind, Verdict
+
+
+class VerdictTask(Frozen):
+    """The verdict at this head of a pull request, and the delivery that it came of."""
+
+    pull: PullRef
+    head_sha: Sha
+    eval_id: EvalId
+    delivery_id: DeliveryId
 
 
 class AgentMention(Value):

@@ -1,7 +1,4 @@
-"""Whether merges of a repository wait for our check, and what each installation granted.
-
-Does not ask anybody. Invariant: None is "nobody told", and never stands for "no".
-"""
+"""Whether merges of a repository wait for our check, and what each installation granted. None means unknown, never "no"."""
 
 from collections.abc import Mapping
 from enum import StrEnum

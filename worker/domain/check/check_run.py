@@ -1,8 +1,4 @@
-"""A check run as we write it, before any SDK sees it.
-
-Does not render texts. Invariant: `success` is spelled in one place only, `Concluded` made from an accept
-(see `worker.publishing.check_runs`), and a queued or running check has no conclusion.
-"""
+"""A check run as we write it, before any SDK sees it."""
 
 from datetime import datetime
 from enum import StrEnum

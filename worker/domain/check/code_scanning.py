@@ -1,13 +1,12 @@
-"""SARIF for GitHub's code scanning: of which verdict it is due, what became of it, and why GitHub did not take it.
+"""SARIF for GitHub's code scanning: which verdict's is due or was uploaded, and why GitHub refused it.
 
-Does not make or send any. Invariant: due only where the repository wants it (`sarif`), of an accept or a reject at a pull
-request's head; a refusal is a word of a closed set, and none of them says anything about the verdict.
+Due only where the repository wants it (`sarif`), of an accept or a reject at a pull request's head.
 """
 
 from enum import StrEnum
 from typing import Final
 
-from worker.domain.check.verdict_task import VerdictTask
+from worker.domain.check.author_comment import VerdictTask
 from worker.domain.ids import EvalId, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef

@@ -1,9 +1,7 @@
 """A merge group: the commit on which GitHub's merge queue tries one pull request, before it becomes the base branch.
 
-Does not ask GitHub anything. Groups come one pull request each, chained: the parent of a group is the group before it.
-Invariant: which pull request a group tries is read from its ref alone, anchored at both ends. In a squash queue the commit
-is new and belongs to no pull request, so that nobody may look for it through the commit; whatever is not worded as GitHub
-words it names none.
+Groups hold one pull request each and are chained: the parent of a group is the group before it. Which pull request a group tries
+is read from its ref alone: in a squash queue the commit is new and belongs to no pull request.
 """
 
 from datetime import datetime

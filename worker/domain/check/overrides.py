@@ -1,7 +1,6 @@
-"""What people said about one head of a pull request: overridden, contested, decided by a review.
+"""What people decided about one head of a pull request: overridden, contested, reviewed.
 
-Does not know who may say it (`worker.domain.config.command_permissions` does). Invariant: it is about this one commit; a verdict is never
-changed by it, only what its check concludes; and what is said of another commit is no part of it.
+A decision holds for this commit alone. It never changes a verdict, only what its check concludes.
 """
 
 from datetime import datetime

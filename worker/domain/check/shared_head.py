@@ -1,8 +1,4 @@
-"""Pull requests of one commit: GitHub shows one check of a name for a commit, so none of theirs may say more than holds for all.
-
-Pure. Does not word anything (`worker.publishing.texts.states` does). Invariant: what a later version calls by a word that this one does
-not know lets nothing pass.
-"""
+"""Pull requests of one commit: GitHub shows one check run per commit and name, so it shows the strictest of their states."""
 
 import hashlib
 import json

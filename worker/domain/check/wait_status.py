@@ -1,7 +1,6 @@
-"""What somebody who waits for the verdict on one commit is told.
+"""What `assay wait` and the API report about the verdict on one commit.
 
-Does not look anything up. Invariant: a verdict is given for the commit that it was made for and for no other; while that commit
-is being judged (again), for whichever open pull request, there is none; and none is better than what the commit's check comes to.
+A verdict is reported for its own commit alone, and only while no open pull request with that commit is being judged.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,4 @@
-"""The manifest by which GitHub creates the App, and the addresses that go into it.
-
-Does not send anything. Invariant: an address is one that a person typed or confirmed, https unless it is this very machine, and
-without anything that a page or a header could misread; what is asked for comes from `worker.domain.config.app_permissions` alone.
-"""
+"""The manifest by which GitHub creates the App, and the addresses that go into it."""
 
 import re
 from collections.abc import Iterable

@@ -1,7 +1,6 @@
 """What the GitHub App asks for: the permissions that judging needs, and those that only add to it.
 
-Does not ask GitHub (`worker.adapters.github.doctor` does) and knows no words for people (`worker.publishing.texts.doctor` does). Invariant: what
-is not in these two tables is never asked for; docs/permissions.md, the manifest and `assay doctor` are made of them.
+docs/permissions.md, the manifest and `assay doctor` are made of these two tables.
 """
 
 from collections.abc import Collection, Iterable, Mapping

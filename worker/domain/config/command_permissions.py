@@ -1,8 +1,4 @@
-"""Who may command what: one table, and the one function that refuses by it.
-
-Does not ask GitHub who somebody is. Invariant: what is not in the table nobody may do; a bot commands nothing, whatever its
-role; and nobody overrules a verdict on their own pull request where another account could.
-"""
+"""Who may give which command: one table, and the one function that refuses by it."""
 
 import re
 from collections.abc import Mapping

@@ -1,11 +1,10 @@
-"""What a repository sets in `.github/assay.yml`: by what its pull requests are judged, and what happens around that.
+"""What a repository sets in `.github/assay.yml`: how its pull requests are judged, and what happens around that.
 
-Does not read YAML and does not fetch it. Invariant: what decides about a change is `policy`, which is a part of the dossier;
-everything else steers who is judged, when, and who is told. A repository without a file has `RepositoryConfig()`.
+Only `policy`, a part of the dossier, decides about a change. A repository without a file has `RepositoryConfig()`.
 """
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
@@ -75,3 +74,15 @@ class RepositoryConfig(Frozen):
     ci_wait: Seconds | None = None
     ci_expect: CheckNames = ()
     ci_ignore: CheckNames = ()
+
+
+CONFIG_PATH: Final = ".github/assay.yml"
+"""In each repository; in the repository DEFAULTS of the same owner it is the default of all of them."""
+
+MISNAMED_CONFIG_PATH: Final = ".github/assay.yaml"
+"""What it is called by mistake. Nothing reads it."""
+
+CONFIG_PATHS: Final = (CONFIG_PATH, MISNAMED_CONFIG_PATH)
+"""What is asked for: the file, and whether it stands where nothing reads it."""
+
+DEFAULTS_REPOSITORY: Final = ".github"

@@ -1,7 +1,6 @@
 """The keys of `.github/assay.yml` as people write them: flat, each with its meaning and an example.
 
-Does not read YAML (`worker.dossier.config_file` does). Invariant: this is the one list; the reader, the published schema and the
-reference of the keys are made from it, and every key is a field of `RepositoryConfig` or of its `Policy`.
+The reader, the published schema and the reference are made of this list; every key is a field of `RepositoryConfig` or `Policy`.
 """
 
 from collections.abc import Mapping

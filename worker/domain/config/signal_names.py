@@ -1,7 +1,6 @@
 """The names of all signals, for what is read without a judge: a repository's configuration and its schema.
 
-Does not know what they look at (`worker.signals.registry` does). Invariant: these are exactly the registry's names,
-which a test holds, and those of signals that are no more.
+They are the names of `worker.signals.registry`, and those of signals that were removed.
 """
 
 from typing import Final, Literal, get_args

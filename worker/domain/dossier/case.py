@@ -1,8 +1,4 @@
-"""The author's case: what the change claims, in a fenced `assay` block of the pull request's body.
-
-Does not read the block (`worker.dossier.case` does) or check any claim (the judge does).
-Invariant: a malformed case is no case; it never becomes a rejection.
-"""
+"""The author's case: what the change claims, in a fenced `assay` block of the pull request's body."""
 
 from typing import Annotated
 

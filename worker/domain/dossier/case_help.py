@@ -1,7 +1,4 @@
-"""What `assay case` finds out: a draft of claims for an author to confirm, and a case whose claims are looked up.
-
-Does not look anything up or word anything.
-"""
+"""What `assay case` reports: a draft of claims for an author to confirm, and a case with its claims checked."""
 
 from typing import Final
 

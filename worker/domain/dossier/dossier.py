@@ -1,11 +1,10 @@
 """The dossier: everything the judge may see, and nothing else.
 
-Does not fetch or derive anything (`worker.dossier.assemble` completes what a source left out).
-Invariant: judging the same dossier again gives the same decision, live or recorded.
-A field that was left out means "unknown, derive it"; `null` or `[]` means "known to be none":
-`model_fields_set` tells them apart.
+A field that was left out means "unknown, derive it"; `null` or `[]` means "known to be none": see `model_fields_set`.
 """
 
+import hashlib
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Literal
@@ -13,11 +12,12 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from worker.domain.dossier.case import Case
-from worker.domain.dossier.lookups import NameLookup
 from worker.domain.ids import RepositoryName, Sha
 from worker.domain.model import Frozen
+from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import AuthorKind
-from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.value import Value
+from worker.domain.verdict.ledger import AuthorText, LedgerEntry
 from worker.domain.verdict.verdict import AbstainReason, Category, Score
 
 Path = Annotated[str, StringConstraints(min_length=1)]
@@ -218,6 +218,64 @@ class ConfigText(Frozen):
     """It is called `.github/assay.yaml`, which is not read, and there is no `.github/assay.yml`."""
 
 
+MOST_PATHS: Final = 10
+
+
+class Definition(Value):
+    """A new function to look up. `callers`: a regular expression for the paths of files that could call it.
+
+    `is_private`: nothing but the lookup stands between it and a fact.
+    """
+
+    name: str
+    callers: str
+    is_private: bool
+
+    def can_be_called_in(self, path: str) -> bool:
+        return pattern(self.callers).search(path) is not None
+
+
+class LookupRequest(Value):
+    """What to look up: functions, and the paths of files that somebody names."""
+
+    definitions: tuple[Definition, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+class NameLookup(Frozen):
+    """A name, and the first files of the head tree that could call it, hold it as a word, and have no text in the dossier."""
+
+    name: Annotated[str, Field(min_length=1)]
+    paths: tuple[str, ...] = ()
+
+
+class LookupResult(Value):
+    """What was found. A name that could not be looked up is left out; `absent_paths` are the paths at which nothing stands."""
+
+    names: tuple[NameLookup, ...] = ()
+    absent_paths: tuple[str, ...] = ()
+
+
+def build_lookup(definition: Definition, paths: Iterable[str], dossier_paths: Collection[str]) -> NameLookup:
+    """Reduce the *paths* that hold the name to those that could call it. *dossier_paths*: files whose text the dossier holds."""
+    callers = dict.fromkeys(path for path in paths if path not in dossier_paths and definition.can_be_called_in(path))
+    return NameLookup(name=definition.name, paths=tuple(callers)[:MOST_PATHS])
+
+
+def find_absent(tree: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
+    """Those of *paths* that are no file of the *tree*, nor the end of one, nor a folder."""
+    return tuple(path for path in paths if not any(stands_at(existing, path) for existing in tree))
+
+
+def stands_at(existing: str, path: str) -> bool:
+    """Whether a file is the one that is named, or ends in it, or stands below it, in upper or lower case.
+
+    Markdown takes `__init__.py` for an emphasis.
+    """
+    folded, wanted = (name.casefold().replace("__", "") for name in (existing, path))
+    return folded == wanted or folded.endswith(f"/{wanted}") or folded.startswith(f"{wanted}/")
+
+
 class Seed(Frozen):
     """The first judged head, for calibration."""
 
@@ -279,3 +337,15 @@ class DossierError(ValueError):
         field = ".".join(str(part) for part in first["loc"]) or "the whole file"
         reason = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
         super().__init__(f"Dossier refused at {field}: {reason}. The format: docs/dossier.md.")
+
+
+def author_text(dossier: Dossier) -> AuthorText:
+    """Read it from a *completed* dossier: the case, the issues that the text links, and itself where it is the criterion."""
+    own = next((criterion.text for criterion in dossier.criteria or () if criterion.id == DESCRIPTION), None)
+    linked = (issue for issue in dossier.issues if issue.linked_by != LINKED_IN_SIDEBAR)
+    return AuthorText(
+        case=dossier.case,
+        is_readable=dossier.case_error is None,
+        description=None if own is None else hashlib.sha256(own.encode()).hexdigest(),
+        links=tuple(sorted({f"{issue.repository or ''}#{issue.number}".casefold() for issue in linked})),
+    )

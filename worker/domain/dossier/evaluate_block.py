@@ -1,7 +1,6 @@
 """The `evaluate` block of a bench row: what a recorded final response is held against, beside the verdict.
 
-Does not evaluate (`worker.evaluation.evaluate_block` does). Invariant: an unknown field is refused by its path. The primitives
-are metis' (section 5.4); their names are kept.
+The primitives are metis' (section 5.4); their names are kept.
 """
 
 from enum import StrEnum

@@ -1,8 +1,7 @@
-"""Which text of an issue is judged by: whoever is judged by it may not rewrite it.
+"""Which version of an issue's text counts: the judged may not rewrite what they are judged by.
 
-Does not ask who wrote what; a title and a body are two texts, each with a history of its own. Invariant: where its history is
-known, an edit of the judged (the pull request's author, or a bot) made once the pull request was there never counts, and what
-anybody else wrote stands whole, whatever of it the judged had written before.
+The judged are the pull request's author and bots. Their edits made once the pull request was open never count, as far as the
+history is known; what anybody else wrote stands whole. A title and a body are two texts, each with its own history.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,7 @@
 """Which paths the repository never sends: the globs of `never_send`.
 
-Written as in a .gitignore, without its negations: a name without a slash at any depth, one with a slash from the root,
-`**` for any number of folders; what matches a folder withholds everything in it. Does not read files. Invariant: in doubt a
-path is withheld (upper and lower case are one), and matching takes linear time in the path for each glob.
+Written as in a .gitignore, without its negations, in any case of letters: a name without a slash at any depth, one with a slash
+from the root, `**` for any number of folders; what matches a folder withholds everything in it. Linear in the path.
 """
 
 from collections.abc import Sequence

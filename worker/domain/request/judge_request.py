@@ -1,7 +1,4 @@
-"""What travels on the queue: judge this pull request, because of this.
-
-Does not carry any text of the pull request. Invariant: small, and complete enough to find it again.
-"""
+"""What travels on the queue: judge this pull request, because of this. It carries no text of the pull request."""
 
 from datetime import datetime
 from enum import StrEnum

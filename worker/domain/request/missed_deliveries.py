@@ -1,7 +1,4 @@
-"""Which deliveries never arrived, by GitHub's own list of them.
-
-Does not ask GitHub. Invariant: what arrived once, in whichever attempt, is not missed.
-"""
+"""Which deliveries never arrived in any attempt, by GitHub's own list of them."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta

@@ -1,8 +1,4 @@
-"""Judging that somebody stopped for a while: who, since when, until when, and why.
-
-Does not stop anything (`worker.adapters.redis.pauses` does). Invariant: an end lies in the future of whoever set it; without one
-it lasts until somebody resumes.
-"""
+"""A pause of judging: who set it, since when, until when, and why. Without an end it lasts until somebody resumes."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

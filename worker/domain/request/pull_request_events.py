@@ -1,7 +1,6 @@
-"""What happens at GitHub to a pull request that was judged, as it is noted down before anybody looks into a ledger.
+"""What happens to pull requests and repositories at GitHub: events that may be outcomes, and what a sweep lists.
 
-Does not say what follows (`worker.scheduling.outcomes` does). Invariant: closed sets, numbers, hashes and times only: no login, no
-text of a pull request, not even the name of a repository.
+An event holds closed sets, numbers, hashes and times only: no login, no text, no name of a repository.
 """
 
 import hashlib
@@ -11,9 +10,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from worker.domain.ids import DeliveryId, InstallationId, RepositoryId, Sha
+from worker.domain.config.config import Authors
+from worker.domain.dossier.dossier import PullRequest
+from worker.domain.ids import BaseHash, DeliveryId, InstallationId, RepositoryId, RepositoryName, Sha
 from worker.domain.model import Frozen
-from worker.domain.request.judge_request import PullRef
+from worker.domain.request.judge_request import AuthorKind, PullRef
+from worker.domain.value import Value
 
 
 class PullRequestEventKind(StrEnum):
@@ -70,3 +72,60 @@ class PullRequestEvent(Frozen):
 def hash_issue(repository: str, number: int) -> str:
     """Tells issues apart, without a name."""
     return hashlib.sha256(f"{repository.lower()}#{number}".encode()).hexdigest()[:16]
+
+
+class RepositoryAdded(Frozen):
+    """`since`: when we heard of it. `page`: how often as many were looked at as may be at once.
+
+    `delivery_id`: what told of it; empty where an older version wrote this down.
+    """
+
+    installation_id: InstallationId
+    repository_id: RepositoryId
+    repository: RepositoryName
+    since: datetime
+    page: Annotated[int, Field(ge=0)] = 0
+    delivery_id: DeliveryId = DeliveryId("")
+
+    @property
+    def id(self) -> str:
+        """The same, however often it is heard."""
+        return f"{self.installation_id}:{self.repository_id}:{self.page}"
+
+
+class PullSnapshot(Value):
+    """A pull request's author and state. `authors` None: whom the repository judges can't be told from here.
+
+    `is_required`: merges into its base wait for our check. `is_passed_unjudged`: the repository lets it pass where nothing was judged.
+    """
+
+    pull: PullRequest
+    authors: Authors | None
+    is_required: bool = False
+    is_passed_unjudged: bool = False
+
+
+class OpenPull(Value):
+    """One open pull request. `author` by account and branch alone; `base`: which branch it is to be merged into."""
+
+    number: int
+    head_sha: Sha
+    opened_at: datetime
+    draft: bool
+    author: AuthorKind
+    base: BaseHash
+
+
+class Repository(Value):
+    """A repository that the App may see. `is_busy`: an issue or a pull request may be open there."""
+
+    id: RepositoryId
+    name: RepositoryName
+    is_busy: bool = True
+
+
+class OpenRepository(Value):
+    """A repository with its open pull requests."""
+
+    repository: Repository
+    pulls: tuple[OpenPull, ...]

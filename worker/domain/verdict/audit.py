@@ -1,9 +1,10 @@
-"""How a verdict came about: the stages on its way, and every exchange with the model, as sent and as answered.
+"""How a verdict came about: its stages, every exchange with the model as sent and answered, and hashes of what judged it.
 
-Does not decide, and is not shown to any judge. Invariant: what is on record can be judged again: the replies stand here
-byte for byte, the questions as they left (already redacted).
+A record can be judged again: replies are kept byte for byte, questions as they left (already redacted).
 """
 
+import hashlib
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
@@ -12,6 +13,7 @@ from typing import Any, Final, cast
 from worker.domain.ids import EvalId
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import ROUND_LIMIT
+from worker.domain.verdict.rubric import Rubric, VersionedRubric
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Tokens
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
@@ -219,3 +221,30 @@ class Replay(Value):
     @property
     def is_same(self) -> bool:
         return not self.differing
+
+
+DIGEST_SIGNAL: Final = "law"
+"""Under this name a judging anew says by what law it came about."""
+
+SHADOW_SIGNAL: Final = "canary"
+"""A verdict that has this signal is a candidate's, and was shown to nobody."""
+
+
+def rubric_digest(rubric: VersionedRubric) -> str:
+    """The hash of all that a rubric says."""
+    return _hash(rubric.model_dump(mode="json"))
+
+
+def judge_digest(rubric: Rubric, prompt_version: str, judges: str) -> str:
+    """The name of one way to judge. *judges* names the allowed tiers and models."""
+    return _hash([rubric_digest(rubric), prompt_version, judges])[:16]
+
+
+def scoring_digest(weights: VersionedRubric, judgings: str) -> str:
+    """The name of one way to weigh by code alone. *judgings*: the law by which what is weighed may have been judged anew."""
+    return _hash([rubric_digest(weights), "weighed by code", judgings])[:16]
+
+
+def _hash(content: object) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,7 +1,6 @@
 """Money: how much of it a model may cost, how full a cap is, and what a week would come to.
 
-Does not keep books (`worker.adapters.redis.budget` does) and knows no prices (`worker.adapters.anthropic.prices` does). Invariant: sums are Decimal
-dollars, never floats; what the store counts is whole nanodollars, rounded up, so that it never counts too little.
+Sums are Decimal dollars; the store counts whole nanodollars, rounded up, so that it never counts too little.
 """
 
 from collections.abc import Sequence

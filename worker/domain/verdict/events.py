@@ -1,8 +1,7 @@
-"""What happened, as it stands on an installation's stream: evaluations begun and ended, and what people did afterwards.
+"""Events of an installation's stream: evaluations started and ended, and what people did afterwards. The catalogue: docs/events.md.
 
-The catalogue is docs/events.md. Does not store or count anything. Invariant: an event holds numbers, names out of closed
-sets and hashes, never a text, a login or a path; the one exception, an opinion's words, is asked for by the operator and
-says so in its sensitivity.
+An event holds numbers, names of closed sets and hashes, never a text, a login or a path. The one exception, an opinion's words,
+is asked for by the operator and declared in its sensitivity.
 """
 
 import hashlib

@@ -1,7 +1,6 @@
 """The ledger: append-only memory of one pull request.
 
-Does not store anything. Invariant: an entry is never edited; a re-evaluation is a new entry; and a closing condition,
-once frozen, keeps its id and its text for ever.
+A re-evaluation is a new entry. A closing condition keeps its id and its text for ever.
 """
 
 from collections.abc import Iterable, Sequence

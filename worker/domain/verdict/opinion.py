@@ -1,7 +1,4 @@
-"""What one tier thinks. Not a verdict yet: the court joins opinions.
-
-Invariant: a heuristic opinion is sure (at or above CERTAIN) only through a fact or a safe change.
-"""
+"""What one tier thinks; the judge joins opinions to a verdict."""
 
 from enum import StrEnum
 from typing import Final

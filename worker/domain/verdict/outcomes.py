@@ -1,20 +1,24 @@
-"""What came of a pull request after it was judged: outcomes, how strongly each speaks, and the event that tells of one.
+"""What happened to a pull request after its verdict, how outcomes are weighed, and the signals demoted by them.
 
-Does not find out what came of one (`worker.scheduling.outcomes` does) and does not know who did it. Invariant: closed sets, numbers
-and times only: no login, no text.
+Outcomes hold closed sets, numbers and times only: no login, no text.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Annotated, Final
 
-from worker.domain.ids import EvalId, Sha
+from pydantic import Field, model_validator
+
+from worker.domain.ids import EvalId, InstallationId, Sha
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import PullRef
+from worker.domain.request.pull_request_events import PullRequestEventKind
+from worker.domain.value import Value
 from worker.domain.verdict.events import EVENT_VERSION, Event, EventKind, Sensitivity, format_timestamp
-from worker.domain.verdict.verdict import SubjectKind
+from worker.domain.verdict.rubric import VersionedRubric
+from worker.domain.verdict.verdict import SubjectKind, Unit
 
 
 class OutcomeKind(StrEnum):
@@ -101,3 +105,109 @@ def outcome_event(pull: PullRef, outcome: Outcome) -> Event:
             "at": format_timestamp(outcome.at),
         },
     )
+
+
+class CiCheckRubric(VersionedRubric):
+    """How one CI check's life on a head is scored. `loosening`: the part of its score that each signal takes."""
+
+    most: Annotated[int, Field(ge=1, le=100)]
+    """How many checks of a head are recorded, the worst first."""
+    passed: Unit
+    rerun: Unit
+    """What each run before the one that passed takes."""
+    flaky_least: Unit
+    failed: Unit
+    unproved: Unit
+    """Of what did not finish, or was skipped."""
+    loosening: dict[str, Unit]
+
+
+class PullRequestRubric(VersionedRubric):
+    """How outcomes move the score of a pull request's submissions.
+
+    `last`: the part of its last submission in where it begins; the rest is the mean of all. `speaks_for`: where an outcome
+    moves it to. `pull`: how far outcomes of a strength move it, the stronger after the weaker.
+    """
+
+    last: Unit
+    speaks_for: dict[OutcomeKind, Unit]
+    pull: dict[Strength, Unit]
+    confidence: dict[Strength, Unit]
+    without_outcomes: Unit
+    """The most confidence that a pull request without any outcome gets."""
+    contradicted: Unit
+    """The part that is left of the confidence where outcomes of two strengths disagree."""
+
+    @model_validator(mode="after")
+    def _the_stronger_outweighs_the_weaker(self) -> "PullRequestRubric":
+        explicit, implicit, lifecycle = (self.pull.get(strength, 0.0) for strength in Strength)
+        if not explicit > implicit > lifecycle > 0 or implicit <= 0.5:  # noqa: PLR2004 - less would not turn a score
+            msg = "pull: explicit has to be more than implicit, implicit more than lifecycle and more than 0.5"
+            raise ValueError(msg)
+        return self
+
+
+THUMB_OUTCOMES: Final[Mapping[str, OutcomeKind]] = MappingProxyType(
+    {"+1": OutcomeKind.HELPFUL, "-1": OutcomeKind.NOT_HELPFUL}
+)
+"""GitHub's other six say how somebody feels, not about what."""
+
+CLOSING_KINDS: Final = frozenset({PullRequestEventKind.MERGED, PullRequestEventKind.CLOSED})
+"""When reactions are looked at."""
+
+
+class Reaction(Value):
+    """One reaction, by GitHub's numbers: `id` of its own, `account` of whoever reacted. The later has the greater `id`."""
+
+    id: int
+    account: int
+    is_bot: bool
+    content: str
+    at: datetime
+
+
+def last_thumbs(reactions: Iterable[Reaction]) -> tuple[Reaction, ...]:
+    """The last thumb of each person, in the order in which they were given."""
+    last: dict[int, Reaction] = {}
+    for reaction in sorted(reactions, key=lambda reaction: reaction.id):
+        if reaction.content in THUMB_OUTCOMES and not reaction.is_bot:
+            last.pop(reaction.account, None)
+            last[reaction.account] = reaction
+    return tuple(last.values())
+
+
+LEAST_REJECTS: Final = 40
+MOST_PERCENT: Final = 5
+
+
+class RejectCounts(Frozen):
+    """The rejects that name a signal as a fact, and how many of them people overrode."""
+
+    rejects: Annotated[int, Field(ge=0)]
+    overturned: Annotated[int, Field(ge=0)]
+
+    @property
+    def is_over_limit(self) -> bool:
+        return self.rejects >= LEAST_REJECTS and 100 * self.overturned > MOST_PERCENT * self.rejects
+
+
+class Demotion(Frozen):
+    """A signal that is a suspicion now, why, and since when."""
+
+    signal: Annotated[str, Field(min_length=1)]
+    tally: RejectCounts
+    at: datetime
+
+    @property
+    def summary(self) -> str:
+        """The notice."""
+        tally = self.tally
+        return (
+            f"{self.signal} is a suspicion since {self.at:%Y-%m-%d}: {tally.overturned} of its {tally.rejects} rejects were "
+            f"overridden, more than {MOST_PERCENT} %"
+        )
+
+    def notice(self, installation: InstallationId) -> str:
+        """With what takes it back: for the log, `assay doctor` and `assay stats`."""
+        how = f"`assay rubric promote {self.signal} --installation {installation}`"
+        return f"{self.summary} (installation {installation}). {how} takes it back."

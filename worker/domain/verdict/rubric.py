@@ -1,7 +1,4 @@
-"""The rubric: what is scored, what 10/10 looks like, and the thresholds.
-
-Does not read files (`worker.judge.rubric` does). Invariant: an unknown field is refused by its path.
-"""
+"""The rubric: what is scored, what 10/10 looks like, and the thresholds."""
 
 from typing import Annotated, Literal
 

@@ -1,8 +1,6 @@
 """The verdict: what the judge decided, why, and what it cost.
 
-Owns the closed sets (categories, reasons to abstain) and the rules that make a verdict whole.
-Does not decide anything. Invariant: a contradiction (an accept with a category, a reject without a
-next step, a score on the wrong side) can't be built.
+A contradiction (an accept with a category, a reject without a next step, a score on the wrong side) can't be built.
 """
 
 from datetime import datetime

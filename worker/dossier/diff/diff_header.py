@@ -1,7 +1,6 @@
 """The lines of a diff before a file's first hunk: which file it is, and what happened to it besides its lines.
 
-Does not read hunks (`parser.py` does). Invariant: a path is the bytes that git meant, unquoted and without its prefix; only
-the text that a file's paths, modes and ids say is decoded.
+A path is the bytes that git meant, unquoted and without its prefix.
 """
 
 import re

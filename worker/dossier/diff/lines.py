@@ -1,8 +1,4 @@
-"""The lines of a diff's hunks, with their numbers on both sides: made when somebody looks at them.
-
-Does not check them against the header of their hunk (`parser.py` does). Invariant: the lines of a hunk are always the same;
-of a diff of any size, no more than RECENT are kept, or those of one hunk or file that has more.
-"""
+"""The lines of a diff's hunks with their numbers on both sides, made when they are asked for; at most CACHED_LINES are kept."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -1,8 +1,4 @@
-"""Unified diffs as git prints them: files, hunks, and exact line numbers on both sides.
-
-Does not read repositories. Invariant: a hunk has exactly the lines its header promises, and parsing
-never takes more than linear time.
-"""
+"""Unified diffs as git prints them: files, hunks, and exact line numbers on both sides, in linear time."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache

@@ -1,7 +1,6 @@
 """Sentences that ask for something beside the code: a changelog entry, a docstring, a test; no new dependency, names of files.
 
-Does not look at any change. Invariant: a duty is sure only where the sentence, read to its end, falls on every change or on
-every change of behaviour.
+A duty is sure only where the sentence, read to its end, falls on every change or on every change of behaviour.
 """
 
 import re

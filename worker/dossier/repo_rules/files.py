@@ -1,8 +1,4 @@
-"""Where a repository keeps its rules: the names that agents' tools read, and the folders that hold several such files.
-
-Does not read them. Invariant: one list for every reader, so that an App and a laptop judge by the same rules, and a text that
-stands twice, or only points at another of these files, is handed on once.
-"""
+"""Where a repository keeps its rules: the names that agents' tools read, and the folders that hold several such files."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath

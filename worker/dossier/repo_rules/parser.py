@@ -1,8 +1,4 @@
-"""From a rules file to its rules.
-
-Does not look at any change. Invariant: the order of the file, each rule with the line of its sentence, and at most
-MOST_RULES of them.
-"""
+"""From a rules file to its rules, in the order of the file, each with the line of its sentence; at most MOST_RULES."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +11,6 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 from worker.dossier.repo_rules.duties import find_dependency_bans, find_duties
 from worker.dossier.repo_rules.files import folder_of
-from worker.dossier.repo_rules.front_matter import split_front_matter
 from worker.dossier.repo_rules.phrases import to_imperative
 from worker.dossier.repo_rules.prohibitions import RuleSentence, find_prohibitions, is_path
 from worker.dossier.repo_rules.rule import RepoRule, RuleOrigin, RuleScope
@@ -165,3 +160,67 @@ _FIRST: Final = pattern(rf"(?:the )?(?={SPAN_LIST})«(\d+)»", re.IGNORECASE)
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
+
+
+_MOST_LINES: Final = 60
+_MOST_GLOBS: Final = 40
+_DASHES: Final = "---"
+_LINE: Final = pattern(r"([A-Za-z]{1,40}):\s*(.{0,2000})")
+_ITEM: Final = pattern(r"\s{0,8}-\s+(.{1,500})")
+_KEYS: Final = frozenset({"globs", "applyTo", "paths"})
+_EVERYTHING: Final = frozenset({"*", "**", "**/*"})
+_OUTSIDE_BRACES: Final = pattern(r",(?![^{}]{0,300}\})")
+_BRACES: Final = pattern(r"\{([^{}]{1,300})\}")
+
+
+class FrontMatter(Value):
+    """The paths that the file speaks of (none: all), and whether tools always read it there."""
+
+    globs: tuple[str, ...] = ()
+    is_always: bool = True
+
+
+def split_front_matter(text: str) -> tuple[FrontMatter, str]:
+    """What stands on top, and the text with empty lines in its place."""
+    lines = text.split("\n", _MOST_LINES)
+    if lines[0].rstrip() != _DASHES:
+        return FrontMatter(), text
+    last = next((at for at, line in enumerate(lines[1:_MOST_LINES], 1) if line.rstrip() == _DASHES), None)
+    if last is None:
+        return FrontMatter(), text
+    values = _values(lines[1:last])
+    globs = tuple(glob for key in _KEYS & values.keys() for glob in _globs(values[key]))[:_MOST_GLOBS]
+    body = "\n" * (last + 1) + "\n".join(lines[last + 1 :])
+    always = "".join(values.get("alwaysApply", [])).strip().casefold()
+    if always == "true" or not _EVERYTHING.isdisjoint(globs):
+        return FrontMatter(), body
+    return FrontMatter(globs, is_always=bool(globs) or always != "false"), body
+
+
+def _values(lines: list[str]) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    key = ""
+    for line in lines:
+        if named := _LINE.fullmatch(line.rstrip()):
+            key = named[1]
+            values[key] = [named[2]]
+        elif (item := _ITEM.fullmatch(line.rstrip())) and key:
+            values[key].append(item[1])
+    return values
+
+
+def _globs(values: list[str]) -> Iterator[str]:
+    for value in values:
+        for item in _OUTSIDE_BRACES.split(value.strip().strip("[]")):
+            glob = item.strip().strip("\"'").strip()
+            yield from _expand_braces(glob) if glob else ()
+
+
+def _expand_braces(glob: str) -> Iterator[str]:
+    """`*.{ts,tsx}` as two globs."""
+    braces = _BRACES.search(glob)
+    if braces is None:
+        yield glob
+        return
+    for option in braces[1].split(","):
+        yield f"{glob[: braces.start()]}{option.strip()}{glob[braces.end() :]}"

@@ -1,7 +1,6 @@
-"""The many ways to forbid, put into the one that `forbidding` reads: "do not <verb> <objects> ...".
+"""Put the many ways to forbid into the one that `prohibitions` reads: "do not <verb> <objects> ...".
 
-Does not decide whether a sentence is a rule. Invariant: a rewriting keeps what is said. Words that say where the rule holds
-are handed back apart, and what is not understood stays as it was.
+Words that name where the rule holds are handed back apart. What is not understood stays as it was.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Sentences that forbid: code that must not be added, paths that must not be touched.
 
-Does not split a statement into sentences. Invariant: only imperatives count ("never", "do not", "no ..."), and soft
-words ("avoid", "prefer", "should not") make no rule.
+Only imperatives count ("never", "do not", "no ..."); soft words ("avoid", "prefer", "should not") make no rule.
 """
 
 import re

@@ -1,7 +1,6 @@
-"""What a rule of a rules file is: what it asks, of which files, and the line that says so.
+"""What a rule of a rules file is: what it asks, of which files, and the line where it is written.
 
-Does not read Markdown. Invariant: `is_sure` only where every word of the sentence was understood; whatever may hide a
-condition or an exception makes the rule unsure.
+`is_sure` only where every word of the sentence was understood.
 """
 
 from enum import StrEnum

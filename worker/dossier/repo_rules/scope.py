@@ -1,7 +1,4 @@
-"""The words around a rule's sentence: where it holds, and what may hide an exception.
-
-Does not find rules. Invariant: words that are not understood make the rule unsure, they are never skipped.
-"""
+"""The words around a rule's sentence: where it holds, and what may hide an exception. Words not understood make it unsure."""
 
 import re
 from typing import Final

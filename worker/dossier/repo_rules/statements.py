@@ -1,7 +1,6 @@
-"""A rules file's Markdown as statements: headings, list items and paragraphs, each with its lines, headings and code spans.
+"""A rules file's Markdown as statements: headings, list items, paragraphs and rows of tables, with their lines and code spans.
 
-Does not understand a statement. Code blocks and HTML comments state nothing; a row of a table is a statement. Invariant: one pass
-over at most MOST_LINES lines of LONGEST characters; every statement knows the line of each of its characters.
+Code blocks and HTML comments state nothing. One pass over at most MOST_LINES lines of LONGEST characters.
 """
 
 import re

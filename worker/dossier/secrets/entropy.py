@@ -1,8 +1,7 @@
 """Whether a value was drawn by a machine: what tells a secret from a name, a path, a placeholder or a sentence.
 
 Two measures that hold for short texts: how many different characters there are (entropy), and how many pairs of letters are
-common ones in words and identifiers (four in five, against one in four of letters drawn at random). Does not know where the
-value stands. Invariant: a value is never looked at beyond MOST characters.
+common ones in words and identifiers (four in five, against one in four of letters drawn at random).
 """
 
 import math

@@ -1,19 +1,18 @@
-"""Secrets that show what they are: the prefixes and forms that services give their keys, so that scanners find them.
+"""Find secrets: by the forms that services give their keys, by the name before a value, and private keys.
 
-Does not look at names around them (`named` does). Invariant: an expression begins with characters that its run can't be
-entered at a second time, or is bounded, so that no text takes more than linear time; none is compiled before a text holds one
-of the words that its secrets must have.
+Each expression begins with characters that its run can't be entered at a second time, or is bounded: linear time. None is
+compiled before a text holds one of its keywords.
 """
 
 import base64
 import re
+import string
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.dossier.secrets.entropy import is_password, is_placeholder, is_random
-from worker.dossier.secrets.redaction import SecretKind
-from worker.dossier.secrets.span import SecretSpan
+from worker.dossier.secrets.redaction import SecretKind, SecretSpan
 
 
 class SecretPattern(NamedTuple):
@@ -244,3 +243,257 @@ SECRET_PATTERNS: Final = (
 
 _KEYWORDS: Final = tuple((word, shape) for shape in SECRET_PATTERNS for word in shape.keywords)
 """Hardly any text holds one of them, and each is looked for in every line that is judged or shown."""
+
+
+_BEGINS: Final = pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_ENDS: Final = pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_RUN: Final = pattern(r"(?:\\+[rn]|[\s\"'`,])*+([A-Za-z0-9+/=]{16,}+)")
+_LONG_RUN: Final = pattern(r"[A-Za-z0-9+/=]{16,}+")
+_BODY: Final = pattern(r"[\s\"'`#>|*]*+(?://\s)?([A-Za-z0-9+/=]++)(?:\\+[nr])*+[\s\"'`,;)\\+]*+")
+_KEY_HEADER: Final = pattern(r"[\s\"'`#>|*]*+(?:[A-Z][A-Za-z-]{2,30}+: [^\n]{0,200}+)?")
+_PUTTY: Final = pattern(r"Private-Lines: (\d{1,4})\s*")
+_SHORTEST: Final = 16
+_MOST_SHORT_LINES: Final = 2
+"""So many last lines may be shorter."""
+
+_HEADERS: Final = 8
+"""Most lines of a key's head (`Proc-Type: ...`, empty ones) before its body."""
+
+
+def find_private_keys(text: str) -> Iterator[SecretSpan]:
+    """Every run of a private key's body."""
+    if "PRIVATE KEY" in text:
+        yield from _KeyBlocks(text).spans()
+    if "Private-Lines: " in text:
+        yield from _find_putty_keys(text)
+
+
+class _KeyBlocks:
+    """One walk over the lines. `_open`: how many lines of head may still come before the body; None outside of a key."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._open: int | None = None
+        self._closed = -1
+
+    def spans(self) -> Iterator[SecretSpan]:
+        starts = [0]
+        for line in self._lines:
+            starts.append(starts[-1] + len(line) + 1)
+        for number in range(len(self._lines)):
+            for line, start, end in self._scan_line(number):
+                yield SecretSpan(starts[line] + start, starts[line] + end, SecretKind.PRIVATE_KEY)
+
+    def _scan_line(self, number: int) -> Iterator[tuple[int, int, int]]:
+        line = self._lines[number]
+        if "PRIVATE KEY" not in line:
+            yield from () if self._open is None else self._body(number, line)
+            return
+        begins, ends = _BEGINS.search(line), _ENDS.search(line)
+        if ends is not None and (begins is None or ends.start() < begins.start()):
+            yield from ((number, *run) for run in _find_before_end(line, ends.start()))
+            yield from self._scan_above(number) if self._open is None else ()
+        if ends is not None:
+            self._open, self._closed = None, number
+        if begins is not None:
+            yield from ((number, *run) for run in self._in_line(line, begins))
+
+    def _in_line(self, line: str, begins: "re.Match[str] | None") -> Iterator[tuple[int, int]]:
+        """The bodies of all keys that begin in this line; the last may go on below."""
+        while begins is not None:
+            start = begins.end()
+            ends = _ENDS.search(line, start)
+            yield from _find_within_line(line, start, ends)
+            self._open = _HEADERS if ends is None else None
+            begins = None if ends is None else _BEGINS.search(line, ends.end())
+
+    def _body(self, number: int, line: str) -> Iterator[tuple[int, int, int]]:
+        match = _BODY.fullmatch(line)
+        if match and (len(match[1]) >= _SHORTEST or self._is_last(number)):
+            yield number, *match.span(1)
+        elif self._open and _KEY_HEADER.fullmatch(line):
+            self._open -= 1
+        else:
+            self._open = None
+
+    def _is_last(self, number: int) -> bool:
+        """A key's last lines are short: the rest of the body, and a PGP block's checksum."""
+        return any("PRIVATE KEY" in line for line in self._lines[number + 1 : number + 1 + _MOST_SHORT_LINES])
+
+    def _scan_above(self, number: int) -> Iterator[tuple[int, int, int]]:
+        """Of a key whose end alone is shown, the lines above that are nothing but its body."""
+        short: list[tuple[int, int, int]] = []  # the rest of the body and a checksum: theirs only below a line of it
+        for above in range(number - 1, self._closed, -1):
+            match = _BODY.fullmatch(self._lines[above])
+            if match is None or (len(match[1]) < _SHORTEST and number - above > _MOST_SHORT_LINES):
+                return
+            short.append((above, *match.span(1)))
+            if len(match[1]) >= _SHORTEST:
+                yield from short
+                short.clear()
+
+
+def _find_within_line(line: str, start: int, ends: "re.Match[str] | None") -> Iterator[tuple[int, int]]:
+    """The body in one line with the key's beginning, up to its end or as far as it goes on."""
+    if ends is not None:
+        body = _LONG_RUN.search(line, start, ends.start())
+        if body is not None:
+            yield start, ends.start()
+        return
+    while (match := _RUN.match(line, start)) is not None:
+        yield match.span(1)
+        start = match.end()
+
+
+def _find_before_end(line: str, end: int) -> Iterator[tuple[int, int]]:
+    """What goes on without a break up to the end of a key that began above, or nowhere."""
+    start = len(line[:end].rstrip(_OF_BODY))
+    if _LONG_RUN.search(line, start, end) is not None:
+        yield start, end
+
+
+_OF_BODY: Final = f"{string.ascii_letters}{string.digits}+/=\\"
+
+
+def _find_putty_keys(text: str) -> Iterator[SecretSpan]:
+    left = at = 0
+    for line in text.split("\n"):
+        if left:
+            left -= 1
+            if line.strip():
+                yield SecretSpan(at, at + len(line), SecretKind.PRIVATE_KEY)
+        elif match := _PUTTY.fullmatch(line):
+            left = int(match[1])
+        at += len(line) + 1
+
+
+_NAME: Final = pattern(
+    r"(?P<password>pass(?:w(?:or)?d|phrase)|pwd)|(?P<pass>(?<![a-z])pass(?![a-z]))|(?P<token>token|_auth\b)|(?P<secret>secret)"
+    r"|(?P<credential>credential)|(?P<key>key)"
+)
+"""Held against folded text: without IGNORECASE the search is six times as fast."""
+
+_KEY_OWNER: Final = pattern(
+    r"(?:api|access|private|auth|account|shared|master|encryption|signing|crypto|cipher|hmac|storage|session|cookie|webhook"
+    r"|licen[cs]e|service|client|deploy|app|admin|subscription|integration)[_ -]?$"
+)
+"""What stands before "key" where that is one to something."""
+
+_REST: Final = pattern(r"[A-Za-z0-9_-]{0,40}+")
+_NO_SECRET_NAME: Final = pattern(
+    r"(?i)(?:^i[sz]e|(?:^|[_-]|(?<=[a-z])(?=[A-Z]))(?:hash(?:ed)?|sha\d{0,3}|digest|checksum|ids?|names?|ur[il]s?|paths?|files?|dir|type"
+    r"|len(?:gth)?|size|count|limit|max|min|expir\w*|ttl|field|column|label|hint|placeholder|policy|pattern|regexp?|version|arn|ref"
+    r"|status|state|error|message|text|title|test|index|prefix|suffix|format|class|color|colour)s?)$"
+)
+_CLOSE: Final = r"(?:\\?[\"'`])?\]?"
+_TYPED: Final = pattern(rf"{_CLOSE}\??[ \t]?:[ \t]?[A-Za-z_][\w.\[\]| ]{{0,40}}+=[ \t]{{0,8}}+")
+_ASSIGNED: Final = pattern(rf"{_CLOSE}[ \t]{{0,20}}+(?:=>|:=|\?=|:-|={{1,3}}|:(?!:)|!==?)[ \t]{{0,20}}+")
+_MARKED: Final = pattern(r"[^<>\n]{0,60}+>\s{0,4}+(?=[^\s<])")
+_PASSED: Final = pattern(rf"{_CLOSE}(?:[ \t]?[,(][ \t]{{0,8}}+|[ \t]{{1,4}}+)++(?=\\?[\"'`])")
+_NEXT_LINE: Final = pattern(
+    r"(?:\\?[\"'])?,?[ \t]*+\r?\n[ \t\"'+>-]{0,80}+value(?:\\?[\"'])?[ \t]{0,4}+[:=][ \t]{0,4}+", re.IGNORECASE
+)
+_FORMS: Final = (_ASSIGNED, _TYPED, _NEXT_LINE, _PASSED)
+_STRONG: Final = 2
+"""`pass` is a word like others: only what is plainly set to a value counts."""
+
+_FLAG: Final = pattern(r"[ \t]{1,4}+(?=[^\s-])")
+_QUOTED: Final = pattern(r"(?:[rbfuL@$]{0,2}\\?)([\"'`])(?P<value>[^\"'`\n\\]{6,512}+)")
+_BARE: Final = pattern(r"(?P<value>[^\s\"'`,;<>(){}\[\]|&\\]{6,512}+)(?![(\[{])")
+_HEADER: Final = pattern(
+    r"(?i)\b(?:bearer|basic|apikey|(?P<word>token))[ \t]{1,4}+(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})"
+)
+_HEX: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def find_named_secrets(text: str) -> Iterator[SecretSpan]:
+    """Every value that is secret by its name. Where one begins, no other is looked for inside."""
+    folded = text.replace("\u0130", "I").lower()  # the one letter that becomes two when it is folded
+    yield from _find_after_names(text, folded)
+    if "bearer" in folded or "authorization" in folded:
+        yield from _find_in_headers(text)
+    if "login " in folded and "password " in folded:
+        yield from _find_in_netrc(text)
+
+
+def _find_after_names(text: str, folded: str) -> Iterator[SecretSpan]:
+    at = 0
+    while (name := _NAME.search(folded, at)) is not None:
+        at = name.end()
+        if folded.startswith(_MARKS, folded.rfind("[", max(0, name.start() - _LONGEST), name.start())):
+            continue
+        kind = _KINDS[name.lastgroup or ""]
+        if kind is SecretKind.KEY and not _KEY_OWNER.search(folded[max(0, name.start() - 14) : name.start()]):
+            continue
+        rest = _REST.match(text, at)
+        at = rest.end() if rest else at
+        if rest and _NO_SECRET_NAME.search(rest[0]):
+            continue
+        is_secret = is_password if kind in _CHOSEN_KINDS else is_random
+        for value in _candidate_values(text, name, at):
+            if is_secret(value["value"]):
+                yield SecretSpan(*value.span("value"), kind)
+                at = value.end()
+                break
+            if len(value["value"]) > _RESCANNED_LENGTH:
+                at = value.end()
+                break
+
+
+_MARKS: Final = tuple(kind.mark for kind in SecretKind)
+_LONGEST: Final = max(map(len, _MARKS))
+"""What stands in a mark is no name: a second look would find a value behind it."""
+
+_KINDS: Final = {
+    "password": SecretKind.PASSWORD,
+    "pass": SecretKind.PASSWORD,
+    "token": SecretKind.TOKEN,
+    "secret": SecretKind.SECRET,
+    "credential": SecretKind.CREDENTIAL,
+    "key": SecretKind.KEY,
+}
+_CHOSEN_KINDS: Final = frozenset({SecretKind.PASSWORD, SecretKind.SECRET, SecretKind.CREDENTIAL})
+"""What people choose by themselves; keys and tokens are drawn."""
+
+_RESCANNED_LENGTH: Final = 64
+"""A longer value that is no secret is not searched for names."""
+
+
+def _candidate_values(text: str, name: "re.Match[str]", end: int) -> Iterator["re.Match[str]"]:
+    """What may be the value of this name, the likeliest first."""
+    for form in _FORMS[: _STRONG if name.lastgroup == "pass" else None]:
+        between = form.match(text, end)
+        value = _read_value(text, between.end()) if between else None
+        if value is not None:
+            yield value
+    tagged = _MARKED.match(text, end) if "<" in text[max(0, name.start() - 40) : name.start()] else None
+    flagged = _FLAG.match(text, end) if _is_flag(text, name) else None
+    for between in (tagged, flagged):
+        value = _read_value(text, between.end()) if between else None
+        if value is not None:
+            yield value
+
+
+def _is_flag(text: str, name: "re.Match[str]") -> bool:
+    """Whether this is an option, as in `--db-password`."""
+    return "--" in text[max(0, name.start() - 30) : name.start()].rpartition(" ")[2]
+
+
+def _read_value(text: str, at: int) -> "re.Match[str] | None":
+    return _QUOTED.match(text, at) or _BARE.match(text, at)
+
+
+def _find_in_headers(text: str) -> Iterator[SecretSpan]:
+    for match in _HEADER.finditer(text):
+        is_commit = match["word"] is not None and _HEX.fullmatch(match["value"])
+        if is_random(match["value"]) and not is_commit:
+            yield SecretSpan(*match.span("value"), SecretKind.CREDENTIAL)
+
+
+_NETRC: Final = pattern(r"\blogin[ \t]{1,8}+\S{1,100}+\s{1,8}+password[ \t]{1,8}+(?P<value>\S{6,200}+)")
+
+
+def _find_in_netrc(text: str) -> Iterator[SecretSpan]:
+    for match in _NETRC.finditer(text):
+        if is_password(match["value"]):
+            yield SecretSpan(*match.span("value"), SecretKind.PASSWORD)

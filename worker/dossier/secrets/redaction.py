@@ -1,10 +1,7 @@
-"""What was redacted: its kind and its place, for the record.
-
-Does not hold the secret. Invariant: nothing in it was taken from the secret itself.
-"""
+"""What was redacted, for the record: its kind and its place, and nothing of the secret itself."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -54,3 +51,9 @@ class Redaction(Frozen):
     kind: SecretKind
     where: str
     line: Annotated[int, Field(ge=1)]
+
+
+class SecretSpan(NamedTuple):
+    start: int
+    end: int
+    kind: SecretKind

@@ -1,19 +1,13 @@
-"""A text with its secrets replaced by marks, and which line held what.
-
-Does not know any secret's shape (`patterns`, `named` and `private_keys` do). Invariant: as many lines as before, and nothing
-outside of a span is changed.
-"""
+"""A text or a record with its secrets replaced by marks, and which line held what. The number of lines stays."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
+from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.secrets.patterns import find_pattern_secrets
-from worker.dossier.secrets.private_keys import find_private_keys
-from worker.dossier.secrets.redaction import SecretKind
-from worker.dossier.secrets.secret_names import find_named_secrets
-from worker.dossier.secrets.span import SecretSpan
+from worker.dossier.secrets.patterns import find_named_secrets, find_pattern_secrets, find_private_keys
+from worker.dossier.secrets.redaction import SecretKind, SecretSpan
 
 
 class SecretLine(NamedTuple):
@@ -79,3 +73,30 @@ def _merge_overlaps(spans: Iterable[SecretSpan]) -> Iterator[SecretSpan]:
             waiting = waiting._replace(end=span.end)
     if waiting is not None:
         yield waiting
+
+
+ID_FIELDS: Final = frozenset(
+    {"eval_id", "parent_eval_id", "carried_from", "head_sha", "fingerprint", "created_at", "judge_cost_usd"}
+    | {"rubric_hash", "rubric_version", "prompt_version", "system", "form", "request_id", "outcome"}
+)
+"""Fields of verdicts and of audits that hold hashes, ids, figures and our own words."""
+
+WORD_PATTERN: Final = pattern(r"[a-z_]{0,30}")
+"""A word of a closed set; looking for secrets takes a while."""
+
+
+def redact_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The same fields, as JSON has them."""
+    return {name: value if name in ID_FIELDS else _redact_value(value) for name, value in fields.items()}
+
+
+def _redact_value(value: object) -> Any:
+    match value:
+        case str():
+            return value if WORD_PATTERN.fullmatch(value) else redact(value).text
+        case list():
+            return [_redact_value(item) for item in cast("list[object]", value)]
+        case dict():
+            return redact_fields(cast("dict[str, Any]", value))
+        case _:
+            return value

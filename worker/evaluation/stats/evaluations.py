@@ -7,7 +7,7 @@ from typing import Any
 from worker.domain.check.wait_status import WaitStatus
 from worker.domain.ids import Sha
 from worker.domain.verdict.ledger import LedgerEntry
-from worker.dossier.secrets.redacted_fields import redact_fields
+from worker.dossier.secrets.redactor import redact_fields
 from worker.evaluation.stats.pulls import PullStats
 from worker.evaluation.stats.windows import EPOCH
 

@@ -7,8 +7,7 @@ nothing of a verdict that is still to come.
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from worker.domain.dossier.author_text import author_text
-from worker.domain.dossier.dossier import Dossier
+from worker.domain.dossier.dossier import Dossier, author_text
 from worker.domain.ids import EvalId, Fingerprint, Sha
 from worker.domain.value import Value
 from worker.domain.verdict.ledger import EDIT_CHANGES, LedgerEntry, classify_text, conditions_of, round_of

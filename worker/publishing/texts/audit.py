@@ -13,8 +13,16 @@ from worker.domain.check.wait_status import WaitState
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.request.judge_request import LOCAL_INSTALLATION
 from worker.domain.value import Value
-from worker.domain.verdict.audit import AuditRecord, Exchange, RecordedRedaction, RecordedReply, Replay, Step
-from worker.domain.verdict.judge_digest import DIGEST_SIGNAL, SHADOW_SIGNAL
+from worker.domain.verdict.audit import (
+    DIGEST_SIGNAL,
+    SHADOW_SIGNAL,
+    AuditRecord,
+    Exchange,
+    RecordedRedaction,
+    RecordedReply,
+    Replay,
+    Step,
+)
 from worker.domain.verdict.verdict import Abstain, Accept, Reject, Side, SubjectKind, Verdict
 from worker.judge.task_judgement import TaskJudgement
 from worker.publishing.texts import phrases

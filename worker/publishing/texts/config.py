@@ -7,11 +7,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from worker.domain.config.config import RepositoryConfig
-from worker.domain.config.config_path import CONFIG_PATH, DEFAULTS_REPOSITORY, MISNAMED_CONFIG_PATH
+from worker.domain.config.config import CONFIG_PATH, DEFAULTS_REPOSITORY, MISNAMED_CONFIG_PATH, RepositoryConfig
 from worker.domain.config.schema import ConfigKeys, to_keys
 from worker.domain.dossier.dossier import ConfigOrigin
-from worker.dossier.config_file import EffectiveConfig, Problem
+from worker.dossier.config import EffectiveConfig, Problem
 from worker.publishing.texts.columns import Ink, TerminalPage, display_width, wrap_lines
 from worker.publishing.texts.config_phrases import value_phrase
 from worker.publishing.texts.markdown import exact_line, fit

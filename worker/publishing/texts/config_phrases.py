@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from worker.domain.config.config_path import CONFIG_PATH, MISNAMED_CONFIG_PATH
+from worker.domain.config.config import CONFIG_PATH, MISNAMED_CONFIG_PATH
 from worker.domain.dossier.dossier import ConfigOrigin, Dossier
 from worker.domain.verdict.verdict import Verdict
 from worker.dossier.repo_rules.files import FOLDER_NAMES, ROOT_NAMES, RULE_FOLDERS
 from worker.publishing.texts.markdown import fit
 
 if TYPE_CHECKING:
-    from worker.dossier.config_edits import ConfigEdit, ProposedConfig
-    from worker.dossier.config_file import EffectiveConfig, Problem, RefusedConfig
+    from worker.dossier.config import ConfigEdit, EffectiveConfig, Problem, ProposedConfig, RefusedConfig
 
 CONFIG_MARKS: Final = (CONFIG_PATH, MISNAMED_CONFIG_PATH, *ROOT_NAMES, *FOLDER_NAMES, *RULE_FOLDERS)
 """A diff without these edits no file that decides how it is judged."""
@@ -59,7 +58,7 @@ def config_notes(verdict: Verdict, dossier: Dossier) -> list[str]:
     """A sentence for each file that configured this verdict, and for what could not be applied."""
     if not dossier.config:
         return []
-    from worker.dossier.config_file import resolve_config  # noqa: PLC0415 - most repositories have none
+    from worker.dossier.config import resolve_config  # noqa: PLC0415 - most repositories have none
 
     config = resolve_config(dossier.config)
     notes = [*_config_sources(config, dossier), *map(_refusal, config.refused_files)]
@@ -124,6 +123,6 @@ def read_proposed(dossier: Dossier) -> "ProposedConfig | None":
     """The pull request's edits of the files by which it is judged; None: it edits none of them."""
     if not any(mark in dossier.diff for mark in CONFIG_MARKS):
         return None
-    from worker.dossier.config_edits import find_proposed_config  # noqa: PLC0415 - most changes edit no such file
+    from worker.dossier.config import find_proposed_config  # noqa: PLC0415 - most changes edit no such file
 
     return find_proposed_config(dossier)

@@ -3,7 +3,7 @@
 Looks nothing up: the dossier says what the history showed. Invariant: words alone, or history alone, leave a suspicion.
 """
 
-from worker.dossier.reverts import is_declared_revert
+from worker.dossier.issue_links import is_declared_revert
 from worker.signals.analysis.change import CodeChange
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.worker.adapters.github.conftest import Opened, Place
 from worker.adapters.github.client import AppAccess
 from worker.adapters.github.comments import GitHubReactions
-from worker.domain.verdict.reactions import Reaction
+from worker.domain.verdict.outcomes import Reaction
 from worker.errors import SubjectGone
 
 

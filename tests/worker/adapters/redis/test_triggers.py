@@ -15,8 +15,7 @@ from worker.adapters.redis.pull_requests import DispatchLimits, Finish, FinishRe
 from worker.adapters.redis.store import Store
 from worker.domain.ids import CheckRunId, InstallationId, RepositoryId, hash_base
 from worker.domain.request.judge_request import DRAFT_TRIGGERS, AuthorKind, FirstSeen, JudgeRequest, Trigger
-from worker.domain.request.pull_request_events import hash_issue
-from worker.domain.request.repository_added import RepositoryAdded
+from worker.domain.request.pull_request_events import RepositoryAdded, hash_issue
 from worker.domain.value import Value
 from worker.scheduling.jobs import request_after_ci
 from worker.settings import Timing

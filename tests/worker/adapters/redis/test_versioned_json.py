@@ -21,8 +21,8 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.model import Frozen
 from worker.domain.request.judge_request import CommandRequest, JudgeRequest, Trigger
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind
-from worker.domain.verdict.demotion import Demotion
 from worker.domain.verdict.ledger import LedgerEntry
+from worker.domain.verdict.outcomes import Demotion
 
 BEFORE: dict[str, Any] = json.loads(Path(__file__).with_name("written_before.json").read_text(encoding="utf-8"))
 KINDS: dict[str, type[Frozen]] = {

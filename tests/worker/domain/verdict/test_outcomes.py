@@ -11,7 +11,20 @@ from worker.domain.ids import DeliveryId, EvalId, InstallationId, RepositoryId
 from worker.domain.request.judge_request import PullRef
 from worker.domain.request.pull_request_events import PullRequestEvent, PullRequestEventKind, hash_issue
 from worker.domain.verdict.events import EventKind, read_event
-from worker.domain.verdict.outcomes import STRENGTHS, Outcome, OutcomeKind, Strength, outcome_event
+from worker.domain.verdict.outcomes import (
+    STRENGTHS,
+    Demotion,
+    Outcome,
+    OutcomeKind,
+    PullRequestRubric,
+    Reaction,
+    RejectCounts,
+    Strength,
+    last_thumbs,
+    outcome_event,
+)
+from worker.judge.rubric import load_ci_check_rubric, load_pull_request_rubric
+from worker.signals.registry import REGISTERED_NAMES
 
 PULL = PullRef(installation_id=InstallationId(100), repository_id=RepositoryId(7), number=3)
 AT = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -76,3 +89,89 @@ def test_an_issue_is_told_apart_without_its_name() -> None:
     assert len(marks) == 3
     assert hash_issue("Acme/Widgets", 7) == hash_issue("acme/widgets", 7)
     assert not any("widgets" in mark for mark in marks)
+
+
+def changed(**pull: float) -> dict[str, Any]:
+    shipped = load_pull_request_rubric().model_dump()
+    return {**shipped, "pull": {**shipped["pull"], **pull}}
+
+
+def test_the_rubrics_that_ship_can_be_read_and_name_what_there_is() -> None:
+    assert set(load_ci_check_rubric().loosening) <= REGISTERED_NAMES
+    spoken = set(load_pull_request_rubric().speaks_for)
+    contested = {OutcomeKind.CONTEST, OutcomeKind.CONTEST_UPHELD}
+    rated = {OutcomeKind.HELPFUL, OutcomeKind.NOT_HELPFUL, OutcomeKind.REOPENED} | contested
+    silent = {OutcomeKind.OWN_OVERRIDE}
+    assert spoken == set(OutcomeKind) - rated - silent, "what people say of a verdict depends on the verdict"
+
+
+@pytest.mark.parametrize(
+    "pull",
+    [
+        {"explicit": 0.6},
+        {"implicit": 0.9},
+        {"implicit": 0.5, "explicit": 0.6},
+        {"lifecycle": 0.7},
+        {"lifecycle": 0.0},
+    ],
+)
+def test_a_rubric_that_turns_the_strengths_round_is_refused(pull: dict[str, float]) -> None:
+    with pytest.raises(ValidationError, match="explicit has to be more"):
+        PullRequestRubric.model_validate(changed(**pull))
+
+
+def test_a_rubric_that_names_no_strength_is_refused() -> None:
+    with pytest.raises(ValidationError, match="explicit has to be more"):
+        PullRequestRubric.model_validate({**changed(), "pull": {}})
+
+
+def test_an_unknown_field_is_refused() -> None:
+    with pytest.raises(ValidationError, match="extra"):
+        PullRequestRubric.model_validate({**changed(), "favourite": 1})
+
+
+@pytest.mark.parametrize(
+    ("rejects", "overturned", "is_too_much"),
+    [
+        (39, 39, False),
+        (40, 2, False),
+        (40, 3, True),
+        (100, 5, False),
+        (100, 6, True),
+        (0, 0, False),
+    ],
+)
+def test_more_than_five_per_cent_of_forty_and_more_is_too_much(
+    rejects: int, overturned: int, *, is_too_much: bool
+) -> None:
+    assert RejectCounts(rejects=rejects, overturned=overturned).is_over_limit is is_too_much
+
+
+def test_the_notice_says_why_and_how_to_take_it_back() -> None:
+    demotion = Demotion(
+        signal="stub", tally=RejectCounts(rejects=50, overturned=4), at=datetime(2026, 11, 20, tzinfo=UTC)
+    )
+    assert demotion.notice(InstallationId(7)) == (
+        "stub is a suspicion since 2026-11-20: 4 of its 50 rejects were overridden, more than 5 % "
+        "(installation 7). `assay rubric promote stub --installation 7` takes it back."
+    )
+
+
+REACTED_AT = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def given(number: int, content: str, account: int = 1, **other: Any) -> Reaction:
+    return Reaction(number, account, other.get("is_bot", False), content, REACTED_AT)
+
+
+def test_whoever_reacts_counts_once_with_their_last_thumb() -> None:
+    up, down, other = given(3, "+1"), given(5, "-1"), given(4, "+1", account=2)
+    assert last_thumbs([down, up, other]) == (other, down)
+
+
+def test_what_a_bot_gives_and_what_is_no_thumb_say_nothing() -> None:
+    reactions = [given(1, "-1", is_bot=True)]
+    reactions += [
+        given(n, feeling) for n, feeling in enumerate(("laugh", "hooray", "confused", "heart", "rocket", "eyes"))
+    ]
+    assert last_thumbs(reactions) == ()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bench.redaction_samples import ALIKE, ALONE, KEYED, NAMED, PLACES, look_alikes, secrets
 from worker.dossier.secrets import Redaction, SecretKind, redact
+from worker.dossier.secrets.redactor import ID_FIELDS, redact_fields
 
 RANDOM = "q7Rk" + "2Zp9XvTn4Lw8sYd3Hc6M"
 PASSWORD = "S3cur" + "3!Pass"
@@ -261,3 +262,30 @@ def test_a_hostile_text_comes_to_an_end(unit: str) -> None:
     before = time.process_time()
     assert redact(text).text.count("\n") == text.count("\n")
     assert time.process_time() - before < 3
+
+
+TOKEN = "ghp_" + "a1B2" * 9
+SHOWN = "[redacted: github token]"
+
+
+def test_texts_are_concealed_however_deep_they_stand_and_nothing_else_changes() -> None:
+    fields = {
+        "concern": f"It holds {TOKEN}.",
+        "evidence": [{"quote": TOKEN, "line": 4}],
+        "score": 0.5,
+        "category": None,
+    }
+    assert redact_fields(fields) == {
+        "concern": f"It holds {SHOWN}.", "evidence": [{"quote": SHOWN, "line": 4}], "score": 0.5, "category": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(ID_FIELDS))
+def test_hashes_and_ids_stay(name: str) -> None:
+    assert redact_fields({name: "0" * 39 + "f"}) == {name: "0" * 39 + "f"}
+
+
+def test_a_word_of_a_closed_set_stays() -> None:
+    assert redact_fields({"decision": "reject", "words": ["half_finished", ""]}) == {
+        "decision": "reject", "words": ["half_finished", ""],
+    }  # fmt: skip

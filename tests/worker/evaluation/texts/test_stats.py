@@ -8,8 +8,7 @@ from tests.worker.evaluation.stats.asked import ask
 from tests.worker.evaluation.stats.told import HERE, HOUR, NOON, Told, at, completed, failed, outcome, rejected, started
 from tests.worker.publishing.texts.samples import HOSTILE
 from worker.domain.check.overrides import HumanDecisions, Override
-from worker.domain.verdict.demotion import Demotion, RejectCounts
-from worker.domain.verdict.outcomes import OutcomeKind
+from worker.domain.verdict.outcomes import Demotion, OutcomeKind, RejectCounts
 from worker.domain.verdict.verdict import SubjectKind
 from worker.evaluation.stats.stats_query import StatsTopic
 from worker.evaluation.texts.stats import (

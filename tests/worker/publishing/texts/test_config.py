@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 
 from worker.domain.config.schema import ConfigKeys
 from worker.domain.dossier.dossier import ConfigOrigin, ConfigText
-from worker.dossier.config_file import read_config, resolve_config
+from worker.dossier.config import read_config, resolve_config
 from worker.publishing.texts.columns import TerminalPage
 from worker.publishing.texts.config import effective_report, mistake_report, reference, schema
 

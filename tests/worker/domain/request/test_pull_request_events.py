@@ -7,7 +7,7 @@ import pytest
 
 from worker.domain.ids import RepositoryId, hash_base
 from worker.domain.request.judge_request import AuthorKind
-from worker.domain.request.open_pulls import OpenPull, OpenRepository, PullSnapshot, Repository
+from worker.domain.request.pull_request_events import OpenPull, OpenRepository, PullSnapshot, Repository
 
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 
