@@ -80,12 +80,7 @@ AGENTS: Final = (
         r"pr created automatically by jules for task \[\d+\]\(https://jules\.google\.com/task/",
     ),
     # OpenHands' docs on its GitHub app and resolver
-    AgentSignature(
-        "openhands",
-        ("openhands-agent", "openhands-ai[bot]"),
-        r"<openhands@all-hands\.dev>",
-        "openhands/",
-    ),
+    AgentSignature("openhands", ("openhands-agent", "openhands-ai[bot]"), r"<openhands@all-hands\.dev>", "openhands/"),
     # Aider's docs on git integration: "(aider)" behind the author's name, or a co-author trailer
     AgentSignature("aider", trailer=r"<(?:noreply@)?aider(?:@|\.)(?:aider\.)?chat>"),
     # Sourcegraph's docs on Amp

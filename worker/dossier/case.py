@@ -65,6 +65,9 @@ EXPECTED_FORMATS: Final[Mapping[str, str]] = {
 }
 """What to write where a field is missing or empty."""
 
+LONGEST_SHOWN: Final = 80
+"""Characters of the author's text in a message."""
+
 Path = tuple[str | int, ...]
 Fields = dict[str, list[tuple[Path, object]]]
 
@@ -77,7 +80,7 @@ class CaseError(Value):
 
 
 class CaseReading(NamedTuple):
-    """A case with the fields beside it that are not read."""
+    """A case, and the fields beside it that are not read."""
 
     case: Case | CaseError
     unread: tuple[str, ...] = ()
@@ -147,7 +150,7 @@ def _claim_of(line: re.Match[str]) -> CoverageClaim:
 
 
 def _strip_quotes(text: str) -> str:
-    """Without the quotes that a word processor made around all of it."""
+    """Strip the quotes that a word processor made around all of it."""
     bare = text.strip()
     return bare[1:-1].strip() or bare if bare[:1] in _OPENING and bare[-1:] in _CLOSING else bare
 
@@ -163,15 +166,11 @@ def _load_block(block: str) -> object:
     try:
         return load_strict_yaml(block)
     except StrictYamlError:
+        # quotes around the texts that YAML takes for more than text, spaces for tabs and `-` for other bullets
+        lines = (_BULLET.sub(r"\1-", line.expandtabs(4).rstrip()) for line in block.split("\n"))
         with suppress(StrictYamlError):
-            return load_strict_yaml(_with_quotes(block))
+            return load_strict_yaml("\n".join(_PLAIN.sub(_quote, line) for line in lines))
         raise  # the mistake as the author wrote it
-
-
-def _with_quotes(block: str) -> str:
-    """The block with quotes around the texts that YAML takes for more than text, with spaces for tabs and `-` for other bullets."""
-    lines = (_BULLET.sub(r"\1-", line.expandtabs(4).rstrip()) for line in block.split("\n"))
-    return "\n".join(_PLAIN.sub(_quote, line) for line in lines)
 
 
 _PLAIN: Final = pattern(
@@ -199,7 +198,7 @@ def _location(path: Path) -> str:
 
 
 class _CaseReader:
-    """Makes a case of what was loaded. Raises _RefusedError."""
+    """Make a case of what was loaded. Raises _RefusedError."""
 
     def __init__(self) -> None:
         self.unread: list[str] = []
@@ -218,15 +217,13 @@ class _CaseReader:
             raise _RefusedError(summary_path, f"empty. {EXPECTED_FORMATS['summary']}")
         return Case(
             summary=_text(summary, summary_path),
-            ac_coverage=tuple(
-                claim for at, value in fields.get("ac_coverage", []) for claim in self._claims(value, at)
-            ),
-            work_arounds=tuple(text for at, value in fields.get("work_arounds", []) for text in _texts(value, at)),
-            uncertainties=tuple(text for at, value in fields.get("uncertainties", []) for text in _texts(value, at)),
+            ac_coverage=tuple(claim for at, item in fields.get("ac_coverage", []) for claim in self._claims(item, at)),
+            work_arounds=_texts_of(fields, "work_arounds"),
+            uncertainties=_texts_of(fields, "uncertainties"),
         )
 
     def _fields(self, value: object, path: Path, names: Mapping[str, tuple[str, ...]]) -> Fields:
-        """The fields of a mapping by the names that are documented; what has no such name is noted as unread."""
+        """The fields of a mapping by their documented names; a field without one is added to `unread`."""
         if not isinstance(value, dict):
             expected = ", ".join(f"`{name}:`" for name in names if name != "part")
             raise _RefusedError(path, f"expected {expected}, found {_kind(value)}.")
@@ -281,7 +278,7 @@ class _CaseReader:
         return self._build_claim({"criterion": [(path, criterion)], **fields}, path)
 
     def _build_claim(self, fields: Fields, path: Path) -> CoverageClaim:
-        evidence = [text for at, value in fields.get("evidence", []) for text in _texts(value, at)]
+        evidence = _texts_of(fields, "evidence")
         named = [_text(value, at) for at, value in fields.get("addressed_by", []) if not _is_none(value)]
         addressed = named or evidence[:1]
         for name, is_there in (("criterion", "criterion" in fields), ("addressed_by", bool(addressed))):
@@ -305,18 +302,20 @@ def _normalize(key: str) -> str:
 
 
 def _nearest(key: str, names: Mapping[str, str]) -> str | None:
-    """The field whose name is written with a slip: `ac_coverge`."""
+    """The field whose name is misspelt: `ac_coverge`."""
     from difflib import get_close_matches  # noqa: PLC0415 - few cases need it
 
     near = get_close_matches(key, [alias for alias in names if len(alias) >= 8], 1, 0.85)  # noqa: PLR2004 - shorter ones are alike by chance
     return names[near[0]] if near else None
 
 
-def _texts(value: object, path: Path) -> tuple[str, ...]:
-    """Texts of a list, or of the only one; none for `none`."""
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
-    places = ((*path, index) for index in range(len(items))) if isinstance(value, list) else iter([path])
-    return tuple(_text(item, at) for item, at in zip(items, places, strict=True) if not _is_none(item))
+def _texts_of(fields: Fields, name: str) -> tuple[str, ...]:
+    """The texts of a field's lists, or its only text; none for `none`."""
+    items: list[tuple[Path, object]] = []
+    for path, value in fields.get(name, []):
+        listed = cast("list[object]", value) if isinstance(value, list) else None
+        items += [(path, value)] if listed is None else [((*path, index), item) for index, item in enumerate(listed)]
+    return tuple(_text(item, path) for path, item in items if not _is_none(item))
 
 
 def _is_none(value: object) -> bool:
@@ -359,5 +358,5 @@ def _kind(value: object) -> str:
             return "a mapping (a colon makes one)"
 
 
-def _shorten(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"

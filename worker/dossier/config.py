@@ -26,17 +26,11 @@ from worker.domain.value import Value
 from worker.domain.verdict.verdict import AbstainReason
 from worker.dossier.diff.parser import ChangeKind, DiffError, diff_of
 from worker.dossier.repo_rules.files import is_rules_file
-from worker.dossier.strict_yaml import (
-    MOST_BYTES,
-    PositionsByPath,
-    StrictYamlError,
-    YamlPosition,
-    load_yaml_with_positions,
-)
+from worker.dossier.strict_yaml import MOST_BYTES, PositionsByPath, StrictYamlError, load_yaml_with_positions
 
 
 def with_last_good(dossier: Dossier, pull: PullRef, configs: LastGoodConfigs) -> Dossier:
-    """Put the last good text beside each with a mistake, remember those without, and tell the door. Raises Unavailable."""
+    """Put the last good text beside each with a mistake, and store those without and the quiet window. Raises Unavailable."""
     broken = {text.origin for text in dossier.config if text.is_misnamed or read_config(text.text).problems}
     good = {text.origin: text.text for text in dossier.config if text.origin not in broken and text.text is not None}
     base = hash_base(dossier.pull_request.base_ref)
@@ -49,7 +43,7 @@ def with_last_good(dossier: Dossier, pull: PullRef, configs: LastGoodConfigs) ->
 
 
 def config_of(dossier: Dossier) -> RepositoryConfig:
-    """What steers the judging of this pull request; its policy stands in the dossier by itself."""
+    """What steers the judging of this pull request; its policy is also a field of the dossier."""
     return resolve_config(dossier.config).config
 
 
@@ -65,6 +59,11 @@ LONGEST_NAME: Final = 60
 """No key's name is longer; what is longer is not looked for among them."""
 
 EXPECTED_TYPES: Final[Mapping[str, str]] = {
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+    "value_error": "{error}",
+    "string_too_long": "at most {max_length} characters",
+    "too_long": "at most {max_length} entries",
     "bool_type": "true or false",
     "dict_type": "keys with values, each on a line of its own",
     "model_type": "keys with values, each on a line of its own",
@@ -73,7 +72,7 @@ EXPECTED_TYPES: Final[Mapping[str, str]] = {
     "string_too_short": "a text that is not empty",
     "string_pattern_mismatch": "a pattern as in a .gitignore, without ! and without white space before it",
 }
-"""What pydantic's errors say was expected, where they carry no more than their kind."""
+"""What was expected, by the kind of pydantic's error, with fields of its context."""
 
 UNREADABLE_TEXT: Final = f"not a text of up to {MOST_BYTES // 1024} KB"
 
@@ -100,7 +99,7 @@ class ConfigReading(Value):
 
 @lru_cache(maxsize=8)
 def read_config(text: str | None) -> ConfigReading:
-    """Read a file. None: what is there is no text, or too long to be read."""
+    """Read a file; None stands for a file that is no text, or too long."""
     if text is None:
         return ConfigReading(problems=(Problem("", 1, 1, UNREADABLE_TEXT),))
     try:
@@ -134,9 +133,7 @@ def _readable_values(value: object) -> Mapping[str, object]:
         }
     if () in wrong:
         return MappingProxyType({})
-    for *above, last in sorted(
-        wrong, reverse=True
-    ):  # of a list the last entry first, so that the others keep their numbers
+    for *above, last in sorted(wrong, reverse=True):  # a list's last entry first: the others keep their numbers
         del cast("Any", _value_at(value, above))[last]
     return _readable_values(value)
 
@@ -149,45 +146,20 @@ def _problems(error: ValidationError, value: object, marks: PositionsByPath) -> 
     for details in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
         is_key = details["loc"][-1:] == ("[key]",) or details["type"] == "extra_forbidden"
         path = _path(details["loc"])
-        stands = marks[path]
-        position = stands.key if is_key else stands.value
-        context = cast("Mapping[str, Any]", details.get("ctx") or {})
-        yield _build_problem(
-            path,
-            position,
-            _explain_unknown(path) if is_key else _expected(details["type"], context, _value_at(value, path)),
-        )
-
-
-def _build_problem(path: Sequence[str | int], position: YamlPosition, explanation: str) -> Problem:
-    return Problem(_name(path), position.line, position.column, explanation)
-
-
-def _name(path: Sequence[str | int]) -> str:
-    """`never_send[2]`, `authors.people`; a name of others is cut."""
-    parts = [f"[{part}]" if isinstance(part, int) else f".{_shorten(part)}" for part in path]
-    return "".join(parts).removeprefix(".")
+        position = marks[path].key if is_key else marks[path].value
+        if is_key:
+            explanation = _explain_unknown(path)
+        else:
+            expected = EXPECTED_TYPES[details["type"]].format(**details.get("ctx", {})).replace("'", "")
+            explanation = f"expected {expected}, found {_format_value(_value_at(value, path))}"
+        parts = [f"[{part}]" if isinstance(part, int) else f".{_shorten(part)}" for part in path]
+        yield Problem("".join(parts).removeprefix("."), position.line, position.column, explanation)
 
 
 def _value_at(value: object, path: Sequence[str | int]) -> object:
     for part in path:
         value = cast("Any", value)[part]
     return value
-
-
-def _expected(kind: str, context: Mapping[str, Any], value: object) -> str:
-    match kind:
-        case "literal_error" | "enum":
-            expected = str(context["expected"]).replace("'", "")
-        case "string_too_long":
-            expected = f"at most {context['max_length']} characters"
-        case "too_long":
-            expected = f"at most {context['max_length']} entries"
-        case "value_error":
-            expected = str(context["error"])
-        case _:
-            expected = EXPECTED_TYPES[kind]
-    return f"expected {expected}, found {_format_value(value)}"
 
 
 def _format_value(value: object) -> str:
@@ -203,7 +175,7 @@ def _format_value(value: object) -> str:
 
 
 def _explain_unknown(path: Sequence[str | int]) -> str:
-    """That there is no such key, and the one that may be meant."""
+    """Say that there is no such key, and which one may be meant."""
     from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
 
     *above, name = path
@@ -211,21 +183,18 @@ def _explain_unknown(path: Sequence[str | int]) -> str:
     near = get_close_matches(str(name), names, 1, 0.6) if len(str(name)) <= LONGEST_NAME else []
     if near:
         return f"there is no such key; is `{near[0]}` meant?"
-    return (
-        f"there is no such key; known are {', '.join(names)}"
-        if len(names) <= MOST_PROBLEMS
-        else ("there is no such key; docs/signals.md names all")
-    )
+    listed = f"known are {', '.join(names)}" if len(names) <= MOST_PROBLEMS else "docs/signals.md names all"
+    return f"there is no such key; {listed}"
 
 
 def list_keys(above: Sequence[str | int]) -> list[str]:
-    """The keys that may stand at the top (nothing *above*), or in one of the keys there."""
+    """The keys at the top (nothing *above*), or in one of the keys there."""
     schema = ConfigKeys.model_json_schema()
-    if above:
-        schema = _resolve(schema["properties"][above[0]], schema)
-        if names := schema.get("propertyNames"):
-            return list(_resolve(names, ConfigKeys.model_json_schema())["enum"])
-    return list(schema["properties"])
+    if not above:
+        return list(schema["properties"])
+    part = _resolve(schema["properties"][above[0]], schema)
+    names = part.get("propertyNames")
+    return list(_resolve(names, schema)["enum"] if names else part["properties"])
 
 
 def _resolve(part: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -243,8 +212,8 @@ MISNAMED_PROBLEM: Final = Problem("", 1, 1, f"`{MISNAMED_CONFIG_PATH}` is not re
 class RefusedConfig(Value):
     """A file with a mistake.
 
-    `is_replaced`: its last version without one is known, and holds for what can't be read. `withholds_all`: what it says of
-    `never_send` can't be read in any version, so no file is sent.
+    `is_replaced`: its last version without one takes the place of what can't be read. `withholds_all`: `never_send` can't be read
+    in any version, so no file is sent.
     """
 
     origin: ConfigOrigin
@@ -255,7 +224,7 @@ class RefusedConfig(Value):
 
 
 class EffectiveConfig(Value):
-    """What holds. `origins`: whose file sets a key; what is not in it has its default."""
+    """What holds. `origins`: whose file sets a key; a key that is not in it has its default."""
 
     config: RepositoryConfig = RepositoryConfig()
     origins: Mapping[str, ConfigOrigin] = MappingProxyType({})
@@ -273,26 +242,21 @@ def resolve_config(texts: Sequence[ConfigText]) -> EffectiveConfig:
     refused: list[RefusedConfig] = []
     for config in sorted(texts, key=lambda text: text.origin is ConfigOrigin.REPOSITORY):
         reading = ConfigReading(problems=(MISNAMED_PROBLEM,)) if config.is_misnamed else read_config(config.text)
-        own = dict(reading.values)
-        is_hidden = config.last_good is None and any(map(_hides_never_send, reading.problems))
-        if reading.problems:
-            refused.append(
-                RefusedConfig(
-                    config.origin, reading.problems, config.last_good is not None, config.is_misnamed, is_hidden
-                )
-            )
-            own = _complete_values(reading, read_config(config.last_good or ""))
+        if not reading.problems:
+            values |= reading.values
+            origins |= dict.fromkeys(reading.values, config.origin)
+            continue
+        is_known = config.last_good is not None
+        is_hidden = not is_known and any(map(_hides_never_send, reading.problems))
+        refused.append(RefusedConfig(config.origin, reading.problems, is_known, config.is_misnamed, is_hidden))
+        own = _complete_values(reading, read_config(config.last_good or ""))
+        values |= {**own, "accept_alone": False, **({"never_send": ("**",)} if is_hidden else {})}
         origins |= dict.fromkeys(own, config.origin)
-        if reading.problems:
-            own["accept_alone"] = False
-            if is_hidden:
-                own["never_send"] = ("**",)
-        values |= own
     return EffectiveConfig(to_config(values), origins, tuple(refused))
 
 
 def _hides_never_send(problem: Problem) -> bool:
-    """It is of the whole file, of the key itself, or of an unknown key that is nearly called so."""
+    """Whether it is of the whole file, of the key itself, or of an unknown key with nearly that name."""
     from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
 
     key = _KEY.split(problem.key)[0][:LONGEST_NAME]
@@ -300,13 +264,10 @@ def _hides_never_send(problem: Problem) -> bool:
 
 
 def _complete_values(reading: ConfigReading, last_good: ConfigReading) -> dict[str, object]:
-    """What a file with a mistake sets, and what its last version without one does: entry by entry in a key with a mistake."""
+    """What a file with a mistake and its last version without one set: entry by entry in a key with a mistake."""
+    before, now = last_good.values, reading.values
     wrong = {_KEY.split(problem.key)[0] for problem in reading.problems}
-    before = last_good.values
-    both = {
-        name: _merge(before[name], value) for name, value in reading.values.items() if name in wrong & before.keys()
-    }
-    return {**before, **reading.values, **both}
+    return {**before, **now, **{name: _merge(before[name], now[name]) for name in wrong & before.keys() & now.keys()}}
 
 
 _KEY: Final = pattern(r"[.\[]")
@@ -320,13 +281,12 @@ def _merge(before: object, now: object) -> object:
             return tuple(dict.fromkeys((*cast("tuple[object, ...]", before), *cast("tuple[object, ...]", now))))
         case _:
             newer = cast("Frozen", now)
-            return cast("Frozen", before).model_copy(
-                update={name: getattr(newer, name) for name in newer.model_fields_set}
-            )
+            changes = {name: getattr(newer, name) for name in newer.model_fields_set}
+            return cast("Frozen", before).model_copy(update=changes)
 
 
 def build_policy(texts: Sequence[ConfigText]) -> Policy | None:
-    """By what the judge judges; None where the files set nothing of it, which is as if there were none."""
+    """The part that decides about a change; None where the files set nothing of it, which is as if there were none."""
     policy = resolve_config(texts).config.policy
     return None if policy == Policy() else policy
 
@@ -337,7 +297,7 @@ DEFAULT_VALUES: Final[Mapping[str, object]] = {
     f"abstains.{AbstainReason.PAUSED}": "neutral",
     "abstains": "block",
 }
-"""What an entry that is left out amounts to; of categories it is the mode, of the rest the type's default."""
+"""What an entry that is left out stands for; of categories it is the mode, of the rest the type's default."""
 
 VALUE_RANKS: Final[Mapping[str, Sequence[object]]] = {
     "mode": ("observe", "block"),
@@ -352,11 +312,11 @@ VALUE_RANKS: Final[Mapping[str, Sequence[object]]] = {
 
 
 FREE_TEXT_KEYS: Final = frozenset({"never_send", "model", "review"})
-"""Keys whose values are words of whoever wrote them."""
+"""Keys whose values are free text."""
 
 
 class HiddenValue(Enum):
-    """Stands for what the owner's default says in its own words: that file may be private, and a check be read by anybody."""
+    """Stands for free text of the owner's default: that file may be private, and anybody may read a check."""
 
     DEFAULT = "the owner's default"
 
@@ -371,7 +331,7 @@ class ConfigEdit(Value):
 
 
 class ProposedConfig(Value):
-    """What the pull request proposes. `problems`: the mistakes in its version of the file. `is_unread`: nobody knows what it says."""
+    """What the pull request proposes. `problems`: the mistakes in its version of the file. `is_unread`: its text is not known."""
 
     edits: tuple[ConfigEdit, ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -386,7 +346,7 @@ class ProposedConfig(Value):
 
 
 def find_proposed_config(dossier: Dossier) -> ProposedConfig:
-    """What this change does to the files by which changes are judged."""
+    """What this change does to the configuration and the rules files. The base's files count, whatever stands here."""
     try:
         files = diff_of(dossier.diff).files
     except DiffError:
@@ -424,9 +384,11 @@ def find_edits(before: Sequence[ConfigText], after: Sequence[ConfigText]) -> Ite
     old, new = flatten(to_keys(was.config)), flatten(to_keys(will_be.config))
     for key in dict.fromkeys((*old, *new)):
         if old.get(key) != new.get(key):
-            yield ConfigEdit(
-                key, _visible_value(key, old, was), _visible_value(key, new, will_be), _is_weaker(key, old, new)
+            ranks = VALUE_RANKS.get(key.partition(".")[0], ())
+            is_weaker = bool(ranks) and ranks.index(_effective_value(key, new)) < ranks.index(
+                _effective_value(key, old)
             )
+            yield ConfigEdit(key, _visible_value(key, old, was), _visible_value(key, new, will_be), is_weaker)
 
 
 def _visible_value(key: str, values: Mapping[str, object], configured: EffectiveConfig) -> object:
@@ -439,22 +401,12 @@ def flatten(keys: Mapping[str, Any]) -> dict[str, object]:
     """`{"authors": {"people": "skip"}}` as `{"authors.people": "skip"}`."""
     made: dict[str, object] = {}
     for key, value in keys.items():
-        if key in NESTED_KEYS:
-            made |= {f"{key}.{name}": item for name, item in value.items()}
-        else:
-            made[key] = value
+        made |= {f"{key}.{name}": item for name, item in value.items()} if key in NESTED_KEYS else {key: value}
     return made
 
 
-def _is_weaker(key: str, old: Mapping[str, object], new: Mapping[str, object]) -> bool:
-    ranks = VALUE_RANKS.get(key.partition(".")[0])
-    if ranks is None:
-        return False
-    return ranks.index(_effective_value(key, new)) < ranks.index(_effective_value(key, old))
-
-
 def _effective_value(key: str, values: Mapping[str, object]) -> object:
-    """What a key amounts to, also where it is left out."""
+    """The value of a key, also where it is left out."""
     family = key.partition(".")[0]
     if key in values:
         return values[key]

@@ -68,14 +68,18 @@ OutlinePart = OutlineTitle | ListItem | TableRow | Paragraph | GherkinBlock
 
 
 def parse_outline(markdown: str) -> Iterator[OutlinePart]:
-    """The parts of *markdown*, in order."""
+    """The titles, list items, table rows, paragraphs and Gherkin of *markdown*, in order.
+
+    Other code, quotations and HTML comments give no part, nor does Gherkin in a list. A line in bold or a `<summary>` is a title
+    below all headings.
+    """
     reader = _OutlineReader()
     for token in skip_quotations(parse_blocks(markdown)):
         yield from reader.read(token)
 
 
 class _OutlineReader:
-    """Where we are: in which heading, how deep in lists, in which row."""
+    """The place in the document: in which heading, how deep in lists, in which row."""
 
     def __init__(self) -> None:
         self.heading = 0
@@ -93,14 +97,10 @@ class _OutlineReader:
                 return _read_html_titles(token.content)
             case "tr_close":
                 return self._row()
-            case "fence":
-                return () if self.depth else _steps(token)
-            case _:
-                self._enter_or_leave(token)
-                return ()
-
-    def _enter_or_leave(self, token: "Token") -> None:
-        match token.type:
+            case "fence" if not self.depth:
+                marked = token.info.casefold().split()[:1]
+                is_gherkin = marked[0] in GHERKIN if marked else FEATURE.match(token.content) is not None
+                return (GherkinBlock(token.content),) if is_gherkin else ()
             case "heading_open":
                 self.heading = int(token.tag[1:])
             case "heading_close":
@@ -117,6 +117,7 @@ class _OutlineReader:
                 self.in_table, self.header = token.type == "table_open", ()
             case _:
                 pass
+        return ()
 
     def _text(self, text: str) -> Iterable[OutlinePart]:
         if self.heading:
@@ -126,7 +127,8 @@ class _OutlineReader:
             return ()
         if self.item_begins:
             self.item_begins = False
-            return (_item(text, self.depth),)
+            box = BOX.match(text)
+            return (ListItem(text[box.end() :] if box else text, self.depth, is_task=box is not None),)
         return () if self.depth else _paragraph(text)
 
     def _row(self) -> Iterable[OutlinePart]:
@@ -135,17 +137,6 @@ class _OutlineReader:
             return (TableRow(self.header, cells),)
         self.header = cells
         return ()
-
-
-def _steps(fence: "Token") -> Iterable[OutlinePart]:
-    marked = fence.info.casefold().split()[:1]
-    is_gherkin = marked[0] in GHERKIN if marked else FEATURE.match(fence.content) is not None
-    return (GherkinBlock(fence.content),) if is_gherkin else ()
-
-
-def _item(text: str, depth: int) -> ListItem:
-    box = BOX.match(text)
-    return ListItem(text[box.end() :] if box else text, depth, is_task=box is not None)
 
 
 def _paragraph(text: str) -> Iterable[OutlinePart]:
@@ -158,7 +149,7 @@ def _paragraph(text: str) -> Iterable[OutlinePart]:
 
 
 def _read_html_titles(html: str) -> Iterable[OutlinePart]:
-    """The titles that an HTML block's `<summary>` sets, and the end of its `<details>`."""
+    """The titles of an HTML block's `<summary>`, and the end of its `<details>`."""
     shown = without_comments(html)
     titles = [OutlineTitle(TAG.sub("", summary).strip(), LABEL_LEVEL) for summary in SUMMARY.findall(shown)]
     return [*titles, OutlineTitle("", LABEL_LEVEL)] if "</details>" in shown.lower() else titles
@@ -192,50 +183,32 @@ TRAILER: Final = pattern(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
 
 
 def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criterion, ...]:
-    """The criteria of *issues*; without any there is none but that the change does what its *title* and *body* say."""
+    """The criteria of *issues*; without an issue the only one is that the change does what its *title* and *body* say."""
     if not issues:
         return (Criterion(id=DESCRIPTION, text=describe_own_task(title, body), inferred=True),)
-    return _number_criteria(raw for issue in issues for raw in _of_issue(issue))
-
-
-class _RawCriterion(Value):
-    text: str
-    source: str | None
-    inferred: bool
-
-
-def _number_criteria(criteria: Iterable[_RawCriterion]) -> tuple[Criterion, ...]:
-    return tuple(
-        Criterion(id=f"AC{number}", text=each.text, source=each.source, inferred=each.inferred)
-        for number, each in enumerate(criteria, start=1)
-    )
-
-
-def _of_issue(issue: Issue) -> list[_RawCriterion]:
-    source = f"{issue.repository or ''}#{issue.number}" if issue.number else issue.url
-    listed = listed_criteria(issue.body)
-    if listed:
-        return [_RawCriterion(text, source, inferred=False) for text in listed]
-    return [_RawCriterion(describe_own_task(issue.title, issue.body), source, inferred=True)]
+    made: list[Criterion] = []
+    for issue in issues:
+        source = f"{issue.repository or ''}#{issue.number}" if issue.number else issue.url
+        listed = listed_criteria(issue.body)
+        for text in listed or (describe_own_task(issue.title, issue.body),):
+            made.append(Criterion(id=f"AC{len(made) + 1}", text=text, source=source, inferred=not listed))
+    return tuple(made)
 
 
 def listed_criteria(markdown: str) -> tuple[str, ...]:
-    """The criteria that somebody wrote as such; none if it is all prose."""
+    """The criteria that are written as such; none if it is all prose."""
     parts = list(parse_outline(markdown))
     sections = list(_sections(parts))
     best = min((section.rank for section in sections), default=None)
     asked = [text for section in sections if section.rank == best for text in section.texts()]
+    prose = (part.text for part in parts if isinstance(part, Paragraph | GherkinBlock))
+    scenarios = (scenario for text in prose for scenario in _scenarios_of(text))
     tasks = (part.text for part in parts if isinstance(part, ListItem) and part.is_task)
-    chosen = asked or _scenarios(parts) or _without_placeholders(tasks)
-    return tuple(dict.fromkeys(_without_own_numbers(chosen)))[:MOST_CRITERIA]
-
-
-def _without_own_numbers(texts: Sequence[str]) -> list[str]:
-    """`#1 Retries` without its `#1`, where every item of the list is numbered by its place."""
+    texts = asked or _without_placeholders(scenarios) or _without_placeholders(tasks)
     numbers = [OWN_NUMBER.match(text) for text in texts]
-    if [match and int(match[1]) for match in numbers] != list(range(1, len(texts) + 1)):
-        return list(texts)
-    return [OWN_NUMBER.sub("", text, count=1) for text in texts]
+    if [match and int(match[1]) for match in numbers] == list(range(1, len(texts) + 1)):
+        texts = [OWN_NUMBER.sub("", text, count=1) for text in texts]  # `#1 Retries`, each numbered by its place
+    return tuple(dict.fromkeys(texts))[:MOST_CRITERIA]
 
 
 class _Section:
@@ -271,7 +244,8 @@ class _Section:
             case ListItem(text=text, depth=depth) if depth == self.depth:
                 self.items.append(text)
             case TableRow(header=header, cells=cells):
-                self.items.append(_criterion_cell(header, cells))
+                named = [cell for name, cell in zip(header, cells, strict=False) if CRITERION_COLUMN.search(name)]
+                self.items.append(named[0] if named else max(cells, key=len, default=""))
             case GherkinBlock(text=text):
                 self.items += _scenarios_of(text)
             case Paragraph(text=text) if not text.rstrip().endswith(":"):
@@ -297,38 +271,24 @@ def _open_section(part: OutlinePart) -> _Section | None:
     """The section that *part* opens: a title that asks, or a list item named like one (its own list follows)."""
     match part:
         case OutlineTitle(text=text, level=level):
-            rank = _rank(text)
-            return None if rank is None else _Section(rank, level, depth=1)
-        case ListItem(text=text, depth=depth, is_task=False):
-            rank = _rank(text)
-            return None if rank is None else _Section(rank, level=0, depth=depth + 1)
+            depth = 1
+        case ListItem(text=text, depth=above, is_task=False):
+            level, depth = 0, above + 1
         case _:
             return None
-
-
-def _rank(title: str) -> int | None:
-    plain = _normalize_title(title)
-    return next((rank for rank, asking in enumerate(CRITERIA_TITLES) if asking.fullmatch(plain)), None)
+    plain = _normalize_title(text)
+    rank = next((rank for rank, asking in enumerate(CRITERIA_TITLES) if asking.fullmatch(plain)), None)
+    return None if rank is None else _Section(rank, level, depth)
 
 
 def _normalize_title(title: str) -> str:
-    """A title in small letters, without emoji, numbers, marks and what stands in brackets behind it."""
+    """A title in small letters, without emoji, numbers, marks and brackets behind it."""
     rest = re.sub(r"\([^)]*\)\s*:?\s*$", "", BOLD_MARK.sub("", title[:MOST_TITLE]).strip())
     return re.sub(r"^[\W\d_]+|[\W_]+$", "", rest).casefold()
 
 
-def _criterion_cell(header: Sequence[str], cells: Sequence[str]) -> str:
-    named = [cell for name, cell in zip(header, cells, strict=False) if CRITERION_COLUMN.search(name)]
-    return named[0] if named else max(cells, key=len, default="")
-
-
-def _scenarios(parts: Iterable[OutlinePart]) -> list[str]:
-    """Gherkin: each scenario is one criterion, without its name."""
-    texts = [part.text for part in parts if isinstance(part, Paragraph | GherkinBlock)]
-    return _without_placeholders(scenario for text in texts for scenario in _scenarios_of(text))
-
-
 def _scenarios_of(text: str) -> list[str]:
+    """Gherkin: each scenario is one criterion, without its name."""
     return SCENARIO.split(TAGS.sub("", text))[1:]
 
 
@@ -340,25 +300,17 @@ def _is_struck(text: str) -> bool:
 
 
 def _without_placeholders(texts: Iterable[str]) -> list[str]:
-    tidied = (_tidy(text) for text in texts)
+    tidied = (" ".join(BOLD_MARK.sub("", text).split()) for text in texts)
     return [text for text in tidied if not PLACEHOLDER.fullmatch(text) and not _is_struck(text)]
 
 
-def _tidy(text: str) -> str:
-    return " ".join(BOLD_MARK.sub("", text).split())
-
-
 def describe_own_task(title: str, body: str) -> str:
-    """What it asks for in its own words: title and text without comments, our own block and trailers, cut at a length a judge can hold."""
-    lines = _without_case_blocks(NEWLINE.sub("\n", without_comments(body)))
+    """Its title and text without comments, our own block and trailers, cut at MOST_PROSE characters."""
+    plain = NEWLINE.sub("\n", without_comments(body))
+    lines = plain.split("\n")
+    for fence in reversed(case_fences(plain)):
+        del lines[fence.start : fence.end]
     while lines and (not lines[-1].strip() or TRAILER.fullmatch(lines[-1])):
         lines.pop()
     text = "\n\n".join(part for part in (title.strip(), "\n".join(lines).strip()) if part) or "(no title)"
     return text if len(text) <= MOST_PROSE else text[: MOST_PROSE - 2].rstrip() + " …"
-
-
-def _without_case_blocks(body: str) -> list[str]:
-    lines = body.split("\n")
-    for fence in reversed(case_fences(body)):
-        del lines[fence.start : fence.end]
-    return lines

@@ -1,5 +1,6 @@
 """Markdown in blocks, bounded in time: tokens, fenced blocks, the block that is the author's case, comments and code spans."""
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -11,7 +12,6 @@ from worker.domain.value import Value
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
-import re
 
 BACKTICKS: Final = pattern(r"`+")
 NEWLINE: Final = pattern(r"\r\n?|\n")
@@ -21,7 +21,7 @@ QUOTATION_PREFIX: Final = " \t-*+.)0123456789"
 
 MOST_QUOTATION_LINES: Final = 100_000
 """How often lines may be looked at for quotations. From each line that begins one the parser looks through all that follow up to
-a blank one, and it may begin anew at each: without a bound, a description of 60 KB takes ten seconds."""
+a blank one, and it may start again at each: without a bound, a description of 60 KB takes ten seconds."""
 
 MOST_LINES: Final = 20_000
 """Lines that are read: each may be a row of a table or an item of a list, for which the parser takes 50 microseconds. GitHub's
@@ -47,11 +47,13 @@ def parse_blocks(text: str) -> "list[Token]":
 
 def limit_text(text: str) -> str:
     """The text as a parser of Markdown can read it in time."""
-    text = _first_lines(text)
+    if text.count("\n") + text.count("\r") >= MOST_LINES:
+        last = next(islice(NEWLINE.finditer(text), MOST_LINES - 1, None), None)
+        text = text if last is None else text[: last.end()]
     if text.count(">") * (text.count("\n") + text.count("\r")) <= MOST_QUOTATION_LINES:
         return text
     lines = NEWLINE.split(text)
-    depths = [_depth(line) for line in lines]
+    depths = [line.count(">") if line.lstrip(QUOTATION_PREFIX).startswith(">") else 0 for line in lines]
     looks = above = 0
     for line, depth in zip(lines, depths, strict=True):
         above = above + depth if line.strip() else 0
@@ -59,18 +61,6 @@ def limit_text(text: str) -> str:
     if looks <= MOST_QUOTATION_LINES:
         return text
     return "\n".join("" if depth else line for line, depth in zip(lines, depths, strict=True))
-
-
-def _first_lines(text: str) -> str:
-    if text.count("\n") + text.count("\r") < MOST_LINES:
-        return text
-    last = next(islice(NEWLINE.finditer(text), MOST_LINES - 1, None), None)
-    return text if last is None else text[: last.end()]
-
-
-def _depth(line: str) -> int:
-    """How many quotations this line begins or goes on with, at most."""
-    return line.count(">") if line.lstrip(QUOTATION_PREFIX).startswith(">") else 0
 
 
 def find_fences(text: str) -> Iterator[FencedBlock]:
@@ -137,7 +127,10 @@ _CASE_FIELD: Final = pattern(
 
 
 def case_fences(body: str) -> tuple[FencedBlock, ...]:
-    """The blocks with the word `assay`, or without any of those the blocks of data that hold a case's fields."""
+    """The blocks with the word `assay`, or without any of those the blocks of data that hold a case's fields.
+
+    A block in a quotation, in an HTML comment (a template's example) or inside another block is none.
+    """
     lower = body.casefold()
     if CASE_WORD not in lower and "coverage" not in lower and "addressed" not in lower:
         return ()

@@ -46,11 +46,7 @@ def test_what_a_source_could_not_know_is_derived() -> None:
 
 def test_what_a_source_knows_stays_also_that_there_is_none() -> None:
     recorded = dossier(
-        "```assay\nsummary: Done.\n```",
-        pull_request=pull(author_agent=None),
-        criteria=[],
-        case=None,
-        ci=None,
+        "```assay\nsummary: Done.\n```", pull_request=pull(author_agent=None), criteria=[], case=None, ci=None
     )
     assert complete_dossier(recorded) == recorded
 

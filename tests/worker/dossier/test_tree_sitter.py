@@ -29,10 +29,7 @@ def test_of_a_text_that_is_none_every_node_still_knows_its_words() -> None:
 
 @pytest.mark.parametrize(
     ("text", "grammar"),
-    [
-        (b"| - " * 1_000 + b"\n" * 10, GO),
-        (b"class A {\n    fun f(x: Int) = g(x" + b")x" * 2_400 + b"\n}\n", KOTLIN),
-    ],
+    [(b"| - " * 1_000 + b"\n" * 10, GO), (b"class A {\n    fun f(x: Int) = g(x" + b")x" * 2_400 + b"\n}\n", KOTLIN)],
     ids=["takes many steps", "is read again and again"],
 )
 def test_what_takes_far_more_work_than_it_is_long_has_no_tree_and_the_next_text_has_one(

@@ -67,10 +67,7 @@ class AuthorText(Frozen):
 def author_text_of(entry: LedgerEntry) -> AuthorText:
     """The author's text that an entry was judged by."""
     return AuthorText(
-        case=entry.case,
-        is_readable=entry.verdict.case_error is None,
-        description=entry.description,
-        links=entry.links,
+        case=entry.case, is_readable=entry.verdict.case_error is None, description=entry.description, links=entry.links
     )
 
 

@@ -221,15 +221,7 @@ def _both_names(names: bytes) -> tuple[bytes, bytes]:
 
 _QUOTED: Final = pattern(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ESCAPE: Final = pattern(rb"\\([0-7]{3}|.)", re.DOTALL)
-_ESCAPES: Final = {
-    b"a": b"\a",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"v": b"\v",
-}
+_ESCAPES: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
 def _unquote(name: bytes) -> bytes:

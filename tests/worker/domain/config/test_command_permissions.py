@@ -33,13 +33,7 @@ LEAST = {
     CommandName.CHANGES: Role.WRITE,
     CommandName.DISMISSED: Role.WRITE,
 }
-NOT_ONES_OWN = {
-    CommandName.FORCE,
-    CommandName.CONTEST,
-    CommandName.OVERRIDE,
-    CommandName.APPROVED,
-    CommandName.CHANGES,
-}
+NOT_ONES_OWN = {CommandName.FORCE, CommandName.CONTEST, CommandName.OVERRIDE, CommandName.APPROVED, CommandName.CHANGES}
 
 
 def test_every_command_has_its_right() -> None:

@@ -107,13 +107,7 @@ def test_the_rubrics_that_ship_can_be_read_and_name_what_there_is() -> None:
 
 @pytest.mark.parametrize(
     "pull",
-    [
-        {"explicit": 0.6},
-        {"implicit": 0.9},
-        {"implicit": 0.5, "explicit": 0.6},
-        {"lifecycle": 0.7},
-        {"lifecycle": 0.0},
-    ],
+    [{"explicit": 0.6}, {"implicit": 0.9}, {"implicit": 0.5, "explicit": 0.6}, {"lifecycle": 0.7}, {"lifecycle": 0.0}],
 )
 def test_a_rubric_that_turns_the_strengths_round_is_refused(pull: dict[str, float]) -> None:
     with pytest.raises(ValidationError, match="explicit has to be more"):
@@ -132,14 +126,7 @@ def test_an_unknown_field_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("rejects", "overturned", "is_too_much"),
-    [
-        (39, 39, False),
-        (40, 2, False),
-        (40, 3, True),
-        (100, 5, False),
-        (100, 6, True),
-        (0, 0, False),
-    ],
+    [(39, 39, False), (40, 2, False), (40, 3, True), (100, 5, False), (100, 6, True), (0, 0, False)],
 )
 def test_more_than_five_per_cent_of_forty_and_more_is_too_much(
     rejects: int, overturned: int, *, is_too_much: bool

@@ -10,12 +10,7 @@ def proses(text: str) -> list[str]:
 
 
 def test_items_and_paragraphs_state_something_and_wrapped_lines_belong_together() -> None:
-    assert proses("One\ntwo.\n\n- three\n  four\n* five\n1. [ ] six\n") == [
-        "One two.",
-        "three four",
-        "five",
-        "six",
-    ]
+    assert proses("One\ntwo.\n\n- three\n  four\n* five\n1. [ ] six\n") == ["One two.", "three four", "five", "six"]
 
 
 @pytest.mark.parametrize(
