@@ -5,9 +5,10 @@ prefixes and lines that only agents leave do.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-from worker.domain.dossier.dossier import PullRequest
+from worker.domain.dossier.dossier import Commit, PullRequest
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.markdown import parse_blocks, skip_quotations
@@ -113,12 +114,13 @@ FOOTER_PATTERNS: Final = tuple(
 
 def find_author_agent(pull: PullRequest) -> str | None:
     """The agent that wrote *pull*, by its author, its branch, its commits, then its description; None is a person."""
-    return agent_of(pull.author, pull.head_ref) or _by_commits(pull) or _by_footer(pull.body)
+    return agent_of(pull.author, pull.head_ref) or _by_commits(pull.commits) or _by_footer(pull.body)
 
 
 def agent_of(login: str, head_ref: str) -> str | None:
-    """The agent whose account or whose kind of branch this is; None: neither tells of one."""
-    return _by_login(login) or _by_branch(head_ref)
+    """The agent whose account or kind of branch this is; None: it is that of none."""
+    by_branch = (mark.agent for mark in AGENTS if mark.branch and head_ref.startswith(mark.branch))
+    return _by_login(login) or next(by_branch, None)
 
 
 def _by_login(login: str) -> str | None:
@@ -128,14 +130,12 @@ def _by_login(login: str) -> str | None:
     return next((mark.agent for mark in AGENTS if name in mark.logins), None)
 
 
-def _by_branch(head_ref: str) -> str | None:
-    return next((mark.agent for mark in AGENTS if mark.branch and head_ref.startswith(mark.branch)), None)
-
-
-def _by_commits(pull: PullRequest) -> str | None:
-    authors = (_by_login(commit.author) for commit in pull.commits)
-    signed = (_by_trailers(commit.message) for commit in pull.commits)
-    return next(filter(None, authors), None) or next(filter(None, signed), None)
+def _by_commits(commits: Sequence[Commit]) -> str | None:
+    """By an author, else by a trailer."""
+    authors = (_by_login(commit.author) for commit in commits)
+    signed = ("\n".join(SIGNING_LINE.findall(commit.message)) for commit in commits)
+    trailers = (agent for lines in signed for agent, trailer in TRAILER_PATTERNS if trailer.search(lines))
+    return next(filter(None, authors), None) or next(trailers, None)
 
 
 def _by_footer(body: str) -> str | None:
@@ -144,8 +144,3 @@ def _by_footer(body: str) -> str | None:
         return None
     shown = [token.content for token in skip_quotations(parse_blocks(body)) if token.type in {"inline", "html_block"}]
     return next((agent for agent, footer in FOOTER_PATTERNS if any(map(footer.search, shown))), None)
-
-
-def _by_trailers(message: str) -> str | None:
-    lines = "\n".join(SIGNING_LINE.findall(message))
-    return next((agent for agent, trailer in TRAILER_PATTERNS if trailer.search(lines)), None)

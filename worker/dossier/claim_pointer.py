@@ -14,26 +14,8 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value, replace
 
 BARE_NAMES: Final = frozenset(
-    {
-        "BUILD",
-        "CHANGELOG",
-        "CODEOWNERS",
-        "Dockerfile",
-        "Gemfile",
-        "Jenkinsfile",
-        "Justfile",
-        "LICENSE",
-        "Makefile",
-        "NOTICE",
-        "Procfile",
-        "README",
-        "Rakefile",
-        "VERSION",
-        "WORKSPACE",
-        "Vagrantfile",
-        "justfile",
-        "makefile",
-    }
+    {"BUILD", "CHANGELOG", "CODEOWNERS", "Dockerfile", "Gemfile", "Jenkinsfile", "Justfile", "LICENSE", "Makefile"}
+    | {"NOTICE", "Procfile", "README", "Rakefile", "VERSION", "WORKSPACE", "Vagrantfile", "justfile", "makefile"}
 )
 """Files that have neither a folder nor an ending in their name."""
 
@@ -106,11 +88,10 @@ _MARKS: Final = pattern(r"`|\*\*")
 def _read_documented(text: str) -> ClaimPointer | None:
     """The place if the whole text is a documented form of one."""
     separator = SEPARATOR.search(text)
-    path_text, rest = (
-        (text[: separator.start()].rstrip(), text[separator.end() :]) if separator else (text.rstrip(".,;"), "")
-    )
-    path = _path(path_text)
-    if path is None or path != path_text or "\\" in path:
+    named = text[: separator.start()].rstrip() if separator else text.rstrip(".,;")
+    rest = text[separator.end() :] if separator else ""
+    path = _path(named)
+    if path is None or path != named or "\\" in path:
         return None
     pointer = ClaimPointer(path.removeprefix("./"), is_exact=_EXACT_PATH.fullmatch(path) is not None)
     if separator is None or not rest.strip():
@@ -131,33 +112,19 @@ def _with_name(pointer: ClaimPointer, name: str) -> ClaimPointer:
 
 
 _REMARKS: Final = frozenset(
-    {
-        *(
-            "<module>",
-            "module",
-            "module-level",
-            "script",
-            "file",
-            "top",
-            "top-level",
-            "bottom",
-            "start",
-            "beginning",
-            "end",
-        ),
-        *(
-            "header",
-            "footer",
-            "body",
-            "imports",
-            "docstring",
-            "class",
-            "function",
-            "method",
-            "constructor",
-            "loop",
-            "block",
-        ),
+    {"<module>", "module", "module-level", "script", "file", "top", "top-level", "bottom", "start", "beginning", "end"}
+    | {
+        "header",
+        "footer",
+        "body",
+        "imports",
+        "docstring",
+        "class",
+        "function",
+        "method",
+        "constructor",
+        "loop",
+        "block",
     }
 )
 """Words behind a file that say which part of it is meant, and name no symbol."""
@@ -188,9 +155,11 @@ def _with_lines(pointer: ClaimPointer, first_line: str, last_line: str | None) -
 
 def _read_sentence(text: str) -> ClaimPointer | None:
     """The place that a sentence names: `retry() in upload.py`, `upload.py, lines 12 to 30 (the loop)`."""
-    plain, start, end = _file(_URL.sub(_url_path, text))
-    if not plain:
+    plain = _URL.sub(_url_path, text)
+    bounds = _find_file(plain)
+    if bounds is None:
         return None
+    start, end = bounds
     path = plain[start:end].replace("\\", "/").removeprefix("./").rstrip(",;")
     pointer = ClaimPointer(path, is_exact=False)
     before, behind = plain[:start], plain[end:]
@@ -208,18 +177,18 @@ def _read_sentence(text: str) -> ClaimPointer | None:
     return replace(pointer, name=_symbol(name) if name else None, remark=_remark(behind))
 
 
-def _file(text: str) -> tuple[str, int, int]:
-    """The text with the bounds of the file that it names; an empty text if it names none."""
+def _find_file(text: str) -> tuple[int, int] | None:
+    """Where the text names a file."""
     first = _path(text)
     is_file = first is not None and (
         first in BARE_NAMES or ("/" in first and ENDING.search(first)) or _ENDS_AS_FILE.search(first)
     )
     file_match = None if is_file else _FILE.search(text)
     if file_match:
-        return text, file_match.start(), file_match.end()
+        return file_match.span()
     separator = SEPARATOR.search(text)
     first = _path(text[: separator.start()].rstrip()) if separator else first
-    return (text, 0, len(first)) if first else ("", 0, 0)
+    return (0, len(first)) if first else None
 
 
 _ENDS_AS_FILE: Final = pattern(rf"\.{FILE_ENDINGS}$")

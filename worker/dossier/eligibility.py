@@ -18,17 +18,17 @@ BOT: Final = "Bot"
 
 
 class Eligible(Value):
-    """`observed_author`: judged, and neither passed nor blocked, since the pull requests of this kind of author are; None: judged."""
+    """`observed_author`: the kind of author whose pull requests are judged here, and neither passed nor blocked; None: judged."""
 
     observed_author: AuthorKind | None = None
 
 
 class DraftHeld(Value):
-    """A draft: until it is ready, or somebody asks."""
+    """A draft: it waits until it is ready, or until a judging is requested."""
 
 
 class AuthorSkipped(Value):
-    """Nobody judges what these write here."""
+    """Pull requests of this kind of author are not judged here."""
 
     author: AuthorKind
 
@@ -46,7 +46,7 @@ class EligibilityInput(Frozen):
 
 
 def decide_eligibility(eligibility_input: EligibilityInput, authors: Authors) -> Eligibility:
-    """What becomes of it."""
+    """Decide whether the pull request is judged, held or skipped."""
     handling = find_handling(eligibility_input.author, authors)
     judged = Eligible(eligibility_input.author if handling is Handling.OBSERVE else None)
     if eligibility_input.trigger in MANUAL_TRIGGERS or eligibility_input.was_judged:
@@ -63,19 +63,19 @@ def find_handling(author: AuthorKind, authors: Authors) -> Handling:
 
 
 def with_operator_defaults(authors: Authors, operators: Authors) -> Authors:
-    """What a repository says of authors, and where it says nothing what the operator does."""
+    """The repository's setting of authors, over the operator's."""
     return operators.model_copy(update={name: getattr(authors, name) for name in authors.model_fields_set})
 
 
 def classify_account(login: str, account_type: str, head_ref: str) -> AuthorKind:
-    """Who opened it, by what a delivery says."""
+    """The kind of author who opened it, by the fields of a delivery."""
     if agent_of(login, head_ref) is not None:
         return AuthorKind.AGENT
     return AuthorKind.BOT if account_type == BOT or login.endswith("[bot]") else AuthorKind.PERSON
 
 
 def classify_author(pull: PullRequest, delivery_kind: AuthorKind | None = None) -> AuthorKind:
-    """Who wrote it, its commits included. *delivery_kind*: what a delivery said."""
+    """The kind of author who wrote it, its commits included. *delivery_kind*: by `classify_account`."""
     if delivery_kind is AuthorKind.AGENT or find_author_agent(pull) is not None:
         return AuthorKind.AGENT
     return AuthorKind.BOT if delivery_kind is AuthorKind.BOT or pull.author.endswith("[bot]") else AuthorKind.PERSON

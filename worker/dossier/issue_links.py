@@ -13,24 +13,22 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.markdown import parse_blocks, skip_quotations, without_code_spans, without_comments
 
+_NAME: Final = r"[\w.-]{1,100}/[\w.-]{1,100}"
+_URL: Final = (
+    rf"https?://(?P<host>[\w.-]{{1,253}})/(?P<url_repository>{_NAME})/(?:issues|pull)/(?P<url_number>\d{{1,9}})"
+)
 CLOSING_PATTERN: Final = pattern(
     r"(?<![\w-])(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?)(?::[ \t]*|[ \t]+)"
-    r"(?:(?P<repository>[\w.-]{1,100}/[\w.-]{1,100})?#(?P<number>\d{1,9})"
-    r"|https?://(?P<host>[\w.-]{1,253})/(?P<url_repository>[\w.-]{1,100}/[\w.-]{1,100})"
-    r"/(?:issues|pull)/(?P<url_number>\d{1,9}))(?![\w/])",
+    rf"(?:(?P<repository>{_NAME})?#(?P<number>\d{{1,9}})|{_URL})(?![\w/])",
     re.IGNORECASE,
 )
-
-
 MENTION_PATTERN: Final = pattern(
-    r"(?<![\w/&-])(?:(?P<repository>[\w.-]{1,100}/[\w.-]{1,100})?#|GH-)(?P<number>\d{1,9})(?![\w/])"
-    r"|https?://(?P<host>[\w.-]{1,253})/(?P<url_repository>[\w.-]{1,100}/[\w.-]{1,100})"
-    r"/(?:issues|pull)/(?P<url_number>\d{1,9})(?!\w)"
+    rf"(?<![\w/&-])(?:(?P<repository>{_NAME})?#|GH-)(?P<number>\d{{1,9}})(?![\w/])|{_URL}(?!\w)"
 )
 
 
 class IssueLink(Value):
-    """An issue to close. `text` is what links it, as written."""
+    """An issue that a text names. `text` is what names it, as written."""
 
     repository: str
     number: int
@@ -51,35 +49,24 @@ def find_mentions(text: str, repository: str, host: str = "github.com") -> tuple
 
 def _find_links(form: re.Pattern[str], text: str, repository: str, host: str) -> tuple[IssueLink, ...]:
     links: dict[tuple[str, int], IssueLink] = {}
-    for prose in _prose(text):
-        for match in form.finditer(prose):
-            link = _link(match, repository, host)
-            if link is not None:
-                links.setdefault((link.repository.casefold(), link.number), link)
+    tokens = skip_quotations(parse_blocks(text))
+    for prose in (token.content for token in tokens if token.type in {"inline", "html_block"}):
+        for match in form.finditer(without_comments(without_code_spans(prose))):
+            if match["host"] is None:
+                name, number = match["repository"] or repository, int(match["number"])
+            elif match["host"].casefold() == host.casefold():
+                name, number = match["url_repository"], int(match["url_number"])
+            else:
+                continue
+            links.setdefault((name.casefold(), number), IssueLink(name, number, " ".join(match[0].split())))
     return tuple(links.values())
 
 
-def _prose(text: str) -> list[str]:
-    """What is shown as prose: no code, no quotation, no comment."""
-    tokens = skip_quotations(parse_blocks(text))
-    shown = (token.content for token in tokens if token.type in {"inline", "html_block"})
-    return [without_comments(without_code_spans(part)) for part in shown]
-
-
-def _link(match: re.Match[str], repository: str, host: str) -> IssueLink | None:
-    phrase = " ".join(match[0].split())
-    if match["host"] is None:
-        return IssueLink(match["repository"] or repository, int(match["number"]), phrase)
-    if match["host"].casefold() != host.casefold():
-        return None
-    return IssueLink(match["url_repository"], int(match["url_number"]), phrase)
-
-
 MOST_COMMITS: Final = 20
-"""Commits that one push may take back."""
+"""Commits that one push may revert."""
 
 REVERTED_COMMIT: Final = pattern(r"^This reverts commit ([0-9a-f]{40})\b", re.MULTILINE)
-"""git's own wording; that of a merge goes on with `, reversing`."""
+"""git's own wording; of a merge it goes on with `, reversing`."""
 
 REVERTING_BRANCH: Final = pattern(r"revert-(\d{1,9})-.+")
 """What GitHub's Revert button calls its branch."""
@@ -93,12 +80,12 @@ FIX_PATTERN: Final = pattern(
 
 
 def find_reverted_commits(message: str) -> tuple[Sha, ...]:
-    """The commits that a commit says it takes back."""
+    """The commits that a commit says it reverts."""
     return tuple(dict.fromkeys(REVERTED_COMMIT.findall(message)))[:MOST_COMMITS]
 
 
 def find_reverted_pulls(branch: str, body: str, repository: str) -> tuple[int, ...]:
-    """The pull request that GitHub's Revert button took back in this one: branch and body have to name the same."""
+    """The pull request that GitHub's Revert button reverted in this one: branch and body have to name the same."""
     named = REVERTING_BRANCH.fullmatch(branch)
     if named is None:
         return ()
@@ -107,9 +94,9 @@ def find_reverted_pulls(branch: str, body: str, repository: str) -> tuple[int, .
 
 
 def is_declared_revert(title: str, body: str, messages: Sequence[str]) -> bool:
-    """Whether a pull request says of itself that it takes earlier ones back and does nothing else.
+    """Whether a pull request declares that it reverts earlier ones and does nothing else.
 
-    A body that comes to speak of a revert further down is that of a change with more in it.
+    A body that mentions a revert further down is that of a change with more in it.
     """
     begins = REVERTED_COMMIT.match(body.strip()) or REVERTED_PULL.match(body.strip())
     is_all = bool(messages) and all(REVERTED_COMMIT.search(message) for message in messages)
