@@ -28,7 +28,7 @@ MOST_S: Final = 60.0
 """The parser's work is bounded, and takes a few seconds at most."""
 
 LIFETIME_BYTES: Final = 1 << 25
-"""Bytes that one process tastes: the parser of tree-sitter 0.26 keeps every text that it read piece by piece."""
+"""Bytes that one process parses: the parser of tree-sitter 0.26 keeps every text that it read piece by piece."""
 
 _READY: Final = b"!"
 _SIZES: Final = struct.Struct(">III")
@@ -37,7 +37,7 @@ _CODE: Final = "import sys; sys.path.insert(0, sys.argv[1]); from worker.dossier
 
 
 class ParserSandbox:
-    """Tries texts, in a process that is started at once and again after each that it did not survive."""
+    """Parse texts in a child process, which is restarted after each text that it did not survive."""
 
     def __init__(self, most_bytes: int = MOST_BYTES, life: int = LIFETIME_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -58,13 +58,13 @@ class ParserSandbox:
 
     @property
     def pid(self) -> int:
-        """Of the process that tries texts now."""
+        """Of the current child."""
         return self._process.pid
 
     def can_parse(self, raw: bytes, grammar: Grammar) -> bool:
         """Whether a process got through this text. Raises RuntimeError where none can be started."""
         digest = hashlib.sha256(raw).digest()
-        if digest in self._fatal:  # a change is parsed more than once, and is told of once
+        if digest in self._fatal:  # a change is parsed more than once, and logged once
             return False
         if self._left < 0:
             self._restart()
@@ -101,7 +101,7 @@ class ParserSandbox:
         return True
 
     def _receive(self) -> bytes:
-        """What it says next; nothing where it ended, or is at it for too long."""
+        """The child's next byte; nothing where it ended, or takes too long."""
         assert self._process.stdout is not None  # noqa: S101 - it has a pipe
         ready, _, _ = select([self._process.stdout], [], [], MOST_S)
         return self._process.stdout.read(1) if ready else b""
@@ -109,9 +109,9 @@ class ParserSandbox:
 
 @contextmanager
 def sandboxed_parsing() -> Generator[None]:
-    """Meanwhile no text is parsed here that another process did not survive."""
-    with closing(ParserSandbox()) as taster:
-        token = SANDBOX.set(taster.can_parse)
+    """Within this context no text is parsed here that the child did not survive."""
+    with closing(ParserSandbox()) as sandbox:
+        token = SANDBOX.set(sandbox.can_parse)
         try:
             yield
         finally:
@@ -119,9 +119,9 @@ def sandboxed_parsing() -> Generator[None]:
 
 
 def main(most_bytes: int, parent: int) -> None:
-    """Parse what is told on standard input until nobody tells any more; say after each text that one is still there."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal; whoever started this one ends it
-    die_with_parent(parent, signal.SIGKILL)  # whoever else it forked may hold the other end of the pipe
+    """Parse the texts of standard input until it ends, and write a byte after each."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal; the parent ends this process
+    die_with_parent(parent, signal.SIGKILL)  # other children of the parent may hold the other end of the pipe
     limit_memory(most_bytes)
     stream = os.fdopen(0, "rb")
     os.write(1, _READY)

@@ -27,7 +27,7 @@ STRICT_TYPES: Final = (
 
 
 class StrictYamlError(ValueError):
-    """Not what we read: the first problem, and its line and column (from 1) where known."""
+    """The first problem, and its line and column (from 1) where known."""
 
     def __init__(self, problem: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(problem if line is None else f"line {line}: {problem}")
@@ -44,13 +44,14 @@ class YamlPosition(NamedTuple):
 
 
 class YamlPositions(NamedTuple):
-    """Where something stands. `key`: its key, or its dash; the same as `value` for the whole text."""
+    """The position of a value, and that of its key or dash; both are the same for the whole text."""
 
     key: YamlPosition
     value: YamlPosition
 
 
-PositionsByPath = Mapping[tuple[str | int, ...], YamlPositions]
+Path = tuple[str | int, ...]
+PositionsByPath = Mapping[Path, YamlPositions]
 
 
 def load_strict_yaml(text: str) -> object:
@@ -59,8 +60,8 @@ def load_strict_yaml(text: str) -> object:
 
 
 def load_yaml_with_positions(text: str) -> tuple[object, PositionsByPath]:
-    """The same for YAML alone, and where each key and value of it stands, by its path. Raises StrictYamlError."""
-    marks: dict[tuple[str | int, ...], YamlPositions] = {}
+    """The same for YAML alone, with the position of each key and value by its path. Raises StrictYamlError."""
+    marks: dict[Path, YamlPositions] = {}
 
     def load() -> object:
         loader = StrictLoader(text)
@@ -69,9 +70,7 @@ def load_yaml_with_positions(text: str) -> tuple[object, PositionsByPath]:
             return None
         value = cast("object", loader.construct_document(node))  # pyright: ignore[reportUnknownMemberType] - PyYAML's stubs leave it untyped
         start = _position(node.start_mark)
-        _record_positions(
-            node, (), YamlPositions(start, start), marks
-        )  # last: now it is known that every key is a text
+        _record_positions(node, (), YamlPositions(start, start), marks)  # last: now every key is known to be a text
         return value
 
     return _load_whole(text, lambda: _translate_errors(load)), marks
@@ -88,23 +87,17 @@ def _load_whole(text: str, load: Callable[[], object]) -> object:
     return value
 
 
-def _record_positions(
-    node: yaml.Node,
-    path: tuple[str | int, ...],
-    stands: YamlPositions,
-    marks: dict[tuple[str | int, ...], YamlPositions],
-) -> None:
-    marks[path] = stands
+def _record_positions(node: yaml.Node, path: Path, positions: YamlPositions, marks: dict[Path, YamlPositions]) -> None:
+    marks[path] = positions
     if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            _record_positions(
-                value, (*path, key.value), YamlPositions(_position(key.start_mark), _position(value.start_mark)), marks
-            )
+        children = [(key, key.value, value) for key, value in node.value]
     elif isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
-            _record_positions(
-                item, (*path, index), YamlPositions(_position(item.start_mark), _position(item.start_mark)), marks
-            )
+        children = [(item, index, item) for index, item in enumerate(node.value)]
+    else:
+        return
+    for key, part, value in children:
+        inner = YamlPositions(_position(key.start_mark), _position(value.start_mark))
+        _record_positions(value, (*path, part), inner, marks)
 
 
 def _position(mark: yaml.Mark) -> YamlPosition:
@@ -112,9 +105,9 @@ def _position(mark: yaml.Mark) -> YamlPosition:
 
 
 def load_operator_yaml(text: str) -> object:
-    """`load_strict_yaml` for what the operator wrote: by libyaml, which is six times as fast and forgives tabs behind a value.
+    """`load_strict_yaml` for the operator's files: by libyaml, which is six times as fast and forgives tabs behind a value.
 
-    What it refuses, and every text where PyYAML comes without it, is for `load_strict_yaml` to say. Raises StrictYamlError.
+    A text that libyaml refuses, and every text where PyYAML comes without it, goes to `load_strict_yaml`. Raises StrictYamlError.
     """
     if OwnLoader is None or len(text) > MOST_BYTES or text.lstrip().startswith(("{", "[")):
         return load_strict_yaml(text)
@@ -154,7 +147,7 @@ def _load_yaml(text: str) -> object:
 
 
 def _translate_errors(load: Callable[[], object]) -> object:
-    """What is loaded; what PyYAML raises as one StrictYamlError."""
+    """Load, and raise PyYAML's errors as one StrictYamlError."""
     try:
         return load()
     except yaml.MarkedYAMLError as error:
@@ -168,28 +161,26 @@ def _translate_errors(load: Callable[[], object]) -> object:
 
 
 class _StrictComposer(Composer, SafeConstructor, Resolver):
-    """PyYAML's safe half without aliases, tags, deep nesting, duplicate keys and guessed types; a parser comes with it."""
+    """PyYAML's safe half without aliases, tags, deep nesting, duplicate keys and guessed types; subclasses add a parser."""
 
     yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML's own way to set them, per class
     peek_event: "Callable[[], yaml.Event]"
     _level = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event = self.peek_event()
-        problem = self._find_problem(event)
+        event, problem = self.peek_event(), None
+        if isinstance(event, yaml.AliasEvent):
+            problem = "aliases are not allowed"
+        elif getattr(event, "tag", None) is not None:
+            problem = "tags are not allowed"
+        elif self._level >= MOST_LEVELS:
+            problem = "nested too deeply"
         if problem is not None:
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
         self._level += 1
         node = super().compose_node(parent, index)
         self._level -= 1
         return node
-
-    def _find_problem(self, event: yaml.Event) -> str | None:
-        if isinstance(event, yaml.AliasEvent):
-            return "aliases are not allowed"
-        if getattr(event, "tag", None) is not None:
-            return "tags are not allowed"
-        return "nested too deeply" if self._level >= MOST_LEVELS else None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:  # noqa: FBT001, FBT002 - PyYAML's signature
         seen: set[str] = set()
@@ -210,7 +201,7 @@ class StrictLoader(_StrictComposer, yaml.SafeLoader):
 
 
 class _ByLibyaml(_StrictComposer, yaml.CSafeLoader):
-    """By libyaml's parser. PyYAML's class comes last, since it composes by itself, past our checks."""
+    """By libyaml's parser. PyYAML's class comes last: it has its own composer, which would skip our checks."""
 
     def __init__(self, text: str) -> None:
         yaml.CSafeLoader.__init__(self, text)

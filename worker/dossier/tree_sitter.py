@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 
 class Grammar(NamedTuple):
-    """Where a grammar is found: the module of its package, and the function there that hands it out."""
+    """A grammar: the module of its package, and the function there that returns it."""
 
     module: str
     function: str
 
 
 SandboxCheck = Callable[[bytes, Grammar], bool]
-"""Parses the text elsewhere; whether that place is still there."""
+"""Whether another process parses the text without dying."""
 
-SANDBOX: Final[ContextVar[SandboxCheck | None]] = ContextVar("taster", default=None)
+SANDBOX: Final[ContextVar[SandboxCheck | None]] = ContextVar("parser_sandbox", default=None)
 
 
 def parse_tree(raw: bytes, grammar: Grammar) -> "tree_sitter.Tree | None":
-    """The text's tree; None: to make one takes far more work than the text is long, or more memory than a process may have."""
-    taster = SANDBOX.get()
-    return parse_within_limits(raw, grammar) if taster is None or taster(raw, grammar) else None
+    """The text's tree; None: it takes far more work than the text is long, or more memory than a process may have."""
+    can_parse = SANDBOX.get()
+    return parse_within_limits(raw, grammar) if can_parse is None or can_parse(raw, grammar) else None
 
 
 @lru_cache
@@ -51,12 +51,11 @@ def _parser(grammar: Grammar) -> "tree_sitter.Parser":
 
 
 _CHUNK: Final = 2_048
-"""Bytes that the parser is given at once; it asks for as many again each time when the text of a node is asked for."""
+"""Bytes that the parser gets per read; it reads as many again each time the text of a node is asked for."""
 
 _LEAST_WORK: Final = 1_000
 _BYTES_A_STEP: Final = 16
 """A step is a hundred operations of the parser. Of 17,000 real files none took more than one in 80 bytes."""
-
 
 _LEAST_READS: Final = 1_000
 _BYTES_A_READ: Final = 10
@@ -71,7 +70,7 @@ def parse_within_limits(raw: bytes, grammar: Grammar) -> "tree_sitter.Tree | Non
     text = _BoundedText(raw)
     try:
         tree = parser.parse(text.read, progress_callback=lambda _, __: next(steps) > most)
-    except ValueError:  # all that it says is that it was stopped
+    except ValueError:  # raised when it was stopped
         parser.reset()
         return None
     if text.ends_early:
@@ -83,7 +82,7 @@ def parse_within_limits(raw: bytes, grammar: Grammar) -> "tree_sitter.Tree | Non
 
 
 class _BoundedText:
-    """What the parser reads: asked too often, it ends early. What `stop_counting` is read by nodes that want their own text."""
+    """The text as the parser reads it; after too many reads it ends early. Nodes read their own text after `stop_counting`."""
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
@@ -94,7 +93,6 @@ class _BoundedText:
         return self._left < 0
 
     def stop_counting(self) -> None:
-        """Nobody counts any more."""
         self._left = inf
 
     def read(self, at: int, _: object) -> bytes:
