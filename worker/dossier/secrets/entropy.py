@@ -6,6 +6,7 @@ common ones in words and identifiers (four in five, against one in four of lette
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
@@ -46,49 +47,43 @@ _FEW_CHARACTERS: Final = 3
 def is_random(value: str) -> bool:
     """Whether this is a key or a token: long, and nothing that a person would have written."""
     value = value[:MOST_LENGTH]
-    if len(value) < TOKEN_LENGTH or not _can_be_secret(value) or _entropy(value) < _least_entropy(value):
+    if len(value) < TOKEN_LENGTH or not _can_be_secret(value):
+        return False
+    if _entropy(value) < min(3.0, math.log2(len(value)) * 0.75):  # a drawn value has more; 16 characters give at most 4
         return False
     if _HEX.fullmatch(value):
         return len(value) >= _HEX_KEY
     has_digits = any(char.isdigit() for char in value)
-    return (has_digits or _mixes_cases(value)) and _readability(value) < _READABLE_SHARE
+    mixes_cases = any(char.islower() for char in value) and any(char.isupper() for char in value)
+    return (has_digits or mixes_cases) and _readability(value) < _READABLE_SHARE
 
 
 def is_password(value: str) -> bool:
-    """Whether this is a password that somebody chose and means: mixed characters, and no word that stands for one."""
+    """Whether this is a password that a person chose: mixed characters, and no word that stands for one."""
     value = value[:MOST_LENGTH]
     if is_random(value):
         return True
     if len(value) < PASSWORD_LENGTH or not _can_be_secret(value) or value.startswith(_OF_PATHS):
         return False
-    return _classes(value) >= 3 and _entropy(value) >= 2.5 and not _is_name(value)  # noqa: PLR2004 - of four; bits of eight drawn characters
+    classes = sum(any(is_one(char) for char in value) for is_one in _CLASSES)
+    return classes >= 3 and _entropy(value) >= 2.5 and not _is_name(value)  # noqa: PLR2004 - of four; bits of eight drawn characters
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether it says itself that it is none: words for it, one character again and again, or a row of neighbours."""
+    """Whether it is visibly no secret: words for one, few different characters, or a row of neighbours (`0123456789abcdef`)."""
     rest = _PLACEHOLDER.sub("", value)
-    return len(rest) < PASSWORD_LENGTH or len(set(value)) <= _FEW_CHARACTERS or _is_row(value)
+    near = sum(abs(ord(left) - ord(other)) <= 1 for left, other in pairwise(value))
+    return len(rest) < PASSWORD_LENGTH or len(set(value)) <= _FEW_CHARACTERS or near * 2 > len(value)
 
 
 def _can_be_secret(value: str) -> bool:
     return not (is_placeholder(value) or _CODE.search(value) or _CHECKSUM.match(value) or value.isdigit())
 
 
-def _is_row(value: str) -> bool:
-    """`0123456789abcdef`, `qqqq`: most characters are neighbours of the one before."""
-    near = sum(abs(ord(left) - ord(other)) <= 1 for left, other in pairwise(value))
-    return near * 2 > len(value)
-
-
 def _entropy(value: str) -> float:
     """Bits a character, by how often each occurs in the value itself."""
     total = len(value)
     return -sum(count / total * math.log2(count / total) for count in Counter(value).values())
-
-
-def _least_entropy(value: str) -> float:
-    """A drawn value of this length has more; four bits are what 16 different characters give at most."""
-    return min(3.0, math.log2(len(value)) * 0.75)
 
 
 def _readability(value: str) -> float:
@@ -101,15 +96,12 @@ def _readability(value: str) -> float:
     return common / pairs if pairs else 1.0
 
 
-def _mixes_cases(value: str) -> bool:
-    return any(char.islower() for char in value) and any(char.isupper() for char in value)
-
-
-def _classes(value: str) -> int:
-    kinds = (str.islower, str.isupper, str.isdigit)
-    return sum(any(is_one(char) for char in value) for is_one in kinds) + any(not char.isalnum() for char in value)
-
-
+_CLASSES: Final[tuple[Callable[[str], bool], ...]] = (
+    str.islower,
+    str.isupper,
+    str.isdigit,
+    lambda char: not char.isalnum(),
+)
 _NAME: Final = pattern(r"[A-Za-z][A-Za-z]*+(?:[-_./: ][A-Za-z0-9]++)*+\d{0,4}|[a-z]++(?:[A-Z][a-z]++)*+\d{0,4}")
 
 

@@ -16,7 +16,7 @@ from worker.dossier.secrets.redaction import SecretKind, SecretSpan
 
 
 class SecretPattern(NamedTuple):
-    """One form. What is secret in it is the group of that name, or all of it. `keywords`: without one of them, there is none."""
+    """One form. The secret is its group of that name, or all of it. `keywords`: a text without one of them holds no such secret."""
 
     kind: SecretKind
     keywords: tuple[str, ...]
@@ -34,7 +34,7 @@ def find_pattern_secrets(text: str) -> Iterator[SecretSpan]:
 
 
 def _is_real(secret: str) -> bool:
-    """Not the example of a service's own documentation, and not a row of the same character."""
+    """Whether it is neither an example of documentation nor a row of the same character."""
     return not _EXAMPLE.search(secret)
 
 
@@ -42,21 +42,18 @@ _EXAMPLE: Final = pattern(r"EXAMPLE|example|(?i:(?<![a-z])your[-_])|x{4}|X{4}|(.
 
 
 def _is_key_inside(encoded: str) -> bool:
-    """What is packed is a private key, and no certificate."""
+    """Whether the encoded text is a private key, and no certificate."""
     return b"PRIVATE KEY" in base64.b64decode(encoded[:80] + "=" * (-len(encoded[:80]) % 4))
 
 
 def _is_credential(word: str) -> bool:
-    """A password of an address: not the account that everybody's database has, and not a hole to fill."""
-    return (
-        word.casefold() not in _COMMON_PASSWORDS
-        and not _PLACEHOLDER.search(word)
-        and not is_placeholder(f"{word}{'~!' * 4}")
-    )
+    """Whether it is a password of an address: no default of a database, and no placeholder."""
+    is_common = word.casefold() in _COMMON_PASSWORDS
+    return not (is_common or _PLACEHOLDER.search(word) or is_placeholder(f"{word}{'~!' * 4}"))
 
 
 def _is_login_inside(encoded: str) -> bool:
-    """What is packed is a name and a password, as registries are given them."""
+    """Whether the encoded text is a name and a password, as registries take them."""
     try:
         name, _, word = base64.b64decode(encoded, validate=True).decode().partition(":")
     except ValueError:
@@ -65,27 +62,13 @@ def _is_login_inside(encoded: str) -> bool:
 
 
 _COMMON_PASSWORDS: Final = frozenset(
-    {"postgres", "password", "passwd", "pass", "pwd", "root", "admin", "guest", "user", "test"}
-) | {
-    "secret",
-    "mysql",
-    "redis",
-    "mongo",
-    "rabbitmq",
-    "minio",
-    "minioadmin",
-    "token",
-    "changeme",
-    "example",
-    "foo",
-    "bar",
-}
+    {"postgres", "password", "passwd", "pass", "pwd", "root", "admin", "guest", "user", "test", "secret", "mysql"}
+    | {"redis", "mongo", "rabbitmq", "minio", "minioadmin", "token", "changeme", "example", "foo", "bar"}
+)
 _PLACEHOLDER: Final = pattern(r"[${}<>%()\[\]]|\*{2}|\.{3}|(?i:^x+$|passw(?:or)?d|your)|^.{0,2}$")
 
 
-def _build_pattern(
-    kind: SecretKind, keywords: str, form: str, is_one: Callable[[str], bool] = _is_real
-) -> SecretPattern:
+def _form(kind: SecretKind, keywords: str, form: str, is_one: Callable[[str], bool] = _is_real) -> SecretPattern:
     return SecretPattern(kind, tuple(keywords.split()), pattern(form), is_one)
 
 
@@ -96,72 +79,70 @@ _DISCORD = r"discord(?:app)?\.com/api/webhooks/(?P<secret>\d{10,20}/[A-Za-z0-9_-
 _PAIR = r"A[KS]IA[A-Z0-9]{16}[^A-Za-z0-9\n]{1,12}(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 
 SECRET_PATTERNS: Final = (
-    _build_pattern(SecretKind.AWS_KEY, "AKIA ASIA ABIA ACCA", rf"{_L}A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{{16}}{_R}"),
-    _build_pattern(SecretKind.AWS_KEY, "AKIA ASIA", _PAIR),
-    _build_pattern(SecretKind.AWS_KEY, "ABSK", rf"{_L}ABSK[A-Za-z0-9+/]{{90,}}+={{0,2}}"),
-    _build_pattern(
+    _form(SecretKind.AWS_KEY, "AKIA ASIA ABIA ACCA", rf"{_L}A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{{16}}{_R}"),
+    _form(SecretKind.AWS_KEY, "AKIA ASIA", _PAIR),
+    _form(SecretKind.AWS_KEY, "ABSK", rf"{_L}ABSK[A-Za-z0-9+/]{{90,}}+={{0,2}}"),
+    _form(
         SecretKind.AZURE_KEY,
         "AccountKey= SharedAccessKey=",
         r"(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,}+={0,2})",
     ),
-    _build_pattern(SecretKind.AZURE_KEY, "sig=", r"[?&;]sig=(?P<secret>(?:[A-Za-z0-9+/]|%[0-9A-Fa-f]{2}){40,}+={0,2})"),
-    _build_pattern(SecretKind.AZURE_KEY, "Q~", r"(?<![\w~.-])[\w~.-]{3}[78]Q~[\w~.-]{31,34}(?![\w~-])"),
-    _build_pattern(SecretKind.AZURE_KEY, "AZDO", rf"{_L}[A-Za-z0-9]{{76}}AZDO[A-Za-z0-9]{{4}}{_R}"),
-    _build_pattern(SecretKind.AZURE_KEY, "+ASt", r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}=="),
-    _build_pattern(SecretKind.GOOGLE_KEY, "AIza", rf"{_L}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])"),
-    _build_pattern(SecretKind.GOOGLE_KEY, "GOCSPX-", rf"{_L}GOCSPX-[A-Za-z0-9_-]{{20,}}+"),
-    _build_pattern(SecretKind.GOOGLE_KEY, "ya29.", rf"{_L}ya29\.[A-Za-z0-9_-]{{20,}}+"),
-    _build_pattern(SecretKind.GOOGLE_KEY, "1//0", rf"{_L}1//0[A-Za-z0-9_-]{{30,}}+", is_random),
-    _build_pattern(
-        SecretKind.GITHUB_TOKEN, "ghs_", rf"{_L}ghs_\d{{1,20}}+_eyJ[\w-]{{8,}}+\.[\w-]{{8,}}+\.[\w-]{{8,}}+"
-    ),
-    _build_pattern(SecretKind.GITHUB_TOKEN, "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_L}gh[pousr]_[A-Za-z0-9]{{20,}}+"),
-    _build_pattern(SecretKind.GITHUB_TOKEN, "github_pat_", rf"{_L}github_pat_[A-Za-z0-9_]{{20,}}+"),
-    _build_pattern(
+    _form(SecretKind.AZURE_KEY, "sig=", r"[?&;]sig=(?P<secret>(?:[A-Za-z0-9+/]|%[0-9A-Fa-f]{2}){40,}+={0,2})"),
+    _form(SecretKind.AZURE_KEY, "Q~", r"(?<![\w~.-])[\w~.-]{3}[78]Q~[\w~.-]{31,34}(?![\w~-])"),
+    _form(SecretKind.AZURE_KEY, "AZDO", rf"{_L}[A-Za-z0-9]{{76}}AZDO[A-Za-z0-9]{{4}}{_R}"),
+    _form(SecretKind.AZURE_KEY, "+ASt", r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}=="),
+    _form(SecretKind.GOOGLE_KEY, "AIza", rf"{_L}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])"),
+    _form(SecretKind.GOOGLE_KEY, "GOCSPX-", rf"{_L}GOCSPX-[A-Za-z0-9_-]{{20,}}+"),
+    _form(SecretKind.GOOGLE_KEY, "ya29.", rf"{_L}ya29\.[A-Za-z0-9_-]{{20,}}+"),
+    _form(SecretKind.GOOGLE_KEY, "1//0", rf"{_L}1//0[A-Za-z0-9_-]{{30,}}+", is_random),
+    _form(SecretKind.GITHUB_TOKEN, "ghs_", rf"{_L}ghs_\d{{1,20}}+_eyJ[\w-]{{8,}}+\.[\w-]{{8,}}+\.[\w-]{{8,}}+"),
+    _form(SecretKind.GITHUB_TOKEN, "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_L}gh[pousr]_[A-Za-z0-9]{{20,}}+"),
+    _form(SecretKind.GITHUB_TOKEN, "github_pat_", rf"{_L}github_pat_[A-Za-z0-9_]{{20,}}+"),
+    _form(
         SecretKind.GITLAB_TOKEN,
         "glpat- gldt- glptt- glrt- glcbt- glsoat- glimt- glagent- gloas- glft- glffct-",
         rf"{_L}gl(?:pat|dt|ptt|rt|cbt|soat|imt|agent|oas|ft|ffct)-[A-Za-z0-9_=.-]{{18,}}+",
     ),
-    _build_pattern(SecretKind.GITLAB_TOKEN, "GR1348941", rf"{_L}GR1348941[A-Za-z0-9_-]{{18,}}+"),
-    _build_pattern(SecretKind.SLACK_TOKEN, "xox", rf"{_L}xox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{{10,}}+"),
-    _build_pattern(SecretKind.SLACK_TOKEN, "xwfp-", rf"{_L}xwfp-[A-Za-z0-9-]{{10,}}+"),
-    _build_pattern(SecretKind.SLACK_TOKEN, "xapp-", rf"{_L}xapp-\d-[A-Za-z0-9-]{{10,}}+"),
-    _build_pattern(SecretKind.WEBHOOK, "hooks.slack.com", _HOOKS),
-    _build_pattern(SecretKind.WEBHOOK, "webhook.office.com", _OFFICE),
-    _build_pattern(SecretKind.WEBHOOK, "/api/webhooks/", _DISCORD),
-    _build_pattern(
+    _form(SecretKind.GITLAB_TOKEN, "GR1348941", rf"{_L}GR1348941[A-Za-z0-9_-]{{18,}}+"),
+    _form(SecretKind.SLACK_TOKEN, "xox", rf"{_L}xox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{{10,}}+"),
+    _form(SecretKind.SLACK_TOKEN, "xwfp-", rf"{_L}xwfp-[A-Za-z0-9-]{{10,}}+"),
+    _form(SecretKind.SLACK_TOKEN, "xapp-", rf"{_L}xapp-\d-[A-Za-z0-9-]{{10,}}+"),
+    _form(SecretKind.WEBHOOK, "hooks.slack.com", _HOOKS),
+    _form(SecretKind.WEBHOOK, "webhook.office.com", _OFFICE),
+    _form(SecretKind.WEBHOOK, "/api/webhooks/", _DISCORD),
+    _form(
         SecretKind.STRIPE_KEY, "sk_live_ sk_test_ rk_live_ rk_test_", rf"{_L}[sr]k_(?:live|test)_[A-Za-z0-9]{{16,}}+"
     ),
-    _build_pattern(SecretKind.STRIPE_KEY, "whsec_", rf"{_L}whsec_[A-Za-z0-9+/=]{{20,}}+"),
-    _build_pattern(SecretKind.ANTHROPIC_KEY, "sk-ant-", rf"{_L}sk-ant-[A-Za-z0-9_-]{{10,}}+"),
-    _build_pattern(SecretKind.OPENAI_KEY, "sk-", r"(?<![A-Za-z0-9_-])sk-(?!ant-)[A-Za-z0-9_-]{20,}+", is_random),
-    _build_pattern(SecretKind.PACKAGE_TOKEN, "npm_", rf"{_L}npm_[A-Za-z0-9]{{36,}}+"),
-    _build_pattern(SecretKind.PACKAGE_TOKEN, "pypi-", rf"{_L}pypi-[A-Za-z0-9_-]{{50,}}+"),
-    _build_pattern(SecretKind.PACKAGE_TOKEN, "rubygems_", rf"{_L}rubygems_[0-9a-f]{{40,}}+"),
-    _build_pattern(SecretKind.PACKAGE_TOKEN, "dckr_", rf"{_L}dckr_[op]at_[A-Za-z0-9_-]{{20,}}+"),
-    _build_pattern(
+    _form(SecretKind.STRIPE_KEY, "whsec_", rf"{_L}whsec_[A-Za-z0-9+/=]{{20,}}+"),
+    _form(SecretKind.ANTHROPIC_KEY, "sk-ant-", rf"{_L}sk-ant-[A-Za-z0-9_-]{{10,}}+"),
+    _form(SecretKind.OPENAI_KEY, "sk-", r"(?<![A-Za-z0-9_-])sk-(?!ant-)[A-Za-z0-9_-]{20,}+", is_random),
+    _form(SecretKind.PACKAGE_TOKEN, "npm_", rf"{_L}npm_[A-Za-z0-9]{{36,}}+"),
+    _form(SecretKind.PACKAGE_TOKEN, "pypi-", rf"{_L}pypi-[A-Za-z0-9_-]{{50,}}+"),
+    _form(SecretKind.PACKAGE_TOKEN, "rubygems_", rf"{_L}rubygems_[0-9a-f]{{40,}}+"),
+    _form(SecretKind.PACKAGE_TOKEN, "dckr_", rf"{_L}dckr_[op]at_[A-Za-z0-9_-]{{20,}}+"),
+    _form(
         SecretKind.PACKAGE_TOKEN,
         "cio oy2 AKCp",
         rf"{_L}(?:cio[A-Za-z0-9]{{32}}|oy2[a-z0-9]{{43}}|AKCp[A-Za-z0-9]{{60,80}}){_R}",
         is_random,
     ),
-    _build_pattern(SecretKind.TWILIO_KEY, "SK", rf"{_L}SK[0-9a-f]{{32}}{_R}"),
-    _build_pattern(SecretKind.SENDGRID_KEY, "SG.", rf"{_L}SG\.[A-Za-z0-9_-]{{16,32}}+\.[A-Za-z0-9_-]{{30,64}}+"),
-    _build_pattern(SecretKind.MAILGUN_KEY, "key-", rf"{_L}key-[0-9a-f]{{32}}{_R}"),
-    _build_pattern(
+    _form(SecretKind.TWILIO_KEY, "SK", rf"{_L}SK[0-9a-f]{{32}}{_R}"),
+    _form(SecretKind.SENDGRID_KEY, "SG.", rf"{_L}SG\.[A-Za-z0-9_-]{{16,32}}+\.[A-Za-z0-9_-]{{30,64}}+"),
+    _form(SecretKind.MAILGUN_KEY, "key-", rf"{_L}key-[0-9a-f]{{32}}{_R}"),
+    _form(
         SecretKind.MAILGUN_KEY,
         "mailgun Mailgun MAILGUN",
         r"(?<![A-Za-z0-9-])[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![A-Za-z0-9-])",
     ),
-    _build_pattern(SecretKind.SERVICE_TOKEN, "-us", rf"{_L}[0-9a-f]{{32}}-us\d{{1,2}}{_R}"),
-    _build_pattern(
+    _form(SecretKind.SERVICE_TOKEN, "-us", rf"{_L}[0-9a-f]{{32}}-us\d{{1,2}}{_R}"),
+    _form(
         SecretKind.SERVICE_TOKEN,
         "_v1_ shpat_ shpca_ shppa_ shpss_ sq0 dapi hvs. hvb. hvr. lin_ ntn_ secret_ hf_ r8_ glsa_ glc_ sntrys_ sntryu_ sbp_",
         rf"{_L}(?:do[opr]_v1_[0-9a-f]{{64}}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{{32}}|sq0[a-z]{{3}}-[\w-]{{22,}}+|dapi[0-9a-f]{{32}}"
         r"|hv[sbr]\.[\w-]{24,}+|lin_(?:api|oauth)_[A-Za-z0-9]{32,}+|ntn_[A-Za-z0-9]{40,}+|secret_[A-Za-z0-9]{43}|hf_[A-Za-z0-9]{30,}+"
         r"|r8_[A-Za-z0-9]{37}|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/=]{32,}+|sntry[su]_[\w=+/]{40,}+|sbp_[0-9a-f]{40})",
     ),
-    _build_pattern(
+    _form(
         SecretKind.SERVICE_TOKEN,
         "NRAK- pscale_ PMAK- AGE-SECRET-KEY-1 ATATT3 figd_ gsk_ xai- pplx- tskey- fm2_ dt0c01. LTAI HRKU- .atlasv1. dp.",
         rf"{_L}(?:NRAK-[A-Z0-9]{{27}}|pscale_(?:tkn|pw|oauth)_[\w.=-]{{32,}}+|PMAK-[0-9a-f]{{24}}-[0-9a-f]{{34}}"
@@ -170,7 +151,7 @@ SECRET_PATTERNS: Final = (
         r"|LTAI[A-Za-z0-9]{16,20}(?![A-Za-z0-9])|HRKU-[\w-]{36,}+|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}+"
         r"|dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,}+)",
     ),
-    _build_pattern(
+    _form(
         SecretKind.SERVICE_TOKEN,
         "pul- nfp_ nfc_ nfo_ nfb_ nfu_ sb_secret_ fo1_ ATCTT3 NRII- NRJS- dose CFPAT- xkeysib- bkua_ CCIPAT_ sgp_ pnu_"
         " cmVmdGtu sha256~ sk.eyJ eyJrIjoi ops_eyJ",
@@ -180,69 +161,67 @@ SECRET_PATTERNS: Final = (
         r"|sgp_(?:[0-9a-f]{16}_)?[0-9a-f]{40}|pnu_[A-Za-z0-9]{36}|cmVmdGtu[A-Za-z0-9]{56}|sha256~[\w-]{43}"
         r"|sk\.eyJ[\w-]{20,}+\.[\w-]{20,}+|eyJrIjoi[A-Za-z0-9+/]{40,}+={0,2}|ops_eyJ[\w=-]{100,}+)",
     ),
-    _build_pattern(SecretKind.SERVICE_TOKEN, "NRAL", rf"{_L}[A-Za-z0-9]{{36}}NRAL{_R}", is_random),
-    _build_pattern(SecretKind.AZURE_KEY, "JQQJ9", rf"{_L}[A-Za-z0-9]{{52}}JQQJ9[A-Za-z0-9]{{27}}{_R}", is_random),
-    _build_pattern(
+    _form(SecretKind.SERVICE_TOKEN, "NRAL", rf"{_L}[A-Za-z0-9]{{36}}NRAL{_R}", is_random),
+    _form(SecretKind.AZURE_KEY, "JQQJ9", rf"{_L}[A-Za-z0-9]{{52}}JQQJ9[A-Za-z0-9]{{27}}{_R}", is_random),
+    _form(
         SecretKind.SERVICE_TOKEN,
         "lsv2_ pcsk_ phx_ phs_ AQ.Ab",
         rf"{_L}(?:lsv2_(?:pt|sk)_[0-9a-f]{{32}}_[0-9a-f]{{10}}|pcsk_[A-Za-z0-9]{{4,8}}_[A-Za-z0-9]{{40,}}+|ph[xs]_[A-Za-z0-9]{{40,}}+"
         r"|AQ\.Ab[\w-]{30,}+)",
         is_random,
     ),
-    _build_pattern(SecretKind.SERVICE_TOKEN, "re_", rf"re_(?<!\wre_)[A-Za-z0-9]{{8}}_[A-Za-z0-9]{{24}}{_R}", is_random),
-    _build_pattern(SecretKind.SERVICE_TOKEN, "pat", rf"pat(?<!\wpat)[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_R}", is_random),
-    _build_pattern(
+    _form(SecretKind.SERVICE_TOKEN, "re_", rf"re_(?<!\wre_)[A-Za-z0-9]{{8}}_[A-Za-z0-9]{{24}}{_R}", is_random),
+    _form(SecretKind.SERVICE_TOKEN, "pat", rf"pat(?<!\wpat)[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_R}", is_random),
+    _form(
         SecretKind.SERVICE_TOKEN,
         "ATBB EAAA",
         r"(?<![\w+/-])(?:ATBB[A-Za-z0-9]{24,32}|EAAA[\w-]{60})(?![\w+/=-])",
         is_random,
     ),
-    _build_pattern(SecretKind.SERVICE_TOKEN, ":AA", r"(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
-    _build_pattern(
+    _form(SecretKind.SERVICE_TOKEN, ":AA", r"(?<![A-Za-z0-9])\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
+    _form(
         SecretKind.SERVICE_TOKEN,
         "discord Discord DISCORD bot Bot BOT",
         r"(?<![A-Za-z0-9_.-])[MNO][A-Za-z0-9_-]{23,27}+\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}+",
         is_random,
     ),
-    _build_pattern(
+    _form(
         SecretKind.JWT,
         "eyJ",
         r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.(?:eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?"
         r"|[A-Za-z0-9_-]*+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{16,}+\.[A-Za-z0-9_-]{8,}+)",
     ),
-    _build_pattern(
+    _form(
         SecretKind.PRIVATE_KEY,
         "LS0tLS1CRUdJTi",
         r"(?<![A-Za-z0-9+/])LS0tLS1CRUdJTi[A-Za-z0-9+/]{60,}+={0,2}",
         _is_key_inside,
     ),
-    _build_pattern(
-        SecretKind.PRIVATE_KEY, '"kty"', r'"(?:d|p|q|dp|dq|qi|k)"\s{0,4}:\s{0,4}"(?P<secret>[A-Za-z0-9_-]{32,}+)"'
-    ),
-    _build_pattern(
+    _form(SecretKind.PRIVATE_KEY, '"kty"', r'"(?:d|p|q|dp|dq|qi|k)"\s{0,4}:\s{0,4}"(?P<secret>[A-Za-z0-9_-]{32,}+)"'),
+    _form(
         SecretKind.CREDENTIALS_IN_URL,
         "://",
         r"://[^\s/?#:@\"'<>\\]{0,200}+:(?P<secret>[^\s/@\"'<>\\]{1,200}+)@(?=[\w\[$%{-])",
         _is_credential,
     ),
-    _build_pattern(SecretKind.CREDENTIALS_IN_URL, "://", r"://(?P<secret>[A-Za-z0-9_-]{20,200}+)@(?=\w)", is_random),
-    _build_pattern(
+    _form(SecretKind.CREDENTIALS_IN_URL, "://", r"://(?P<secret>[A-Za-z0-9_-]{20,200}+)@(?=\w)", is_random),
+    _form(
         SecretKind.CREDENTIAL,
         '"auth"',
         r'"auth"\s{0,4}:\s{0,4}"(?P<secret>[A-Za-z0-9+/]{8,1000}+={0,2})"',
         _is_login_inside,
     ),
-    _build_pattern(
+    _form(
         SecretKind.PASSWORD,
         "curl",
         r"(?<![\w-])(?:-u|--user)[ =]?[\"']?[\w.@+-]{1,64}:(?P<secret>[^\s\"'\\]{6,200}+)",
         is_password,
     ),
 )
-"""Looked for in this order: of two that stand at one place the first gives the mark."""
+"""Searched in this order: of two at the same place the first gives the mark."""
 
 _KEYWORDS: Final = tuple((word, shape) for shape in SECRET_PATTERNS for word in shape.keywords)
-"""Hardly any text holds one of them, and each is looked for in every line that is judged or shown."""
+"""Hardly any text holds one of them, and each is searched in every line that is judged or shown."""
 
 
 _BEGINS: Final = pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
@@ -269,7 +248,7 @@ def find_private_keys(text: str) -> Iterator[SecretSpan]:
 
 
 class _KeyBlocks:
-    """One walk over the lines. `_open`: how many lines of head may still come before the body; None outside of a key."""
+    """One pass over the lines. `_open`: how many lines of head may still come before the body; None outside of a key."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
@@ -395,7 +374,7 @@ _NEXT_LINE: Final = pattern(
 )
 _FORMS: Final = (_ASSIGNED, _TYPED, _NEXT_LINE, _PASSED)
 _STRONG: Final = 2
-"""`pass` is a word like others: only what is plainly set to a value counts."""
+"""How many forms count for `pass`, a word like others: those that plainly set a value."""
 
 _FLAG: Final = pattern(r"[ \t]{1,4}+(?=[^\s-])")
 _QUOTED: Final = pattern(r"(?:[rbfuL@$]{0,2}\\?)([\"'`])(?P<value>[^\"'`\n\\]{6,512}+)")
@@ -407,7 +386,11 @@ _HEX: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def find_named_secrets(text: str) -> Iterator[SecretSpan]:
-    """Every value that is secret by its name. Where one begins, no other is looked for inside."""
+    """Every value that is secret by its name, never the name: `password = "..."`, `--secret ...`, `Authorization: Bearer ...`.
+
+    A placeholder, a look-up, a name or a sentence stays. The search goes on behind a value, so that no text is read more often than
+    its names are long.
+    """
     folded = text.replace("\u0130", "I").lower()  # the one letter that becomes two when it is folded
     yield from _find_after_names(text, folded)
     if "bearer" in folded or "authorization" in folded:
@@ -442,7 +425,7 @@ def _find_after_names(text: str, folded: str) -> Iterator[SecretSpan]:
 
 _MARKS: Final = tuple(kind.mark for kind in SecretKind)
 _LONGEST: Final = max(map(len, _MARKS))
-"""What stands in a mark is no name: a second look would find a value behind it."""
+"""A word in a mark is no name: a second pass would find a value behind it."""
 
 _KINDS: Final = {
     "password": SecretKind.PASSWORD,
@@ -453,34 +436,24 @@ _KINDS: Final = {
     "key": SecretKind.KEY,
 }
 _CHOSEN_KINDS: Final = frozenset({SecretKind.PASSWORD, SecretKind.SECRET, SecretKind.CREDENTIAL})
-"""What people choose by themselves; keys and tokens are drawn."""
+"""Chosen by people; keys and tokens are drawn."""
 
 _RESCANNED_LENGTH: Final = 64
 """A longer value that is no secret is not searched for names."""
 
 
 def _candidate_values(text: str, name: "re.Match[str]", end: int) -> Iterator["re.Match[str]"]:
-    """What may be the value of this name, the likeliest first."""
-    for form in _FORMS[: _STRONG if name.lastgroup == "pass" else None]:
+    """The possible values of this name, the likeliest first."""
+    forms = [*_FORMS[: _STRONG if name.lastgroup == "pass" else None]]
+    if "<" in text[max(0, name.start() - 40) : name.start()]:
+        forms.append(_MARKED)
+    if "--" in text[max(0, name.start() - 30) : name.start()].rpartition(" ")[2]:  # an option, as in `--db-password`
+        forms.append(_FLAG)
+    for form in forms:
         between = form.match(text, end)
-        value = _read_value(text, between.end()) if between else None
+        value = (_QUOTED.match(text, between.end()) or _BARE.match(text, between.end())) if between else None
         if value is not None:
             yield value
-    tagged = _MARKED.match(text, end) if "<" in text[max(0, name.start() - 40) : name.start()] else None
-    flagged = _FLAG.match(text, end) if _is_flag(text, name) else None
-    for between in (tagged, flagged):
-        value = _read_value(text, between.end()) if between else None
-        if value is not None:
-            yield value
-
-
-def _is_flag(text: str, name: "re.Match[str]") -> bool:
-    """Whether this is an option, as in `--db-password`."""
-    return "--" in text[max(0, name.start() - 30) : name.start()].rpartition(" ")[2]
-
-
-def _read_value(text: str, at: int) -> "re.Match[str] | None":
-    return _QUOTED.match(text, at) or _BARE.match(text, at)
 
 
 def _find_in_headers(text: str) -> Iterator[SecretSpan]:

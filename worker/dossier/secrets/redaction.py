@@ -9,7 +9,7 @@ from worker.domain.model import Frozen
 
 
 class SecretKind(StrEnum):
-    """What a secret looks like it is; the mark in its place says so."""
+    """What a secret looks like; the mark in its place names it."""
 
     PRIVATE_KEY = "private key"
     AWS_KEY = "aws key"
@@ -37,7 +37,7 @@ class SecretKind(StrEnum):
 
     @property
     def mark(self) -> str:
-        """What stands in its place."""
+        """The text in its place."""
         return f"[redacted: {self.value}]"
 
 

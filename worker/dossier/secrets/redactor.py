@@ -18,7 +18,7 @@ class SecretLine(NamedTuple):
 class RedactedText(Value):
     """`secret_lines` names the line of each secret, counted from 1, and its kind, in order.
 
-    `secrets` are what was taken out, to be looked for elsewhere and never to be kept.
+    `secrets` are the removed texts, to be searched for elsewhere and never to be stored.
     """
 
     text: str
@@ -27,17 +27,10 @@ class RedactedText(Value):
 
 
 def redact(text: str, known_secrets: Mapping[str, SecretKind] = MappingProxyType({})) -> RedactedText:
-    """Replace what looks like a secret, and the *known_secrets* ones wherever they stand. The same text comes back where is none."""
-    spans = list(
-        _merge_overlaps(
-            [
-                *find_private_keys(text),
-                *find_pattern_secrets(text),
-                *find_named_secrets(text),
-                *_find_known(text, known_secrets),
-            ]
-        )
-    )
+    """Replace what looks like a secret, and *known_secrets* wherever they occur."""
+    searches = (find_private_keys, find_pattern_secrets, find_named_secrets)
+    unmerged = [span for search in searches for span in search(text)]
+    spans = list(_merge_overlaps([*unmerged, *_find_known(text, known_secrets)]))
     if not spans:
         return RedactedText(text)
     pieces: list[str] = []
@@ -62,7 +55,7 @@ def _find_known(text: str, known_secrets: Mapping[str, SecretKind]) -> Iterator[
 
 
 def _merge_overlaps(spans: Iterable[SecretSpan]) -> Iterator[SecretSpan]:
-    """What overlaps becomes one span, of the kind that was looked for first."""
+    """Join spans that overlap to one, of the kind that was searched first."""
     waiting: SecretSpan | None = None
     for span in sorted(spans, key=lambda span: span.start):
         if waiting is None or span.start >= waiting.end:
@@ -82,11 +75,11 @@ ID_FIELDS: Final = frozenset(
 """Fields of verdicts and of audits that hold hashes, ids, figures and our own words."""
 
 WORD_PATTERN: Final = pattern(r"[a-z_]{0,30}")
-"""A word of a closed set; looking for secrets takes a while."""
+"""A word of a closed set: searching it for secrets would take a while."""
 
 
 def redact_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The same fields, as JSON has them."""
+    """Redact each text of a record, as JSON has it; hashes, ids and figures, which look like secrets, stay."""
     return {name: value if name in ID_FIELDS else _redact_value(value) for name, value in fields.items()}
 
 
