@@ -19,11 +19,11 @@ class ChangeKind(StrEnum):
 
 
 class DiffError(ValueError):
-    """A text that is not a diff as git prints it; the message names the line of the diff."""
+    """A text that is no diff as git prints it; the message names the line of the diff."""
 
 
 class DiffReader:
-    """A place in a diff, each of whose lines ends in a newline; `line` is the next one, None at the end."""
+    """A position in a diff, each of whose lines ends in a newline; `line` is the next one, None at the end."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw if raw.endswith(b"\n") or not raw else raw + b"\n"
@@ -48,7 +48,7 @@ class DiffReader:
 
 
 class FileHeader(NamedTuple):
-    """Which file it is, as `worker.dossier.diff.parser.FileDiff` says it."""
+    """The fields of `worker.dossier.diff.parser.FileDiff` besides its hunks."""
 
     path: str
     old_path: str | None
@@ -60,7 +60,7 @@ class FileHeader(NamedTuple):
 
 
 class _HeaderLines:
-    """What the lines said so far. `paths` are empty while nothing told the two apart."""
+    """The header lines read so far. `paths` are empty while the two can't be told apart."""
 
     def __init__(self, paths: tuple[bytes, bytes]) -> None:
         self.paths = paths
@@ -86,16 +86,13 @@ class _HeaderLines:
                 self.change = ChangeKind.RENAMED if key.startswith(b"rename") else ChangeKind.COPIED
                 self.moved[key.rpartition(b" ")[2]] = _unquote(value)
             case b"index":
-                self._index(value)
-            case _:  # similarity and dissimilarity say nothing that the lines do not say
+                ids, _, mode = mode.partition(" ")
+                old, _, new = ids.partition("..")
+                self.blobs = (old, new)
+                if mode:
+                    self.old_mode = self.new_mode = mode
+            case _:  # similarity and dissimilarity add nothing to the lines
                 pass
-
-    def _index(self, value: bytes) -> None:
-        ids, _, mode = value.partition(b" ")
-        old, _, new = decode_text(ids).partition("..")
-        self.blobs = (old, new)
-        if mode:
-            self.old_mode = self.new_mode = decode_text(mode)
 
     @property
     def is_moved(self) -> bool:
@@ -139,7 +136,7 @@ _USUAL: Final = pattern(
     rb'diff --git a/([^\s"]+) b/\1\n(?:new file mode (\d+)\n)?index ([0-9a-f]+)\.\.([0-9a-f]+)(?: (\d+))?\n'
     rb"--- (?(2)/dev/null|a/\1)\n\+\+\+ b/\1\n(?=@@)"
 )
-"""Nine files in ten: changed or added, with lines, under a path that needs no quotes. Read at once; all others line by line."""
+"""Nine files in ten: changed or added, with lines, under a path that needs no quotes. All others are read line by line."""
 
 
 def _read_slowly(reader: DiffReader) -> FileHeader:
@@ -151,13 +148,25 @@ def _read_slowly(reader: DiffReader) -> FileHeader:
         lines.read(match[1], match[2])
         reader.at = match.end()
     _read_names(reader, lines)
-    _read_binary(reader, lines)
-    lines.paths = _read_paths(reader, lines)
+    if reader.starts(b"Binary files "):
+        lines.is_binary = True
+        reader.take()
+    elif reader.starts(b"GIT binary patch"):
+        lines.is_binary = True
+        # base 85 has no space in its alphabet, so no line of the patch looks like the next file
+        end = reader.raw.find(b"\n" + FILE_START, reader.at)
+        reader.at = len(reader.raw) if end < 0 else end + 1
+    if lines.is_moved:
+        if lines.moved.keys() != {b"from", b"to"}:
+            raise reader.build_error("a rename or copy needs both of its paths")
+        lines.paths = (lines.moved[b"from"], lines.moved[b"to"])
+    elif not lines.paths[0]:
+        raise reader.build_error("the two paths of the file can't be told apart")
     return lines.header()
 
 
 def _read_names(reader: DiffReader, lines: _HeaderLines) -> None:
-    """Read `---` and `+++`, which say the paths without doubt, and /dev/null for the side that is not there."""
+    """Read `---` and `+++`, which name the paths without doubt, and /dev/null for a side without the file."""
     if not reader.starts(b"--- "):
         return
     old = _read_name(reader, b"--- ", b"a/")
@@ -185,29 +194,8 @@ def _read_name(reader: DiffReader, prefix: bytes, side: bytes) -> bytes | None:
     return name.removeprefix(side)
 
 
-def _read_binary(reader: DiffReader, lines: _HeaderLines) -> None:
-    if reader.starts(b"Binary files "):
-        lines.is_binary = True
-        reader.take()
-    elif reader.starts(b"GIT binary patch"):
-        lines.is_binary = True
-        # base 85 has no space in its alphabet, so no line of the patch looks like the next file
-        end = reader.raw.find(b"\n" + FILE_START, reader.at)
-        reader.at = len(reader.raw) if end < 0 else end + 1
-
-
-def _read_paths(reader: DiffReader, lines: _HeaderLines) -> tuple[bytes, bytes]:
-    if lines.is_moved:
-        if lines.moved.keys() != {b"from", b"to"}:
-            raise reader.build_error("a rename or copy needs both of its paths")
-        return lines.moved[b"from"], lines.moved[b"to"]
-    if not lines.paths[0]:
-        raise reader.build_error("the two paths of the file can't be told apart")
-    return lines.paths
-
-
 def _both_names(names: bytes) -> tuple[bytes, bytes]:
-    """Split `a/x b/x`. Where both paths are not the same, only later header lines can say which they are."""
+    """Split `a/x b/x`. Where both paths are not the same, only later header lines can name them."""
     if names.startswith(b'"'):
         quoted = _QUOTED.match(names)
         old, new = (_unquote(quoted[0]), _unquote(names[quoted.end() + 1 :])) if quoted else (b"", b"")
@@ -220,7 +208,7 @@ def _both_names(names: bytes) -> tuple[bytes, bytes]:
 
 
 _QUOTED: Final = pattern(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_ESCAPE: Final = pattern(rb"\\([0-7]{3}|.)", re.DOTALL)
+_ESCAPE: Final = pattern(rb"\\(?:([0-7]{3})|(.))", re.DOTALL)
 _ESCAPES: Final = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
@@ -233,11 +221,7 @@ def _unquote(name: bytes) -> bytes:
 
 
 def _unescape(match: re.Match[bytes]) -> bytes:
-    code: bytes = match[1]
-    return bytes([int(code, 8) & 0xFF]) if code.isdigit() and len(code) == _OCTAL else _ESCAPES.get(code, code)
-
-
-_OCTAL: Final = 3
+    return bytes([int(match[1], 8) & 0xFF]) if match[1] else _ESCAPES.get(match[2], match[2])
 
 
 def _maybe_text(raw: bytes | None) -> str | None:

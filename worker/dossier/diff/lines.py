@@ -32,31 +32,30 @@ Lines = tuple[DiffLine, ...]
 _MakeLine = Callable[[type[DiffLine], tuple[LineKind, str, int | None, int | None, bool]], DiffLine]
 
 CACHED_LINES: Final = 20_000
-"""Lines of one diff that are kept: all that most changes have.
+"""Lines of one diff that are kept, more than most changes have: a line takes eight times the memory of its text.
 
-A line takes eight times the room of its text. Who goes through a larger change has each hunk's lines made anew; who looks
-at one file again and again finds them made.
+Of a larger change each hunk's lines are made again; those of one file that is read repeatedly stay.
 """
 
 
 class DiffCache:
-    """The bytes of one diff, and what was lately made of them."""
+    """The bytes of one diff, and what was made of them last."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
         self._kept: dict[object, tuple[Any, ...]] = {}
         self._order: deque[object] = deque()
         self._count = 0
-        self._said: dict[object, bytes] = {}
+        self._bytes: dict[object, bytes] = {}
 
     def cached_bytes(self, key: object, make: Callable[[], bytes]) -> bytes:
-        """What *make* returns, kept as long as the diff: all of it takes no more room than that."""
-        if key not in self._said:
-            self._said[key] = make()
-        return self._said[key]
+        """The result of *make*, kept as long as the diff: all results take no more memory than that."""
+        if key not in self._bytes:
+            self._bytes[key] = make()
+        return self._bytes[key]
 
     def cached_items(self, key: object, make: Callable[[], tuple[T, ...]]) -> tuple[T, ...]:
-        """What *make* returns, kept under this *key* until too much else was made since."""
+        """The result of *make*, kept until more than CACHED_LINES were made since."""
         kept = self._kept.get(key)
         if kept is None:
             kept = self._kept[key] = make()
@@ -89,11 +88,11 @@ def number_lines(body: bytes, base: int, head: int) -> Lines:
 
 
 PIECE_BYTES: Final = 65_536
-"""Bytes of a long hunk that are looked at together."""
+"""Bytes of a long hunk that are read together."""
 
 
 def iterate_lines(raw: bytes, start: int, end: int, base: int, head: int) -> Iterator[DiffLine]:
-    """`numbered` of what stands there in the diff, piece by piece: who goes through it once never holds all of it."""
+    """`number_lines` of *raw* from *start* to *end*, piece by piece: one pass never holds all of them."""
     for begin, behind in split_pieces(raw, start, end):
         lines = number_lines(raw[begin:behind], base, head)
         yield from lines
@@ -102,7 +101,7 @@ def iterate_lines(raw: bytes, start: int, end: int, base: int, head: int) -> Ite
 
 
 def split_pieces(raw: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Of whole lines each; what says that a line has no newline stands with that line."""
+    """Pieces of whole lines; the mark of a line without a newline stays with that line."""
     while start < end:
         behind = start + PIECE_BYTES
         while behind < end and (raw[behind - 1] != _NEWLINE or raw[behind] == _BACKSLASH):
@@ -115,17 +114,17 @@ _NEWLINE, _BACKSLASH = b"\n\\"
 
 
 def list_texts(raw: bytes, spans: Iterable[tuple[int, int]], kind: LineKind) -> tuple[str, ...]:
-    """What the lines of this kind say, in the hunks whose bodies stand there in the diff: a fifth of the work of `numbered`."""
+    """The texts of the lines of this kind, in hunks whose bodies are these *spans* of the diff: a fifth of `number_lines`' work."""
     return split_lines(join_texts(raw, spans, kind))
 
 
 def join_texts(raw: bytes, spans: Iterable[tuple[int, int]], kind: LineKind) -> bytes:
-    """`texts` as one text, in which each line ends with a newline: it takes a fifth of their room."""
+    """The same as one text, in which each line ends with a newline: a fifth of the memory."""
     return _join_marked(raw, spans, _MARKED_LINES[kind])
 
 
 def join_head_lines(raw: bytes, spans: Iterable[tuple[int, int]]) -> bytes:
-    """What the added and the context lines say, each with a newline behind it: all that is shown of the text after the change."""
+    """The texts of the added and the context lines, each with a newline: all of the head's text that the diff shows."""
     return _join_marked(raw, spans, _OF_HEAD)
 
 
@@ -138,7 +137,7 @@ def split_lines(lines: bytes) -> tuple[str, ...]:
 
 
 def split_passages(lines: bytes) -> Iterator[str]:
-    """Such a text in pieces of whole lines: all of a large one would be held several times, by each who folds its case."""
+    """Such a text in pieces of whole lines, so that folding the case of a large one does not copy all of it."""
     return (lines[begin:behind].decode("utf-8", "replace") for begin, behind in split_pieces(lines, 0, len(lines)))
 
 
@@ -157,7 +156,7 @@ def _join_marked(raw: bytes, spans: Iterable[tuple[int, int]], marked: "re.Patte
 
 
 _BATCH_LINES: Final = 4_000
-"""Lines that are held one by one."""
+"""Lines that are held apart before they are joined."""
 
 _MARKED_LINES: Final = {LineKind.ADDED: pattern(rb"\n\+([^\n]*)"), LineKind.REMOVED: pattern(rb"\n-([^\n]*)")}
 _OF_HEAD: Final = pattern(rb"\n(?![-\\])[+ ]?([^\n]*)(?=\n)")

@@ -42,17 +42,17 @@ class _HunkShape(NamedTuple):
 
 
 class Hunk(_HunkShape):
-    """`body` is its lines as they stand in the diff: *raw* from *start* to *end*.
+    """`body` is its lines as they are in the diff: `cache.raw` from *start* to *end*.
 
-    A tuple that holds no text of its own: there are thousands of hunks, and to copy their lines took as long as to check
-    them. Two are equal that say the same, wherever they stand.
+    A tuple without a text of its own: a diff has thousands of hunks, and copying their lines took as long as checking them.
+    Two hunks with the same numbers, section and body are equal.
     """
 
     __slots__ = ()
 
     @property
     def section(self) -> str:
-        """What git prints behind the second @@. A part of a hunk has that of the whole: no line in between starts so."""
+        """What git prints behind the second @@. A part of a hunk has that of the whole: no line in between starts with @@."""
         raw = self.cache.raw
         at = raw.rfind(b"\n@@", 0, self.start) + 1
         header = raw[at : raw.find(b"\n", at)]
@@ -81,7 +81,7 @@ class Hunk(_HunkShape):
         )
 
     def iterate_lines(self) -> Iterator[DiffLine]:
-        """The lines for who looks at each once: those of a long hunk are not kept."""
+        """The lines for a single pass: those of a long hunk are not kept."""
         if not self.is_long:
             return iter(self.lines)
         return iterate_lines(self.cache.raw, self.start, self.end, self.base_start, self.head_start)
@@ -99,8 +99,8 @@ class Hunk(_HunkShape):
 
     @property
     def head_text(self) -> str:
-        """What it shows of the text after the change."""
-        if not self.base_count:  # all of it was added, as in a new file: no line need be made
+        """Its part of the text after the change."""
+        if not self.base_count:  # all of it was added, as in a new file: no line needs to be made
             text, _, rest = self.body.decode("utf-8", "replace").partition("\n\\")
             if rest.find("\n") == len(rest) - 1:
                 return text[1:].replace("\n+", "\n")
@@ -109,12 +109,12 @@ class Hunk(_HunkShape):
         )
 
     def texts(self, kind: LineKind) -> tuple[str, ...]:
-        """What its added or removed lines say."""
+        """The texts of its added or removed lines."""
         return list_texts(self.cache.raw, ((self.start, self.end),), kind)
 
 
 LONG_HUNK_BYTES: Final = 500_000
-"""Bytes of a hunk whose lines are not kept, as there are more of them than anybody writes."""
+"""A longer hunk's lines are not kept: nobody writes so many."""
 
 _MakeHunk = Callable[[type[Hunk], tuple[int, int, int, int, DiffCache, int, int]], Hunk]
 
@@ -155,7 +155,7 @@ class FileDiff(Value):
 
     @property
     def added_texts(self) -> tuple[str, ...]:
-        """What the added lines say, for those who do not ask where: of a large change far cheaper than the lines."""
+        """The texts of the added lines: of a large change far cheaper than the lines."""
         return self._texts_of(LineKind.ADDED)
 
     @property
@@ -163,17 +163,17 @@ class FileDiff(Value):
         return self._texts_of(LineKind.REMOVED)
 
     def added_passages(self) -> Iterator[str]:
-        """The same, each line with a newline behind it, in pieces: a tenth of the work, for who looks at many lines at once."""
+        """The same in pieces of many lines, each with its newline: a tenth of the work."""
         return split_passages(self._join_texts(LineKind.ADDED))
 
     @property
     def head_side(self) -> str:
-        """What the added and the context lines say, each with a newline behind it."""
+        """The texts of the added and the context lines, each with a newline."""
         shown = join_head_lines(self.hunks[0].cache.raw, self._spans()) if self.hunks else b""
         return shown.decode("utf-8", "replace")
 
     def added_lines_matching(self, look: Callable[[str], object]) -> Lines:
-        """The added lines to whose text *look* says yes: of most files none, and then no line is made."""
+        """The added lines whose text *look* accepts: of most files none, and then no line is made."""
         indexes = [at for at, text in enumerate(self.added_texts) if look(text)]
         if indexes and any(hunk.is_long for hunk in self.hunks):
             wanted = frozenset(indexes)
@@ -217,21 +217,21 @@ class Diff(Value):
 
 @lru_cache(maxsize=1)
 def diff_of(text: str) -> Diff:
-    """The diff of a dossier: its court, its evidence and its signals ask for the same one, one after the other."""
+    """The diff of a dossier; cached, since judge, evidence and signals read the same one in turn."""
     return parse_diff(text.encode())
 
 
 def parse_diff(raw: bytes) -> Diff:
     """Parse what `git diff` prints. Bytes that are not UTF-8 become U+FFFD in their line.
 
-    Raises DiffError for a hunk whose lines do not match its header, and for a line that stands where
-    git prints none; never anything else.
+    Raises DiffError for a hunk whose lines do not match its header, and for a line where git prints none; never anything else.
     """
     reader = DiffReader(raw)
-    shelf = DiffCache(reader.raw)
+    cache = DiffCache(reader.raw)
     files: list[FileDiff] = []
     while reader.line is not None:
-        files.append(_file(reader, shelf))
+        header = read_header(reader)
+        files.append(FileDiff(*header[:-1], _hunks(reader, cache), header.blobs))
     return Diff(files=tuple(files))
 
 
@@ -246,13 +246,13 @@ def head_text(base: str, file: FileDiff) -> str:
 
 
 def text_lines(text: str) -> list[str]:
-    """Lines as git counts them: only a line feed ends one, and one at the end starts no further line."""
+    """Lines as git counts them: only a line feed ends one, and a line feed at the end starts no further line."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
 def _rebuild(text: str, file: FileDiff, dropped: LineKind) -> str:
-    """Walk over *text*, which holds the *dropped* and the context lines, and put the other side together."""
+    """Build the other side of *text*, which holds the *dropped* and the context lines."""
     lines = text.split("\n")
     pieces = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     result: list[str] = []
@@ -275,43 +275,27 @@ def _rebuild(text: str, file: FileDiff, dropped: LineKind) -> str:
 
 
 def _lines_before(hunk: Hunk, side: LineKind) -> int:
-    """How many lines stand before the hunk, on the side that has lines of this kind."""
-    base = side is LineKind.REMOVED
-    start, count = (hunk.base_start, hunk.base_count) if base else (hunk.head_start, hunk.head_count)
-    return start - 1 if count else start
+    """How many lines precede the hunk, on the side that has lines of this kind."""
+    return _begin(hunk)[side is not LineKind.REMOVED]
 
 
-def _file(reader: DiffReader, shelf: DiffCache) -> FileDiff:
-    header = read_header(reader)
-    return FileDiff(
-        header.path,
-        header.old_path,
-        header.change,
-        header.old_mode,
-        header.new_mode,
-        header.is_binary,
-        _hunks(reader, shelf),
-        header.blobs,
-    )
-
-
-def _hunks(reader: DiffReader, shelf: DiffCache) -> tuple[Hunk, ...]:
+def _hunks(reader: DiffReader, cache: DiffCache) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
-    _usual_hunks(reader, shelf, hunks)
+    _usual_hunks(reader, cache, hunks)
     while reader.raw.startswith(b"@@", reader.at):
-        hunk = _hunk(reader, shelf)
+        hunk = _hunk(reader, cache)
         above, begin = _end(hunks[-1]) if hunks else (0, 0), _begin(hunk)
         if begin[0] < above[0] or begin[1] < above[1]:
             raise reader.build_error("the hunk begins before the one above it ends")
         hunks.append(hunk)
-        _usual_hunks(reader, shelf, hunks)
+        _usual_hunks(reader, cache, hunks)
     if not reader.starts(FILE_START) and reader.line is not None:
         raise reader.build_error(f'expected the next hunk or file, found "{format_line(reader.line)}"')
     return tuple(hunks)
 
 
 def _begin(hunk: Hunk) -> tuple[int, int]:
-    """How many lines stand before it on each side: a side without lines starts behind the line that is named, not at it."""
+    """How many lines precede it on each side: a side without lines starts behind the line in its header, not at it."""
     return hunk.base_start - (hunk.base_count > 0), hunk.head_start - (hunk.head_count > 0)
 
 
@@ -320,10 +304,10 @@ def _end(hunk: Hunk) -> tuple[int, int]:
     return base + hunk.base_count, head + hunk.head_count
 
 
-def _usual_hunks(reader: DiffReader, shelf: DiffCache, hunks: list[Hunk]) -> None:
-    """Take hunks as long as each is as its header says and has no odd line; what stops it, `_hunk` looks into.
+def _usual_hunks(reader: DiffReader, cache: DiffCache, hunks: list[Hunk]) -> None:
+    """Read hunks that match their headers and have no odd line, up to the first other one, which is for `_hunk`.
 
-    In one piece, since a small hunk takes no longer than a few calls of functions.
+    One long function, since a small hunk takes no longer than a few calls.
     """
     raw, at, match, count = reader.raw, reader.at, _USUAL.match, reader.raw.count
     make: _MakeHunk = vars(tuple)["__new__"]
@@ -342,12 +326,12 @@ def _usual_hunks(reader: DiffReader, shelf: DiffCache, hunks: list[Hunk]) -> Non
             break
         if lines != head_count + (count(b"\n-", above, end) if base_count else 0):
             break
-        hunks.append(make(Hunk, (base_start, base_count, head_start, head_count, shelf, start, end)))
+        hunks.append(make(Hunk, (base_start, base_count, head_start, head_count, cache, start, end)))
         at, base_end, head_end = end, base + base_count, head + head_count
     reader.at = at
 
 
-def _hunk(reader: DiffReader, shelf: DiffCache) -> Hunk:
+def _hunk(reader: DiffReader, cache: DiffCache) -> Hunk:
     raw = reader.raw
     match = _HUNK.match(raw, reader.at)
     if match is None:
@@ -359,24 +343,19 @@ def _hunk(reader: DiffReader, shelf: DiffCache) -> Hunk:
         raise reader.build_error("a hunk with lines starts at line 0")
     end, marks = match.end(), 0
     if raw.startswith(_ODD_STARTS, end):
-        end = _end_of_body(raw, end)
+        after = _ENDS_BODY.search(raw, end - 1)
+        end = len(raw) if after is None else after.end()
         framed = raw[match.start(_FRAMED) : end]
         marks = _marks_in(framed)
     if marks is None or not _has_declared_counts(framed, marks, base_count, head_count):
         reader.at = match.start(_FRAMED) + 1
         _raise_mismatch(reader, base_count, head_count)
     reader.at = end
-    return Hunk(base_start, base_count, head_start, head_count, shelf, match.start(_FRAMED) + 1, end)
-
-
-def _end_of_body(raw: bytes, start: int) -> int:
-    """Where the first line starts that no hunk has: each of its lines has a mark, or is empty."""
-    match = _ENDS_BODY.search(raw, start - 1)
-    return len(raw) if match is None else match.end()
+    return Hunk(base_start, base_count, head_start, head_count, cache, match.start(_FRAMED) + 1, end)
 
 
 def _marks_in(framed: bytes) -> int | None:
-    """How many lines say that the one above has no newline; None where one says it of no line, or in other words."""
+    """How many lines mark the one above as without newline; None where one marks no line, or is worded otherwise."""
     marks = framed.count(b"\n\\")
     if marks and (framed.startswith(b"\n\\") or marks != framed.count(b"\n\\ ") or _TWO_MARKS.search(framed)):
         return None
@@ -384,10 +363,7 @@ def _marks_in(framed: bytes) -> int | None:
 
 
 def _has_declared_counts(framed: bytes, marks: int, base_count: int, head_count: int) -> bool:
-    """Whether the lines, each with its newline before it, are as many as the header says.
-
-    They are counted all at once, which takes a tenth of the time of a walk over them.
-    """
+    """Whether the lines, each after its newline, are as many as in the header. Counting takes a tenth of the time of a loop."""
     lines = framed.count(b"\n") - 1 - marks
     added = framed.count(b"\n+") if head_count else 0
     removed = framed.count(b"\n-") if base_count else 0
@@ -395,7 +371,7 @@ def _has_declared_counts(framed: bytes, marks: int, base_count: int, head_count:
 
 
 def _raise_mismatch(reader: DiffReader, base_left: int, head_left: int) -> NoReturn:
-    """Walk over a hunk that is not as its header says, to the line where that shows."""
+    """Read a hunk that does not match its header, up to the line where that shows."""
     while base_left or head_left:
         if reader.line is None:
             raise reader.build_error(
@@ -415,7 +391,7 @@ def _raise_mismatch(reader: DiffReader, base_left: int, head_left: int) -> NoRet
 
 
 _HUNK: Final = pattern(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*+(\n(?:[-+ ].*+\n)*+)")
-"""A header with the lines below it, as far as each is of one side or both."""
+"""A header with the lines below it that have a mark."""
 _FRAMED: Final = 5
 _USUAL: Final = pattern(
     rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@.*+\n()(?: .*+\n)*+()(?:[-+ ].*+\n)*+"
@@ -423,9 +399,10 @@ _USUAL: Final = pattern(
 )
 """A hunk with nothing odd in it, before the next one, the next file or the end."""
 _BODY, _CHANGED = 5, 6
-"""Where its lines begin, and where the first one does that is not context."""
+"""The groups where its lines begin, and where the first one begins that is not context."""
 _ODD_STARTS: Final = (b"\n", b"\\")
-"""How the other lines of a hunk begin: one that a mail program emptied, and what says that the one above has no newline."""
+"""How the other lines of a hunk begin: one that a mail program emptied, and the mark of a line without a newline."""
 _ENDS_BODY: Final = pattern(rb"\n(?![-+ \\\n])")
+"""Before the first line that no hunk has: each of its lines has a mark, or is empty."""
 _TWO_MARKS: Final = pattern(rb"\n\\[^\n]*\n\\")
 _KINDS: Final = {b"+": LineKind.ADDED, b"-": LineKind.REMOVED, b" ": LineKind.CONTEXT, b"": LineKind.CONTEXT}
