@@ -11,7 +11,7 @@ from worker.domain.pattern import pattern
 from worker.domain.value import replace
 from worker.dossier.repo_rules.prohibitions import RuleSentence
 from worker.dossier.repo_rules.rule import DutyScope, RepoRule, RuleKind, RuleReach, RuleScope
-from worker.dossier.repo_rules.scope import SPAN_LIST, SPAN_NUMBER, read_qualifiers
+from worker.dossier.repo_rules.scope import SPAN_LIST, read_qualifiers, select_spans
 
 _LOG_PATH: Final = pattern(
     r"(?:.*/)?(?:\.?change[-_]?logs?|changes|changeset|history|news|newsfragments|release[-_/]?notes?|releases|whats[-_]?new|upgrading)"
@@ -167,17 +167,19 @@ _GLOB: Final = pattern(r"[\w.*-]*\*[\w.*-]*|[._-][\w.-]+")
 
 def find_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
     """The rules that the sentence makes by asking for something."""
+    prose, spans, origin, scope = sentence.prose, sentence.spans, sentence.origin, sentence.surroundings.scope
     yield from _find_changelog_duties(sentence)
     yield from _find_docstring_duties(sentence)
-    yield from _find_licence_duties(sentence)
-    if _TESTS.match(sentence.prose):
-        yield RepoRule(RuleKind.TESTS, sentence.origin, scope=sentence.surroundings.scope)
-    match = _NAMES.match(sentence.prose)
-    globs = tuple(span for span in _find_spans(sentence, match[1]) if _GLOB.fullmatch(span)) if match else ()
-    if globs:
-        yield RepoRule(
-            RuleKind.FILE_NAMES, sentence.origin, globs, replace(sentence.surroundings.scope, reach=RuleReach.TESTS)
-        )
+    if match := _LICENCE.match(prose):
+        lines = select_spans(match["line"] or "", spans)
+        if not lines or _LICENCE_LINE.search(lines[0]):
+            yield RepoRule(RuleKind.LICENCE, origin, lines, scope)
+    if _TESTS.match(prose):
+        yield RepoRule(RuleKind.TESTS, origin, scope=scope)
+    if match := _NAMES.match(prose):
+        globs = tuple(span for span in select_spans(match[1], spans) if _GLOB.fullmatch(span))
+        if globs:
+            yield RepoRule(RuleKind.FILE_NAMES, origin, globs, replace(scope, reach=RuleReach.TESTS))
 
 
 def find_dependency_bans(sentence: RuleSentence) -> Iterator[RepoRule]:
@@ -193,13 +195,6 @@ def find_dependency_bans(sentence: RuleSentence) -> Iterator[RepoRule]:
 _RUNTIME: Final = pattern(r"\b(?:runtime|production)\b", re.IGNORECASE)
 
 
-def _find_licence_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
-    match = _LICENCE.match(sentence.prose)
-    spans = _find_spans(sentence, match["line"] or "") if match else ()
-    if match is not None and (not spans or _LICENCE_LINE.search(spans[0])):
-        yield RepoRule(RuleKind.LICENCE, sentence.origin, spans, sentence.surroundings.scope)
-
-
 _LICENCE: Final = pattern(
     r"(?:(?:all|every|each|any|new|the) ){1,3}(?:(?:source|code|python|java|go|rust|script) )?files? "
     r"(?:must |has to |have to |needs? to |shall |always )*(?:starts?|begins?|needs?|have|has|carry|carries|contains?|includes?|requires?|comes?|opens?)"
@@ -208,10 +203,6 @@ _LICENCE: Final = pattern(
     needs=("licen", "copyright", "spdx", "apache", "mit", "«"),
 )
 _LICENCE_LINE: Final = pattern(r"SPDX|copyright|licen[sc]e", re.IGNORECASE)
-
-
-def _find_spans(sentence: RuleSentence, text: str) -> tuple[str, ...]:
-    return tuple(sentence.spans[int(number)] for number in SPAN_NUMBER.findall(text))
 
 
 def _scope(sentence: RuleSentence, after: str) -> tuple[RuleScope, bool]:
@@ -223,26 +214,18 @@ _IN_THE_REQUEST: Final = pattern(
     r"\b(?:description|body|template|label|labels|title|release-notes? (?:block|section|field)|commit messages?|blocks?|none)\b",
     re.IGNORECASE,
 )
-"""Where a note about a change stands if it stands in no file."""
+"""Where a note about a change is written if not in a file."""
+_LOG_FILE: Final = pattern(r"change ?log|news|changeset|file", re.IGNORECASE)
+_LOG_NAMES: Final = ("changelog", "change log", "release note", "news", "changeset")
 
 
 def _find_changelog_duties(sentence: RuleSentence) -> Iterator[RepoRule]:
-    if not _has_changelog_name(sentence):
+    lowered = sentence.prose.casefold()
+    if not any(name in lowered for name in _LOG_NAMES) and not any(map(_LOG_PATH.fullmatch, sentence.spans)):
         return iter(())
     whole = " ".join((sentence.prose, *sentence.other_sentences))
     is_file = _LOG_FILE.search(whole) is not None and _IN_THE_REQUEST.search(whole) is None
     return (rule for rule in _match_changelog(sentence) if rule.targets or is_file)
-
-
-_LOG_FILE: Final = pattern(r"change ?log|news|changeset|file", re.IGNORECASE)
-
-
-_LOG_NAMES: Final = ("changelog", "change log", "release note", "news", "changeset")
-
-
-def _has_changelog_name(sentence: RuleSentence) -> bool:
-    lowered = sentence.prose.casefold()
-    return any(name in lowered for name in _LOG_NAMES) or any(map(_LOG_PATH.fullmatch, sentence.spans))
 
 
 def _match_changelog(sentence: RuleSentence) -> Iterator[RepoRule]:
@@ -251,7 +234,7 @@ def _match_changelog(sentence: RuleSentence) -> Iterator[RepoRule]:
         if match is None:
             continue
         subject = match.groupdict().get("subject") or ""
-        targets = _find_spans(sentence, match["log"])
+        targets = select_spans(match["log"], sentence.spans)
         if not all(map(_LOG_PATH.fullmatch, targets)):
             continue
         scope, is_sure = _scope(sentence, match["after"])

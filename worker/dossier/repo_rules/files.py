@@ -1,6 +1,6 @@
 """Where a repository keeps its rules: the names that agents' tools read, and the folders that hold several such files."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -8,7 +8,7 @@ from worker.domain.dossier.dossier import Guidance
 from worker.domain.pattern import pattern
 
 FOLDER_NAMES: Final = ("AGENTS.md", "CLAUDE.md")
-"""These rule the folder that they stand in, wherever that is."""
+"""These rule the folder that they are in, wherever that is."""
 
 ROOT_NAMES: Final = (
     *FOLDER_NAMES,
@@ -37,21 +37,15 @@ def is_rules_name(folder: str, name: str) -> bool:
 
 
 def is_rules_file(path: str) -> bool:
-    """Whether changes may be judged by what stands there."""
+    """Whether changes may be judged by this file."""
     folder, _, name = path.rpartition("/")
     return path in ROOT_NAMES or name in FOLDER_NAMES or (folder in RULE_FOLDERS and is_rules_name(folder, name))
 
 
 def folders_above(changed: Iterable[str], most: int) -> tuple[str, ...]:
     """Each folder above a changed file, with its slash; the shallowest first."""
-    folders = dict.fromkeys(folder for path in changed for folder in _above(path))
+    folders = {f"{folder}/" for path in changed for folder in PurePosixPath(path).parents if folder != PurePosixPath()}
     return tuple(sorted(folders, key=lambda folder: (folder.count("/"), folder))[:most])
-
-
-def _above(path: str) -> Iterator[str]:
-    for folder in PurePosixPath(path).parents:
-        if folder != PurePosixPath():
-            yield f"{folder}/"
 
 
 def folder_of(path: str) -> str:
@@ -64,7 +58,7 @@ _TOOL_FOLDER: Final = pattern(r"\.(?:github|claude|cursor|windsurf|clinerules|ro
 
 
 def unique_files(files: Iterable[Guidance]) -> tuple[Guidance, ...]:
-    """The files that say something of their own, in their order."""
+    """The files that are neither empty, nor links, nor copies in the same folder, in their order."""
     kept: dict[tuple[str, str], Guidance] = {}
     for file in files:
         text = file.text.strip()

@@ -42,7 +42,7 @@ _NEGATIVE_LEAD: Final = pattern(
 
 
 def parse_guidance(guidance: Guidance) -> tuple[RepoRule, ...]:
-    """What the file asks for that a program can check."""
+    """The rules of the file that a program can check."""
     return _rules(guidance.path, guidance.text)
 
 
@@ -50,13 +50,12 @@ def parse_guidance(guidance: Guidance) -> tuple[RepoRule, ...]:
 def _rules(path: str, text: str) -> tuple[RepoRule, ...]:
     front, body = split_front_matter(text[:_LONGEST_FILE])
     start = ScopeReading(RuleScope(root=folder_of(path), inside=front.globs), front.is_always)
-    rules = (rule for statement in parse_statements(body) for rule in _parse_statement(path, statement, start))
-    return tuple(islice((_limit_to_globs(rule, front.globs) for rule in rules), MOST_RULES))
-
-
-def _limit_to_globs(rule: RepoRule, globs: tuple[str, ...]) -> RepoRule:
-    """A rule of a file for some paths that names places of its own: both together are more than we understand."""
-    return replace(rule, is_sure=False) if globs and rule.scope.inside != globs else rule
+    parsed = (rule for statement in parse_statements(body) for rule in _parse_statement(path, statement, start))
+    rules = tuple(islice(parsed, MOST_RULES))
+    if not front.globs:
+        return rules
+    # a rule with places of its own in a file for some paths: both together are more than we understand
+    return tuple(rule if rule.scope.inside == front.globs else replace(rule, is_sure=False) for rule in rules)
 
 
 def _parse_statement(path: str, statement: Statement, start: ScopeReading) -> Iterator[RepoRule]:
@@ -64,32 +63,29 @@ def _parse_statement(path: str, statement: Statement, start: ScopeReading) -> It
         return
     pieces = list(_split_pieces(statement.prose))
     for piece in pieces:
-        label, body = _split_label(piece.prose)
+        labelled = _LABEL.fullmatch(piece.prose)  # `Imports: never use x` is a label and its sentence
+        label, body = (labelled[1], labelled[2]) if labelled else ("", piece.prose)
         others = (*(other.prose for other in pieces if other is not piece), *filter(None, (statement.following_text,)))
-        around = _merge_surroundings(start, read_surroundings(statement, label, start.scope))
-        around = _merge_surroundings(around, read_exceptions(" . ".join(others), around.scope))
-        origin = RuleOrigin(path, statement.line_at(piece.offset), _shorten(statement.restore_spans(piece.quoted)))
+        around = _merge_readings(start, read_surroundings(statement, label, start.scope))
+        around = _merge_readings(around, read_exceptions(" . ".join(others), around.scope))
+        quoted = statement.restore_spans(piece.quoted)
+        shown = quoted if len(quoted) <= _SHOWN else f"{quoted[:_SHOWN]} ..."
+        origin = RuleOrigin(path, statement.line_at(piece.offset), shown)
         sentence = RuleSentence(_negate_item(statement, label, body), statement.spans, origin, around, others)
         if "«" in sentence.prose or _ON_DEPENDENCIES.search(sentence.prose):  # nothing else names what to leave alone
-            plain = _to_plain_words(sentence)
-            yield from find_prohibitions(plain)
-            yield from find_dependency_bans(plain)
+            plain = to_imperative(sentence.prose)
+            around = _merge_readings(around, read_qualifiers(plain.scope_text, sentence.spans, around.scope))
+            banning = replace(sentence, prose=plain.prose, surroundings=around)
+            yield from find_prohibitions(banning)
+            yield from find_dependency_bans(banning)
         yield from find_duties(sentence)
 
 
 _ON_DEPENDENCIES: Final = pattern(r"dependenc|packages|libraries|crates", re.IGNORECASE)
 
 
-def _to_plain_words(sentence: RuleSentence) -> RuleSentence:
-    plain = to_imperative(sentence.prose)
-    around = _merge_surroundings(
-        sentence.surroundings, read_qualifiers(plain.scope_text, sentence.spans, sentence.surroundings.scope)
-    )
-    return replace(sentence, prose=plain.prose, surroundings=around)
-
-
 class _Piece(Value):
-    """A sentence, where it begins, and what stands there in the file."""
+    """A sentence, where it begins, and its text in the file."""
 
     offset: int
     prose: str
@@ -97,7 +93,7 @@ class _Piece(Value):
 
 
 def _split_pieces(prose: str) -> Iterator[_Piece]:
-    """The sentences; a path or code alone before a dash or a colon is what the words behind it speak of."""
+    """The sentences; a path or code alone before a dash or a colon is the subject of the words behind it."""
     subject: _Piece | None = None
     for offset, part in islice(_split_sentences(prose), _MOST_SENTENCES):
         piece = _Piece(offset, part, part)
@@ -115,35 +111,24 @@ def _split_pieces(prose: str) -> Iterator[_Piece]:
 _CODE_ALONE: Final = pattern(rf"{SPAN_LIST}:?")
 
 
-def _merge_surroundings(around: ScopeReading, more: ScopeReading) -> ScopeReading:
+def _merge_readings(around: ScopeReading, more: ScopeReading) -> ScopeReading:
     return ScopeReading(more.scope, around.is_sure and more.is_sure)
 
 
 def _split_sentences(prose: str) -> Iterator[tuple[int, str]]:
     """Each sentence, and where it begins; a dash or a semicolon ends one, too."""
+    stops = [
+        end.span() for end in _END.finditer(prose) if not _NOT_ENDS.search(prose[max(0, end.start() - 8) : end.end()])
+    ]
     start = 0
-    for end in _END.finditer(prose):
-        if _NOT_ENDS.search(prose[max(0, end.start() - 8) : end.end()]):
-            continue
-        yield from _piece(prose, start, end.start())
-        start = end.end()
-    yield from _piece(prose, start, len(prose))
-
-
-def _piece(prose: str, start: int, end: int) -> Iterator[tuple[int, str]]:
-    part = prose[start:end].strip()
-    if part:
-        yield start, part
-
-
-def _split_label(prose: str) -> tuple[str, str]:
-    """`Imports: never use x` is a label and its sentence."""
-    match = _LABEL.fullmatch(prose)
-    return (match[1], match[2]) if match else ("", prose)
+    for end, following in (*stops, (len(prose), 0)):
+        if part := prose[start:end].strip():
+            yield start, part
+        start = following
 
 
 def _negate_item(statement: Statement, label: str, prose: str) -> str:
-    """A bare item of a list that is led in by "never:" or stands under "Do not" is forbidden."""
+    """Forbid a bare item of a list that is led in by "never:" or is under "Do not"."""
     lead = statement.lead or (statement.headings[-1] if statement.headings else "")
     is_led = _NEGATIVE_LEAD.fullmatch(label) or _NEGATIVE_LEAD.fullmatch(lead)
     if not is_led or _NEGATIVE.match(prose):
@@ -158,10 +143,6 @@ _NEGATIVE: Final = pattern(r"(?:do not|don't|never|no|must|nobody)\b", re.IGNORE
 _FIRST: Final = pattern(rf"(?:the )?(?={SPAN_LIST})«(\d+)»", re.IGNORECASE)
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
-
-
 _MOST_LINES: Final = 60
 _MOST_GLOBS: Final = 40
 _DASHES: Final = "---"
@@ -174,14 +155,17 @@ _BRACES: Final = pattern(r"\{([^{}]{1,300})\}")
 
 
 class FrontMatter(Value):
-    """The paths that the file speaks of (none: all), and whether tools always read it there."""
+    """The paths that the file is for (none: all), and whether tools always read it there."""
 
     globs: tuple[str, ...] = ()
     is_always: bool = True
 
 
 def split_front_matter(text: str) -> tuple[FrontMatter, str]:
-    """What stands on top, and the text with empty lines in its place."""
+    """The lines between dashes on top, where tools read the paths that the file is for; empty lines take their place in the text.
+
+    A key has one value, or a list below it. A file that tools read only when they think it fits is not always read.
+    """
     lines = text.split("\n", _MOST_LINES)
     if lines[0].rstrip() != _DASHES:
         return FrontMatter(), text

@@ -53,7 +53,7 @@ _ABOUT: Final = r"(?:any |all |the |a |an |calls? to |uses? of |bare |plain |raw
 
 
 class PlainSentence(Value):
-    """A sentence in plain words, and apart from it the words that say where it holds."""
+    """A sentence in plain words, and apart from it the words that name where it holds."""
 
     prose: str
     scope_text: str = ""
@@ -62,46 +62,38 @@ class PlainSentence(Value):
 def to_imperative(prose: str) -> PlainSentence:
     """The sentence as an imperative that forbids, if it is another wording of one."""
     where = ""
-    for regex, build in _SCOPE_PATTERNS:
+    for regex, preposition in _SCOPE_PATTERNS:
         match = regex.match(prose)
         if match is not None:
-            where, prose = build(match), match["rest"]
+            where, prose = f"{preposition}{match['where']}", match["rest"]
             break
     for regex, put in _REPLACEMENTS:
         prose = regex.sub(put, prose, count=1)
     return PlainSentence(prose, where)
 
 
-def _join_inside(match: "re.Match[str]") -> str:
-    return f"in {match['where']}"
-
-
-def _keep_text(match: "re.Match[str]") -> str:
-    return match["where"]
-
-
-_SCOPE_PATTERNS: Final[tuple[tuple["re.Pattern[str]", Callable[["re.Match[str]"], str]], ...]] = (
+_SCOPE_PATTERNS: Final = (
     (
         pattern(
             rf"(?P<where>(?:in|inside|within|under|outside(?: of)?) (?:[^«»,:;.]{{1,40}}|(?:the )?{SPAN_LIST}(?: (?:folder|directory|package|code|files))?))"
             rf"(?:, |: )(?:always )?(?P<rest>(?:{_NOT}|no|use) .*)",
             re.IGNORECASE | re.DOTALL,
         ),
-        _keep_text,
+        "",
     ),
     (
         pattern(
             rf"(?:all |any |the |our |new )*{_CODE} (?:in|under|inside|within|of|below) (?:the )?(?P<where>{SPAN_LIST})(?: folder| directory)? (?P<rest>{_NOT} (?!(?:be|been)\b).*)",
             re.IGNORECASE | re.DOTALL,
         ),
-        _join_inside,
+        "in ",
     ),
     (
         pattern(
             rf"(?:the )?(?P<where>{SPAN_LIST})(?: folder| directory| package| code)? (?P<rest>{_NOT} (?:import|depend on|use|call|rely on|reach for|contain) .*)",
             re.IGNORECASE | re.DOTALL,
         ),
-        _join_inside,
+        "in ",
     ),
     (
         pattern(
@@ -109,7 +101,7 @@ _SCOPE_PATTERNS: Final[tuple[tuple["re.Pattern[str]", Callable[["re.Match[str]"]
             rf" (?P<rest>{_NOT} (?!(?:be|been)\b).*)",
             re.IGNORECASE | re.DOTALL,
         ),
-        _join_inside,
+        "in ",
     ),
 )
 
@@ -121,11 +113,6 @@ def _replace_gerund(match: "re.Match[str]") -> str:
 def _replace_instead(match: "re.Match[str]") -> str:
     verb = _GERUNDS[match["verb"].casefold()] if match["verb"] else "use"
     return f"do not {verb} {match['what']}"
-
-
-def _replace_nobody(match: "re.Match[str]") -> str:
-    verb = match["verb"]
-    return f"do not {verb} "
 
 
 _FREE: Final = r"(?:must |has to |have to |is to |should always )?(?:stays?|be|kept|keep|remains?|is|are)? ?(?:kept )?free (?:of|from)"
@@ -146,13 +133,7 @@ _REPLACEMENTS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[st
     (pattern(rf"^({SPAN_LIST})(?: (?:folder|directory|files?))? (?:must |shall |has to )?(?:stays?|remains?) (?:untouched|unchanged|as (?:it|they) (?:is|are)|as is|alone)", re.IGNORECASE), r"do not touch \1"),
     (pattern(r"^only (?:the |our )?[a-z -]{3,40} (?:may|can|is allowed to|are allowed to) (?:edit|change|modify|touch|update) (?:the |files in |anything in )*(?=«)", re.IGNORECASE), "do not touch "),
     (pattern(rf"^({SPAN_LIST}) \((?:do not|don't|never) (?:edit|touch|modify|change)\)", re.IGNORECASE), r"do not touch \1"),
-    (
-        pattern(
-            rf"^(?:any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({SPAN_LIST}) are reserved (?:to|for) [a-z ]{{3,40}}",
-            re.IGNORECASE,
-        ),
-        r"do not touch \1",
-    ),
+    (pattern(rf"^(?:any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({SPAN_LIST}) are reserved (?:to|for) [a-z ]{{3,40}}", re.IGNORECASE), r"do not touch \1"),
     (pattern(rf"^(?:manual |any )?(?:edits?|changes?) (?:to|in|under) (?:files (?:in|under) )?(?:the )?({SPAN_LIST}) (?:will be|are|get) (?:overwritten|lost|discarded)", re.IGNORECASE), r"do not edit \1 by hand"),
     (pattern(rf"^(?:{_NOT}) mix (?:changes (?:to|in|of) )?({SPAN_LIST})(?: changes)? (?:with|and) (?:other )?(?:code|changes|features?|code changes|anything else)(?: changes)?", re.IGNORECASE), r"\1 is changed in its own pull request"),
     (pattern(rf"^(?:change|edit|update|bump) ({SPAN_LIST}) (?:only )?in (?:a (?:separate|dedicated) pull request|a pull request of its own|its own pull request|a pr of its own|its own pr)", re.IGNORECASE), r"\1 is changed in its own pull request"),
@@ -161,75 +142,19 @@ _REPLACEMENTS: Final[tuple[tuple["re.Pattern[str]", "str | Callable[[re.Match[st
     (pattern(rf"^[❌🚫⛔️]+\s*(?={_VERB}\b)", re.IGNORECASE), "do not "),
     (pattern(r"^[❌🚫⛔️]+\s*"), ""),
     (pattern(rf"^(?:it is|it's) {_BANNED} to ", re.IGNORECASE), "do not "),
-    (
-        pattern(
-            rf"^(?:please |strictly )?refrain from (?P<verb>{_GERUND}) (?P<rest>.*)", re.IGNORECASE | re.DOTALL
-        ),
-        _replace_gerund,
-    ),
-    (
-        pattern(
-            rf"^(?P<verb>{_GERUND}) (?P<rest>[^.;]{{0,200}}?) (?:is|are) {_BANNED}", re.IGNORECASE | re.DOTALL
-        ),
-        _replace_gerund,
-    ),
-    (
-        pattern(
-            r"^(?:please )?(?:(?:stay|keep) (?:out of|away from|your hands off|clear of)|hands off(?: of)?) (?:the |files in |anything in )*",
-            re.IGNORECASE,
-        ),
-        "do not touch ",
-    ),
+    (pattern(rf"^(?:please |strictly )?refrain from (?P<verb>{_GERUND}) (?P<rest>.*)", re.IGNORECASE | re.DOTALL), _replace_gerund),
+    (pattern(rf"^(?P<verb>{_GERUND}) (?P<rest>[^.;]{{0,200}}?) (?:is|are) {_BANNED}", re.IGNORECASE | re.DOTALL), _replace_gerund),
+    (pattern(r"^(?:please )?(?:(?:stay|keep) (?:out of|away from|your hands off|clear of)|hands off(?: of)?) (?:the |files in |anything in )*", re.IGNORECASE), "do not touch "),
     (pattern(rf"^(?:the )?({SPAN_LIST}):? (?:is )?(?:hands off|off[- ]limits|do not (?:touch|edit)$)", re.IGNORECASE), r"do not touch \1"),
     (pattern(rf"^(?:the )?({SPAN_LIST}): (?=(?:do not|don't|never) (?:touch|edit|modify|change)\b)", re.IGNORECASE), r"\1 is off limits, "),
-    (
-        pattern(
-            rf"^{_PEOPLE} (?:ever )?(?:(?:may|can|must|is allowed to|shall) )?(?:ever )?(?P<verb>{_VERB})e?s? ", re.IGNORECASE
-        ),
-        _replace_nobody,
-    ),
-    (
-        pattern(
-            rf"^nothing (?:in|under|inside|within) (?:the )?({SPAN_LIST}) (?:may|can|must|is allowed to|shall) (?:ever )?(.*)",
-            re.IGNORECASE | re.DOTALL,
-        ),
-        r"do not \2 in \1",
-    ),
-    (
-        pattern(
-            r"^no (?:more )?(?:manual |direct |hand )?(?:changes?|edits?|modifications?|writes?) (?:to|in|under|inside|of|within) ", re.IGNORECASE
-        ),
-        "do not edit ",
-    ),
-    (
-        pattern(
-            rf"^(?:always )?(?:re)?generate ({SPAN_LIST})[^;]{{0,80}}(?:instead of|rather than) (?:editing|changing) (?:it|them)\b", re.IGNORECASE
-        ),
-        r"do not edit \1 by hand",
-    ),
-    (
-        pattern(
-            rf"^(?:(?:for|to) [\w ]{{1,20}},? )?(?:always )?(?:use|log with|log through|log via|log to|return|raise|throw|fix|write|call|run|go through|import|read|inject)\b"
-            rf"[^;]{{0,120}}?{_INSTEAD} (?:(?P<verb>{_GERUND}) )?(?:the )?{_ABOUT}{{0,3}}(?P<what>«\d)",
-            re.IGNORECASE | re.DOTALL,
-        ),
-        _replace_instead,
-    ),
-    (
-        pattern(
-            rf"^(?:{_NOT}) (?:suppress|silence|disable|bypass|hide|paper over|cover up|get around|mute|circumvent|switch off|turn off|work around|shut up)\b[^«(]{{0,60}}?"
-            r"(?:with|via|using|through|by adding|by means of|by)? ?(?=[(«])",
-            re.IGNORECASE,
-        ),
-        "do not use ",
-    ),
+    (pattern(rf"^{_PEOPLE} (?:ever )?(?:(?:may|can|must|is allowed to|shall) )?(?:ever )?(?P<verb>{_VERB})e?s? ", re.IGNORECASE), r"do not \g<verb> "),
+    (pattern(rf"^nothing (?:in|under|inside|within) (?:the )?({SPAN_LIST}) (?:may|can|must|is allowed to|shall) (?:ever )?(.*)", re.IGNORECASE | re.DOTALL), r"do not \2 in \1"),
+    (pattern(r"^no (?:more )?(?:manual |direct |hand )?(?:changes?|edits?|modifications?|writes?) (?:to|in|under|inside|of|within) ", re.IGNORECASE), "do not edit "),
+    (pattern(rf"^(?:always )?(?:re)?generate ({SPAN_LIST})[^;]{{0,80}}(?:instead of|rather than) (?:editing|changing) (?:it|them)\b", re.IGNORECASE), r"do not edit \1 by hand"),
+    (pattern(rf"^(?:(?:for|to) [\w ]{{1,20}},? )?(?:always )?(?:use|log with|log through|log via|log to|return|raise|throw|fix|write|call|run|go through|import|read|inject)\b[^;]{{0,120}}?{_INSTEAD} (?:(?P<verb>{_GERUND}) )?(?:the )?{_ABOUT}{{0,3}}(?P<what>«\d)", re.IGNORECASE | re.DOTALL), _replace_instead),
+    (pattern(rf"^(?:{_NOT}) (?:suppress|silence|disable|bypass|hide|paper over|cover up|get around|mute|circumvent|switch off|turn off|work around|shut up)\b[^«(]{{0,60}}?(?:with|via|using|through|by adding|by means of|by)? ?(?=[(«])", re.IGNORECASE), "do not use "),
     (pattern(rf"^(?:we |you |agents? |one )?{_NOT} (?=«)", re.IGNORECASE), "do not use "),
-    (
-        pattern(
-            rf"^(?:(?:classes|modules|functions|components|code|new code|our code|source code|files|source files) )({_NOT}) ", re.IGNORECASE
-        ),
-        r"\1 ",
-    ),
+    (pattern(rf"^(?:(?:classes|modules|functions|components|code|new code|our code|source code|files|source files) )({_NOT}) ", re.IGNORECASE), r"\1 "),
     (pattern(rf"^({_NOT}) (call|use|import|contain|log|throw|print|catch|touch|edit)e?s ", re.IGNORECASE), r"\1 \2 "),
     (pattern(rf"^(?:a |the )?(?:ban on|veto on) ({SPAN_LIST})", re.IGNORECASE), r"do not use \1"),
     (pattern(rf"^(?:new )?imports? (?:of|from) ((?:the )?{SPAN_LIST})(?: package| module| library)? (?:is|are) {_BANNED}", re.IGNORECASE), r"do not import \1"),

@@ -120,7 +120,7 @@ def is_path(span: str) -> bool:
 
 
 class RuleSentence(Value):
-    """One sentence of a statement, and what its surroundings say. `other_sentences` are the statement's other sentences."""
+    """One sentence of a statement, and where it holds by its surroundings. `other_sentences` are the statement's others."""
 
     prose: str
     spans: tuple[str, ...]
@@ -234,21 +234,17 @@ def _find_code_bans(sentence: RuleSentence) -> list[RepoRule]:
 
 
 def _noun_of(head: str) -> str:
-    """What the verb says of its object: who calls, calls a function."""
+    """What the verb makes of its object: a call calls a function."""
     verb = _LAST_VERB.search(head)
-    named = {
-        "import": "import",
-        "import from": "import",
-        "call": "call",
-        "invoke": "call",
-        "with": "call",
-        "catch": "catch",
-    }
-    return named.get(verb[1].casefold(), "") if verb else ""
+    return _NOUNS[verb[1].casefold()] if verb else ""
 
 
 _LAST_VERB: Final = pattern(r"\b(import from|import|call|invoke|with|catch) $", re.IGNORECASE)
-
+_NOUNS: Final = dict.fromkeys(("call", "invoke", "with"), "call") | {
+    "import": "import",
+    "import from": "import",
+    "catch": "catch",
+}
 
 _OTHER_OBJECT: Final = pattern(
     r"[\s,]*(?!(?:unless|except|for|if|when|whenever|while|where|in|inside|at|to|around|without|by|with|on|under|outside|that|which|or|and|from"
@@ -265,11 +261,9 @@ _HAS_LETTER: Final = pattern(r"[A-Za-z_]")
 def _of_code(sentence: RuleSentence, objects: str, noun: str, after: str) -> list[RepoRule]:
     targets = tuple("except:" if span == "except" else span for span in select_spans(objects, sentence.spans))
     is_import = noun.startswith(("import", "package", "module", "library"))
-    if any(
-        _COMMAND.match(target) or not _HAS_LETTER.search(target) or (is_path(target) and not is_import)
-        for target in targets
-    ):
-        return []
+    for target in targets:
+        if _COMMAND.match(target) or not _HAS_LETTER.search(target) or (is_path(target) and not is_import):
+            return []
     understood = read_qualifiers(after, sentence.spans, sentence.surroundings.scope)
     return [
         RepoRule(

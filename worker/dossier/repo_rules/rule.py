@@ -22,7 +22,7 @@ class RuleKind(StrEnum):
 
 
 class RuleReach(StrEnum):
-    """Which code a rule speaks of."""
+    """Which code a rule is about."""
 
     ALL = "all code"
     LIBRARY = "library code"
@@ -30,7 +30,7 @@ class RuleReach(StrEnum):
 
 
 class PathTouch(StrEnum):
-    """What is forbidden to happen to a path."""
+    """What a rule forbids to do to a path."""
 
     CHANGE = "change"
     ADD = "add"

@@ -99,14 +99,14 @@ _MOST_QUALIFIERS: Final = 12
 
 
 class ScopeReading(Value):
-    """A scope, and whether all words that led to it were understood."""
+    """A scope, and whether all words around it were understood."""
 
     scope: RuleScope
     is_sure: bool = True
 
 
 def read_qualifiers(text: str, spans: tuple[str, ...], start: RuleScope) -> ScopeReading:
-    """Read what follows a rule's objects, as long as it is understood."""
+    """Read the words behind a rule's objects, as long as they are understood."""
     scope, rest = start, text.strip()
     for _ in range(_MOST_QUALIFIERS):
         taken = _read_first(rest, spans, scope)
@@ -148,7 +148,6 @@ def read_exceptions(others: str, scope: RuleScope) -> ScopeReading:
     """Read the rest of the statement, which may make an exception."""
     if _MAY.search(others):
         scope, others = replace(scope, reach=RuleReach.LIBRARY), _MAY.sub(" ", others)
-        return ScopeReading(scope, not _EXCEPTION.search(others))
     return ScopeReading(scope, not _EXCEPTION.search(others))
 
 
@@ -162,7 +161,7 @@ _EXCEPTION: Final = pattern(
 
 
 def read_surroundings(statement: Statement, label: str, start: RuleScope) -> ScopeReading:
-    """What the headings, the line that leads the list in and a label say of where the statement holds."""
+    """Read where the statement holds from its headings, the line that leads its list in and its label."""
     scope, is_sure = start, True
     for title in (*statement.headings, statement.lead, label):
         plain = title.strip(" :*#").casefold()
@@ -177,7 +176,7 @@ def read_surroundings(statement: Statement, label: str, start: RuleScope) -> Sco
 
 def find_languages(word: str) -> frozenset[str]:
     language = LANGUAGES[word.casefold()]
-    return frozenset({language, "tsx"}) if language in {"typescript", "javascript"} else frozenset({language})
+    return frozenset({language, "tsx"} if language in {"typescript", "javascript"} else {language})
 
 
 def select_spans(text: str, spans: tuple[str, ...]) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ _CODE_PHRASES: Final = (
     (pattern(r"\bdefault(?= exports?\b(?! \())", re.IGNORECASE), "export default"),
     (pattern(r"\bbare (?:«)?except:?(?= |s\b|\.|$)", re.IGNORECASE), "except:"),
 )
-"""Code that is called by its name in words."""
+"""Code that words name."""
 
 
 class Statement(Value):
@@ -68,10 +68,10 @@ class Statement(Value):
     """(offset in prose, line number), in order."""
 
     code_phrases: tuple[tuple[int, str], ...] = ()
-    """(number of a code span, the words that call it by its name)."""
+    """(number of a code span, the words that name it)."""
 
     following_text: str = ""
-    """What stands under a heading, and may make an exception of it."""
+    """The lines under a heading, which may make an exception of it."""
 
     def line_at(self, offset: int) -> int:
         return self.lines[max(0, bisect_right(self.lines, (offset, MOST_LINES * 2)) - 1)][1]
@@ -99,7 +99,7 @@ def parse_statements(markdown: str) -> Iterator[Statement]:
 
 
 class _StatementReader:
-    """Where we are: in a fence, in a comment, under which headings, in which item."""
+    """The place in the file: in a fence, in a comment, under which headings, in which item."""
 
     def __init__(self, lines: list[str]) -> None:
         self.all = lines
@@ -137,7 +137,7 @@ class _StatementReader:
         elif item:
             self.is_item = True
             self.open = [(number, item[2])]
-        elif line.strip() and not self._is_code(line):
+        elif line.strip() and (self.open or self.is_item or not _CODE.match(line)):
             self.is_item = self.is_item and (bool(self.open) or line[0].isspace())
             self.open.append((number, line.strip()))
 
@@ -156,7 +156,7 @@ class _StatementReader:
                 yield _statement([(number, cell)], headings, head)
 
     def _is_hidden(self, line: str) -> bool:
-        """In a fence or a comment, or the line that ends it; a comment that begins here hides its line."""
+        """Whether it is in a fence or a comment, their last lines included; a comment that begins here hides its line."""
         if self.fence:
             if line.strip().startswith(self.fence) and not line.strip().strip(self.fence[0]):
                 self.fence = ""
@@ -166,11 +166,8 @@ class _StatementReader:
             return True
         return False
 
-    def _is_code(self, line: str) -> bool:
-        return not self.open and not self.is_item and _CODE.match(line) is not None
-
     def _title(self, number: int, level: int, text: str) -> Iterator[Statement]:
-        """The file's own title heads everything, and so it says nothing of where a rule holds."""
+        """Enter a heading. The file's own title heads everything, and so tells nothing of where a rule holds."""
         is_first, self.is_titled = not self.is_titled, True
         above = [(outer, title) for outer, title in self.headings if outer < level]
         below = " . ".join(_lines_below(self.all[number : number + MOST_BELOW]))
@@ -182,7 +179,7 @@ class _StatementReader:
         self.lead, self.is_item = "", False
 
     def end(self) -> Iterator[Statement]:
-        """What was open is a statement; a paragraph that ends in a colon also leads the list below it in."""
+        """End the open statement; a paragraph that ends in a colon also leads the list below it in."""
         if not self.open:
             return
         lines, self.open = self.open[:MOST_IN_ONE], []
@@ -194,7 +191,7 @@ class _StatementReader:
 
 
 def _lines_below(lines: list[str]) -> Iterator[str]:
-    """What stands under a heading, up to the next one."""
+    """The lines under a heading, up to the next one."""
     for line in lines:
         if _HEADING.match(line):
             return
@@ -214,7 +211,7 @@ def _statement(lines: list[tuple[int, str]], headings: tuple[str, ...], lead: st
 
 
 def _number_code_phrases(prose: str, spans: list[str], spoken: list[tuple[int, str]]) -> str:
-    """*prose* with numbers for the code that it calls by a name."""
+    """*prose* with numbers for the code that its words name."""
     for regex, code in _CODE_PHRASES:
         if match := regex.search(prose):
             spoken.append((len(spans), match[0]))
@@ -224,7 +221,7 @@ def _number_code_phrases(prose: str, spans: list[str], spoken: list[tuple[int, s
 
 
 def _prose(line: str, spans: list[str], *, is_first: bool) -> str:
-    """One line without emphasis and links, its code as numbers; also what is code without being marked as such."""
+    """One line without emphasis and links, its code as numbers, also where that is not marked as code."""
 
     def numbered(match: re.Match[str]) -> str:
         spans.append((match[2] if match.lastindex else match[0]).strip())
