@@ -429,3 +429,9 @@ def test_never_with_a_colon_forbids_what_the_list_right_below_names_alone(
 ) -> None:
     made = [rule.targets for rule in rules(f"# Rules\n\nNever:\n\n{below}\n")]
     assert made == ([] if targets is None else [targets])
+
+
+def test_a_first_line_that_names_no_licence_is_no_licence_header() -> None:
+    (parsed,) = rules("- Every source file must start with `// SPDX-License-Identifier: MIT`.\n")
+    assert (parsed.kind, parsed.targets) == (RuleKind.LICENCE, ("// SPDX-License-Identifier: MIT",))
+    assert rules("- Every source file must start with `use strict`.\n") == ()
