@@ -18,7 +18,7 @@ from worker.domain.verdict.verdict import Abstain, AbstainReason, Reject, Subjec
 
 
 class VerdictTask(Frozen):
-    """The verdict at this head of a pull request, and the delivery that it came of."""
+    """Something to do about a published verdict: its head, and the delivery that led to it."""
 
     pull: PullRef
     head_sha: Sha
@@ -27,7 +27,7 @@ class VerdictTask(Frozen):
 
 
 class AgentMention(Value):
-    """How one agent is spoken to in a comment. `requirement`: what has to be so that it answers an App. `source`: where that is said."""
+    """How a comment mentions one agent. `requirement`: under which condition it answers an App. `source`: of that."""
 
     agent: str
     mention: str
@@ -59,11 +59,11 @@ AGENT_MENTIONS: Final = (
         "cursor", "@cursor", "Not known whether it answers Apps.", "Cursor's docs, Cloud agents on GitHub; 2026-11"
     ),
 )
-"""The agents of `worker.dossier.agents` that are spoken to by a name of their own; the others read the comment if they read any."""
+"""The agents of `worker.dossier.agents` that a mention calls; the others read the comment if they read any."""
 
 
 class AuthorMessage(StrEnum):
-    """What a verdict says to the author: do this (and mend the case), mend CI, mend the case, CI is mended, or nothing is left to do."""
+    """What the author is asked for: the next step (and a readable case), passing CI, or a readable case; else CI is mended, or all is done."""
 
     ASKS = "asks"
     ASKS_WITH_CASE = "asks_with_case"
@@ -75,36 +75,31 @@ class AuthorMessage(StrEnum):
     @property
     def is_open(self) -> bool:
         """Whether the author has to do something."""
-        return self in {
-            AuthorMessage.ASKS,
-            AuthorMessage.ASKS_WITH_CASE,
-            AuthorMessage.CI_FAILED,
-            AuthorMessage.CASE_REFUSED,
-        }
+        return self not in {AuthorMessage.CI_MENDED, AuthorMessage.OVER}
 
     @property
     def is_about_ci(self) -> bool:
-        """Whether it asks for something else than another change: that CI passes, or that the case can be read."""
+        """Whether it asks for passing CI or a readable case, and not for another change."""
         return self in {AuthorMessage.CI_FAILED, AuthorMessage.CASE_REFUSED}
 
     @property
     def is_about_case(self) -> bool:
-        """Whether it says what keeps the case from being read."""
+        """Whether it names what keeps the case from being read."""
         return self in {AuthorMessage.ASKS_WITH_CASE, AuthorMessage.CASE_REFUSED}
 
 
 class CommentJob(VerdictTask):
-    """That the author of a pull request may have to be told of this verdict, or that a person overrode it."""
+    """Write or update the author's comment about this verdict. `is_overridden`: a person overrode it."""
 
     is_overridden: bool = False
 
 
 class CommentRecord(Frozen):
-    """What is known of the one comment at a pull request.
+    """The one comment at a pull request.
 
-    `nonce` stands in it, so that it is found again if the answer to its creation was lost. `comment_id` None: perhaps not created.
-    `node_id`: what GraphQL calls it; empty: GitHub refused to have it changed by that name, and is not asked so again.
-    `head_sha`: which head it tells of. `is_open`, `is_about_ci`, `is_about_case`: as of what it says (`Says`).
+    `nonce` is in its text, so that it is found if the answer to its creation was lost. `comment_id` None: perhaps not created.
+    `node_id`: its id in GraphQL; empty: GitHub refused to change it by that id. `head_sha`: the head it is about. `is_open`,
+    `is_about_ci`, `is_about_case`: of its AuthorMessage.
     """
 
     nonce: str
@@ -117,37 +112,34 @@ class CommentRecord(Frozen):
 
 
 def comment_marker(nonce: str) -> str:
-    """What the comment ends in: nobody sees it, and it is found again by it."""
+    """The invisible end of the comment, by which it is found."""
     return f"<!-- assay:{nonce} -->"
 
 
 def find_mention(agent: str | None) -> str | None:
-    """The name by which this agent listens."""
+    """The mention that calls this agent."""
     return next((agent_mention.mention for agent_mention in AGENT_MENTIONS if agent_mention.agent == agent), None)
 
 
 def is_comment_enabled(verdict: Verdict, feedback: Feedback) -> bool:
-    """Whether the author of this pull request is to be told at all."""
+    """Whether this author gets comments."""
     return feedback.people if verdict.author_agent is None else feedback.agents
 
 
 def find_entry_for_comment(entries: Sequence[LedgerEntry], head_sha: Sha) -> LedgerEntry | None:
-    """The entry to tell of: the newest verdict on a submission, if it is on this head. None: a newer head was judged."""
+    """The newest verdict on a submission, if it is on this head. None: a newer head was judged."""
     own = submission_entries(entries)
     return own[-1] if own and own[-1].head_sha == head_sha else None
 
 
 def submission_entries(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
-    """The verdicts on the pull request's heads, oldest first; what was judged beside them is nobody's business here."""
-    return tuple(
-        entry
-        for entry in entries
-        if entry.verdict.parent_eval_id is None and entry.verdict.subject.kind is SubjectKind.SUBMISSION
-    )
+    """The verdicts on the pull request's heads, oldest first, without those that were judged beside them."""
+    own = (entry for entry in entries if entry.verdict.parent_eval_id is None)
+    return tuple(entry for entry in own if entry.verdict.subject.kind is SubjectKind.SUBMISSION)
 
 
 def message_to_author(verdict: Verdict, *, is_overridden: bool) -> AuthorMessage | None:
-    """What a verdict has to say to the author; None: nothing new, as nobody could judge. The check tells that."""
+    """The message of a verdict to the author; None: nothing new, as it could not be judged."""
     if is_overridden:
         return AuthorMessage.OVER
     match verdict:
@@ -166,19 +158,14 @@ def message_to_author(verdict: Verdict, *, is_overridden: bool) -> AuthorMessage
 def needs_update(message: AuthorMessage, head_sha: Sha, note: CommentRecord | None) -> bool:
     """Whether the comment has to be written or changed.
 
-    One that says that nothing is left to do makes no comment, and changes only what asks for something; that CI is mended changes
-    only what asks for that. A head that was told of is told of again only if it says something else now: what lies there is not so
-    any more.
+    OVER makes no comment, and changes only one that asks for something; CI_MENDED changes only one that asks for that. Of the head
+    that the comment is about, it changes only if the message does.
     """
     if note is None:
         return message.is_open
     if message is AuthorMessage.CI_MENDED:
         return note.is_open and note.is_about_ci
-    is_same = (note.is_open, note.is_about_ci, note.is_about_case) == (
-        message.is_open,
-        message.is_about_ci,
-        message.is_about_case,
-    )
     if note.comment_id is None or note.head_sha != head_sha:
         return message.is_open or note.is_open
-    return not is_same
+    flags = (message.is_open, message.is_about_ci, message.is_about_case)
+    return flags != (note.is_open, note.is_about_ci, note.is_about_case)

@@ -13,7 +13,7 @@ NO_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class AppInstallation(Value):
-    """One installation of the App: whose, and what its owner approved."""
+    """One installation of the App: its account, and the permissions that its owner approved."""
 
     id: int
     account: str
@@ -23,7 +23,7 @@ class AppInstallation(Value):
 
 
 class Requirement(Value):
-    """Where the check is required, and from which App. None: from any source."""
+    """A rule that requires the check. `by`: which rule. `app_id`: from which App; None: from any source."""
 
     by: str
     app_id: int | None
@@ -32,8 +32,8 @@ class Requirement(Value):
 class RepositoryProtection(Value):
     """`installation` None: the App is not installed there, and nothing more is known.
 
-    `teams`: those that own files there. Nobody tells an App who is in them. `authors`: whose pull requests its own configuration
-    has judged.
+    `teams`: those that own files there; GitHub does not show an App their members. `authors`: the kinds of author that its
+    configuration has judged.
     """
 
     repository: str
@@ -46,7 +46,7 @@ class RepositoryProtection(Value):
 
 
 class RequirementSource(StrEnum):
-    """What the rules make of our check."""
+    """Whose check the rules require."""
 
     OURS = "ours"
     ANYBODYS = "anybodys"
@@ -55,7 +55,7 @@ class RequirementSource(StrEnum):
 
 
 def find_requirement_source(gate: RepositoryProtection, our_app_id: int) -> RequirementSource:
-    """All requirements have to be met, so one that names us is enough, and one that names another App never is."""
+    """Whose check is required: all requirements have to be met, so one that names us is enough, and one of another App decides."""
     sources = {requirement.app_id for requirement in gate.requirements}
     if sources - {our_app_id, None}:
         return RequirementSource.ANOTHERS
@@ -65,11 +65,7 @@ def find_requirement_source(gate: RepositoryProtection, our_app_id: int) -> Requ
 
 
 def list_unapproved(asked: Mapping[str, str], installed: AppInstallation) -> tuple[str, ...]:
-    """What the App asks for and this installation's owner has not approved (yet), each as `name: level`."""
-    granted = installed.permissions
-    lacks = {
-        name: level
-        for name, level in asked.items()
-        if LEVEL_RANKS.get(level, 0) > LEVEL_RANKS.get(granted.get(name, ""), 0)
-    }
-    return tuple(f"{name}: {lacks[name]}" for name in sorted(lacks))
+    """The permissions in *asked* that this installation's owner has not approved (yet), each as `name: level`."""
+    ranks = {name: LEVEL_RANKS.get(level, 0) for name, level in installed.permissions.items()}
+    lacking = (name for name in sorted(asked) if LEVEL_RANKS.get(asked[name], 0) > ranks.get(name, 0))
+    return tuple(f"{name}: {asked[name]}" for name in lacking)

@@ -42,7 +42,7 @@ class Annotation(Value):
 
 
 class Button(Value):
-    """What GitHub calls a requested action: three at most, label and identifier up to 20, description up to 40 characters."""
+    """A requested action of GitHub: three at most, label and identifier up to 20, description up to 40 characters."""
 
     label: str
     identifier: str
@@ -56,10 +56,10 @@ NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong,
 
 
 class StatusBlock(Value):
-    """What a check says to programs, in the words of `GET /api/verdicts`. `reason`: a Reason, a category or an abstain reason.
+    """A check's state for programs, with the fields of `GET /api/verdicts`. `reason`: a WaitReason, a category or an abstain reason.
 
-    `until`: when waiting ends, or it is judged again by itself. `held_by`: the pull request of the same commit whose state the
-    check has. `decision`, `eval_id`: of the verdict that is shown, or carried over; None: there is none.
+    `until`: when waiting ends, or the next judging starts. `held_by`: the pull request of the same commit whose state the check
+    has. `decision`, `eval_id`: of the verdict that is shown or carried over; None: there is none.
     """
 
     state: WaitState
@@ -74,22 +74,22 @@ class StatusBlock(Value):
 
 
 def build_pending_block(reason: WaitReason, until: datetime | None = None) -> StatusBlock:
-    """A verdict comes by itself."""
+    """Of a check whose verdict is to come without a request."""
     return StatusBlock(WaitState.PENDING, reason.value, None if until is None else until.isoformat())
 
 
 def build_idle_block(reason: WaitReason) -> StatusBlock:
-    """Nobody judges this commit without being asked."""
+    """Of a check whose commit is judged on request only."""
     return StatusBlock(WaitState.NONE, reason.value)
 
 
 class CheckContent(Value):
-    """`conclusion` None: in progress. Title, summary and text fit GitHub's limits (65,535 bytes) already.
+    """`conclusion` None: in progress. Title, summary and text fit BODY_BYTES already.
 
-    `is_queued`: nobody judges yet; not `is_watched`: and that may take as long as it takes. `gives_way`: where nobody remembers
-    the head's check run and GitHub has one that is concluded, that one stays as it is. `is_idle`: the pull request waits for its
-    author and can't be merged as it is, so that no other one of the same commit waits for it. `block`: the same for programs, which
-    is put below `text` when it is written; None: an earlier version made this, and what it had to say stands in `text`.
+    `is_queued`: judging has not begun; not `is_watched`: and has no deadline. `gives_way`: where the store knows no check run of
+    the head and GitHub has a concluded one, that one stays as it is. `is_idle`: the pull request waits for its author and can't be
+    merged as it is, so that no other one of the same commit waits for it. `block`: the same for programs, written below `text`;
+    None: made by an earlier version, which put it into `text`.
     """
 
     title: str
@@ -106,7 +106,7 @@ class CheckContent(Value):
 
 
 def external_id(number: int) -> str:
-    """What we write into a check run, so that Re-run finds its pull request (events of forks name none)."""
+    """The `external_id` of our check runs, by which Re-run finds the pull request (events of forks name none)."""
     return f"pull:{number}"
 
 

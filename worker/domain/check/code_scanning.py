@@ -19,7 +19,7 @@ MOST_RESULTS: Final = 5_000
 
 
 class UploadRefusal(StrEnum):
-    """Why GitHub has no SARIF of a verdict. Trying again helps none of them before a person acts."""
+    """Why GitHub has no SARIF of a verdict. A retry is useless before a person acts."""
 
     PERMISSION = "permission"
     NOT_ENABLED = "not_enabled"
@@ -34,7 +34,7 @@ _NOT_ENABLED_TEXTS: Final = ("code scanning", "code security", "advanced securit
 
 
 def classify_refusal(message: str) -> UploadRefusal:
-    """What GitHub's words beside a 403 mean."""
+    """The refusal that GitHub's message of a 403 stands for."""
     lowered = message.casefold()
     if _NOT_PERMITTED_TEXT in lowered:
         return UploadRefusal.PERMISSION
@@ -42,13 +42,13 @@ def classify_refusal(message: str) -> UploadRefusal:
 
 
 class SarifUpload(VerdictTask):
-    """The SARIF of this verdict is due. *origin*: the verdict that it was carried over from, or itself."""
+    """Upload the SARIF of this verdict. *origin*: the verdict that it was carried over from, or itself."""
 
     origin: EvalId
 
 
 class UploadedSarif(Frozen):
-    """Of which verdict, at which head, it was sent last; it is not sent again."""
+    """The verdict and head of the last upload, which is not repeated."""
 
     head_sha: Sha
     origin: EvalId
@@ -58,5 +58,5 @@ class UploadedSarif(Frozen):
 
 
 def ref_of(pull: PullRef) -> str:
-    """Where the head stands in the base repository, a fork's, too."""
+    """The ref of the head in the base repository, also of a fork's."""
     return f"refs/pull/{pull.number}/head"

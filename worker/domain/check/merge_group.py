@@ -14,19 +14,19 @@ from worker.domain.pattern import pattern
 from worker.domain.request.judge_request import PullRef
 
 GROUP_PERMISSION: Final = "merge_queues"
-"""What the App has to be granted, `read`, for groups to reach it; GitHub shows it as *Merge queues*."""
+"""The permission (`read`) that the App needs for groups; GitHub shows it as *Merge queues*."""
 
 GROUP_EVENT: Final = "merge_group"
-"""What it has to be subscribed to; GitHub shows it as *Merge group*."""
+"""The event that it has to subscribe to; GitHub shows it as *Merge group*."""
 
 BRANCH_PREFIX: Final = "refs/heads/"
 QUEUE_PREFIX: Final = "refs/heads/gh-readonly-queue/"
 ENTRY_PATTERN: Final = pattern(r"/pr-([1-9][0-9]{0,8})-[0-9a-f]{40}")
-"""What follows the base branch: the one pull request, and the commit that it was put upon."""
+"""Behind the base branch: the one pull request, and the commit that it was put upon."""
 
 
 class GroupEnd(StrEnum):
-    """Why GitHub gave a group up."""
+    """Why GitHub ended a group."""
 
     MERGED = "merged"
     INVALIDATED = "invalidated"
@@ -34,7 +34,7 @@ class GroupEnd(StrEnum):
 
 
 class MergeGroup(Frozen):
-    """A group that GitHub wants checked; with `ended`: that nobody waits for any more."""
+    """A group that GitHub wants checked; with `ended`: no longer."""
 
     installation_id: InstallationId
     repository_id: RepositoryId
@@ -58,7 +58,7 @@ class MergeGroup(Frozen):
 
 
 class GroupRefusal(StrEnum):
-    """Why a group names no pull request that could be believed."""
+    """Why a group's pull request can't be read from its ref."""
 
     NO_BRANCH = "no_branch"
     OTHER_REF = "other_ref"

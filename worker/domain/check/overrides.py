@@ -15,14 +15,14 @@ from worker.domain.value import Value, replace
 from worker.domain.verdict.verdict import Abstain, AbstainReason, Verdict
 
 BUTTON_REASON: Final = "pressed Contest"
-"""The reason of who contests by a button, which takes no words."""
+"""The reason of a contest by the button, which takes no text."""
 
 HUMAN_REASONS: Final = frozenset({AbstainReason.NEEDS_HUMAN, AbstainReason.TOO_LARGE})
-"""What a person's review decides."""
+"""The abstentions that a person's review decides."""
 
 
 class HumanDecision(Frozen):
-    """`eval_id`: the verdict that stood there then, if there was one."""
+    """`eval_id`: the verdict that was shown then, if there was one."""
 
     login: Annotated[str, Field(min_length=1)]
     reason: Annotated[str, Field(max_length=LONGEST_REASON)] = ""
@@ -31,19 +31,19 @@ class HumanDecision(Frozen):
 
 
 class Override(HumanDecision):
-    """Somebody lets this head pass. `is_own`: the only maintainer of the repository, whose own pull request it is."""
+    """An override: this head passes. `is_own`: by the repository's only maintainer, on their own pull request."""
 
     is_own: bool = False
 
 
 class Contest(HumanDecision):
-    """Somebody says that the verdict is wrong, and why."""
+    """A contest: the verdict is wrong, and why."""
 
 
 class ReviewDecision(HumanDecision):
-    """A code owner's review of this head; the newest counts. `review_id`: GitHub's number of it, where it was noted.
+    """A code owner's review of this head; the newest counts. `review_id`: GitHub's number of it, where it was recorded.
 
-    `base_ref`: the branch whose CODEOWNERS name who wrote it; an earlier version did not note it.
+    `base_ref`: the branch whose CODEOWNERS name its author; an earlier version did not record it.
     """
 
     is_approved: bool
@@ -51,7 +51,7 @@ class ReviewDecision(HumanDecision):
     base_ref: str | None = None
 
     def is_valid_for(self, base_ref: str) -> bool:
-        """Whether who owns files of one branch may decide what goes into this one."""
+        """Whether its author owns files of this branch."""
         return self.base_ref in (None, base_ref)
 
     def matches(self, review: ReviewRef) -> bool:
@@ -59,15 +59,15 @@ class ReviewDecision(HumanDecision):
 
 
 class ReviewDismissal(HumanDecision):
-    """Somebody took back the review that had decided: `of` wrote it."""
+    """The review that had decided was dismissed: `of` wrote it."""
 
     of: Annotated[str, Field(min_length=1)]
 
 
 class HumanDecisions(Value):
-    """All that people said about one head. `dismissed`: where no review came after that.
+    """All that people decided about one head. `dismissed`: where no review followed.
 
-    `contested_at`, `forced_at`: when it was asked to be judged anew, for a contest or without one, and nobody did so yet.
+    `contested_at`, `forced_at`: when a judging was requested that has not happened yet, for a contest or without one.
     """
 
     override: Override | None = None
@@ -79,20 +79,20 @@ class HumanDecisions(Value):
 
     @property
     def rejudge_requested_at(self) -> datetime | None:
-        """No verdict from before this moment is good enough; None: the recorded one is."""
+        """Verdicts from before this moment do not count; None: the recorded one does."""
         return max((at for at in (self.contested_at, self.forced_at) if at is not None), default=None)
 
     @property
     def open_contest_reason(self) -> str | None:
-        """What is held against the verdict, as long as nobody judged it."""
+        """The reason of a contest that has not been judged yet."""
         return self.contest.reason if self.contest is not None and self.contested_at is not None else None
 
     def for_base(self, base_ref: str) -> "HumanDecisions":
-        """What counts of it for a pull request into this branch: not the review of who owns files of another one."""
+        """The decisions that count for this base: without a review by an owner of another branch's files."""
         return self if self.review is None or self.review.is_valid_for(base_ref) else replace(self, review=None)
 
     def is_deciding(self, verdict: Verdict | None) -> bool:
-        """Whether a person's word concludes the check, and not the verdict (None: there is none)."""
+        """Whether a person concludes the check, and not the verdict (None: there is none)."""
         return self.override is not None or (self.review is not None and needs_human(verdict))
 
 
@@ -100,14 +100,14 @@ NO_DECISIONS: Final = HumanDecisions()
 
 
 def dump_decisions(decisions: HumanDecisions) -> dict[str, Any]:
-    """What was said, by kind; empty where nothing was."""
-    by_kind = {
+    """The decisions as JSON, by kind."""
+    by_kind: dict[str, HumanDecision | None] = {
         "override": decisions.override,
         "review": decisions.review,
         "dismissed": decisions.dismissed,
         "contest": decisions.contest,
     }
-    return {kind: word.model_dump(mode="json") for kind, word in by_kind.items() if word is not None}
+    return {kind: decision.model_dump(mode="json") for kind, decision in by_kind.items() if decision is not None}
 
 
 def needs_human(verdict: Verdict | None) -> bool:

@@ -18,7 +18,7 @@ IN_PROGRESS: Final = "in_progress"
 
 
 class Strictness(IntEnum):
-    """How far a state stands in the way of a merge. IDLE: its pull request can't be merged as it is, and waits for its author."""
+    """How far a state blocks a merge. IDLE: its pull request can't be merged as it is, and waits for its author."""
 
     IDLE = 0
     PASSES = 1
@@ -50,7 +50,7 @@ class CommitRef(Frozen):
 
 
 class OtherPull(Value):
-    """Another open pull request whose head is the same commit. `state`: the conclusion of its own check, or what it waits as."""
+    """Another open pull request whose head is the same commit. `state`: the conclusion of its own check, IDLE, QUEUED or IN_PROGRESS."""
 
     number: int
     state: str
@@ -61,7 +61,7 @@ class OtherPull(Value):
 
 
 class SharedHeadView(Value):
-    """What one pull request's check is shown beside. `is_current`: it is open, and this commit is its head; `version` of all that."""
+    """A shared head as one of its pull requests sees it, in a version. `is_current`: it is open, and this commit is its head."""
 
     version: int
     is_current: bool
@@ -69,7 +69,7 @@ class SharedHeadView(Value):
 
 
 class SharedHeadMember(Value):
-    """One of several: what its check says by itself, and whether it counts. `shown`: a hash of what GitHub was told; "": who knows."""
+    """One of the pull requests: the state of its own check, and whether it counts. `shown`: hash of the content at GitHub, or ""."""
 
     number: int
     state: str
@@ -82,14 +82,14 @@ class SharedHeadMember(Value):
 
 
 class SharedHeadState(Value):
-    """All of one commit, in one version."""
+    """All pull requests of one commit, in one version."""
 
     version: int
     members: tuple[SharedHeadMember, ...]
 
 
 def check_state(content: CheckContent) -> str:
-    """In one word what a check says of its pull request."""
+    """The state of a pull request by its own check."""
     if content.conclusion is not None:
         return content.conclusion.value
     if content.is_idle:
@@ -98,11 +98,12 @@ def check_state(content: CheckContent) -> str:
 
 
 def strictness_of(state: str) -> Strictness:
+    """A state that only a later version knows lets nothing pass."""
     return STRICTNESS.get(state, Strictness.WAITS)
 
 
 def find_strictest(siblings: Iterable[OtherPull]) -> OtherPull | None:
-    """Whose state stands most in the way; of several the first pull request's, and an accept last."""
+    """The pull request with the strictest state; of several the first, and an accept last."""
     return max(
         siblings, key=lambda pull: (pull.strictness, pull.state != Conclusion.SUCCESS, -pull.number), default=None
     )
@@ -113,6 +114,6 @@ def hash_content(content: CheckContent) -> str:
 
 
 def dump_content(content: CheckContent) -> bytes:
-    """All but the annotations, which stay where they are once they were added."""
+    """All but the annotations, which GitHub keeps once they were added."""
     fields = {name: value for name, value in vars(content).items() if name not in {"annotations", "gives_way"}}
     return json.dumps(fields, default=vars, sort_keys=True).encode()

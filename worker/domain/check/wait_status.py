@@ -13,7 +13,7 @@ from worker.domain.verdict.verdict import Abstain, Reject, Verdict
 
 
 class WaitState(StrEnum):
-    """PENDING: it comes. NONE: nobody is judging this commit, and nobody will without being asked."""
+    """PENDING: a verdict is to come. NONE: this commit is judged on request only."""
 
     PENDING = "pending"
     DONE = "done"
@@ -51,9 +51,8 @@ class WaitReason(StrEnum):
 class PullWithHead(Value):
     """One pull request that has or had this commit as its head.
 
-    `head`: the newest one that was announced. `pending_reason`: why there is no verdict yet; None: nothing is due. `is_draft`: a draft that
-    waits. `verdict`: the newest on this commit, if nothing is due. `overridden_by`: who lets this commit pass whatever it says.
-    `is_closed`: it was closed.
+    `head`: its newest one. `pending_reason`: why there is no verdict yet; None: nothing is due. `is_draft`: it waits as a draft.
+    `verdict`: the newest on this commit, if nothing is due. `overridden_by`: the login whose override lets this commit pass.
     """
 
     number: int
@@ -66,10 +65,7 @@ class PullWithHead(Value):
 
 
 class StateRank(IntEnum):
-    """Which of several pull requests of one commit speaks for it: as their checks, none says more than holds for all.
-
-    HELD: a draft can't be merged, and waits for its author.
-    """
+    """Which of several pull requests of one commit is reported: the highest rank. HELD: a draft, which can't be merged."""
 
     HELD = 0
     SILENT = 1
@@ -82,8 +78,8 @@ class StateRank(IntEnum):
 class WaitStatus(Value):
     """`number` None: no pull request is known. `newer_head`: the head that replaced this commit. `others`: with the same commit.
 
-    `overridden_by`: whatever the verdict says, nothing is left to do. `reason`: a Reason, or the verdict's; None: an accept, or its
-    check alone can tell.
+    `overridden_by`: whatever the verdict, nothing is left to do. `reason`: a WaitReason, or the verdict's; None: an accept, or only
+    its check names one.
     """
 
     state: WaitState
@@ -97,7 +93,7 @@ class WaitStatus(Value):
 
     @property
     def is_final(self) -> bool:
-        """Whether waiting longer changes nothing. What nobody knows yet may still be announced."""
+        """Whether waiting longer changes nothing. An unknown commit may still be announced."""
         return self.state is not WaitState.PENDING and self.number is not None
 
 
@@ -105,7 +101,7 @@ UNKNOWN_STATUS = WaitStatus(WaitState.NONE, "No pull request with this commit as
 
 
 def verdict_reason(verdict: Verdict | None) -> str | None:
-    """In one word why it does not accept: its category, or why it was not judged."""
+    """Why it does not accept: its category, or its abstain reason."""
     reason = None if verdict is None else verdict.category or verdict.abstain_reason
     return None if reason is None else reason.value
 
@@ -121,10 +117,10 @@ _RETRY_TEXT: Final = "It could not be judged, and is judged again by itself."
 
 
 class DueJudging(Value):
-    """What is noted of a judging that is due or under way: times in milliseconds, `now` on the same clock; 0: it has none.
+    """A judging that is due or under way: times in milliseconds, `now` on the same clock; 0: it has none.
 
-    `due_at`: when it begins, and `first_push_at`: when the first of the pushes came that it waits to be the last of. `waiting_since`: since when it
-    waits for other checks. `rate_limit_until`: when GitHub's rate limit ends. `outage_count`: how often GitHub was away.
+    `due_at`: when it starts. `first_push_at`: when the first push of the quiet window came. `waiting_since`: since when it waits for
+    other checks. `rate_limit_until`: when GitHub's rate limit ends. `outage_count`: how often GitHub could not be reached.
     """
 
     is_started: bool
@@ -137,9 +133,9 @@ class DueJudging(Value):
 
 
 def find_wait_reason(due: DueJudging, newest: Verdict | None) -> str:
-    """Why what is due has no verdict yet, in the word that its check says. *newest*: the one on record for this commit.
+    """Why what is due has no verdict yet, as its check shows it. *newest*: the recorded verdict on this commit.
 
-    What waited for CI says so until its verdict: whoever looks whether CI has ended begins each time, and its check is left as it is.
+    A judging that waits for CI starts at each look at CI, and its check stays as it is: the reason stays until the verdict.
     """
     if not due.is_started and due.rate_limit_until > due.now:
         return WaitReason.RATE_LIMIT.value
@@ -151,12 +147,11 @@ def find_wait_reason(due: DueJudging, newest: Verdict | None) -> str:
         return WaitReason.JUDGING.value
     if due.first_push_at:
         return WaitReason.QUIET_WINDOW.value
-    again = verdict_reason(newest) if isinstance(newest, Abstain) else None
-    return again or WaitReason.JUDGING.value
+    return (verdict_reason(newest) if isinstance(newest, Abstain) else None) or WaitReason.JUDGING.value
 
 
 def find_wait_status(seen: Sequence[PullWithHead], sha: Sha) -> WaitStatus:
-    """Of several pull requests one whose head this still is, an open one; of those who stands most in the way, and the newest."""
+    """Report one of the pull requests: rather one whose head this still is, an open one, the highest rank, and the newest."""
     if not seen:
         return UNKNOWN_STATUS
     chosen = max(seen, key=lambda pull: (pull.head in (None, sha), not pull.is_closed, _rank(pull), pull.number))
