@@ -11,11 +11,11 @@ from worker.domain.model import Frozen
 from worker.domain.value import Value
 
 LOCAL_INSTALLATION: Final = InstallationId(0)
-"""What is judged on a laptop belongs to no installation of the App."""
+"""The installation of what is judged on a laptop."""
 
 
 class PullRef(Frozen):
-    """One pull request, by numbers that never change. A laptop's branches live under LAPTOP."""
+    """One pull request, by numbers that never change."""
 
     installation_id: InstallationId
     repository_id: RepositoryId
@@ -23,7 +23,7 @@ class PullRef(Frozen):
 
 
 class Trigger(StrEnum):
-    """What made us judge."""
+    """The cause of a judging."""
 
     OPENED = "opened"
     PUSHED = "pushed"
@@ -50,12 +50,12 @@ class Trigger(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Trigger | None":
-        """A word that only a later version knows: whatever it means, a pull request is to be judged."""
+        """A trigger that only a later version knows: whatever it means, a pull request is to be judged."""
         return cls.LATE if isinstance(value, str) else None
 
 
 class AuthorKind(StrEnum):
-    """Who opened a pull request, as far as the delivery tells: its commits may still show an agent behind a person."""
+    """The kind of author, by a delivery: the commits may still show an agent behind a person."""
 
     AGENT = "agent"
     BOT = "bot"
@@ -63,11 +63,10 @@ class AuthorKind(StrEnum):
 
 
 MANUAL_TRIGGERS: Final = frozenset({Trigger.COMMAND, Trigger.FORCE, Trigger.CONTEST, Trigger.RERUN, Trigger.LOCAL})
-"""Somebody who may asked for it: whoever wrote the pull request, draft or not."""
+"""Requested by hand: judged whoever wrote the pull request, draft or not."""
 
 DRAFT_TRIGGERS: Final = MANUAL_TRIGGERS | {Trigger.REVIEW, Trigger.CASE}
 """A draft is judged because of these."""
-
 
 OUTDATING_TRIGGERS: Final = frozenset(
     {
@@ -81,30 +80,30 @@ OUTDATING_TRIGGERS: Final = frozenset(
         Trigger.READY,
     }
 )
-"""What was said of a head may count no more from then on: nobody may rely on it until it was judged again."""
+"""They may outdate the verdict on a head, which then shows no result until it was judged again."""
 
 AUTHOR_EDIT_TRIGGERS: Final = frozenset({Trigger.CASE, Trigger.EDITED, Trigger.TEXT})
-"""The author's own text was edited: what it says, or which issues it closes."""
+"""The author's own text was edited, or the issues that it closes."""
 
 HEAD_TRIGGERS: Final = frozenset({Trigger.OPENED, Trigger.PUSHED})
-"""They say that a head came, and no more: GitHub may have shown it, or a newer one, to a judge before they did."""
+"""They announce a head only: GitHub may have shown it, or a newer one, to a judge before."""
 
 
 class FirstSeen(Frozen):
-    """When we first heard of a head."""
+    """When a head was first announced."""
 
     head_sha: Sha
     at: datetime
 
 
 class JudgeRequest(Frozen):
-    """`head_sha` is what the trigger knew (a comment knows none); the judge asks for the head itself.
+    """`head_sha`: of the trigger (a comment has none); the judge asks GitHub for the head.
 
-    `outages`: how often this head was judged in vain, because no model could be reached. `author` None: the trigger did not say.
-    `arrived`: of the newest head, though something else asked for its judging since. `base_sha`: what the delivery said
-    of the change, which saves requests; nothing is judged by it. `base`: which branch it is to be merged into, if the delivery
-    said so: the quiet window is that one's. `outside`: opened from a fork by an account that the delivery calls no owner, member or
-    collaborator; it gives way to all others of its installation.
+    `outages`: how often the judging of this head failed because no model could be reached. `author` None: not in the trigger.
+    `arrived`: of the newest head, also if something else requested its judging since. `base_sha`: by the delivery, to save requests;
+    nothing is judged by it. `base`: the branch to merge into, if the delivery named it: the quiet window is that branch's.
+    `outside`: opened from a fork by an account that the delivery calls no owner, member or collaborator; it gives way to all others
+    of its installation.
     """
 
     pull: PullRef
@@ -123,10 +122,7 @@ class JudgeRequest(Frozen):
 
 
 class CommandName(StrEnum):
-    """What people ask for. A code owner's review (APPROVED, CHANGES) does, too, and is of the commit that was reviewed.
-
-    DISMISSED: such a review is taken back, by whomever GitHub lets.
-    """
+    """The commands. A code owner's review (APPROVED, CHANGES) of the reviewed commit is one, too, and so is its dismissal (DISMISSED)."""
 
     REJUDGE = "rejudge"
     FORCE = "rejudge force"
@@ -144,7 +140,7 @@ LONGEST_REASON: Final = 1000
 
 
 class ReviewRef(Frozen):
-    """A review, as GitHub knows it: its number, its name in GraphQL where we heard it, and who wrote it."""
+    """A review: GitHub's number of it, its id in GraphQL where known, and its author's login."""
 
     id: Annotated[int, Field(ge=1)]
     login: Annotated[str, Field(min_length=1)]
@@ -152,12 +148,12 @@ class ReviewRef(Frozen):
 
 
 class CommandRequest(Frozen):
-    """A command in a comment or of a button, before anybody checked that its author may give it.
+    """A command of a comment or a button, before its author's rights are checked.
 
-    `comment_id` None: a button of the check on `head_sha`. `reason`: what follows the command, in its author's words.
-    `is_bot`: its author is one. `misspelt`: what was written instead of `command`, which is only the nearest one there is.
-    `in_review`: the comment stands at a line of the change, which GitHub keeps apart from those of the conversation.
-    `sealed`: the reason while it waits, encrypted. `review`: the one that says so, or the one that `login` dismissed.
+    `comment_id` None: a button of the check on `head_sha`. `reason`: the text behind the command. `is_bot`: its author is a bot.
+    `misspelt`: the text instead of `command`, which is only the nearest one. `in_review`: the comment is at a line of the change,
+    which GitHub keeps apart from the conversation. `sealed`: the reason while it waits, encrypted. `review`: the review that is the
+    command, or that `login` dismissed.
     """
 
     pull: PullRef
@@ -177,7 +173,7 @@ class CommandRequest(Frozen):
 
 
 class JudgingPlan(Value):
-    """When a pull request is to be judged, and how long nothing may happen to it before that."""
+    """When a pull request is to be judged, and how long its quiet window is."""
 
     due_at: datetime
     window_s: float

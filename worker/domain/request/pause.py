@@ -22,7 +22,7 @@ class UntilError(ValueError):
 
 
 class JudgingPause(Frozen):
-    """`by`: whose words these are; empty where nobody said. `until` None: until somebody resumes. `repository` None: everywhere."""
+    """`by`: who paused; may be empty. `until` None: until it is resumed. `repository` None: everywhere."""
 
     by: Annotated[str, Field(max_length=LONGEST_NAME)] = ""
     at: datetime | None = None
@@ -33,19 +33,17 @@ class JudgingPause(Frozen):
 
 def parse_end(text: str, now: datetime) -> datetime:
     """The moment that *text* names, seen from *now*. Raises UntilError."""
-    span = DURATION_PATTERN.fullmatch(text)
-    until = now + timedelta(**{DURATION_UNITS[span[2]]: int(span[1])}) if span else _moment(text)
+    if span := DURATION_PATTERN.fullmatch(text):
+        until = now + timedelta(**{DURATION_UNITS[span[2]]: int(span[1])})
+    else:
+        try:
+            at = datetime.fromisoformat(text)
+            until = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+        except (ValueError, OverflowError) as error:  # the last minutes of the year 9999, west of here
+            raise UntilError(f'"{text}" is no time. {EXPECTED_FORMAT}') from error
     if until <= now:
         raise UntilError(f'"{text}" is over already: it is {now:%Y-%m-%d %H:%M} UTC.')
     return until
-
-
-def _moment(text: str) -> datetime:
-    try:
-        at = datetime.fromisoformat(text)
-        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    except (ValueError, OverflowError) as error:  # the last minutes of the year 9999, west of here
-        raise UntilError(f'"{text}" is no time. {EXPECTED_FORMAT}') from error
 
 
 def format_time(at: datetime) -> str:
@@ -53,15 +51,15 @@ def format_time(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def pause_to_signals(suspension: JudgingPause) -> dict[str, str]:
-    """What a verdict remembers of it."""
-    until = suspension.until.isoformat() if suspension.until else ""
-    named = {"paused_name": suspension.by, "paused_until": until, "paused_for": suspension.reason}
+def pause_to_signals(pause: JudgingPause) -> dict[str, str]:
+    """The pause as signals of a verdict."""
+    until = pause.until.isoformat() if pause.until else ""
+    named = {"paused_name": pause.by, "paused_until": until, "paused_for": pause.reason}
     return {name: value for name, value in named.items() if value}
 
 
 def pause_from_signals(signals: Mapping[str, object]) -> JudgingPause | None:
-    """What `pause_to_signals` remembered; None: nothing."""
+    """The pause that `pause_to_signals` put into a verdict; None: none."""
     by, until, reason = (str(signals.get(name, "")) for name in ("paused_name", "paused_until", "paused_for"))
     if not (by or until or reason):
         return None

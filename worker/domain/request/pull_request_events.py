@@ -19,7 +19,7 @@ from worker.domain.value import Value
 
 
 class PullRequestEventKind(StrEnum):
-    """What the door or a judge noted down, before anybody looked into a ledger."""
+    """What the webhook intake or a judge recorded, before the ledger is read."""
 
     JUDGED = "judged"
     MERGED = "merged"
@@ -39,10 +39,11 @@ class PullRequestEventKind(StrEnum):
 
 
 class PullRequestEvent(Frozen):
-    """Something that may be an outcome. Of what only names a commit, `number` is None.
+    """An event that may be an outcome. `number` None: it names a commit only.
 
-    `before_sha`: the commit that a push led from. `merge_sha`: what a merge left on the base branch. `mends`: it says that it fixes something. `reverts`: the pull
-    requests that it says it takes back; `reverted_shas`: the commits. `issues`: which ones it closes, by `hash_issue`.
+    `before_sha`: the head before a push. `merge_sha`: the commit of a merge on the base branch. `mends`: its text declares a fix.
+    `reverts`, `reverted_shas`: the pull requests and the commits that its text reverts. `issues`: those that it closes, by
+    `hash_issue`.
     """
 
     what: PullRequestEventKind
@@ -70,14 +71,14 @@ class PullRequestEvent(Frozen):
 
 
 def hash_issue(repository: str, number: int) -> str:
-    """Tells issues apart, without a name."""
+    """A hash that tells issues apart without naming them."""
     return hashlib.sha256(f"{repository.lower()}#{number}".encode()).hexdigest()[:16]
 
 
 class RepositoryAdded(Frozen):
-    """`since`: when we heard of it. `page`: how often as many were looked at as may be at once.
+    """A repository that the App may see: pull requests that were open at `since` are older than Assay there.
 
-    `delivery_id`: what told of it; empty where an older version wrote this down.
+    `page`: how many pages of them were read. `delivery_id`: empty where an older version wrote this.
     """
 
     installation_id: InstallationId
@@ -89,14 +90,14 @@ class RepositoryAdded(Frozen):
 
     @property
     def id(self) -> str:
-        """The same, however often it is heard."""
+        """The same for each delivery about it."""
         return f"{self.installation_id}:{self.repository_id}:{self.page}"
 
 
 class PullSnapshot(Value):
-    """A pull request's author and state. `authors` None: whom the repository judges can't be told from here.
+    """A pull request's author and state. `authors` None: the repository's configuration is not known.
 
-    `is_required`: merges into its base wait for our check. `is_passed_unjudged`: the repository lets it pass where nothing was judged.
+    `is_required`: merges into its base wait for our check. `is_passed_unjudged`: the repository lets it pass unjudged.
     """
 
     pull: PullRequest
@@ -106,7 +107,7 @@ class PullSnapshot(Value):
 
 
 class OpenPull(Value):
-    """One open pull request. `author` by account and branch alone; `base`: which branch it is to be merged into."""
+    """One open pull request. `author`: by account and branch alone. `base`: the branch to merge into."""
 
     number: int
     head_sha: Sha

@@ -22,14 +22,14 @@ AUDIT_VERSION: Final = 1
 
 
 class AuditError(ValueError):
-    """A record of a newer version; the message says so."""
+    """A record of a newer version."""
 
     def __init__(self, version: object) -> None:
         super().__init__(f"The record was written in version {version}; this Assay reads version {AUDIT_VERSION}.")
 
 
 class Stage(StrEnum):
-    """The way from a dossier to a verdict, in its order. A correction is a second question."""
+    """The stages from a dossier to a verdict, in order. A correction is a second question."""
 
     LAW = "law"
     VALIDATORS = "validators"
@@ -47,7 +47,7 @@ class Stage(StrEnum):
 
 
 class Step(Value):
-    """One stage: what came of it, and why. Holds nothing that differs from one run of the same code to the next."""
+    """The result of one stage, and why. It is the same in every run of the same code."""
 
     stage: Stage
     outcome: str
@@ -55,7 +55,7 @@ class Step(Value):
 
 
 class RecordedReply(Value):
-    """A reply, billed. `stop` is the model's own word for why it ended."""
+    """A reply, billed. `stop`: why it ended, as the model reports it."""
 
     text: str
     stop: str
@@ -66,7 +66,7 @@ class RecordedReply(Value):
 
 
 class OverBudget(Value):
-    """The cap that stood before a question: how full it was, and what the question might have cost."""
+    """The cap that prevented a question: how full it was, and what the question might have cost."""
 
     cap: str
     used_usd: Decimal
@@ -75,10 +75,10 @@ class OverBudget(Value):
 
 
 class Exchange(Value):
-    """One question and what came of it: a reply; else `failure`, in words, and `over` where it was never sent.
+    """One question and its reply; else `failure`, in words, and `over` where a cap kept it from being sent.
 
-    `model` is who was asked. `system` and `form` are hashes of the system part and of the reply's schema. `fault` is the kind of unusable that the
-    reply was (None: usable), `problems` what was wrong with it.
+    `system` and `form`: hashes of the system part and of the reply's schema. `fault`: why the reply was unusable (None: it was
+    usable), and `problems`: what was wrong with it.
     """
 
     system: str
@@ -93,16 +93,16 @@ class Exchange(Value):
 
     @property
     def is_correction(self) -> bool:
-        """Whether it goes on from a reply that could not be used."""
+        """Whether it follows a reply that could not be used."""
         return len(self.turns) > 1
 
 
 class JudgeSettings(Value):
-    """By what the verdict was made, in whole but for the texts.
+    """The settings of the judge, without the texts.
 
-    `model` None: there was none to ask. `second`: who gives a second opinion. `board`: three lenses instead of one look.
-    `pause`: who had stopped all judging. `round_limit`: how many rounds might end in a reject. `question_bytes`: the most
-    that the model was shown; `second_bytes`: the most that the second was, where that is not the same.
+    `model` None: there was none. `second`: the model of the second opinion. `board`: three lenses instead of one question. `pause`:
+    who had paused all judging. `round_limit`: how many rounds may end in a reject. `question_bytes`: the most that the model is
+    shown; `second_bytes`: the same of the second, where it differs.
     """
 
     rubric: str
@@ -121,7 +121,7 @@ class JudgeSettings(Value):
 
 
 class RecordedRedaction(Value):
-    """What was taken out of a question before it left: its kind, and the field and line that it stood in."""
+    """A secret that was removed from a question: its kind, and the field and line where it was."""
 
     kind: str
     where: str
@@ -142,7 +142,7 @@ def dump_audit(record: AuditRecord) -> dict[str, Json]:
 
 
 def read_audit(fields: Mapping[str, Any]) -> AuditRecord:
-    """The way back; what a law no longer has is left out. Raises AuditError for a version that this code does not know."""
+    """Read what `dump_audit` made; settings that no longer exist are left out. Raises AuditError for a newer version."""
     if fields["audit_version"] != AUDIT_VERSION:
         raise AuditError(fields["audit_version"])
     return AuditRecord(
@@ -175,32 +175,28 @@ def _dump_value(value: object) -> Json:
 
 
 def _read_exchange(fields: Mapping[str, Any]) -> Exchange:
+    reply, over = fields["reply"], fields["over"]
+    if reply:
+        cost = None if reply["cost_usd"] is None else Decimal(reply["cost_usd"])
+        tokens = Tokens(**reply["tokens"])
+        reply = RecordedReply(reply["text"], reply["stop"], reply["stop_detail"], tokens, cost, reply["request_id"])
+    if over:
+        over = OverBudget(over["cap"], *(Decimal(over[name]) for name in ("used_usd", "cap_usd", "asked_usd")))
     return Exchange(
         fields["system"],
         fields["form"],
         tuple(fields["turns"]),
-        reply=_read_reply(fields["reply"]) if fields["reply"] else None,
+        reply=reply or None,
         fault=fields["fault"],
         problems=tuple(fields["problems"]),
         failure=fields["failure"],
-        over=_read_over_budget(fields["over"]) if fields["over"] else None,
+        over=over or None,
         model=fields.get("model"),
     )
 
 
-def _read_reply(fields: Mapping[str, Any]) -> RecordedReply:
-    cost = None if fields["cost_usd"] is None else Decimal(fields["cost_usd"])
-    tokens = Tokens(**fields["tokens"])
-    return RecordedReply(fields["text"], fields["stop"], fields["stop_detail"], tokens, cost, fields["request_id"])
-
-
-def _read_over_budget(fields: Mapping[str, Any]) -> OverBudget:
-    money = {name: Decimal(fields[name]) for name in ("used_usd", "cap_usd", "asked_usd")}
-    return OverBudget(cap=fields["cap"], **money)
-
-
 class EvaluatedVerdict(Value):
-    """A verdict, and the record of how it came about. `opinions`: each seat's own, where several were asked."""
+    """A verdict and its record. `opinions`: that of each panel member, where several were asked."""
 
     verdict: Accept | Reject | Abstain
     audit: AuditRecord
@@ -210,7 +206,7 @@ class EvaluatedVerdict(Value):
 class Replay(Value):
     """A verdict made again from its record.
 
-    `differing`: the deciding fields that are not the same; `first_difference`: the step of each way where the two part, if they do.
+    `differing`: the deciding fields that differ. `first_difference`: the first step of each that differs.
     """
 
     recorded: Accept | Reject | Abstain
@@ -224,14 +220,14 @@ class Replay(Value):
 
 
 DIGEST_SIGNAL: Final = "law"
-"""Under this name a judging anew says by what law it came about."""
+"""The signal of a re-evaluation that holds its judge digest."""
 
 SHADOW_SIGNAL: Final = "canary"
-"""A verdict that has this signal is a candidate's, and was shown to nobody."""
+"""The signal of a verdict by a shadow evaluation, which is shown nowhere."""
 
 
 def rubric_digest(rubric: VersionedRubric) -> str:
-    """The hash of all that a rubric says."""
+    """The hash of a rubric's content; comments, spaces and the order of keys do not count."""
     return _hash(rubric.model_dump(mode="json"))
 
 
@@ -241,7 +237,7 @@ def judge_digest(rubric: Rubric, prompt_version: str, judges: str) -> str:
 
 
 def scoring_digest(weights: VersionedRubric, judgings: str) -> str:
-    """The name of one way to weigh by code alone. *judgings*: the law by which what is weighed may have been judged anew."""
+    """The name of one way to score by code alone. *judgings*: the judge digest of the verdicts that are scored."""
     return _hash([rubric_digest(weights), "weighed by code", judgings])[:16]
 
 

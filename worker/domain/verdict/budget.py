@@ -17,10 +17,10 @@ NEAR_SHARE: Final = Decimal("0.8")
 """From this part of a cap on, people are warned."""
 
 LEAST_REPLIES: Final = 10
-"""Fewer replies than this say nothing about how many tokens a byte is."""
+"""Fewer replies than this are no measure of tokens per byte."""
 
 TOKEN_MARGIN: Final = Decimal("1.25")
-"""How much denser than anything seen so far the next prompt may be."""
+"""How much denser than any before the next prompt may be."""
 
 
 def to_nano(usd: Decimal) -> int:
@@ -33,7 +33,7 @@ def from_nano(nano: int) -> Decimal:
 
 
 class Cap(StrEnum):
-    """What may stand in the way of asking a model. A repository's and an author's fair share are parts of their installation's day."""
+    """The caps on asking a model. A repository's and an author's fair share are parts of their installation's day."""
 
     PULL = "pull"
     DAY = "day"
@@ -42,7 +42,7 @@ class Cap(StrEnum):
 
 
 class Caps(Value):
-    """The operator's limits in dollars. `share`, `author_share`: the part of a day that one repository or author may spend beside others."""
+    """The operator's limits in dollars. `share`, `author_share`: the part of a day for one repository or author beside others."""
 
     pull_usd: Decimal = Decimal("0.10")
     day_usd: Decimal = Decimal("1.00")
@@ -59,7 +59,7 @@ class Caps(Value):
 
 
 class CapLevel(Value):
-    """How full a cap is: what was spent, and what is reserved and not settled yet."""
+    """How full a cap is: the money spent, and that reserved and not settled yet."""
 
     cap: Cap
     used_usd: Decimal
@@ -71,7 +71,7 @@ class CapLevel(Value):
 
 
 class Reservation(Value):
-    """Money set aside for one request to a model. `day`: whose budget it is of, as YYYY-MM-DD in UTC."""
+    """Money set aside for one request to a model. `day`: that of the budget, as YYYY-MM-DD in UTC."""
 
     id: str
     pull: PullRef
@@ -80,7 +80,7 @@ class Reservation(Value):
 
 
 class Bill(Value):
-    """What a request came to. `usd` None: nobody knows, so all that was reserved is spent.
+    """The cost of a request. `usd` None: unknown, so all that was reserved is spent.
 
     `size`: bytes that were sent, of a reply whose tokens were counted; else 0.
     """

@@ -1,4 +1,4 @@
-"""Events of an installation's stream: evaluations started and ended, and what people did afterwards. The catalogue: docs/events.md.
+"""Events of an installation's stream (docs/events.md): evaluations started and ended, and what people did afterwards.
 
 An event holds numbers, names of closed sets and hashes, never a text, a login or a path. The one exception, an opinion's words,
 is asked for by the operator and declared in its sensitivity.
@@ -22,16 +22,16 @@ from worker.domain.verdict.verdict import Abstain, AbstainReason, Accept, JudgeK
 
 EVENT_VERSION: Final = 1
 NAME_PATTERN: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+=-]{0,79}")
-"""A word out of some closed set; anything else might be somebody's text."""
+"""A word of a closed set; anything else might be a person's text."""
 
 CLOSED_SIGNALS: Final = frozenset(
     {"escalation_skipped", "model_decision", "vetoed_by", "opinion_of", "paused_by", "law", "unheard_usd"}
     | {"child_eval_ids", "last_decision", "strongest", "conclusion", "loosened_by"}
 )
-"""The signals whose words are ours. Others may be somebody's: a repository's policy names models and signals as it likes."""
+"""The signals with words of ours. Words of others may be a person's: a policy names models and signals as it likes."""
 
 MODEL_PATTERN: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,119}")
-"""A model's name: the operator's word."""
+"""A model's name, as the operator sets it."""
 
 MOST_FACTS: Final = 20
 """How many signals an event names."""
@@ -50,14 +50,14 @@ TERMINAL_KINDS: Final = frozenset({EventKind.COMPLETED, EventKind.FAILED})
 
 
 class Sensitivity(StrEnum):
-    """PSEUDONYMOUS: numbers that only GitHub can resolve. USER_CONTROLLED: also words about somebody's work."""
+    """PSEUDONYMOUS: numbers that only GitHub can resolve. USER_CONTROLLED: also text about a person's work."""
 
     PSEUDONYMOUS = "pseudonymous"
     USER_CONTROLLED = "user_controlled"
 
 
 class EvalTrigger(StrEnum):
-    """What an evaluation came of: a delivery, a batch, something that people did about a verdict, a bench."""
+    """The cause of an evaluation: a delivery, a batch, something that people did about a verdict, a bench."""
 
     BUS = "bus"
     BATCH = "batch"
@@ -101,7 +101,7 @@ class Event(Value):
 
 
 class EvaluationStarted(Value):
-    """An evaluation that is about to start: `planned_judge` by whom, under which rubric, because of what; *part*: see `subject_id`."""
+    """An evaluation that is about to start. `part`: see `subject_id`."""
 
     eval_id: str
     subject: Subject
@@ -117,7 +117,7 @@ class EventError(ValueError):
 
 
 def subject_id(subject: Subject, part: str = "") -> str:
-    """What the verdicts on one subject have in common; *part* tells the parts of one head apart (a CI check's name)."""
+    """The id of all verdicts on one subject; *part* tells the parts of one head apart (a CI check's name)."""
     pull = f"{subject.repository_id}/{subject.number}"
     match subject.kind:
         case SubjectKind.PULL_REQUEST:
@@ -132,10 +132,9 @@ def subject_id(subject: Subject, part: str = "") -> str:
 
 def started_event(evaluation: EvaluationStarted) -> Event:
     """`eval.started`."""
+    subject = _subject_fields(evaluation.eval_id, evaluation.subject, evaluation.part)
     plan = _plan_fields(evaluation.rubric_id, evaluation.rubric_version, evaluation.planned_judge, evaluation.trigger)
-    return Event(
-        EventKind.STARTED, {**_subject_fields(evaluation.eval_id, evaluation.subject, evaluation.part), **plan}
-    )
+    return Event(EventKind.STARTED, {**subject, **plan})
 
 
 def _plan_fields(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> dict[str, Any]:
@@ -148,21 +147,20 @@ def _plan_fields(rubric_id: str, version: str, planned: JudgeKind, trigger: Eval
 
 
 def dump_started(evaluation: EvaluationStarted) -> tuple[bytes, bytes]:
-    """`eval.started` as it is written, and the `eval.failed` to tell if its judge is never heard of again.
+    """`eval.started` as it is written, and the `eval.failed` for a judge that dies.
 
-    Every judging waits for this, so what is the same in many is written once.
+    Every judging waits for this, so the part that is the same in many is dumped once.
     """
     frame = to_json(_subject_fields(evaluation.eval_id, evaluation.subject, evaluation.part))[:-1]
-    planned, lost = _dump_template(
-        evaluation.rubric_id, evaluation.rubric_version, evaluation.planned_judge, evaluation.trigger
-    )
+    plan = (evaluation.rubric_id, evaluation.rubric_version, evaluation.planned_judge, evaluation.trigger)
+    planned, lost = _dump_template(*plan)
     return frame + planned, frame + lost
 
 
 @lru_cache(maxsize=64)
 def _dump_template(rubric_id: str, version: str, planned: JudgeKind, trigger: EvalTrigger) -> tuple[bytes, bytes]:
-    """How both go on behind their frame."""
-    cost = "0" if planned is JudgeKind.HEURISTIC else None  # whoever dies may have asked a model before
+    """Both events behind their frame."""
+    cost = "0" if planned is JudgeKind.HEURISTIC else None  # a judge that died may have asked a model before
     nothing = _no_verdict_fields(rubric_id, version, FailureMode.JUDGE_CALL_FAILED)
     lost = {**nothing, "error_message": LOST_MESSAGE, "judge_cost_usd": cost}
     return b"," + to_json(_plan_fields(rubric_id, version, planned, trigger))[1:], b"," + to_json(lost)[1:]
@@ -171,7 +169,7 @@ def _dump_template(rubric_id: str, version: str, planned: JudgeKind, trigger: Ev
 def failed_event(
     evaluation: EvaluationStarted, mode: FailureMode, message: str = "", cost_usd: str | None = "0", **more: object
 ) -> Event:
-    """`eval.failed` of an evaluation that came to no verdict at all."""
+    """`eval.failed` of an evaluation without a verdict."""
     return Event(
         EventKind.FAILED,
         {
@@ -214,18 +212,14 @@ def terminal_event(
 
 
 def problem_events(evaluated: EvaluatedVerdict, case_error: str | None) -> Iterator[Event]:
-    """What could not be read on the way: the author's case, and each reply. The replies themselves stand in the audit."""
+    """Events of what could not be read: the author's case, and each reply. The replies themselves are in the audit."""
     subject = evaluated.verdict.subject
     if case_error is not None:
         yield Event(EventKind.CASE_PARSE_ERROR, _subject_fields(evaluated.verdict.eval_id, subject))
     unusable = [exchange for exchange in evaluated.audit.exchanges if exchange.fault is not None]
     for attempt, exchange in enumerate(unusable, start=1):
-        fields = {
-            "attempt": attempt,
-            "fault": _closed_word(exchange.fault),
-            "judge_model": _model_names(exchange.model),
-            "payload": "audit",
-        }
+        fault, model = _closed_word(exchange.fault), _model_names(exchange.model)
+        fields = {"attempt": attempt, "fault": fault, "judge_model": model, "payload": "audit"}
         yield Event(EventKind.EVALUATOR_PARSE_ERROR, {**_subject_fields(evaluated.verdict.eval_id, subject), **fields})
 
 
@@ -242,7 +236,7 @@ def read_event(kind: str, raw: bytes) -> Event:
 
 
 def event_pull(body: Mapping[str, Any], installation_id: int) -> PullRef:
-    """Which pull request an event is about. Raises pydantic's error for a body that has none."""
+    """The pull request that an event is about. Raises pydantic's error for a body that has none."""
     numbers = {"repository_id": body.get("repository_id"), "number": body.get("number")}
     return PullRef.model_validate({"installation_id": installation_id, **numbers})
 
@@ -306,7 +300,7 @@ def _closed_word(value: object) -> str | None:
 
 
 def _model_names(names: str | None) -> str | None:
-    """Several stand in one field, with commas between them."""
+    """Several models share one field, with commas between them."""
     return ", ".join(name for name in (names or "").split(", ") if MODEL_PATTERN.fullmatch(name)) or None
 
 

@@ -19,16 +19,16 @@ PROMPT_WINDOW: Final = 5
 """How many judged rounds the judge is shown (tilth's LEDGER_INJECT_LIMIT)."""
 
 ROUND_LIMIT: Final = 5
-"""How many rounds may end in a reject, where nobody says otherwise; then it is a person's."""
+"""The default of how many rounds may end in a reject; then a person decides."""
 
 
 class LedgerEntry(Frozen):
-    """One judged head. `changed_lines` holds hashes only, never the lines; `pushed_at`: when we heard of the head.
+    """One judged head. `changed_lines`: hashes, never the lines. `pushed_at`: when the head was first seen.
 
     `description`: a hash of the title and text, where they are the criterion. `links`: the issues that the text links.
     """
 
-    model_config = ConfigDict(defer_build=False)  # a dossier takes over what is built already, and else builds its own
+    model_config = ConfigDict(defer_build=False)  # a dossier reuses a schema that is built, and else builds its own
 
     eval_id: EvalId
     created_at: datetime
@@ -47,7 +47,7 @@ class LedgerEntry(Frozen):
 
 
 class AuthorText(Frozen):
-    """What the author may write about one head, as far as it is judged. None: it does not count, or an older entry lacks it."""
+    """The author's text about one head, as far as it is judged. None: it does not count, or an older entry lacks it."""
 
     case: Case | None = None
     is_readable: bool = True
@@ -72,7 +72,7 @@ def author_text_of(entry: LedgerEntry) -> AuthorText:
 
 
 class TextChange(StrEnum):
-    """What the author's text is to the verdicts that its head has already."""
+    """How the author's text differs from those of the verdicts on the same head."""
 
     FIRST = "first"
     """The head has no verdict yet."""
@@ -82,20 +82,20 @@ class TextChange(StrEnum):
     EDITED = "edited"
     """Judged once more, once a head; costs a round."""
     FROZEN = "frozen"
-    """The verdict of the head stands, with the text that it was made by."""
+    """The head keeps its verdict, with the text that was judged."""
 
 
 EDIT_CHANGES: Final = frozenset({TextChange.EDITED, TextChange.FROZEN})
-"""A frozen text that was judged all the same (on a laptop, or before there was this rule) is an edit."""
+"""A frozen text that was judged all the same (on a laptop, or by an older version) is an edit."""
 
 MOST_EDITS: Final = 2
-"""Edits of one head that are judged at most: one, and one that was made before the verdict on it could be seen."""
+"""Edits of one head that are judged: one, and one that was made before the verdict on it was visible."""
 
 
 def classify_text(
     entries: Sequence[LedgerEntry], head_sha: Sha, text: AuthorText, edited_at: datetime | None = None
 ) -> TextChange:
-    """Say what this text is to the head. *edited_at*: when it was written, if that is known."""
+    """Compare this text with those judged on the head. *edited_at*: when it was written, if known."""
     judged = find_judged_entries(entries, head_sha)
     turns = _classify_texts([*(author_text_of(entry) for entry in judged), text])
     if turns[-1] is not TextChange.EDITED:
@@ -106,7 +106,7 @@ def classify_text(
 
 
 def _classify_texts(texts: Sequence[AuthorText]) -> list[TextChange]:
-    """What each text of a head is to those before it, as if none were frozen."""
+    """Compare each text of a head with those before it, as if none were frozen."""
     turns: list[TextChange] = []
     for at, text in enumerate(texts):
         before = texts[:at]
@@ -122,13 +122,13 @@ def _classify_texts(texts: Sequence[AuthorText]) -> list[TextChange]:
 
 
 def find_judged_entries(entries: Iterable[LedgerEntry], head_sha: Sha) -> tuple[LedgerEntry, ...]:
-    """The entries of a head on which somebody judged, each content once, oldest first."""
+    """The judged entries of a head, each content once, oldest first."""
     here = (entry for entry in entries if entry.head_sha == head_sha and is_judged(entry))
     return tuple({entry.fingerprint: entry for entry in here}.values())
 
 
 def is_judged(entry: LedgerEntry) -> bool:
-    """Whether it was judged, and not carried over: an accept, a reject, or what a person has to decide."""
+    """Whether it was judged, and not carried over: an accept, a reject, or one that a person has to decide."""
     verdict = entry.verdict
     is_open = isinstance(verdict, Abstain) and verdict.abstain_reason is not AbstainReason.NEEDS_HUMAN
     return not is_open and verdict.carried_from is None
@@ -144,9 +144,9 @@ def round_of(
 ) -> int:
     """Count the rejects on other content so far, plus this one.
 
-    One head rejected twice (by two tiers, say) is one round, and so are two heads of one content. What was pushed before
-    the reject of a round could be seen belongs to that round; a push of unknown time counts. An edit of the author's text that is
-    judged once more is a round of its own (*is_edit*: this judging is of one).
+    One head rejected twice (by two tiers, say) is one round, and so are two heads of one content. A push before the reject of a
+    round was visible belongs to that round; a push of unknown time counts. An edit of the author's text that is judged once more
+    is a round of its own (*is_edit*: this judging is of one).
     """
     seen: set[str] = set()
     rounds, visible = 0, None
@@ -155,18 +155,16 @@ def round_of(
         if not isinstance(entry.verdict, Reject) or is_here or entry.fingerprint == fingerprint:
             continue
         is_new = seen.isdisjoint({entry.head_sha, entry.fingerprint}) and _may_answer(entry.pushed_at, visible)
-        if is_new or (entry.fingerprint not in seen and _is_edit(entries[:at], entry)):
+        if not is_new and entry.fingerprint not in seen:
+            is_new = classify_text(entries[:at], entry.head_sha, author_text_of(entry)) in EDIT_CHANGES
+        if is_new:
             rounds, visible = rounds + 1, _visible_at(entry)
         seen |= {entry.head_sha, entry.fingerprint}
     return rounds + 1 if is_edit or _may_answer(pushed_at, visible) else rounds
 
 
-def _is_edit(before: Sequence[LedgerEntry], entry: LedgerEntry) -> bool:
-    return classify_text(before, entry.head_sha, author_text_of(entry)) in EDIT_CHANGES
-
-
 def _may_answer(pushed_at: datetime | None, visible: datetime | None) -> bool:
-    """Whether who pushed may have seen what was visible then."""
+    """Whether a push may be an answer to a verdict that was visible then."""
     return pushed_at is None or visible is None or _in_utc(pushed_at) > visible
 
 
@@ -181,28 +179,26 @@ def _in_utc(time: datetime) -> datetime:
 
 
 def select_prompt_entries(entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
-    """The last judged rounds that go to the judge, oldest first: each content once, where it was judged the last time."""
+    """The last judged rounds for the prompt, oldest first: each content once, as it was judged last."""
     judged = {entry.fingerprint: entry for entry in reversed(entries) if is_judged(entry)}
     return tuple(reversed(tuple(judged.values())[:PROMPT_WINDOW]))
 
 
 def conditions_of(entries: Iterable[LedgerEntry]) -> tuple[ClosingCondition, ...]:
-    """Every condition that was ever frozen, in the order of that, each as the newest entry has it.
+    """Every condition that was ever frozen, in that order, each in the state of the newest entry.
 
-    The text is what makes a condition the same; a second one under a taken id gets a new id.
+    Conditions of one text are the same; a second one under a taken id gets a new id.
     """
     by_text: dict[str, ClosingCondition] = {}
     for entry in entries:
         for condition in (*entry.verdict.closing_conditions, *entry.open_conditions):
             before = by_text.get(condition.text)
             by_text[condition.text] = (
-                with_free_id(condition, by_text.values()) if before is None else _with_newest_state(before, condition)
+                with_free_id(condition, by_text.values())
+                if before is None
+                else before.model_copy(update={"state": condition.state})
             )
     return tuple(by_text.values())
-
-
-def _with_newest_state(before: ClosingCondition, now: ClosingCondition) -> ClosingCondition:
-    return before.model_copy(update={"state": now.state})
 
 
 def with_free_id(condition: ClosingCondition, others: Iterable[ClosingCondition]) -> ClosingCondition:

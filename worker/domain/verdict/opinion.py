@@ -18,24 +18,24 @@ from worker.domain.verdict.verdict import (
 )
 
 CERTAIN_CONFIDENCE: Final = 0.7
-"""metis' hybrid threshold: a heuristic confidence at or above it stands."""
+"""metis' hybrid threshold: a heuristic confidence at or above it decides."""
 
 
 class HeuristicOpinion(Frozen):
-    """The $0 tier. `safe` says why the change is accepted without a model, or is None.
+    """The $0 tier. `safe`: why the change is accepted without a model, or None.
 
-    `obstacle` says of a change to documentation what could not be proved, and where.
+    `obstacle`: of a change to documentation, what could not be proved, and where.
     """
 
     score: Unit
     confidence: Unit
     findings: tuple[Finding, ...] = ()
     doubts: tuple[Finding, ...] = ()
-    """What an accept has to answer as well, and nobody is told: of that kind too many good changes hold some."""
+    """What an accept has to answer as well, and is not shown to people: too many good changes have some of that kind."""
     criteria: tuple[CriterionVerdict, ...] = ()
-    """What code can say of each criterion: `missing` where it is proved, else `unverifiable` with what speaks of it or does not."""
+    """What code can prove of each criterion: `missing`, else `unverifiable` with a note."""
     signals: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
-    """What else was measured or seen, by name, for the verdict's record."""
+    """Other measurements, by name, for the verdict's record."""
     safe: Text | None = None
     obstacle: Text | None = None
     reason: Text
@@ -65,7 +65,7 @@ class Leaning(StrEnum):
 
 
 class Breakdown(StrEnum):
-    """What makes a score meaningless: nothing works, the output's form is broken, or the run itself went wrong."""
+    """What makes a score meaningless: nothing works, the output's form is broken, or the run failed."""
 
     NONE = "none"
     COMPLETE_FAILURE = "complete_failure"
@@ -74,7 +74,7 @@ class Breakdown(StrEnum):
 
 
 class ConditionAnswer(Frozen):
-    """What the model says of one closing condition that was open."""
+    """The model's answer about one open closing condition."""
 
     id: Text
     state: ConditionState
@@ -92,8 +92,7 @@ class SettledAnswer(Frozen):
 class ModelOpinion(Frozen):
     """The LLM tier, after its reply was read and every pointer checked.
 
-    `what_works` and `what_does_not` are of changes over many files.
-    `dropped`: what was wrong with the places that are left out. Without scores, the run that they rest on is suspected.
+    `what_works` and `what_does_not`: of changes over many files. `dropped`: what was wrong with the pointers that are left out.
     """
 
     decision: Leaning

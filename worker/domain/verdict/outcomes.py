@@ -22,7 +22,7 @@ from worker.domain.verdict.verdict import SubjectKind, Unit
 
 
 class OutcomeKind(StrEnum):
-    """What came of it. `contest_upheld`: a contested reject was judged anew, and was none any more. `own_override`: the author's own."""
+    """What happened. `contest_upheld`: a contested reject was rejudged, and is none now. `own_override`: by the author."""
 
     MERGED = "merged"
     CLOSED_UNMERGED = "closed_unmerged"
@@ -42,10 +42,9 @@ class OutcomeKind(StrEnum):
 
 
 class Strength(StrEnum):
-    """How strongly an outcome speaks; the stronger first.
+    """How much an outcome proves about the verdict, the strongest first.
 
-    EXPLICIT: somebody said what they think of the verdict. IMPLICIT: what was done speaks for itself. LIFECYCLE: the pull
-    request went on, as they all do.
+    EXPLICIT: a person's opinion of the verdict. IMPLICIT: an action that implies one. LIFECYCLE: the usual course of a pull request.
     """
 
     EXPLICIT = "explicit"
@@ -75,7 +74,7 @@ STRENGTHS: Final[Mapping[OutcomeKind, Strength]] = MappingProxyType(
 
 
 class Outcome(Frozen):
-    """One outcome. `eval_id`: the latest verdict on a submission that it is about; `at`: when we heard of it."""
+    """One outcome. `eval_id`: the latest verdict on a submission that it is about; `at`: when it was received."""
 
     kind: OutcomeKind
     eval_id: EvalId | None = None
@@ -108,25 +107,25 @@ def outcome_event(pull: PullRef, outcome: Outcome) -> Event:
 
 
 class CiCheckRubric(VersionedRubric):
-    """How one CI check's life on a head is scored. `loosening`: the part of its score that each signal takes."""
+    """How one CI check's runs on a head are scored. `loosening`: the part of its score that each signal takes."""
 
     most: Annotated[int, Field(ge=1, le=100)]
     """How many checks of a head are recorded, the worst first."""
     passed: Unit
     rerun: Unit
-    """What each run before the one that passed takes."""
+    """The part that each run before the passing one takes."""
     flaky_least: Unit
     failed: Unit
     unproved: Unit
-    """Of what did not finish, or was skipped."""
+    """Of a check that did not finish, or was skipped."""
     loosening: dict[str, Unit]
 
 
 class PullRequestRubric(VersionedRubric):
     """How outcomes move the score of a pull request's submissions.
 
-    `last`: the part of its last submission in where it begins; the rest is the mean of all. `speaks_for`: where an outcome
-    moves it to. `pull`: how far outcomes of a strength move it, the stronger after the weaker.
+    `last`: the weight of its last submission in the first score; the rest is the mean of all. `speaks_for`: the score that an
+    outcome moves it to. `pull`: how far outcomes of a strength move it, the stronger after the weaker.
     """
 
     last: Unit
@@ -136,7 +135,7 @@ class PullRequestRubric(VersionedRubric):
     without_outcomes: Unit
     """The most confidence that a pull request without any outcome gets."""
     contradicted: Unit
-    """The part that is left of the confidence where outcomes of two strengths disagree."""
+    """The part of the confidence that remains where outcomes of two strengths disagree."""
 
     @model_validator(mode="after")
     def _the_stronger_outweighs_the_weaker(self) -> "PullRequestRubric":
@@ -150,14 +149,14 @@ class PullRequestRubric(VersionedRubric):
 THUMB_OUTCOMES: Final[Mapping[str, OutcomeKind]] = MappingProxyType(
     {"+1": OutcomeKind.HELPFUL, "-1": OutcomeKind.NOT_HELPFUL}
 )
-"""GitHub's other six say how somebody feels, not about what."""
+"""The outcomes of reactions at our comment; GitHub's other six are about no verdict."""
 
 CLOSING_KINDS: Final = frozenset({PullRequestEventKind.MERGED, PullRequestEventKind.CLOSED})
-"""When reactions are looked at."""
+"""The events after which reactions are read."""
 
 
 class Reaction(Value):
-    """One reaction, by GitHub's numbers: `id` of its own, `account` of whoever reacted. The later has the greater `id`."""
+    """One reaction, by GitHub's numbers: its own `id`, which is greater for a later one, and the `account` of its author."""
 
     id: int
     account: int
@@ -167,7 +166,7 @@ class Reaction(Value):
 
 
 def last_thumbs(reactions: Iterable[Reaction]) -> tuple[Reaction, ...]:
-    """The last thumb of each person, in the order in which they were given."""
+    """The last thumb of each person, oldest first. Reactions of bots do not count."""
     last: dict[int, Reaction] = {}
     for reaction in sorted(reactions, key=lambda reaction: reaction.id):
         if reaction.content in THUMB_OUTCOMES and not reaction.is_bot:
@@ -181,7 +180,7 @@ MOST_PERCENT: Final = 5
 
 
 class RejectCounts(Frozen):
-    """The rejects that name a signal as a fact, and how many of them people overrode."""
+    """The rejects that name a signal as a fact in one installation, and how many of them people overrode."""
 
     rejects: Annotated[int, Field(ge=0)]
     overturned: Annotated[int, Field(ge=0)]
@@ -192,7 +191,7 @@ class RejectCounts(Frozen):
 
 
 class Demotion(Frozen):
-    """A signal that is a suspicion now, why, and since when."""
+    """A signal that is only a suspicion in one installation, why, and since when."""
 
     signal: Annotated[str, Field(min_length=1)]
     tally: RejectCounts

@@ -9,7 +9,7 @@ from worker.domain.verdict.verdict import Category, Text, Unit
 
 
 class RubricCriterion(Frozen):
-    """One of the criteria scored 1 to 10; `ten` says what 10/10 looks like."""
+    """One of the criteria scored 1 to 10; `ten` describes 10/10."""
 
     id: Text
     question: Text
@@ -17,7 +17,7 @@ class RubricCriterion(Frozen):
 
 
 class VersionedRubric(Frozen):
-    """What every rubric has, also those that no model reads: an id and a version stand for one content for ever."""
+    """The fields of every rubric, also of those that no model reads: an id and a version stand for one content for ever."""
 
     rubric_version: Literal[1] = 1
     id: Text
@@ -27,7 +27,7 @@ class VersionedRubric(Frozen):
 class Rubric(VersionedRubric):
     criteria: Annotated[tuple[RubricCriterion, ...], Field(min_length=1)]
     categories: dict[Category, Text]
-    """What each category means, in the words that the judge reads."""
+    """What each category means, as the judge reads it."""
     signals: dict[str, Unit]
     """Weight of each heuristic signal."""
     escalation_threshold: Annotated[float, Field(ge=0)] = 0.7

@@ -19,7 +19,7 @@ Line = Annotated[int, Field(ge=1)]
 
 
 class Category(StrEnum):
-    """The shape of a failure. Closed: rubric, prompt, README and tests are held against it."""
+    """The kind of failure. A closed set: tests compare rubric, prompt and README with it."""
 
     SCOPE_CREEP = "scope_creep"
     ACCEPTANCE_GAP = "acceptance_gap"
@@ -30,7 +30,7 @@ class Category(StrEnum):
 
 
 class AbstainReason(StrEnum):
-    """Why nobody judged. Each has its own default conclusion."""
+    """Why the change was not judged. Each has its own default conclusion."""
 
     CI_FAILED = "ci_failed"
     CI_PENDING = "ci_pending"
@@ -71,7 +71,7 @@ class ClaimStatus(StrEnum):
 
 
 class EvidencePointer(Frozen):
-    """A place that exists. `quote` is the line as it stands in the file; `line` is None for a whole file."""
+    """A place that exists. `quote` is the line as it is in the file; `line` is None for a whole file."""
 
     path: Annotated[str, StringConstraints(min_length=1)]  # as it is: a path may begin or end with a space
     line: Line | None = None
@@ -94,10 +94,10 @@ class EvidencePointer(Frozen):
 
 
 class Finding(Frozen):
-    """What one signal saw. A fact may reject; a suspicion only routes to the model and lowers the score.
+    """The report of one signal. A fact may reject; a suspicion only routes to the model and lowers the score.
 
-    `instead_of`: the lines that it stands in place of. A fact's become evidence; `step` is what takes a fact away, and
-    becomes the verdict's next step. Neither is recorded with the finding.
+    `instead_of`: the lines that it replaced; a fact's become evidence. `step`: what removes a fact; it becomes the verdict's next
+    step. Neither is recorded with the finding.
     """
 
     signal: Text
@@ -142,7 +142,7 @@ class ConditionState(StrEnum):
 
 
 class ClosingCondition(Frozen):
-    """What a reject asked for. Frozen then, and in every verdict from there on."""
+    """What a reject asked for: frozen then, and part of every later verdict."""
 
     id: Text
     text: Text
@@ -162,7 +162,7 @@ class Coverage(Frozen):
 
 
 class Tokens(Frozen):
-    """What the model counted, over all calls of this verdict. The four never overlap."""
+    """Tokens by the model's count, over all calls of this verdict. The four never overlap."""
 
     input: Annotated[int, Field(ge=0)] = 0
     output: Annotated[int, Field(ge=0)] = 0
@@ -171,7 +171,7 @@ class Tokens(Frozen):
 
     @property
     def prompt(self) -> int:
-        """All that the model read."""
+        """All tokens that the model read."""
         return self.input + self.cache_read + self.cache_write
 
     def __add__(self, other: "Tokens") -> "Tokens":
@@ -209,7 +209,7 @@ class JudgeKind(StrEnum):
 
 
 class BaseVerdict(Frozen):
-    """The part that every verdict has, whatever was decided."""
+    """The fields of every verdict, whatever was decided."""
 
     verdict_version: Literal[1] = 1
     eval_id: EvalId
@@ -275,7 +275,7 @@ class Accept(BaseVerdict):
             msg = f"an accept needs every file read, {[*self.coverage.partly, *self.coverage.unread]} was not"
             raise ValueError(msg)
         if not self.scores and all(criterion.status is CriterionStatus.UNVERIFIABLE for criterion in self.criteria):
-            return self  # code accepts: it compared words, and looked at no criterion
+            return self  # code accepts: it compared texts, and checked no criterion
         if bare := [
             criterion.id
             for criterion in self.criteria
@@ -307,7 +307,7 @@ class Reject(BaseVerdict):
 
 
 class CiFailure(Frozen):
-    """The first failing check, the first failing test that its report names, and the lines of its log that tell of it."""
+    """The first failing check, the first failing test of its report, and the lines of its log about that."""
 
     check: Text
     test: str | None = None
@@ -315,7 +315,7 @@ class CiFailure(Frozen):
 
 
 class Abstain(BaseVerdict):
-    """Nobody judged, and this is why. Never a reject, never a pass of the judge's."""
+    """Not judged, and why; neither a reject nor a pass of the judge."""
 
     decision: Literal["abstain"] = "abstain"
     category: None = None
@@ -327,7 +327,7 @@ class Abstain(BaseVerdict):
 Verdict = Annotated[Accept | Reject | Abstain, Field(discriminator="decision")]
 
 VERDICT_MODELS: Final = {"accept": Accept, "reject": Reject, "abstain": Abstain}
-"""The model of each decision. Who knows the decision builds a third of what VERDICT builds."""
+"""The model of each decision: where it is known, a third of VERDICT_ADAPTER's schema needs to be built."""
 
 VERDICT_ADAPTER: TypeAdapter[Accept | Reject | Abstain] = TypeAdapter(Verdict, config=ConfigDict(defer_build=True))
 """Reads and writes any verdict as JSON."""
