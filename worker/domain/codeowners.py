@@ -16,11 +16,11 @@ CODEOWNERS_PATHS: Final = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"
 MOST_LINES: Final = 3_000
 LONGEST_GLOB: Final = 200
 MOST_MATCHES: Final = 50_000
-"""How often a file is held against a rule: of a long list fewer files are looked at. Owners are to be found, not counted."""
+"""Matches of files with rules: of a long list fewer files are matched. Owners are to be found, not counted."""
 
 OWNER_PATTERN: Final = pattern(r"@([A-Za-z0-9][A-Za-z0-9-]{0,99})(?:/([A-Za-z0-9_.-]{1,100}))?")
 UNSUPPORTED_PATTERN: Final = pattern(r"^!|[\[\]]")
-"""What GitHub's own reader does not take in a pattern: negations and ranges."""
+"""Negations and ranges, which GitHub does not support in a pattern."""
 
 
 class Owner(Value):
@@ -46,17 +46,13 @@ def parse_rules(text: str) -> tuple[CodeownersRule, ...]:
 
 
 def find_owners(text: str, paths: Sequence[str]) -> tuple[Owner, ...]:
-    """Everybody who owns one of these files, who owns most of them first."""
+    """All owners of these files, those who own most of them first."""
     rules = parse_rules(text)
     counts: dict[Owner, int] = {}
     for path in paths[: max(1, MOST_MATCHES // max(1, len(rules)))]:
-        for owner in _owners(rules, path):
+        for owner in next((rule.owners for rule in reversed(rules) if _matches(rule.glob, path)), ()):
             counts[owner] = counts.get(owner, 0) + 1
     return tuple(sorted(counts, key=lambda owner: (-counts[owner], owner.name)))
-
-
-def _owners(rules: Sequence[CodeownersRule], path: str) -> tuple[Owner, ...]:
-    return next((rule.owners for rule in reversed(rules) if _matches(rule.glob, path)), ())
 
 
 def _matches(glob: str, path: str) -> bool:
@@ -71,7 +67,6 @@ def _rule(line: str) -> CodeownersRule | None:
     parts = line.replace("\\ ", "\0").partition("#")[0].split()
     if not parts or len(parts[0]) > LONGEST_GLOB or UNSUPPORTED_PATTERN.search(parts[0]):
         return None
-    owners = (OWNER_PATTERN.fullmatch(word) for word in parts[1:])
-    return CodeownersRule(
-        parts[0].replace("\0", " "), tuple(Owner(owner[1], owner[2]) for owner in owners if owner is not None)
-    )
+    matches = (OWNER_PATTERN.fullmatch(word) for word in parts[1:])
+    owners = tuple(Owner(match[1], match[2]) for match in matches if match is not None)
+    return CodeownersRule(parts[0].replace("\0", " "), owners)

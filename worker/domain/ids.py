@@ -25,17 +25,16 @@ Sha = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
 RepositoryName = Annotated[str, StringConstraints(pattern=r"^[^/\s]+/[^/\s]+$")]
 """`owner/name`, as GitHub spells it."""
 
-
 BaseHash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
-"""Stands for a branch that pull requests are to be merged into: its name may be long, and holds what it likes."""
+"""The hash of a base branch, whose name may be long and hold any character."""
 
 TIMED_EVAL_ID: Final = pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-"""An `EvalId` that holds its time."""
+"""An `EvalId` with its time, by which it sorts."""
 
 
 @lru_cache(maxsize=1024)
 def hash_base(branch: str) -> BaseHash:
-    """Of a branch's name without `refs/heads/`, as pull requests name their base."""
+    """Hash a branch's name without `refs/heads/`, as pull requests name their base."""
     return hashlib.sha256(branch.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -45,7 +44,7 @@ def new_eval_id(at: datetime) -> EvalId:
 
 
 def eval_id_after(at: datetime, existing: Iterable[EvalId]) -> EvalId:
-    """A new id of this moment that comes after all that are *existing*, whatever the clocks of other machines said."""
+    """A new id of this moment that sorts after all *existing* ones, also if the clock of another machine was ahead."""
     made, latest = new_eval_id(at), max(existing, default=EvalId(""))
     if made > latest or not TIMED_EVAL_ID.fullmatch(latest):
         return made

@@ -10,33 +10,33 @@ from worker.domain.verdict.verdict import Abstain, Accept, Reject
 
 
 class JudgingCompleted(Value):
-    """Recorded and published. `retry_in`: nobody judged, for an outage; it comes again after so long."""
+    """Recorded and published. `retry_in`: not judged because of an outage; it is retried after so long."""
 
     verdict: Accept | Reject | Abstain
     dossier: Dossier
     retry_in: timedelta | None = None
     decisions: HumanDecisions = NO_DECISIONS
-    """What people had said about the head when it was judged."""
+    """Those of the head when it was judged."""
 
 
 class JudgingSuperseded(Value):
     """The head moved: its check is cancelled, and the newer one has to be judged.
 
-    `newer_head` None: something else that it was judged by did. Its check is open, and it has to be judged again.
+    `newer_head` None: another input of the judging changed. Its check is open, and it has to be judged again.
     """
 
     newer_head: Sha | None = None
 
 
 class WaitForCi(Value):
-    """Other checks still run: look again after `poll`."""
+    """Other checks still run: retry after `poll`."""
 
     poll: timedelta
     names: tuple[str, ...]
 
 
 class JudgingDiscarded(Value):
-    """Nobody waits for this verdict any more."""
+    """The verdict is no longer needed."""
 
     reason: str
 

@@ -16,7 +16,7 @@ class Frozen(BaseModel):
 
 
 def build_models() -> None:
-    """Build what was put off, for all models that are imported: before a fork or a thread, not in each of them."""
+    """Build the deferred schemas of all models that are imported: before a fork or a thread, not in each of them."""
     waiting: list[type[BaseModel]] = [Frozen]
     while waiting:
         model = waiting.pop()

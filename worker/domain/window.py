@@ -9,7 +9,7 @@ from worker.domain.value import Value
 AGO_PATTERN: Final = pattern(r"(\d{1,5})([mhdw])")
 DURATION_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 NO_END_MS: Final = 2**53
-"""The clock of whoever wrote the last entry may be ahead of ours."""
+"""The end of a window without one: the last entry's clock may have been ahead of ours."""
 
 EXPECTED_FORMAT: Final = (
     "Expected: a date like 2026-11-20, a time like 2026-11-20T15:00Z, or how long ago like 7d, 24h, 90m."
@@ -21,7 +21,7 @@ class WindowError(ValueError):
 
 
 class Window(Value):
-    """Milliseconds since 1970, UTC: from the first to the one before the last."""
+    """Milliseconds since 1970, UTC; the end is exclusive."""
 
     since_ms: int
     until_ms: int
@@ -31,7 +31,7 @@ class Window(Value):
 
 
 def parse_window(since: str, until: str | None, now: datetime) -> Window:
-    """The span that people mean by these words; without *until* it ends behind all that is there. Raises WindowError."""
+    """The window that these texts name; without *until* it ends behind the last entry. Raises WindowError."""
     begin, end = parse_moment_ms(since, now), parse_moment_ms(until or "0m", now)
     if end <= begin:
         raise WindowError(f'The window ends ("{until or "now"}") before it begins ("{since}").')

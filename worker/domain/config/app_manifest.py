@@ -20,7 +20,7 @@ LOOPBACK_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class SetupForm(Value):
-    """What somebody filled in: where Assay is, where deliveries go, whose App it becomes ("": their own), and the opt-ins."""
+    """The filled form: the address of Assay, that of deliveries, the App's organization ("": the user's own), and the opt-ins."""
 
     address: str
     webhook_base: str
@@ -82,7 +82,7 @@ def is_loopback(address: str) -> bool:
 
 
 def guess_address(host: str) -> str:
-    """The address that a browser asked for, to be confirmed by whoever sits before it. "": it is none."""
+    """The address that a browser asked for, to be confirmed by its user; "": none."""
     match = re.fullmatch(r"(\[[0-9a-f:]+\]|[A-Za-z0-9.-]{1,150})(:\d{1,5})?", host, re.ASCII)
     if match is None:
         return ""
@@ -98,13 +98,13 @@ def web_url(api_url: str) -> str:
 
 
 def register_url(api_url: str, organization: str, state: str) -> str:
-    """Where a browser posts the manifest to."""
-    where = f"/organizations/{organization}/settings/apps/new" if organization else "/settings/apps/new"
-    return f"{web_url(api_url)}{where}?{urlencode({'state': state})}"
+    """The address that a browser posts the manifest to."""
+    owner = f"/organizations/{organization}" if organization else ""
+    return f"{web_url(api_url)}{owner}/settings/apps/new?{urlencode({'state': state})}"
 
 
 def build_manifest(wanted: SetupForm, subscribed: Iterable[str]) -> Manifest:
-    """What GitHub is asked to create."""
+    """The App that GitHub is asked to create."""
     permissions = requested_permissions(wanted.opt_ins)
     name = f"Assay for {wanted.organization}" if wanted.organization else "Assay"
     return {

@@ -52,7 +52,7 @@ CORE_PERMISSIONS: Final = (
     ),
     Permission("checks", PermissionLevel.WRITE, "Checks", "write the one check that Assay is, and see the others"),
 )
-"""Without any one of these nothing is judged, or something would be judged wrongly."""
+"""Without any one of these nothing is judged, or judged wrongly."""
 
 
 class OptIn(StrEnum):
@@ -63,9 +63,9 @@ class OptIn(StrEnum):
 
 
 class OptionalPermission(Value):
-    """A permission that judging does without. *consequence*: what does not work without it.
+    """A permission that judging does not need. *consequence*: what does not work without it.
 
-    *switch*: the setting that declines it where another opt-in brings its permission; "": it has that to itself.
+    *switch*: the setting that declines it where another opt-in has the same permission; "": no other has.
     """
 
     opt_in: OptIn
@@ -121,7 +121,7 @@ OPT_IN_SETTINGS: Final[Mapping[str, OptIn]] = MappingProxyType(
 """Each setting that declines an opt-in."""
 
 DEFAULT_OPT_INS: Final = frozenset(OptIn) - {OptIn.CODE_SCANNING}
-"""What /setup has ticked already."""
+"""The choices that /setup proposes."""
 
 EVENT_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -145,12 +145,12 @@ EVENT_PERMISSIONS: Final[Mapping[str, str]] = MappingProxyType(
         "workflow_run": "actions",
     }
 )
-"""Which permission GitHub wants of who subscribes to an event. A manifest with an event and not its permission is refused."""
+"""The permission that GitHub requires for an event. It refuses a manifest with an event and without its permission."""
 
 IMPLICIT_EVENTS: Final = frozenset(
     {"installation", "installation_repositories", "installation_target", "github_app_authorization"}
 )
-"""Every App hears of these, and none subscribes to them."""
+"""Every App gets these events, and can't subscribe to them."""
 
 
 def find_optional(opt_in: OptIn) -> OptionalPermission:
@@ -159,22 +159,19 @@ def find_optional(opt_in: OptIn) -> OptionalPermission:
 
 def requested_permissions(opt_ins: Iterable[OptIn]) -> dict[str, str]:
     """The permissions of an App with these opt-ins, as a manifest spells them."""
-    wanted = [
-        *CORE_PERMISSIONS,
-        *(find_optional(opt_in).permission for opt_in in sorted(opt_ins)),
-    ]  # an opt-in raises what is there, and lowers nothing
-    return {permission.name: str(permission.level) for permission in wanted}
+    optional = (find_optional(opt_in).permission for opt_in in sorted(opt_ins))  # they raise levels, and lower none
+    return {permission.name: str(permission.level) for permission in (*CORE_PERMISSIONS, *optional)}
 
 
 def find_declined(opt_ins: Collection[OptIn]) -> tuple[OptionalPermission, ...]:
-    """What was not chosen although its permission comes with what was: only a setting keeps it from being done."""
+    """The opt-ins that were not chosen although another one has their permission: only their setting declines them."""
     granted = requested_permissions(opt_ins)
     left = [optional for optional in OPTIONAL_PERMISSIONS if optional.opt_in not in opt_ins]
     return tuple(optional for optional in left if optional.switch and is_sufficient(granted, optional.permission))
 
 
 def select_events(subscribed: Iterable[str], granted: Mapping[str, str]) -> tuple[str, ...]:
-    """What an App with these permissions may subscribe to, of what we would like to hear."""
+    """Those of *subscribed* that an App with these permissions may subscribe to."""
     return tuple(
         sorted(event for event in set(subscribed) - IMPLICIT_EVENTS if EVENT_PERMISSIONS.get(event) in granted)
     )
@@ -185,7 +182,7 @@ def is_sufficient(granted: Mapping[str, str], permission: Permission) -> bool:
 
 
 def find_missing_permissions(granted: Mapping[str, str]) -> tuple[Permission, ...]:
-    """What judging needs and was not granted."""
+    """The permissions that judging needs and that were not granted."""
     return tuple(permission for permission in CORE_PERMISSIONS if not is_sufficient(granted, permission))
 
 

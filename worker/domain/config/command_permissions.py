@@ -31,99 +31,82 @@ ROLE_ORDER: Final = tuple(Role)
 
 
 class CommandRight(Value):
-    """What somebody needs for a command. `is_for_author`: the pull request's own author may give it, too.
+    """Who may give a command. `effect`: what it does. `syntax`: how it is written in a comment; empty: it is no comment.
 
-    `is_for_only_maintainer`: the author may, where no other account could.
-    `syntax`: how it is written in a comment; empty: it is no comment. `effect`: what comes of it.
+    `is_for_author`: the pull request's author may give it, too. `is_for_only_maintainer`: only where no other account could.
     """
 
     least_role: Role
-    is_for_author: bool
-    needs_reason: bool
-    syntax: str
     effect: str
+    syntax: str = ""
+    is_for_author: bool = False
+    needs_reason: bool = False
     is_for_only_maintainer: bool = False
 
 
 COMMAND_RIGHTS: Final[Mapping[CommandName, CommandRight]] = MappingProxyType(
     {
         CommandName.REJUDGE: CommandRight(
-            least_role=Role.WRITE,
+            Role.WRITE,
+            "Judges the newest commit now. Content that was decided before keeps its verdict, at $0.",
             is_for_author=True,
-            needs_reason=False,
             syntax="/rejudge",
-            effect="Judges the newest commit now. Content that was decided before keeps its verdict, at $0.",
         ),
         CommandName.FORCE: CommandRight(
-            least_role=Role.WRITE,
-            is_for_author=False,
-            needs_reason=False,
+            Role.WRITE,
+            "Judges the newest commit again, even if its content was decided before. Costs like a first judging.",
             syntax="/rejudge force",
-            effect="Judges the newest commit again, even if its content was decided before. Costs like a first judging.",
         ),
         CommandName.CONTEST: CommandRight(
-            least_role=Role.WRITE,
-            is_for_author=False,
+            Role.WRITE,
+            "Judges the newest commit again, with your reason before the judge, and a second opinion where one is set up.",
             needs_reason=True,
             syntax="/contest REASON",
-            effect="Judges the newest commit again, with your reason before the judge, and a second opinion where one is set up.",
         ),
         CommandName.OVERRIDE: CommandRight(
-            least_role=Role.MAINTAIN,
-            is_for_author=False,
+            Role.MAINTAIN,
+            "Lets this commit pass, by your name and reason. The verdict stays as it is; it holds for this commit alone.",
             needs_reason=True,
             syntax="/override REASON",
-            effect="Lets this commit pass, by your name and reason. The verdict stays as it is; it holds for this commit alone.",
             is_for_only_maintainer=True,
         ),
         CommandName.PAUSE: CommandRight(
-            least_role=Role.MAINTAIN,
+            Role.MAINTAIN,
+            "Stops judging in this repository, for so long (`90m`, `2h`, `3d`, `1w`), until a time (`2026-11-20T15:00Z`) or until it is resumed.",
             is_for_author=True,
-            needs_reason=False,
             syntax="/assay pause [for 2h] [REASON]",
-            effect="Stops judging in this repository, for so long (`90m`, `2h`, `3d`, `1w`), until a time (`2026-11-20T15:00Z`) or until it is resumed.",
         ),
         CommandName.RESUME: CommandRight(
-            least_role=Role.MAINTAIN,
+            Role.MAINTAIN,
+            "Goes on judging. What waited is judged.",
             is_for_author=True,
-            needs_reason=False,
             syntax="/assay resume",
-            effect="Goes on judging. What waited is judged.",
         ),
         CommandName.HELP: CommandRight(
-            least_role=Role.WRITE,
+            Role.WRITE,
+            "Answers with this list.",
             is_for_author=True,
-            needs_reason=False,
             syntax="/assay help",
-            effect="Answers with this list.",
         ),
         CommandName.APPROVED: CommandRight(
-            least_role=Role.WRITE,
-            is_for_author=False,
-            needs_reason=False,
-            syntax="",
-            effect="An approving review of a code owner lets a commit pass that a person has to decide about.",
+            Role.WRITE,
+            "An approving review of a code owner lets a commit pass that a person has to decide about.",
         ),
         CommandName.CHANGES: CommandRight(
-            least_role=Role.WRITE,
-            is_for_author=False,
-            needs_reason=False,
-            syntax="",
-            effect="A review of a code owner that asks for changes keeps such a commit from passing.",
+            Role.WRITE,
+            "A review of a code owner that asks for changes keeps such a commit from passing.",
         ),
         CommandName.DISMISSED: CommandRight(
-            least_role=Role.WRITE,
+            Role.WRITE,
+            "Such a review that is dismissed no longer decides: the check run shows the verdict.",
             is_for_author=True,
-            needs_reason=False,
-            syntax="",
-            effect="Such a review that is dismissed no longer decides: the check run shows the verdict.",
         ),
     }
 )
 
 
 class CommandAuthor(Value):
-    """Who gives a command, as GitHub knows them. `is_only_maintainer`: no other account may maintain or administer the repository."""
+    """The author of a command, by GitHub. `is_only_maintainer`: no other account may maintain or administer the repository."""
 
     role: Role
     is_author: bool = False
@@ -132,7 +115,7 @@ class CommandAuthor(Value):
 
 
 class CommandRefusal(StrEnum):
-    """Why a command is not followed. `overtaken`: the commit that it would be about came after it."""
+    """Why a command is refused. OVERTAKEN: the commit that it would be about is newer than the command."""
 
     BOT = "bot"
     ROLE = "role"
@@ -143,7 +126,7 @@ class CommandRefusal(StrEnum):
 
 
 def find_refusal(command: CommandName, asker: CommandAuthor, reason: str) -> CommandRefusal | None:
-    """Why this person may not give this command now; None: they may."""
+    """Why this person may not give this command now; None: they may. A bot may give none, whatever its role."""
     right = COMMAND_RIGHTS[command]
     if asker.is_bot:
         return CommandRefusal.BOT
@@ -160,9 +143,9 @@ def roles_from(least: Role) -> tuple[Role, ...]:
 
 
 def parse_pause(text: str, now: datetime) -> tuple[datetime | None, str]:
-    """When a pause ends and why it is, by what followed the command. Raises UntilError for a length that is none.
+    """The end and the reason of a pause, by the text behind the command. Raises UntilError for an invalid length.
 
-    A length counts without a word before it, too: a pause that was meant to end must not go on for ever.
+    A length counts without `for` before it, too: a pause that was meant to end must not last for ever.
     """
     reason = " ".join(text.split())
     match = PAUSE_ARGUMENTS.fullmatch(reason)

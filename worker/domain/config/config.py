@@ -15,7 +15,7 @@ LONGEST_WAIT_S = 86_400
 
 
 class Handling(StrEnum):
-    """What is done with the pull requests of one kind of author."""
+    """How the pull requests of one kind of author are treated."""
 
     JUDGE = "judge"
     OBSERVE = "observe"
@@ -23,14 +23,14 @@ class Handling(StrEnum):
 
 
 class AskModelFor(StrEnum):
-    """About whose pull requests a model is asked without anybody asking for it."""
+    """Whose pull requests a model judges without a request."""
 
     WRITERS = "writers"
     EVERYONE = "everyone"
 
 
 class Authors(Frozen):
-    """By who wrote it: a coding agent, a person, or another bot (one that updates dependencies, say)."""
+    """By the author: a coding agent, a person, or another bot (one that updates dependencies, say)."""
 
     agents: Handling = Field(default=Handling.JUDGE, description="Pull requests that a coding agent wrote.")
     people: Handling = Field(default=Handling.OBSERVE, description="Pull requests that a person wrote.")
@@ -40,7 +40,7 @@ class Authors(Frozen):
 
 
 class Feedback(Frozen):
-    """Whether a reject or red CI is also told in a comment, by who wrote the pull request."""
+    """Whether a reject or red CI leads to a comment, by the kind of author."""
 
     agents: bool = Field(default=True, description="Comment on the pull requests of coding agents.")
     people: bool = Field(default=False, description="Comment on the pull requests of people.")
@@ -50,7 +50,7 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=50)]
 
 
 class Review(Frozen):
-    """Whom a verdict that needs a person asks, once: the code owners, and by which label; None: no label."""
+    """What a verdict that needs a person leads to, once: a review request to the code owners, and a label; None: no label."""
 
     codeowners: bool = Field(default=True, description="Ask the code owners of the changed files for a review.")
     label: Label | None = Field(default=None, description="Put this label on the pull request. Without it: none.")
@@ -77,12 +77,11 @@ class RepositoryConfig(Frozen):
 
 
 CONFIG_PATH: Final = ".github/assay.yml"
-"""In each repository; in the repository DEFAULTS of the same owner it is the default of all of them."""
+"""In each repository; that of the owner's DEFAULTS_REPOSITORY is the default of all of them."""
 
 MISNAMED_CONFIG_PATH: Final = ".github/assay.yaml"
-"""What it is called by mistake. Nothing reads it."""
+"""A wrong name of it, which is not read and is reported."""
 
 CONFIG_PATHS: Final = (CONFIG_PATH, MISNAMED_CONFIG_PATH)
-"""What is asked for: the file, and whether it stands where nothing reads it."""
 
 DEFAULTS_REPOSITORY: Final = ".github"

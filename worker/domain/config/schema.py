@@ -42,14 +42,12 @@ DURATION_FORMAT: Final = f"seconds from 0 to {LONGEST_WAIT_S}, or a text like 45
 
 def parse_seconds(value: object) -> float:
     """`45`, `45s` and `10m` as seconds. Raises ValueError."""
-    number = _in_seconds(value) if isinstance(value, str) else value
+    number = value
+    if isinstance(value, str):
+        number = float(value[:-1]) * UNIT_SECONDS[value[-1]] if _DURATION.fullmatch(value) else None
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= LONGEST_WAIT_S:
         raise ValueError(DURATION_FORMAT)
     return float(number)
-
-
-def _in_seconds(text: str) -> float | None:
-    return float(text[:-1]) * UNIT_SECONDS[text[-1]] if _DURATION.fullmatch(text) else None
 
 
 Duration = Annotated[
@@ -69,7 +67,7 @@ Duration = Annotated[
 def reject_boolean(value: object) -> object:
     """Python takes `true` for 1, and the published schema does not. Raises ValueError."""
     if isinstance(value, bool):
-        raise ValueError("1")  # noqa: TRY004 - pydantic tells ValueErrors
+        raise ValueError("1")  # noqa: TRY004 - pydantic reports ValueErrors
     return value
 
 
@@ -181,7 +179,7 @@ def to_config(values: Mapping[str, object]) -> RepositoryConfig:
 
 
 def to_keys(config: RepositoryConfig) -> dict[str, Any]:
-    """The other way: every key with its value, as JSON has it."""
+    """Every key of a configuration with its value, as JSON has it."""
     fields = config.model_dump(mode="json")
     flat = {**fields.pop("policy"), **fields}
     return {name: flat[name] for name in ConfigKeys.model_fields if name in flat}

@@ -8,11 +8,11 @@ from worker.domain.value import Value
 from worker.domain.verdict.verdict import ClaimStatus, ClaimVerdict, Finding
 
 CONFIRMATION_MARK: Final = "to be confirmed"
-"""What a draft puts behind each place, and an author takes out."""
+"""A draft's mark behind each place, which its author removes."""
 
 
 class DraftClaim(Value):
-    """Added lines, as `path:line`, that speak of a criterion: of code or documentation, and of tests."""
+    """Added lines, as `path:line`, that mention a criterion: of code or documentation, and of tests."""
 
     criterion: Criterion
     places: tuple[str, ...]
@@ -20,9 +20,9 @@ class DraftClaim(Value):
 
 
 class CheckedCase(Value):
-    """Each claim as it is found, criteria that no claim names among them, and what signals find in the case.
+    """Each claim as it was checked, criteria that no claim names among them, and the findings of signals about the case.
 
-    `unread`: fields that are not read. `has_criteria`: whether it is known what was asked for.
+    `unread`: fields that are not read. `has_criteria`: whether the criteria are known.
     """
 
     case: Case
@@ -33,11 +33,11 @@ class CheckedCase(Value):
 
     @property
     def unconfirmed_count(self) -> int:
-        """How many texts still say that they have to be confirmed."""
+        """How many texts still have the mark."""
         texts = [self.case.summary, *(f"{claim.addressed_by} {claim.evidence}" for claim in self.case.ac_coverage)]
         return sum(CONFIRMATION_MARK in text for text in texts)
 
     @property
     def problem_count(self) -> int:
-        """How many claims are not found, criteria not named and texts not confirmed."""
+        """How many claims are not verified, criteria not named and texts not confirmed."""
         return self.unconfirmed_count + sum(claim.status is not ClaimStatus.VERIFIED for claim in self.claims)

@@ -42,20 +42,20 @@ class PullRequest(Frozen):
     head_ref: str = ""
     head_sha: Sha
     pushed_at: datetime | None = None
-    """When we heard of this head; None: not known."""
+    """When this head was first seen; None: not known."""
     draft: bool = False
     is_from_fork: bool | None = None
-    """Whether its branch is in another repository, which takes no write access to this one; None: not known."""
+    """Whether its branch is in another repository, so that its author needs no write access to this one; None: not known."""
     labels: tuple[str, ...] = ()
     commits: tuple[Commit, ...] = ()
 
 
 LINKED_IN_SIDEBAR: Final = "linked on GitHub"
-"""What links an issue that stands in GitHub's sidebar, and not in the text."""
+"""`linked_by` of an issue that is linked in GitHub's sidebar, and not in the text."""
 
 
 class LateEdit(Frozen):
-    """An edit of an issue by who is judged by it, or by a bot. `used`: what stood there before is not shown, so that it counts."""
+    """An edit of an issue by the pull request's author, or by a bot. `used`: the text before is not shown, so this one counts."""
 
     by: str
     at: datetime
@@ -63,7 +63,7 @@ class LateEdit(Frozen):
 
 
 class Issue(Frozen):
-    """A linked issue. `linked_by` is the words that link it. `title` and `body` are what is judged by: as if what came late were not used."""
+    """A linked issue. `linked_by`: the words that link it. `title` and `body`: the versions that count (`select_judged_text`)."""
 
     repository: RepositoryName | None = None
     number: Annotated[int, Field(ge=0)]
@@ -82,11 +82,11 @@ class Issue(Frozen):
 
 
 DESCRIPTION: Final = "description"
-"""The criterion of a change of which no issue and no list says what is wanted: it does what its own description says."""
+"""The criterion of a change without an issue or a list of criteria: it does what its own description says."""
 
 
 class Criterion(Frozen):
-    """What the issue asks for. `inferred` is prose taken as one criterion, not a list somebody wrote."""
+    """What the issue asks for. `inferred`: prose taken as one criterion, not an item of a list."""
 
     id: Annotated[str, StringConstraints(min_length=1)]
     text: Annotated[str, StringConstraints(min_length=1)]
@@ -135,16 +135,15 @@ FAILED_CONCLUSIONS: Final = frozenset(
 )
 """GitHub's words for a check that did not pass."""
 
-
 AWAITING_APPROVAL: Final = "awaiting_approval"
 """The status of a workflow that runs only once a maintainer approves it, as for a fork's first pull request."""
 
 NOT_REPORTED: Final = "expected"
-"""The status of a required check that has told nothing of this head yet, and may never start."""
+"""The status of a required check that has not reported on this head yet, and may never start."""
 
 
 class CiCheck(Frozen):
-    """One validator's report on this head. `conclusion` is GitHub's word, None while it runs."""
+    """One CI check's report on this head. `conclusion` is GitHub's word, None while it runs."""
 
     name: str
     app: str | None = None
@@ -213,9 +212,9 @@ class ConfigText(Frozen):
     text: str | None
     """None: it is there, and is no text or too long."""
     last_good: str | None = None
-    """The last one of it without a mistake, where this one has one."""
+    """The last version without a mistake, where this one has a mistake."""
     is_misnamed: bool = False
-    """It is called `.github/assay.yaml`, which is not read, and there is no `.github/assay.yml`."""
+    """Its name is `.github/assay.yaml`, which is not read, and there is no `.github/assay.yml`."""
 
 
 MOST_PATHS: Final = 10
@@ -224,7 +223,7 @@ MOST_PATHS: Final = 10
 class Definition(Value):
     """A new function to look up. `callers`: a regular expression for the paths of files that could call it.
 
-    `is_private`: nothing but the lookup stands between it and a fact.
+    `is_private`: it is a fact unless a caller is found.
     """
 
     name: str
@@ -236,7 +235,7 @@ class Definition(Value):
 
 
 class LookupRequest(Value):
-    """What to look up: functions, and the paths of files that somebody names."""
+    """What to look up: functions, and the named paths of files."""
 
     definitions: tuple[Definition, ...] = ()
     paths: tuple[str, ...] = ()
@@ -250,7 +249,7 @@ class NameLookup(Frozen):
 
 
 class LookupResult(Value):
-    """What was found. A name that could not be looked up is left out; `absent_paths` are the paths at which nothing stands."""
+    """The result. A name that could not be looked up is left out; `absent_paths`: paths without a file."""
 
     names: tuple[NameLookup, ...] = ()
     absent_paths: tuple[str, ...] = ()
@@ -268,9 +267,9 @@ def find_absent(tree: Collection[str], paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def stands_at(existing: str, path: str) -> bool:
-    """Whether a file is the one that is named, or ends in it, or stands below it, in upper or lower case.
+    """Whether a file has this path, or ends in it, or is below it, in any case of letters.
 
-    Markdown takes `__init__.py` for an emphasis.
+    Underscores in pairs do not count: Markdown takes `__init__.py` for an emphasis.
     """
     folded, wanted = (name.casefold().replace("__", "") for name in (existing, path))
     return folded == wanted or folded.endswith(f"/{wanted}") or folded.startswith(f"{wanted}/")
@@ -295,9 +294,9 @@ class Dossier(Frozen):
     files: tuple[HeadFile, ...] | None = None
     files_unread: tuple[UnreadFile, ...] = ()
     reverts: Sha | None = None
-    """The commit of the base's history whose exact inverse the change is. None: none was found, or nobody looked."""
+    """The commit of the base's history whose exact inverse the change is. None: none was found, or it was not searched."""
     lookups: tuple[NameLookup, ...] = ()
-    """Names that were looked up in the head tree. One that is not among them was not."""
+    """Names that were looked up in the head tree; others were not."""
     ci: Ci | None = None
     guidance: tuple[Guidance, ...] = ()
     policy: Policy | None = None
@@ -312,12 +311,12 @@ class Dossier(Frozen):
 
     @property
     def has_criteria(self) -> bool:
-        """Whether an issue or a list says what is wanted; else only facts, rules and the description's own claims count."""
+        """Whether there are criteria of an issue or a list; else only facts, rules and the description's own claims count."""
         return any(criterion.id != DESCRIPTION for criterion in self.criteria or ())
 
     @property
     def known_paths(self) -> frozenset[str]:
-        """The files whose text is at hand."""
+        """The files whose text the dossier holds."""
         return frozenset(file.path for file in self.files or () if file.text is not None)
 
 
@@ -330,7 +329,7 @@ def read_dossier(raw: bytes) -> Dossier:
 
 
 class DossierError(ValueError):
-    """A recorded dossier that is not one; the message names the field."""
+    """An invalid recorded dossier; the message names the field."""
 
     def __init__(self, error: ValidationError) -> None:
         first = error.errors(include_url=False, include_context=False)[0]
@@ -340,7 +339,10 @@ class DossierError(ValueError):
 
 
 def author_text(dossier: Dossier) -> AuthorText:
-    """Read it from a *completed* dossier: the case, the issues that the text links, and itself where it is the criterion."""
+    """The author's text of a completed dossier: the case, the issues that it links, and itself where it is the criterion.
+
+    An issue's own text is no part of it, nor is a link in GitHub's sidebar.
+    """
     own = next((criterion.text for criterion in dossier.criteria or () if criterion.id == DESCRIPTION), None)
     linked = (issue for issue in dossier.issues if issue.linked_by != LINKED_IN_SIDEBAR)
     return AuthorText(

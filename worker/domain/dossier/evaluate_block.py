@@ -32,8 +32,8 @@ class PartialCredit(Frozen):
 class EvaluateBlock(Frozen):
     """What a row asks of the final response. Without one recorded, the case's summary is read.
 
-    `rubric`, `llm_judge_model` and `weight_per_turn` are taken so that a block of metis' fits, and not used: who judges
-    is the run's tier, and a dossier is one turn.
+    `rubric`, `llm_judge_model` and `weight_per_turn` are accepted so that a block of metis' fits, and not used: the run's tier
+    judges, and a dossier is one turn.
     """
 
     rubric: Literal["heuristic", "llm", "hybrid"] | None = None

@@ -4,7 +4,6 @@ The judged are the pull request's author and bots. Their edits made once the pul
 history is known; what anybody else wrote stands whole. A title and a body are two texts, each with its own history.
 """
 
-from collections.abc import Iterable
 from datetime import datetime
 from itertools import takewhile
 
@@ -13,7 +12,7 @@ from worker.domain.value import Value
 
 
 class TextVersion(Value):
-    """A text as somebody left it. `text` None: it is not shown. `is_by_judged`: the pull request's author wrote it, or a bot."""
+    """A text after one edit. `text` None: it is not shown. `is_by_judged`: the pull request's author wrote it, or a bot."""
 
     at: datetime
     author: str
@@ -22,36 +21,29 @@ class TextVersion(Value):
 
 
 class TextHistory(Value):
-    """The versions that are known. `is_complete`: the oldest is the text as it was written, which is no edit."""
+    """The known versions. `is_complete`: the oldest is the original text, which is no edit."""
 
     versions: tuple[TextVersion, ...] = ()
     is_complete: bool = False
 
 
 class JudgedText(Value):
-    """The text to judge by, and the edits that came too late to be it."""
+    """The text that counts, and the edits that came too late."""
 
     text: str
     late_edits: tuple[LateEdit, ...] = ()
 
 
 def select_judged_text(present: str, history: TextHistory, since: datetime) -> JudgedText:
-    """What is judged by, of a text that reads *present* now. *since*: when the pull request was opened."""
+    """The version that counts, of a text that is *present* now. *since*: when the pull request was opened."""
     versions = sorted(history.versions, key=lambda version: version.at, reverse=True)
     edits = versions[:-1] if history.is_complete else versions
     late = [*takewhile(lambda edit: edit.is_by_judged and edit.at >= since, edits)]
     if not late:
         return JudgedText(present)
     before = versions[len(late)].text if len(late) < len(versions) else None
-    if before is None or not _is_same(late[0].text, present):
-        return JudgedText(present, _to_late_edits(late, used=True))
-    return JudgedText(before, _to_late_edits(late, used=False))
-
-
-def _is_same(shown: str | None, present: str) -> bool:
-    """Whether the history can be that of the present text, as far as its newest version shows."""
-    return shown is None or shown.split() == present.split()
-
-
-def _to_late_edits(late: Iterable[TextVersion], *, used: bool) -> tuple[LateEdit, ...]:
-    return tuple(LateEdit(by=edit.author, at=edit.at, used=used) for edit in late)
+    newest = late[0].text
+    if newest is not None and newest.split() != present.split():
+        before = None  # the history is not that of the present text
+    edits = tuple(LateEdit(by=edit.author, at=edit.at, used=before is None) for edit in late)
+    return JudgedText(present if before is None else before, edits)

@@ -24,7 +24,7 @@ def _parts(glob: str) -> tuple[str, ...]:
 
 
 def _matches(parts: tuple[str, ...], segments: Sequence[str]) -> bool:
-    """Hold all ways to match at once: *at* are the parts that could be next."""
+    """Follow all ways to match in one pass: *at* are the indexes of the parts that could be next."""
     at = _skip_any_depth(parts, {0})
     for segment in segments:
         if len(parts) in at:
