@@ -36,39 +36,39 @@ class PullSource(Protocol):
     """Where pull requests come from: GitHub, a git checkout, or a recorded dossier."""
 
     def dossier(self, request: JudgeRequest) -> Dossier:
-        """Everything the source knows about the pull request's newest head; what it can't know is left unset.
+        """Everything the source knows about the pull request's newest head; other fields are left unset.
 
         Raises Gone (deleted, closed, uninstalled), RateLimited, Unavailable, Forbidden.
         """
         ...
 
     def head_sha(self, request: JudgeRequest) -> Sha:
-        """The newest head right now. Raises as `dossier` does; Gone also when it was closed."""
+        """The newest head. Raises as `dossier` does; Gone also when it was closed."""
         ...
 
 
 TreeLookup = Callable[[JudgeRequest, Dossier, LookupRequest], LookupResult]
-"""Searches the dossier's head tree for functions and files. What can't be looked up is left out. Raises as PullSource does."""
+"""Searches the dossier's head tree for functions and files. A failed lookup is left out. Raises as PullSource does."""
 
 Fence = Callable[[], object]
-"""Asked right before each request that writes, sent again or not. It is not sent where this raises LeaseLost (a group: Unsettled)."""
+"""Called right before each request that writes, retries included; LeaseLost (of a group: Unsettled) keeps it from being sent."""
 
 
 class CheckPublisher(Protocol):
-    """GitHub's check runs, which nobody writes without a fence."""
+    """GitHub's check runs, which are written under a fence only."""
 
     def with_fence(self, fence: Fence) -> "CheckRuns": ...
 
 
 class CheckRuns(Protocol):
-    """GitHub's check runs, as they may be written under one fence. Raises what that raises, and as PullSource does."""
+    """GitHub's check runs under one fence. Raises what that raises, and as PullSource does."""
 
     def create(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
-        """Create the check run of this head, or take the one that is there: never two. Where *content* gives way, its end stays."""
+        """Create the check run of this head, or update the existing one; a concluded one stays where *content* gives way."""
         ...
 
     def create_first(self, request: JudgeRequest, head_sha: Sha, content: CheckContent) -> CheckRunId:
-        """As `create`, where it is known that nobody began to before: looks for ours only after a lost answer."""
+        """As `create`, for a head whose check run was never created: searches for ours only after a lost answer."""
         ...
 
     def find(self, request: JudgeRequest, head_sha: Sha) -> CheckRunId | None:
@@ -89,7 +89,7 @@ class StopReason(StrEnum):
 class Prompt(Value):
     """What goes to the model. `turns` alternate user, assistant, user ...; the corrective retry adds two.
 
-    `reply_tokens`: how long the reply may be; None: as long as the operator allows any to be.
+    `reply_tokens`: the limit of the reply; None: the operator's.
     """
 
     system: str
@@ -100,9 +100,9 @@ class Prompt(Value):
 
 
 class ModelReply(Value):
-    """What came back, billed. `cost_usd` is None where the price is not known; `near_cap`: a cap that is almost reached.
+    """The reply, billed. `cost_usd` None: the price is not known. `near_cap`: a cap that is almost reached.
 
-    `lost_usd`: what tries before it may have cost, whose answers were lost.
+    `lost_usd`: the possible cost of earlier tries whose answers were lost.
     """
 
     text: str
@@ -118,7 +118,7 @@ class ModelReply(Value):
 class Model(Protocol):
     """One language model. Raises Unavailable when it can't be reached or answers errors, after bounded retries.
 
-    One that is asked for reserved money only (`worker.adapters.anthropic.budgeted_model`) also raises BudgetReached.
+    One with a budget (`worker.adapters.anthropic.budgeted_model`) also raises BudgetReached.
     """
 
     @property
@@ -131,26 +131,26 @@ class Model(Protocol):
 
 
 class ModelBudget(Protocol):
-    """The money for models. All of it may be called twice; raises Unavailable."""
+    """The money for models. Idempotent; raises Unavailable."""
 
     def density(self, pull: PullRef, model: str) -> Density:
-        """How dense this installation's prompts have been."""
+        """The token density of this installation's prompts."""
         ...
 
     def reserve(self, name: str, pull: PullRef, usd: Decimal) -> Reservation:
-        """Set money aside; the same *name* again changes nothing.
+        """Reserve money; the same *name* again changes nothing.
 
-        Raises BudgetReached, and LeaseLost where nothing is on record of the pull request any more.
+        Raises BudgetReached, and LeaseLost where the state of the pull request is gone.
         """
         ...
 
     def settle(self, reservation: Reservation, bill: Bill) -> CapLevel | None:
-        """Give back what was not spent, once. The fuller of the caps that are almost reached, if one is."""
+        """Release what was not spent, once. The fuller of the caps that are almost reached, if one is."""
         ...
 
 
 EntryWithEvents = tuple[LedgerEntry, Sequence[Event]]
-"""An entry, and what is told of it."""
+"""An entry and its events."""
 
 
 class Ledger(Protocol):
@@ -165,7 +165,7 @@ class Ledger(Protocol):
         events: Sequence[Event] = (),
         child_entries: Sequence[EntryWithEvents] = (),
     ) -> None:
-        """Append once (the same eval_id again changes nothing), and tell of it; with its children *child_entries* it, or none of it.
+        """Append an entry, its *child_entries* and all their events in one transaction; the same eval_id again changes nothing.
 
         Raises LeaseLost when another judge took over.
         """
@@ -173,14 +173,14 @@ class Ledger(Protocol):
 
 
 class EvaluationEvents(Protocol):
-    """What happened. All of it may be called twice; raises Unavailable."""
+    """Events of evaluations. Idempotent; raises Unavailable."""
 
     def record_started(self, pull: PullRef, fence: int, evaluation: EvaluationStarted) -> None:
-        """Tell that an evaluation began. It ends with its entry in the ledger, or by `record_ended`. Raises LeaseLost."""
+        """Record that an evaluation started. It ends with its entry in the ledger, or by `record_ended`. Raises LeaseLost."""
         ...
 
     def record_ended(self, pull: PullRef, event: Event) -> bool:
-        """End an evaluation that comes to no entry. False: it had ended before."""
+        """End an evaluation without an entry. False: it had ended before."""
         ...
 
 
@@ -191,12 +191,12 @@ class Lease(Protocol):
     def fence(self) -> int: ...
 
     def renew(self) -> Trigger | None:
-        """Prolong it, right before every outside write. What was told since it began that has a verdict count no more. Raises LeaseLost."""
+        """Renew it, right before every outside write; the trigger since its start that outdates a verdict. Raises LeaseLost."""
         ...
 
 
 class OutdatedCheckRun(Value):
-    """A check run that says what counts no more: `trigger`; None: it was cancelled before this was the newest head again."""
+    """A check run that `trigger` outdated; None: it was cancelled before this was the newest head again."""
 
     check: CheckRunId
     trigger: Trigger | None
@@ -213,7 +213,7 @@ class CheckRegistry(Protocol):
         ...
 
     def is_claim_held(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether it is still ours to create: who took too long over it may have been followed by somebody else."""
+        """Whether the claim is still ours: after a timeout another process may hold it."""
         ...
 
     def is_first(self, pull: PullRef, head_sha: Sha) -> bool:
@@ -225,7 +225,7 @@ class CheckRegistry(Protocol):
     def record_waiting(
         self, pull: PullRef, head_sha: Sha, check: CheckRunId, *, is_watched: bool, is_deferred: bool = False
     ) -> None:
-        """It is there, and says that judging has not begun, or can't go on. Not *is_watched*: for as long as it takes."""
+        """Record that it shows that judging has not begun, or can't go on. Not *is_watched*: without a deadline."""
         ...
 
     def is_waiting(self, pull: PullRef, head_sha: Sha) -> bool:
@@ -233,45 +233,45 @@ class CheckRegistry(Protocol):
         ...
 
     def find_outdated(self, pull: PullRef, head_sha: Sha) -> OutdatedCheckRun | None:
-        """The check run of the newest head, if it is concluded by what counts no more; it rests from then on.
+        """The check run of the newest head, if its conclusion is outdated; it is recorded as waiting.
 
         One that is being judged, or was reopened for that, is none.
         """
         ...
 
     def record_still_waiting(self, pull: PullRef, head_sha: Sha, check: CheckRunId, content: CheckContent) -> bool:
-        """Note that it says this, which is not concluded; False, and nothing is noted: somebody judges it by now."""
+        """Record this content, which has no conclusion. False, and nothing is recorded: it is being judged."""
         ...
 
     def is_deferred(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether it says until when it can't be judged."""
+        """Whether it shows until when it can't be judged."""
         ...
 
     def is_announced(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether one that rests says when judging begins: it is watched, and not put off."""
+        """Whether a waiting one shows when judging begins: it is watched, and not deferred."""
         ...
 
     def release(self, pull: PullRef, head_sha: Sha) -> None:
-        """Give up our claim, if it is still ours: it was not created, and the next who claims it may try."""
+        """Release our claim, if it is still ours: the check run was not created, and the next claim may create it."""
         ...
 
     def mark_unwritable(self, pull: PullRef, head_sha: Sha) -> None:
-        """GitHub lets nobody write its check run: what that says is not known, and who claims it looks for it first."""
+        """Record that GitHub refuses writes to its check run: its content is unknown, and the next claim searches for it."""
         ...
 
     def record_concluded(self, pull: PullRef, head_sha: Sha, check: CheckRunId | None = None) -> bool:
-        """It has its conclusion; False: the watchdog closed it, or was about to, since it was opened last.
+        """Record its conclusion. False: the watchdog closed it, or was about to, since it was opened last.
 
-        *check*: which one it is, where that may not be known yet.
+        *check*: its id, where that may not be known yet.
         """
         ...
 
     def mark_expiring(self, pull: PullRef, head_sha: Sha) -> None:
-        """It is about to be written to by nobody who judges: who concludes it meanwhile writes his words once more."""
+        """Record that the watchdog is about to write it: a judge that concludes it meanwhile writes it again."""
         ...
 
     def record_expired(self, pull: PullRef, head_sha: Sha, check: CheckRunId) -> bool:
-        """It was closed as overdue. False: by then it was open no more, and what is noted of it stands."""
+        """Record that it was closed as expired. False, and nothing is recorded: it was no longer open."""
         ...
 
     def open_checks(self, pull: PullRef) -> Mapping[Sha, CheckRunId]:
@@ -279,7 +279,7 @@ class CheckRegistry(Protocol):
         ...
 
     def list_unfinished_heads(self, pull: PullRef) -> tuple[Sha, ...]:
-        """The heads whose check run somebody claimed, and of which nobody said yet that it was opened or concluded."""
+        """The heads whose check run was claimed, and not yet recorded as opened or concluded."""
         ...
 
     def newest_head(self, pull: PullRef) -> Sha | None:
@@ -288,14 +288,14 @@ class CheckRegistry(Protocol):
 
 
 class ReopenedChecks(CheckRegistry, Protocol):
-    """Check runs that are written to without a lease: for each a mark says so until the write is over."""
+    """Check runs that are written without a lease: each has a mark until the write is over."""
 
     def find_check_run(self, pull: PullRef, head_sha: Sha) -> CheckRunId | None:
         """The check run of this head, if there is one."""
         ...
 
     def has_check_run(self, pull: PullRef, head_sha: Sha) -> bool:
-        """Whether this head has its check run, or is about to get it."""
+        """Whether this head has a check run, or is about to get one."""
         ...
 
     def mark_reopened(self, pull: PullRef, head_sha: Sha) -> None:
@@ -311,12 +311,12 @@ class ReopenedChecks(CheckRegistry, Protocol):
         ...
 
     def record_outdated(self, pull: PullRef) -> None:
-        """Note that the check run says that its verdict is outdated."""
+        """Record that the check run shows that its verdict is outdated."""
         ...
 
 
 class JudgeRequests(Protocol):
-    """The newest request to judge each pull request, and when judging begins. May be called twice; raises Unavailable."""
+    """The newest request to judge each pull request, and when judging begins. Idempotent; raises Unavailable."""
 
     def request_judging(self, request: JudgeRequest) -> object:
         """Request a judging."""
@@ -335,31 +335,31 @@ class JudgeRequests(Protocol):
         ...
 
     def record_initial_head(self, pull: PullRef, head_sha: Sha) -> None:
-        """Note the head at which a pull request was found that is older than the installation."""
+        """Record the head of a pull request that is older than the installation."""
         ...
 
     def find_initial_head(self, pull: PullRef) -> Sha | None:
-        """The head that was noted last."""
+        """The head that was recorded last."""
         ...
 
 
 class SharedHeads(Protocol):
-    """Check runs of pull requests that share a head. May be called twice; raises Unavailable."""
+    """Check runs of pull requests that share a head. Idempotent; raises Unavailable."""
 
     def find_state(self, commit: CommitRef) -> SharedHeadState:
         """The pull requests of this head, and a version of that."""
         ...
 
     def own_content(self, commit: CommitRef, number: int) -> CheckContent:
-        """What the check run of one pull request says by itself."""
+        """The content of one pull request's own check run."""
         ...
 
     def mark_updating(self, commit: CommitRef, number: int) -> None:
-        """Note that a check run is about to be written: what it shows is not known until `record_shown`."""
+        """Record that a check run is about to be written: its content is unknown until `record_shown`."""
         ...
 
     def record_shown(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
-        """Note what a check run shows since that version."""
+        """Record what a check run shows since that version."""
         ...
 
     def leave(self, pull: PullRef, commit: CommitRef | None = None) -> None:
@@ -372,35 +372,35 @@ class SharedHeads(Protocol):
 
 
 class DecisionStore(Protocol):
-    """What people decided about heads, and who was asked for a review. May be called twice; raises Unavailable."""
+    """What people decided about heads, and who was asked for a review. Idempotent; raises Unavailable."""
 
     def find_decisions(self, pull: PullRef, head_sha: Sha) -> HumanDecisions:
         """What people decided about this head."""
         ...
 
     def record_judged(self, pull: PullRef, head_sha: Sha, decisions: HumanDecisions) -> None:
-        """Note that a judging answered these requests."""
+        """Record that a judging answered these requests."""
         ...
 
     def find_requested_reviewers(self, pull: PullRef) -> tuple[str, ...] | None:
-        """Who was asked to review this pull request; None: the question is still open."""
+        """Who was asked to review this pull request; None: that is still open."""
         ...
 
     def record_requested_reviewers(self, pull: PullRef, names: tuple[str, ...]) -> None:
-        """Note who was asked."""
+        """Record who was asked."""
         ...
 
     def is_labelled(self, pull: PullRef) -> bool:
-        """Whether this pull request was given the label of its repository."""
+        """Whether this pull request got the label of its repository."""
         ...
 
     def record_labelled(self, pull: PullRef) -> None:
-        """Note that it was."""
+        """Record that it did."""
         ...
 
 
 class CommandQueue(Protocol):
-    """Commands from comments and reviews. May be called twice; raises Unavailable."""
+    """Commands from comments and reviews. Idempotent; raises Unavailable."""
 
     def put(self, command: CommandRequest) -> object:
         """Enqueue a command; the same delivery again changes nothing."""
@@ -408,7 +408,7 @@ class CommandQueue(Protocol):
 
 
 class PullRequestEventQueue(Protocol):
-    """Pull request events. May be called twice; raises Unavailable."""
+    """Pull request events. Idempotent; raises Unavailable."""
 
     def put(self, happening: PullRequestEvent) -> object:
         """Enqueue an event; the same delivery again changes nothing."""
@@ -416,27 +416,27 @@ class PullRequestEventQueue(Protocol):
 
 
 class SharedHeadMembers(Protocol):
-    """Pull requests of one commit, and what each one's check says by itself. May be called twice; raises Unavailable."""
+    """Pull requests of one commit, and the content of each one's own check. Idempotent; raises Unavailable."""
 
     def record_content(self, pull: PullRef, head_sha: Sha, content: CheckContent) -> SharedHeadView:
-        """Note what this one's is about to say, and see what it is said beside."""
+        """Record what this check is about to show, and read the state of the others."""
         ...
 
     def record_written(self, pull: PullRef, head_sha: Sha, version: int, content: CheckContent) -> None:
-        """GitHub was told this, as things were in that version; where they changed meanwhile, somebody looks again."""
+        """Record what was written in that version; after a change in between, the dispatcher syncs the head again."""
         ...
 
     def rejoin(self, pull: PullRef, head_sha: Sha) -> None:
-        """This head, where its check said something before, is its newest one again."""
+        """Record that an earlier head of this pull request is its newest one again."""
         ...
 
     def leave(self, pull: PullRef) -> None:
-        """This one is closed: it counts no more where its check said anything last."""
+        """Remove a closed pull request from the head it had last."""
         ...
 
 
 class CurrentPull(Value):
-    """A pull request as it is right now: who opened it, and its newest commit."""
+    """A pull request now: its author, and its newest commit."""
 
     author: str
     head_sha: Sha
@@ -444,10 +444,10 @@ class CurrentPull(Value):
 
 
 class CommandApi(Protocol):
-    """GitHub's side of a command: who gives it, and what they are told. Raises as PullSource does."""
+    """GitHub's side of a command: its author, and the answer. Raises as PullSource does."""
 
     def role(self, ask: CommandRequest) -> Role:
-        """What the author of the comment may do in this repository, by GitHub's own answer."""
+        """The role of the comment's author in this repository."""
         ...
 
     def is_only_maintainer(self, ask: CommandRequest) -> bool:
@@ -461,17 +461,17 @@ class CommandApi(Protocol):
     def react(self, ask: CommandRequest, sign: str) -> None:
         """Leave a reaction (`eyes`: taken, `-1`: refused) at the comment; the same again changes nothing.
 
-        It may be in a review's own text. A button has no comment. Where GitHub does not let us, or we are not to, nothing is left.
+        It may be in a review's own text. A button has no comment. Where GitHub or a setting does not let us, nothing is left.
         """
         ...
 
     def post_comment(self, ask: CommandRequest, text: str) -> bool:
-        """Write a comment of our own; whether it was written: GitHub may not let us, and we may not be to."""
+        """Write a comment of our own. False: GitHub or a setting does not let us."""
         ...
 
 
 class SubmittedReview(Value):
-    """What somebody's newest review that decides anything says, and about which commit."""
+    """A person's newest review that approves or requests changes, and its commit."""
 
     review: ReviewRef
     head_sha: Sha
@@ -480,10 +480,10 @@ class SubmittedReview(Value):
 
 
 class Reviewers(Protocol):
-    """GitHub's side of asking people to look at a pull request. Raises as PullSource does."""
+    """GitHub's side of review requests. Raises as PullSource does."""
 
     def list_reviews(self, request: JudgeRequest) -> tuple[SubmittedReview, ...]:
-        """What those people who may write here said of it already, in the order in which they did."""
+        """The reviews by people with write access, oldest first."""
         ...
 
     def read_codeowners(self, pull: PullRef, repository: RepositoryName, base_sha: Sha) -> str | None:
@@ -491,11 +491,11 @@ class Reviewers(Protocol):
         ...
 
     def request_reviews(self, request: JudgeRequest, owners: Sequence[Owner]) -> tuple[Owner, ...]:
-        """Ask for their review; who was asked, since GitHub refuses some: who has no access here, and the author."""
+        """Request their reviews. Returns who was asked: GitHub refuses people without access, and the author."""
         ...
 
     def add_label(self, request: JudgeRequest, name: str) -> None:
-        """Put this label on the pull request; the same again changes nothing."""
+        """Put this label on the pull request; idempotent."""
         ...
 
 
@@ -507,17 +507,17 @@ class RateLimit(Value):
 
 
 class RateLimits(Protocol):
-    """What GitHub said last of rate limits, shared by all processes. May be called twice; raises Unavailable."""
+    """GitHub's latest rate limits, shared by all processes. Idempotent; raises Unavailable."""
 
     def find_limits(self, installation: InstallationId) -> Mapping[str, RateLimit]:
-        """By GitHub's name of the budget (`core`, `graphql`); those of which nobody noted anything are left out."""
+        """By GitHub's name of the resource (`core`, `graphql`); unknown ones are left out."""
         ...
 
     def put(self, installation: InstallationId, resource: str, limit: RateLimit) -> None: ...
 
 
 class PostedComment(Value):
-    """A comment, by its number and by what GraphQL calls it."""
+    """A comment: its number, and its id in GraphQL."""
 
     id: int
     node_id: str | None = None
@@ -538,7 +538,7 @@ class Comments(Protocol):
     def change(self, pull: PullRef, repository: RepositoryName, comment_id: int, text: str) -> PostedComment: ...
 
     def change_and_read_head(self, pull: PullRef, node_id: str, text: str) -> PullHead | None:
-        """Change it, and see in the same answer where this pull request stands; None: the answer does not say."""
+        """Change it, and read the pull request's head in the same answer; None: the answer lacks it."""
         ...
 
     def find(self, pull: PullRef, repository: RepositoryName, marker: str, since: datetime) -> PostedComment | None:
@@ -547,7 +547,7 @@ class Comments(Protocol):
 
 
 class CommentRecords(Protocol):
-    """What is known of the one comment at each pull request. May be called twice; raises Unavailable."""
+    """The record of the one comment at each pull request. Idempotent; raises Unavailable."""
 
     def find_record(self, pull: PullRef) -> CommentRecord | None: ...
 
@@ -555,10 +555,10 @@ class CommentRecords(Protocol):
 
 
 class Archive(Protocol):
-    """What verdicts were made from, and how, encrypted at rest and kept for a while."""
+    """The dossiers and audits of verdicts, encrypted at rest, with a retention."""
 
     def store(self, pull: PullRef, entry: LedgerEntry, dossier: Dossier, audit: AuditRecord) -> None:
-        """Keep them beside this entry of the ledger, which follows. Raises LeaseLost."""
+        """Store them before this entry is appended to the ledger. Raises LeaseLost."""
         ...
 
 
@@ -566,21 +566,21 @@ class Vault(Protocol):
     """Small secrets that all processes share, encrypted at rest: GitHub's installation tokens."""
 
     def get(self, name: str) -> bytes | None:
-        """What was put; None when it is not there or too old."""
+        """The secret of this name; None: there is none, or it expired."""
         ...
 
     def put(self, name: str, secret: bytes, ttl: timedelta) -> None: ...
 
 
 class LastGoodConfigs(Protocol):
-    """The last `.github/assay.yml` of each repository that could be used, by base. May be called twice; raises Unavailable."""
+    """The last `.github/assay.yml` of each repository without a mistake, by base. Idempotent; raises Unavailable."""
 
     def exchange(
         self, pull: PullRef, base: BaseHash, good: Mapping[ConfigOrigin, str], broken: Collection[ConfigOrigin]
     ) -> Mapping[ConfigOrigin, str]:
-        """Keep the good ones, forget what is in neither, and get the last good ones of the broken. *base*: where they were read."""
+        """Store the *good* texts, delete those in neither argument, and return the last good ones of the *broken*."""
         ...
 
     def store_quiet_window(self, pull: PullRef, base: BaseHash, quiet_window: float | None) -> None:
-        """How many seconds pull requests into this base stay quiet after a push; None: as long as the operator says."""
+        """Store the quiet window of this base in seconds; None: the operator's."""
         ...

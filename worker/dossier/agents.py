@@ -54,7 +54,7 @@ AGENTS: Final = (
         r"(?:codex task\]\()?https://chatgpt\.com/codex/tasks/task_\w+\)?\s*$",
     ),
     # Cognition's docs on Devin's GitHub integration. The session's link, as in fastrepl/anarlog#2041 and
-    # OpenRouterTeam/ai-sdk-provider#350 (one of Devin Review stands under people's work)
+    # OpenRouterTeam/ai-sdk-provider#350 (people's pull requests get one of Devin Review)
     AgentSignature(
         "devin",
         ("devin-ai-integration[bot]",),

@@ -185,7 +185,7 @@ def _quote(match: re.Match[str]) -> str:
 
 
 def _line(block: str, path: Path) -> int | None:
-    """The line on which *path*, or what it stands in, begins."""
+    """The first line of *path*, or of the innermost part around it."""
     try:
         _, marks = load_yaml_with_positions(block)
     except StrictYamlError:

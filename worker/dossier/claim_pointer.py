@@ -127,7 +127,7 @@ _REMARKS: Final = frozenset(
         "block",
     }
 )
-"""Words behind a file that say which part of it is meant, and name no symbol."""
+"""Words behind a file that name a part of it, and no symbol."""
 _EXACT_PATH: Final = pattern(r"(?!.*\.{3})[\w.@+/ \[\]()$~#-]+")
 """No pattern (`*`, `?`, `{a,b}`) and no placeholder (`...`, `<name>`)."""
 _IDENTIFIER: Final = r"(?:[^\W\d]|\$)[\w$]*[?!]?"

@@ -1,7 +1,6 @@
 """`.github/assay.yml`: its text to configuration and mistakes, which version counts, and what a pull request changes about it.
 
-Any text gives a reading. A mistake takes away the entry in which it stands, and no more; the last version at the same base
-without a mistake takes its place.
+Any text gives a reading. A mistake removes its entry only; the last version at the same base without a mistake takes its place.
 """
 
 import json
@@ -99,7 +98,7 @@ class ConfigReading(Value):
 
 @lru_cache(maxsize=8)
 def read_config(text: str | None) -> ConfigReading:
-    """Read a file; None stands for a file that is no text, or too long."""
+    """Read a file; *text* None: the file is no text, or too long."""
     if text is None:
         return ConfigReading(problems=(Problem("", 1, 1, UNREADABLE_TEXT),))
     try:
@@ -175,7 +174,7 @@ def _format_value(value: object) -> str:
 
 
 def _explain_unknown(path: Sequence[str | int]) -> str:
-    """Say that there is no such key, and which one may be meant."""
+    """Name the key that may be meant, or all keys."""
     from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
 
     *above, name = path
@@ -297,7 +296,7 @@ DEFAULT_VALUES: Final[Mapping[str, object]] = {
     f"abstains.{AbstainReason.PAUSED}": "neutral",
     "abstains": "block",
 }
-"""What an entry that is left out stands for; of categories it is the mode, of the rest the type's default."""
+"""The value of an entry that is left out; of categories it is the mode, of the rest the type's default."""
 
 VALUE_RANKS: Final[Mapping[str, Sequence[object]]] = {
     "mode": ("observe", "block"),
@@ -316,7 +315,7 @@ FREE_TEXT_KEYS: Final = frozenset({"never_send", "model", "review"})
 
 
 class HiddenValue(Enum):
-    """Stands for free text of the owner's default: that file may be private, and anybody may read a check."""
+    """Replaces free text of the owner's default: that file may be private, and anybody may read a check."""
 
     DEFAULT = "the owner's default"
 
@@ -346,7 +345,7 @@ class ProposedConfig(Value):
 
 
 def find_proposed_config(dossier: Dossier) -> ProposedConfig:
-    """What this change does to the configuration and the rules files. The base's files count, whatever stands here."""
+    """What this change does to the configuration and the rules files. The base's versions of them count."""
     try:
         files = diff_of(dossier.diff).files
     except DiffError:

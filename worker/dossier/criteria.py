@@ -183,7 +183,7 @@ TRAILER: Final = pattern(r"[A-Z][A-Za-z-]*-[Bb]y: .*")
 
 
 def criteria_of(issues: Sequence[Issue], title: str, body: str) -> tuple[Criterion, ...]:
-    """The criteria of *issues*; without an issue the only one is that the change does what its *title* and *body* say."""
+    """The criteria of *issues*; without an issue the only one is that the change does what its *title* and *body* claim."""
     if not issues:
         return (Criterion(id=DESCRIPTION, text=describe_own_task(title, body), inferred=True),)
     made: list[Criterion] = []

@@ -1,7 +1,7 @@
 """Whether a pull request is judged here, waits, or is left alone.
 
 The webhook intake knows an account and a branch, the judge knows the commits too: both decide here. What was asked for by hand is
-judged, whoever wrote it, draft or not; a head that was judged once stays judged.
+judged with any author, draft or not; a head that was judged once stays judged.
 """
 
 from typing import Final

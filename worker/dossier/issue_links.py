@@ -1,4 +1,4 @@
-"""What a text says of issues and of earlier changes: which it closes, mentions, reverts or fixes, by the words of GitHub and git.
+"""Find the issues and earlier changes that a text closes, mentions, reverts or fixes, by the wordings of GitHub and git.
 
 The forms: `Closes #7`, `fixes: #7`, `Resolved acme/widgets#7`, and the issue's URL. One keyword closes one issue. Words in code,
 quotations and HTML comments close nothing.
@@ -80,7 +80,7 @@ FIX_PATTERN: Final = pattern(
 
 
 def find_reverted_commits(message: str) -> tuple[Sha, ...]:
-    """The commits that a commit says it reverts."""
+    """The commits that a commit's message reverts."""
     return tuple(dict.fromkeys(REVERTED_COMMIT.findall(message)))[:MOST_COMMITS]
 
 
@@ -108,5 +108,5 @@ _REVERTS: Final = pattern(r"\W{0,3}revert(?:s|ed|ing)?\b", re.IGNORECASE)
 
 
 def is_declared_fix(title: str, body: str, repository: str) -> bool:
-    """Whether a pull request says that it fixes something: by its title, or by closing an issue."""
+    """Whether a pull request declares a fix: by its title, or by closing an issue."""
     return FIX_PATTERN.search(title) is not None or bool(find_closing_links(body, repository))

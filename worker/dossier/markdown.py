@@ -17,7 +17,7 @@ BACKTICKS: Final = pattern(r"`+")
 NEWLINE: Final = pattern(r"\r\n?|\n")
 
 QUOTATION_PREFIX: Final = " \t-*+.)0123456789"
-"""What may stand in a line before the mark of a quotation: indentation and list marks."""
+"""Characters before the mark of a quotation: indentation and list marks."""
 
 MOST_QUOTATION_LINES: Final = 100_000
 """How often lines may be looked at for quotations. From each line that begins one the parser looks through all that follow up to
@@ -71,7 +71,7 @@ def find_fences(text: str) -> Iterator[FencedBlock]:
 
 
 def skip_quotations(tokens: "Sequence[Token]") -> "Iterator[Token]":
-    """The tokens that stand in no block quotation."""
+    """The tokens outside of block quotations."""
     depth = 0
     for token in tokens:
         depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)

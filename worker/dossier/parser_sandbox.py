@@ -52,7 +52,7 @@ class ParserSandbox:
             [sys.executable, "-I", "-c", _CODE, str(_ROOT), str(self._most_bytes), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # a parser that gets no memory says so before it ends
+            stderr=subprocess.DEVNULL,  # a parser that gets no memory prints that before it ends
             bufsize=0,
         )
 

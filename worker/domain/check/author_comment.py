@@ -1,7 +1,7 @@
 """The comment that tells the author of a rejected pull request what to do next: whom it mentions, and when it is written.
 
-A pull request has at most one. It is written once a head, and changed only where it no longer holds for that head. Nobody is
-mentioned where the next move is a person's.
+A pull request has at most one. It is written once a head, and changed only where it no longer holds for that head. It
+mentions no agent where the next move is a person's.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ AGENT_MENTIONS: Final = (
 
 
 class AuthorMessage(StrEnum):
-    """What the author is asked for: the next step (and a readable case), passing CI, or a readable case; else CI is mended, or all is done."""
+    """What the author is asked for: the next step (and a readable case), passing CI, or a readable case; else CI_MENDED or OVER."""
 
     ASKS = "asks"
     ASKS_WITH_CASE = "asks_with_case"
@@ -158,8 +158,8 @@ def message_to_author(verdict: Verdict, *, is_overridden: bool) -> AuthorMessage
 def needs_update(message: AuthorMessage, head_sha: Sha, note: CommentRecord | None) -> bool:
     """Whether the comment has to be written or changed.
 
-    OVER makes no comment, and changes only one that asks for something; CI_MENDED changes only one that asks for that. Of the head
-    that the comment is about, it changes only if the message does.
+    OVER makes no comment, and changes only one that asks for something; CI_MENDED changes only one that asks for that. For the
+    head that the comment is about, it changes only if the message does.
     """
     if note is None:
         return message.is_open

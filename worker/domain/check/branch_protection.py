@@ -55,7 +55,7 @@ class RequirementSource(StrEnum):
 
 
 def find_requirement_source(gate: RepositoryProtection, our_app_id: int) -> RequirementSource:
-    """Whose check is required: all requirements have to be met, so one that names us is enough, and one of another App decides."""
+    """Whose check is required. All requirements have to be met: one of another App decides, else one that names us is enough."""
     sources = {requirement.app_id for requirement in gate.requirements}
     if sources - {our_app_id, None}:
         return RequirementSource.ANOTHERS

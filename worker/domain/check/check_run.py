@@ -56,9 +56,9 @@ NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong,
 
 
 class StatusBlock(Value):
-    """A check's state for programs, with the fields of `GET /api/verdicts`. `reason`: a WaitReason, a category or an abstain reason.
+    """A check's state for programs, with the fields of `GET /api/verdicts`.
 
-    `until`: when waiting ends, or the next judging starts. `held_by`: the pull request of the same commit whose state the check
+    `reason`: a WaitReason, a category or an abstain reason. `until`: when waiting ends, or the next judging starts. `held_by`: the pull request of the same commit whose state the check
     has. `decision`, `eval_id`: of the verdict that is shown or carried over; None: there is none.
     """
 

@@ -34,7 +34,7 @@ _NOT_ENABLED_TEXTS: Final = ("code scanning", "code security", "advanced securit
 
 
 def classify_refusal(message: str) -> UploadRefusal:
-    """The refusal that GitHub's message of a 403 stands for."""
+    """The refusal that GitHub's message of a 403 means."""
     lowered = message.casefold()
     if _NOT_PERMITTED_TEXT in lowered:
         return UploadRefusal.PERMISSION

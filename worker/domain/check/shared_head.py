@@ -50,7 +50,7 @@ class CommitRef(Frozen):
 
 
 class OtherPull(Value):
-    """Another open pull request whose head is the same commit. `state`: the conclusion of its own check, IDLE, QUEUED or IN_PROGRESS."""
+    """Another open pull request with the same head. `state`: the conclusion of its own check, IDLE, QUEUED or IN_PROGRESS."""
 
     number: int
     state: str
@@ -69,7 +69,7 @@ class SharedHeadView(Value):
 
 
 class SharedHeadMember(Value):
-    """One of the pull requests: the state of its own check, and whether it counts. `shown`: hash of the content at GitHub, or ""."""
+    """One of the pull requests: the state of its own check, and whether it counts. `shown`: hash of GitHub's content, or ""."""
 
     number: int
     state: str

@@ -47,7 +47,7 @@ class Manifest(TypedDict):
 
 
 class SetupFormError(Exception):
-    """A field that can't be used; the message says what is expected."""
+    """A field that can't be used; the message names what is expected."""
 
 
 def read_setup_form(address: str, deliveries: str, organization: str, opt_ins: Iterable[str]) -> SetupForm:

@@ -82,7 +82,7 @@ class Issue(Frozen):
 
 
 DESCRIPTION: Final = "description"
-"""The criterion of a change without an issue or a list of criteria: it does what its own description says."""
+"""The id of the only criterion of a change without an issue: it does what its description claims."""
 
 
 class Criterion(Frozen):
@@ -171,7 +171,7 @@ class Guidance(Frozen):
 
 
 Glob = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^!\s]")]
-"""As in a .gitignore, without its negations (`worker.domain.dossier.never_send` says what it matches)."""
+"""As in a .gitignore, without its negations; matched by `worker.domain.dossier.never_send`."""
 
 
 class Policy(Frozen):

@@ -1,7 +1,7 @@
 """Which version of an issue's text counts: the judged may not rewrite what they are judged by.
 
 The judged are the pull request's author and bots. Their edits made once the pull request was open never count, as far as the
-history is known; what anybody else wrote stands whole. A title and a body are two texts, each with its own history.
+history is known; edits by others count whole. A title and a body are two texts, each with its own history.
 """
 
 from datetime import datetime

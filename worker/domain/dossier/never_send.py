@@ -36,7 +36,7 @@ def _matches(parts: tuple[str, ...], segments: Sequence[str]) -> bool:
 
 
 def _skip_any_depth(parts: tuple[str, ...], at: set[int]) -> set[int]:
-    """`**` may stand for no folder at all."""
+    """Add the parts behind each `**`, which may match no folder."""
     reached = set(at)
     for index in sorted(at):
         following = index

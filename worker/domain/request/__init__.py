@@ -1,1 +1,1 @@
-"""Types that say what asks for a judging."""
+"""Types of requests to judge, and of the events that lead to them."""

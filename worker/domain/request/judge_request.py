@@ -63,7 +63,7 @@ class AuthorKind(StrEnum):
 
 
 MANUAL_TRIGGERS: Final = frozenset({Trigger.COMMAND, Trigger.FORCE, Trigger.CONTEST, Trigger.RERUN, Trigger.LOCAL})
-"""Requested by hand: judged whoever wrote the pull request, draft or not."""
+"""Requested by hand: judged with any author, draft or not."""
 
 DRAFT_TRIGGERS: Final = MANUAL_TRIGGERS | {Trigger.REVIEW, Trigger.CASE}
 """A draft is judged because of these."""
@@ -122,7 +122,7 @@ class JudgeRequest(Frozen):
 
 
 class CommandName(StrEnum):
-    """The commands. A code owner's review (APPROVED, CHANGES) of the reviewed commit is one, too, and so is its dismissal (DISMISSED)."""
+    """The commands. A code owner's review (APPROVED, CHANGES) of its commit is one, too, and so is its dismissal (DISMISSED)."""
 
     REJUDGE = "rejudge"
     FORCE = "rejudge force"

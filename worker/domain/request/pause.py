@@ -1,4 +1,4 @@
-"""A pause of judging: who set it, since when, until when, and why. Without an end it lasts until somebody resumes."""
+"""A pause of judging: who set it, since when, until when, and why. Without an end it lasts until it is resumed."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

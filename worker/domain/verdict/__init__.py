@@ -1,1 +1,1 @@
-"""Types of what the judge says and what is recorded of it."""
+"""Types of opinions and verdicts, and of their records."""

@@ -17,7 +17,7 @@ class RubricCriterion(Frozen):
 
 
 class VersionedRubric(Frozen):
-    """The fields of every rubric, also of those that no model reads: an id and a version stand for one content for ever."""
+    """The fields of every rubric, also of those that no model reads: an id and a version name one content for ever."""
 
     rubric_version: Literal[1] = 1
     id: Text

@@ -17,7 +17,7 @@ def hash_changed_lines(diff: Diff) -> dict[str, tuple[str, ...]]:
     if sum(len(file.added_lines) + len(file.removed_lines) for file in diff.files) > HASHED_LINES:
         return {}
     hashes: dict[str, tuple[str, ...]] = {}
-    for file in diff.files:  # a file that became a link stands in a diff twice
+    for file in diff.files:  # a file that became a link is in a diff twice
         hashes[file.path] = (*hashes.get(file.path, ()), *(line_hash for _, line_hash in hash_file(file)))
     return hashes
 

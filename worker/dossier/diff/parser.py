@@ -114,7 +114,7 @@ class Hunk(_HunkShape):
 
 
 LONG_HUNK_BYTES: Final = 500_000
-"""A longer hunk's lines are not kept: nobody writes so many."""
+"""A longer hunk, more than people write, is not kept as lines."""
 
 _MakeHunk = Callable[[type[Hunk], tuple[int, int, int, int, DiffCache, int, int]], Hunk]
 

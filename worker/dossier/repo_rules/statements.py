@@ -19,7 +19,7 @@ MOST_IN_ONE: Final = 30
 """Lines of one paragraph; what is longer is prose, and its rest is left out."""
 
 MOST_BELOW: Final = 12
-"""Lines under a heading that may qualify what it says."""
+"""Lines under a heading that may qualify it."""
 
 OPEN, CLOSE = "«", "»"
 """Around the number of a code span, in prose."""

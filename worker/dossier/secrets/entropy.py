@@ -59,7 +59,7 @@ def is_random(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Whether this is a password that a person chose: mixed characters, and no word that stands for one."""
+    """Whether this is a password that a person chose: mixed characters, and no placeholder."""
     value = value[:MOST_LENGTH]
     if is_random(value):
         return True

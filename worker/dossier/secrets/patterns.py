@@ -356,7 +356,7 @@ _KEY_OWNER: Final = pattern(
     r"(?:api|access|private|auth|account|shared|master|encryption|signing|crypto|cipher|hmac|storage|session|cookie|webhook"
     r"|licen[cs]e|service|client|deploy|app|admin|subscription|integration)[_ -]?$"
 )
-"""What stands before "key" where that is one to something."""
+"""The word before "key" where that is one to something."""
 
 _REST: Final = pattern(r"[A-Za-z0-9_-]{0,40}+")
 _NO_SECRET_NAME: Final = pattern(
