@@ -29,7 +29,7 @@ longest description has so many only where most are empty or hold a word."""
 
 
 class FencedBlock(Value):
-    """A fenced block outside quotations. `info_word` is the first word of its info string; `start` and `end` count lines from 0."""
+    """A fenced block outside quotations. `info_word`: the first word of its info string. `start` and `end` count lines from 0."""
 
     info_word: str
     text: str

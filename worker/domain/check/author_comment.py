@@ -63,7 +63,7 @@ AGENT_MENTIONS: Final = (
 
 
 class AuthorMessage(StrEnum):
-    """What the author is asked for: the next step (and a readable case), passing CI, or a readable case; else CI_MENDED or OVER."""
+    """What the author is asked for: the next step (and a readable case), passing CI, a readable case; or what needs no answer."""
 
     ASKS = "asks"
     ASKS_WITH_CASE = "asks_with_case"

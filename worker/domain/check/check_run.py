@@ -58,8 +58,8 @@ NOT_HELPFUL: Final = Button("Not helpful", "not_helpful", "The verdict is wrong,
 class StatusBlock(Value):
     """A check's state for programs, with the fields of `GET /api/verdicts`.
 
-    `reason`: a WaitReason, a category or an abstain reason. `until`: when waiting ends, or the next judging starts. `held_by`: the pull request of the same commit whose state the check
-    has. `decision`, `eval_id`: of the verdict that is shown or carried over; None: there is none.
+    `reason`: a WaitReason, a category or an abstain reason. `until`: when waiting ends, or the next judging starts. `held_by`: the
+    pull request of the same commit whose state the check has. `decision`, `eval_id`: of the verdict that is shown or carried over.
     """
 
     state: WaitState
@@ -87,9 +87,9 @@ class CheckContent(Value):
     """`conclusion` None: in progress. Title, summary and text fit BODY_BYTES already.
 
     `is_queued`: judging has not begun; not `is_watched`: and has no deadline. `gives_way`: where the store knows no check run of
-    the head and GitHub has a concluded one, that one stays as it is. `is_idle`: the pull request waits for its author and can't be
-    merged as it is, so that no other one of the same commit waits for it. `block`: the same for programs, written below `text`;
-    None: made by an earlier version, which put it into `text`.
+    the head, a concluded one at GitHub stays as it is. `is_idle`: the pull request waits for its author and can't be merged as it
+    is, so that no other one of the same commit waits for it. `block`: the same for programs, written below `text`; None: made by
+    an earlier version, which put it into `text`.
     """
 
     title: str

@@ -78,8 +78,8 @@ class StateRank(IntEnum):
 class WaitStatus(Value):
     """`number` None: no pull request is known. `newer_head`: the head that replaced this commit. `others`: with the same commit.
 
-    `overridden_by`: whatever the verdict, nothing is left to do. `reason`: a WaitReason, or the verdict's; None: an accept, or only
-    its check names one.
+    `overridden_by`: whatever the verdict, nothing is left to do. `reason`: a WaitReason, or the verdict's; None: an accept, or
+    only its check names one.
     """
 
     state: WaitState
@@ -119,8 +119,8 @@ _RETRY_TEXT: Final = "It could not be judged, and is judged again by itself."
 class DueJudging(Value):
     """A judging that is due or under way: times in milliseconds, `now` on the same clock; 0: it has none.
 
-    `due_at`: when it starts. `first_push_at`: when the first push of the quiet window came. `waiting_since`: since when it waits for
-    other checks. `rate_limit_until`: when GitHub's rate limit ends. `outage_count`: how often GitHub could not be reached.
+    `due_at`: when it starts. `first_push_at`: when the first push of the quiet window came. `waiting_since`: since when it waits
+    for other checks. `rate_limit_until`: when GitHub's rate limit ends. `outage_count`: how often GitHub could not be reached.
     """
 
     is_started: bool

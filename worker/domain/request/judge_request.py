@@ -100,10 +100,10 @@ class JudgeRequest(Frozen):
     """`head_sha`: of the trigger (a comment has none); the judge asks GitHub for the head.
 
     `outages`: how often the judging of this head failed because no model could be reached. `author` None: not in the trigger.
-    `arrived`: of the newest head, also if something else requested its judging since. `base_sha`: by the delivery, to save requests;
-    nothing is judged by it. `base`: the branch to merge into, if the delivery named it: the quiet window is that branch's.
-    `outside`: opened from a fork by an account that the delivery calls no owner, member or collaborator; it gives way to all others
-    of its installation.
+    `arrived`: of the newest head, also if something else requested its judging since. `base_sha`: by the delivery, to save
+    requests; nothing is judged by it. `base`: the branch to merge into, if the delivery named it: the quiet window is that
+    branch's. `outside`: opened from a fork by an account that the delivery calls no owner, member or collaborator; it gives way
+    to all others of its installation.
     """
 
     pull: PullRef
@@ -152,8 +152,8 @@ class CommandRequest(Frozen):
 
     `comment_id` None: a button of the check on `head_sha`. `reason`: the text behind the command. `is_bot`: its author is a bot.
     `misspelt`: the text instead of `command`, which is only the nearest one. `in_review`: the comment is at a line of the change,
-    which GitHub keeps apart from the conversation. `sealed`: the reason while it waits, encrypted. `review`: the review that is the
-    command, or that `login` dismissed.
+    apart from the conversation. `sealed`: the reason while it waits, encrypted. `review`: the one that is the command, or that
+    `login` dismissed.
     """
 
     pull: PullRef

@@ -100,9 +100,9 @@ class Exchange(Value):
 class JudgeSettings(Value):
     """The settings of the judge, without the texts.
 
-    `model` None: there was none. `second`: the model of the second opinion. `board`: three lenses instead of one question. `pause`:
-    who had paused all judging. `round_limit`: how many rounds may end in a reject. `question_bytes`: the most that the model is
-    shown; `second_bytes`: the same of the second, where it differs.
+    `model` None: there was none. `second`: the model of the second opinion. `board`: three lenses instead of one question.
+    `pause`: who had paused all judging. `round_limit`: how many rounds may end in a reject. `question_bytes`: the most that the
+    model is shown; `second_bytes`: the same of the second, where it differs.
     """
 
     rubric: str

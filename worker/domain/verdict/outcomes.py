@@ -44,7 +44,7 @@ class OutcomeKind(StrEnum):
 class Strength(StrEnum):
     """How much an outcome proves about the verdict, the strongest first.
 
-    EXPLICIT: a person's opinion of the verdict. IMPLICIT: an action that implies one. LIFECYCLE: the usual course of a pull request.
+    EXPLICIT: a person's opinion of the verdict. IMPLICIT: an action that implies one. LIFECYCLE: the usual course of events.
     """
 
     EXPLICIT = "explicit"

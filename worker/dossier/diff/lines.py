@@ -114,7 +114,7 @@ _NEWLINE, _BACKSLASH = b"\n\\"
 
 
 def list_texts(raw: bytes, spans: Iterable[tuple[int, int]], kind: LineKind) -> tuple[str, ...]:
-    """The texts of the lines of this kind, in hunks whose bodies are these *spans* of the diff: a fifth of `number_lines`' work."""
+    """The texts of the lines of this kind, in hunks with these *spans* of the diff: a fifth of the work of `number_lines`."""
     return split_lines(join_texts(raw, spans, kind))
 
 

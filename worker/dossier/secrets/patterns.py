@@ -16,7 +16,7 @@ from worker.dossier.secrets.redaction import SecretKind, SecretSpan
 
 
 class SecretPattern(NamedTuple):
-    """One form. The secret is its group of that name, or all of it. `keywords`: a text without one of them holds no such secret."""
+    """One form. The secret is its group of that name, or all of it. `keywords`: a text without any holds no such secret."""
 
     kind: SecretKind
     keywords: tuple[str, ...]
@@ -388,8 +388,8 @@ _HEX: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 def find_named_secrets(text: str) -> Iterator[SecretSpan]:
     """Every value that is secret by its name, never the name: `password = "..."`, `--secret ...`, `Authorization: Bearer ...`.
 
-    A placeholder, a look-up, a name or a sentence stays. The search goes on behind a value, so that no text is read more often than
-    its names are long.
+    A placeholder, a look-up, a name or a sentence stays. The search goes on behind a value, so that no text is read more often
+    than its names are long.
     """
     folded = text.replace("\u0130", "I").lower()  # the one letter that becomes two when it is folded
     yield from _find_after_names(text, folded)
