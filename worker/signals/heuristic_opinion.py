@@ -85,8 +85,8 @@ def find_findings(change: CodeChange, switches: dict[str, SignalSwitch]) -> Iter
         for signal in family:
             switch = switches.get(signal.name, "suspicion" if change.unparsed_count else None)
             if switch != "off":
-                found = signal.findings(change)
-                yield from (one.model_copy(update={"fact": False}) for one in found) if switch else found
+                findings = signal.findings(change)
+                yield from (finding.model_copy(update={"fact": False}) for finding in findings) if switch else findings
         change.clear_family()
 
 
@@ -97,16 +97,20 @@ def _weigh(finding: Finding, rubric: Rubric) -> Finding:
 
 def _order(findings: Iterator[Finding]) -> tuple[Finding, ...]:
     """Facts first, then by weight; of several that name one place, the first fact and the first of each category are kept."""
-    order = sorted(findings, key=lambda one: (not one.fact, -one.weight, one.path or "", one.line or 0))
-    told: set[object] = set()
+    order = sorted(
+        findings, key=lambda finding: (not finding.fact, -finding.weight, finding.path or "", finding.line or 0)
+    )
+    taken: set[object] = set()
     kept: list[Finding] = []
-    for one in order:
-        place = (one.path, one.line, one.side)
-        keys = {(one.category, place) if one.line is not None else (one.signal, one.path, one.note)}
-        keys |= {place} if one.fact and one.line is not None else set()
-        if told.isdisjoint(keys):
-            kept.append(one)
-        told |= keys
+    for finding in order:
+        location = (finding.path, finding.line, finding.side)
+        keys = {
+            (finding.category, location) if finding.line is not None else (finding.signal, finding.path, finding.note)
+        }
+        keys |= {location} if finding.fact and finding.line is not None else set()
+        if taken.isdisjoint(keys):
+            kept.append(finding)
+        taken |= keys
     return tuple(kept)
 
 
@@ -130,7 +134,7 @@ class _OpinionBuilder:
             self._signals["files_not_parsed"] = change.unparsed_count
 
     def build(self) -> HeuristicOpinion:
-        facts = [one for one in self._findings if one.fact]
+        facts = [finding for finding in self._findings if finding.fact]
         if facts:
             return self._build_opinion(FACT_SCORE, FACT_CONFIDENCE, _summarize(facts, "a fact"))
         if self._findings or self._in_doubt or self._doubt is not None:
@@ -173,8 +177,8 @@ class _OpinionBuilder:
 
     def _build_unsure(self, obstacle: str | None = None) -> HeuristicOpinion:
         weights: dict[str, float] = {}
-        for one in self._findings:
-            weights[one.signal] = max(weights.get(one.signal, 0.0), one.weight)
+        for finding in self._findings:
+            weights[finding.signal] = max(weights.get(finding.signal, 0.0), finding.weight)
         left = prod(1 - weight for weight in weights.values())
         apart, short = measure_unrelatedness(self._change), mean_gap(self._change)
         self._signals |= {"unrelatedness": round(apart, 3), "shortfall": round(short, 3)}
@@ -187,7 +191,7 @@ class _OpinionBuilder:
         return self._build_opinion(score, confidence, obstacle or self._reason(), obstacle=obstacle)
 
     def _has_contradiction(self, weights: dict[str, float]) -> bool:
-        listed = any(not one.inferred for one in self._change.dossier.criteria or ())
+        listed = any(not criterion.inferred for criterion in self._change.dossier.criteria or ())
         return listed and not self._in_doubt and max(weights.values(), default=0.0) >= STRONG_WEIGHT
 
     def _reason(self) -> str:

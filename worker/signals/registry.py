@@ -19,4 +19,4 @@ SIGNALS: Final[tuple[Signal, ...]] = (
     *weak_test.SIGNALS,
     *scope_creep.SIGNALS,
 )
-REGISTERED_NAMES: Final = frozenset(one.name for one in SIGNALS)
+REGISTERED_NAMES: Final = frozenset(signal.name for signal in SIGNALS)

@@ -100,20 +100,20 @@ class Signal(NamedTuple):
 
     def findings(self, change: CodeChange) -> Iterator[Finding]:
         """Every place where it fires, as findings that carry the strength as their weight."""
-        for place in islice(self.detect(change), MOST_FINDINGS):
+        for match in islice(self.detect(change), MOST_FINDINGS):
             yield Finding(
                 signal=self.name,
                 category=self.category,
                 fact=self.kind is SignalKind.FACT
-                and (place.path is None or language_of(place.path) not in UNMEASURED_LANGUAGES),
-                path=place.path,
-                line=place.line,
-                end_line=place.end_line,
-                side=place.side,
-                weight=place.strength,
-                note=place.note,
-                instead_of=place.base_pointer,
-                step=(place.step or self.step).replace("{place}", place.location),
+                and (match.path is None or language_of(match.path) not in UNMEASURED_LANGUAGES),
+                path=match.path,
+                line=match.line,
+                end_line=match.end_line,
+                side=match.side,
+                weight=match.strength,
+                note=match.note,
+                instead_of=match.base_pointer,
+                step=(match.step or self.step).replace("{place}", match.location),
             )
 
 

@@ -30,8 +30,8 @@ def find_asserting_names(functions: Iterable[Function]) -> frozenset[str]:
             if spine.links[-1].arguments is not None
         )
         if any(
-            one.proof >= Proof.PRESENCE and not one.is_guess
-            for one in find_assertions(function.body, language, nodes=function.source.nodes)
+            assertion.proof >= Proof.PRESENCE and not assertion.is_guess
+            for assertion in find_assertions(function.body, language, nodes=function.source.nodes)
         ):
             is_hook = _AFTER_EACH_PATTERN.search(f"{function.attributes} {function.name}")
             asserting.add(AFTER_EACH_TEST if is_hook else function.name)
@@ -42,8 +42,8 @@ def _find_callers(calls: dict[str, set[str]], asserting: set[str]) -> set[str]:
     """What calls one of them, and what calls that."""
     callers: dict[str, set[str]] = {}
     for name, called in calls.items():
-        for one in called & calls.keys():
-            callers.setdefault(one, set()).add(name)
+        for callee in called & calls.keys():
+            callers.setdefault(callee, set()).add(name)
     waiting = list(asserting)
     while waiting:
         for caller in callers.get(waiting.pop(), set()) - asserting:

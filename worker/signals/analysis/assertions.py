@@ -63,46 +63,46 @@ def find_assertions(
 
     With *rows*, at least those that begin in one of these rows. *nodes*: those of the whole tree, where somebody keeps them.
     """
-    known = NodeIndex(body, language) if nodes is None else nodes
-    reach = _find_call_rows(body, rows, known) if language is Language.GO and rows else rows
-    yield from _find_statements(body, language, rows, known)
+    index = NodeIndex(body, language) if nodes is None else nodes
+    reach = _find_call_rows(body, rows, index) if language is Language.GO and rows else rows
+    yield from _find_statements(body, language, rows, index)
     if language is Language.PYTHON:
-        yield from _find_uncalled(body, rows, known)
-    for spine in find_call_chains(body, language, reach, known):
+        yield from _find_uncalled(body, rows, index)
+    for spine in find_call_chains(body, language, reach, index):
         is_one = language not in MORE_LANGUAGES
-        found = (
-            known.cached(_read_chain, spine.node, spine, language)
+        assertion = (
+            index.cached(_read_chain, spine.node, spine, language)
             if is_one
             else _read_chain(spine.node, spine, language)
         )
-        if found is not None:
-            yield found
+        if assertion is not None:
+            yield assertion
 
 
 def _find_call_rows(body: "Node", rows: frozenset[int], nodes: NodeIndex) -> frozenset[int]:
     """Where the calls may stand of checks that begin in these rows: an `if` begins before what it fails with."""
-    ifs = (one for one in nodes.find(("if_statement",), body, rows) if one.start_point.row in rows)
-    return rows.union(*(range(one.start_point.row, one.end_point.row + 1) for one in ifs))
+    ifs = (if_ for if_ in nodes.find(("if_statement",), body, rows) if if_.start_point.row in rows)
+    return rows.union(*(range(if_.start_point.row, if_.end_point.row + 1) for if_ in ifs))
 
 
 def _read_chain(_: "Node", spine: CallChain, language: Language) -> Assertion | None:
     """What this chain of calls checks, which is the only one that ends in the node."""
     match language:
         case Language.PYTHON:
-            found = _read_python(spine)
+            assertion = _read_python(spine)
         case Language.GO:
-            found = _read_go(spine)
+            assertion = _read_go(spine)
         case Language.RUST:
-            found = _read_rust(spine)
+            assertion = _read_rust(spine)
         case Language.JAVA:
-            found = _read_java(spine)
+            assertion = _read_java(spine)
         case _ if language in MORE_LANGUAGES:
             from worker.signals.analysis.languages.assertions import read_assertion  # noqa: PLC0415 - most changes need none
 
-            found = read_assertion(spine, language)
+            assertion = read_assertion(spine, language)
         case _:
-            found = _read_script(spine)
-    return found or _guess_from_name(spine)
+            assertion = _read_script(spine)
+    return assertion or _guess_from_name(spine)
 
 
 def _guess_from_name(spine: CallChain) -> Assertion | None:
@@ -148,7 +148,7 @@ ASKS_THE_COMPILER: Final = pattern(r"@ts-expect-error|(?://|/\*)\s{0,8}\$Expect(
 def _read_statement(node: "Node") -> Assertion:
     if node.type != "assert_statement":
         return Assertion(node, Proof.VALUE, is_guess="Assert" not in text_of(node)[:_NAME])
-    return _read_assert(node, next((one for one in node.named_children if not is_comment(one)), None))
+    return _read_assert(node, next((child for child in node.named_children if not is_comment(child)), None))
 
 
 _NAMED_TYPE: Final = pattern(r"= ?typeof [\w.]+;?$")
@@ -156,7 +156,7 @@ _NAMED_TYPE: Final = pattern(r"= ?typeof [\w.]+;?$")
 
 
 def _starting_in(nodes: "list[Node]", rows: frozenset[int] | None) -> "list[Node]":
-    return nodes if rows is None else [one for one in nodes if one.start_point.row in rows]
+    return nodes if rows is None else [node for node in nodes if node.start_point.row in rows]
 
 
 def _read_assert(node: "Node", asserted: "Node | None") -> Assertion:
@@ -217,7 +217,7 @@ _SUCCESSES: Final = pattern(
 
 def from_plain_assertion(spine: CallChain, last: ChainLink, arguments: "list[Node]") -> Assertion:
     """What a plain assertion proves: by its name and its arguments."""
-    node, texts = spine.node, [text_of(one) for one in arguments]
+    node, texts = spine.node, [text_of(argument) for argument in arguments]
     loose = proof_of_matcher(last.name, texts)
     if loose is not None:
         return _guess_assertion(node, loose)
@@ -266,11 +266,15 @@ def _read_go(spine: CallChain) -> Assertion | None:
     if last.name in _GO_FAILS and len(spine.links) <= 3 and root.name not in {"log", "fmt", "errors"}:  # noqa: PLR2004 - s.T().Error
         return _go_failing(spine.node)
     if root.name in _GO_ROOTS and last.name[:1].isupper() and _is_direct(spine):
-        given = last.arguments[1:] if root.name in {"assert", "require"} else last.arguments
-        is_truth = _TRUTHS.fullmatch(last.name) is not None and bool(given)
-        found = from_boolean(spine.node, text_of(given[0])) if is_truth else from_plain_assertion(spine, last, given)
-        is_guess = root.name not in {"assert", "require"} and found.proof is Proof.VALUE
-        return Assertion(found.node, found.proof, found.weakness, is_guess, found.pair)
+        arguments = last.arguments[1:] if root.name in {"assert", "require"} else last.arguments
+        is_truth = _TRUTHS.fullmatch(last.name) is not None and bool(arguments)
+        assertion = (
+            from_boolean(spine.node, text_of(arguments[0]))
+            if is_truth
+            else from_plain_assertion(spine, last, arguments)
+        )
+        is_guess = root.name not in {"assert", "require"} and assertion.proof is Proof.VALUE
+        return Assertion(assertion.node, assertion.proof, assertion.weakness, is_guess, assertion.pair)
     return None
 
 
@@ -284,7 +288,7 @@ def _is_direct(spine: CallChain) -> bool:
 
 def _go_failing(call: "Node") -> Assertion:
     """`if got != want { t.Error(...) }`: the check is the whole `if`, where it holds this call."""
-    around = next((one for one in ancestors(call) if one.type not in _GO_WITHIN), None)
+    around = next((ancestor for ancestor in ancestors(call) if ancestor.type not in _GO_WITHIN), None)
     if around is None or around.type != "if_statement":
         return Assertion(call, Proof.VALUE)
     condition = " ".join(text_of(around.child_by_field_name("condition"))[:_CONDITION].split())
@@ -345,7 +349,7 @@ def _read_java(spine: CallChain) -> Assertion | None:
     last = spine.links[-1]
     if last.name == "assertTrue" and last.arguments:
         asked = [
-            one for one in last.arguments if one.type != "string_literal"
+            argument for argument in last.arguments if argument.type != "string_literal"
         ] or last.arguments  # a message is first or last
         return from_boolean(spine.node, text_of(asked[-1]))
     if last.arguments is not None and last.name.startswith("assert"):
@@ -361,13 +365,13 @@ def from_fluent_chain(
     spine: CallChain, entry: ChainLink, matchers: tuple[ChainLink, ...], neutral: frozenset[str]
 ) -> Assertion | None:
     """`assertThat(x).isEqualTo(y)`: the matchers prove it, about what the entry was given."""
-    given = entry.arguments or []
-    subject = text_of(given[0]) if given else ""
+    arguments = entry.arguments or []
+    subject = text_of(arguments[0]) if arguments else ""
     if not matchers:
-        loose = proof_of_matcher("is", [text_of(one) for one in given[-2:]])  # Hamcrest
+        loose = proof_of_matcher("is", [text_of(argument) for argument in arguments[-2:]])  # Hamcrest
         if loose is not None:
             return _guess_assertion(spine.node, loose)
-        if len(given) > 1 or spine.node.parent is None or spine.node.parent.type != "expression_statement":
+        if len(arguments) > 1 or spine.node.parent is None or spine.node.parent.type != "expression_statement":
             return Assertion(spine.node, Proof.VALUE)  # Hamcrest, or it goes on elsewhere
         return Assertion(spine.node, Proof.NOTHING, "nothing is expected of it")
     telling = [link for link in matchers if link.name not in neutral and link.arguments is not None] or [matchers[-1]]
@@ -378,17 +382,21 @@ def from_fluent_chain(
 
 def _from_matcher(spine: CallChain, subject: str, last: ChainLink, names: frozenset[str]) -> Assertion:
     """What one matcher proves of the subject."""
-    node, given = spine.node, [text_of(one) for one in last.arguments or []]
-    loose = proof_of_matcher(f"not_{last.name}" if "not" in names else last.name, [subject, *given])
+    node, arguments = spine.node, [text_of(argument) for argument in last.arguments or []]
+    loose = proof_of_matcher(f"not_{last.name}" if "not" in names else last.name, [subject, *arguments])
     if loose is not None:
         return _guess_assertion(node, loose)
     if last.arguments is None:
         return _from_word(node, last.name, subject, names)
     if "not" in names:
         return Assertion(node, _NEGATED.get(last.name, Proof.VALUE))
-    if _EQUALS.fullmatch(last.name) and given:
-        pair = from_pair(node, subject, given[0])
-        return pair if given[0] != "true" or pair.proof is Proof.NOTHING else _strengthen(from_condition(node, subject))
+    if _EQUALS.fullmatch(last.name) and arguments:
+        pair = from_pair(node, subject, arguments[0])
+        return (
+            pair
+            if arguments[0] != "true" or pair.proof is Proof.NOTHING
+            else _strengthen(from_condition(node, subject))
+        )
     return _from_truth(node, subject, last)
 
 
@@ -469,7 +477,7 @@ def _read_script(spine: CallChain) -> Assertion | None:
         return from_fluent_chain(spine, root, spine.links[1:], _SCRIPT_NEUTRAL)
     if root.name in {"assert", "t"} and last.arguments is not None:
         is_plain = _EQUALS.fullmatch(last.name) or _TRUTHS.fullmatch(last.name)
-        if is_plain or proof_of_matcher(last.name, [text_of(one) for one in last.arguments]) is not None:
+        if is_plain or proof_of_matcher(last.name, [text_of(argument) for argument in last.arguments]) is not None:
             return from_plain_assertion(spine, last, last.arguments)
     return Assertion(spine.node, Proof.VALUE) if "should" in spine.names else None
 

@@ -71,14 +71,15 @@ class CallChain(NamedTuple):
     @property
     def is_result_dropped(self) -> bool:
         """Whether nobody looks at what it returns: it is a statement of its own."""
-        around = next((one for one in ancestors(self.node) if one.type not in _PASSED_NODES), None)
+        around = next((ancestor for ancestor in ancestors(self.node) if ancestor.type not in _PASSED_NODES), None)
         return around is not None and around.type == "expression_statement"
 
     @property
     def is_result_bound(self) -> bool:
         """Whether what it returns gets a name."""
         around = next(
-            (one for one in ancestors(self.node) if one.type not in _PASSED_NODES | {"expression_list"}), None
+            (ancestor for ancestor in ancestors(self.node) if ancestor.type not in _PASSED_NODES | {"expression_list"}),
+            None,
         )
         return around is not None and around.type in _BINDINGS
 
@@ -101,14 +102,14 @@ def find_call_chains(
 
         yield from find_chains(root, language, rows, nodes)
         return
-    known: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int]] = set()
     types = _CALLS[language]
     for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
         is_asked = rows is None or call.start_point.row in rows
-        if is_asked and (call.start_byte, call.end_byte) not in known:
+        if is_asked and (call.start_byte, call.end_byte) not in seen:
             # the last call of a chain comes first; to ask each one for its parent would take too long
             chain = _build_chain(call) if nodes is None else nodes.cached(_build_chain, call)
-            known.update(chain.calls)
+            seen.update(chain.calls)
             yield chain.chain
 
 
@@ -143,11 +144,11 @@ _CALLING: Final = frozenset({"call", "call_expression", "method_invocation"})
 def _links(top: "Node") -> Iterator[ChainLink]:
     """From the end to the root."""
     node: Node | None = top
-    given: list[Node] | None = None
+    call_arguments: list[Node] | None = None
     while node is not None:
         match node.type:
             case "call" | "call_expression":
-                given = arguments(node)
+                call_arguments = arguments(node)
                 node = node.child_by_field_name("function")
             case "method_invocation":
                 yield ChainLink(text_of(node.child_by_field_name("name")), arguments(node))
@@ -165,8 +166,8 @@ def _links(top: "Node") -> Iterator[ChainLink]:
             case _:
                 named = _field(node, _NAMES)
                 inner = _field(node, _INNER) if named is not None else None
-                yield ChainLink(text_of(named if inner is not None else node)[:LONGEST_ROOT], given)
-                given, node = None, inner
+                yield ChainLink(text_of(named if inner is not None else node)[:LONGEST_ROOT], call_arguments)
+                call_arguments, node = None, inner
 
 
 LONGEST_ROOT: Final = 200
@@ -174,8 +175,8 @@ LONGEST_ROOT: Final = 200
 
 
 def arguments(call: "Node") -> "list[Node]":
-    given = call.child_by_field_name("arguments")
-    return [] if given is None else [one for one in given.named_children if not is_comment(one)]
+    listed = call.child_by_field_name("arguments")
+    return [] if listed is None else [child for child in listed.named_children if not is_comment(child)]
 
 
 def _only_child(node: "Node") -> "Node | None":
@@ -186,7 +187,7 @@ def _field(node: "Node", names: tuple[str, ...]) -> "Node | None":
     for name in (
         names if node.named_child_count else ()
     ):  # a generator takes twice as long, and this is asked of every link
-        found = node.child_by_field_name(name)
-        if found is not None:
-            return found
+        child = node.child_by_field_name(name)
+        if child is not None:
+            return child
     return None

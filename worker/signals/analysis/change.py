@@ -143,7 +143,7 @@ class AnalyzedFile(Memoized):
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """What can be parsed of the head version: the whole file if it is known, else each hunk."""
-        pieces = ((_head_lines(one), one.head_start) for one in self.diff.hunks if one.head_count)
+        pieces = ((_head_lines(hunk), hunk.head_start) for hunk in self.diff.hunks if hunk.head_count)
         return self.parse_sources(self.head_text, pieces)
 
     def parse_sources(
@@ -175,7 +175,7 @@ class AnalyzedFile(Memoized):
 
     def is_quoted(self, line: int) -> bool:
         """Whether this line of the head version begins in a string or a comment, as far as a grammar can tell."""
-        source = next((one for one in self.sources if one.has_line(line)), None)
+        source = next((source for source in self.sources if source.has_line(line)), None)
         if source is None:
             return False
         text = source.lines[line - source.first_line]
@@ -247,8 +247,8 @@ class CodeChange(Memoized):
     def extended_classes(self) -> frozenset[str]:
         """Names of classes that some text of the dossier extends."""
         added = (text for file in self.files for text in file.diff.added_texts)
-        found = (one for text in chain(self.texts.values(), added) for one in _EXTENDS.finditer(text))
-        return frozenset(word for one in found for word in _WORD.findall(" ".join(filter(None, one.groups()))))
+        matches = (match for text in chain(self.texts.values(), added) for match in _EXTENDS.finditer(text))
+        return frozenset(word for match in matches for word in _WORD.findall(" ".join(filter(None, match.groups()))))
 
 
 def _find_added_texts(change: CodeChange) -> frozenset[str]:

@@ -70,17 +70,19 @@ def find_rewritten(change: CodeChange) -> tuple[ChangedFunction, ...]:
 
 
 def _select_new(change: CodeChange) -> tuple[ChangedFunction, ...]:
-    return tuple(one for one in _fresh_functions(change) if not is_declaration(one.function))
+    return tuple(changed for changed in _fresh_functions(change) if not is_declaration(changed.function))
 
 
 def _select_left_to_subclasses(change: CodeChange) -> tuple[ChangedFunction, ...]:
-    return tuple(one for one in _fresh_functions(change) if is_concrete_in_abstract_class(one.function))
+    return tuple(changed for changed in _fresh_functions(change) if is_concrete_in_abstract_class(changed.function))
 
 
 def _select_examples(change: CodeChange) -> tuple[ChangedFunction, ...]:
-    files = (one for one in change.files if one.language is not None and one.role is FileRole.EXAMPLE)
+    files = (file for file in change.files if file.language is not None and file.role is FileRole.EXAMPLE)
     runs = (file for file in files if not _TO_FILL.search(file.path))
-    return tuple(one for one in _touched_functions(runs) if _is_new(one, change) and _is_run(one.function))
+    return tuple(
+        changed for changed in _touched_functions(runs) if _is_new(changed, change) and _is_run(changed.function)
+    )
 
 
 def _is_run(function: Function) -> bool:
@@ -99,17 +101,17 @@ _TO_FILL: Final = pattern(
 
 
 def _select_registered(change: CodeChange) -> tuple[ChangedFunction, ...]:
-    return tuple(one for one in _fresh_functions(change) if is_run_by_a_framework(one.function))
+    return tuple(changed for changed in _fresh_functions(change) if is_run_by_a_framework(changed.function))
 
 
 def _select_wrapped(change: CodeChange) -> tuple[ChangedFunction, ...]:
-    return tuple(one for one in _fresh_functions(change) if is_wrapped(one.function))
+    return tuple(changed for changed in _fresh_functions(change) if is_wrapped(changed.function))
 
 
 def _select_rewritten(change: CodeChange) -> tuple[ChangedFunction, ...]:
-    fresh = {id(one.function) for one in _fresh_functions(change)}
-    found = (one for one in _all_functions(change) if id(one.function) not in fresh)
-    return tuple(one for one in found if _is_rewritten(one) and not is_declaration(one.function))
+    fresh = {id(changed.function) for changed in _fresh_functions(change)}
+    older = (changed for changed in _all_functions(change) if id(changed.function) not in fresh)
+    return tuple(changed for changed in older if _is_rewritten(changed) and not is_declaration(changed.function))
 
 
 def _fresh_functions(change: CodeChange) -> tuple[ChangedFunction, ...]:
@@ -117,7 +119,7 @@ def _fresh_functions(change: CodeChange) -> tuple[ChangedFunction, ...]:
 
 
 def _select_fresh(change: CodeChange) -> tuple[ChangedFunction, ...]:
-    return tuple(one for one in _all_functions(change) if _is_new(one, change))
+    return tuple(changed for changed in _all_functions(change) if _is_new(changed, change))
 
 
 def _all_functions(change: CodeChange) -> tuple[ChangedFunction, ...]:
@@ -198,9 +200,11 @@ def _is_rewritten(changed: ChangedFunction) -> bool:
     body, first = function.body, function.source.first_line
     rows = range(body.start_point.row, body.end_point.row + 1)
     opening = -1 if function.source.language is Language.PYTHON else body.start_point.row
-    said = (row + first for row in rows if row != opening and function.source.lines[row].strip() not in CLOSING_LINES)
-    line = next(said, None)  # of most functions the first line was there: then nobody need read the others
-    is_written = line is not None and line in file.added_lines and all(line in file.added_lines for line in said)
+    numbers = (
+        row + first for row in rows if row != opening and function.source.lines[row].strip() not in CLOSING_LINES
+    )
+    line = next(numbers, None)  # of most functions the first line was there: then nobody need read the others
+    is_written = line is not None and line in file.added_lines and all(line in file.added_lines for line in numbers)
     return is_written and bool(file.diff.removed_texts)
 
 

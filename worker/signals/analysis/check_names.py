@@ -37,12 +37,12 @@ def is_check_name(name: str) -> bool:
     """Whether a function of this name may check something; one that makes something does not."""
     if len(name) > _NAME:
         return False
-    words = [word.lower() for word in _WORDS.findall(name)]
+    parts = [word.lower() for word in _WORDS.findall(name)]
     if _MATCHING.search(name) or _ENDS.search(name):
         return True
-    if not words or words[0] in _MAKING or name in _QUALITIES or _STUBBING.match(name):
+    if not parts or parts[0] in _MAKING or name in _QUALITIES or _STUBBING.match(name):
         return False
-    return any(map(_ANYWHERE.match, words)) or _FIRST.match(words[0]) is not None or words[-1] in _LAST
+    return any(map(_ANYWHERE.match, parts)) or _FIRST.match(parts[0]) is not None or parts[-1] in _LAST
 
 
 _ASSERTING: Final = pattern(r"assert|panic|unreachable|expect|check|matches_snapshot|unwrap_err|\brequire\.|\bis\.")

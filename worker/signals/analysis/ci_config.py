@@ -114,8 +114,8 @@ def list_removed(file: AnalyzedFile) -> Iterator[DiffLine]:
 
 def command_of(text: str) -> str:
     """The command that stands on this line, without what YAML, JSON or make put around it."""
-    found = _COMMAND.match(text[:_LONGEST].rstrip())
-    command = found[1].strip() if found is not None else ""
+    match = _COMMAND.match(text[:_LONGEST].rstrip())
+    command = match[1].strip() if match is not None else ""
     return command.rstrip(",").strip("'\"@ ")
 
 
@@ -162,8 +162,8 @@ def lines_around(file: AnalyzedFile, line: int) -> HeadLines:
 def list_head_lines(file: AnalyzedFile) -> tuple[HeadLines, ...]:
     if file.head_text is not None:
         return (HeadLines(1, tuple(file.head_text.split("\n"))),)
-    hunks = (one for one in file.diff.hunks if one.head_count)
-    return tuple(HeadLines(one.head_start, tuple(_head_texts(one))) for one in hunks)
+    hunks = (hunk for hunk in file.diff.hunks if hunk.head_count)
+    return tuple(HeadLines(hunk.head_start, tuple(_head_texts(hunk))) for hunk in hunks)
 
 
 def _head_texts(hunk: Hunk) -> Iterator[str]:
@@ -197,8 +197,8 @@ def _begins_item(text: str, depth: int) -> bool:
 
 def _depth(text: str) -> int:
     """Where the key of the line stands, behind the dash of a list."""
-    found = _INDENT.match(text)
-    return found.end() if found is not None else 0
+    match = _INDENT.match(text)
+    return match.end() if match is not None else 0
 
 
 def indentation_of(text: str) -> int:

@@ -14,7 +14,7 @@ FAILED_OUTCOMES: Final = frozenset({"failure", "timed_out", "startup_failure", "
 def find_ci_doubt(ci: Ci | None) -> str | None:
     """A clause that names the first check that speaks against the change although CI is green; None without one."""
     checks = ci.checks if ci is not None else ()
-    return next((said for said in map(_find_check_doubt, checks) if said is not None), None)
+    return next((doubt for doubt in map(_find_check_doubt, checks) if doubt is not None), None)
 
 
 def _find_check_doubt(check: CiCheck) -> str | None:

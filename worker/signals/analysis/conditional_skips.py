@@ -46,8 +46,8 @@ def is_conditional_callback(test: Test) -> bool:
 
 def find_skipped_suite(node: "Node") -> "Node | None":
     """The call around this one that skips a whole suite: `describe.skip(...)`."""
-    calls = (one for one in ancestors(node) if one.type == "call_expression")
-    return next((one for one in calls if _SUITES.match(text_of(one)[:_LONGEST])), None)
+    calls = (ancestor for ancestor in ancestors(node) if ancestor.type == "call_expression")
+    return next((call for call in calls if _SUITES.match(text_of(call)[:_LONGEST])), None)
 
 
 _LONGEST: Final = 80

@@ -66,7 +66,7 @@ def prove_condition(condition: str) -> Proof:
     if len(condition) > _LONGEST:
         return Proof.VALUE
     text = _strip_brackets(condition)
-    if any(one.fullmatch(text) for one in (_ALWAYS, _LITERAL_IS_PRESENT, _ITSELF, _TYPED)) or _is_tautology(text):
+    if any(form.fullmatch(text) for form in (_ALWAYS, _LITERAL_IS_PRESENT, _ITSELF, _TYPED)) or _is_tautology(text):
         return Proof.NOTHING
     if _ANYTHING.fullmatch(text):
         return Proof.PRESENCE
@@ -90,8 +90,8 @@ def _strip_brackets(condition: str) -> str:
 
 def split_equality(condition: str) -> tuple[str, str] | None:
     """Of one comparison that asks for equality."""
-    found = _SIDES.fullmatch(" ".join(condition[:_LONGEST].split()))
-    return None if found is None else (found[1], found[2])
+    match = _SIDES.fullmatch(" ".join(condition[:_LONGEST].split()))
+    return None if match is None else (match[1], match[2])
 
 
 _SIDES: Final = pattern(r"([^=<>!&|]{1,200}?) ?={2,3} ?([^=<>!&|]{1,200})")
@@ -104,8 +104,8 @@ def negate(condition: str) -> str:
         return ""
     if text.startswith("!"):
         return text[1:].strip()
-    found = _OPERATOR.search(text)
-    return "" if found is None else f"{text[: found.start()]}{_OPPOSITES[found[0]]}{text[found.end() :]}"
+    match = _OPERATOR.search(text)
+    return "" if match is None else f"{text[: match.start()]}{_OPPOSITES[match[0]]}{text[match.end() :]}"
 
 
 _JOINS: Final = pattern(r"&&|\|\|| and | or |;")
@@ -115,14 +115,14 @@ _OPPOSITES: Final = {"!=": "==", "==": "!=", "<=": ">", ">=": "<", "<": ">=", ">
 
 def _is_tautology(text: str) -> bool:
     """`x == y or x != y`, `x or not x`."""
-    one, _, other = text.replace(" || ", " or ").partition(" or ")
-    return one != other and bool(other) and _strip_negation(one) == _strip_negation(other)
+    left, _, other = text.replace(" || ", " or ").partition(" or ")
+    return left != other and bool(other) and _strip_negation(left) == _strip_negation(other)
 
 
 def _strip_negation(text: str) -> str:
     """Without its negation."""
     bare = text.removeprefix("not ").removeprefix("!").replace("!=", "==").replace(" is not ", " is ")
-    return _PAIRS.sub(lambda found: found[1], bare)
+    return _PAIRS.sub(lambda match: match[1], bare)
 
 
 _PAIRS: Final = pattern(r"(\.is_)(?:none|some|ok|err)\b")

@@ -18,14 +18,14 @@ def is_removal_declared(change: CodeChange, test: Test | None = None) -> bool:
         return True
     issues = change.dossier.issues
     texts = [text for issue in issues for text in (issue.title, issue.body[:_MOST])]
-    asking = (found[0] for text in texts or [_title_subject(change)] for found in _ASKS.finditer(text))
+    asking = (match[0] for text in texts or [_title_subject(change)] for match in _ASKS.finditer(text))
     return any(_TESTS.search(line) or (test is not None and _names_test(line, test)) for line in asking)
 
 
 def _names_test(line: str, test: Test) -> bool:
     """Whether the line says the test's name, or a long word of it: what is taken away is what it tests."""
-    words = {word.casefold() for word in _WORDS.findall(test.name) if len(word) >= _LONG}
-    return test.name in line or not words.isdisjoint(map(str.casefold, _WORDS.findall(line)))
+    parts = {word.casefold() for word in _WORDS.findall(test.name) if len(word) >= _LONG}
+    return test.name in line or not parts.isdisjoint(map(str.casefold, _WORDS.findall(line)))
 
 
 def is_ci_removal_declared(change: CodeChange) -> bool:

@@ -43,7 +43,7 @@ _TYPES: Final = register_types(
         Language.KOTLIN: ("function_declaration",),
     }
 )
-_FUNCTIONS: Final = frozenset(one for types in _TYPES.values() for one in types)
+_FUNCTIONS: Final = frozenset(kind for types in _TYPES.values() for kind in types)
 
 _CONTAINERS: Final = frozenset(
     {
@@ -160,12 +160,12 @@ class Function(Value):
             return ()  # a method of Ruby without any
         if self.body.type not in _BLOCKS:
             return (self.body,)  # an arrow function that is one expression
-        found = [
+        statements = [
             node for node in self.body.named_children if not is_comment(node) and node.type not in _PARAMETER_BLOCKS
         ]
-        if len(found) == 1 and found[0].type == "statement_list":
-            found = [node for node in found[0].named_children if not is_comment(node)]
-        return tuple(found[1:] if found and _is_docstring(found[0]) else found)
+        if len(statements) == 1 and statements[0].type == "statement_list":
+            statements = [node for node in statements[0].named_children if not is_comment(node)]
+        return tuple(statements[1:] if statements and _is_docstring(statements[0]) else statements)
 
     @cached_property
     def docstring(self) -> str:
@@ -180,8 +180,8 @@ class Function(Value):
     @cached_property
     def remarks(self) -> tuple["Node", ...]:
         """Its comments but for those among its parameters. In Python a body may begin behind its comments."""
-        given = self.node.child_by_field_name("parameters")
-        start = self.body.start_byte if given is None else given.end_byte
+        parameters = self.node.child_by_field_name("parameters")
+        start = self.body.start_byte if parameters is None else parameters.end_byte
         return tuple(note for note in self.comments if note.start_byte >= start)
 
     @cached_property
@@ -254,7 +254,7 @@ def _find_in_macros(source: Source) -> tuple[Function, ...]:
     """Functions that a macro of Rust is given or writes, where they are written out: its tokens are read as a fragment."""
     if source.language is not Language.RUST or "!" not in source.text:
         return ()
-    found = list[Function]()
+    functions = list[Function]()
     for macro in source.nodes.find(_MACROS):
         text = text_of(macro)
         if "fn " in text:
@@ -262,8 +262,8 @@ def _find_in_macros(source: Source) -> tuple[Function, ...]:
             first = source.first_line + macro.start_point.row
             tokens = Source(inside, first, is_whole=False, language=Language.RUST, is_of_macro=True)
             readable = (function for function in _find_functions(tokens) if not function.node.has_error)
-            found += (function for function in readable if not function.name.startswith("$"))
-    return tuple(found)
+            functions += (function for function in readable if not function.name.startswith("$"))
+    return tuple(functions)
 
 
 _MACROS: Final = ("macro_invocation", "macro_definition")

@@ -59,7 +59,7 @@ def _count_leading_lines(lines: tuple[DiffLine, ...], language: Language) -> int
 
 def _count_error_bytes(root: "Node", language: Language) -> int:
     """How many bytes a grammar can make nothing of."""
-    return sum(one.end_byte - one.start_byte for one in syntax.find(root, language, ("ERROR",)))
+    return sum(node.end_byte - node.start_byte for node in syntax.find(root, language, ("ERROR",)))
 
 
 def without_partial_string(text: str, language: Language) -> str:
@@ -68,7 +68,7 @@ def without_partial_string(text: str, language: Language) -> str:
         count = text.count(quotes)
         if count % 2:
             headless, tailless = _drop_string_head(text, quotes), _drop_string_tail(text, quotes)
-            bad_head, bad_tail = (syntax.parse(one, language).has_error for one in (headless, tailless))
+            bad_head, bad_tail = (syntax.parse(part, language).has_error for part in (headless, tailless))
             rows = text.partition(quotes)[0].count("\n"), text.rpartition(quotes)[2].count("\n")
             text = tailless if bad_head and (not bad_tail or rows[1] < rows[0]) else headless
         elif count and syntax.parse(text, language).has_error:

@@ -26,9 +26,11 @@ def is_inherited_test_disabled(test: Test) -> bool:
 
 def _find_embedding_types(source: Source) -> frozenset[str]:
     """The types of Go that take over the methods of another one: a field of theirs has a type and no name."""
-    unnamed = (one for one in source.nodes.find(("field_declaration",)) if one.child_by_field_name("name") is None)
+    unnamed = (
+        field for field in source.nodes.find(("field_declaration",)) if field.child_by_field_name("name") is None
+    )
     owners = (around for field in unnamed for around in ancestors(field) if around.type == "type_spec")
-    return frozenset(text_of(one.child_by_field_name("name")) for one in owners)
+    return frozenset(text_of(owner.child_by_field_name("name")) for owner in owners)
 
 
 _TESTS_ABOVE: Final = pattern(

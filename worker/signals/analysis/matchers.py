@@ -60,9 +60,9 @@ def proof_of_matcher(name: str, texts: list[str]) -> Proof | None:
     if not texts or any(len(text) > _LONGEST for text in texts):
         return None
     for look in (_prove_equality, _prove_types, _prove_containment, _prove_sizes, _prove_margins, _prove_choices):
-        found = look(name, texts)
-        if found is not None:
-            return found
+        proof = look(name, texts)
+        if proof is not None:
+            return proof
     return None
 
 
@@ -92,7 +92,7 @@ def _prove_types(name: str, texts: list[str]) -> Proof | None:
     """Everything is an object, and the name of a type is a text."""
     if len(texts) < _PAIR:
         return None
-    named = next((found for found in map(_TYPE_OF.fullmatch, texts[:_PAIR]) if found is not None), None)
+    named = next((match for match in map(_TYPE_OF.fullmatch, texts[:_PAIR]) if match is not None), None)
     if named is not None and _has_name_form(_DIFFERS, name) and any(map(_NO_TYPE.fullmatch, texts[:_PAIR])):
         return Proof.PRESENCE
     is_type = _has_name_form(_IS_A, name)

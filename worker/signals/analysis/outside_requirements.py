@@ -104,8 +104,8 @@ def can_be_override(function: Function) -> bool:
     language, owner = function.source.language, function.container
     if language in {Language.RUST, Language.GO}:
         return function.scope is FunctionScope.UNKNOWN
-    words = function.attributes.lower().replace("@", " ").split()
-    if "override" in words:
+    modifiers = function.attributes.lower().replace("@", " ").split()
+    if "override" in modifiers:
         return True
     if language in SCRIPT_LANGUAGES and function.node.type == "arrow_function":
         return ":" in text_of(function.node.parent).partition("=")[0]
@@ -122,7 +122,7 @@ def is_called_by_own_class(function: Function, change: CodeChange) -> bool:
     owner, name = function.container, function.name
     if owner is None or owner.type != "class_definition" or not name.startswith("_") or name.startswith("__"):
         return False
-    file = next((one for one in change.files if function.source in one.sources), None)
+    file = next((file for file in change.files if function.source in file.sources), None)
     if file is None or not function.source.is_whole or function.line_of(owner) in file.added_lines:
         return False
     return f"self.{name}(" in text_of(owner) and references.count_definitions(change)[name] == 1
@@ -144,15 +144,15 @@ _ONE_OF_SEVERAL: Final = pattern(
 
 def _types_by_method(change: CodeChange) -> defaultdict[str, set[str]]:
     """By the name of a method, the types that define or declare it. A declaration counts as a type of its own."""
-    found = defaultdict[str, set[str]](set)
+    types_by_method = defaultdict[str, set[str]](set)
     for source in (source for file in change.production_files() for source in file.sources):
         for function in find_functions(source):
             if function.type_name and "constructor" not in function.node.type:
-                found[function.name].add(function.type_name)
+                types_by_method[function.name].add(function.type_name)
         types = _DECLARED.get(source.language)
         for node in source.nodes.find(types) if types else ():
-            found[text_of(node.child_by_field_name("name"))].add("")
-    return found
+            types_by_method[text_of(node.child_by_field_name("name"))].add("")
+    return types_by_method
 
 
 _DECLARED: Final = register_types(
@@ -177,8 +177,8 @@ def is_only_refusal(function: Function) -> bool:
 
 
 def has_private_modifier(function: Function) -> bool:
-    words = function.attributes.split()
-    return "private" in words or "static" in words or function.name.startswith("#")
+    modifiers = function.attributes.split()
+    return "private" in modifiers or "static" in modifiers or function.name.startswith("#")
 
 
 def has_supertypes(function: Function) -> bool:

@@ -87,14 +87,16 @@ def _is_python_declaration(function: Function, decorators: str) -> bool:
 def _is_type_checking_only(function: Function) -> bool:
     """It stands below `if TYPE_CHECKING:`, where nothing is ever run."""
     conditions = (
-        one.child_by_field_name("condition") for one in ancestors(function.node) if one.type == "if_statement"
+        ancestor.child_by_field_name("condition")
+        for ancestor in ancestors(function.node)
+        if ancestor.type == "if_statement"
     )
-    return any(text_of(one).endswith("TYPE_CHECKING") for one in conditions)
+    return any(text_of(condition).endswith("TYPE_CHECKING") for condition in conditions)
 
 
 def _is_among_stubs(function: Function) -> bool:
     """It and its neighbour are dots alone, as in a protocol whose head is not shown."""
-    if [text_of(one) for one in function.statements] != ["..."]:
+    if [text_of(statement) for statement in function.statements] != ["..."]:
         return False
     lines = function.source.lines
     near = (function.first_line - function.source.first_line - 1, function.last_line - function.source.first_line + 1)
@@ -105,8 +107,8 @@ def _is_rust_declaration(function: Function) -> bool:
     if _TESTS.search(function.attributes):
         return True
     return any(
-        one.type == "trait_item" or (one.type == "mod_item" and _TESTS.search(_attributes_above(one)))
-        for one in ancestors(function.node)
+        ancestor.type == "trait_item" or (ancestor.type == "mod_item" and _TESTS.search(_attributes_above(ancestor)))
+        for ancestor in ancestors(function.node)
     )
 
 
@@ -131,7 +133,7 @@ def is_hook(function: Function) -> bool:
         return True
     if function.source.language is Language.GO or cannot_be_overridden(function):
         return False
-    if any(_OVERRIDE_WORDS.search(words) for words in (function.docstring, *map(text_of, function.nodes_above))):
+    if any(_OVERRIDE_WORDS.search(text) for text in (function.docstring, *map(text_of, function.nodes_above))):
         return True
     if is_overridable(function):
         return True
@@ -148,8 +150,8 @@ def is_hook(function: Function) -> bool:
 
 def cannot_be_overridden(function: Function) -> bool:
     """Its own words say so: `private` and, in Java, `static`."""
-    words = function.attributes.split()
-    return "private" in words or (function.source.language is Language.JAVA and "static" in words)
+    modifiers = function.attributes.split()
+    return "private" in modifiers or (function.source.language is Language.JAVA and "static" in modifiers)
 
 
 def is_overridable(function: Function) -> bool:
@@ -188,8 +190,10 @@ def has_working_siblings(function: Function) -> bool:
     owner = function.container
     if owner is None or owner.type != "impl_item" or owner.child_by_field_name("trait") is None:
         return False
-    others = (one for one in find_functions(function.source) if one.container == owner and one.node != function.node)
+    others = (
+        other for other in find_functions(function.source) if other.container == owner and other.node != function.node
+    )
     return any(
-        not re.match(r"(todo|unimplemented)!", text_of(one.statements[0]) if len(one.statements) == 1 else "")
-        for one in others
+        not re.match(r"(todo|unimplemented)!", text_of(other.statements[0]) if len(other.statements) == 1 else "")
+        for other in others
     )

@@ -44,9 +44,9 @@ def has_ignored_parameters(function: Function) -> bool:
 
 
 def _all_names(function: Function) -> list[str]:
-    given = function.node.child_by_field_name("parameters")
+    parameters = function.node.child_by_field_name("parameters")
     single = function.node.child_by_field_name("parameter")
-    nodes = given.named_children if given is not None else [single] if single is not None else []
+    nodes = parameters.named_children if parameters is not None else [single] if single is not None else []
     names = [name for node in nodes for name in _names(node)]
     if function.scope in {FunctionScope.TYPE, FunctionScope.UNKNOWN} and names and names[0] in {"self", "cls", "mcs"}:
         del names[0]
@@ -58,8 +58,8 @@ def _names(node: "Node") -> Iterator[str]:
         yield text_of(node)
     elif node.type in _NAMED and not any(child.type in _PROPERTY for child in node.children):
         field = _NAMED[node.type]
-        found = node.children_by_field_name(field) if field else node.named_children[:1]
-        yield from (text_of(one) for one in map(_unwrap_mutable, found) if one.type == "identifier")
+        nodes = node.children_by_field_name(field) if field else node.named_children[:1]
+        yield from (text_of(child) for child in map(_unwrap_mutable, nodes) if child.type == "identifier")
 
 
 def _unwrap_mutable(node: "Node") -> "Node":
@@ -69,10 +69,10 @@ def _unwrap_mutable(node: "Node") -> "Node":
 
 def declares_properties(function: Function) -> bool:
     """Whether a constructor's parameters declare the properties of its class: then its signature does its work."""
-    given = function.node.child_by_field_name("parameters")
-    return given is not None and any(
+    parameters = function.node.child_by_field_name("parameters")
+    return parameters is not None and any(
         node.type == "property_promotion_parameter" or any(child.type in _PROPERTY for child in node.children)
-        for node in given.named_children
+        for node in parameters.named_children
     )
 
 
@@ -81,15 +81,15 @@ def find_unused_parameters(function: Function) -> tuple[str, ...]:
     names = list_parameters(function)
     if not names:
         return ()
-    said = body_words(function)
-    return () if said & _READS_ALL else tuple(name for name in names if name not in said)
+    body = body_words(function)
+    return () if body & _READS_ALL else tuple(name for name in names if name not in body)
 
 
 def body_words(function: Function) -> frozenset[str]:
     """Every word of the body, strings included, but not of its comments and its docstring."""
     whole, start = function.body.text or b"", function.body.start_byte
     may_hold_notes = any(sign in whole for sign in _COMMENT_STARTS)
-    notes = [one for one in descendants(function.body) if is_comment(one)] if may_hold_notes else []
+    notes = [note for note in descendants(function.body) if is_comment(note)] if may_hold_notes else []
     kept: list[bytes] = []
     at = 0
     for note in notes:

@@ -45,7 +45,7 @@ def _statement(oracle: Assertion, language: Language) -> "Node | None":
     node = oracle.node
     if language is Language.GO and oracle.proof is Proof.SUCCESS and node.type == "if_statement":
         return node
-    around = next((one for one in ancestors(node) if one.type not in _HEADS), None)
+    around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _HEADS), None)
     return around if around is not None and oracle.is_guess and around.type in _STATEMENT_TYPES else None
 
 

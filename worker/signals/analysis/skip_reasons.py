@@ -71,21 +71,21 @@ _MOST_LINES: Final = 3
 def has_reason(file: AnalyzedFile, line: int) -> bool:
     """Whether the skip on this *line* of the head says in words why."""
     return is_explained_above(file, line) or any(
-        _is_reason(found["reason"])
+        _is_reason(match["reason"])
         for source in file.sources
         if source.has_line(line)
-        for found in (
+        for match in (
             _find_reason_argument(source, line),
             _REASON_BESIDE.search(source.lines[line - source.first_line]),
         )
-        if found is not None
+        if match is not None
     )
 
 
 def _find_reason_argument(source: Source, line: int) -> "re.Match[str] | None":
-    given = _SCRIPT_REASON_ARGUMENT if source.language in SCRIPT_LANGUAGES else _REASON_ARGUMENT
+    form = _SCRIPT_REASON_ARGUMENT if source.language in SCRIPT_LANGUAGES else _REASON_ARGUMENT
     row = line - source.first_line
-    return given.search(" ".join(source.lines[row : row + _MOST_LINES]))
+    return form.search(" ".join(source.lines[row : row + _MOST_LINES]))
 
 
 def is_explained_above(file: AnalyzedFile, line: int) -> bool:
@@ -98,11 +98,11 @@ def is_explained_above(file: AnalyzedFile, line: int) -> bool:
 def _comments_above(file: AnalyzedFile, source: Source, line: int) -> Iterator[str]:
     removed = {text.strip() for text in file.diff.removed_texts}
     for number in range(line - 1, max(source.first_line, line - _MOST_ABOVE) - 1, -1):
-        found = _REASON_ABOVE.match(source.lines[number - source.first_line])
-        if found is None or number not in file.added_lines:
+        match = _REASON_ABOVE.match(source.lines[number - source.first_line])
+        if match is None or number not in file.added_lines:
             return
-        if found["reason"].strip() not in removed:
-            yield found["reason"]
+        if match["reason"].strip() not in removed:
+            yield match["reason"]
 
 
 def _is_reason(text: str) -> bool:

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 def is_idle(function: Function) -> bool:
     """Its body is empty, or hands back a constant, and so does its signature."""
-    read = (" ".join(text_of(one)[:_LONGEST].split()) for one in function.statements)
-    statements = [words for words in read if not is_discard(words)]
+    read = (" ".join(text_of(statement)[:_LONGEST].split()) for statement in function.statements)
+    statements = [statement for statement in read if not is_discard(statement)]
     if len(statements) > 1:
         return is_empty_result(statements)
-    words = statements[0] if statements else ""
-    is_nothing = is_constant(words) or (is_new_object(words) and bool(list_parameters(function)))
+    only = statements[0] if statements else ""
+    is_nothing = is_constant(only) or (is_new_object(only) and bool(list_parameters(function)))
     return is_nothing and not declares_properties(function)
 
 
@@ -52,7 +52,7 @@ def is_declared_idle(function: Function) -> bool:
     """By its name, in its documentation, or in a comment of its body."""
     name = function.name.lower()
     # a word of its name says what it is about: `isIgnored` does not do nothing
-    by_words = any(words[0].lower() not in name for words in _IDLE_WORDS.finditer(documentation_of(function)))
+    by_words = any(match[0].lower() not in name for match in _IDLE_WORDS.finditer(documentation_of(function)))
     is_told = function.scope is FunctionScope.FUNCTION and any(map(is_comment, function.nodes_above))
     is_left = is_told or bool(function.remarks) or is_deprecated(function) or _is_declared_type_check(function)
     return by_words or is_left or _is_in_idle_class(function) or is_named_idle(function)
@@ -62,7 +62,7 @@ def _is_declared_type_check(function: Function) -> bool:
     """A comment above it, or above the function that it stands in, says that to compile is all it is for."""
     if function.statements:
         return False
-    around = (one for one in ancestors(function.node) if one.type in _FUNCTIONS)
+    around = (ancestor for ancestor in ancestors(function.node) if ancestor.type in _FUNCTIONS)
     explained = " ".join(" ".join(map(_comments_above, (function.node, *around))).split())
     has_types = function.node.child_by_field_name("type_parameters") is not None
     return _WHEN_COMPILED.search(explained) is not None or (has_types and _OF_BOUNDS.search(explained) is not None)
@@ -70,12 +70,12 @@ def _is_declared_type_check(function: Function) -> bool:
 
 def _comments_above(node: "Node") -> str:
     """The comments right above it."""
-    found: list[str] = []
+    comments: list[str] = []
     above = node.prev_named_sibling
     while above is not None and is_comment(above):
-        found.insert(0, _MARKS.sub(" ", text_of(above)))
+        comments.insert(0, _MARKS.sub(" ", text_of(above)))
         above = above.prev_named_sibling
-    return " ".join(found)
+    return " ".join(comments)
 
 
 _FUNCTIONS: Final = frozenset({"function_item", "function_declaration"})
@@ -148,11 +148,11 @@ def _is_one_of_several(function: Function) -> bool:
 
 def _find_idle_methods(source: Source) -> defaultdict[str, set[str]]:
     """By the name of the type, the names of its methods that do nothing."""
-    found = defaultdict[str, set[str]](set)
-    for one in find_functions(source):
-        if one.type_name and not is_constructor(one) and is_idle(one):
-            found[one.type_name].add(one.name)
-    return found
+    names = defaultdict[str, set[str]](set)
+    for function in find_functions(source):
+        if function.type_name and not is_constructor(function) and is_idle(function):
+            names[function.type_name].add(function.name)
+    return names
 
 
 def is_constructor(function: Function) -> bool:
@@ -182,8 +182,8 @@ def _find_interface_methods(change: CodeChange) -> frozenset[str]:
 def _find_older_types(file: AnalyzedFile) -> frozenset[str]:
     """The types of Go that a line which the change left alone makes, or gives a method."""
     kept = (line for source in file.sources for line in enumerate(source.lines, source.first_line))
-    found = (_TYPE_USE.match(text) for number, text in kept if number not in file.added_lines)
-    return frozenset(one[1] or one[2] for one in found if one is not None)
+    matches = (_TYPE_USE.match(text) for number, text in kept if number not in file.added_lines)
+    return frozenset(match[1] or match[2] for match in matches if match is not None)
 
 
 _INTERFACE_METHOD: Final = pattern(r"^[ \t]+(\w+)\(", 8)
@@ -209,9 +209,9 @@ def is_replaceable(function: Function, change: CodeChange) -> bool:
 
 def _is_default(function: Function) -> bool:
     """It takes the place of a parameter that is not given: `if callback is None: def callback(reply): return None`."""
-    around = (one.child_by_field_name("parameters") for one in ancestors(function.node))
-    given = next((one for one in around if one is not None), None)
-    return re.search(rf"\b{re.escape(function.name)}\b", text_of(given)) is not None
+    around = (ancestor.child_by_field_name("parameters") for ancestor in ancestors(function.node))
+    parameters = next((node for node in around if node is not None), None)
+    return re.search(rf"\b{re.escape(function.name)}\b", text_of(parameters)) is not None
 
 
 def is_required_by_framework(function: Function) -> bool:
@@ -229,8 +229,8 @@ def is_compile_check(function: Function) -> bool:
     if _DOES_NOT_COMPILE.search(documentation_of(function)):
         return True
     if not types:
-        given = function.node.child_by_field_name("parameters")
-        is_of_types = given is not None and given.named_child_count > 0 and not list_parameters(function)
+        parameters = function.node.child_by_field_name("parameters")
+        is_of_types = parameters is not None and parameters.named_child_count > 0 and not list_parameters(function)
         return is_of_types and _COMPILE_CHECK_NAME.match(function.name) is not None
     is_bound = function.source.language is not Language.RUST or ":" in types
     return is_bound and (not list_parameters(function) or _COMPILE_CHECK_NAME.match(function.name) is not None)

@@ -73,7 +73,9 @@ class NodeFinder:
     def _query(self) -> "tree_sitter.Query":
         import tree_sitter  # noqa: PLC0415 - as above
 
-        return tree_sitter.Query(_grammar(self._language), " ".join(f"({one}) @{one}" for one in sorted(self._types)))
+        return tree_sitter.Query(
+            _grammar(self._language), " ".join(f"({kind}) @{kind}" for kind in sorted(self._types))
+        )
 
 
 @lru_cache(maxsize=256)
@@ -96,15 +98,15 @@ Span = tuple[int, int]
 
 
 def _find_by_walking(root: "Node", types: frozenset[str], span: Span | None) -> "dict[str, list[Node]]":
-    cursor, found = root.walk(), defaultdict[str, list["Node"]](list)
+    cursor, nodes = root.walk(), defaultdict[str, list["Node"]](list)
     while True:
         node = cursor.node
         if node is not None and node.type in types and node.is_named and (span is None or _overlaps(node, span)):
-            found[node.type].append(node)
+            nodes[node.type].append(node)
         if not cursor.goto_first_child():
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
-                    return found
+                    return nodes
 
 
 def _overlaps(node: "Node", span: Span) -> bool:
@@ -146,8 +148,8 @@ NODE_GROUPS: Final = {language: dict[str, NodeGroup]() for language in Language}
 def register_types(types: Types, where: NodeGroup = NodeGroup.CODE) -> Types:
     """Say, as a module is loaded, which types it will ask the `NodeConnection` of a tree for: those sought in all code, for all."""
     for language, names in types.items():
-        told = dict.fromkeys(names, where)
-        NODE_GROUPS[language] |= told if where is NodeGroup.CODE else told | NODE_GROUPS[language]
+        groups = dict.fromkeys(names, where)
+        NODE_GROUPS[language] |= groups if where is NodeGroup.CODE else groups | NODE_GROUPS[language]
     return types
 
 
@@ -195,21 +197,21 @@ class NodeIndex:
         if not self.is_kept:
             return compute(node, *extra)
         key = compute, node.id
-        found = self._seen.get(key, self)
-        if found is self:
-            found = self._seen[key] = compute(node, *extra)
-        return cast("T", found)
+        value = self._seen.get(key, self)
+        if value is self:
+            value = self._seen[key] = compute(node, *extra)
+        return cast("T", value)
 
     def _nodes_of_type(self, kind: str) -> "Sequence[Node] | None":
-        known = self._known.get(kind)
-        group = NODE_GROUPS[self._language].get(kind) if known is None else None
+        nodes = self._known.get(kind)
+        group = NODE_GROUPS[self._language].get(kind) if nodes is None else None
         if group is None or group in self._groups:
-            return known
+            return nodes
         wanted = frozenset({group} | (self._first if group in self._first else frozenset())) - self._groups
         self._groups |= wanted
-        names = tuple(one for one, where in NODE_GROUPS[self._language].items() if where in wanted)
-        found = _node_finder(self._language, names).find_by_type(self._root)
-        self._known |= {one: found.get(one, ()) for one in names}
+        names = tuple(name for name, where in NODE_GROUPS[self._language].items() if where in wanted)
+        nodes = _node_finder(self._language, names).find_by_type(self._root)
+        self._known |= {name: nodes.get(name, ()) for name in names}
         return self._known[kind]
 
     def _select(
@@ -323,7 +325,7 @@ def comments_in(root: "Node", language: Language) -> "list[Node]":
 def _comments(language: Language) -> tuple[str, ...]:
     """As the grammar calls them: a query for what it does not know is refused."""
     grammar = _grammar(language)
-    return tuple(sorted(one for one in COMMENTS if grammar.id_for_node_kind(one, True)))  # noqa: FBT003 - of the library
+    return tuple(sorted(kind for kind in COMMENTS if grammar.id_for_node_kind(kind, True)))  # noqa: FBT003 - of the library
 
 
 def consequence_of(branch: "Node") -> "Node | None":
@@ -346,4 +348,4 @@ _STRINGS: Final = pattern(
 def begins_in_text(root: "Node", row: int, column: int = 0) -> bool:
     """Whether what stands there is inside of a string or a comment."""
     node = root.descendant_for_point_range((row, column), (row, column + 1))
-    return any(is_comment(one) or _STRINGS.search(one.type) for one in with_ancestors(node))
+    return any(is_comment(around) or _STRINGS.search(around.type) for around in with_ancestors(node))

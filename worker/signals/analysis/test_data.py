@@ -60,4 +60,4 @@ def is_inner_class(function: Function) -> bool:
 
 def modifiers_of(owner: "Node") -> str:
     """What is written before a class or a method of Java, annotations included."""
-    return " ".join(text_of(one) for one in owner.children if one.type == "modifiers")
+    return " ".join(text_of(child) for child in owner.children if child.type == "modifiers")

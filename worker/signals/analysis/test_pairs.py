@@ -97,8 +97,8 @@ def is_all_added(test: Test, file: AnalyzedFile) -> bool:
 
 
 def _is_moved(test: Test, change: CodeChange) -> bool:
-    told = [line for line in test.lines if line.strip(" \t})];,")]
-    return bool(told) and change.removed_texts.issuperset(told)
+    lines = [line for line in test.lines if line.strip(" \t})];,")]
+    return bool(lines) and change.removed_texts.issuperset(lines)
 
 
 class CheckedBody(Value):
@@ -113,7 +113,11 @@ class CheckedBody(Value):
     @cached_property
     def base_checks(self) -> frozenset[str]:
         """The checks that stood there before."""
-        return frozenset() if self.test_pair is None else frozenset(one.text for one in self.test_pair.base_assertions)
+        return (
+            frozenset()
+            if self.test_pair is None
+            else frozenset(assertion.text for assertion in self.test_pair.base_assertions)
+        )
 
     @cached_property
     def assertions(self) -> tuple[Assertion, ...]:
@@ -151,7 +155,7 @@ def has_checks_beside(file: AnalyzedFile, change: CodeChange) -> bool:
     folder, _, name = file.path.rpartition("/")
     if file.language not in SCRIPT_LANGUAGES or _RUNNER_FILE.search(name) is not None or not folder:
         return False
-    shown = (*(one.path for one in change.files), *change.texts)
+    shown = (*(file.path for file in change.files), *change.texts)
     return any(_CONFIG_BESIDE.match(path.removeprefix(folder)) for path in shown if path.startswith(f"{folder}/"))
 
 
@@ -183,9 +187,9 @@ SMOKE_TEST: Final = pattern(
 
 def is_smoke_test(test: Test) -> bool:
     """Whether the test says that something is allowed, can be made or does not fail, or it makes a call fail that is retried."""
-    words = {word.lower() for word in _WORDS.findall(test.name)}
+    parts = {word.lower() for word in _WORDS.findall(test.name)}
     remarks = (test.function.docstring, *map(text_of, test.function.comments))
-    if not words.isdisjoint(_PERMITS) or any(SMOKE_TEST.search(text) for text in (test.name, *remarks)):
+    if not parts.isdisjoint(_PERMITS) or any(SMOKE_TEST.search(text) for text in (test.name, *remarks)):
         return True
     if _CREATION_NAME.search(test.name):
         return True

@@ -104,16 +104,16 @@ def _select_tests(source: Source) -> tuple[Test, ...]:
     match source.language:
         case Language.PYTHON | Language.RUST | Language.JAVA:
             is_test = {Language.PYTHON: _is_python, Language.RUST: _is_rust, Language.JAVA: _is_java}[source.language]
-            found = (_from_definition(one) for one in find_functions(source) if is_test(one))
+            selected = (_from_definition(function) for function in find_functions(source) if is_test(function))
         case Language.GO:
-            found = _go_tests(source)
+            selected = _go_tests(source)
         case Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
             from worker.signals.analysis.languages import tests  # noqa: PLC0415 - most changes hold no such file
 
-            found = tests.find_language_tests(source)
+            selected = tests.find_language_tests(source)
         case _:
-            found = _find_callbacks(source)
-    return tuple(found)
+            selected = _find_callbacks(source)
+    return tuple(selected)
 
 
 def match_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
@@ -133,7 +133,9 @@ def base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
 
 def _base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
     whole = file.base_text if file.depth is ParseDepth.WHOLE else None
-    return file.parse_sources(whole, ((_base_lines(one), one.base_start) for one in file.diff.hunks if one.base_count))
+    return file.parse_sources(
+        whole, ((_base_lines(hunk), hunk.base_start) for hunk in file.diff.hunks if hunk.base_count)
+    )
 
 
 def _base_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
@@ -198,15 +200,15 @@ def _match(base: list[Test], head: list[Test]) -> Iterator[tuple[Test | None, Te
     """By full name, else by name, else by what most of the body says."""
     pairs: list[tuple[Test | None, Test | None]] = []
     for key in (_key, _name):
-        found = _match_by(key, base, head)
-        taken = {id(test) for both in found for test in both}
-        base, head = ([one for one in side if id(one) not in taken] for side in (base, head))
-        pairs += found
+        matched = _match_by(key, base, head)
+        taken = {id(test) for both in matched for test in both}
+        base, head = ([test for test in side if id(test) not in taken] for side in (base, head))
+        pairs += matched
     alike = _match_similar(base, head)
     taken = {id(test) for both in alike for test in both}
     yield from (*pairs, *alike)
-    yield from ((one, None) for one in base if id(one) not in taken)
-    yield from ((None, one) for one in head if id(one) not in taken)
+    yield from ((test, None) for test in base if id(test) not in taken)
+    yield from ((None, test) for test in head if id(test) not in taken)
 
 
 def _key(test: Test) -> Hashable:
@@ -259,7 +261,9 @@ _NAMED_SCOPES: Final = frozenset(
 
 def _outer_names(node: "Node") -> Iterable[str]:
     """Names of the classes and modules around it, outermost first."""
-    names = [text_of(one.child_by_field_name("name")) for one in ancestors(node) if one.type in _NAMED_SCOPES]
+    names = [
+        text_of(ancestor.child_by_field_name("name")) for ancestor in ancestors(node) if ancestor.type in _NAMED_SCOPES
+    ]
     return reversed(names)
 
 
@@ -295,9 +299,11 @@ def _is_java(function: Function) -> bool:
     if _JAVA_MARK.search(function.attributes):
         return True
     owner = function.container
-    words, given = function.attributes.split(), function.node.child_by_field_name("parameters")
-    is_called = "static" in words or (given is not None and given.named_child_count > 0)  # a runner has nothing to give
-    if owner is None or "public" not in words or is_called:
+    modifiers, parameters = function.attributes.split(), function.node.child_by_field_name("parameters")
+    is_called = "static" in modifiers or (
+        parameters is not None and parameters.named_child_count > 0
+    )  # a runner has nothing to give
+    if owner is None or "public" not in modifiers or is_called:
         return False
     returns = text_of(function.node.child_by_field_name("type"))
     is_of_junit3 = owner.child_by_field_name("superclass") is not None and function.name.startswith("test")
@@ -332,9 +338,13 @@ def _go_tests(source: Source) -> Iterator[Test]:
 
 
 def _go_test(function: Function) -> Test | None:
-    given = function.node.child_by_field_name("parameters")
-    takes = text_of(given)
-    if not _GO_TEST.match(function.name) or "testing.M" in takes or (given is not None and given.named_child_count > 1):
+    parameters = function.node.child_by_field_name("parameters")
+    takes = text_of(parameters)
+    if (
+        not _GO_TEST.match(function.name)
+        or "testing.M" in takes
+        or (parameters is not None and parameters.named_child_count > 1)
+    ):
         return None
     is_test = "testing." in takes or function.node.type == "method_declaration"
     return Test(function.name, (), function, function.node, "") if is_test else None
@@ -347,16 +357,16 @@ def _go_callback(call: "Node", source: Source, within: Test | None) -> Test | No
     last = called.child_by_field_name("field") or called
     if text_of(last) not in _GO_RUNS:
         return None
-    given = _arguments(call)
-    literal = next((one for one in given if one.type == "func_literal"), None)
+    arguments = _arguments(call)
+    literal = next((argument for argument in arguments if argument.type == "func_literal"), None)
     body = literal.child_by_field_name("body") if literal is not None else None
-    if literal is None or body is None or literal == given[0]:
+    if literal is None or body is None or literal == arguments[0]:
         return None
     is_inside = within is not None and call.end_byte <= within.node.end_byte
     if not is_inside and text_of(last) == "Run":
         return None  # of a benchmark, or of something else that runs
     outer = within.key if within is not None and is_inside else ()
-    return Test(_title(given[0]), outer, Function(literal, body, source), call, text_of(last))
+    return Test(_title(arguments[0]), outer, Function(literal, body, source), call, text_of(last))
 
 
 _RUNNERS: Final = frozenset(
@@ -382,19 +392,19 @@ _RUNNER_START: Final = pattern(rb"(?:%s)\b|\((?=%s\))" % ("|".join(sorted(_RUNNE
 
 def _find_callbacks(source: Source) -> Iterator[Test]:
     raw = source.text.encode("utf-8", "replace")
-    begins = {found.start() for found in _RUNNER_START.finditer(raw)}
-    chosen = frozenset(found[1] for found in _CHOSEN_RUNNER.finditer(raw)) if begins else frozenset[bytes]()
-    begins.update(found.start() for found in _WORD.finditer(raw) if found[0] in chosen)
+    begins = {match.start() for match in _RUNNER_START.finditer(raw)}
+    chosen = frozenset(match[1] for match in _CHOSEN_RUNNER.finditer(raw)) if begins else frozenset[bytes]()
+    begins.update(match.start() for match in _WORD.finditer(raw) if match[0] in chosen)
     for call in source.nodes.find(("call_expression",)) if begins else ():
         called = call.child_by_field_name("function") if call.start_byte in begins else None
         if called is None or not (called.text in chosen or _runs_a_test(called)):
             continue
-        given = _arguments(call)
-        function = _find_callback(given[1:])
+        arguments = _arguments(call)
+        function = _find_callback(arguments[1:])
         body = function.child_by_field_name("body") if function is not None else None
-        if function is not None and body is not None and not _is_macro_argument(given, body):
+        if function is not None and body is not None and not _is_macro_argument(arguments, body):
             outer = tuple(_titles(call))
-            yield Test(_title(given[0]), outer, Function(function, body, source), call, text_of(called))
+            yield Test(_title(arguments[0]), outer, Function(function, body, source), call, text_of(called))
 
 
 def _is_macro_argument(arguments: "list[Node]", body: "Node") -> bool:
@@ -423,13 +433,13 @@ def _runs_a_test(called: "Node") -> bool:
 
 def _find_callback(arguments: "list[Node]") -> "Node | None":
     """The function among the arguments, be it wrapped once (`fakeAsync(() => ...)`)."""
-    wrapped = [inner for one in arguments if one.type == "call_expression" for inner in _arguments(one)]
-    return next((one for one in (*arguments, *wrapped) if one.type in _CALLBACKS), None)
+    wrapped = [inner for argument in arguments if argument.type == "call_expression" for inner in _arguments(argument)]
+    return next((argument for argument in (*arguments, *wrapped) if argument.type in _CALLBACKS), None)
 
 
 def _arguments(call: "Node") -> "list[Node]":
-    given = call.child_by_field_name("arguments")
-    return [] if given is None else [one for one in given.named_children if one.type != "comment"]
+    listed = call.child_by_field_name("arguments")
+    return [] if listed is None else [child for child in listed.named_children if child.type != "comment"]
 
 
 def _title(node: "Node") -> str:
@@ -438,8 +448,8 @@ def _title(node: "Node") -> str:
 
 def _titles(call: "Node") -> Iterable[str]:
     """The titles of the `describe` blocks around it, outermost first."""
-    given = (_arguments(around) for around in ancestors(call) if around.type == "call_expression")
-    return reversed([_title(of[0]) for of in given if of and "string" in of[0].type])
+    argument_lists = (_arguments(around) for around in ancestors(call) if around.type == "call_expression")
+    return reversed([_title(of[0]) for of in argument_lists if of and "string" in of[0].type])
 
 
 def has_forbidden_path(source: Source) -> bool:

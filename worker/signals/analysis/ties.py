@@ -149,10 +149,10 @@ class _TieFinder:
         return fsum(self._changed_names.values())
 
     def _weigh(self, trace: FileTrace) -> _WeighedTrace:
-        words = {word: self._of_word(word) for word in trace.words}
+        weighed = {word: self._of_word(word) for word in trace.words}
         edits = {name: self._of_edit(name) for name in trace.edited_names}
         names = {name: self._changed_names[name] for name in trace.names}
-        return _WeighedTrace(trace, words, edits, names, fsum(words.values()), fsum(edits.values()))
+        return _WeighedTrace(trace, weighed, edits, names, fsum(weighed.values()), fsum(edits.values()))
 
     def ties(self, trace: FileTrace) -> Ties:
         own = self._weighed_traces[id(trace)]
@@ -187,9 +187,9 @@ class _TieFinder:
         return log1p(fsum(self._of_name(name) ** _WORD_EXPONENT for name in used))
 
     def _others_here(self, own: _WeighedTrace) -> float:
-        names, known = own.trace.names, own.trace.known_names & self._changed_names.keys()
+        names, present = own.trace.names, own.trace.known_names & self._changed_names.keys()
         all_others = self._changed_weight - fsum(own.names[name] for name in names if self._in_names[name] == 1)
-        held = fsum(self._changed_names[name] for name in known if self._in_names[name] > (name in names))
+        held = fsum(self._changed_names[name] for name in present if self._in_names[name] > (name in names))
         return held / all_others if held else 0.0
 
     def _path_elsewhere(self, trace: FileTrace) -> float:
@@ -237,8 +237,8 @@ def _name_share(named: FileTrace, trace: FileTrace) -> float:
 def _common_share(folders: Sequence[str], other: Sequence[str]) -> float:
     """The share of folders that two places have in common from the top."""
     same = 0
-    for one, two in zip(folders, other, strict=False):
-        if one != two:
+    for left, two in zip(folders, other, strict=False):
+        if left != two:
             break
         same += 1
     return same / max(1, len(folders), len(other))
@@ -247,7 +247,7 @@ def _common_share(folders: Sequence[str], other: Sequence[str]) -> float:
 def _weight_share(weights: Mapping[str, float], held: frozenset[str]) -> float:
     """The weight of what is held, as a share of all."""
     total = fsum(weights.values())
-    return fsum(weight for one, weight in weights.items() if one in held) / total if total else 0.0
+    return fsum(weight for key, weight in weights.items() if key in held) / total if total else 0.0
 
 
 def _overlap_share(wanted: frozenset[str], held: frozenset[str]) -> float:

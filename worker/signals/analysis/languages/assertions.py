@@ -53,7 +53,7 @@ def _find_last_call(spine: CallChain) -> "tuple[ChainLink, list[Node]]":
 
 
 def _read_ruby(spine: CallChain) -> Assertion | None:
-    root, (last, given) = spine.links[0], _find_last_call(spine)
+    root, (last, arguments) = spine.links[0], _find_last_call(spine)
     if root.name in _RUBY_ENTRIES and spine.names[1:2] and spine.names[1] in _SAYS:
         return _read_rspec(spine, root, spine.links[1])
     if root.name == "expect" and len(spine.links) == 1 and root.arguments:
@@ -64,9 +64,9 @@ def _read_ruby(spine: CallChain) -> Assertion | None:
             else Assertion(spine.node, Proof.VALUE)
         )
     if last.name.startswith("assert"):
-        return _read_minitest(spine, last, given)
+        return _read_minitest(spine, last, arguments)
     if last.name.startswith("refute"):
-        return _from_refutation(spine.node, last, [text_of(one) for one in given])
+        return _from_refutation(spine.node, last, [text_of(argument) for argument in arguments])
     if "should" in spine.names or last.name.startswith(("must_", "wont_")):
         return Assertion(spine.node, Proof.PRESENCE if last.name == "wont_be_nil" else Proof.VALUE)
     return None
@@ -81,9 +81,9 @@ def _read_rspec(spine: CallChain, root: ChainLink, says: ChainLink) -> Assertion
     name = text_of(matcher.child_by_field_name("method")) or text_of(matcher)
     if matcher.child_by_field_name("receiver") is not None:
         return Assertion(spine.node, Proof.VALUE)  # `be_within(1).of(2)`, `change { }.by(1)`
-    given = [text_of(one) for one in arguments(matcher)]
+    texts = [text_of(argument) for argument in arguments(matcher)]
     return (
-        _from_matcher(spine.node, subject, name, given)
+        _from_matcher(spine.node, subject, name, texts)
         if says.name == "to"
         else _from_negated_matcher(spine.node, name)
     )
@@ -129,15 +129,15 @@ _RECEIVED: Final = frozenset({"Received", "ReceivedWithAnyArgs", "DidNotReceive"
 
 
 def _read_csharp(spine: CallChain) -> Assertion | None:
-    root, (last, given) = spine.links[0], _find_last_call(spine)
+    root, (last, arguments) = spine.links[0], _find_last_call(spine)
     if _LOUD.fullmatch(last.name):
         return Assertion(spine.node, Proof.SUCCESS)
     if _CSHARP_ROOTS.fullmatch(root.name) and len(spine.links) > 1:
-        return _from_assert(spine, last, given)
+        return _from_assert(spine, last, arguments)
     if last.name in _PRESENCE_MATCHERS:
         return Assertion(spine.node, Proof.PRESENCE)
-    if last.name in {"Be", "ShouldBe"} and given:
-        return from_pair(spine.node, _subject_text(spine), text_of(given[0]))
+    if last.name in {"Be", "ShouldBe"} and arguments:
+        return from_pair(spine.node, _subject_text(spine), text_of(arguments[0]))
     is_fluent = any(name.startswith("Should") or name in _RECEIVED for name in spine.names)
     return Assertion(spine.node, Proof.VALUE) if is_fluent else None
 
@@ -151,7 +151,7 @@ def _from_assert(spine: CallChain, last: ChainLink, arguments: "list[Node]") -> 
     if last.name in {"Multiple", "MultipleAsync", "EnterMultipleScope"}:
         return None  # the checks in it count
     if last.name == "That" and arguments:
-        return _from_assert_that(spine, [text_of(one) for one in arguments])
+        return _from_assert_that(spine, [text_of(argument) for argument in arguments])
     name = _ARE.sub("", last.name)
     if name == "True" and arguments:
         return from_boolean(spine.node, text_of(arguments[0]))
@@ -180,11 +180,11 @@ _PHP_EXPECTS: Final = pattern(
 
 
 def _read_php(spine: CallChain) -> Assertion | None:
-    root, (last, given) = spine.links[0], _find_last_call(spine)
+    root, (last, arguments) = spine.links[0], _find_last_call(spine)
     if last.name == "assertThat":
         return Assertion(spine.node, Proof.VALUE)  # what its constraint asks for is made elsewhere
     if last.name.startswith("assert"):
-        return from_plain_assertion(spine, last, given)
+        return from_plain_assertion(spine, last, arguments)
     if root.name == "expect" and root.arguments is not None and len(spine.links) > 1:
         return _read_pest(spine, root.arguments, last)
     return Assertion(spine.node, Proof.VALUE) if _PHP_EXPECTS.fullmatch(last.name) else None
@@ -192,7 +192,7 @@ def _read_php(spine: CallChain) -> Assertion | None:
 
 def _read_pest(spine: CallChain, arguments: "list[Node]", last: ChainLink) -> Assertion:
     subject = text_of(arguments[0]) if arguments else ""
-    wanted = [text_of(one) for one in last.arguments or []]
+    wanted = [text_of(argument) for argument in last.arguments or []]
     if "not" in spine.names:
         is_there = last.name in {"toBeNull", "toBeEmpty"}
         return Assertion(spine.node, Proof.PRESENCE if is_there else Proof.VALUE)
@@ -207,16 +207,16 @@ _KOTLIN_ENTRIES: Final = frozenset({"assertThat", "expectThat"})
 
 
 def _read_kotlin(spine: CallChain) -> Assertion | None:
-    root, (last, given) = spine.links[0], _find_last_call(spine)
+    root, (last, arguments) = spine.links[0], _find_last_call(spine)
     if root.name in _KOTLIN_ENTRIES and root.arguments is not None and len(spine.links) > 1:
         return from_fluent_chain(spine, root, spine.links[1:], JAVA_NEUTRAL)
-    if last.name in {"assertTrue", "assert"} and given:
-        return from_boolean(spine.node, text_of(given[0]))
+    if last.name in {"assertTrue", "assert"} and arguments:
+        return from_boolean(spine.node, text_of(arguments[0]))
     if last.name.startswith("assert"):
-        return from_plain_assertion(spine, last, given)
-    if last.name == "shouldBe" and given:
-        return from_pair(spine.node, _text_before(spine), text_of(given[0]))
-    return _read_kotest(spine.node, last.name, [text_of(one) for one in given])
+        return from_plain_assertion(spine, last, arguments)
+    if last.name == "shouldBe" and arguments:
+        return from_pair(spine.node, _text_before(spine), text_of(arguments[0]))
+    return _read_kotest(spine.node, last.name, [text_of(argument) for argument in arguments])
 
 
 def _read_kotest(node: "Node", name: str, arguments: list[str]) -> Assertion | None:

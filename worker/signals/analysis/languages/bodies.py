@@ -17,7 +17,7 @@ def find_body(node: "Node", language: Language) -> "Node | None":
         case Language.RUBY:
             return node.child_by_field_name("body") or node
         case Language.KOTLIN:
-            return _only_child(next((one for one in node.named_children if one.type == "function_body"), None))
+            return _only_child(next((child for child in node.named_children if child.type == "function_body"), None))
         case _:
             if node.type == "property_declaration":
                 return _find_thrown(node)
@@ -40,7 +40,9 @@ def find_block(call: "Node") -> "Node | None":
     block = call.child_by_field_name("block")
     if block is not None:
         return block
-    lambdas = next((one for one in call.named_children if one.type == "annotated_lambda"), None)
+    lambdas = next((child for child in call.named_children if child.type == "annotated_lambda"), None)
     return (
-        None if lambdas is None else next((one for one in lambdas.named_children if one.type == "lambda_literal"), None)
+        None
+        if lambdas is None
+        else next((child for child in lambdas.named_children if child.type == "lambda_literal"), None)
     )

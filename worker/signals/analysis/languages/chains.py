@@ -44,14 +44,14 @@ def find_chains(
     root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
 ) -> Iterator[CallChain]:
     """Every chain below *root*, in the order of the text; with *rows*, of those that begin in one of them."""
-    known: set[tuple[int, int]] = set()
+    seen: set[tuple[int, int]] = set()
     types = _CALLS[language]
     for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
         is_asked = rows is None or call.start_point.row in rows
-        if is_asked and (call.start_byte, call.end_byte) not in known and _is_call(call):
+        if is_asked and (call.start_byte, call.end_byte) not in seen and _is_call(call):
             top = _find_end(call)
             links, called = _walk_links(top)
-            known.update((node.start_byte, node.end_byte) for node in called)
+            seen.update((node.start_byte, node.end_byte) for node in called)
             yield CallChain(top, links)
 
 
@@ -72,11 +72,11 @@ def _walk_links(call: "Node") -> "tuple[tuple[ChainLink, ...], list[Node]]":
     """The links, the root first, and every node on the way."""
     links: list[ChainLink] = []
     nodes: list[Node] = []
-    given: list[Node] | None = None
+    call_arguments: list[Node] | None = None
     node: Node | None = call
     while node is not None:
         nodes.append(node)
-        link, given, node = _next_step(node, given)
+        link, call_arguments, node = _next_step(node, call_arguments)
         if link is not None:
             links.append(link)
     return tuple(reversed(links)), nodes
@@ -111,8 +111,8 @@ def _operator_step(node: "Node") -> _Step:
 
 
 def _field_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
-    inner = next((found for name in _INNER if (found := node.child_by_field_name(name)) is not None), None)
-    named = next((found for name in _NAMES if (found := node.child_by_field_name(name)) is not None), None)
+    inner = next((child for name in _INNER if (child := node.child_by_field_name(name)) is not None), None)
+    named = next((child for name in _NAMES if (child := node.child_by_field_name(name)) is not None), None)
     if node.type == "generic_name":
         return ChainLink(text_of(_first_child(node)), call_arguments), None, None
     if node.type == "conditional_access_expression":
@@ -130,10 +130,10 @@ def is_call_of_name(node: "Node") -> bool:
 
 def arguments(call: "Node") -> "list[Node]":
     """What is handed over, the block behind the call included."""
-    listed = next((one for one in call.named_children if one.type in _ARGUMENTS), None)
-    given = [] if listed is None else [_unwrap(one) for one in listed.named_children if not is_comment(one)]
+    listed = next((child for child in call.named_children if child.type in _ARGUMENTS), None)
+    nodes = [] if listed is None else [_unwrap(child) for child in listed.named_children if not is_comment(child)]
     block = find_block(call)
-    return given if block is None else [*given, block]
+    return nodes if block is None else [*nodes, block]
 
 
 def _unwrap(node: "Node") -> "Node":

@@ -29,9 +29,9 @@ _TEXT: Final = pattern(r"[\"'](.*)[\"']")
 
 def find_refusal(statement: str, language: Language) -> StubRefusal | None:
     """The refusal that a statement is; None if it is something else."""
-    found = _THROWS[language].match(statement)
-    if found is None:
+    match = _THROWS[language].match(statement)
+    if match is None:
         return None
     text = _TEXT.search(statement)
-    is_named = statement.startswith("TODO") or _NAMED.search(found["name"] or "") is not None
+    is_named = statement.startswith("TODO") or _NAMED.search(match["name"] or "") is not None
     return StubRefusal(is_named, text[1] if text is not None else None)

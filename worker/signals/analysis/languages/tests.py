@@ -27,7 +27,9 @@ def find_language_tests(source: Source) -> Iterator[Test]:
     is_test = _DEFINED[source.language]
     for function in find_functions(source):
         if is_test(function):
-            marks = "\n".join([function.attributes, *(text_of(one) for one in function.nodes_above if is_comment(one))])
+            marks = "\n".join(
+                [function.attributes, *(text_of(note) for note in function.nodes_above if is_comment(note))]
+            )
             yield Test(function.name, tuple(_outer_names(function.node)), function, function.node, marks)
     yield from _find_call_tests(source)
 
@@ -36,8 +38,8 @@ _RUBY_NAME: Final = pattern(r"test_\w")
 
 
 def _is_ruby(function: Function) -> bool:
-    given = function.node.child_by_field_name("parameters")
-    return _RUBY_NAME.match(function.name) is not None and given is None
+    parameters = function.node.child_by_field_name("parameters")
+    return _RUBY_NAME.match(function.name) is not None and parameters is None
 
 
 _CSHARP_MARK: Final = pattern(r"\[[^\]]{0,200}?\b\w*(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|Property)\b")
@@ -63,7 +65,7 @@ def _is_php(function: Function) -> bool:
         return False
     if function.name.startswith("test") or _PHP_MARK.search(function.attributes):
         return True
-    return any(_PHP_TAG.search(text_of(one)) for one in function.nodes_above if is_comment(one))
+    return any(_PHP_TAG.search(text_of(note)) for note in function.nodes_above if is_comment(note))
 
 
 _KOTLIN_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property|\w+Test)\b")
@@ -123,10 +125,10 @@ def _find_call_tests(source: Source) -> Iterator[Test]:
             continue
         end = call.end_byte
         body = block.child_by_field_name("body") or block
-        given = [one for one in _arguments(call) if one != block]
-        title = _title(given[0] if given else call)
+        arguments = [argument for argument in _arguments(call) if argument != block]
+        title = _title(arguments[0] if arguments else call)
         yield Test(
-            title, tuple(_outer_names(call)), Function(block, body, source), call, _marks_text(call, name, given)
+            title, tuple(_outer_names(call)), Function(block, body, source), call, _marks_text(call, name, arguments)
         )
 
 
@@ -149,7 +151,9 @@ def _runner_name(call: "Node") -> str:
 def _find_block(call: "Node") -> "Node | None":
     if call.type != "function_call_expression":
         return find_block(call)
-    return next((one for one in arguments(call) if one.type in {"anonymous_function", "arrow_function"}), None)
+    return next(
+        (argument for argument in arguments(call) if argument.type in {"anonymous_function", "arrow_function"}), None
+    )
 
 
 def _arguments(call: "Node") -> "list[Node]":
@@ -162,8 +166,8 @@ def _arguments(call: "Node") -> "list[Node]":
 
 def _marks_text(call: "Node", name: str, arguments: "list[Node]") -> str:
     """How it is called: `xit`, its tags, and what follows it in Pest (`->skip()`)."""
-    tags = (text_of(one)[:_LONGEST] for one in arguments[1:])
-    following = takewhile(lambda one: _is_continued(one, call), ancestors(call))
+    tags = (text_of(argument)[:_LONGEST] for argument in arguments[1:])
+    following = takewhile(lambda around: _is_continued(around, call), ancestors(call))
     return " ".join((name, *tags, *map(_link_text, following)))
 
 
