@@ -64,7 +64,6 @@ ONLY_FOR = {
         "tree_sitter_c_sharp",
         "tree_sitter_php",
         "tree_sitter_kotlin",
-        "worker.signals.analysis.languages",
     ),
     "the other doors": ("app.web.asgi", "app.cli.serve", "litestar", "uvicorn"),
     "what our own code does without": ("asyncio", "redis", "httpx", "ssl", "http.client", "structlog", "rq"),

@@ -24,7 +24,7 @@ HOSTILE = {
     "worker.dossier.criteria.SCENARIO": "\x0c\n" * 50_000,
     "worker.dossier.repo_rules.parser._END": f"a{SPACES}x",
     "worker.judge.llm.reply_checks._ITEM": BLANK,
-    "worker.signals.analysis.languages.tests._PHP_TAG": BLANK,
+    "worker.signals.analysis.tests._PHP_TAG": BLANK,
     "worker.signals.half_finished.commented_out_code._PROSE": "a" * 160_000,
     "worker.signals.analysis.overrides._TESTS": "#[cfg(test" * 4_000,
     "worker.signals.spec_violation.case_citations._INHERITS": BLANK,

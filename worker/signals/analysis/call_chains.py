@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.functions import find_block
 from worker.signals.analysis.syntax import (
     NodeGroup,
     NodeIndex,
@@ -98,8 +99,6 @@ def find_call_chains(
     *nodes*: those of the whole tree, where somebody keeps them.
     """
     if language in MORE_LANGUAGES:
-        from worker.signals.analysis.languages.chains import find_chains  # noqa: PLC0415 - most changes hold no such file
-
         yield from find_chains(root, language, rows, nodes)
         return
     seen: set[tuple[int, int]] = set()
@@ -191,3 +190,133 @@ def _field(node: "Node", names: tuple[str, ...]) -> "Node | None":
         if child is not None:
             return child
     return None
+
+
+_MORE_CALLS: Final = {
+    Language.RUBY: ("call",),
+    Language.CSHARP: ("invocation_expression",),
+    Language.PHP: (
+        "function_call_expression",
+        "member_call_expression",
+        "nullsafe_member_call_expression",
+        "scoped_call_expression",
+    ),
+    Language.KOTLIN: ("call_expression", "infix_expression", "binary_expression"),
+}
+_MORE_LINKING: Final = frozenset(
+    {
+        "member_access_expression",
+        "conditional_access_expression",
+        "postfix_unary_expression",
+        "navigation_expression",
+        "unary_expression",
+    }
+)
+_MORE_NAMES: Final = ("method", "name")
+_MORE_INNER: Final = ("receiver", "expression", "condition", "object", "scope")
+_WRAPPED_ARGUMENTS: Final = frozenset({"argument", "value_argument"})
+_ARGUMENTS: Final = frozenset({"argument_list", "arguments", "value_arguments"})
+
+
+def find_chains(
+    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
+) -> Iterator[CallChain]:
+    """Every chain below *root*, in the order of the text; with *rows*, of those that begin in one of them."""
+    seen: set[tuple[int, int]] = set()
+    types = _MORE_CALLS[language]
+    for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
+        is_asked = rows is None or call.start_point.row in rows
+        if is_asked and (call.start_byte, call.end_byte) not in seen and _is_call(call):
+            top = _find_more_end(call)
+            links, called = _walk_links(top)
+            seen.update((node.start_byte, node.end_byte) for node in called)
+            yield CallChain(top, links)
+
+
+def _is_call(node: "Node") -> bool:
+    """The grammar of Kotlin reads `assertFailsWith<Foo> { ... }` as two comparisons."""
+    if node.type != "binary_expression":
+        return True
+    right, left = node.child_by_field_name("right"), node.child_by_field_name("left")
+    is_run = right is not None and right.type == "lambda_literal"
+    return is_run and left is not None and left.type == "binary_expression"
+
+
+def _find_more_end(call: "Node") -> "Node":
+    return outermost(call, lambda around: around.type in _MORE_LINKING and around.start_byte == call.start_byte)
+
+
+def _walk_links(call: "Node") -> "tuple[tuple[ChainLink, ...], list[Node]]":
+    """The links, the root first, and every node on the way."""
+    links: list[ChainLink] = []
+    nodes: list[Node] = []
+    call_arguments: list[Node] | None = None
+    node: Node | None = call
+    while node is not None:
+        nodes.append(node)
+        link, call_arguments, node = _next_step(node, call_arguments)
+        if link is not None:
+            links.append(link)
+    return tuple(reversed(links)), nodes
+
+
+_Step = tuple[ChainLink | None, "list[Node] | None", "Node | None"]
+
+
+def _next_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
+    """The link that this node is, what was given to the next one, and where the chain goes on."""
+    match node.type:
+        case "function_call_expression" | "invocation_expression":
+            return None, arguments_and_block(node), node.child_by_field_name("function")
+        case "call_expression":
+            return None, [*arguments_and_block(node), *(call_arguments or [])], _only_child(node)
+        case "infix_expression" | "binary_expression" if node.named_child_count > 1:
+            return _operator_step(node)
+        case "navigation_expression":
+            return ChainLink(text_of(node.named_children[-1]), call_arguments), None, _only_child(node)
+        case "unary_expression" | "postfix_unary_expression" | "parenthesized_expression" | "await_expression":
+            return None, call_arguments, _only_child(node)
+        case _:
+            return _field_step(node, call_arguments)
+
+
+def _operator_step(node: "Node") -> _Step:
+    """`x shouldBe 1`; of `assertFailsWith<Foo> { }` the name that stands before the brackets."""
+    first, *others = node.named_children
+    if node.type == "infix_expression":
+        return ChainLink(text_of(others[0]), others[1:]), None, first
+    return ChainLink(text_of(first).partition("<")[0].strip()[:LONGEST_ROOT], others), None, None
+
+
+def _field_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
+    inner = next((child for name in _MORE_INNER if (child := node.child_by_field_name(name)) is not None), None)
+    named = next((child for name in _MORE_NAMES if (child := node.child_by_field_name(name)) is not None), None)
+    if node.type == "generic_name":
+        return ChainLink(text_of(_only_child(node)), call_arguments), None, None
+    if node.type == "conditional_access_expression":
+        named = _only_child(node.named_children[-1])
+    if named is None or (inner is None and not is_call_of_name(node)):
+        return ChainLink(text_of(node).rpartition("\\")[2][:LONGEST_ROOT], call_arguments), None, None
+    name = text_of(_only_child(named) if named.type == "generic_name" else named)
+    return (
+        ChainLink(name[:LONGEST_ROOT], arguments_and_block(node) if is_call_of_name(node) else call_arguments),
+        None,
+        inner,
+    )
+
+
+def is_call_of_name(node: "Node") -> bool:
+    """Calls that hold their own name, and need no node beside them."""
+    return node.type in {"call", "member_call_expression", "nullsafe_member_call_expression", "scoped_call_expression"}
+
+
+def arguments_and_block(call: "Node") -> "list[Node]":
+    """What is handed over, the block behind the call included."""
+    listed = next((child for child in call.named_children if child.type in _ARGUMENTS), None)
+    nodes = [] if listed is None else [_unwrap(child) for child in listed.named_children if not is_comment(child)]
+    block = find_block(call)
+    return nodes if block is None else [*nodes, block]
+
+
+def _unwrap(node: "Node") -> "Node":
+    return node.named_children[-1] if node.type in _WRAPPED_ARGUMENTS and node.named_child_count else node

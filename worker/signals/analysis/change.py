@@ -15,9 +15,10 @@ from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import can_match, pattern
 from worker.domain.value import Value
 from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, Hunk, base_text, diff_of
+from worker.dossier.issue_links import is_declared_revert
 from worker.signals.analysis import file_roles, syntax
 from worker.signals.analysis.file_roles import FileRole, Language
-from worker.signals.analysis.hunk_source import build_hunk_source
+from worker.signals.analysis.syntax import build_hunk_source
 
 if TYPE_CHECKING:
     import re
@@ -288,3 +289,18 @@ _EXTENDS: Final = pattern(
     r"|\bclass\s+\w+\s*\(([^)]{0,300})\)|\bextends\s+([\w.]{1,200})|\bnew\s+([\w.]{1,200})\([^;{}\n]{0,300}\)\s*\{",
     needs=("class", "extends", "new"),
 )
+
+
+def is_revert(change: CodeChange) -> bool:
+    """Whether the change says that it reverts something, or is the exact inverse of an earlier commit."""
+    return change.dossier.reverts is not None or _is_declared(change)
+
+
+def is_certain_revert(change: CodeChange) -> bool:
+    """Whether it says so and is one: then its tests are those of before."""
+    return change.dossier.reverts is not None and _is_declared(change)
+
+
+def _is_declared(change: CodeChange) -> bool:
+    pull = change.dossier.pull_request
+    return is_declared_revert(pull.title, pull.body, [commit.message for commit in pull.commits])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from worker.domain.dossier.dossier import Ci, CiCheck
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
@@ -226,3 +227,20 @@ def find_edit_blocks(file: AnalyzedFile) -> Iterator[EditBlock]:
                 (removed if line.kind is LineKind.REMOVED else added).append(line)
         if removed or added:
             yield EditBlock(tuple(removed), tuple(added))
+
+
+FAILED_OUTCOMES: Final = frozenset({"failure", "timed_out", "startup_failure", "action_required", "cancelled", "error"})
+
+
+def find_ci_doubt(ci: Ci | None) -> str | None:
+    """A clause that names the first check that speaks against the change although CI is green; None without one."""
+    checks = ci.checks if ci is not None else ()
+    return next((doubt for doubt in map(_find_check_doubt, checks) if doubt is not None), None)
+
+
+def _find_check_doubt(check: CiCheck) -> str | None:
+    if check.required is False and check.conclusion in FAILED_OUTCOMES:
+        return f"{check.name} failed, though it is not required"
+    if check.required and check.conclusion == "success" and check.attempt > 1:
+        return f"{check.name} passed only at attempt {check.attempt}"
+    return None

@@ -13,7 +13,15 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
-from worker.signals.analysis.syntax import ancestors, comments_in, is_comment, outermost, register_types, text_of
+from worker.signals.analysis.syntax import (
+    ancestors,
+    comments_in,
+    descendants,
+    is_comment,
+    outermost,
+    register_types,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -281,7 +289,6 @@ def _find_functions(source: Source) -> tuple[Function, ...]:
 def _find_body(node: "Node", language: Language) -> "Node | None":
     if language not in MORE_LANGUAGES:
         return node.child_by_field_name("body")
-    from worker.signals.analysis.languages.bodies import find_body  # noqa: PLC0415 - most changes hold no such file
 
     return find_body(node, language)
 
@@ -312,3 +319,125 @@ def _nodes_above(node: "Node") -> Iterator["Node"]:
             return
         yield before
         row, before = before.start_point.row, before.prev_named_sibling
+
+
+def find_body(node: "Node", language: Language) -> "Node | None":
+    """Its block, or the one expression that it is; a method of Ruby without any statement is its own body."""
+    match language:
+        case Language.RUBY:
+            return node.child_by_field_name("body") or node
+        case Language.KOTLIN:
+            return _only_child(next((child for child in node.named_children if child.type == "function_body"), None))
+        case _:
+            if node.type == "property_declaration":
+                return _find_thrown(node)
+            body = node.child_by_field_name("body")
+            return _only_child(body) if body is not None and body.type == "arrow_expression_clause" else body
+
+
+def _find_thrown(node: "Node") -> "Node | None":
+    """A property of C# is a function only where it does nothing but throw: any other answer is its value."""
+    value = _only_child(node.child_by_field_name("value"))
+    return value if value is not None and value.type == "throw_expression" else None
+
+
+def _only_child(node: "Node | None") -> "Node | None":
+    return None if node is None else next(iter(node.named_children), None)
+
+
+def find_block(call: "Node") -> "Node | None":
+    """What a call of Ruby or Kotlin is given to run: `do ... end`, `{ ... }`."""
+    block = call.child_by_field_name("block")
+    if block is not None:
+        return block
+    lambdas = next((child for child in call.named_children if child.type == "annotated_lambda"), None)
+    return (
+        None
+        if lambdas is None
+        else next((child for child in lambdas.named_children if child.type == "lambda_literal"), None)
+    )
+
+
+_PARAMETER_FIELDS: Final = {
+    "typed_parameter": "",
+    "default_parameter": "name",
+    "typed_default_parameter": "name",
+    "parameter_declaration": "name",
+    "parameter": "pattern",
+    "formal_parameter": "name",
+    "required_parameter": "pattern",
+    "optional_parameter": "pattern",
+    "assignment_pattern": "left",
+}
+_PROPERTY: Final = frozenset({"accessibility_modifier", "readonly", "override_modifier"})
+_BODY_WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
+_COMMENT_STARTS: Final = (b"#", b"//", b"/*", b"<!--", b"-->", b"=begin")
+"""Of these each comment holds one, in every language of ours."""
+_READS_ALL: Final = frozenset({"locals", "vars", "arguments", "eval"})
+
+
+def list_parameters(function: Function) -> tuple[str, ...]:
+    """The names that its callers fill and that it may use, in their order."""
+    return tuple(name for name in _all_names(function) if not name.startswith("_"))
+
+
+def has_ignored_parameters(function: Function) -> bool:
+    """Every parameter begins with an underscore: the function says that it uses none of them."""
+    names = _all_names(function)
+    return bool(names) and all(name.startswith("_") for name in names)
+
+
+def _all_names(function: Function) -> list[str]:
+    parameters = function.node.child_by_field_name("parameters")
+    single = function.node.child_by_field_name("parameter")
+    nodes = parameters.named_children if parameters is not None else [single] if single is not None else []
+    names = [name for node in nodes for name in _parameter_names(node)]
+    if function.scope in {FunctionScope.TYPE, FunctionScope.UNKNOWN} and names and names[0] in {"self", "cls", "mcs"}:
+        del names[0]
+    return names
+
+
+def _parameter_names(node: "Node") -> Iterator[str]:
+    if node.type == "identifier":
+        yield text_of(node)
+    elif node.type in _PARAMETER_FIELDS and not any(child.type in _PROPERTY for child in node.children):
+        field = _PARAMETER_FIELDS[node.type]
+        nodes = node.children_by_field_name(field) if field else node.named_children[:1]
+        yield from (text_of(child) for child in map(_unwrap_mutable, nodes) if child.type == "identifier")
+
+
+def _unwrap_mutable(node: "Node") -> "Node":
+    """`mut x` of Rust is x."""
+    return node.named_children[-1] if node.type == "mut_pattern" and node.named_children else node
+
+
+def declares_properties(function: Function) -> bool:
+    """Whether a constructor's parameters declare the properties of its class: then its signature does its work."""
+    parameters = function.node.child_by_field_name("parameters")
+    return parameters is not None and any(
+        node.type == "property_promotion_parameter" or any(child.type in _PROPERTY for child in node.children)
+        for node in parameters.named_children
+    )
+
+
+def find_unused_parameters(function: Function) -> tuple[str, ...]:
+    """Those that its body never names."""
+    names = list_parameters(function)
+    if not names:
+        return ()
+    body = body_words(function)
+    return () if body & _READS_ALL else tuple(name for name in names if name not in body)
+
+
+def body_words(function: Function) -> frozenset[str]:
+    """Every word of the body, strings included, but not of its comments and its docstring."""
+    whole, start = function.body.text or b"", function.body.start_byte
+    may_hold_notes = any(sign in whole for sign in _COMMENT_STARTS)
+    notes = [note for note in descendants(function.body) if is_comment(note)] if may_hold_notes else []
+    kept: list[bytes] = []
+    at = 0
+    for note in notes:
+        kept.append(whole[at : note.start_byte - start])
+        at = note.end_byte - start
+    text = b" ".join((*kept, whole[at:])).decode("utf-8", "replace")
+    return frozenset(_BODY_WORD.findall(text.replace(function.docstring, " ", 1)))

@@ -5,15 +5,16 @@ Invariant: linear in the text, and bounded for each file.
 """
 
 from collections import Counter
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import islice
+from math import fsum, log, log1p
 from typing import Final, NamedTuple
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import pattern
 from worker.dossier.diff.parser import LineKind
-from worker.signals.analysis.change import AnalyzedFile
+from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.file_roles import FileRole, Language
 
 _LONGEST_LINE: Final = 1_000
@@ -234,3 +235,243 @@ def _count_unchanged(file: AnalyzedFile, around: str, changed: frozenset[str], b
     for name in changed & counts.keys():
         counts[name] -= 1
     return counts
+
+
+_WORD_EXPONENT: Final = 3
+_NAME_EXPONENT: Final = 4
+"""To weigh by: one rare name says more than many usual ones."""
+_PADDING: Final = 200
+_RARE_COUNT: Final = 2_000
+_USUAL_WORD: Final = 0.1
+
+
+class Ties(NamedTuple):
+    """What binds one file to the rest of its change, and how much of it there is to be bound."""
+
+    size: float
+    """log(1 + changed lines): the more was changed, the more ties one could see."""
+    same_folder: float
+    """The share of the other files that lie in its folder (`src` and `tests` count as one)."""
+    near_folder: float
+    """How much of its folders the nearest other file shares."""
+    same_language: float
+    """The share of the other files that are written in its language."""
+    is_test: float
+    only_comments: float
+    """1 if nothing but comments was changed."""
+    used_elsewhere: float
+    """How many names that it defines the other files' changes use."""
+    others_here: float
+    """The share of the names changed elsewhere that stand anywhere in it."""
+    near_words: float
+    """The share of changed words that the nearest other file of code shares with it."""
+    near_edits: float
+    """The share of names which came or went here that came or went in the nearest other file."""
+    counterpart: float
+    """How alike the names of a test and its code are, where the other one is in the change."""
+    paths_here: float
+    """The share of another file's name that its changed words spell."""
+    path_elsewhere: float
+    """The share of its own name that other files' changes spell."""
+    title_here: float
+    """(difference to the other files) the share of the title's words that it or its surroundings hold."""
+    title_changed: float
+    """The share of the title's words among its changed words."""
+    asked_words: float
+    """The share of its changed words that stand in what was asked."""
+    asked_names: float
+    """How many of its changed names are spelled out in what was asked."""
+    asked: float
+    """log(1 + words of what was asked): where little is said, little can tie."""
+    edited_alone: float
+    """How many names came or went here and nowhere else."""
+    asked_for: float
+    """1 if somebody spoke of all that the file's name is about."""
+
+
+def find_ties(change: CodeChange) -> tuple[Ties, ...]:
+    """The ties of each file of the change, in the diff's order; compute them with `change.once(find_ties)`."""
+    traces = [build_trace(file, len(change.files)) for file in change.files]
+    crowd = _TieFinder(traces, find_request_words(change.dossier))
+    return tuple(_make_relative([crowd.ties(trace) for trace in traces]))
+
+
+class _WeighedTrace(NamedTuple):
+    """A trace with the weights of what it holds."""
+
+    trace: FileTrace
+    words: Mapping[str, float]
+    edits: Mapping[str, float]
+    names: Mapping[str, float]
+    all_words: float
+    all_edits: float
+
+
+class _TieFinder:
+    """All files of a change together: which words, names and folders occur in how many of them."""
+
+    def __init__(self, traces: Sequence[FileTrace], asked: RequestWords) -> None:
+        self._traces = traces
+        self._others = max(1, len(traces) - 1)
+        self._asked = asked
+        self._in_words = Counter(word for trace in traces for word in trace.words)
+        self._in_names = Counter(name for trace in traces for name in trace.names)
+        self._in_edits = Counter(name for trace in traces for name in trace.edited_names)
+        self._in_places = Counter(trace.folders for trace in traces)
+        self._in_languages = Counter(trace.language for trace in traces if trace.language is not None)
+        self._unchanged: Counter[str] = Counter()
+        for trace in traces:
+            self._unchanged.update(trace.unchanged_words)
+        self._unchanged_words: Counter[str] = Counter()
+        self._unchanged_folded: Counter[str] = Counter()
+        for name, count in self._unchanged.items():
+            self._unchanged_folded[fold_name(name)] += count
+            for word in stems_of(name):
+                self._unchanged_words[word] += count
+        self._all = self._unchanged.total() + _PADDING
+        self._scale = 1 / log(self._all)
+
+    def _rarity(self, count: float) -> float:
+        """From about 0 for what stands everywhere to 1 for what stands nowhere in the unchanged code."""
+        return log(self._all / (count + 1)) * self._scale
+
+    def _of_word(self, word: str) -> float:
+        if word in common_stems():
+            return _USUAL_WORD
+        return self._rarity(self._unchanged_words[word] + self._all / _RARE_COUNT)
+
+    def _of_name(self, name: str) -> float:
+        return self._rarity(self._unchanged[name])
+
+    def _of_edit(self, name: str) -> float:
+        return self._rarity(self._unchanged_folded[name.removeprefix("-")])
+
+    @cached_property
+    def _weighed_traces(self) -> dict[int, _WeighedTrace]:
+        return {id(trace): self._weigh(trace) for trace in self._traces}
+
+    @cached_property
+    def _title_weights(self) -> dict[str, float]:
+        return {word: self._of_word(word) for word in self._asked.title}
+
+    @cached_property
+    def _changed_names(self) -> dict[str, float]:
+        """Every name that some change holds."""
+        return {name: self._of_name(name) for name in self._in_names}
+
+    @cached_property
+    def _changed_weight(self) -> float:
+        return fsum(self._changed_names.values())
+
+    def _weigh(self, trace: FileTrace) -> _WeighedTrace:
+        weighed = {word: self._of_word(word) for word in trace.words}
+        edits = {name: self._of_edit(name) for name in trace.edited_names}
+        names = {name: self._changed_names[name] for name in trace.names}
+        return _WeighedTrace(trace, weighed, edits, names, fsum(weighed.values()), fsum(edits.values()))
+
+    def ties(self, trace: FileTrace) -> Ties:
+        own = self._weighed_traces[id(trace)]
+        others = [self._weighed_traces[id(other)] for other in self._traces if other is not trace]
+        near = trace.words | trace.path_words | trace.context_names
+        edited = (weight for name, weight in own.edits.items() if self._in_edits[name] < 2)  # noqa: PLR2004 - itself
+        return Ties(
+            size=log1p(trace.size),
+            same_folder=(self._in_places[trace.folders] - 1) / self._others,
+            near_folder=max((_common_share(trace.folders, other.trace.folders) for other in others), default=0.0),
+            same_language=(self._in_languages[trace.language] - 1) / self._others if trace.language else 0.0,
+            is_test=float(trace.is_test),
+            only_comments=float(trace.is_only_comments),
+            used_elsewhere=self._used_elsewhere(trace),
+            others_here=self._others_here(own),
+            near_words=max((_near_words(own, other) for other in others if other.trace.language), default=0.0),
+            near_edits=max((_near_edits(own, other) for other in others), default=0.0),
+            counterpart=max((_is_counterpart(trace, other.trace) for other in others), default=0.0),
+            paths_here=max((_name_share(other.trace, trace) for other in others), default=0.0),
+            path_elsewhere=self._path_elsewhere(trace),
+            title_here=_overlap_share(self._asked.title, near),
+            title_changed=_weight_share(self._title_weights, trace.words),
+            asked_words=self._asked_words(own),
+            asked_names=self._asked_names(own),
+            asked=log1p(len(self._asked.words)),
+            edited_alone=log1p(fsum(weight**_NAME_EXPONENT for weight in edited)),
+            asked_for=float(self._is_asked_for(trace)),
+        )
+
+    def _used_elsewhere(self, trace: FileTrace) -> float:
+        used = (name for name in trace.defined_names if self._in_names[name] > (name in trace.names))
+        return log1p(fsum(self._of_name(name) ** _WORD_EXPONENT for name in used))
+
+    def _others_here(self, own: _WeighedTrace) -> float:
+        names, present = own.trace.names, own.trace.known_names & self._changed_names.keys()
+        all_others = self._changed_weight - fsum(own.names[name] for name in names if self._in_names[name] == 1)
+        held = fsum(self._changed_names[name] for name in present if self._in_names[name] > (name in names))
+        return held / all_others if held else 0.0
+
+    def _path_elsewhere(self, trace: FileTrace) -> float:
+        spoken = sum(self._in_words[word] > (word in trace.words) for word in trace.subject)
+        return spoken / max(1, len(trace.subject))
+
+    def _is_asked_for(self, trace: FileTrace) -> bool:
+        subject = trace.subject - common_stems()
+        return bool(subject) and subject <= self._asked.words
+
+    def _asked_words(self, own: _WeighedTrace) -> float:
+        asked = (
+            weight for word, weight in own.words.items() if word in self._asked.words and word not in common_stems()
+        )
+        return fsum(asked) / own.all_words if own.all_words else 0.0
+
+    def _asked_names(self, own: _WeighedTrace) -> float:
+        spelled = (
+            weight for name, weight in own.names.items() if name in self._asked.names and len(name) > _WORD_EXPONENT
+        )
+        return log1p(fsum(weight**_WORD_EXPONENT for weight in spelled))
+
+
+def _near_words(own: _WeighedTrace, other: _WeighedTrace) -> float:
+    least = min(own.all_words, other.all_words)
+    return fsum(own.words[word] for word in own.trace.words & other.trace.words) / least if least else 0.0
+
+
+def _near_edits(own: _WeighedTrace, other: _WeighedTrace) -> float:
+    least = min(own.all_edits, other.all_edits)
+    return fsum(own.edits[name] for name in own.trace.edited_names & other.trace.edited_names) / least if least else 0.0
+
+
+def _is_counterpart(trace: FileTrace, other: FileTrace) -> float:
+    """Whether one is the test of the other, as their names say."""
+    if trace.is_test == other.is_test or other.language is None:
+        return 0.0
+    return len(trace.subject & other.subject) / max(1, len(trace.subject | other.subject))
+
+
+def _name_share(named: FileTrace, trace: FileTrace) -> float:
+    return _overlap_share(named.subject, trace.words) if named.subject - common_stems() else 0.0
+
+
+def _common_share(folders: Sequence[str], other: Sequence[str]) -> float:
+    """The share of folders that two places have in common from the top."""
+    same = 0
+    for left, two in zip(folders, other, strict=False):
+        if left != two:
+            break
+        same += 1
+    return same / max(1, len(folders), len(other))
+
+
+def _weight_share(weights: Mapping[str, float], held: frozenset[str]) -> float:
+    """The weight of what is held, as a share of all."""
+    total = fsum(weights.values())
+    return fsum(weight for key, weight in weights.items() if key in held) / total if total else 0.0
+
+
+def _overlap_share(wanted: frozenset[str], held: frozenset[str]) -> float:
+    return len(wanted & held) / len(wanted) if wanted else 0.0
+
+
+def _make_relative(all_ties: list[Ties]) -> Iterable[Ties]:
+    """Each file's own measure says little in a change whose title says nothing; the difference to the others does."""
+    others = max(1, len(all_ties) - 1)
+    total = fsum(ties.title_here for ties in all_ties)
+    for ties in all_ties:
+        yield ties._replace(title_here=ties.title_here - (total - ties.title_here) / others)

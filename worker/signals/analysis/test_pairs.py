@@ -4,19 +4,21 @@ Does not judge. Invariant: a test is new only if every line of it is, and its bo
 """
 
 import re
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
+from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
 from worker.signals.analysis.assertions import Assertion, find_assertions
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, ParseDepth, Source, is_certain_revert
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, is_signed_by_generator, role_of
 from worker.signals.analysis.functions import FunctionScope
-from worker.signals.analysis.reverts import is_certain_revert
-from worker.signals.analysis.syntax import ancestors, text_of
-from worker.signals.analysis.tests import Test, match_all_tests
+from worker.signals.analysis.proofs import Proof
+from worker.signals.analysis.syntax import ancestors, is_unreadable, text_of
+from worker.signals.analysis.tests import Test, can_hold_tests, can_show_tests, find_tests
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -253,3 +255,214 @@ _CLASSES: Final = frozenset({"class_definition", "class_declaration", "class_bod
 
 def _is_within(node: "Node", body: "Node", types: frozenset[str]) -> bool:
     return any(around.type in types for around in ancestors(node, body))
+
+
+def is_inherited_test_disabled(test: Test) -> bool:
+    """It has no work of its own, and a type above may have a test of its name that does not fit here."""
+    function, owner = test.function, test.function.container
+    if len(function.statements) > 1:
+        return False
+    if test.source.language is Language.GO:
+        return function.type_name in test.source.cached(_find_embedding_types)
+    if test.source.language is Language.JAVA:
+        return "@Override" in function.attributes
+    return owner is not None and _TESTS_ABOVE.search(text_of(owner.child_by_field_name("superclasses"))) is not None
+
+
+def _find_embedding_types(source: Source) -> frozenset[str]:
+    """The types of Go that take over the methods of another one: a field of theirs has a type and no name."""
+    unnamed = (
+        field for field in source.nodes.find(("field_declaration",)) if field.child_by_field_name("name") is None
+    )
+    owners = (around for field in unnamed for around in ancestors(field) if around.type == "type_spec")
+    return frozenset(text_of(owner.child_by_field_name("name")) for owner in owners)
+
+
+_TESTS_ABOVE: Final = pattern(
+    r"(?<!\w)(?=\w*?(?:Test|Suite|Base|Mixin|Compliance|Common))\w++(?<!TestCase)(?=[,)\]\s])"
+)
+
+
+class RemovedCall(NamedTuple):
+    """What checked, at the lines of the version before."""
+
+    assertion: Assertion
+    first_line: int
+    last_line: int
+    text: str
+
+
+def find_removed_calls(file: AnalyzedFile, removed: Mapping[int, frozenset[int]]) -> Iterator[RemovedCall]:
+    """*removed* gives for each line that went without a successor all lines that went beside it."""
+    for source in base_sources(file) if removed else ():
+        rows = frozenset(line - source.first_line for line in removed if source.has_line(line))
+        for oracle in find_assertions(source.root, source.language, rows, source.nodes) if rows else ():
+            whole = _removed_statement(oracle, source.language)
+            if whole is None:
+                continue
+            first, last = source.first_line + whole.start_point.row, source.first_line + whole.end_point.row
+            if removed.get(first, frozenset({0})) <= set(range(first, last + 1)):
+                yield RemovedCall(oracle, first, last, text_of(whole))
+
+
+def _removed_statement(oracle: Assertion, language: Language) -> "Node | None":
+    """The statement that a call is, or the `with` that it is the head of; in Go an `if` that fails on an error."""
+    node = oracle.node
+    if language is Language.GO and oracle.proof is Proof.SUCCESS and node.type == "if_statement":
+        return node
+    around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _HEADS), None)
+    return around if around is not None and oracle.is_guess and around.type in _STATEMENT_TYPES else None
+
+
+def find_error_names(oracle: Assertion) -> frozenset[str]:
+    """The error that a check of success alone asks about: `require.NoError(t, err)`."""
+    is_of_success = oracle.proof is Proof.SUCCESS and not oracle.is_guess
+    return frozenset(_ERRORS.findall(oracle.text) if is_of_success else ())
+
+
+_ERRORS: Final = pattern(r"\b\w{0,40}[eE]rr\b")
+_STATEMENT_TYPES: Final = frozenset({"expression_statement", "with_statement"})
+_HEADS: Final = frozenset({"await", "await_expression", "with_item", "with_clause", "as_pattern"})
+
+
+class MatchedTest(NamedTuple):
+    """A test before and after the change. Without `base` it is new, without `head` it is gone (from this file)."""
+
+    base: Test | None
+    head: Test | None
+    file: AnalyzedFile
+    """Where it is now, or where it was."""
+
+
+def match_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
+    """The tests of this file before and after, each once; from the hunks alone where the texts are not known."""
+    return file.cached(_match_file_tests)
+
+
+def match_all_tests(change: CodeChange) -> tuple[MatchedTest, ...]:
+    """The tests of all files that may hold some; a test that moved from one file into another is one pair."""
+    return change.cached(_match_change_tests)
+
+
+def base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
+    """What can be parsed of the version before: all of it if it is known, else what each hunk shows."""
+    return file.cached(_base_sources)
+
+
+def _base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
+    whole = file.base_text if file.depth is ParseDepth.WHOLE else None
+    return file.parse_sources(
+        whole, ((_base_lines(hunk), hunk.base_start) for hunk in file.diff.hunks if hunk.base_count)
+    )
+
+
+def _base_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
+    return tuple(line for line in hunk.lines if line.kind is not LineKind.ADDED)
+
+
+def _match_file_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
+    """None where one side was given up: each test of the other side would seem to be new, or to be gone."""
+    sources = (*base_sources(file), *file.sources)
+    if not any(map(can_show_tests, sources)) or any(is_unreadable(source.root) for source in sources):
+        return ()
+    base = [test for source in base_sources(file) for test in find_tests(source)]
+    head = [test for source in file.sources for test in find_tests(source)]
+    return tuple(_match_renamed([MatchedTest(old, new, file) for old, new in _match(base, head)], file))
+
+
+def _match_renamed(pairs: list[MatchedTest], file: AnalyzedFile) -> Iterator[MatchedTest]:
+    """One test gone and one new whose names stand in the same run of changed lines are one test."""
+    runs = _number_runs(file) if pairs else {}
+    gone: defaultdict[int, list[Test]] = defaultdict(list)
+    new: defaultdict[int, list[Test]] = defaultdict(list)
+    for base, head, _ in pairs:
+        if base is not None and head is None and (base.first_line, True) in runs:
+            gone[runs[base.first_line, True]].append(base)
+        if head is not None and base is None and (head.first_line, False) in runs:
+            new[runs[head.first_line, False]].append(head)
+    joined = [(gone[run][0], new[run][0]) for run in gone if len(gone[run]) == 1 and len(new[run]) == 1]
+    taken = {id(test) for both in joined for test in both}
+    yield from (pair for pair in pairs if id(pair.base) not in taken and id(pair.head) not in taken)
+    yield from (MatchedTest(old, now, file) for old, now in joined)
+
+
+def _number_runs(file: AnalyzedFile) -> dict[tuple[int, bool], int]:
+    """For each changed line, by its number and whether it was removed, the run of changed lines that it is part of."""
+    runs: dict[tuple[int, bool], int] = {}
+    run = 0
+    for hunk in file.diff.hunks:
+        run += 1
+        for line in hunk.lines:
+            if line.kind is LineKind.CONTEXT:
+                run += 1
+            elif line.kind is LineKind.REMOVED:
+                runs[line.base_line or 0, True] = run
+            else:
+                runs[line.head_line or 0, False] = run
+    return runs
+
+
+def _match_change_tests(change: CodeChange) -> tuple[MatchedTest, ...]:
+    pairs = [pair for file in change.files if can_hold_tests(file) for pair in match_tests(file)]
+    gone = {id(pair.base): pair for pair in pairs if pair.head is None}
+    new = {id(pair.head): pair for pair in pairs if pair.base is None}
+    olds = [pair.base for pair in gone.values() if pair.base is not None]
+    news = [pair.head for pair in new.values() if pair.head is not None]
+    moved = [(old, now) for old, now in _match(olds, news) if old is not None and now is not None]
+    left = {id(test) for both in moved for test in both}
+    kept = [pair for pair in pairs if id(pair.base) not in left and id(pair.head) not in left]
+    return (*kept, *(MatchedTest(old, now, new[id(now)].file) for old, now in moved))
+
+
+def _match(base: list[Test], head: list[Test]) -> Iterator[tuple[Test | None, Test | None]]:
+    """By full name, else by name, else by what most of the body says."""
+    pairs: list[tuple[Test | None, Test | None]] = []
+    for key in (_key, _name):
+        matched = _match_by(key, base, head)
+        taken = {id(test) for both in matched for test in both}
+        base, head = ([test for test in side if id(test) not in taken] for side in (base, head))
+        pairs += matched
+    alike = _match_similar(base, head)
+    taken = {id(test) for both in alike for test in both}
+    yield from (*pairs, *alike)
+    yield from ((test, None) for test in base if id(test) not in taken)
+    yield from ((None, test) for test in head if id(test) not in taken)
+
+
+def _key(test: Test) -> Hashable:
+    return test.key
+
+
+def _name(test: Test) -> Hashable:
+    return test.name
+
+
+def _match_by(key: Callable[[Test], Hashable], base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
+    """Pairs of equal keys; several of one key in their order."""
+    waiting: defaultdict[Hashable, list[Test]] = defaultdict(list)
+    for test in reversed(base):
+        waiting[key(test)].append(test)
+    return [(waiting[key(test)].pop(), test) for test in head if waiting.get(key(test))]
+
+
+_MOST_SHARED: Final = 20
+"""Tests that share a line, beyond which the line (`}`) tells nothing."""
+
+
+def _match_similar(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
+    """Renamed ones: at least half of the lines are the same."""
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for number, test in enumerate(base):
+        for line in test.lines:
+            holders[line].append(number)
+    taken: set[int] = set()
+    pairs: list[tuple[Test, Test]] = []
+    for test in head:
+        shared = Counter(
+            number for line in test.lines if len(holders.get(line, ())) <= _MOST_SHARED for number in holders[line]
+        )
+        best = next((number for number, _ in shared.most_common() if number not in taken), None)
+        if best is not None and 2 * shared[best] >= max(len(test.lines), len(base[best].lines)):
+            taken.add(best)
+            pairs.append((base[best], test))
+    return pairs

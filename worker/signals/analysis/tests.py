@@ -8,19 +8,19 @@ In tests of our own, import the module and not its names: pytest collects what i
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, ParseDepth, Source
+from worker.signals.analysis.call_chains import arguments_and_block
+from worker.signals.analysis.change import AnalyzedFile, Source
 from worker.signals.analysis.file_roles import FileRole, Language, role_of
-from worker.signals.analysis.functions import Function, find_functions
-from worker.signals.analysis.syntax import ancestors, is_unreadable, text_of
-from worker.signals.analysis.test_data import is_inner_class, is_local_function, is_test_data, modifiers_of
+from worker.signals.analysis.functions import Function, find_block, find_functions
+from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -80,15 +80,6 @@ class Test(Value):
         return not self.source.is_whole and not any(line and not line.startswith(_COMMENTS) for line in below)
 
 
-class MatchedTest(NamedTuple):
-    """A test before and after the change. Without `base` it is new, without `head` it is gone (from this file)."""
-
-    base: Test | None
-    head: Test | None
-    file: AnalyzedFile
-    """Where it is now, or where it was."""
-
-
 def can_hold_tests(file: AnalyzedFile) -> bool:
     """Rust keeps tests beside the code; elsewhere the path tells."""
     is_there = file.language is not None and (role_of(file.path) is FileRole.TEST or file.language is Language.RUST)
@@ -108,146 +99,10 @@ def _select_tests(source: Source) -> tuple[Test, ...]:
         case Language.GO:
             selected = _go_tests(source)
         case Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
-            from worker.signals.analysis.languages import tests  # noqa: PLC0415 - most changes hold no such file
-
-            selected = tests.find_language_tests(source)
+            selected = find_language_tests(source)
         case _:
             selected = _find_callbacks(source)
     return tuple(selected)
-
-
-def match_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
-    """The tests of this file before and after, each once; from the hunks alone where the texts are not known."""
-    return file.cached(_match_file_tests)
-
-
-def match_all_tests(change: CodeChange) -> tuple[MatchedTest, ...]:
-    """The tests of all files that may hold some; a test that moved from one file into another is one pair."""
-    return change.cached(_match_change_tests)
-
-
-def base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
-    """What can be parsed of the version before: all of it if it is known, else what each hunk shows."""
-    return file.cached(_base_sources)
-
-
-def _base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
-    whole = file.base_text if file.depth is ParseDepth.WHOLE else None
-    return file.parse_sources(
-        whole, ((_base_lines(hunk), hunk.base_start) for hunk in file.diff.hunks if hunk.base_count)
-    )
-
-
-def _base_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
-    return tuple(line for line in hunk.lines if line.kind is not LineKind.ADDED)
-
-
-def _match_file_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
-    """None where one side was given up: each test of the other side would seem to be new, or to be gone."""
-    sources = (*base_sources(file), *file.sources)
-    if not any(map(_can_show_tests, sources)) or any(is_unreadable(source.root) for source in sources):
-        return ()
-    base = [test for source in base_sources(file) for test in find_tests(source)]
-    head = [test for source in file.sources for test in find_tests(source)]
-    return tuple(_match_renamed([MatchedTest(old, new, file) for old, new in _match(base, head)], file))
-
-
-def _match_renamed(pairs: list[MatchedTest], file: AnalyzedFile) -> Iterator[MatchedTest]:
-    """One test gone and one new whose names stand in the same run of changed lines are one test."""
-    runs = _number_runs(file) if pairs else {}
-    gone: defaultdict[int, list[Test]] = defaultdict(list)
-    new: defaultdict[int, list[Test]] = defaultdict(list)
-    for base, head, _ in pairs:
-        if base is not None and head is None and (base.first_line, True) in runs:
-            gone[runs[base.first_line, True]].append(base)
-        if head is not None and base is None and (head.first_line, False) in runs:
-            new[runs[head.first_line, False]].append(head)
-    joined = [(gone[run][0], new[run][0]) for run in gone if len(gone[run]) == 1 and len(new[run]) == 1]
-    taken = {id(test) for both in joined for test in both}
-    yield from (pair for pair in pairs if id(pair.base) not in taken and id(pair.head) not in taken)
-    yield from (MatchedTest(old, now, file) for old, now in joined)
-
-
-def _number_runs(file: AnalyzedFile) -> dict[tuple[int, bool], int]:
-    """For each changed line, by its number and whether it was removed, the run of changed lines that it is part of."""
-    runs: dict[tuple[int, bool], int] = {}
-    run = 0
-    for hunk in file.diff.hunks:
-        run += 1
-        for line in hunk.lines:
-            if line.kind is LineKind.CONTEXT:
-                run += 1
-            elif line.kind is LineKind.REMOVED:
-                runs[line.base_line or 0, True] = run
-            else:
-                runs[line.head_line or 0, False] = run
-    return runs
-
-
-def _match_change_tests(change: CodeChange) -> tuple[MatchedTest, ...]:
-    pairs = [pair for file in change.files if can_hold_tests(file) for pair in match_tests(file)]
-    gone = {id(pair.base): pair for pair in pairs if pair.head is None}
-    new = {id(pair.head): pair for pair in pairs if pair.base is None}
-    olds = [pair.base for pair in gone.values() if pair.base is not None]
-    news = [pair.head for pair in new.values() if pair.head is not None]
-    moved = [(old, now) for old, now in _match(olds, news) if old is not None and now is not None]
-    left = {id(test) for both in moved for test in both}
-    kept = [pair for pair in pairs if id(pair.base) not in left and id(pair.head) not in left]
-    return (*kept, *(MatchedTest(old, now, new[id(now)].file) for old, now in moved))
-
-
-def _match(base: list[Test], head: list[Test]) -> Iterator[tuple[Test | None, Test | None]]:
-    """By full name, else by name, else by what most of the body says."""
-    pairs: list[tuple[Test | None, Test | None]] = []
-    for key in (_key, _name):
-        matched = _match_by(key, base, head)
-        taken = {id(test) for both in matched for test in both}
-        base, head = ([test for test in side if id(test) not in taken] for side in (base, head))
-        pairs += matched
-    alike = _match_similar(base, head)
-    taken = {id(test) for both in alike for test in both}
-    yield from (*pairs, *alike)
-    yield from ((test, None) for test in base if id(test) not in taken)
-    yield from ((None, test) for test in head if id(test) not in taken)
-
-
-def _key(test: Test) -> Hashable:
-    return test.key
-
-
-def _name(test: Test) -> Hashable:
-    return test.name
-
-
-def _match_by(key: Callable[[Test], Hashable], base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
-    """Pairs of equal keys; several of one key in their order."""
-    waiting: defaultdict[Hashable, list[Test]] = defaultdict(list)
-    for test in reversed(base):
-        waiting[key(test)].append(test)
-    return [(waiting[key(test)].pop(), test) for test in head if waiting.get(key(test))]
-
-
-_MOST_SHARED: Final = 20
-"""Tests that share a line, beyond which the line (`}`) tells nothing."""
-
-
-def _match_similar(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
-    """Renamed ones: at least half of the lines are the same."""
-    holders: defaultdict[str, list[int]] = defaultdict(list)
-    for number, test in enumerate(base):
-        for line in test.lines:
-            holders[line].append(number)
-    taken: set[int] = set()
-    pairs: list[tuple[Test, Test]] = []
-    for test in head:
-        shared = Counter(
-            number for line in test.lines if len(holders.get(line, ())) <= _MOST_SHARED for number in holders[line]
-        )
-        best = next((number for number, _ in shared.most_common() if number not in taken), None)
-        if best is not None and 2 * shared[best] >= max(len(test.lines), len(base[best].lines)):
-            taken.add(best)
-            pairs.append((base[best], test))
-    return pairs
 
 
 def _from_definition(function: Function) -> Test:
@@ -281,7 +136,7 @@ _RUST_MARK: Final = pattern(
 )
 
 
-def _can_show_tests(source: Source) -> bool:
+def can_show_tests(source: Source) -> bool:
     """False where a text of Rust marks none, as most code does: it need not be parsed to know that."""
     return source.language is not Language.RUST or _RUST_MARK.search(source.text) is not None
 
@@ -471,14 +326,229 @@ def has_issue_link(text: str) -> bool:
 _ISSUE_LINK: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
 
 
-__all__ = [
-    "MatchedTest",
-    "Test",
-    "base_sources",
-    "can_hold_tests",
-    "find_tests",
-    "has_forbidden_path",
-    "has_issue_link",
-    "match_all_tests",
-    "match_tests",
-]
+_TEST_DATA_FOLDERS: Final = pattern(
+    r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data)(?:-\w+)?(?:__)?/"
+    r"|(?:^|/)e2e/[^/]+/(?:[^/]+/)*__tests__/|(?:^|/)tests?/format/"
+    r"|(?:^|/)(?:(?:\w+-)?tests?-compile|compile[-_](?:fail|pass|tests?)|trybuild|ui[-_]tests?|tests/(?:trybuild[-_])?ui)/"
+)
+"""What tests read, and what a compiler must take or refuse."""
+_COLLECTED: Final = pattern(r"^tests?[_-]|_tests?\.py$|^conftest\.py$", 2)
+_FRAMEWORKS: Final = r"(?:pytest|unittest|nose|hypothesis|trial|testing|asynctest)"
+_FRAMEWORK: Final = pattern(rf"^\s*(?:from|import)\b.{{0,200}}\b{_FRAMEWORKS}\b|\b{_FRAMEWORKS}\.\w|\bTestCase\b", 8)
+_PROGRAM: Final = pattern(r"^(?:pub )?(?:async )?fn main\(", 8)
+
+
+def is_test_data(file: AnalyzedFile) -> bool:
+    """Whether it only looks like tests: a fixture, Python that no runner collects (`tests.py`), a whole program in Rust's folder of tests."""
+    return file.cached(_is_test_data)
+
+
+def _is_test_data(file: AnalyzedFile) -> bool:
+    if _TEST_DATA_FOLDERS.search(file.path) is not None:
+        return True
+    if file.head_text is None or role_of(file.path) is not FileRole.TEST:
+        return False
+    if file.language is Language.RUST:
+        return _PROGRAM.search(file.head_text) is not None
+    name = file.path.rpartition("/")[2]
+    is_named = file.language is not Language.PYTHON or _COLLECTED.search(name) is not None
+    return not is_named and _FRAMEWORK.search(file.head_text) is None
+
+
+def is_local_function(function: Function) -> bool:
+    """Whether it stands in a function of Python, or in a class that does."""
+    return any(around.type == "function_definition" for around in ancestors(function.node))
+
+
+def is_inner_class(function: Function) -> bool:
+    """Whether it is of a class of Java in another one, and neither says that it is run with that."""
+    inner = function.container
+    outer = inner.parent.parent if inner is not None and inner.parent is not None else None
+    if inner is None or outer is None or inner.type != "class_declaration" or outer.type != "class_declaration":
+        return False
+    return "@Nested" not in modifiers_of(inner) and "Enclosed" not in modifiers_of(outer)
+
+
+def modifiers_of(owner: "Node") -> str:
+    """What is written before a class or a method of Java, annotations included."""
+    return " ".join(text_of(child) for child in owner.children if child.type == "modifiers")
+
+
+def find_language_tests(source: Source) -> Iterator[Test]:
+    """Every test of a source in one of these languages."""
+    is_test = _DEFINED[source.language]
+    for function in find_functions(source):
+        if is_test(function):
+            marks = "\n".join(
+                [function.attributes, *(text_of(note) for note in function.nodes_above if is_comment(note))]
+            )
+            yield Test(function.name, tuple(_outer_titles(function.node)), function, function.node, marks)
+    yield from _find_call_tests(source)
+
+
+_RUBY_NAME: Final = pattern(r"test_\w")
+
+
+def _is_ruby(function: Function) -> bool:
+    parameters = function.node.child_by_field_name("parameters")
+    return _RUBY_NAME.match(function.name) is not None and parameters is None
+
+
+_CSHARP_MARK: Final = pattern(r"\[[^\]]{0,200}?\b\w*(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|Property)\b")
+
+
+def _is_csharp(function: Function) -> bool:
+    """Marked, and in no private class: nobody runs that, it is what a test tool is tried on."""
+    return _CSHARP_MARK.search(function.attributes) is not None and not any(map(_is_private, ancestors(function.node)))
+
+
+def _is_private(node: "Node") -> bool:
+    modifiers = (text_of(child) for child in node.children if child.type == "modifier")
+    return node.type == "class_declaration" and "private" in modifiers
+
+
+_PHP_MARK: Final = pattern(r"#\[[^\]]{0,200}?\bTest\b")
+_PHP_TAG: Final = pattern(r"^[^\w\n]*@test\b", 8)
+_HELPER_MARK: Final = pattern(r"\b(?:private|protected|static)\b|DataProvider")
+
+
+def _is_php(function: Function) -> bool:
+    if _HELPER_MARK.search(function.attributes):
+        return False
+    if function.name.startswith("test") or _PHP_MARK.search(function.attributes):
+        return True
+    return any(_PHP_TAG.search(text_of(note)) for note in function.nodes_above if is_comment(note))
+
+
+_KOTLIN_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property|\w+Test)\b")
+
+
+def _is_kotlin(function: Function) -> bool:
+    return _KOTLIN_MARK.search(function.attributes) is not None
+
+
+_DEFINED: Final = {
+    Language.RUBY: _is_ruby,
+    Language.CSHARP: _is_csharp,
+    Language.PHP: _is_php,
+    Language.KOTLIN: _is_kotlin,
+}
+
+_MORE_RUNNERS: Final = {
+    Language.RUBY: frozenset(
+        {"it", "specify", "example", "test", "should", "scenario", "its", "property"}
+        | {"xit", "xspecify", "xexample", "xscenario", "fit", "fspecify", "fexample", "pending", "skip"}
+    ),
+    Language.PHP: frozenset({"it", "test"}),
+    Language.KOTLIN: frozenset(
+        {
+            "test",
+            "it",
+            "should",
+            "expect",
+            "then",
+            "Then",
+            "scenario",
+            "xtest",
+            "xit",
+            "xshould",
+            "xexpect",
+            "xscenario",
+        }
+    ),
+}
+_OUTER_TYPES: Final = frozenset({"class", "module", "class_declaration", "object_declaration", "struct_declaration"})
+
+
+def _find_call_tests(source: Source) -> Iterator[Test]:
+    """Tests that are calls with a block: `it "works" do`, `test('works', function () {`, `"works" { }`."""
+    runners = _MORE_RUNNERS.get(source.language)
+    types = {Language.PHP: "function_call_expression", Language.KOTLIN: "call_expression"}.get(source.language, "call")
+    if runners is None or (source.language is Language.KOTLIN and not _SPEC.search(source.text)):
+        return
+    end = 0
+    for call in source.nodes.find((types,)):
+        block = _find_test_block(call)
+        name = _runner_name(call)
+        if block is None or call.start_byte < end:
+            continue
+        if name not in runners and "string" not in name:
+            end = call.end_byte if name in _SETUP_CALLS else end
+            continue
+        end = call.end_byte
+        body = block.child_by_field_name("body") or block
+        arguments = [argument for argument in _arguments_of_call(call) if argument != block]
+        title = _short_title(arguments[0] if arguments else call)
+        yield Test(
+            title, tuple(_outer_titles(call)), Function(block, body, source), call, _marks_text(call, name, arguments)
+        )
+
+
+_SETUP_CALLS: Final = frozenset({"let", "let!", "subject", "before", "after", "around"})
+"""Tests in these, and in other tests, are what a test tool is tried on."""
+_SPEC: Final = pattern(r"\b(?:Fun|String|Should|Describe|Behavior|Word|Free|Feature|Expect)Spec\b")
+
+
+def _runner_name(call: "Node") -> str:
+    """What is called, on nothing; of Kotest's plain titles, that it is a text."""
+    if call.child_by_field_name("receiver") is not None:
+        return ""
+    called = call.child_by_field_name("method") or call.child_by_field_name("function")
+    if called is None:
+        called = call.named_children[0]
+        called = called.named_children[0] if called.type == "call_expression" and called.named_children else called
+    return called.type if "string" in called.type and called.parent == call else text_of(called)[:_LONGEST_NAME]
+
+
+def _find_test_block(call: "Node") -> "Node | None":
+    if call.type != "function_call_expression":
+        return find_block(call)
+    return next(
+        (
+            argument
+            for argument in arguments_and_block(call)
+            if argument.type in {"anonymous_function", "arrow_function"}
+        ),
+        None,
+    )
+
+
+def _arguments_of_call(call: "Node") -> "list[Node]":
+    """What it is given, its title first."""
+    if call.type != "call_expression":
+        return arguments_and_block(call)
+    inner = call.named_children[0]
+    return arguments_and_block(inner) if inner.type == "call_expression" else [inner]
+
+
+def _marks_text(call: "Node", name: str, arguments: "list[Node]") -> str:
+    """How it is called: `xit`, its tags, and what follows it in Pest (`->skip()`)."""
+    tags = (text_of(argument)[:_LONGEST_NAME] for argument in arguments[1:])
+    following = takewhile(lambda around: _is_continued(around, call), ancestors(call))
+    return " ".join((name, *tags, *map(_link_text, following)))
+
+
+def _link_text(call: "Node") -> str:
+    return f"->{text_of(call.child_by_field_name('name'))}{text_of(call.child_by_field_name('arguments'))}"
+
+
+def _is_continued(around: "Node", call: "Node") -> bool:
+    return around.type == "member_call_expression" and around.start_byte == call.start_byte
+
+
+def _short_title(node: "Node") -> str:
+    return " ".join(text_of(node).split()).strip("'\"`")[:_LONGEST_NAME]
+
+
+def _outer_titles(node: "Node") -> Iterable[str]:
+    """Names of the classes and titles of the groups around it, outermost first."""
+    names: list[str] = []
+    for around in ancestors(node):
+        if around.type in _OUTER_TYPES:
+            names.append(text_of(around.child_by_field_name("name")))
+        elif (
+            around.type in {"call", "call_expression", "function_call_expression"}
+            and _find_test_block(around) is not None
+        ):
+            names.append(_short_title(next(iter(_arguments_of_call(around)), around)))
+    return reversed(names)

@@ -12,9 +12,9 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
+from worker.signals.analysis.changed_functions import is_declaration
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import find_functions
-from worker.signals.analysis.overrides import is_declaration
 from worker.signals.analysis.relatedness import NAME_PATTERN, list_request_texts
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 

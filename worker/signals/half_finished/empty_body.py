@@ -20,32 +20,33 @@ from worker.signals.analysis.changed_functions import (
     find_new_functions,
     find_rewritten,
     find_wrapped,
+    is_extended,
+    is_hook,
     is_import_fallback,
+    is_of_a_trait,
+    is_overridable,
+    is_run_by_a_framework,
+    is_stage,
 )
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, Language
-from worker.signals.analysis.functions import Function, FunctionScope
-from worker.signals.analysis.outside_requirements import (
+from worker.signals.analysis.functions import Function, FunctionScope, has_ignored_parameters, list_parameters
+from worker.signals.analysis.stubs import (
     can_be_one_of_several,
     can_be_override,
+    can_satisfy_interface,
     has_private_modifier,
     has_supertypes,
     is_called_by_own_class,
-    is_platform_variant,
-)
-from worker.signals.analysis.overrides import is_extended, is_hook, is_overridable, is_run_by_a_framework
-from worker.signals.analysis.parameters import has_ignored_parameters, list_parameters
-from worker.signals.analysis.staged_work import is_of_a_trait, is_stage
-from worker.signals.analysis.stub_requests import is_stub_requested
-from worker.signals.analysis.stubs import (
-    can_satisfy_interface,
     is_compile_check,
     is_constructor,
     is_declared_idle,
     is_idle,
     is_passed_as_value,
+    is_platform_variant,
     is_replaceable,
     is_required_by_framework,
     is_required_by_others,
+    is_stub_requested,
 )
 from worker.signals.analysis.syntax import text_of
 from worker.signals.half_finished.commented_out_code import is_commented_code

@@ -14,37 +14,41 @@ from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import CodeChange
 from worker.signals.analysis.changed_functions import (
     ChangedFunction,
+    cannot_be_overridden,
     documentation_of,
     find_examples,
     find_new_functions,
     find_registered,
     find_rewritten,
     find_wrapped,
+    has_working_siblings,
+    is_extended,
+    is_hook,
     is_runnable_example,
+    is_stage,
     is_whole_program,
 )
 from worker.signals.analysis.file_roles import FileRole, Language
-from worker.signals.analysis.functions import Function, FunctionScope
-from worker.signals.analysis.languages.refusals import find_refusal
-from worker.signals.analysis.outside_requirements import (
+from worker.signals.analysis.functions import Function, FunctionScope, list_parameters
+from worker.signals.analysis.stubs import (
     can_be_one_of_several,
+    find_refusal,
     has_private_modifier,
     has_supertypes,
     is_called_by_own_class,
+    is_constant,
     is_declared_refusal,
+    is_deprecated,
+    is_discard,
     is_instantiated,
     is_named_after_a_platform,
     is_only_refusal,
+    is_passed_as_value,
     is_platform_variant,
+    is_stub_requested,
 )
-from worker.signals.analysis.overrides import cannot_be_overridden, has_working_siblings, is_extended, is_hook
-from worker.signals.analysis.parameters import list_parameters
-from worker.signals.analysis.staged_work import is_stage
-from worker.signals.analysis.stub_requests import is_stub_requested
-from worker.signals.analysis.stubs import is_deprecated, is_passed_as_value
 from worker.signals.analysis.syntax import text_of
 from worker.signals.analysis.tests import find_tests
-from worker.signals.analysis.values import is_constant, is_discard
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:

@@ -14,14 +14,23 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis import references
 from worker.signals.analysis.change import CodeChange
-from worker.signals.analysis.changed_functions import ChangedFunction, documentation_of, find_new_functions
+from worker.signals.analysis.changed_functions import (
+    DECORATION,
+    ChangedFunction,
+    documentation_of,
+    find_new_functions,
+    is_extended,
+    is_hook,
+)
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
-from worker.signals.analysis.functions import Function, FunctionScope, find_functions
-from worker.signals.analysis.outside_requirements import can_be_override, is_named_idle, is_platform_variant
-from worker.signals.analysis.overrides import is_extended, is_hook
-from worker.signals.analysis.parameters import find_unused_parameters
-from worker.signals.analysis.staged_work import DECORATION
-from worker.signals.analysis.stubs import can_satisfy_interface, is_idle
+from worker.signals.analysis.functions import Function, FunctionScope, find_functions, find_unused_parameters
+from worker.signals.analysis.stubs import (
+    can_be_override,
+    can_satisfy_interface,
+    is_idle,
+    is_named_idle,
+    is_platform_variant,
+)
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 from worker.signals.half_finished.stub_body import find_stubs
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal

@@ -20,13 +20,11 @@ from worker.signals.analysis.changed_functions import (
     find_left_to_subclasses,
     find_new_functions,
     find_wrapped,
+    is_stage,
 )
 from worker.signals.analysis.file_roles import FileRole, Language
-from worker.signals.analysis.functions import Function
-from worker.signals.analysis.outside_requirements import is_declared_refusal, is_platform_variant
-from worker.signals.analysis.parameters import find_unused_parameters
-from worker.signals.analysis.staged_work import is_stage
-from worker.signals.analysis.stub_requests import is_stub_requested
+from worker.signals.analysis.functions import Function, find_unused_parameters
+from worker.signals.analysis.stubs import is_declared_refusal, is_platform_variant, is_stub_requested
 from worker.signals.analysis.syntax import is_comment, text_of
 from worker.signals.half_finished.commented_out_code import is_code_like
 from worker.signals.half_finished.stub_body import STOP_PATTERN, find_stubs

@@ -27,11 +27,12 @@ from worker.signals.analysis.file_roles import FileRole
 from worker.signals.analysis.relatedness import (
     NAME_PATTERN,
     RequestWords,
+    Ties,
     common_stems,
     find_request_words,
+    find_ties,
     path_subject,
 )
-from worker.signals.analysis.ties import Ties, find_ties
 from worker.signals.signal import UNMEASURED_LANGUAGES, SignalKind, SignalMatch, SignalScope, signal
 
 _INTERCEPT: Final = -0.4

@@ -28,7 +28,7 @@ from worker.signals.analysis.ci_config import (
     runs_checks,
     runs_tests,
 )
-from worker.signals.analysis.declared_removals import is_ci_removal_declared
+from worker.signals.analysis.skips import is_ci_removal_declared
 from worker.signals.analysis.syntax import ancestors
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 

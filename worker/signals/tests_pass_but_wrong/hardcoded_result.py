@@ -17,9 +17,9 @@ from worker.domain.value import Value
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
+from worker.signals.analysis.changed_functions import is_declaration, is_extended, is_hook
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.functions import Function, find_functions
-from worker.signals.analysis.overrides import is_declaration, is_extended, is_hook
 from worker.signals.analysis.syntax import consequence_of, descendants, is_comment, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.tests_pass_but_wrong.test_environment_branch import BRANCHES

@@ -13,7 +13,8 @@ from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.functions import find_functions
-from worker.signals.analysis.tests import Test, match_all_tests
+from worker.signals.analysis.test_pairs import match_all_tests
+from worker.signals.analysis.tests import Test
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _PATCHES: Final = pattern(

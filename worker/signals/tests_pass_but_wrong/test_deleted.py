@@ -12,14 +12,13 @@ from typing import Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import ChangeKind, DiffLine, LineKind
-from worker.signals.analysis.change import AnalyzedFile, CodeChange
-from worker.signals.analysis.declared_removals import is_removal_declared
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, is_certain_revert
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.functions import Function, find_functions
-from worker.signals.analysis.reverts import is_certain_revert
-from worker.signals.analysis.skip_reasons import is_explained_above
+from worker.signals.analysis.skips import is_explained_above, is_removal_declared
 from worker.signals.analysis.syntax import text_of
-from worker.signals.analysis.tests import Test, base_sources, can_hold_tests, find_tests, match_all_tests
+from worker.signals.analysis.test_pairs import base_sources, match_all_tests
+from worker.signals.analysis.tests import Test, can_hold_tests, find_tests
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.tests_pass_but_wrong.test_disabled import was_enabled
 

@@ -10,26 +10,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.dossier.diff.parser import DiffLine
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
-from worker.signals.analysis.conditional_skips import (
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.skips import (
     find_skipped_suite,
+    has_reason,
     is_conditional_skip,
+    is_removal_declared,
     select_unconditional_marks,
 )
-from worker.signals.analysis.declared_removals import is_removal_declared
-from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
-from worker.signals.analysis.reverts import is_certain_revert
-from worker.signals.analysis.skip_reasons import has_reason
 from worker.signals.analysis.syntax import ancestors, text_of
-from worker.signals.analysis.test_data import modifiers_of
-from worker.signals.analysis.tests import (
-    MatchedTest,
-    Test,
-    can_hold_tests,
-    has_forbidden_path,
-    has_issue_link,
-    match_all_tests,
-)
+from worker.signals.analysis.test_pairs import MatchedTest, match_all_tests
+from worker.signals.analysis.tests import Test, can_hold_tests, has_forbidden_path, has_issue_link, modifiers_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from worker.dossier.diff.parser import DiffLine
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language
 from worker.signals.analysis.functions import Function, find_functions
-from worker.signals.analysis.skip_reasons import is_explained_above
+from worker.signals.analysis.skips import is_explained_above
 from worker.signals.analysis.syntax import consequence_of, is_comment, register_types, text_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 

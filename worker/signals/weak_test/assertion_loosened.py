@@ -13,16 +13,18 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category, Side
 from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.assertions import Assertion, find_assertions
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source
-from worker.signals.analysis.check_names import can_assert
-from worker.signals.analysis.conditions import Proof
-from worker.signals.analysis.declared_removals import is_removal_declared
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_certain_revert
 from worker.signals.analysis.file_roles import FileRole, role_of
 from worker.signals.analysis.functions import find_functions
-from worker.signals.analysis.removed_calls import find_error_names, find_removed_calls
-from worker.signals.analysis.reverts import is_certain_revert
-from worker.signals.analysis.test_pairs import TestPair
-from worker.signals.analysis.tests import MatchedTest, Test, base_sources, can_hold_tests, match_all_tests
+from worker.signals.analysis.test_pairs import (
+    MatchedTest,
+    TestPair,
+    base_sources,
+    find_error_names,
+    find_removed_calls,
+    match_all_tests,
+)
+from worker.signals.analysis.tests import Test, can_hold_tests
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.assertion_strength import (
     assertion_names,

@@ -9,7 +9,7 @@ from typing import Final
 
 from worker.domain.pattern import pattern
 from worker.signals.analysis.assertions import Assertion, find_assertions
-from worker.signals.analysis.conditions import Proof, is_literal
+from worker.signals.analysis.proofs import Proof, is_literal
 from worker.signals.analysis.tests import Test
 
 _MEMBER: Final = pattern(r"\.([A-Za-z_]\w*)")

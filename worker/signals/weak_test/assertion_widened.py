@@ -11,8 +11,8 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.assertions import Assertion
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
-from worker.signals.analysis.conditions import Proof
 from worker.signals.analysis.file_roles import FileRole, role_of
+from worker.signals.analysis.proofs import Proof
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.assertion_loosened import find_blocks, find_lost_checks, find_replaced_checks
 from worker.signals.weak_test.assertion_strength import assertion_words, is_opposite

@@ -11,8 +11,8 @@ from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.assertions import find_assertions
 from worker.signals.analysis.change import CodeChange
-from worker.signals.analysis.conditions import Proof
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.syntax import NodeGroup, is_comment, register_types, text_of
 from worker.signals.analysis.test_pairs import CheckedBody, find_bodies, is_in_callback
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal

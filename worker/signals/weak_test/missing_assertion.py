@@ -10,26 +10,30 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.asserting_functions import AFTER_EACH_TEST, find_asserting_names, has_expecting_mark
-from worker.signals.analysis.assertions import ASKS_THE_COMPILER
+from worker.signals.analysis.assertions import (
+    AFTER_EACH_TEST,
+    ASKS_THE_COMPILER,
+    find_asserting_names,
+    has_expecting_mark,
+)
 from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_parsable
-from worker.signals.analysis.conditional_skips import is_conditional_callback
-from worker.signals.analysis.conditions import Proof
+from worker.signals.analysis.changed_functions import is_announced
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, language_of, role_of
 from worker.signals.analysis.functions import Function, FunctionScope, find_functions
-from worker.signals.analysis.inherited_tests import is_inherited_test_disabled
-from worker.signals.analysis.staged_work import is_announced
+from worker.signals.analysis.proofs import Proof
+from worker.signals.analysis.skips import is_conditional_callback
 from worker.signals.analysis.syntax import NodeGroup, ancestors, is_comment, register_types, text_of
-from worker.signals.analysis.test_data import modifiers_of
 from worker.signals.analysis.test_pairs import (
     TestPair,
+    base_sources,
     find_test_pairs,
     has_checks_beside,
+    is_inherited_test_disabled,
     is_smoke_test,
     is_within_definition,
 )
-from worker.signals.analysis.tests import Test, base_sources, find_tests
+from worker.signals.analysis.tests import Test, find_tests, modifiers_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:

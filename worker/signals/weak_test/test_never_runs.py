@@ -8,19 +8,18 @@ from typing import Final
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
-from worker.signals.analysis.conditional_skips import (
-    find_skipped_suite,
-    is_conditional_callback,
-    select_unconditional_marks,
-)
-from worker.signals.analysis.declared_removals import is_removal_declared
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.functions import FunctionScope
-from worker.signals.analysis.inherited_tests import is_inherited_test_disabled
-from worker.signals.analysis.skip_reasons import has_reason
+from worker.signals.analysis.skips import (
+    find_skipped_suite,
+    has_reason,
+    is_conditional_callback,
+    is_removal_declared,
+    select_unconditional_marks,
+)
 from worker.signals.analysis.syntax import text_of
-from worker.signals.analysis.test_pairs import TestPair, find_test_pairs
-from worker.signals.analysis.tests import Test, base_sources, can_hold_tests, find_tests, has_issue_link
+from worker.signals.analysis.test_pairs import TestPair, base_sources, find_test_pairs, is_inherited_test_disabled
+from worker.signals.analysis.tests import Test, can_hold_tests, find_tests, has_issue_link
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 _MARKS: Final = {

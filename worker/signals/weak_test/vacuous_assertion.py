@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import can_match, pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.asserting_functions import has_expecting_mark
 from worker.signals.analysis.assertions import (
     ALWAYS_TRUE,
     LITERAL_COMPARED,
@@ -21,10 +20,11 @@ from worker.signals.analysis.assertions import (
     SELF_COMPARED,
     Assertion,
     find_assertions,
+    has_expecting_mark,
 )
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
-from worker.signals.analysis.conditions import Proof
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
+from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.syntax import ancestors, outermost, text_of
 from worker.signals.analysis.test_pairs import (
     SMOKE_TEST,

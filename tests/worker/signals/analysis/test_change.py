@@ -1,11 +1,15 @@
 """What a signal may know of a file, and what it may not guess."""
 
-from tests.worker.signals.made import change_of, changed_file, file_diff, plain_dossier
+import pytest
+
+from tests.worker.signals.made import Texts, change_of, changed_file, dossier_of, file_diff, plain_dossier
 from worker.domain.pattern import pattern
-from worker.signals.analysis import tests
 from worker.signals.analysis.change import CodeChange, ParseDepth
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.syntax import text_of
+from worker.signals.analysis.test_pairs import base_sources
+from worker.signals.tests_pass_but_wrong import SIGNALS as WRONG
+from worker.signals.weak_test import SIGNALS as WEAK
 
 FAR = "".join(f"x{n} = {n}\n" for n in range(20))
 
@@ -72,7 +76,7 @@ def test_whole_files_beyond_what_one_judging_parses_are_looked_at_through_their_
     before = {path: commented(900_000) for path in ("a.py", "b.py")}
     change = change_of(before, {path: f"{text}y = 1\n" for path, text in before.items()})
     assert [[source.is_whole for source in file.sources] for file in change.files] == [[True], [False]]
-    assert [[source.is_whole for source in tests.base_sources(file)] for file in change.files] == [[True], [False]]
+    assert [[source.is_whole for source in base_sources(file)] for file in change.files] == [[True], [False]]
     assert change.unparsed_count == 0
 
 
@@ -80,7 +84,7 @@ def test_hunks_beyond_what_one_judging_parses_are_not_parsed_and_counted() -> No
     sizes = {"a.py": 150_000, "b.py": 300_000, "c.txt": 300_000, "examples/0.py": 60_000}
     change = change_of({}, {path: commented(size) for path, size in sizes.items()})
     assert [bool(file.sources) for file in change.files] == [True, False, False, False]
-    assert [tests.base_sources(file) for file in change.files if file.depth is ParseDepth.NOTHING] == [(), ()]
+    assert [base_sources(file) for file in change.files if file.depth is ParseDepth.NOTHING] == [(), ()]
     assert change.unparsed_count == 2
 
 
@@ -117,3 +121,51 @@ def test_classes_are_extended_in_whole_texts_and_in_added_lines() -> None:
     assert change.extended_classes == {"Base", "Other"}
     anonymous = change_of({}, {"A.java": "Object o = new Adapter.Factory() {\n};\n"})
     assert anonymous.extended_classes == {"Adapter", "Factory"}
+
+
+SHA = "c" * 40
+KEPT = "def test_kept():\n    shape = draw('a')\n    assert shape == 1\n    assert shape.unit == 'cm'\n\n\n"
+GONE = "def test_gone():\n    shape = render('b')\n    assert shape == 2\n"
+BEFORE = {"tests/test_a.py": KEPT + GONE}
+TAKEN_BACK = {
+    "commented out": {"tests/test_a.py": KEPT + "".join(f"# {line}\n" for line in GONE.split("\n")[:-1])},
+    "skipped": {"tests/test_a.py": f"{KEPT}@pytest.mark.skip\n{GONE}"},
+    "a skipped test restored": {
+        "tests/test_a.py": f"{KEPT}{GONE}\n\n@pytest.mark.skip\ndef test_old():\n    assert old() == 1\n"
+    },
+}
+SUSPECTED = {
+    "deleted": {"tests/test_a.py": KEPT},
+    "an assertion dropped": {"tests/test_a.py": KEPT.replace("    assert shape == 1\n", "") + GONE},
+    "an assertion loosened": {"tests/test_a.py": KEPT.replace("shape == 1", "shape is not None") + GONE},
+}
+
+
+def kinds(after: Texts, *, title: str = "Change", reverts: str | None = None) -> set[bool]:
+    """Whether there are facts and suspicions."""
+    change = CodeChange(dossier_of(BEFORE, after, title=title, reverts=reverts))
+    return {finding.fact for signal in (*WRONG, *WEAK) for finding in signal.findings(change)}
+
+
+@pytest.mark.parametrize("after", TAKEN_BACK.values(), ids=TAKEN_BACK.keys())
+def test_what_a_revert_takes_back_is_no_fact(after: Texts) -> None:
+    assert kinds(after) == {True}
+    assert kinds(after, title='Revert "Render shapes"') == {False}
+    assert kinds(after, reverts=SHA) == {False}
+    assert kinds(after, reverts=SHA, title='Revert "Render shapes"') == set()
+
+
+@pytest.mark.parametrize("after", SUSPECTED.values(), ids=SUSPECTED.keys())
+def test_what_is_suspected_anyway_is_nothing_in_a_certain_revert(after: Texts) -> None:
+    assert kinds(after) == {False}
+    assert kinds(after, reverts=SHA, title='Revert "Render shapes"') == set()
+
+
+def test_calls_that_check_are_taken_back_alike() -> None:
+    before = {
+        "tests/test_a.py": "def test_kept():\n    shape = draw('a')\n    check_shape(shape)\n    assert shape == 1\n"
+    }
+    after = {"tests/test_a.py": before["tests/test_a.py"].replace("    check_shape(shape)\n", "")}
+    found = [dossier_of(before, after, title=title, reverts=SHA) for title in ("Change", 'Revert "Sizes"')]
+    named = [[one.signal for signal in WEAK for one in signal.findings(CodeChange(dossier))] for dossier in found]
+    assert named == [["assertion_removed"], []]

@@ -2,10 +2,11 @@
 
 import pytest
 
-from tests.worker.signals.made import change_of, changed_file, diff_of, plain_dossier
+from tests.worker.signals.made import changed_file
 from worker.signals.analysis import tests as code
-from worker.signals.analysis.change import CodeChange, Source
+from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import Language
+from worker.signals.analysis.tests import is_test_data
 
 PYTHON = """
 import pytest
@@ -158,72 +159,6 @@ def test_only_files_of_tests_and_rust_may_hold_some(path: str, *, may: bool) -> 
     assert code.can_hold_tests(changed_file(path, None, "x\n")) is may
 
 
-def body(name: str, *lines: str) -> str:
-    return f"def test_{name}():\n" + "".join(f"    {line}\n" for line in lines) + "\n\n"
-
-
-LONG = ("one = make()", "two = one.more()", "assert two == 2")
-
-
-def names(pairs: tuple[code.MatchedTest, ...]) -> set[tuple[str | None, str | None]]:
-    return {(pair.base and pair.base.name, pair.head and pair.head.name) for pair in pairs}
-
-
-def test_tests_are_paired_by_their_names() -> None:
-    before, after = (
-        body("a", "assert 1") + body("gone", *LONG),
-        body("a", "assert 2") + "x = 1\n\n\n" + body("new", "f()"),
-    )
-    file = changed_file("test_a.py", before, after)
-    assert names(code.match_tests(file)) == {("test_a", "test_a"), ("test_gone", None), (None, "test_new")}
-
-
-def test_a_test_whose_class_was_renamed_is_the_same() -> None:
-    method = "    def test_a(self):\n        assert 1\n"
-    file = changed_file("test_a.py", f"class A:\n{method}", f"class B:\n{method}")
-    assert names(code.match_tests(file)) == {("test_a", "test_a")}
-
-
-def test_a_renamed_test_is_known_by_its_lines() -> None:
-    file = changed_file("test_a.py", body("old", *LONG), body("kept", "g()", "h()") + body("new", *LONG))
-    assert names(code.match_tests(file)) == {("test_old", "test_new"), (None, "test_kept")}
-
-
-def test_a_line_that_many_tests_share_tells_nothing() -> None:
-    before = "".join(body(f"old_{number}", "same()") for number in range(25))
-    change = change_of({"test_a.py": before}, {"test_a.py": "x = 1\n", "test_b.py": body("new", "same()")})
-    assert (None, "test_new") in names(code.match_all_tests(change))
-
-
-def test_a_test_renamed_in_its_place_is_the_same_whatever_it_says() -> None:
-    around = body("before", "assert 1")
-    file = changed_file("test_a.py", around + body("old", "f()"), around + body("new", "g()", "h()"))
-    assert ("test_old", "test_new") in names(code.match_tests(file))
-
-
-def test_a_test_that_moved_to_another_file_is_one_pair() -> None:
-    change = change_of({"test_a.py": body("a", *LONG)}, {"test_a.py": "x = 1\n", "test_b.py": body("a", *LONG)})
-    (pair,) = code.match_all_tests(change)
-    assert (pair.file.path, pair.base is not None, pair.head is not None) == ("test_b.py", True, True)
-
-
-def test_without_texts_the_tests_of_the_hunks_are_paired() -> None:
-    file = changed_file("test_a.py", body("a", "assert 1"), body("a", "assert 2"), texts=False)
-    (pair,) = code.match_tests(file)
-    assert pair.base is not None
-    assert pair.head is not None
-    assert not pair.base.source.is_whole
-
-
-def test_the_tests_of_a_deleted_file_are_gone() -> None:
-    change = CodeChange(plain_dossier(diff_of({"test_a.py": body("a", "assert 1")}, {})))
-    assert names(code.match_all_tests(change)) == {("test_a", None)}
-
-
-def test_what_no_grammar_reads_has_no_version_before() -> None:
-    assert code.base_sources(changed_file("notes.txt", "a\n", "b\n")) == ()
-
-
 NESTED = "%s class ATest {\n  @Test void a() {}\n  %s class Inner {\n    @Test void b() {}\n  }\n}\n"
 
 
@@ -243,15 +178,42 @@ def test_a_class_inside_of_a_test_class_of_java_is_run_only_where_it_says_so(
     assert [one.name for one in found] == expected
 
 
-@pytest.mark.parametrize(
-    ("path", "without", "with_some"),
-    [
-        ("a_test.go", "package a\n\nfunc f() { g(1) }\n", "package a\n\nfunc TestG(t *testing.T) { g(1) }\n"),
-        ("a.test.js", "f(() => { g(1) })\n", "it('works', () => { g(1) })\n"),
-        ("src/a.rs", "fn f() { g(1) }\n", "#[test]\nfn f() { g(1) }\n"),
-    ],
-)
-def test_a_file_whose_text_announces_no_test_holds_none(path: str, without: str, with_some: str) -> None:
-    before, after = changed_file(path, without, without + "\n"), changed_file(path, None, with_some)
-    assert code.match_tests(before) == ()
-    assert [pair.base for pair in code.match_tests(after)] == [None]
+CASES = {
+    "data of a formatter": ("tests/data/cases.py", "def test_a():\n    pass\n", True),
+    "what a test tool is tried on": ("test/fixtures/only/a.spec.js", "it.only('a', b)\n", True),
+    "what Go's tool leaves out": ("pkg/testdata/src/a_test.go", "package a\n", True),
+    "a file of tests": ("tests/test_cases.py", "def test_a():\n    pass\n", False),
+    "data of a formatter that speaks of testing": (
+        "tests/data/tabs.py",
+        "def test():\n    'This is testing, not pytest'\n",
+        True,
+    ),
+    "collected by what it calls": ("testing/metafunc.py", "def test_a(pytester):\n    pytest.skip()\n", False),
+    "collected by another pattern": ("testing/metafunc.py", "import pytest\n", False),
+    "a program for a compiler": ("tests/fail/a.rs", "#[tokio::test]\nfn test_a() {}\n\nfn main() {}\n", True),
+    "a test of Rust": ("tests/a.rs", "#[test]\nfn a() {}\n", False),
+    "a program of Rust": ("src/main.rs", "fn main() {}\n", False),
+    "what a compiler must refuse": ("lib/src/neg-tests-compile/scala/a_test.rs", "#[test]\nfn a() {}\n", True),
+    "what a macro is tried on": ("tests/ui/a_test.rs", "#[test]\nfn a() {}\n", True),
+    "a test of a screen": ("src/ui/a.test.ts", "it('a', b)\n", False),
+    "a module of production by that name": ("shop/tests.py", "def test_odd(value):\n    return value % 2 == 1\n", True),
+    "a module of tests by that name": ("shop/tests.py", "from django.test import TestCase\n", False),
+    "a project that a test tool is run in": ("e2e/teardown/__tests__/a.test.js", "test('a', () => {});\n", True),
+    "a test that runs it": ("e2e/__tests__/teardown.test.js", "test('a', () => {});\n", False),
+    "what a formatter is tried on": ("tests/format/js/only/only.js", "test.fixme('a', () => {});\n", True),
+    "a test of Java": ("src/test/Helper.java", "class Helper {\n}\n", False),
+}
+
+
+@pytest.mark.parametrize(("path", "text", "expected"), CASES.values(), ids=CASES.keys())
+def test_what_no_runner_collects_is_material(path: str, text: str, *, expected: bool) -> None:
+    assert is_test_data(changed_file(path, None, text)) is expected
+
+
+def test_what_a_test_tool_is_tried_on_is_known_by_its_folder_alone() -> None:
+    assert is_test_data(changed_file("test/__fixtures__/a.test.ts", "x()\n", "y()\n", texts=False))
+
+
+def test_a_file_that_is_shown_in_part_is_taken_for_one_of_tests() -> None:
+    long = "x = 1\n" * 20
+    assert not is_test_data(changed_file("tests/data/cases.py", long, f"{long}y = 1\n", texts=False))

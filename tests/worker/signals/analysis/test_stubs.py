@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.signals.analysis.values import is_constant, is_discard, is_empty_result, is_new_object
+from worker.signals.analysis.stubs import is_constant, is_discard, is_empty_result, is_new_object
 
 
 @pytest.mark.parametrize(
