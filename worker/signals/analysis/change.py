@@ -1,20 +1,19 @@
-"""A dossier as the signals look at it: each changed file parsed once, and only when a signal asks.
+"""A dossier as the signals look at it: each changed file parsed once, when the first signal asks.
 
-Does not judge. Invariant: what is not known (no text of a file at hand) is None or marked as a fragment,
-never guessed.
+An unknown text is None, a part of one is marked as a fragment.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
 
 from worker.domain.dossier.dossier import Dossier
 from worker.domain.pattern import can_match, pattern
 from worker.domain.value import Value
-from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, Hunk, base_text, diff_of
+from worker.dossier.diff.parser import ChangeKind, DiffError, DiffLine, FileDiff, base_text, diff_of
 from worker.dossier.issue_links import is_declared_revert
 from worker.signals.analysis import file_roles, syntax
 from worker.signals.analysis.file_roles import FileRole, Language
@@ -26,50 +25,50 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _LARGEST: Final = 1_000_000
-"""Characters that we parse at once; a larger file is looked at through its hunks."""
-
+"""Characters of one text. Of a larger file the hunks are parsed."""
 _MOST_WHOLE: Final = 1_500_000
-"""Characters of whole files of code that one judging parses, all together: those beyond are looked at through hunks."""
-
+"""Characters of whole files that one judging parses. Of the files beyond the hunks are parsed."""
 _MOST_SHOWN: Final = 500_000
-"""Bytes of hunks of code up to which one judging parses all of them: a second's work."""
-
+"""Bytes of hunks up to which one judging parses all of them: a second's work."""
 _MOST_SHOWN_IF_LARGE: Final = 200_000
-"""Bytes that it parses of more. The rest is not parsed at all, which is said, and then nothing is a fact or safe anyway."""
-
+"""Bytes of hunks that one judging parses of more. With an unparsed file nothing is a fact or safe."""
 _DEEPEST: Final = 150
-"""Brackets in brackets that we parse: to ask a node for its parent takes as long as the tree is deep."""
-
+"""Brackets in brackets: finding a node's parent takes as long as the tree is deep."""
 
 T = TypeVar("T")
+M = TypeVar("M", bound="Memoized")
 
 
 class Memoized:
-    """Something that several signals look at in the same way: what one found out, the next one need not."""
+    """A value that keeps what signals compute from it."""
 
     @cached_property
     def _cache(self) -> dict[object, object]:
         return {}
 
     def cached(self, compute: Callable[[Self], T]) -> T:
-        """What the function *look* returns for this, computed at its first use."""
+        """What *compute* returns for this, computed at its first use."""
         if compute not in self._cache:
             self._cache[compute] = compute(self)
         return cast("T", self._cache[compute])
 
 
-class Source(Value, Memoized):
-    """A piece of a file at head: the whole, or what one hunk shows. `first_line` is the number of its first line.
+def memoized(compute: Callable[[M], T]) -> Callable[[M], T]:
+    """Compute a function of a change, a file or a source once for each."""
+    return wraps(compute)(lambda subject: subject.cached(compute))
 
-    `is_test`: it is of a file of tests, in which more is looked for. `is_of_macro`: a macro says what its lines mean.
-    """
+
+class Source(Value, Memoized):
+    """The whole text of a file on one side, or what one hunk shows of it."""
 
     text: str
     first_line: int
     is_whole: bool
     language: Language
     is_test: bool = False
+    """It is of a file of tests, in which more is sought."""
     is_of_macro: bool = False
+    """A macro decides what its lines mean."""
 
     @cached_property
     def lines(self) -> list[str]:
@@ -116,7 +115,7 @@ class AnalyzedFile(Memoized):
 
     @cached_property
     def head_text(self) -> str | None:
-        """The whole text after the change, where it is known: a new file is whole in its own diff."""
+        """The whole text after the change, where it is known; that of a new file is in its diff."""
         if self.diff.change is ChangeKind.DELETED or self.diff.is_binary:
             return None
         if self._text is not None:
@@ -125,7 +124,7 @@ class AnalyzedFile(Memoized):
 
     @property
     def visible_text(self) -> str:
-        """The text after the change as far as it is known: the whole, or what the hunks show of it."""
+        """The text after the change: the whole, or what the hunks show of it."""
         return self.diff.head_side if self.head_text is None else self.head_text
 
     @cached_property
@@ -144,38 +143,39 @@ class AnalyzedFile(Memoized):
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """What can be parsed of the head version: the whole file if it is known, else each hunk."""
-        pieces = ((_head_lines(hunk), hunk.head_start) for hunk in self.diff.hunks if hunk.head_count)
+        shown = ((hunk, hunk.head_start) for hunk in self.diff.hunks if hunk.head_count)
+        pieces = ((tuple(line for line in hunk.lines if line.head_line is not None), first) for hunk, first in shown)
         return self.parse_sources(self.head_text, pieces)
 
     def parse_sources(
         self, whole: str | None, pieces: Iterable[tuple[tuple[DiffLine, ...], int]]
     ) -> tuple[Source, ...]:
-        """What can be parsed of one version: the *whole* of it, else each of its *pieces* that begin at these lines."""
+        """What can be parsed of one side: the *whole* of it, else each piece with the number of its first line."""
         language = self.language
         if language is None or not self.has_code:
             return ()
         is_test = file_roles.role_of(self.path) is FileRole.TEST
         if whole is not None and self.depth is ParseDepth.WHOLE and is_parsable(whole):
             return (Source(whole, 1, is_whole=True, language=language, is_test=is_test),)
-        shown = ((build_hunk_source(lines, language), first) for lines, first in pieces)
+        texts = ((build_hunk_source(lines, language), first) for lines, first in pieces)
         return tuple(
             Source(text, first, is_whole=False, language=language, is_test=is_test)
-            for text, first in shown
+            for text, first in texts
             if is_parsable(text)
         )
 
     @property
     def has_code(self) -> bool:
-        """Whether its lines are those of a program, of which something is parsed."""
+        """Whether some of its lines are parsed as a program."""
         return not (self.diff.is_symlink or self.diff.is_submodule or self.depth is ParseDepth.NOTHING)
 
-    def can_match(self, *looks: "re.Pattern[str]") -> bool:
-        """False where no line that the diff shows can match one of them: then nobody need try each."""
+    def can_match(self, *patterns: "re.Pattern[str]") -> bool:
+        """False where no line that the diff shows can match one of them."""
         texts = (text for hunk in self.diff.hunks for text in hunk.passages())
-        return any(can_match(look, text) for text in texts for look in looks)
+        return any(can_match(form, text) for text in texts for form in patterns)
 
     def is_quoted(self, line: int) -> bool:
-        """Whether this line of the head version begins in a string or a comment, as far as a grammar can tell."""
+        """Whether this line of the head version begins in a string or a comment."""
         source = next((source for source in self.sources if source.has_line(line)), None)
         if source is None:
             return False
@@ -187,7 +187,7 @@ _BRACKETS: Final = pattern(r"[(\[{)\]}]")
 
 
 def is_parsable(text: str) -> bool:
-    """Neither huge nor so deep that a walk through the tree would never end."""
+    """Whether it is within the limits of size and depth."""
     if len(text) > _LARGEST:
         return False
     if sum(map(text.count, "([{")) <= _DEEPEST:
@@ -197,10 +197,6 @@ def is_parsable(text: str) -> bool:
         depth += 1 if bracket in "([{" else -1
         deepest = max(deepest, depth)
     return deepest <= _DEEPEST
-
-
-def _head_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
-    return tuple(line for line in hunk.lines if line.head_line is not None)
 
 
 class CodeChange(Memoized):
@@ -218,18 +214,18 @@ class CodeChange(Memoized):
         self._passing: dict[object, object] = {}
 
     def cached_for_family(self, compute: Callable[[Self], T]) -> T:
-        """As `once`, for what is large and asked for by one family of signals: it goes with `clear_family`."""
+        """As `cached`, for large values that one family of signals asks for: `clear_family` drops them."""
         if compute not in self._passing:
             self._passing[compute] = compute(self)
         return cast("T", self._passing[compute])
 
     def clear_family(self) -> None:
-        """A family of signals is done: what only it asked for makes room."""
+        """Drop what only the family of signals that has run asked for."""
         self._passing.clear()
 
     @cached_property
     def unparsed_count(self) -> int:
-        """Files of code that are too much for one judging: what else they hold, no signal knows."""
+        """Count the files of code that exceed the limits of one judging."""
         return sum(file.depth is ParseDepth.NOTHING for file in self.files)
 
     def production_files(self) -> Iterator[AnalyzedFile]:
@@ -237,12 +233,13 @@ class CodeChange(Memoized):
 
     @cached_property
     def removed_texts(self) -> frozenset[str]:
-        """Every removed line of the whole diff, without its indentation: what was only moved stands here too."""
+        """Every removed line of the diff, moved ones included, without its indentation."""
         return frozenset(text.strip() for file in self.files for text in file.diff.removed_texts)
 
     @property
     def added_texts(self) -> frozenset[str]:
-        return self.cached_for_family(_find_added_texts)
+        """Every added line of the diff, without its indentation."""
+        return _find_added_texts(self)
 
     @cached_property
     def extended_classes(self) -> frozenset[str]:
@@ -252,30 +249,32 @@ class CodeChange(Memoized):
         return frozenset(word for match in matches for word in _WORD.findall(" ".join(filter(None, match.groups()))))
 
 
+def memoized_for_family(compute: Callable[[CodeChange], T]) -> Callable[[CodeChange], T]:
+    """Compute a function of a change once for each family of signals."""
+    return wraps(compute)(lambda change: change.cached_for_family(compute))
+
+
+@memoized_for_family
 def _find_added_texts(change: CodeChange) -> frozenset[str]:
     return frozenset(text.strip() for file in change.files for text in file.diff.added_texts)
 
 
 def _choose_depths(files: tuple[FileDiff, ...], texts: Mapping[str, str]) -> list[ParseDepth]:
-    """How deep we look at each file: all but a change of thousands of files is within bounds. Code before examples."""
+    """How much of each file is parsed within the limits of one judging, examples and foreign code last."""
+    roles = [file_roles.role_of(file.path) if file_roles.language_of(file.path) else None for file in files]
     sizes = [
-        sum(hunk.end - hunk.start for hunk in file.hunks) if file_roles.language_of(file.path) else 0 for file in files
+        sum(hunk.end - hunk.start for hunk in file.hunks) if role else 0
+        for file, role in zip(files, roles, strict=True)
     ]
     whole, shown = _MOST_WHOLE, _MOST_SHOWN if sum(sizes) <= _MOST_SHOWN else _MOST_SHOWN_IF_LARGE
     depths = [ParseDepth.WHOLE] * len(files)
-    aside = {
-        number: file_roles.role_of(file.path) in {FileRole.EXAMPLE, FileRole.FOREIGN}
-        for number, file in enumerate(files)
-    }
-    for number in sorted(aside, key=lambda number: aside[number]):
-        file = files[number]
-        if file_roles.language_of(file.path) is None:
-            continue
-        hunks, text = sizes[number], len(texts.get(file.path, ""))
-        if hunks > shown:
+    code = (number for number, role in enumerate(roles) if role)
+    for number in sorted(code, key=lambda number: roles[number] in {FileRole.EXAMPLE, FileRole.FOREIGN}):
+        text = len(texts.get(files[number].path, ""))
+        if sizes[number] > shown:
             depths[number] = ParseDepth.NOTHING
             continue
-        shown -= hunks
+        shown -= sizes[number]
         if text > whole:
             depths[number] = ParseDepth.HUNKS
         else:
@@ -292,12 +291,12 @@ _EXTENDS: Final = pattern(
 
 
 def is_revert(change: CodeChange) -> bool:
-    """Whether the change says that it reverts something, or is the exact inverse of an earlier commit."""
+    """Whether the change declares to revert something, or is the exact inverse of an earlier commit."""
     return change.dossier.reverts is not None or _is_declared(change)
 
 
 def is_certain_revert(change: CodeChange) -> bool:
-    """Whether it says so and is one: then its tests are those of before."""
+    """Whether the change declares to be a revert and is one: its tests are those of before."""
     return change.dossier.reverts is not None and _is_declared(change)
 
 

@@ -1,7 +1,6 @@
-"""Syntax trees, by tree-sitter: one grammar per language.
+"""Syntax trees by tree-sitter, the nodes in them, and the text of a hunk as a grammar can read it.
 
-Does not know any signal. Invariant: never raises for any text; a text that is no program gives a tree with
-`has_error`.
+Any text has a tree; that of a text that is no program has `has_error`.
 """
 
 from bisect import bisect_left, bisect_right
@@ -46,13 +45,12 @@ def _grammar(language: Language) -> "tree_sitter.Language":
 
 
 class NodeFinder:
-    """Finds the nodes of some types in trees of one language: by walking, until that took as long as compiling a query.
+    """Finds the nodes of some types in trees of one language: by walking over *walked* nodes, then by a query.
 
-    A query is far faster on every tree. A short-lived process that looks at a few functions need not pay for it.
+    A query is faster on every tree, but a short-lived process that looks at a few functions is done before it is compiled.
     """
 
     def __init__(self, language: Language, types: tuple[str, ...], walked: float) -> None:
-        """*walked*: how many nodes it walks over before it asks a query."""
         self._language = language
         self._types = frozenset(types)
         self._left = walked
@@ -92,7 +90,7 @@ def find(root: "Node", language: Language, types: tuple[str, ...], rows: frozens
 
 
 _WALKED: Final = 2_000
-"""Nodes: to walk over so many takes about as long as compiling a query."""
+"""Nodes. Walking over them takes about as long as compiling a query."""
 
 Span = tuple[int, int]
 
@@ -124,7 +122,7 @@ def _find_by_query(root: "Node", query: "tree_sitter.Query", span: Span | None) 
 
 
 def _in_order(nodes: "list[Node]") -> "list[Node]":
-    """Sorted by where they begin, the outer ones first. Two keys that C reads take half as long as one of ours."""
+    """Sort by start, the outer ones first. Two keys that C reads take half as long as one lambda."""
     nodes.sort(key=_END, reverse=True)
     nodes.sort(key=_START)
     return nodes
@@ -135,7 +133,7 @@ _END: Final[Callable[["Node"], int]] = attrgetter("end_byte")
 
 
 class NodeGroup(Enum):
-    """Types of nodes that are looked for in the same files, and so found together."""
+    """Types of nodes that are sought in the same files, and so found together."""
 
     CODE = "code"
     TESTS = "tests"
@@ -146,7 +144,7 @@ NODE_GROUPS: Final = {language: dict[str, NodeGroup]() for language in Language}
 
 
 def register_types(types: Types, where: NodeGroup = NodeGroup.CODE) -> Types:
-    """Say, as a module is loaded, which types it will ask the `NodeConnection` of a tree for: those sought in all code, for all."""
+    """Register the types that a module asks a `NodeIndex` for. A type of both groups is one of CODE."""
     for language, names in types.items():
         groups = dict.fromkeys(names, where)
         NODE_GROUPS[language] |= groups if where is NodeGroup.CODE else groups | NODE_GROUPS[language]
@@ -154,15 +152,14 @@ def register_types(types: Types, where: NodeGroup = NodeGroup.CODE) -> Types:
 
 
 MOST_CACHED: Final = 3_000
-"""Nodes of a tree some of which are kept, at a hundred bytes each, as long as the change is judged: some 300 lines."""
+"""Nodes of a tree, about 300 lines. The found ones are kept while the change is judged, at a hundred bytes each."""
 
 
 class NodeIndex:
     """The nodes of one tree, by their types.
 
-    To look for twenty types at once takes hardly longer than to look for one: *first* says which groups are found together
-    when one of them is asked for. What was not said to be sought is looked for each time, and so is a tree of more than
-    MOST_KEPT nodes. A part of the tree is never searched, as it lies between two places of the whole.
+    Finding twenty types takes hardly longer than finding one: the groups in *first* are found together when one of them is
+    asked for. Unregistered types, and trees of more than MOST_CACHED nodes, are searched each time.
     """
 
     __slots__ = ("_first", "_groups", "_known", "_language", "_root", "_seen", "_starts", "is_kept")
@@ -190,10 +187,7 @@ class NodeIndex:
         return parts[0] if len(parts) == 1 else _in_order(list(chain(*parts)))
 
     def cached(self, compute: Callable[..., T], node: "Node", *extra: object) -> T:
-        """What the function *look* makes of a node and of what is *given* with it, which is always the same for the node.
-
-        Where no nodes are kept, it is made anew each time.
-        """
+        """Call *compute* once for each node; *extra* is always the same for a node. Larger trees call it each time."""
         if not self.is_kept:
             return compute(node, *extra)
         key = compute, node.id
@@ -224,7 +218,7 @@ class NodeIndex:
                 starts = self._starts[kind] = list(map(_START, nodes))
             begin, behind = within.start_byte, within.end_byte
             start = bisect_left(starts, begin)
-            while start < end and starts[start] == begin and _is_around(nodes[start], within, behind):
+            while start < end and starts[start] == begin and _is_around(nodes[start], within):
                 start += 1
             end = bisect_left(starts, behind, start)
         if rows:
@@ -233,8 +227,9 @@ class NodeIndex:
         return list(nodes[start:end])
 
 
-def _is_around(node: "Node", inner: "Node", end: int) -> bool:
-    """Whether it begins where the other does, which ends at *end*, and holds that and more, or nothing but that."""
+def _is_around(node: "Node", inner: "Node") -> bool:
+    """Whether a node that begins where *inner* does holds it and more, or nothing else."""
+    end = inner.end_byte
     return node.end_byte > end or (node.end_byte == end and node.descendant_count > inner.descendant_count)
 
 
@@ -243,37 +238,28 @@ def _row(node: "Node") -> int:
 
 
 def parse(text: str, language: Language) -> "Node":
-    """The root of the text's tree. Line numbers of nodes count from 0.
+    """The root of the text's tree. Rows of nodes count from 0.
 
-    What no grammar gets through in bounded work, and what is too deep to be walked through, is no program: its tree is
-    empty, with an error.
+    A text that exceeds the limits of parsing or walking has an empty tree with an error.
     """
-    tree = _parse_readable(text.encode("utf-8", "replace"), language) or parse_within_limits(
-        _UNREADABLE_TEXT, _GRAMMARS[language]
-    )
+    raw, grammar = text.encode("utf-8", "replace"), _GRAMMARS[language]
+    tree = None if has_endless_line(raw) else parse_tree(raw, grammar)
+    if tree is None or is_too_deep(tree.root_node) or has_endless_row(tree.root_node):
+        tree = parse_within_limits(_UNREADABLE_TEXT, grammar)
     assert tree is not None  # noqa: S101 - a bracket alone is never too much
     return tree.root_node
 
 
 def is_unreadable(root: "Node") -> bool:
-    """Whether `parse` gave it up: what its text holds, nobody knows."""
+    """Whether `parse` gave the text up."""
     return root.has_error and root.end_byte == len(_UNREADABLE_TEXT)
 
 
 _UNREADABLE_TEXT: Final = b")"
 
 
-def _parse_readable(raw: bytes, language: Language) -> "tree_sitter.Tree | None":
-    """The tree, if one is made and can be walked through."""
-    tree = None if has_endless_line(raw) else parse_tree(raw, _GRAMMARS[language])
-    return None if tree is None or is_too_deep(tree.root_node) or has_endless_row(tree.root_node) else tree
-
-
 def ancestors(node: "Node", until: "Node | None" = None) -> Iterator["Node"]:
-    """From the inside out, without *until* and what is around that.
-
-    At most DEEPEST, which no tree of ours is deeper than: to find them takes the square of their number.
-    """
+    """From the inside out, without *until* and what is around that. At most DEEPEST: the work grows with the square."""
     around = node.parent
     for _ in range(DEEPEST):
         if around is None or around == until:
@@ -283,14 +269,14 @@ def ancestors(node: "Node", until: "Node | None" = None) -> Iterator["Node"]:
 
 
 def with_ancestors(node: "Node | None", until: "Node | None" = None) -> Iterator["Node"]:
-    """Itself too, where it is not *until*."""
+    """The node and its ancestors, below *until*."""
     if node is not None and node != until:
         yield node
         yield from ancestors(node, until)
 
 
 def outermost(node: "Node", goes_on: "Callable[[Node], bool]") -> "Node":
-    """Itself, or the last of its ancestors as long as each goes on what the one inside of it began."""
+    """The last ancestor before the first one that does not go on, or the node."""
     for _ in range(DEEPEST):
         around = node.parent
         if around is None or not goes_on(around):
@@ -300,16 +286,13 @@ def outermost(node: "Node", goes_on: "Callable[[Node], bool]") -> "Node":
 
 
 def text_of(node: "Node | None") -> str:
-    raw = None if node is None else node.text  # cut out of the tree's text each time that it is asked for
+    raw = None if node is None else node.text  # read once: each access cuts it out of the tree's text
     return "" if raw is None else raw.decode("utf-8", "replace")
 
 
 def descendants(root: "Node") -> Iterator["Node"]:
-    """Every named node below *root* and itself, in the order of the text. Never deep recursion.
-
-    A node keeps the children that it was asked for: those of a root of our own, nobody keeps.
-    """
-    stack = [root.walk().node or root]
+    """*root* and every named node below it, in the order of the text."""
+    stack = [root.walk().node or root]  # a copy: a node keeps the children that it was asked for
     while stack:
         node = stack.pop()
         yield node
@@ -323,13 +306,13 @@ def comments_in(root: "Node", language: Language) -> "list[Node]":
 
 @lru_cache(maxsize=len(Language))
 def _comments(language: Language) -> tuple[str, ...]:
-    """As the grammar calls them: a query for what it does not know is refused."""
+    """The types of comments that the grammar knows: a query for others is refused."""
     grammar = _grammar(language)
     return tuple(sorted(kind for kind in COMMENTS if grammar.id_for_node_kind(kind, True)))  # noqa: FBT003 - of the library
 
 
 def consequence_of(branch: "Node") -> "Node | None":
-    """What is done where the condition of a branch holds: grammars name it in three ways, or not at all."""
+    """What a branch runs where its condition holds."""
     named = branch.child_by_field_name("consequence") or branch.child_by_field_name("body")
     if named is None and branch.type == "if_expression" and branch.named_child_count > 1:
         return branch.named_children[1]  # Kotlin
@@ -346,39 +329,33 @@ _STRINGS: Final = pattern(
 
 
 def begins_in_text(root: "Node", row: int, column: int = 0) -> bool:
-    """Whether what stands there is inside of a string or a comment."""
+    """Whether this position is inside of a string or a comment."""
     node = root.descendant_for_point_range((row, column), (row, column + 1))
     return any(is_comment(around) or _STRINGS.search(around.type) for around in with_ancestors(node))
 
 
 MOST_WORDS: Final = 5_000
-"""In one line. A grammar that does not understand a line tries every way to go on in it, which takes the square of its words.
-
-Of 18,000 real files none had more.
-"""
+"""In one line. Recovering from an error takes the square of a line's words. Of 18,000 real files none had more."""
 
 _WORD: Final = pattern(rb"\w+|[^\w\s]+")
 
 
 def has_endless_line(raw: bytes) -> bool:
-    """Whether a line holds more words than anybody reads; a long text in quotes is a few words."""
+    """Whether a line holds more than MOST_WORDS words."""
     long = [line for line in raw.splitlines() if len(line) > MOST_WORDS]
     return any(sum(1 for _ in _WORD.finditer(line)) > MOST_WORDS for line in long)
 
 
 DEEPEST: Final = 250
-"""Nodes in nodes that we walk through: to find a node's parent takes as long as the tree is deep.
-
-Of 5,300 real files none was deeper than 81.
-"""
+"""Nodes in nodes. Finding a node's parent takes as long as the tree is deep. Of 5,300 real files none was deeper than 81."""
 
 _STRIDE: Final = 50
 
 
 def is_too_deep(root: "Node") -> bool:
-    """Whether some node has more than DEEPEST above it; true already of some trees that are less deep by a stride.
+    """Whether some node has more than DEEPEST above it; may be true from DEEPEST - _STRIDE on.
 
-    From one node to the next, in the order of the text, it goes down by one at most: to look at some of them is enough.
+    In the order of the text each node is at most one level below the one before, so that a sample is enough.
     """
     cursor = root.walk()
     for at in range(0, root.descendant_count, _STRIDE):
@@ -389,14 +366,11 @@ def is_too_deep(root: "Node") -> bool:
 
 
 LONGEST_ROW: Final = 500
-"""Signs in a row that no grammar made anything of: to search them takes the square of their number, each time.
-
-Of 6,600 real files and 22,000 parts of some none had more than 34.
-"""
+"""Unnamed children in a row. Searching them takes the square of their number. Of 28,600 real files and parts none had over 34."""
 
 
 def has_endless_row(root: "Node") -> bool:
-    """Whether a node of a tree with an error has more than LONGEST_ROW children in a row without a name."""
+    """Whether a node of a tree with an error has more than LONGEST_ROW unnamed children in a row."""
     top = root.walk().node if root.has_error else None
     wide = [] if top is None else [top]
     while wide:
@@ -416,7 +390,10 @@ _DEFINES: Final = pattern(r"(?:async def|def|class)\b|@\w")
 
 
 def build_hunk_source(lines: tuple[DiffLine, ...], language: Language) -> str:
-    """The text of these lines of one side, without the end of what began before them, where a grammar then reads more of it."""
+    """The text of these lines of one side, without the end of what began before them if a grammar reads more of it then.
+
+    Lines keep their numbers. Outside of Python no changed line is left out.
+    """
     text = join_lines(lines)
     mended = without_partial_string(text, language)
     if mended != text or language in MORE_LANGUAGES:
@@ -427,11 +404,8 @@ def build_hunk_source(lines: tuple[DiffLine, ...], language: Language) -> str:
         return text
     beheaded = "\n" * start + join_lines(lines[start:])
     rest = parse(beheaded, language)
-    return (
-        beheaded
-        if not rest.has_error or _count_error_bytes(rest, language) < _count_error_bytes(root, language)
-        else text
-    )
+    is_better = not rest.has_error or _count_error_bytes(rest, language) < _count_error_bytes(root, language)
+    return beheaded if is_better else text
 
 
 def join_lines(lines: tuple[DiffLine, ...]) -> str:
@@ -439,7 +413,7 @@ def join_lines(lines: tuple[DiffLine, ...]) -> str:
 
 
 def _count_leading_lines(lines: tuple[DiffLine, ...], language: Language) -> int:
-    """How many unchanged lines, before the first changed one, belong to what began before them."""
+    """Count the unchanged lines before the first changed one that end what began before them."""
     depth, start = 0, 0
     for at, line in enumerate(lines):
         if language is Language.PYTHON and _DEFINES.match(line.text):
@@ -454,12 +428,11 @@ def _count_leading_lines(lines: tuple[DiffLine, ...], language: Language) -> int
 
 
 def _count_error_bytes(root: "Node", language: Language) -> int:
-    """How many bytes a grammar can make nothing of."""
     return sum(node.end_byte - node.start_byte for node in find(root, language, ("ERROR",)))
 
 
 def without_partial_string(text: str, language: Language) -> str:
-    """A fragment of Python that begins or ends inside of a long string, without the part of the string that it shows."""
+    """A fragment of Python without the part of a triple-quoted string at its beginning or end."""
     for quotes in _QUOTES if language is Language.PYTHON else ():
         count = text.count(quotes)
         if count % 2:
@@ -467,10 +440,8 @@ def without_partial_string(text: str, language: Language) -> str:
             bad_head, bad_tail = (parse(part, language).has_error for part in (headless, tailless))
             rows = text.partition(quotes)[0].count("\n"), text.rpartition(quotes)[2].count("\n")
             text = tailless if bad_head and (not bad_tail or rows[1] < rows[0]) else headless
-        elif count and parse(text, language).has_error:
-            between = _drop_string_tail(
-                _drop_string_head(text, quotes), quotes
-            )  # it begins in one string and ends in another
+        elif count and parse(text, language).has_error:  # it may begin in one string and end in another
+            between = _drop_string_tail(_drop_string_head(text, quotes), quotes)
             text = text if parse(between, language).has_error else between
     return text
 
