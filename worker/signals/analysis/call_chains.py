@@ -1,7 +1,6 @@
-"""What is called, link by link: `expect(x).not.toBe(1)` is expect, not, toBe; in all languages alike.
+"""Calls link by link, in all languages alike: `expect(x).not.toBe(1)` is expect, not, toBe.
 
-Does not resolve names. Invariant: every call is part of exactly one spine, and all spines of a text together take linear
-time.
+Every call is part of exactly one chain, and finding all chains of a text takes linear time.
 """
 
 from collections.abc import Iterator
@@ -13,7 +12,9 @@ from worker.signals.analysis.syntax import (
     NodeGroup,
     NodeIndex,
     ancestors,
+    child_of_type,
     find,
+    first_child,
     is_comment,
     outermost,
     register_types,
@@ -23,6 +24,7 @@ from worker.signals.analysis.syntax import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_PHP_METHOD_CALLS: Final = ("member_call_expression", "nullsafe_member_call_expression", "scoped_call_expression")
 _CALLS: Final = register_types(
     {
         Language.PYTHON: ("call",),
@@ -33,34 +35,45 @@ _CALLS: Final = register_types(
     },
     NodeGroup.TESTS,
 )
+_MORE_CALLS: Final = {
+    Language.RUBY: ("call",),
+    Language.CSHARP: ("invocation_expression",),
+    Language.PHP: ("function_call_expression", *_PHP_METHOD_CALLS),
+    Language.KOTLIN: ("call_expression", "infix_expression", "binary_expression"),
+}
+_CALLING: Final = frozenset({"call", "call_expression", "method_invocation"})
 _INNER: Final = ("function", "object", "operand", "value", "path")
 _NAMES: Final = ("attribute", "property", "field", "name")
+_MORE_INNER: Final = ("receiver", "expression", "condition", "object", "scope")
+_MORE_NAMES: Final = ("method", "name")
 _PASSED_NODES: Final = frozenset({"try_expression", "await_expression", "await", "parenthesized_expression"})
 _PASSED_SCRIPT_NODES: Final = frozenset({"non_null_expression", "generic_function", "index_expression", "subscript"})
 _LINKING: Final = frozenset(
-    {
-        "attribute",
-        "member_expression",
-        "selector_expression",
-        "field_expression",
-        "field_access",
-        "scoped_identifier",
-        "generic_function",
-        "try_expression",
-        "non_null_expression",
-    }
+    {"attribute", "member_expression", "selector_expression", "field_expression", "field_access", "scoped_identifier"}
+    | {"generic_function", "try_expression", "non_null_expression"}
 )
+_MORE_LINKING: Final = frozenset(
+    {"member_access_expression", "conditional_access_expression", "postfix_unary_expression", "navigation_expression"}
+    | {"unary_expression"}
+)
+_BINDINGS: Final = frozenset(
+    {"assignment", "short_var_declaration", "let_declaration", "variable_declarator", "assignment_statement"}
+    | {"property_declaration"}
+)
+_WRAPPERS: Final = frozenset({"argument", "value_argument"})
+LONGEST_ROOT: Final = 200
+"""Characters of a root that is no name but an expression."""
 
 
 class ChainLink(NamedTuple):
-    """One name of a spine, with what it was called with; None where it was not called."""
+    """One name of a chain with its arguments; None where it was not called."""
 
     name: str
     arguments: "list[Node] | None" = None
 
 
 class CallChain(NamedTuple):
-    """A whole chain: its outermost node and its links, the root first. `is_awaited` only knows an `await` around it."""
+    """A whole chain: its outermost node and its links, the root first."""
 
     node: "Node"
     links: tuple[ChainLink, ...]
@@ -71,24 +84,22 @@ class CallChain(NamedTuple):
 
     @property
     def is_result_dropped(self) -> bool:
-        """Whether nobody looks at what it returns: it is a statement of its own."""
+        """Whether it is a statement of its own."""
         around = next((ancestor for ancestor in ancestors(self.node) if ancestor.type not in _PASSED_NODES), None)
         return around is not None and around.type == "expression_statement"
 
     @property
     def is_result_bound(self) -> bool:
-        """Whether what it returns gets a name."""
-        around = next(
-            (ancestor for ancestor in ancestors(self.node) if ancestor.type not in _PASSED_NODES | {"expression_list"}),
-            None,
-        )
+        """Whether its result gets a name."""
+        passed = _PASSED_NODES | {"expression_list"}
+        around = next((ancestor for ancestor in ancestors(self.node) if ancestor.type not in passed), None)
         return around is not None and around.type in _BINDINGS
 
 
-_BINDINGS: Final = frozenset(
-    {"assignment", "short_var_declaration", "let_declaration", "variable_declarator", "assignment_statement"}
-    | {"property_declaration"}
-)
+class _ChainWithCalls(NamedTuple):
+    chain: CallChain
+    calls: tuple[tuple[int, int], ...]
+    """Where its calls begin and end."""
 
 
 def find_call_chains(
@@ -96,48 +107,32 @@ def find_call_chains(
 ) -> Iterator[CallChain]:
     """Every chain of calls below *root*, in the order of the text; with *rows*, of those that begin in one of them.
 
-    *nodes*: those of the whole tree, where somebody keeps them.
+    *nodes* are those of the whole tree.
     """
-    if language in MORE_LANGUAGES:
-        yield from find_chains(root, language, rows, nodes)
-        return
+    is_more = language in MORE_LANGUAGES
+    types, build = (_MORE_CALLS[language], _build_more_chain) if is_more else (_CALLS[language], _build_chain)
     seen: set[tuple[int, int]] = set()
-    types = _CALLS[language]
     for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
         is_asked = rows is None or call.start_point.row in rows
-        if is_asked and (call.start_byte, call.end_byte) not in seen:
+        if is_asked and (call.start_byte, call.end_byte) not in seen and not (is_more and _is_comparison(call)):
             # the last call of a chain comes first; to ask each one for its parent would take too long
-            chain = _build_chain(call) if nodes is None else nodes.cached(_build_chain, call)
+            chain = build(call) if nodes is None else nodes.cached(build, call)
             seen.update(chain.calls)
             yield chain.chain
 
 
-class _ChainWithCalls(NamedTuple):
-    chain: CallChain
-    calls: tuple[tuple[int, int], ...]
-
-
 def _build_chain(call: "Node") -> _ChainWithCalls:
-    """The chain of which this is the last call, with where its calls begin and end."""
-    top = _find_end(call)
+    """The chain of which this is the last call."""
+    top = outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
     return _ChainWithCalls(CallChain(top, tuple(reversed(list(_links(top))))), tuple(_calls(call)))
 
 
 def _calls(call: "Node") -> Iterator[tuple[int, int]]:
-    """Where the calls of the chain begin and end."""
     node: Node | None = call
     while node is not None:
         if node.type in _CALLING:
             yield node.start_byte, node.end_byte
-        node = _field(node, _INNER) or (_only_child(node) if node.type in _LINKING else None)
-
-
-def _find_end(call: "Node") -> "Node":
-    """The end of the chain whose last call this is."""
-    return outermost(call, lambda around: around.type in _LINKING and around.start_byte == call.start_byte)
-
-
-_CALLING: Final = frozenset({"call", "call_expression", "method_invocation"})
+        node = _field(node, _INNER) or (first_child(node) if node.type in _LINKING else None)
 
 
 def _links(top: "Node") -> Iterator[ChainLink]:
@@ -153,15 +148,14 @@ def _links(top: "Node") -> Iterator[ChainLink]:
                 yield ChainLink(text_of(node.child_by_field_name("name")), arguments(node))
                 node = node.child_by_field_name("object")
             case "macro_invocation":
-                yield ChainLink(
-                    text_of(node.child_by_field_name("macro")).rpartition("::")[2] + "!", node.named_children
-                )
+                name = text_of(node.child_by_field_name("macro")).rpartition("::")[2]
+                yield ChainLink(f"{name}!", node.named_children)
                 return
             case "try_expression":
                 yield ChainLink("?", [])
-                node = _only_child(node)
+                node = first_child(node)
             case kind if kind in _PASSED_NODES or kind in _PASSED_SCRIPT_NODES:
-                node = _only_child(node)
+                node = first_child(node)
             case _:
                 named = _field(node, _NAMES)
                 inner = _field(node, _INNER) if named is not None else None
@@ -169,154 +163,90 @@ def _links(top: "Node") -> Iterator[ChainLink]:
                 call_arguments, node = None, inner
 
 
-LONGEST_ROOT: Final = 200
-"""Of a root that is no name but an expression, this much."""
-
-
 def arguments(call: "Node") -> "list[Node]":
     listed = call.child_by_field_name("arguments")
     return [] if listed is None else [child for child in listed.named_children if not is_comment(child)]
 
 
-def _only_child(node: "Node") -> "Node | None":
-    return next(iter(node.named_children), None)
-
-
 def _field(node: "Node", names: tuple[str, ...]) -> "Node | None":
-    for name in (
-        names if node.named_child_count else ()
-    ):  # a generator takes twice as long, and this is asked of every link
+    for name in names if node.named_child_count else ():  # asked of every link, and half as fast as a generator
         child = node.child_by_field_name(name)
         if child is not None:
             return child
     return None
 
 
-_MORE_CALLS: Final = {
-    Language.RUBY: ("call",),
-    Language.CSHARP: ("invocation_expression",),
-    Language.PHP: (
-        "function_call_expression",
-        "member_call_expression",
-        "nullsafe_member_call_expression",
-        "scoped_call_expression",
-    ),
-    Language.KOTLIN: ("call_expression", "infix_expression", "binary_expression"),
-}
-_MORE_LINKING: Final = frozenset(
-    {
-        "member_access_expression",
-        "conditional_access_expression",
-        "postfix_unary_expression",
-        "navigation_expression",
-        "unary_expression",
-    }
-)
-_MORE_NAMES: Final = ("method", "name")
-_MORE_INNER: Final = ("receiver", "expression", "condition", "object", "scope")
-_WRAPPED_ARGUMENTS: Final = frozenset({"argument", "value_argument"})
-_ARGUMENTS: Final = frozenset({"argument_list", "arguments", "value_arguments"})
-
-
-def find_chains(
-    root: "Node", language: Language, rows: frozenset[int] | None = None, nodes: NodeIndex | None = None
-) -> Iterator[CallChain]:
-    """Every chain below *root*, in the order of the text; with *rows*, of those that begin in one of them."""
-    seen: set[tuple[int, int]] = set()
-    types = _MORE_CALLS[language]
-    for call in find(root, language, types, rows) if nodes is None else nodes.find(types, root, rows):
-        is_asked = rows is None or call.start_point.row in rows
-        if is_asked and (call.start_byte, call.end_byte) not in seen and _is_call(call):
-            top = _find_more_end(call)
-            links, called = _walk_links(top)
-            seen.update((node.start_byte, node.end_byte) for node in called)
-            yield CallChain(top, links)
-
-
-def _is_call(node: "Node") -> bool:
-    """The grammar of Kotlin reads `assertFailsWith<Foo> { ... }` as two comparisons."""
+def _is_comparison(node: "Node") -> bool:
+    """Whether it compares; the grammar of Kotlin reads `assertFailsWith<Foo> { ... }` as two comparisons."""
     if node.type != "binary_expression":
-        return True
+        return False
     right, left = node.child_by_field_name("right"), node.child_by_field_name("left")
     is_run = right is not None and right.type == "lambda_literal"
-    return is_run and left is not None and left.type == "binary_expression"
+    return not is_run or left is None or left.type != "binary_expression"
 
 
-def _find_more_end(call: "Node") -> "Node":
-    return outermost(call, lambda around: around.type in _MORE_LINKING and around.start_byte == call.start_byte)
-
-
-def _walk_links(call: "Node") -> "tuple[tuple[ChainLink, ...], list[Node]]":
-    """The links, the root first, and every node on the way."""
+def _build_more_chain(call: "Node") -> _ChainWithCalls:
+    """The chain of which this is the last call, in Ruby, C#, PHP and Kotlin."""
+    top = outermost(call, lambda around: around.type in _MORE_LINKING and around.start_byte == call.start_byte)
     links: list[ChainLink] = []
-    nodes: list[Node] = []
+    calls: list[tuple[int, int]] = []
     call_arguments: list[Node] | None = None
-    node: Node | None = call
+    node: Node | None = top
     while node is not None:
-        nodes.append(node)
+        calls.append((node.start_byte, node.end_byte))
         link, call_arguments, node = _next_step(node, call_arguments)
         if link is not None:
             links.append(link)
-    return tuple(reversed(links)), nodes
+    return _ChainWithCalls(CallChain(top, tuple(reversed(links))), tuple(calls))
 
 
 _Step = tuple[ChainLink | None, "list[Node] | None", "Node | None"]
 
 
 def _next_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
-    """The link that this node is, what was given to the next one, and where the chain goes on."""
+    """The link that this node is, the arguments of the next one, and where the chain goes on."""
     match node.type:
         case "function_call_expression" | "invocation_expression":
             return None, arguments_and_block(node), node.child_by_field_name("function")
         case "call_expression":
-            return None, [*arguments_and_block(node), *(call_arguments or [])], _only_child(node)
-        case "infix_expression" | "binary_expression" if node.named_child_count > 1:
-            return _operator_step(node)
-        case "navigation_expression":
-            return ChainLink(text_of(node.named_children[-1]), call_arguments), None, _only_child(node)
+            return None, [*arguments_and_block(node), *(call_arguments or [])], first_child(node)
         case "unary_expression" | "postfix_unary_expression" | "parenthesized_expression" | "await_expression":
-            return None, call_arguments, _only_child(node)
+            return None, call_arguments, first_child(node)
+        case _:
+            return _link_step(node, call_arguments)
+
+
+def _link_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
+    match node.type:
+        case "infix_expression" if node.named_child_count > 1:  # `x shouldBe 1`
+            first, name, *others = node.named_children
+            return ChainLink(text_of(name), others), None, first
+        case "binary_expression" if node.named_child_count > 1:  # `assertFailsWith<Foo> { }`
+            first, *others = node.named_children
+            return ChainLink(text_of(first).partition("<")[0].strip()[:LONGEST_ROOT], others), None, None
+        case "navigation_expression":
+            return ChainLink(text_of(node.named_children[-1]), call_arguments), None, first_child(node)
+        case "generic_name":
+            return ChainLink(text_of(first_child(node)), call_arguments), None, None
         case _:
             return _field_step(node, call_arguments)
 
 
-def _operator_step(node: "Node") -> _Step:
-    """`x shouldBe 1`; of `assertFailsWith<Foo> { }` the name that stands before the brackets."""
-    first, *others = node.named_children
-    if node.type == "infix_expression":
-        return ChainLink(text_of(others[0]), others[1:]), None, first
-    return ChainLink(text_of(first).partition("<")[0].strip()[:LONGEST_ROOT], others), None, None
-
-
 def _field_step(node: "Node", call_arguments: "list[Node] | None") -> _Step:
-    inner = next((child for name in _MORE_INNER if (child := node.child_by_field_name(name)) is not None), None)
-    named = next((child for name in _MORE_NAMES if (child := node.child_by_field_name(name)) is not None), None)
-    if node.type == "generic_name":
-        return ChainLink(text_of(_only_child(node)), call_arguments), None, None
+    inner, named = _field(node, _MORE_INNER), _field(node, _MORE_NAMES)
     if node.type == "conditional_access_expression":
-        named = _only_child(node.named_children[-1])
-    if named is None or (inner is None and not is_call_of_name(node)):
+        named = first_child(node.named_children[-1])
+    has_own_name = node.type == "call" or node.type in _PHP_METHOD_CALLS
+    if named is None or (inner is None and not has_own_name):
         return ChainLink(text_of(node).rpartition("\\")[2][:LONGEST_ROOT], call_arguments), None, None
-    name = text_of(_only_child(named) if named.type == "generic_name" else named)
-    return (
-        ChainLink(name[:LONGEST_ROOT], arguments_and_block(node) if is_call_of_name(node) else call_arguments),
-        None,
-        inner,
-    )
-
-
-def is_call_of_name(node: "Node") -> bool:
-    """Calls that hold their own name, and need no node beside them."""
-    return node.type in {"call", "member_call_expression", "nullsafe_member_call_expression", "scoped_call_expression"}
+    name = text_of(first_child(named) if named.type == "generic_name" else named)
+    return ChainLink(name[:LONGEST_ROOT], arguments_and_block(node) if has_own_name else call_arguments), None, inner
 
 
 def arguments_and_block(call: "Node") -> "list[Node]":
-    """What is handed over, the block behind the call included."""
-    listed = next((child for child in call.named_children if child.type in _ARGUMENTS), None)
-    nodes = [] if listed is None else [_unwrap(child) for child in listed.named_children if not is_comment(child)]
+    """The arguments of a call of Ruby, C#, PHP or Kotlin, and the block behind it."""
+    listed = child_of_type(call, "argument_list", "arguments", "value_arguments")
+    nodes = [] if listed is None else [child for child in listed.named_children if not is_comment(child)]
+    nodes = [node.named_children[-1] if node.type in _WRAPPERS and node.named_child_count else node for node in nodes]
     block = find_block(call)
     return nodes if block is None else [*nodes, block]
-
-
-def _unwrap(node: "Node") -> "Node":
-    return node.named_children[-1] if node.type in _WRAPPED_ARGUMENTS and node.named_child_count else node

@@ -1,6 +1,6 @@
-"""Functions of a source, in every language of ours, as the signals need them: where, in what, and what the body does.
+"""The functions of a source in every language: what they stand in, what is above them, their statements and parameters.
 
-Does not decide what is wrong with a body. Invariant: a function that is only declared (no body) is none.
+A function without a body is none.
 """
 
 import re
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.signals.analysis.change import Source
+from worker.signals.analysis.change import Source, memoized
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, Language
 from worker.signals.analysis.syntax import (
     ancestors,
+    child_of_type,
     comments_in,
     descendants,
+    first_child,
     is_comment,
     outermost,
     register_types,
@@ -54,35 +56,17 @@ _TYPES: Final = register_types(
 _FUNCTIONS: Final = frozenset(kind for types in _TYPES.values() for kind in types)
 
 _CONTAINERS: Final = frozenset(
-    {
-        "class_definition",
-        "class_declaration",
-        "abstract_class_declaration",
-        "class",
-        "interface_declaration",
-        "annotation_type_declaration",
-        "enum_declaration",
-        "record_declaration",
-        "impl_item",
-        "trait_item",
-        "mod_item",
-        "object",
-        "object_creation_expression",
-        "struct_declaration",
-        "trait_declaration",
-        "anonymous_class",
-        "object_declaration",
-        "object_literal",
-        "companion_object",
-        "singleton_class",
-    }
+    {"class_definition", "class_declaration", "abstract_class_declaration", "class", "interface_declaration"}
+    | {"annotation_type_declaration", "enum_declaration", "record_declaration", "impl_item", "trait_item", "mod_item"}
+    | {"object", "object_creation_expression", "struct_declaration", "trait_declaration", "anonymous_class"}
+    | {"object_declaration", "object_literal", "companion_object", "singleton_class"}
 )
 _BLOCKS: Final = frozenset(
     {"block", "statement_block", "constructor_body"}
     | {"body_statement", "block_body", "do_block", "compound_statement", "lambda_literal"}
 )
 _MODIFIERS: Final = frozenset({"modifiers", "accessibility_modifier", "override_modifier"})
-_MODIFIERS_FURTHER: Final = _MODIFIERS | {
+_MORE_MODIFIERS: Final = {
     "modifier",
     "attribute_list",
     "visibility_modifier",
@@ -92,16 +76,23 @@ _MODIFIERS_FURTHER: Final = _MODIFIERS | {
 }
 _MODIFYING: Final = {
     **dict.fromkeys((Language.JAVA, Language.TYPESCRIPT, Language.TSX), _MODIFIERS),
-    **dict.fromkeys(MORE_LANGUAGES, _MODIFIERS_FURTHER),
+    **dict.fromkeys(MORE_LANGUAGES, _MODIFIERS | _MORE_MODIFIERS),
 }
-"""What stands among the children of a function, in the languages whose grammars know any of it."""
-
-
+"""Children of a function that belong to its attributes."""
 _TEST_CALL: Final = pattern(r"(it|test)(\.(each|only|concurrent|serial)\b.*)?$", re.DOTALL)
+_WORD: Final = pattern(r"\w+")
+_PARAMETER_BLOCKS: Final = frozenset({"block_parameters", "lambda_parameters"})
+_BRANCHES: Final = frozenset({"if_statement", "try_statement"})
+_BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_block"})
+"""A block may be the body of a class that is made at run time."""
+_NAMING: Final = frozenset({"variable_declarator", "pair", "public_field_definition", "field_definition"})
+_STATEMENT_TYPES: Final = frozenset(
+    {"decorated_definition", "export_statement", "variable_declarator", "lexical_declaration", "variable_declaration"}
+)
 
 
 class FunctionScope(StrEnum):
-    """What a function stands in."""
+    """The kind of code around a function."""
 
     MODULE = "module"
     FUNCTION = "function"
@@ -121,27 +112,19 @@ class Function(Value):
     def name(self) -> str:
         named = self.node.child_by_field_name("name")
         parent = self.node.parent
-        if (
-            named is None
-            and parent is not None
-            and parent.type in {"variable_declarator", "pair", "public_field_definition", "field_definition"}
-        ):
-            named = (
-                parent.child_by_field_name("name")
-                or parent.child_by_field_name("key")
-                or parent.child_by_field_name("property")
-            )
+        if named is None and parent is not None and parent.type in _NAMING:
+            fields = map(parent.child_by_field_name, ("name", "key", "property"))
+            named = next(filter(None, fields), None)
         return text_of(named).strip("`") or self._title
 
     @cached_property
     def _title(self) -> str:
-        """What a callback of `it("...", () => ...)` is called."""
-        call = (
-            self.node.parent.parent if self.node.parent is not None and self.node.parent.type == "arguments" else None
-        )
+        """The title of a callback of `it("...", () => ...)`."""
+        arguments = self.node.parent
+        call = arguments.parent if arguments is not None and arguments.type == "arguments" else None
         if call is None or not _TEST_CALL.match(text_of(call.child_by_field_name("function"))):
             return ""
-        title = next(iter(self.node.parent.named_children if self.node.parent else ()), None)
+        title = first_child(arguments)
         return text_of(title).strip("'\"`") if title is not None and "string" in title.type else ""
 
     @property
@@ -163,14 +146,13 @@ class Function(Value):
 
     @cached_property
     def statements(self) -> tuple["Node", ...]:
-        """What the body does: its statements without comments and docstring."""
+        """The statements of the body without comments and docstring."""
         if self.body == self.node:
             return ()  # a method of Ruby without any
         if self.body.type not in _BLOCKS:
             return (self.body,)  # an arrow function that is one expression
-        statements = [
-            node for node in self.body.named_children if not is_comment(node) and node.type not in _PARAMETER_BLOCKS
-        ]
+        nodes = (node for node in self.body.named_children if not is_comment(node))
+        statements = [node for node in nodes if node.type not in _PARAMETER_BLOCKS]
         if len(statements) == 1 and statements[0].type == "statement_list":
             statements = [node for node in statements[0].named_children if not is_comment(node)]
         return tuple(statements[1:] if statements and _is_docstring(statements[0]) else statements)
@@ -182,12 +164,11 @@ class Function(Value):
 
     @cached_property
     def comments(self) -> tuple["Node", ...]:
-        """The comments inside the function."""
         return tuple(comments_in(self.node, self.source.language))
 
     @cached_property
     def remarks(self) -> tuple["Node", ...]:
-        """Its comments but for those among its parameters. In Python a body may begin behind its comments."""
+        """Its comments, without those among its parameters."""
         parameters = self.node.child_by_field_name("parameters")
         start = self.body.start_byte if parameters is None else parameters.end_byte
         return tuple(note for note in self.comments if note.start_byte >= start)
@@ -195,7 +176,7 @@ class Function(Value):
     @cached_property
     def nodes_above(self) -> tuple["Node", ...]:
         """Comments, attributes and decorators right above it, nearest first."""
-        return tuple(_nodes_above(_find_statement(self.node)))
+        return tuple(_nodes_above(outermost(self.node, lambda around: around.type in _STATEMENT_TYPES)))
 
     @cached_property
     def attributes(self) -> str:
@@ -218,7 +199,7 @@ class Function(Value):
 
     @cached_property
     def type_name(self) -> str:
-        """The type that it is a method of; "" for none, or none that is shown."""
+        """The type that it is a method of; "" for none or an unknown one."""
         receiver = self.node.child_by_field_name("receiver")
         if receiver is not None:
             return next(reversed(_WORD.findall(text_of(receiver).partition("[")[0])), "")
@@ -234,36 +215,25 @@ class Function(Value):
             return FunctionScope.FUNCTION if outer.type in _FUNCTIONS else FunctionScope.TYPE
         if self.source.language is Language.GO:
             return FunctionScope.MODULE
-        if not self.source.is_whole and self._is_indented:
+        if not self.source.is_whole and self.source.lines[self.node.start_point.row][:1].isspace():
             return FunctionScope.UNKNOWN
         branches = _BRANCHES_OF_RUBY if self.source.language is Language.RUBY else _BRANCHES
-        inside = next((node for node in ancestors(self.node) if node.type in branches), None)
-        return FunctionScope.BRANCH if inside is not None else FunctionScope.MODULE
-
-    @property
-    def _is_indented(self) -> bool:
-        line = self.source.lines[self.node.start_point.row]
-        return line[:1].isspace()
-
-
-_WORD: Final = pattern(r"\w+")
-_PARAMETER_BLOCKS: Final = frozenset({"block_parameters", "lambda_parameters"})
-_BRANCHES: Final = frozenset({"if_statement", "try_statement"})
-_BRANCHES_OF_RUBY: Final = frozenset({"if", "unless", "begin", "block", "do_block"})
-"""There a block may be the body of a class that is made as the program runs."""
+        is_in_branch = any(node.type in branches for node in ancestors(self.node))
+        return FunctionScope.BRANCH if is_in_branch else FunctionScope.MODULE
 
 
 def find_functions(source: Source) -> tuple[Function, ...]:
     """Every function with a body and a name, in the order of the text; those in macros of Rust behind the others."""
-    return source.cached(_find_functions) + source.cached(_find_in_macros)
+    return _find_functions(source) + _find_in_macros(source)
 
 
+@memoized
 def _find_in_macros(source: Source) -> tuple[Function, ...]:
-    """Functions that a macro of Rust is given or writes, where they are written out: its tokens are read as a fragment."""
+    """Functions that are written out in macros of Rust, whose tokens are parsed as a fragment."""
     if source.language is not Language.RUST or "!" not in source.text:
         return ()
     functions = list[Function]()
-    for macro in source.nodes.find(_MACROS):
+    for macro in source.nodes.find(("macro_invocation", "macro_definition")):
         text = text_of(macro)
         if "fn " in text:
             inside = _UP_TO_ITS_TOKENS.sub(lambda head: _NO_LINE_END.sub(" ", head[0]), text, count=1)[:-1]
@@ -274,11 +244,11 @@ def _find_in_macros(source: Source) -> tuple[Function, ...]:
     return tuple(functions)
 
 
-_MACROS: Final = ("macro_invocation", "macro_definition")
 _UP_TO_ITS_TOKENS: Final = pattern(r"[^({\[]*+[({\[]")
 _NO_LINE_END: Final = pattern(r"[^\n]")
 
 
+@memoized
 def _find_functions(source: Source) -> tuple[Function, ...]:
     nodes = source.nodes.find(_TYPES[source.language])
     bodies = ((node, _find_body(node, source.language)) for node in nodes)
@@ -287,31 +257,27 @@ def _find_functions(source: Source) -> tuple[Function, ...]:
 
 
 def _find_body(node: "Node", language: Language) -> "Node | None":
-    if language not in MORE_LANGUAGES:
-        return node.child_by_field_name("body")
-
-    return find_body(node, language)
+    """The block or the only expression of a function; a method of Ruby without any statement is its own body."""
+    body = node.child_by_field_name("body")
+    if language is Language.RUBY:
+        return body or node
+    if language is Language.KOTLIN:
+        return first_child(child_of_type(node, "function_body"))
+    if node.type == "property_declaration":  # of C#: a function only where it does nothing but throw
+        value = first_child(node.child_by_field_name("value"))
+        return value if value is not None and value.type == "throw_expression" else None
+    return first_child(body) if body is not None and body.type == "arrow_expression_clause" else body
 
 
 def _is_docstring(node: "Node") -> bool:
     return node.type == "expression_statement" and [child.type for child in node.named_children] == ["string"]
 
 
-def _find_statement(node: "Node") -> "Node":
-    """The statement that a function is: its decorators, `export` and `const` included."""
-    return outermost(node, lambda around: around.type in _STATEMENT_TYPES)
-
-
-_STATEMENT_TYPES: Final = frozenset(
-    {"decorated_definition", "export_statement", "variable_declarator", "lexical_declaration", "variable_declaration"}
-)
-
-
 def _nodes_above(node: "Node") -> Iterator["Node"]:
     row = node.start_point.row
     before = node.prev_named_sibling
     if before is None and node.parent is not None and node.parent.type == "body_statement":
-        before = node.parent.prev_named_sibling  # what stands above the first method of a class of Ruby
+        before = node.parent.prev_named_sibling  # the first method of a class of Ruby
     while before is not None and (is_comment(before) or before.type in {"attribute_item", "decorator"}):
         # a Rust doc comment holds its newline and ends on the row below
         end = before.end_point.row - (before.end_point.column == 0)
@@ -321,41 +287,9 @@ def _nodes_above(node: "Node") -> Iterator["Node"]:
         row, before = before.start_point.row, before.prev_named_sibling
 
 
-def find_body(node: "Node", language: Language) -> "Node | None":
-    """Its block, or the one expression that it is; a method of Ruby without any statement is its own body."""
-    match language:
-        case Language.RUBY:
-            return node.child_by_field_name("body") or node
-        case Language.KOTLIN:
-            return _only_child(next((child for child in node.named_children if child.type == "function_body"), None))
-        case _:
-            if node.type == "property_declaration":
-                return _find_thrown(node)
-            body = node.child_by_field_name("body")
-            return _only_child(body) if body is not None and body.type == "arrow_expression_clause" else body
-
-
-def _find_thrown(node: "Node") -> "Node | None":
-    """A property of C# is a function only where it does nothing but throw: any other answer is its value."""
-    value = _only_child(node.child_by_field_name("value"))
-    return value if value is not None and value.type == "throw_expression" else None
-
-
-def _only_child(node: "Node | None") -> "Node | None":
-    return None if node is None else next(iter(node.named_children), None)
-
-
 def find_block(call: "Node") -> "Node | None":
-    """What a call of Ruby or Kotlin is given to run: `do ... end`, `{ ... }`."""
-    block = call.child_by_field_name("block")
-    if block is not None:
-        return block
-    lambdas = next((child for child in call.named_children if child.type == "annotated_lambda"), None)
-    return (
-        None
-        if lambdas is None
-        else next((child for child in lambdas.named_children if child.type == "lambda_literal"), None)
-    )
+    """The block behind a call of Ruby or Kotlin: `do ... end`, `{ ... }`."""
+    return call.child_by_field_name("block") or child_of_type(child_of_type(call, "annotated_lambda"), "lambda_literal")
 
 
 _PARAMETER_FIELDS: Final = {
@@ -372,17 +306,20 @@ _PARAMETER_FIELDS: Final = {
 _PROPERTY: Final = frozenset({"accessibility_modifier", "readonly", "override_modifier"})
 _BODY_WORD: Final = pattern(r"[A-Za-z_$][\w$]*")
 _COMMENT_STARTS: Final = (b"#", b"//", b"/*", b"<!--", b"-->", b"=begin")
-"""Of these each comment holds one, in every language of ours."""
+"""Each comment holds one of these, in every language."""
 _READS_ALL: Final = frozenset({"locals", "vars", "arguments", "eval"})
 
 
 def list_parameters(function: Function) -> tuple[str, ...]:
-    """The names that its callers fill and that it may use, in their order."""
+    """The names of its parameters in their order, without `self` and those with an underscore before them.
+
+    Parameters that the signature takes apart are left out.
+    """
     return tuple(name for name in _all_names(function) if not name.startswith("_"))
 
 
 def has_ignored_parameters(function: Function) -> bool:
-    """Every parameter begins with an underscore: the function says that it uses none of them."""
+    """Whether every parameter begins with an underscore."""
     names = _all_names(function)
     return bool(names) and all(name.startswith("_") for name in names)
 
@@ -403,16 +340,15 @@ def _parameter_names(node: "Node") -> Iterator[str]:
     elif node.type in _PARAMETER_FIELDS and not any(child.type in _PROPERTY for child in node.children):
         field = _PARAMETER_FIELDS[node.type]
         nodes = node.children_by_field_name(field) if field else node.named_children[:1]
-        yield from (text_of(child) for child in map(_unwrap_mutable, nodes) if child.type == "identifier")
-
-
-def _unwrap_mutable(node: "Node") -> "Node":
-    """`mut x` of Rust is x."""
-    return node.named_children[-1] if node.type == "mut_pattern" and node.named_children else node
+        bare = (
+            child.named_children[-1] if child.type == "mut_pattern" and child.named_children else child
+            for child in nodes
+        )
+        yield from (text_of(child) for child in bare if child.type == "identifier")
 
 
 def declares_properties(function: Function) -> bool:
-    """Whether a constructor's parameters declare the properties of its class: then its signature does its work."""
+    """Whether a constructor's parameters declare the properties of its class."""
     parameters = function.node.child_by_field_name("parameters")
     return parameters is not None and any(
         node.type == "property_promotion_parameter" or any(child.type in _PROPERTY for child in node.children)
@@ -421,7 +357,7 @@ def declares_properties(function: Function) -> bool:
 
 
 def find_unused_parameters(function: Function) -> tuple[str, ...]:
-    """Those that its body never names."""
+    """The parameters that its body never names."""
     names = list_parameters(function)
     if not names:
         return ()
@@ -430,7 +366,7 @@ def find_unused_parameters(function: Function) -> tuple[str, ...]:
 
 
 def body_words(function: Function) -> frozenset[str]:
-    """Every word of the body, strings included, but not of its comments and its docstring."""
+    """Every word of the body without comments and docstring, strings included."""
     whole, start = function.body.text or b"", function.body.start_byte
     may_hold_notes = any(sign in whole for sign in _COMMENT_STARTS)
     notes = [note for note in descendants(function.body) if is_comment(note)] if may_hold_notes else []

@@ -290,6 +290,16 @@ def text_of(node: "Node | None") -> str:
     return "" if raw is None else raw.decode("utf-8", "replace")
 
 
+def first_child(node: "Node | None") -> "Node | None":
+    """The first named child."""
+    return None if node is None else next(iter(node.named_children), None)
+
+
+def child_of_type(node: "Node | None", *types: str) -> "Node | None":
+    """The first named child of one of these types."""
+    return next((child for child in node.named_children if child.type in types), None) if node is not None else None
+
+
 def descendants(root: "Node") -> Iterator["Node"]:
     """*root* and every named node below it, in the order of the text."""
     stack = [root.walk().node or root]  # a copy: a node keeps the children that it was asked for

@@ -1,24 +1,23 @@
-"""The tests of a source in every language of ours, and which test before a change is which one after it.
+"""The tests of a source in every language.
 
-pytest and unittest, callbacks of `it` and `test`, Go with its subtests, Rust, JUnit and TestNG.
-Does not know what a test asserts (`assertions.py`), nor whether a file is one of tests (`can_hold_tests` asks its path).
-Invariant: a test has a body at hand; what is only announced (`it.todo("...")`) is none.
+pytest and unittest; `it` and `test` of JavaScript; Go with its subtests; Rust; JUnit and TestNG; RSpec, Minitest and Rails;
+xUnit, NUnit and MSTest; PHPUnit and Pest; Kotest. A test has a body: `it.todo("...")` is none.
 
-In tests of our own, import the module and not its names: pytest collects what is called `find_tests`.
+Tests of this module import it as a whole: pytest collects what is called `find_tests`.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.signals.analysis.call_chains import arguments_and_block
-from worker.signals.analysis.change import AnalyzedFile, Source
-from worker.signals.analysis.file_roles import FileRole, Language, role_of
+from worker.signals.analysis.call_chains import arguments, arguments_and_block
+from worker.signals.analysis.change import AnalyzedFile, Source, memoized
+from worker.signals.analysis.file_roles import MORE_LANGUAGES, SCRIPT_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.functions import Function, find_block, find_functions
 from worker.signals.analysis.syntax import ancestors, is_comment, text_of
 
@@ -30,12 +29,13 @@ _COMMENTS: Final = ("#", "//", "/*", "*")
 
 
 class Test(Value):
-    """One test, or one subtest of it. `outer_names` names what it stands in: classes, modules, `describe` titles, the test."""
+    """One test or subtest."""
 
     __test__ = False
 
     name: str
     outer_names: tuple[str, ...]
+    """Names of the classes and modules, `describe` titles and the test around it, outermost first."""
     function: Function
     node: "Node"
     """All of it: the call with its title, or the definition without its decorators."""
@@ -65,7 +65,7 @@ class Test(Value):
 
     @cached_property
     def text(self) -> str:
-        """What its body says."""
+        """The text of its body."""
         return text_of(self.body)
 
     @cached_property
@@ -75,110 +75,191 @@ class Test(Value):
 
     @property
     def is_maybe_cut(self) -> bool:
-        """Whether it reaches the end of a fragment, but for comments, so that more of it may follow."""
+        """Whether nothing but comments follows it in a fragment, so that more of it may follow."""
         below = (line.strip() for line in self.source.lines[self.node.end_point.row + 1 :])
         return not self.source.is_whole and not any(line and not line.startswith(_COMMENTS) for line in below)
 
 
 def can_hold_tests(file: AnalyzedFile) -> bool:
-    """Rust keeps tests beside the code; elsewhere the path tells."""
+    """Whether its path is that of tests, or it is of Rust, which keeps tests beside the code."""
     is_there = file.language is not None and (role_of(file.path) is FileRole.TEST or file.language is Language.RUST)
     return is_there and not is_test_data(file)
 
 
+_TEST_DATA_FOLDERS: Final = pattern(
+    r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data)(?:-\w+)?(?:__)?/"
+    r"|(?:^|/)e2e/[^/]+/(?:[^/]+/)*__tests__/|(?:^|/)tests?/format/"
+    r"|(?:^|/)(?:(?:\w+-)?tests?-compile|compile[-_](?:fail|pass|tests?)|trybuild|ui[-_]tests?|tests/(?:trybuild[-_])?ui)/"
+)
+"""Inputs of tests, and programs that a compiler must take or refuse."""
+_COLLECTED: Final = pattern(r"^tests?[_-]|_tests?\.py$|^conftest\.py$", 2)
+_FRAMEWORKS: Final = r"(?:pytest|unittest|nose|hypothesis|trial|testing|asynctest)"
+_FRAMEWORK: Final = pattern(rf"^\s*(?:from|import)\b.{{0,200}}\b{_FRAMEWORKS}\b|\b{_FRAMEWORKS}\.\w|\bTestCase\b", 8)
+_PROGRAM: Final = pattern(r"^(?:pub )?(?:async )?fn main\(", 8)
+
+
+@memoized
+def is_test_data(file: AnalyzedFile) -> bool:
+    """Whether it only looks like tests: a fixture, Python that no runner collects (`tests.py`), a program in Rust's `tests`.
+
+    Outside of the folders of fixtures a file is one of tests if its text is unknown.
+    """
+    if _TEST_DATA_FOLDERS.search(file.path) is not None:
+        return True
+    if file.head_text is None or role_of(file.path) is not FileRole.TEST:
+        return False
+    if file.language is Language.RUST:
+        return _PROGRAM.search(file.head_text) is not None
+    name = file.path.rpartition("/")[2]
+    is_named = file.language is not Language.PYTHON or _COLLECTED.search(name) is not None
+    return not is_named and _FRAMEWORK.search(file.head_text) is None
+
+
+@memoized
 def find_tests(source: Source) -> tuple[Test, ...]:
-    """Every test in the order of the text, subtests behind the test they stand in."""
-    return source.cached(_select_tests)
-
-
-def _select_tests(source: Source) -> tuple[Test, ...]:
-    match source.language:
-        case Language.PYTHON | Language.RUST | Language.JAVA:
-            is_test = {Language.PYTHON: _is_python, Language.RUST: _is_rust, Language.JAVA: _is_java}[source.language]
-            selected = (_from_definition(function) for function in find_functions(source) if is_test(function))
-        case Language.GO:
-            selected = _go_tests(source)
-        case Language.RUBY | Language.CSHARP | Language.PHP | Language.KOTLIN:
-            selected = find_language_tests(source)
-        case _:
-            selected = _find_callbacks(source)
-    return tuple(selected)
+    """Every test in the order of the text, subtests behind the test around them."""
+    if source.language in SCRIPT_LANGUAGES:
+        return tuple(_find_callbacks(source))
+    if source.language is Language.GO:
+        return tuple(_find_go_tests(source))
+    is_test = _IS_TEST[source.language]
+    definitions = (_from_definition(function) for function in find_functions(source) if is_test(function))
+    return tuple(chain(definitions, _find_block_tests(source)))
 
 
 def _from_definition(function: Function) -> Test:
-    return Test(function.name, tuple(_outer_names(function.node)), function, function.node, function.attributes)
+    names, marks = _outer_names(function.node), function.attributes
+    if function.source.language in MORE_LANGUAGES:
+        names = _outer_titles(function.node)
+        marks = "\n".join([marks, *(text_of(note) for note in function.nodes_above if is_comment(note))])
+    return Test(function.name, tuple(names), function, function.node, marks)
 
 
 _NAMED_SCOPES: Final = frozenset(
     {"class_definition", "class_declaration", "mod_item", "function_definition", "function_item", "method_declaration"}
 )
+_MORE_SCOPES: Final = frozenset({"class", "module", "class_declaration", "object_declaration", "struct_declaration"})
 
 
 def _outer_names(node: "Node") -> Iterable[str]:
-    """Names of the classes and modules around it, outermost first."""
-    names = [
-        text_of(ancestor.child_by_field_name("name")) for ancestor in ancestors(node) if ancestor.type in _NAMED_SCOPES
-    ]
+    outer = (ancestor for ancestor in ancestors(node) if ancestor.type in _NAMED_SCOPES)
+    return reversed([text_of(ancestor.child_by_field_name("name")) for ancestor in outer])
+
+
+def _outer_titles(node: "Node") -> Iterable[str]:
+    """Names of the classes and titles of the groups around it, outermost first."""
+    names: list[str] = []
+    for around in ancestors(node):
+        if around.type in _MORE_SCOPES:
+            names.append(text_of(around.child_by_field_name("name")))
+        elif (
+            around.type in {"call", "call_expression", "function_call_expression"}
+            and _find_test_block(around) is not None
+        ):
+            names.append(_short_title(next(iter(_title_and_rest(around)), around)))
     return reversed(names)
 
 
 _FIXTURE: Final = pattern(r"\bfixture\b")  # and not `usefixtures`
-
-
-def _is_python(function: Function) -> bool:
-    is_named = function.name.startswith("test") and not is_local_function(function)
-    return is_named and _FIXTURE.search(function.attributes) is None
-
-
 _RUST_MARK: Final = pattern(
     r"#!?\[\s*(?:\w+\s*::\s*)*(?:test|rstest|\w+_test|test_case|test_matrix|quickcheck|proptest)\b"
     r"|#\[cfg_attr\([^\]]{0,200},\s*(?:\w+::)*test\b"
 )
+_JAVA_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|TestFactory|TestTemplate|Property|Theory|\w+Test(?![a-z])\w*)\b")
+_TESTNG_MARK: Final = pattern(r"@(?:org\.testng\.annotations\.)?Test\b")
+_RUBY_NAME: Final = pattern(r"test_\w")
+_CSHARP_MARK: Final = pattern(r"\[[^\]]{0,200}?\b\w*(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|Property)\b")
+_PHP_MARK: Final = pattern(r"#\[[^\]]{0,200}?\bTest\b")
+_PHP_TAG: Final = pattern(r"^[^\w\n]*@test\b", 8)
+_HELPER_MARK: Final = pattern(r"\b(?:private|protected|static)\b|DataProvider")
+_KOTLIN_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property|\w+Test)\b")
 
 
 def can_show_tests(source: Source) -> bool:
-    """False where a text of Rust marks none, as most code does: it need not be parsed to know that."""
+    """False where a text of Rust marks none, as most code does; it need not be parsed then."""
     return source.language is not Language.RUST or _RUST_MARK.search(source.text) is not None
+
+
+def _is_python(function: Function) -> bool:
+    is_local = any(around.type == "function_definition" for around in ancestors(function.node))
+    return function.name.startswith("test") and not is_local and _FIXTURE.search(function.attributes) is None
 
 
 def _is_rust(function: Function) -> bool:
     return _RUST_MARK.search(function.attributes) is not None
 
 
-_JAVA_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|TestFactory|TestTemplate|Property|Theory|\w+Test(?![a-z])\w*)\b")
-
-
 def _is_java(function: Function) -> bool:
-    if function.node.type != "method_declaration" or is_inner_class(function):
+    owner = function.container
+    if function.node.type != "method_declaration" or (owner is not None and _is_run_apart(owner)):
         return False
     if _JAVA_MARK.search(function.attributes):
         return True
-    owner = function.container
     modifiers, parameters = function.attributes.split(), function.node.child_by_field_name("parameters")
-    is_called = "static" in modifiers or (
-        parameters is not None and parameters.named_child_count > 0
-    )  # a runner has nothing to give
+    is_called = "static" in modifiers or (parameters is not None and parameters.named_child_count > 0)
     if owner is None or "public" not in modifiers or is_called:
         return False
     returns = text_of(function.node.child_by_field_name("type"))
     is_of_junit3 = owner.child_by_field_name("superclass") is not None and function.name.startswith("test")
-    return returns == "void" and (is_of_junit3 or _has_mark(owner))
+    is_of_testng = _TESTNG_MARK.search(modifiers_of(owner)) is not None  # it marks a class and means its public methods
+    return returns == "void" and (is_of_junit3 or is_of_testng)
 
 
-def _has_mark(owner: "Node") -> bool:
-    """TestNG marks a class, and means its public methods."""
-    return _TESTNG_MARK.search(modifiers_of(owner)) is not None
+def _is_run_apart(inner: "Node") -> bool:
+    """Whether it is a class of Java in another one, and neither is marked to run with the other."""
+    outer = inner.parent.parent if inner.parent is not None else None
+    if outer is None or inner.type != "class_declaration" or outer.type != "class_declaration":
+        return False
+    return "@Nested" not in modifiers_of(inner) and "Enclosed" not in modifiers_of(outer)
 
 
-_TESTNG_MARK: Final = pattern(r"@(?:org\.testng\.annotations\.)?Test\b")
+def modifiers_of(owner: "Node") -> str:
+    """The modifiers and annotations of a class or a method of Java."""
+    return " ".join(text_of(child) for child in owner.children if child.type == "modifiers")
 
+
+def _is_ruby(function: Function) -> bool:
+    return _RUBY_NAME.match(function.name) is not None and function.node.child_by_field_name("parameters") is None
+
+
+def _is_csharp(function: Function) -> bool:
+    """Marked, and in no private class: those are inputs of a test tool."""
+    return _CSHARP_MARK.search(function.attributes) is not None and not any(map(_is_private, ancestors(function.node)))
+
+
+def _is_private(node: "Node") -> bool:
+    modifiers = (text_of(child) for child in node.children if child.type == "modifier")
+    return node.type == "class_declaration" and "private" in modifiers
+
+
+def _is_php(function: Function) -> bool:
+    if _HELPER_MARK.search(function.attributes):
+        return False
+    if function.name.startswith("test") or _PHP_MARK.search(function.attributes):
+        return True
+    return any(_PHP_TAG.search(text_of(note)) for note in function.nodes_above if is_comment(note))
+
+
+def _is_kotlin(function: Function) -> bool:
+    return _KOTLIN_MARK.search(function.attributes) is not None
+
+
+_IS_TEST: Final[dict[Language, Callable[[Function], bool]]] = {
+    Language.PYTHON: _is_python,
+    Language.RUST: _is_rust,
+    Language.JAVA: _is_java,
+    Language.RUBY: _is_ruby,
+    Language.CSHARP: _is_csharp,
+    Language.PHP: _is_php,
+    Language.KOTLIN: _is_kotlin,
+}
 
 _GO_TEST: Final = pattern(r"(?:Test|Fuzz)(?![a-z])")
 _GO_RUNS: Final = frozenset({"Run", "It", "Specify", "FIt", "XIt", "PIt"})
 _GO_CALLS: Final = pattern(rf"\b(?:{'|'.join(sorted(_GO_RUNS))})\b")
 
 
-def _go_tests(source: Source) -> Iterator[Test]:
+def _find_go_tests(source: Source) -> Iterator[Test]:
     calls = ("call_expression",) if _GO_CALLS.search(source.text) else ()
     nodes = source.nodes.find(("function_declaration", "method_declaration", *calls))
     within: Test | None = None
@@ -194,12 +275,8 @@ def _go_tests(source: Source) -> Iterator[Test]:
 
 def _go_test(function: Function) -> Test | None:
     parameters = function.node.child_by_field_name("parameters")
-    takes = text_of(parameters)
-    if (
-        not _GO_TEST.match(function.name)
-        or "testing.M" in takes
-        or (parameters is not None and parameters.named_child_count > 1)
-    ):
+    takes, count = text_of(parameters), 0 if parameters is None else parameters.named_child_count
+    if not _GO_TEST.match(function.name) or "testing.M" in takes or count > 1:
         return None
     is_test = "testing." in takes or function.node.type == "method_declaration"
     return Test(function.name, (), function, function.node, "") if is_test else None
@@ -209,19 +286,17 @@ def _go_callback(call: "Node", source: Source, within: Test | None) -> Test | No
     called = call.child_by_field_name("function")
     if called is None or called.type not in {"selector_expression", "identifier"}:
         return None
-    last = called.child_by_field_name("field") or called
-    if text_of(last) not in _GO_RUNS:
-        return None
-    arguments = _arguments(call)
-    literal = next((argument for argument in arguments if argument.type == "func_literal"), None)
+    runner = text_of(called.child_by_field_name("field") or called)
+    given = arguments(call) if runner in _GO_RUNS else []
+    literal = next((argument for argument in given if argument.type == "func_literal"), None)
     body = literal.child_by_field_name("body") if literal is not None else None
-    if literal is None or body is None or literal == arguments[0]:
+    if literal is None or body is None or literal == given[0]:
         return None
     is_inside = within is not None and call.end_byte <= within.node.end_byte
-    if not is_inside and text_of(last) == "Run":
+    if not is_inside and runner == "Run":
         return None  # of a benchmark, or of something else that runs
     outer = within.key if within is not None and is_inside else ()
-    return Test(_title(arguments[0]), outer, Function(literal, body, source), call, text_of(last))
+    return Test(_title(given[0]), outer, Function(literal, body, source), call, runner)
 
 
 _RUNNERS: Final = frozenset(
@@ -234,15 +309,13 @@ _MODIFIERS: Final = frozenset(
 )
 _DEEPEST_CALLEE: Final = 5
 _CALLBACKS: Final = frozenset({"arrow_function", "function_expression", "generator_function"})
-
-
 _RUNNER: Final = rb"(?:it|test)(?:\.\w{1,20})?"
 _CHOICE: Final = rb"[^;{}]{1,120}\?\s*%s\s*:\s*%s" % (_RUNNER, _RUNNER)
 _CHOSEN_RUNNER: Final = pattern(rb"\b(?:const|let|var)\s+(\w+)\s*=%s" % _CHOICE)
 """A name for one of two runners: `const itUnix = isWindows ? it.skip : it`."""
 _WORD: Final = pattern(rb"\w+")
 _RUNNER_START: Final = pattern(rb"(?:%s)\b|\((?=%s\))" % ("|".join(sorted(_RUNNERS | _SUITES)).encode(), _CHOICE))
-"""With what each call begins that runs a test. Most calls in a file of tests do not, as can be read off their text."""
+"""The beginning of each call that may run a test. Most calls are none, as their text shows."""
 
 
 def _find_callbacks(source: Source) -> Iterator[Test]:
@@ -254,21 +327,19 @@ def _find_callbacks(source: Source) -> Iterator[Test]:
         called = call.child_by_field_name("function") if call.start_byte in begins else None
         if called is None or not (called.text in chosen or _runs_a_test(called)):
             continue
-        arguments = _arguments(call)
-        function = _find_callback(arguments[1:])
+        given = arguments(call)
+        function = _find_callback(given[1:])
         body = function.child_by_field_name("body") if function is not None else None
-        if function is not None and body is not None and not _is_macro_argument(arguments, body):
-            outer = tuple(_titles(call))
-            yield Test(_title(arguments[0]), outer, Function(function, body, source), call, text_of(called))
-
-
-def _is_macro_argument(arguments: "list[Node]", body: "Node") -> bool:
-    """Behind a function by its name, one without a body is what that is called with: `test("a", macro, () => {})`."""
-    return arguments[1].type == "identifier" and body.named_child_count == 0
+        if function is None or body is None:
+            continue
+        if given[1].type == "identifier" and body.named_child_count == 0:
+            continue  # an argument of a macro: `test("a", macro, () => {})`
+        outer = tuple(_describe_titles(call))
+        yield Test(_title(given[0]), outer, Function(function, body, source), call, text_of(called))
 
 
 def _runs_a_test(called: "Node") -> bool:
-    """`it`, `test.only`, `it.each(...)`, `Deno.test`: looked at from its end, a few steps far."""
+    """`it`, `test.only`, `it.each(...)`, `Deno.test`: read from the end, a few steps far."""
     if called.type == "parenthesized_expression":
         return True  # `(isWindows ? it.skip : it)`, by where it begins
     at: Node | None = called
@@ -286,211 +357,61 @@ def _runs_a_test(called: "Node") -> bool:
     return at is not None and at.type == "identifier" and text_of(at) in _RUNNERS
 
 
-def _find_callback(arguments: "list[Node]") -> "Node | None":
-    """The function among the arguments, be it wrapped once (`fakeAsync(() => ...)`)."""
-    wrapped = [inner for argument in arguments if argument.type == "call_expression" for inner in _arguments(argument)]
-    return next((argument for argument in (*arguments, *wrapped) if argument.type in _CALLBACKS), None)
-
-
-def _arguments(call: "Node") -> "list[Node]":
-    listed = call.child_by_field_name("arguments")
-    return [] if listed is None else [child for child in listed.named_children if child.type != "comment"]
+def _find_callback(given: "list[Node]") -> "Node | None":
+    """The function among the arguments, which may be wrapped once (`fakeAsync(() => ...)`)."""
+    wrapped = [inner for argument in given if argument.type == "call_expression" for inner in arguments(argument)]
+    return next((argument for argument in (*given, *wrapped) if argument.type in _CALLBACKS), None)
 
 
 def _title(node: "Node") -> str:
     return text_of(node).strip("'\"`")[:_LONGEST_NAME]
 
 
-def _titles(call: "Node") -> Iterable[str]:
+def _describe_titles(call: "Node") -> Iterable[str]:
     """The titles of the `describe` blocks around it, outermost first."""
-    argument_lists = (_arguments(around) for around in ancestors(call) if around.type == "call_expression")
-    return reversed([_title(of[0]) for of in argument_lists if of and "string" in of[0].type])
+    lists = (arguments(around) for around in ancestors(call) if around.type == "call_expression")
+    return reversed([_title(given[0]) for given in lists if given and "string" in given[0].type])
 
 
-def has_forbidden_path(source: Source) -> bool:
-    """Whether a test of it fails by saying that it must not run: those beside it are about what is left to run."""
-    return _MUST_NOT_RUN.search(source.text) is not None
-
-
-_MUST_NOT_RUN: Final = pattern(
-    r"\b(?:throw new \w*Error|fail)\(\s*[\"'`][^\"'`\n]{0,60}\b(?:should(?: not|n't)|must not|should never|must never|is never|was not (?:meant|expected) to)(?: have)?(?: be(?:en)?)? (?:to )?r[ua]n\b",
-    re.IGNORECASE,
-)
-
-
-def has_issue_link(text: str) -> bool:
-    """Whether it says where a fault is looked after: an address, or an issue by its number."""
-    return _ISSUE_LINK.search(text) is not None
-
-
-_ISSUE_LINK: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
-
-
-_TEST_DATA_FOLDERS: Final = pattern(
-    r"(?:^|/)(?:__)?(?:\w+-)?(?:fixtures?|test-?data)(?:-\w+)?(?:__)?/"
-    r"|(?:^|/)e2e/[^/]+/(?:[^/]+/)*__tests__/|(?:^|/)tests?/format/"
-    r"|(?:^|/)(?:(?:\w+-)?tests?-compile|compile[-_](?:fail|pass|tests?)|trybuild|ui[-_]tests?|tests/(?:trybuild[-_])?ui)/"
-)
-"""What tests read, and what a compiler must take or refuse."""
-_COLLECTED: Final = pattern(r"^tests?[_-]|_tests?\.py$|^conftest\.py$", 2)
-_FRAMEWORKS: Final = r"(?:pytest|unittest|nose|hypothesis|trial|testing|asynctest)"
-_FRAMEWORK: Final = pattern(rf"^\s*(?:from|import)\b.{{0,200}}\b{_FRAMEWORKS}\b|\b{_FRAMEWORKS}\.\w|\bTestCase\b", 8)
-_PROGRAM: Final = pattern(r"^(?:pub )?(?:async )?fn main\(", 8)
-
-
-def is_test_data(file: AnalyzedFile) -> bool:
-    """Whether it only looks like tests: a fixture, Python that no runner collects (`tests.py`), a whole program in Rust's folder of tests."""
-    return file.cached(_is_test_data)
-
-
-def _is_test_data(file: AnalyzedFile) -> bool:
-    if _TEST_DATA_FOLDERS.search(file.path) is not None:
-        return True
-    if file.head_text is None or role_of(file.path) is not FileRole.TEST:
-        return False
-    if file.language is Language.RUST:
-        return _PROGRAM.search(file.head_text) is not None
-    name = file.path.rpartition("/")[2]
-    is_named = file.language is not Language.PYTHON or _COLLECTED.search(name) is not None
-    return not is_named and _FRAMEWORK.search(file.head_text) is None
-
-
-def is_local_function(function: Function) -> bool:
-    """Whether it stands in a function of Python, or in a class that does."""
-    return any(around.type == "function_definition" for around in ancestors(function.node))
-
-
-def is_inner_class(function: Function) -> bool:
-    """Whether it is of a class of Java in another one, and neither says that it is run with that."""
-    inner = function.container
-    outer = inner.parent.parent if inner is not None and inner.parent is not None else None
-    if inner is None or outer is None or inner.type != "class_declaration" or outer.type != "class_declaration":
-        return False
-    return "@Nested" not in modifiers_of(inner) and "Enclosed" not in modifiers_of(outer)
-
-
-def modifiers_of(owner: "Node") -> str:
-    """What is written before a class or a method of Java, annotations included."""
-    return " ".join(text_of(child) for child in owner.children if child.type == "modifiers")
-
-
-def find_language_tests(source: Source) -> Iterator[Test]:
-    """Every test of a source in one of these languages."""
-    is_test = _DEFINED[source.language]
-    for function in find_functions(source):
-        if is_test(function):
-            marks = "\n".join(
-                [function.attributes, *(text_of(note) for note in function.nodes_above if is_comment(note))]
-            )
-            yield Test(function.name, tuple(_outer_titles(function.node)), function, function.node, marks)
-    yield from _find_call_tests(source)
-
-
-_RUBY_NAME: Final = pattern(r"test_\w")
-
-
-def _is_ruby(function: Function) -> bool:
-    parameters = function.node.child_by_field_name("parameters")
-    return _RUBY_NAME.match(function.name) is not None and parameters is None
-
-
-_CSHARP_MARK: Final = pattern(r"\[[^\]]{0,200}?\b\w*(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|Property)\b")
-
-
-def _is_csharp(function: Function) -> bool:
-    """Marked, and in no private class: nobody runs that, it is what a test tool is tried on."""
-    return _CSHARP_MARK.search(function.attributes) is not None and not any(map(_is_private, ancestors(function.node)))
-
-
-def _is_private(node: "Node") -> bool:
-    modifiers = (text_of(child) for child in node.children if child.type == "modifier")
-    return node.type == "class_declaration" and "private" in modifiers
-
-
-_PHP_MARK: Final = pattern(r"#\[[^\]]{0,200}?\bTest\b")
-_PHP_TAG: Final = pattern(r"^[^\w\n]*@test\b", 8)
-_HELPER_MARK: Final = pattern(r"\b(?:private|protected|static)\b|DataProvider")
-
-
-def _is_php(function: Function) -> bool:
-    if _HELPER_MARK.search(function.attributes):
-        return False
-    if function.name.startswith("test") or _PHP_MARK.search(function.attributes):
-        return True
-    return any(_PHP_TAG.search(text_of(note)) for note in function.nodes_above if is_comment(note))
-
-
-_KOTLIN_MARK: Final = pattern(r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property|\w+Test)\b")
-
-
-def _is_kotlin(function: Function) -> bool:
-    return _KOTLIN_MARK.search(function.attributes) is not None
-
-
-_DEFINED: Final = {
-    Language.RUBY: _is_ruby,
-    Language.CSHARP: _is_csharp,
-    Language.PHP: _is_php,
-    Language.KOTLIN: _is_kotlin,
-}
-
-_MORE_RUNNERS: Final = {
+_BLOCK_RUNNERS: Final = {
     Language.RUBY: frozenset(
         {"it", "specify", "example", "test", "should", "scenario", "its", "property"}
         | {"xit", "xspecify", "xexample", "xscenario", "fit", "fspecify", "fexample", "pending", "skip"}
     ),
     Language.PHP: frozenset({"it", "test"}),
     Language.KOTLIN: frozenset(
-        {
-            "test",
-            "it",
-            "should",
-            "expect",
-            "then",
-            "Then",
-            "scenario",
-            "xtest",
-            "xit",
-            "xshould",
-            "xexpect",
-            "xscenario",
-        }
+        {"test", "it", "should", "expect", "then", "Then", "scenario"}
+        | {"xtest", "xit", "xshould", "xexpect", "xscenario"}
     ),
 }
-_OUTER_TYPES: Final = frozenset({"class", "module", "class_declaration", "object_declaration", "struct_declaration"})
+_BLOCK_CALLS: Final = {Language.PHP: "function_call_expression", Language.KOTLIN: "call_expression"}
+_SETUP_CALLS: Final = frozenset({"let", "let!", "subject", "before", "after", "around"})
+"""Tests in these, and in other tests, are inputs of a test tool."""
+_SPEC: Final = pattern(r"\b(?:Fun|String|Should|Describe|Behavior|Word|Free|Feature|Expect)Spec\b")
 
 
-def _find_call_tests(source: Source) -> Iterator[Test]:
+def _find_block_tests(source: Source) -> Iterator[Test]:
     """Tests that are calls with a block: `it "works" do`, `test('works', function () {`, `"works" { }`."""
-    runners = _MORE_RUNNERS.get(source.language)
-    types = {Language.PHP: "function_call_expression", Language.KOTLIN: "call_expression"}.get(source.language, "call")
+    runners = _BLOCK_RUNNERS.get(source.language)
     if runners is None or (source.language is Language.KOTLIN and not _SPEC.search(source.text)):
         return
     end = 0
-    for call in source.nodes.find((types,)):
-        block = _find_test_block(call)
-        name = _runner_name(call)
+    for call in source.nodes.find((_BLOCK_CALLS.get(source.language, "call"),)):
+        block, name = _find_test_block(call), _runner_name(call)
         if block is None or call.start_byte < end:
             continue
         if name not in runners and "string" not in name:
             end = call.end_byte if name in _SETUP_CALLS else end
             continue
         end = call.end_byte
-        body = block.child_by_field_name("body") or block
-        arguments = [argument for argument in _arguments_of_call(call) if argument != block]
-        title = _short_title(arguments[0] if arguments else call)
-        yield Test(
-            title, tuple(_outer_titles(call)), Function(block, body, source), call, _marks_text(call, name, arguments)
-        )
-
-
-_SETUP_CALLS: Final = frozenset({"let", "let!", "subject", "before", "after", "around"})
-"""Tests in these, and in other tests, are what a test tool is tried on."""
-_SPEC: Final = pattern(r"\b(?:Fun|String|Should|Describe|Behavior|Word|Free|Feature|Expect)Spec\b")
+        function = Function(block, block.child_by_field_name("body") or block, source)
+        given = [argument for argument in _title_and_rest(call) if argument != block]
+        outer = tuple(_outer_titles(call))
+        yield Test(_short_title(given[0] if given else call), outer, function, call, _marks_text(call, name, given))
 
 
 def _runner_name(call: "Node") -> str:
-    """What is called, on nothing; of Kotest's plain titles, that it is a text."""
+    """The name of what is called on nothing; of Kotest's plain titles the type of the text."""
     if call.child_by_field_name("receiver") is not None:
         return ""
     called = call.child_by_field_name("method") or call.child_by_field_name("function")
@@ -503,52 +424,46 @@ def _runner_name(call: "Node") -> str:
 def _find_test_block(call: "Node") -> "Node | None":
     if call.type != "function_call_expression":
         return find_block(call)
-    return next(
-        (
-            argument
-            for argument in arguments_and_block(call)
-            if argument.type in {"anonymous_function", "arrow_function"}
-        ),
-        None,
-    )
+    closures = (node for node in arguments_and_block(call) if node.type in {"anonymous_function", "arrow_function"})
+    return next(closures, None)
 
 
-def _arguments_of_call(call: "Node") -> "list[Node]":
-    """What it is given, its title first."""
+def _title_and_rest(call: "Node") -> "list[Node]":
+    """The arguments of a call, the title first."""
     if call.type != "call_expression":
         return arguments_and_block(call)
     inner = call.named_children[0]
     return arguments_and_block(inner) if inner.type == "call_expression" else [inner]
 
 
-def _marks_text(call: "Node", name: str, arguments: "list[Node]") -> str:
+def _marks_text(call: "Node", name: str, given: "list[Node]") -> str:
     """How it is called: `xit`, its tags, and what follows it in Pest (`->skip()`)."""
-    tags = (text_of(argument)[:_LONGEST_NAME] for argument in arguments[1:])
-    following = takewhile(lambda around: _is_continued(around, call), ancestors(call))
-    return " ".join((name, *tags, *map(_link_text, following)))
-
-
-def _link_text(call: "Node") -> str:
-    return f"->{text_of(call.child_by_field_name('name'))}{text_of(call.child_by_field_name('arguments'))}"
-
-
-def _is_continued(around: "Node", call: "Node") -> bool:
-    return around.type == "member_call_expression" and around.start_byte == call.start_byte
+    tags = (text_of(argument)[:_LONGEST_NAME] for argument in given[1:])
+    following = takewhile(
+        lambda around: around.type == "member_call_expression" and around.start_byte == call.start_byte, ancestors(call)
+    )
+    links = (map(text_of, map(link.child_by_field_name, ("name", "arguments"))) for link in following)
+    return " ".join((name, *tags, *(f"->{''.join(parts)}" for parts in links)))
 
 
 def _short_title(node: "Node") -> str:
     return " ".join(text_of(node).split()).strip("'\"`")[:_LONGEST_NAME]
 
 
-def _outer_titles(node: "Node") -> Iterable[str]:
-    """Names of the classes and titles of the groups around it, outermost first."""
-    names: list[str] = []
-    for around in ancestors(node):
-        if around.type in _OUTER_TYPES:
-            names.append(text_of(around.child_by_field_name("name")))
-        elif (
-            around.type in {"call", "call_expression", "function_call_expression"}
-            and _find_test_block(around) is not None
-        ):
-            names.append(_short_title(next(iter(_arguments_of_call(around)), around)))
-    return reversed(names)
+def has_forbidden_path(source: Source) -> bool:
+    """Whether a test of it fails with the message that it must not run: the source is about what is left to run."""
+    return _MUST_NOT_RUN.search(source.text) is not None
+
+
+_MUST_NOT_RUN: Final = pattern(
+    r"\b(?:throw new \w*Error|fail)\(\s*[\"'`][^\"'`\n]{0,60}\b(?:should(?: not|n't)|must not|should never|must never|is never|was not (?:meant|expected) to)(?: have)?(?: be(?:en)?)? (?:to )?r[ua]n\b",
+    re.IGNORECASE,
+)
+
+
+def has_issue_link(text: str) -> bool:
+    """Whether it names where a fault is tracked: an address, or an issue by its number."""
+    return _ISSUE_LINK.search(text) is not None
+
+
+_ISSUE_LINK: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
