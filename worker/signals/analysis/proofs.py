@@ -1,6 +1,6 @@
-"""What a condition proves that a test asserts: a value, that something is there at all, or nothing.
+"""What a condition, a matcher or the name of a helper proves in a test: a value, presence, success or nothing.
 
-Reads one expression as text, in all languages alike. Does not evaluate. Invariant: in doubt it proves a value.
+Reads expressions as text, in all languages alike. In doubt a condition proves a value, and a name is that of a check.
 """
 
 import re
@@ -19,7 +19,7 @@ class Proof(IntEnum):
     NOTHING = 0
     """It holds whatever the code does."""
     SUCCESS = 1
-    """Nothing was thrown, no error came back."""
+    """No error was thrown or returned."""
     PRESENCE = 2
     """Something is there, whatever it is."""
     VALUE = 3
@@ -27,7 +27,6 @@ class Proof(IntEnum):
 
 _LONGEST: Final = 400
 """A longer condition compares something."""
-
 _LITERAL: Final = (
     r"(?:-?\d[\w.]*|[bfru]?\"[^\"{}\\]*\"|[bfru]?'[^'{}\\]*'|`[^`$\\]*`|[Tt]rue|[Ff]alse|None|null|nil|undefined)"
 )
@@ -62,6 +61,11 @@ _IS_PRESENT: Final = pattern(
 )
 _ANYTHING: Final = pattern(r"[^=<>]+ == (?:\w+\.)?ANY|(?:\w+\.)?ANY == [^=<>]+")
 _NAME: Final = pattern(r"[a-z_]\w*(?:\.\w+)*")
+_SIDES: Final = pattern(r"([^=<>!&|]{1,200}?) ?={2,3} ?([^=<>!&|]{1,200})")
+_JOINS: Final = pattern(r"&&|\|\|| and | or |;")
+_OPERATOR: Final = pattern(r"!=|==|<=|>=|<|>")
+_OPPOSITES: Final = {"!=": "==", "==": "!=", "<=": ">", ">=": "<", "<": ">=", ">": "<="}
+_PAIRS: Final = pattern(r"(\.is_)(?:none|some|ok|err)\b")
 
 
 def prove_condition(condition: str) -> Proof:
@@ -84,7 +88,7 @@ def is_self_comparison(condition: str) -> bool:
 
 
 def _strip_brackets(condition: str) -> str:
-    """Without the brackets around it."""
+    """Remove the brackets around a condition."""
     text = " ".join(condition.split())
     while text.startswith("(") and text.endswith(")") and "(" not in text[1:]:
         text = text[1:-1].strip()
@@ -92,16 +96,13 @@ def _strip_brackets(condition: str) -> str:
 
 
 def split_equality(condition: str) -> tuple[str, str] | None:
-    """Of one comparison that asks for equality."""
+    """The two sides of a condition that is one comparison for equality."""
     match = _SIDES.fullmatch(" ".join(condition[:_LONGEST].split()))
     return None if match is None else (match[1], match[2])
 
 
-_SIDES: Final = pattern(r"([^=<>!&|]{1,200}?) ?={2,3} ?([^=<>!&|]{1,200})")
-
-
 def negate(condition: str) -> str:
-    """What holds where *condition* does not, if it is one comparison or one call; else the empty text."""
+    """The opposite of *condition* if it is one comparison or one call; else the empty text."""
     text = " ".join(condition.split())
     if len(text) > _LONGEST or _JOINS.search(text):
         return ""
@@ -111,11 +112,6 @@ def negate(condition: str) -> str:
     return "" if match is None else f"{text[: match.start()]}{_OPPOSITES[match[0]]}{text[match.end() :]}"
 
 
-_JOINS: Final = pattern(r"&&|\|\|| and | or |;")
-_OPERATOR: Final = pattern(r"!=|==|<=|>=|<|>")
-_OPPOSITES: Final = {"!=": "==", "==": "!=", "<=": ">", ">=": "<", "<": ">=", ">": "<="}
-
-
 def _is_tautology(text: str) -> bool:
     """`x == y or x != y`, `x or not x`."""
     left, _, other = text.replace(" || ", " or ").partition(" or ")
@@ -123,12 +119,8 @@ def _is_tautology(text: str) -> bool:
 
 
 def _strip_negation(text: str) -> str:
-    """Without its negation."""
     bare = text.removeprefix("not ").removeprefix("!").replace("!=", "==").replace(" is not ", " is ")
     return _PAIRS.sub(lambda match: match[1], bare)
-
-
-_PAIRS: Final = pattern(r"(\.is_)(?:none|some|ok|err)\b")
 
 
 def prove_equality(left: str, other: str) -> Proof:
@@ -142,37 +134,31 @@ def is_literal(text: str) -> bool:
 
 
 def is_name(text: str) -> bool:
-    """Whether it is a variable or a field: in a language without types its truth says little."""
+    """Whether it is a variable or a field, whose truth says little in a language without types."""
     return len(text) <= _LONGEST and _NAME.fullmatch(text) is not None
 
 
-_OPENING: Final = "([{"
-_CLOSING: Final = ")]}"
-_QUOTES: Final = '"`'
-
-
 def split_arguments(text: str) -> list[str]:
-    """The arguments of a macro, whose inside no grammar knows: split at the commas outside of brackets and strings."""
+    """The arguments of a macro, which no grammar reads: split at the commas outside of brackets and strings."""
     parts: list[str] = [""]
     depth, quote, escaped = 0, "", False
     for letter in text:
         if quote:
             quote = "" if letter == quote and not escaped else quote
             escaped = letter == "\\" and not escaped
-        elif letter in _QUOTES:
+        elif letter in '"`':
             quote = letter
         elif letter == "," and depth == 0:
             parts.append("")
             continue
         else:
-            depth += (letter in _OPENING) - (letter in _CLOSING)
+            depth += (letter in "([{") - (letter in ")]}")
         parts[-1] += letter
     return [part.strip() for part in parts if part.strip()]
 
 
 _LONGEST_ARGUMENT: Final = 200
 _PAIR: Final = 2
-
 _EQUALS_NAME: Final = pattern(
     r"(?:assert_?)?(?:that_?)?(?:is_?)?(?:equals?|eq|same|strict_?equal|deep_?equal|deep_?strict_?equal|is|to_?be|to_?equal|to_?strict_?equal"
     r"|equal_?to|equal_?values|that)!?",
@@ -198,116 +184,88 @@ _NEAR: Final = pattern(
     r"(?:assert_?)?(?:to_?be_?|is_?)?(?:in_?delta|in_?epsilon|almost_?equals?|close_?to|approximately|equals?|approx_eq|relative_eq|abs_diff_eq)!?",
     2,
 )
-
+_IS_A: Final = pattern(r"(?:assert_?)?(?:to_?be_?|is_?)?(?:an?|type|instance_?of|is_?instance|of_?type)", 2)
 _ANY_VALUE: Final = pattern(
     r"(?:\w+\.)?ANY|expect\.anything\(\)|expect\.any\((?:Object|Function)?\)|(?:\w+\.)*(?:is\()?(?:any|anything)\(\)\)?"
     r"|(?:is\()?(?:\w+\.)?(?:notNullValue|not\(nullValue)\(\)\)*|(?:\w+\.)?Anything|sinon\.match\.any"
 )
 _NOTHING: Final = pattern(r"None|null|nil|undefined|\(?void 0\)?|nullptr")
 _ANY_TEXT: Final = pattern(r"[brf]?\"\"|[brf]?''|``|/\^?(?:\.\*|\(\?:\))\$?/\w*|[br]?[\"']\^?\.\*\$?[\"']|\{\}")
+_EITHER: Final = pattern(r"[\[({](?:true, ?false|false, ?true|True, ?False|False, ?True)[\])}]")
 _SIZE: Final = pattern(
     r"(?:len|count|sizeof)\(.{1,160}\)|.{1,160}\.(?:length|size|len|count|size\(\)|len\(\)|length\(\)|count\(\))"
 )
+_COUNTER: Final = pattern(r"\.(?:size|len|count)$")
+"""A field that the code under test counts itself may fall below zero."""
 _HUGE: Final = pattern(
     r"(?:.*[^\w.])?(?:[1-9][\d_]{6,}(?:\.\d+)?|[1-9](?:\.\d+)?e\+?(?:[6-9]|[1-9]\d+)|Infinity|Number\.(?:MAX_VALUE|MAX_SAFE_INTEGER|POSITIVE_INFINITY)"
     r"|(?:Integer|Long|Double|Float)\.MAX_VALUE|math\.(?:inf|Inf\(1\)|MaxInt\w*|MaxFloat64)|float\([\"']inf[\"']\)|sys\.maxsize|\w{2,5}::MAX|\w{2,5}::INFINITY)\)*"
 )
-
-
-def proof_of_matcher(name: str, texts: list[str]) -> Proof | None:
-    """What a matcher proves that lets nearly all through, given the subject and what it is held against; else None."""
-    if not texts or any(len(text) > _LONGEST_ARGUMENT for text in texts):
-        return None
-    for look in (_prove_equal_pair, _prove_types, _prove_containment, _prove_sizes, _prove_margins, _prove_choices):
-        proof = look(name, texts)
-        if proof is not None:
-            return proof
-    return None
-
-
-def _prove_equal_pair(name: str, texts: list[str]) -> Proof | None:
-    if len(texts) < _PAIR:
-        return None
-    pair = texts[:_PAIR]
-    if _has_name_form(_EQUALS_NAME, name) and any(map(_ANY_VALUE.fullmatch, pair)):
-        return Proof.PRESENCE
-    return Proof.PRESENCE if _has_name_form(_DIFFERS, name) and any(map(_NOTHING.fullmatch, pair)) else None
-
-
-@lru_cache(maxsize=4096)
-def _has_name_form(look: re.Pattern[str], name: str) -> bool:
-    """Whether a matcher of this name is of this kind. A change calls the same few matchers thousands of times."""
-    return look.fullmatch(name) is not None
-
-
-_IS_A: Final = pattern(r"(?:assert_?)?(?:to_?be_?|is_?)?(?:an?|type|instance_?of|is_?instance|of_?type)", 2)
 _ANY_TYPE: Final = pattern(r"(?:java\.lang\.)?[oO]bject(?:\.class)?")
 _TYPE_OF: Final = pattern(r"typeof (.+)")
 _STRING: Final = pattern(r"['\"`]string['\"`]")
 _NO_TYPE: Final = pattern(r"['\"`](?:undefined|null)['\"`]")
+_ASKS_NOTHING: Final = pattern(r"\(?\w+\)? *-> *\{\s*\}")
+_PAIR_RULES: Final = (
+    (_EQUALS_NAME, _ANY_VALUE, Proof.PRESENCE),
+    (_DIFFERS, _NOTHING, Proof.PRESENCE),
+    (_IS_A, _ANY_TYPE, Proof.PRESENCE),
+    (_CONTAINS, _EITHER, Proof.NOTHING),
+    (_CONTAINS, _ANY_TEXT, Proof.PRESENCE),
+)
+"""Forms of a matcher's name and of one of the two that it compares, and what it proves then."""
 
 
-def _prove_types(name: str, texts: list[str]) -> Proof | None:
-    """Everything is an object, and the name of a type is a text."""
-    if len(texts) < _PAIR:
+def proof_of_matcher(name: str, texts: list[str]) -> Proof | None:
+    """What a matcher proves that lets nearly everything through, by the subject and its arguments; None for any other."""
+    if not texts or any(len(text) > _LONGEST_ARGUMENT for text in texts):
         return None
-    named = next((match for match in map(_TYPE_OF.fullmatch, texts[:_PAIR]) if match is not None), None)
-    if named is not None and _has_name_form(_DIFFERS, name) and any(map(_NO_TYPE.fullmatch, texts[:_PAIR])):
+    if name == "satisfiesAnyOf" and any(map(_ASKS_NOTHING.fullmatch, texts)):
+        return Proof.NOTHING
+    pair = texts[:_PAIR]
+    if len(pair) < _PAIR:
+        return _prove_size(name, texts[0], "0")
+    if (proof := _prove_type(name, pair)) is not None:
+        return proof
+    for form, argument, proof in _PAIR_RULES:
+        if _has_form(name, form) and any(map(argument.fullmatch, pair)):
+            return proof
+    return Proof.PRESENCE if _has_huge_margin(name, texts) else _prove_size(name, *pair)
+
+
+@lru_cache(maxsize=4096)
+def _has_form(name: str, form: re.Pattern[str]) -> bool:
+    """Whether a matcher of this name is of this kind. A change calls the same few matchers thousands of times."""
+    return form.fullmatch(name) is not None
+
+
+def _prove_type(name: str, pair: list[str]) -> Proof | None:
+    """Of `typeof x`: everything has a type, and the name of a type is a text."""
+    named = next((match for match in map(_TYPE_OF.fullmatch, pair) if match is not None), None)
+    if named is None:
+        return None
+    if _has_form(name, _DIFFERS) and any(map(_NO_TYPE.fullmatch, pair)):
         return Proof.PRESENCE
-    is_type = _has_name_form(_IS_A, name)
-    is_of_name = named is not None and (is_type or named[1].startswith("typeof "))
-    if is_of_name and any(map(_STRING.fullmatch, texts[:_PAIR])):
-        return Proof.NOTHING
-    return Proof.PRESENCE if is_type and any(map(_ANY_TYPE.fullmatch, texts[:_PAIR])) else None
+    is_of_name = _has_form(name, _IS_A) or named[1].startswith("typeof ")
+    return Proof.NOTHING if is_of_name and any(map(_STRING.fullmatch, pair)) else None
 
 
-def _prove_containment(name: str, texts: list[str]) -> Proof | None:
-    """Every text holds the empty one and a pattern of anything; what is true or false is one of the two."""
-    if len(texts) < _PAIR or not _has_name_form(_CONTAINS, name):
+def _prove_size(name: str, subject: str, bound: str) -> Proof | None:
+    """No size is below zero; one above zero means that something is there."""
+    is_least = _has_form(name, _AT_LEAST)
+    if not (is_least or _has_form(name, _ABOVE)) or _SIZE.fullmatch(subject) is None:
         return None
-    if any(map(_EITHER.fullmatch, texts[:_PAIR])):
-        return Proof.NOTHING
-    return Proof.PRESENCE if any(map(_ANY_TEXT.fullmatch, texts[:_PAIR])) else None
-
-
-_EITHER: Final = pattern(r"[\[({](?:true, ?false|false, ?true|True, ?False|False, ?True)[\])}]")
-
-
-def _prove_sizes(name: str, texts: list[str]) -> Proof | None:
-    """No size is below nothing; one above nothing says that something is there."""
-    is_least, is_above = _has_name_form(_AT_LEAST, name), _has_name_form(_ABOVE, name)
-    if not (is_least or is_above) or _SIZE.fullmatch(texts[0]) is None:
-        return None
-    bound = texts[1] if len(texts) >= _PAIR else "0"
-    if _COUNTER.search(texts[0]) and bound != "1":
+    if _COUNTER.search(subject) and bound != "1":
         return None
     proofs = {"0": Proof.NOTHING, "1": Proof.PRESENCE} if is_least else {"-1": Proof.NOTHING, "0": Proof.PRESENCE}
     return proofs.get(bound)
 
 
-_COUNTER: Final = pattern(r"\.(?:size|len|count)$")
-"""A field that the code under test counts by itself may fall below nothing."""
-
-
-def _prove_margins(name: str, texts: list[str]) -> Proof | None:
-    """A margin of millions, or a limit that no number reaches."""
-    if len(texts) >= _PAIR and _has_name_form(_BELOW, name) and _is_limitless(texts[1]):
-        return Proof.PRESENCE
-    if len(texts) > _PAIR and _has_name_form(_NEAR, name) and any(map(_HUGE.fullmatch, texts[_PAIR:])):
-        return Proof.PRESENCE
-    return None
-
-
-def _is_limitless(text: str) -> bool:
-    return _HUGE.fullmatch(text) is not None and not text[:1].isdigit()
-
-
-def _prove_choices(name: str, texts: list[str]) -> Proof | None:
-    """One of several will do, and one of them asks for nothing."""
-    return Proof.NOTHING if name == "satisfiesAnyOf" and any(map(_ASKS_NOTHING.fullmatch, texts)) else None
-
-
-_ASKS_NOTHING: Final = pattern(r"\(?\w+\)? *-> *\{\s*\}")
+def _has_huge_margin(name: str, texts: list[str]) -> bool:
+    """Whether it allows a margin of millions, or compares with a limit that no number reaches."""
+    if _has_form(name, _BELOW) and _HUGE.fullmatch(texts[1]) is not None and not texts[1][:1].isdigit():
+        return True
+    return _has_form(name, _NEAR) and any(map(_HUGE.fullmatch, texts[_PAIR:]))
 
 
 _LONGEST_CHECK: Final = 80
@@ -323,18 +281,18 @@ _LAST: Final = frozenset({"eq", "ok", "error", "errors", "pass", "passes", "done
 _MATCHING: Final = pattern(r"(?:fn|re_?|to_?|^)match(?:es)?(?:_|[A-Z]|$)|(?:get|find|query)(?:All)?By[A-Z]|round_?trip")
 _ENDS: Final = pattern(r"^test|_test$|^run_?tests?(?![a-z])|^do_?test", 2)
 _STUBBING: Final = pattern(r"(?:then|will|do)(?:Return|Throw|Answer)")
-"""What a double is told: `when(x).thenThrow(...)`."""
+"""What a double is set up with: `when(x).thenThrow(...)`."""
 _MAKING: Final = frozenset(
     {"setup", "set", "new", "create", "make", "build", "mock", "prepare", "start", "init", "open", "fake", "get", "try"}
     | {"list", "read", "load", "parse", "fetch", "add", "with", "from"}
 )
 _QUALITIES: Final = frozenset({"required", "checked"})
-"""What a builder says of the thing that it makes."""
+"""What a builder sets of the thing that it makes."""
 
 
 @lru_cache(maxsize=4096)
 def is_check_name(name: str) -> bool:
-    """Whether a function of this name may check something; one that makes something does not."""
+    """Whether a function of this name may check something; one that makes a thing or sets up a double does not."""
     if len(name) > _LONGEST_CHECK:
         return False
     parts = [word.lower() for word in _WORDS.findall(name)]
@@ -346,9 +304,8 @@ def is_check_name(name: str) -> bool:
 
 
 _ASSERTING: Final = pattern(r"assert|panic|unreachable|expect|check|matches_snapshot|unwrap_err|\brequire\.|\bis\.")
-"""Without one of these, code of Rust holds nothing that is called an assertion: no macro, and no chain that asks for an error."""
 
 
 def can_assert(source: Source) -> bool:
-    """False for code of Rust that asserts nothing, as most of it does. It keeps its tests beside it, and so is looked at too."""
+    """False for a text of Rust without any word of an assertion: it need not be parsed then."""
     return source.language is not Language.RUST or _ASSERTING.search(source.text) is not None

@@ -5,7 +5,7 @@ Does not judge. Invariant: a test is new only if every line of it is, and its bo
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -13,9 +13,10 @@ from worker.domain.pattern import pattern
 from worker.domain.value import Value
 from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
 from worker.signals.analysis.assertions import Assertion, find_assertions
+from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, ParseDepth, Source, is_certain_revert
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, is_signed_by_generator, role_of
-from worker.signals.analysis.functions import FunctionScope
+from worker.signals.analysis.functions import Function, FunctionScope
 from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.syntax import ancestors, is_unreadable, text_of
 from worker.signals.analysis.tests import Test, can_hold_tests, can_show_tests, find_tests
@@ -466,3 +467,37 @@ def _match_similar(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]
             taken.add(best)
             pairs.append((base[best], test))
     return pairs
+
+
+AFTER_EACH_TEST: Final = "(after each test)"
+
+
+_AFTER_EACH_PATTERN: Final = pattern(r"@After|^ ?tear_?down|autouse", 2)
+
+
+def find_asserting_names(functions: Iterable[Function]) -> frozenset[str]:
+    """Names of the functions that check something, themselves or in what they call among each other.
+
+    Functions of one name count as one.
+    """
+    calls: dict[str, set[str]] = {}
+    asserting: set[str] = set()
+    for function in functions:
+        source = function.source
+        chains = find_call_chains(function.body, source.language, nodes=source.nodes)
+        called = {chain.names[-1] for chain in chains if chain.links[-1].arguments is not None}
+        calls.setdefault(function.name, set()).update(called)
+        checks = find_assertions(function.body, source.language, nodes=source.nodes)
+        if any(check.proof >= Proof.PRESENCE and not check.is_guess for check in checks):
+            is_hook = _AFTER_EACH_PATTERN.search(f"{function.attributes} {function.name}")
+            asserting.add(AFTER_EACH_TEST if is_hook else function.name)
+    callers: dict[str, set[str]] = {}
+    for name, called in calls.items():
+        for callee in called & calls.keys():
+            callers.setdefault(callee, set()).add(name)
+    waiting = list(asserting)
+    while waiting:
+        new = callers.get(waiting.pop(), set()) - asserting
+        asserting |= new
+        waiting += new
+    return frozenset(asserting)

@@ -467,3 +467,15 @@ def has_issue_link(text: str) -> bool:
 
 
 _ISSUE_LINK: Final = pattern(r"://|(?:^|[\s(\"'`:,/\w])#\d+\b|\bGH-\d+\b")
+
+
+_MARKS_PROVE: Final = pattern(
+    r"should_panic|\bexpected\w*\s*=|=>|^\w+\.(?:fails|failing|prop)\b|quickcheck|proptest"
+    r"|@(?:\w+\.)*\w*(?:expect|raises|xfail|compare|check|given|benchmark|snapshot|verif|figures|image|property|theory)",
+    re.IGNORECASE,
+)
+
+
+def has_expecting_mark(test: Test) -> bool:
+    """Whether a decorator or an annotation states what is expected of the test."""
+    return _MARKS_PROVE.search(test.marks) is not None

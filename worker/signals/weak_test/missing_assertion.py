@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from worker.domain.pattern import pattern
 from worker.domain.verdict.verdict import Category
-from worker.signals.analysis.assertions import (
-    AFTER_EACH_TEST,
-    ASKS_THE_COMPILER,
-    find_asserting_names,
-    has_expecting_mark,
-)
+from worker.signals.analysis.assertions import ASKS_THE_COMPILER
 from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.change import AnalyzedFile, CodeChange, Source, is_parsable
 from worker.signals.analysis.changed_functions import is_announced
@@ -25,15 +20,17 @@ from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.skips import is_conditional_callback
 from worker.signals.analysis.syntax import NodeGroup, ancestors, is_comment, register_types, text_of
 from worker.signals.analysis.test_pairs import (
+    AFTER_EACH_TEST,
     TestPair,
     base_sources,
+    find_asserting_names,
     find_test_pairs,
     has_checks_beside,
     is_inherited_test_disabled,
     is_smoke_test,
     is_within_definition,
 )
-from worker.signals.analysis.tests import Test, find_tests, modifiers_of
+from worker.signals.analysis.tests import Test, find_tests, has_expecting_mark, modifiers_of
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 
 if TYPE_CHECKING:

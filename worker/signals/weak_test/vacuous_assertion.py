@@ -20,7 +20,6 @@ from worker.signals.analysis.assertions import (
     SELF_COMPARED,
     Assertion,
     find_assertions,
-    has_expecting_mark,
 )
 from worker.signals.analysis.change import AnalyzedFile, CodeChange
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, Language
@@ -36,7 +35,7 @@ from worker.signals.analysis.test_pairs import (
     is_about_equality,
     is_in_callback,
 )
-from worker.signals.analysis.tests import Test, find_tests, has_forbidden_path
+from worker.signals.analysis.tests import Test, find_tests, has_expecting_mark, has_forbidden_path
 from worker.signals.signal import SignalKind, SignalMatch, SignalScope, signal
 from worker.signals.weak_test.missing_assertion import find_unasserted
 

@@ -3,18 +3,14 @@
 import pytest
 
 from worker.signals.analysis import tests as code
-from worker.signals.analysis.assertions import (
-    AFTER_EACH_TEST,
-    Assertion,
-    find_asserting_names,
-    find_assertions,
-    has_expecting_mark,
-)
+from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import Language
 from worker.signals.analysis.functions import find_functions
 from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.syntax import parse
+from worker.signals.analysis.test_pairs import AFTER_EACH_TEST, find_asserting_names
+from worker.signals.analysis.tests import has_expecting_mark
 
 NOTHING, SUCCESS, PRESENCE, VALUE = Proof.NOTHING, Proof.SUCCESS, Proof.PRESENCE, Proof.VALUE
 AROUND = {

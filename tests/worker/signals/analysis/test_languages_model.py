@@ -5,13 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.signals.analysis import tests as code
-from worker.signals.analysis.assertions import Assertion, find_asserting_names, find_assertions
+from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.call_chains import find_call_chains
 from worker.signals.analysis.change import Source
 from worker.signals.analysis.file_roles import MORE_LANGUAGES, FileRole, Language, role_of
 from worker.signals.analysis.functions import FunctionScope, find_functions
 from worker.signals.analysis.proofs import Proof
 from worker.signals.analysis.syntax import begins_in_text, parse
+from worker.signals.analysis.test_pairs import find_asserting_names
 
 NOTHING, SUCCESS, PRESENCE, VALUE = Proof.NOTHING, Proof.SUCCESS, Proof.PRESENCE, Proof.VALUE
 R, C, P, K = Language.RUBY, Language.CSHARP, Language.PHP, Language.KOTLIN
