@@ -1,20 +1,21 @@
-"""Each test of a change with its checks, before and after: what all signals of the family look at.
+"""Each test of a change with its checks, before and after.
 
-Does not judge. Invariant: a test is new only if every line of it is, and its body did not stand elsewhere before.
+A test is new only if every line of it was added and its body was not moved.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from worker.domain.pattern import pattern
 from worker.domain.value import Value
-from worker.dossier.diff.parser import DiffLine, Hunk, LineKind
+from worker.dossier.diff.parser import LineKind
 from worker.signals.analysis.assertions import Assertion, find_assertions
 from worker.signals.analysis.call_chains import find_call_chains
-from worker.signals.analysis.change import AnalyzedFile, CodeChange, ParseDepth, Source, is_certain_revert
+from worker.signals.analysis.change import AnalyzedFile, CodeChange, ParseDepth, Source, is_certain_revert, memoized
 from worker.signals.analysis.file_roles import SCRIPT_LANGUAGES, FileRole, Language, is_signed_by_generator, role_of
 from worker.signals.analysis.functions import Function, FunctionScope
 from worker.signals.analysis.proofs import Proof
@@ -23,307 +24,6 @@ from worker.signals.analysis.tests import Test, can_hold_tests, can_show_tests, 
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-
-class TestPair(Value):
-    """One test as it is now."""
-
-    test: Test
-    file: AnalyzedFile
-    base: Test | None
-    is_new: bool
-
-    @cached_property
-    def assertions(self) -> tuple[Assertion, ...]:
-        return tuple(_find_assertions(self.test))
-
-    @cached_property
-    def base_assertions(self) -> tuple[Assertion, ...]:
-        return () if self.base is None else tuple(_find_assertions(self.base))
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether more of it may follow below what is shown: behind an added line at the end of a hunk nothing does."""
-        source = self.test.source
-        last = source.first_line + len(source.lines) - 1 - source.text.endswith("\n")
-        return self.test.is_maybe_cut and last not in self.file.added_lines
-
-
-def _find_assertions(test: Test) -> Iterator[Assertion]:
-    return find_assertions(test.body, test.source.language, nodes=test.source.nodes)
-
-
-def find_test_pairs(change: CodeChange) -> tuple[TestPair, ...]:
-    """New and changed tests in files of tests, each once."""
-    return change.cached(_select_test_pairs)
-
-
-def _select_test_pairs(change: CodeChange) -> tuple[TestPair, ...]:
-    return () if is_certain_revert(change) else tuple(_pair_tests(change))
-
-
-def _pair_tests(change: CodeChange) -> Iterator[TestPair]:
-    for pair in match_all_tests(change):
-        test, file = pair.head, pair.file
-        if test is None or file.cached(_is_foreign) or _may_be_text(test):
-            continue
-        base = pair.base
-        if (base is None or (base.name != test.name and base.text != test.text)) and is_all_added(test, file):
-            if not _is_moved(test, change):
-                yield TestPair(test, file, base, is_new=True)
-        elif base is not None and base.text != test.text:
-            yield TestPair(test, file, base, is_new=False)
-
-
-def _is_foreign(file: AnalyzedFile) -> bool:
-    is_read = role_of(file.path) is FileRole.FOREIGN or _READ_FILES.search(file.path) is not None
-    return is_read or is_signed_by_generator(file.head_text or "")
-
-
-_READ_FILES: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?resources(?:-\w+)?(?:__)?/|[.-]test-d\.[cm]?tsx?$")
-"""What tests read, and tests of types, which a compiler reads and nobody runs."""
-
-
-def _may_be_text(test: Test) -> bool:
-    """A fragment may begin inside of a string: what is indented in it, in no class and no method, may be text."""
-    may_begin_inside = test.source.language is Language.PYTHON and not test.source.is_whole
-    return (
-        may_begin_inside
-        and test.function.scope is FunctionScope.UNKNOWN
-        and "self" not in text_of(test.function.node.child_by_field_name("parameters"))
-    )
-
-
-def is_all_added(test: Test, file: AnalyzedFile) -> bool:
-    lines = range(test.first_line, test.last_line + 1)
-    return all(line in file.added_lines for line in lines[:-1] or lines)
-
-
-def _is_moved(test: Test, change: CodeChange) -> bool:
-    lines = [line for line in test.lines if line.strip(" \t})];,")]
-    return bool(lines) and change.removed_texts.issuperset(lines)
-
-
-class CheckedBody(Value):
-    """Code of a test, as far as it is shown: a whole body, or what a hunk shows from inside of one."""
-
-    file: AnalyzedFile
-    source: Source
-    node: "Node"
-    name: str
-    test_pair: TestPair | None = None
-
-    @cached_property
-    def base_checks(self) -> frozenset[str]:
-        """The checks that stood there before."""
-        return (
-            frozenset()
-            if self.test_pair is None
-            else frozenset(assertion.text for assertion in self.test_pair.base_assertions)
-        )
-
-    @cached_property
-    def assertions(self) -> tuple[Assertion, ...]:
-        if self.test_pair is not None:
-            return self.test_pair.assertions
-        return tuple(find_assertions(self.node, self.source.language, nodes=self.source.nodes))
-
-    def line_of(self, node: "Node") -> int:
-        return node.start_point.row + self.source.first_line
-
-    def is_added(self, node: "Node") -> bool:
-        return self.line_of(node) in self.file.added_lines
-
-
-def find_bodies(change: CodeChange) -> tuple[CheckedBody, ...]:
-    """The bodies of new and changed tests; of a fragment also what stands in no function that it shows."""
-    return change.cached(_select_bodies)
-
-
-def _select_bodies(change: CodeChange) -> tuple[CheckedBody, ...]:
-    return tuple(_list_bodies(change))
-
-
-def _list_bodies(change: CodeChange) -> Iterator[CheckedBody]:
-    for look in find_test_pairs(change):
-        yield CheckedBody(look.file, look.test.source, look.test.body, look.test.name, look)
-    for file in change.files:
-        is_shown_in_part = file.role is FileRole.TEST and not file.cached(_is_foreign)
-        pieces = [source for source in file.sources if not source.is_whole] if is_shown_in_part else []
-        yield from (CheckedBody(file, source, source.root, "") for source in pieces)
-
-
-def has_checks_beside(file: AnalyzedFile, change: CodeChange) -> bool:
-    """A script that a folder of a case holds for a runner, which finds what it checks in a configuration or a snapshot beside it."""
-    folder, _, name = file.path.rpartition("/")
-    if file.language not in SCRIPT_LANGUAGES or _RUNNER_FILE.search(name) is not None or not folder:
-        return False
-    shown = (*(file.path for file in change.files), *change.texts)
-    return any(_CONFIG_BESIDE.match(path.removeprefix(folder)) for path in shown if path.startswith(f"{folder}/"))
-
-
-_RUNNER_FILE: Final = pattern(r"[._-](?:test|tests|spec)\.\w+$")
-_CONFIG_BESIDE: Final = pattern(
-    r"/(?!(?:vitest|jest|playwright|cypress|karma|wdio|eslint|prettier|babel|tailwind|postcss)\.)[\w-]+\.config\.[cm]?[jt]s$|/__snapshots__/"
-)
-
-
-_EQUALITY_NAME: Final = pattern(
-    r"equal|reflex|hash|identi(?:ty|cal)|same|compar|(?:partial|total)[_ ]?ord|(?<!re)ordering|(?:^|_)ord(?:_|$)|clone|copy|cach|memoi[sz]|stable|determinis"
-    r"|repeat(?!ed[ _](?!call|get|access|use|invoc|read|look|eval|run))|twice|consist|singleton|(?:^|_)eq(?:_|$)",
-    re.IGNORECASE,
-)
-
-
-def is_about_equality(name: str) -> bool:
-    """A test of equality compares a thing with itself."""
-    return _EQUALITY_NAME.search(name) is not None
-
-
-SMOKE_TEST: Final = pattern(
-    r"(?:not|n't|never|without|dont|doesnt|no)[_ ]?(?:\w{1,20}[_ ])?(?:hang|crash|throw|rais|fail|panic|block|deadlock|explod|die|exit|break|leak|warn|error)"
-    r"|smoke|compiles|is_callable",
-    re.IGNORECASE,
-)
-"""To come to its end is all that such a test is about."""
-
-
-def is_smoke_test(test: Test) -> bool:
-    """Whether the test says that something is allowed, can be made or does not fail, or it makes a call fail that is retried."""
-    parts = {word.lower() for word in _WORDS.findall(test.name)}
-    remarks = (test.function.docstring, *map(text_of, test.function.comments))
-    if not parts.isdisjoint(_PERMITS) or any(SMOKE_TEST.search(text) for text in (test.name, *remarks)):
-        return True
-    if _CREATION_NAME.search(test.name):
-        return True
-    return _RETRIES.search(test.name) is not None and _FAILING_CALL.search(test.text) is not None
-
-
-_CREATION_NAME: Final = pattern(
-    r"looks?[_ ]?ok|can[_ ]?(?:be[_ ]?)?(?:built|build|create|construct|instantiate|import|start|initiali[sz]e|load|open)",
-    re.IGNORECASE,
-)
-_WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_PERMITS: Final = frozenset(
-    {
-        "allow",
-        "allows",
-        "allowed",
-        "accept",
-        "accepts",
-        "accepted",
-        "support",
-        "supports",
-        "supported",
-        "permit",
-        "permits",
-    }
-    | {"permitted", "valid", "tolerates", "tolerated", "skip", "skips", "skipped"}
-)
-_RETRIES: Final = pattern(r"retr(?:y|ies|ied)|reconnect|recover|fall(?:s|ing)?_?back", re.IGNORECASE)
-_FAILING_CALL: Final = pattern(
-    r"side_effect|Rejected|thenThrow|willThrow|\braise |\bthrow |Exception|Error\(|errors\.New|Err\(|fail|flaky|\b50[0234]\b"
-)
-
-
-_FUNCTIONS: Final = frozenset(
-    {
-        "lambda",
-        "lambda_expression",
-        "anonymous_function",
-        "local_function_statement",
-        "arrow_function",
-        "function_expression",
-        "func_literal",
-        "closure_expression",
-    }
-    | {"function_definition", "function_declaration", "function_item", "method_declaration", "method_definition"}
-)
-
-
-def is_in_callback(node: "Node", body: "Node") -> bool:
-    """Whether it stands in a function inside of *body*: that may be run by somebody else, or not."""
-    return _is_within(node, body, _FUNCTIONS)
-
-
-def is_within_definition(node: "Node", body: "Node") -> bool:
-    """Whether it stands in a class or a function inside of *body*."""
-    return _is_within(node, body, _FUNCTIONS | _CLASSES)
-
-
-_CLASSES: Final = frozenset({"class_definition", "class_declaration", "class_body"})
-
-
-def _is_within(node: "Node", body: "Node", types: frozenset[str]) -> bool:
-    return any(around.type in types for around in ancestors(node, body))
-
-
-def is_inherited_test_disabled(test: Test) -> bool:
-    """It has no work of its own, and a type above may have a test of its name that does not fit here."""
-    function, owner = test.function, test.function.container
-    if len(function.statements) > 1:
-        return False
-    if test.source.language is Language.GO:
-        return function.type_name in test.source.cached(_find_embedding_types)
-    if test.source.language is Language.JAVA:
-        return "@Override" in function.attributes
-    return owner is not None and _TESTS_ABOVE.search(text_of(owner.child_by_field_name("superclasses"))) is not None
-
-
-def _find_embedding_types(source: Source) -> frozenset[str]:
-    """The types of Go that take over the methods of another one: a field of theirs has a type and no name."""
-    unnamed = (
-        field for field in source.nodes.find(("field_declaration",)) if field.child_by_field_name("name") is None
-    )
-    owners = (around for field in unnamed for around in ancestors(field) if around.type == "type_spec")
-    return frozenset(text_of(owner.child_by_field_name("name")) for owner in owners)
-
-
-_TESTS_ABOVE: Final = pattern(
-    r"(?<!\w)(?=\w*?(?:Test|Suite|Base|Mixin|Compliance|Common))\w++(?<!TestCase)(?=[,)\]\s])"
-)
-
-
-class RemovedCall(NamedTuple):
-    """What checked, at the lines of the version before."""
-
-    assertion: Assertion
-    first_line: int
-    last_line: int
-    text: str
-
-
-def find_removed_calls(file: AnalyzedFile, removed: Mapping[int, frozenset[int]]) -> Iterator[RemovedCall]:
-    """*removed* gives for each line that went without a successor all lines that went beside it."""
-    for source in base_sources(file) if removed else ():
-        rows = frozenset(line - source.first_line for line in removed if source.has_line(line))
-        for oracle in find_assertions(source.root, source.language, rows, source.nodes) if rows else ():
-            whole = _removed_statement(oracle, source.language)
-            if whole is None:
-                continue
-            first, last = source.first_line + whole.start_point.row, source.first_line + whole.end_point.row
-            if removed.get(first, frozenset({0})) <= set(range(first, last + 1)):
-                yield RemovedCall(oracle, first, last, text_of(whole))
-
-
-def _removed_statement(oracle: Assertion, language: Language) -> "Node | None":
-    """The statement that a call is, or the `with` that it is the head of; in Go an `if` that fails on an error."""
-    node = oracle.node
-    if language is Language.GO and oracle.proof is Proof.SUCCESS and node.type == "if_statement":
-        return node
-    around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _HEADS), None)
-    return around if around is not None and oracle.is_guess and around.type in _STATEMENT_TYPES else None
-
-
-def find_error_names(oracle: Assertion) -> frozenset[str]:
-    """The error that a check of success alone asks about: `require.NoError(t, err)`."""
-    is_of_success = oracle.proof is Proof.SUCCESS and not oracle.is_guess
-    return frozenset(_ERRORS.findall(oracle.text) if is_of_success else ())
-
-
-_ERRORS: Final = pattern(r"\b\w{0,40}[eE]rr\b")
-_STATEMENT_TYPES: Final = frozenset({"expression_statement", "with_statement"})
-_HEADS: Final = frozenset({"await", "await_expression", "with_item", "with_clause", "as_pattern"})
 
 
 class MatchedTest(NamedTuple):
@@ -335,34 +35,25 @@ class MatchedTest(NamedTuple):
     """Where it is now, or where it was."""
 
 
-def match_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
-    """The tests of this file before and after, each once; from the hunks alone where the texts are not known."""
-    return file.cached(_match_file_tests)
-
-
+@memoized
 def match_all_tests(change: CodeChange) -> tuple[MatchedTest, ...]:
     """The tests of all files that may hold some; a test that moved from one file into another is one pair."""
-    return change.cached(_match_change_tests)
+    pairs = [pair for file in change.files if can_hold_tests(file) for pair in match_tests(file)]
+    new = {id(pair.head): pair.file for pair in pairs if pair.base is None}
+    olds = [pair.base for pair in pairs if pair.head is None and pair.base is not None]
+    news = [pair.head for pair in pairs if pair.base is None and pair.head is not None]
+    moved = [(old, now) for old, now in _match(olds, news) if old is not None and now is not None]
+    left = {id(test) for both in moved for test in both}
+    kept = [pair for pair in pairs if id(pair.base) not in left and id(pair.head) not in left]
+    return (*kept, *(MatchedTest(old, now, new[id(now)]) for old, now in moved))
 
 
-def base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
-    """What can be parsed of the version before: all of it if it is known, else what each hunk shows."""
-    return file.cached(_base_sources)
+@memoized
+def match_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
+    """The tests of this file before and after, each once; from the hunks alone where the texts are unknown.
 
-
-def _base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
-    whole = file.base_text if file.depth is ParseDepth.WHOLE else None
-    return file.parse_sources(
-        whole, ((_base_lines(hunk), hunk.base_start) for hunk in file.diff.hunks if hunk.base_count)
-    )
-
-
-def _base_lines(hunk: Hunk) -> tuple[DiffLine, ...]:
-    return tuple(line for line in hunk.lines if line.kind is not LineKind.ADDED)
-
-
-def _match_file_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
-    """None where one side was given up: each test of the other side would seem to be new, or to be gone."""
+    None where one side is unreadable: each test of the other side would seem to be new or gone.
+    """
     sources = (*base_sources(file), *file.sources)
     if not any(map(can_show_tests, sources)) or any(is_unreadable(source.root) for source in sources):
         return ()
@@ -371,8 +62,17 @@ def _match_file_tests(file: AnalyzedFile) -> tuple[MatchedTest, ...]:
     return tuple(_match_renamed([MatchedTest(old, new, file) for old, new in _match(base, head)], file))
 
 
+@memoized
+def base_sources(file: AnalyzedFile) -> tuple[Source, ...]:
+    """What can be parsed of the version before: all of it if it is known, else what each hunk shows."""
+    whole = file.base_text if file.depth is ParseDepth.WHOLE else None
+    shown = ((hunk, hunk.base_start) for hunk in file.diff.hunks if hunk.base_count)
+    pieces = ((tuple(line for line in hunk.lines if line.kind is not LineKind.ADDED), first) for hunk, first in shown)
+    return file.parse_sources(whole, pieces)
+
+
 def _match_renamed(pairs: list[MatchedTest], file: AnalyzedFile) -> Iterator[MatchedTest]:
-    """One test gone and one new whose names stand in the same run of changed lines are one test."""
+    """Pair one test that is gone with one new whose names are in the same run of changed lines."""
     runs = _number_runs(file) if pairs else {}
     gone: defaultdict[int, list[Test]] = defaultdict(list)
     new: defaultdict[int, list[Test]] = defaultdict(list)
@@ -403,51 +103,32 @@ def _number_runs(file: AnalyzedFile) -> dict[tuple[int, bool], int]:
     return runs
 
 
-def _match_change_tests(change: CodeChange) -> tuple[MatchedTest, ...]:
-    pairs = [pair for file in change.files if can_hold_tests(file) for pair in match_tests(file)]
-    gone = {id(pair.base): pair for pair in pairs if pair.head is None}
-    new = {id(pair.head): pair for pair in pairs if pair.base is None}
-    olds = [pair.base for pair in gone.values() if pair.base is not None]
-    news = [pair.head for pair in new.values() if pair.head is not None]
-    moved = [(old, now) for old, now in _match(olds, news) if old is not None and now is not None]
-    left = {id(test) for both in moved for test in both}
-    kept = [pair for pair in pairs if id(pair.base) not in left and id(pair.head) not in left]
-    return (*kept, *(MatchedTest(old, now, new[id(now)].file) for old, now in moved))
-
-
 def _match(base: list[Test], head: list[Test]) -> Iterator[tuple[Test | None, Test | None]]:
-    """By full name, else by name, else by what most of the body says."""
-    pairs: list[tuple[Test | None, Test | None]] = []
-    for key in (_key, _name):
-        matched = _match_by(key, base, head)
-        taken = {id(test) for both in matched for test in both}
+    """Pair by full name, else by name, else by most of the body's lines."""
+    for match in (_match_by("key"), _match_by("name"), _match_similar):
+        pairs = match(base, head)
+        taken = {id(test) for both in pairs for test in both}
         base, head = ([test for test in side if id(test) not in taken] for side in (base, head))
-        pairs += matched
-    alike = _match_similar(base, head)
-    taken = {id(test) for both in alike for test in both}
-    yield from (*pairs, *alike)
-    yield from ((test, None) for test in base if id(test) not in taken)
-    yield from ((None, test) for test in head if id(test) not in taken)
+        yield from pairs
+    yield from ((test, None) for test in base)
+    yield from ((None, test) for test in head)
 
 
-def _key(test: Test) -> Hashable:
-    return test.key
+def _match_by(field: str) -> Callable[[list[Test], list[Test]], list[tuple[Test, Test]]]:
+    """Pair tests with equal fields; several of one value in their order."""
+    key: Callable[[Test], Hashable] = attrgetter(field)
 
+    def match(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
+        waiting: defaultdict[Hashable, list[Test]] = defaultdict(list)
+        for test in reversed(base):
+            waiting[key(test)].append(test)
+        return [(waiting[key(test)].pop(), test) for test in head if waiting.get(key(test))]
 
-def _name(test: Test) -> Hashable:
-    return test.name
-
-
-def _match_by(key: Callable[[Test], Hashable], base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
-    """Pairs of equal keys; several of one key in their order."""
-    waiting: defaultdict[Hashable, list[Test]] = defaultdict(list)
-    for test in reversed(base):
-        waiting[key(test)].append(test)
-    return [(waiting[key(test)].pop(), test) for test in head if waiting.get(key(test))]
+    return match
 
 
 _MOST_SHARED: Final = 20
-"""Tests that share a line, beyond which the line (`}`) tells nothing."""
+"""Tests that share a line, beyond which the line (`}`) means nothing."""
 
 
 def _match_similar(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]]:
@@ -459,9 +140,8 @@ def _match_similar(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]
     taken: set[int] = set()
     pairs: list[tuple[Test, Test]] = []
     for test in head:
-        shared = Counter(
-            number for line in test.lines if len(holders.get(line, ())) <= _MOST_SHARED for number in holders[line]
-        )
+        rare = (line for line in test.lines if len(holders.get(line, ())) <= _MOST_SHARED)
+        shared = Counter(number for line in rare for number in holders[line])
         best = next((number for number, _ in shared.most_common() if number not in taken), None)
         if best is not None and 2 * shared[best] >= max(len(test.lines), len(base[best].lines)):
             taken.add(best)
@@ -469,9 +149,263 @@ def _match_similar(base: list[Test], head: list[Test]) -> list[tuple[Test, Test]
     return pairs
 
 
+class TestPair(Value):
+    """One test as it is now, with what it was before."""
+
+    test: Test
+    file: AnalyzedFile
+    base: Test | None
+    is_new: bool
+
+    @cached_property
+    def assertions(self) -> tuple[Assertion, ...]:
+        return _list_assertions(self.test)
+
+    @cached_property
+    def base_assertions(self) -> tuple[Assertion, ...]:
+        return () if self.base is None else _list_assertions(self.base)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether more of it may follow a hunk; behind an added line at the hunk's end nothing does."""
+        source = self.test.source
+        last = source.first_line + len(source.lines) - 1 - source.text.endswith("\n")
+        return self.test.is_maybe_cut and last not in self.file.added_lines
+
+
+def _list_assertions(test: Test) -> tuple[Assertion, ...]:
+    return tuple(find_assertions(test.body, test.source.language, nodes=test.source.nodes))
+
+
+@memoized
+def find_test_pairs(change: CodeChange) -> tuple[TestPair, ...]:
+    """New and changed tests in files of tests, each once; none of a certain revert."""
+    return () if is_certain_revert(change) else tuple(_pair_tests(change))
+
+
+def _pair_tests(change: CodeChange) -> Iterator[TestPair]:
+    for base, test, file in match_all_tests(change):
+        if test is None or _is_foreign(file) or _may_be_text(test):
+            continue
+        if (base is None or (base.name != test.name and base.text != test.text)) and is_all_added(test, file):
+            if not _is_moved(test, change):
+                yield TestPair(test, file, base, is_new=True)
+        elif base is not None and base.text != test.text:
+            yield TestPair(test, file, base, is_new=False)
+
+
+@memoized
+def _is_foreign(file: AnalyzedFile) -> bool:
+    is_read = role_of(file.path) is FileRole.FOREIGN or _READ_FILES.search(file.path) is not None
+    return is_read or is_signed_by_generator(file.head_text or "")
+
+
+_READ_FILES: Final = pattern(r"(?:^|/)(?:__)?(?:\w+-)?resources(?:-\w+)?(?:__)?/|[.-]test-d\.[cm]?tsx?$")
+"""Inputs of tests, and tests of types, which a compiler reads and no runner runs."""
+
+
+def _may_be_text(test: Test) -> bool:
+    """Whether it is indented in a fragment of Python and no method: the fragment may begin inside of a string."""
+    is_indented = test.source.language is Language.PYTHON and test.function.scope is FunctionScope.UNKNOWN
+    return is_indented and "self" not in text_of(test.function.node.child_by_field_name("parameters"))
+
+
+def is_all_added(test: Test, file: AnalyzedFile) -> bool:
+    lines = range(test.first_line, test.last_line + 1)
+    return all(line in file.added_lines for line in lines[:-1] or lines)
+
+
+def _is_moved(test: Test, change: CodeChange) -> bool:
+    lines = [line for line in test.lines if line.strip(" \t})];,")]
+    return bool(lines) and change.removed_texts.issuperset(lines)
+
+
+class CheckedBody(Value):
+    """Code of a test, as far as it is shown: a whole body, or what a hunk shows from inside of one."""
+
+    file: AnalyzedFile
+    source: Source
+    node: "Node"
+    name: str
+    test_pair: TestPair | None = None
+
+    @cached_property
+    def base_checks(self) -> frozenset[str]:
+        """The texts of the checks before the change."""
+        return frozenset(check.text for check in self.test_pair.base_assertions) if self.test_pair else frozenset()
+
+    @cached_property
+    def assertions(self) -> tuple[Assertion, ...]:
+        if self.test_pair is not None:
+            return self.test_pair.assertions
+        return tuple(find_assertions(self.node, self.source.language, nodes=self.source.nodes))
+
+    def line_of(self, node: "Node") -> int:
+        return node.start_point.row + self.source.first_line
+
+    def is_added(self, node: "Node") -> bool:
+        return self.line_of(node) in self.file.added_lines
+
+
+@memoized
+def find_bodies(change: CodeChange) -> tuple[CheckedBody, ...]:
+    """The bodies of new and changed tests, and what fragments of files of tests show outside of functions."""
+    bodies = [
+        CheckedBody(pair.file, pair.test.source, pair.test.body, pair.test.name, pair)
+        for pair in find_test_pairs(change)
+    ]
+    files = (file for file in change.files if file.role is FileRole.TEST and not _is_foreign(file))
+    pieces = ((file, source) for file in files for source in file.sources if not source.is_whole)
+    return (*bodies, *(CheckedBody(file, source, source.root, "") for file, source in pieces))
+
+
+def has_checks_beside(file: AnalyzedFile, change: CodeChange) -> bool:
+    """Whether it is a script beside a configuration or a snapshot, in which a runner finds what it checks."""
+    folder, _, name = file.path.rpartition("/")
+    if file.language not in SCRIPT_LANGUAGES or _RUNNER_FILE.search(name) is not None or not folder:
+        return False
+    shown = (*(other.path for other in change.files), *change.texts)
+    return any(_CONFIG_BESIDE.match(path.removeprefix(folder)) for path in shown if path.startswith(f"{folder}/"))
+
+
+_RUNNER_FILE: Final = pattern(r"[._-](?:test|tests|spec)\.\w+$")
+_CONFIG_BESIDE: Final = pattern(
+    r"/(?!(?:vitest|jest|playwright|cypress|karma|wdio|eslint|prettier|babel|tailwind|postcss)\.)[\w-]+\.config\.[cm]?[jt]s$|/__snapshots__/"
+)
+_EQUALITY_NAME: Final = pattern(
+    r"equal|reflex|hash|identi(?:ty|cal)|same|compar|(?:partial|total)[_ ]?ord|(?<!re)ordering|(?:^|_)ord(?:_|$)|clone|copy|cach|memoi[sz]|stable|determinis"
+    r"|repeat(?!ed[ _](?!call|get|access|use|invoc|read|look|eval|run))|twice|consist|singleton|(?:^|_)eq(?:_|$)",
+    re.IGNORECASE,
+)
+
+
+def is_about_equality(name: str) -> bool:
+    """Whether a test of this name is about equality, and so may compare a thing with itself."""
+    return _EQUALITY_NAME.search(name) is not None
+
+
+SMOKE_TEST: Final = pattern(
+    r"(?:not|n't|never|without|dont|doesnt|no)[_ ]?(?:\w{1,20}[_ ])?(?:hang|crash|throw|rais|fail|panic|block|deadlock|explod|die|exit|break|leak|warn|error)"
+    r"|smoke|compiles|is_callable",
+    re.IGNORECASE,
+)
+"""Such a test has to come to its end, and no more."""
+_CREATION_NAME: Final = pattern(
+    r"looks?[_ ]?ok|can[_ ]?(?:be[_ ]?)?(?:built|build|create|construct|instantiate|import|start|initiali[sz]e|load|open)",
+    re.IGNORECASE,
+)
+_WORDS: Final = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PERMITS: Final = frozenset(
+    {"allow", "allows", "allowed", "accept", "accepts", "accepted", "support", "supports", "supported", "permit"}
+    | {"permits", "permitted", "valid", "tolerates", "tolerated", "skip", "skips", "skipped"}
+)
+_RETRIES: Final = pattern(r"retr(?:y|ies|ied)|reconnect|recover|fall(?:s|ing)?_?back", re.IGNORECASE)
+_FAILING_CALL: Final = pattern(
+    r"side_effect|Rejected|thenThrow|willThrow|\braise |\bthrow |Exception|Error\(|errors\.New|Err\(|fail|flaky|\b50[0234]\b"
+)
+
+
+def is_smoke_test(test: Test) -> bool:
+    """Whether the test says that something is allowed, can be made or does not fail, or makes a call fail that is retried."""
+    parts = {word.lower() for word in _WORDS.findall(test.name)}
+    remarks = (test.function.docstring, *map(text_of, test.function.comments))
+    if not parts.isdisjoint(_PERMITS) or any(SMOKE_TEST.search(text) for text in (test.name, *remarks)):
+        return True
+    if _CREATION_NAME.search(test.name):
+        return True
+    return _RETRIES.search(test.name) is not None and _FAILING_CALL.search(test.text) is not None
+
+
+_FUNCTIONS: Final = frozenset(
+    {"lambda", "lambda_expression", "anonymous_function", "local_function_statement", "arrow_function"}
+    | {"function_expression", "func_literal", "closure_expression", "function_definition", "function_declaration"}
+    | {"function_item", "method_declaration", "method_definition"}
+)
+_DEFINITIONS: Final = _FUNCTIONS | {"class_definition", "class_declaration", "class_body"}
+
+
+def is_in_callback(node: "Node", body: "Node") -> bool:
+    """Whether it is in a function inside of *body*, which other code may run or not."""
+    return any(around.type in _FUNCTIONS for around in ancestors(node, body))
+
+
+def is_within_definition(node: "Node", body: "Node") -> bool:
+    """Whether it is in a class or a function inside of *body*."""
+    return any(around.type in _DEFINITIONS for around in ancestors(node, body))
+
+
+def is_inherited_test_disabled(test: Test) -> bool:
+    """Whether it does nothing, and may turn off a test of its name that a type above has."""
+    function, owner = test.function, test.function.container
+    if len(function.statements) > 1:
+        return False
+    if test.source.language is Language.GO:
+        return function.type_name in _find_embedding_types(test.source)
+    if test.source.language is Language.JAVA:
+        return "@Override" in function.attributes
+    return owner is not None and _TESTS_ABOVE.search(text_of(owner.child_by_field_name("superclasses"))) is not None
+
+
+@memoized
+def _find_embedding_types(source: Source) -> frozenset[str]:
+    """The types of Go that take over the methods of another one: they have a field with a type and no name."""
+    fields = source.nodes.find(("field_declaration",))
+    unnamed = (field for field in fields if field.child_by_field_name("name") is None)
+    owners = (around for field in unnamed for around in ancestors(field) if around.type == "type_spec")
+    return frozenset(text_of(owner.child_by_field_name("name")) for owner in owners)
+
+
+_TESTS_ABOVE: Final = pattern(
+    r"(?<!\w)(?=\w*?(?:Test|Suite|Base|Mixin|Compliance|Common))\w++(?<!TestCase)(?=[,)\]\s])"
+)
+
+
+class RemovedCall(NamedTuple):
+    """A check that was removed, with its lines in the version before."""
+
+    assertion: Assertion
+    first_line: int
+    last_line: int
+    text: str
+
+
+def find_removed_calls(file: AnalyzedFile, removed: Mapping[int, frozenset[int]]) -> Iterator[RemovedCall]:
+    """Whole statements that check something and were removed without a replacement.
+
+    *removed* has for each line without a successor all lines that were removed beside it.
+    """
+    for source in base_sources(file) if removed else ():
+        rows = frozenset(line - source.first_line for line in removed if source.has_line(line))
+        for assertion in find_assertions(source.root, source.language, rows, source.nodes) if rows else ():
+            whole = _statement_of(assertion, source.language)
+            if whole is None:
+                continue
+            first, last = source.first_line + whole.start_point.row, source.first_line + whole.end_point.row
+            if removed.get(first, frozenset({0})) <= set(range(first, last + 1)):
+                yield RemovedCall(assertion, first, last, text_of(whole))
+
+
+_ERRORS: Final = pattern(r"\b\w{0,40}[eE]rr\b")
+_STATEMENT_TYPES: Final = frozenset({"expression_statement", "with_statement"})
+_HEADS: Final = frozenset({"await", "await_expression", "with_item", "with_clause", "as_pattern"})
+
+
+def _statement_of(assertion: Assertion, language: Language) -> "Node | None":
+    """The statement that a call is, or the `with` around it; in Go an `if` that fails on an error."""
+    node = assertion.node
+    if language is Language.GO and assertion.proof is Proof.SUCCESS and node.type == "if_statement":
+        return node
+    around = next((ancestor for ancestor in ancestors(node) if ancestor.type not in _HEADS), None)
+    return around if around is not None and assertion.is_guess and around.type in _STATEMENT_TYPES else None
+
+
+def find_error_names(assertion: Assertion) -> frozenset[str]:
+    """The errors that a check of success names: `require.NoError(t, err)`."""
+    is_of_success = assertion.proof is Proof.SUCCESS and not assertion.is_guess
+    return frozenset(_ERRORS.findall(assertion.text) if is_of_success else ())
+
+
 AFTER_EACH_TEST: Final = "(after each test)"
-
-
 _AFTER_EACH_PATTERN: Final = pattern(r"@After|^ ?tear_?down|autouse", 2)
 
 
