@@ -285,6 +285,14 @@ def outermost(node: "Node", goes_on: "Callable[[Node], bool]") -> "Node":
     return node
 
 
+def siblings_above(node: "Node", is_part: "Callable[[Node], bool]") -> Iterator["Node"]:
+    """The named siblings right above that are of this kind, nearest first."""
+    above = node.prev_named_sibling
+    while above is not None and is_part(above):
+        yield above
+        above = above.prev_named_sibling
+
+
 def text_of(node: "Node | None") -> str:
     raw = None if node is None else node.text  # read once: each access cuts it out of the tree's text
     return "" if raw is None else raw.decode("utf-8", "replace")
